@@ -1,0 +1,79 @@
+# Two commands: `make lab` opens the course, `make test` checks everything. Both work from nothing but make and
+# Python >= 3.11, may be repeated, and install only when pyproject.toml or constraints.txt has changed.
+
+VENV    := .venv
+PY      := $(VENV)/bin/python
+STAMP   := $(VENV)/installed-in
+COURSE  := $(wildcard notebooks/*.ipynb)
+START   := $(firstword $(wildcard notebooks/00_start_here.ipynb) $(wildcard notebooks) .)
+TORCH   := 2.13.0
+
+# uv reads its own variable, not pip's, for folders of wheels.
+export UV_FIND_LINKS ?= $(PIP_FIND_LINKS)
+# Without compiled files every import stays slow where Python may not write them itself.
+export UV_COMPILE_BYTECODE := 1
+
+.PHONY: help lab test lint format check install lock clean distclean
+.DEFAULT_GOAL := help
+
+help:  ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+lab: $(STAMP)  ## Install what is missing and open the course in JupyterLab (LAB_FLAGS=--no-browser on a server)
+	$(PY) -m jupyterlab $(if $(filter 0,$(shell id -u)),--allow-root) $(LAB_FLAGS) $(START)
+
+test: $(STAMP)  ## Install what is missing, then lint, tests, docstring examples and every notebook
+	$(MAKE) --no-print-directory lint
+	MPLBACKEND=Agg $(PY) -m pytest
+	$(if $(COURSE),$(PY) -m pytest -p no:cacheprovider --nbval-lax --nbval-current-env --nbval-cell-timeout 300 \
+	    --nbval-sanitize-with tests/nbval_sanitize.cfg $(COURSE),@echo "No notebook to run yet.")
+
+lint: $(STAMP)  ## Style and likely bugs
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check contrast_kit tests
+
+format: $(STAMP)  ## Put the code into the house's form
+	$(PY) -m ruff check --fix .
+	$(PY) -m ruff format contrast_kit tests
+
+check: $(STAMP)  ## Print what a bug report needs
+	$(PY) -m contrast_kit.check
+
+install: $(STAMP)  ## Only install
+
+# The stamp holds this folder's path: an environment that was copied or moved with its folder is made anew.
+ifneq ($(shell cat $(STAMP) 2>/dev/null),$(CURDIR))
+.PHONY: $(STAMP)
+endif
+
+# The first Python that is new enough, has wheels for the pinned versions, and can make an environment.
+FIND_PYTHON = for p in $(PYTHON) python3 python3.11 python3.12 python3.13 python3.14 python; do \
+    "$$p" -c 'import ensurepip, sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))' 2>/dev/null \
+      && { echo "$$p"; break; }; done
+
+$(STAMP): pyproject.toml constraints.txt
+	@rm -f $(STAMP)
+	@python=$$($(FIND_PYTHON)); \
+	test -n "$$python" || { echo "contrast_kit needs Python 3.11 to 3.14 with venv (on Debian and Ubuntu:" \
+	    "apt install python3-venv); name one with: make PYTHON=/path/to/python ..." >&2; exit 1; }; \
+	$(PY) -c 'import pathlib, sys; sys.exit(pathlib.Path(sys.prefix) != pathlib.Path("$(VENV)").resolve())' 2>/dev/null \
+	    && $(PY) -m pip --version >/dev/null 2>&1 || "$$python" -m venv --clear $(VENV)
+	@$(PY) -m pip install --quiet --disable-pip-version-check uv || echo "uv is not to be had; pip will do, more slowly."
+	@if $(PY) -m uv --version >/dev/null 2>&1; \
+	then $(PY) -m uv pip install --python $(PY) --constraint constraints.txt --editable '.[test]'; \
+	else $(PY) -m pip install --constraint constraints.txt --editable '.[test]'; fi
+	@printf '%s' '$(CURDIR)' > $(STAMP)
+
+# Made from the public index alone (no local folders), for every platform. torch is held at a version for which
+# CPU and CUDA builds exist everywhere; raise it here.
+lock: $(STAMP)  ## Renew constraints.txt from pyproject.toml
+	echo 'torch==$(TORCH)' | UV_FIND_LINKS= $(PY) -m uv pip compile --quiet --universal --all-extras --upgrade \
+	    --python-version 3.11 --no-emit-index-url --annotation-style line --custom-compile-command 'make lock' \
+	    --constraint - pyproject.toml --output-file constraints.txt
+
+clean:  ## Remove caches, keep the environment
+	rm -rf .pytest_cache .ruff_cache .hypothesis build *.egg-info
+	find . -path ./$(VENV) -prune -o \( -name __pycache__ -o -name .ipynb_checkpoints \) -type d -exec rm -rf {} +
+
+distclean: clean  ## Remove the environment too
+	rm -rf $(VENV)
