@@ -1,0 +1,185 @@
+"""Tokenizers: train a small one on the text at hand, or open one from bare vocabulary files."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from transformers import AddedToken, AutoTokenizer, PreTrainedTokenizerFast
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+SPECIAL_TOKENS = {
+    "pad_token": "[PAD]",
+    "unk_token": "[UNK]",
+    "cls_token": "[CLS]",
+    "sep_token": "[SEP]",
+    "mask_token": "[MASK]",
+}
+"""The five special tokens, with the ids 0 to 4 in this order; the names are BERT's."""
+
+
+def train_tokenizer(
+    texts: Iterable[str],
+    vocab_size: int = 4096,
+    kind: Literal["wordpiece", "bpe"] = "wordpiece",
+    lowercase: bool = True,
+    max_length: int = 512,
+) -> PreTrainedTokenizerFast:
+    """Train a small tokenizer on `texts`, ready for masked language modelling.
+
+    `kind="wordpiece"` splits as BERT does (a piece inside a word begins with `##`); `kind="bpe"` as RoBERTa
+    does, on bytes, so that no text has an unknown token. Both merge the pair that is most frequent in the
+    texts: they differ in their alphabet and in how a new word is split. A small vocabulary keeps the output
+    layer small, which is most of the cost of a small model. `lowercase` also strips accents, as
+    `bert-base-uncased` does.
+
+    One text becomes `[CLS] A [SEP]`, a pair `[CLS] A [SEP] B [SEP]`. The same texts always give the same
+    vocabulary. `save_pretrained(folder)` writes what `AutoTokenizer.from_pretrained(folder)` opens;
+    `max_length` is its `model_max_length`.
+
+    Raises `ValueError` for an unknown `kind`, no text, or a `vocab_size` too small for the alphabet of the
+    texts.
+
+    >>> from contrast_kit.data import train_tokenizer
+    >>> tokenizer = train_tokenizer(["a red ball", "the red box"], vocab_size=60)
+    >>> tokenizer.tokenize("the red ball")
+    ['the', 'red', 'ball']
+    >>> tokenizer.decode(tokenizer("red", "box")["input_ids"])
+    '[CLS] red [SEP] box [SEP]'
+    """
+    if kind not in ("wordpiece", "bpe"):
+        raise ValueError(f"kind must be 'wordpiece' or 'bpe', not {kind!r}.")
+    texts = [texts] if isinstance(texts, str) else list(texts)
+    if not any(text.strip() for text in texts):
+        raise ValueError("A tokenizer needs text to be trained on; these texts are empty.")
+    if kind == "bpe" and vocab_size < 256 + len(SPECIAL_TOKENS):
+        raise ValueError(
+            f"vocab_size={vocab_size} is too small: BPE needs 261 (256 bytes, 5 special tokens)."
+        )
+    train = _wordpiece if kind == "wordpiece" else _bpe
+    backend = train(texts, vocab_size, lowercase)
+    if backend.get_vocab_size() > vocab_size:
+        raise ValueError(
+            f"vocab_size={vocab_size} is too small: the characters of these texts alone need "
+            f"{backend.get_vocab_size()} entries; take a larger one or kind='bpe'."
+        )
+    _frame(backend)
+    return PreTrainedTokenizerFast(
+        tokenizer_object=backend,
+        model_max_length=max_length,
+        # transformers would else turn "word ." into "word." when it decodes
+        clean_up_tokenization_spaces=False,
+        # in byte-level BPE a space belongs to the word after it; before a [MASK] it belongs to the [MASK]
+        **SPECIAL_TOKENS | {"mask_token": AddedToken("[MASK]", lstrip=kind == "bpe")},
+    )
+
+
+def open_tokenizer(folder: str | Path) -> PreTrainedTokenizerFast:
+    """Open a tokenizer from a local folder, also one which holds nothing but BERT's or RoBERTa's vocabulary.
+
+    `AutoTokenizer` opens a folder that says what it is (`tokenizer.json`, `config.json`); one with only
+    `vocab.txt` (BERT) or `vocab.json` and `merges.txt` (RoBERTa) it does not. Here the files themselves tell.
+    A BERT vocabulary without a capital letter is taken as uncased. Raises `FileNotFoundError` for a folder
+    that is not there or holds no tokenizer; never asks the hub.
+
+    >>> import tempfile
+    >>> from contrast_kit.data import open_tokenizer, train_tokenizer
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = train_tokenizer(["a red ball"], vocab_size=60).save_pretrained(folder)
+    ...     open_tokenizer(folder).tokenize("red ball")
+    ['red', 'ball']
+    """
+    from transformers import BertTokenizerFast, RobertaTokenizerFast
+
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise FileNotFoundError(f"There is no folder {folder}.")
+    has = {path.name for path in folder.iterdir()}
+    if has & {"tokenizer.json", "tokenizer_config.json"}:
+        return AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
+    if "vocab.txt" in has:
+        words = (folder / "vocab.txt").read_text("utf-8").split("\n")
+        cased = any(word != word.lower() and not word.startswith("[") for word in words)
+        return BertTokenizerFast.from_pretrained(
+            str(folder), do_lower_case=not cased, model_max_length=512, local_files_only=True
+        )
+    if {"vocab.json", "merges.txt"} <= has:
+        return RobertaTokenizerFast.from_pretrained(str(folder), model_max_length=512, local_files_only=True)
+    raise FileNotFoundError(
+        f"{folder} holds no tokenizer: expected tokenizer.json, or vocab.txt (BERT), "
+        "or vocab.json and merges.txt (RoBERTa)."
+    )
+
+
+def _wordpiece(texts: list[str], vocab_size: int, lowercase: bool) -> Tokenizer:
+    """Train BERT's kind of tokenizer.
+
+    The trainer numbers the pieces `##a`, `##b`, … in the order of a hash table, another one each time, and
+    breaks ties between pairs by these numbers. So they are handed in first, in order, and the trained
+    vocabulary is moved into a tokenizer that knows only the five special tokens. A word of known letters can
+    then always be spelled.
+    """
+    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+
+    normalizer, words = normalizers.BertNormalizer(lowercase=lowercase), pre_tokenizers.BertPreTokenizer()
+    alphabet = _alphabet(texts, normalizer)
+    inner = [f"##{letter}" for letter in alphabet if len(words.pre_tokenize_str(f"a{letter}a")) == 1]
+    trainer = trainers.WordPieceTrainer(
+        vocab_size=vocab_size,
+        special_tokens=[*SPECIAL_TOKENS.values(), *inner],
+        initial_alphabet=alphabet,
+        limit_alphabet=len(alphabet),
+        show_progress=False,
+    )
+    trained = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    trained.normalizer, trained.pre_tokenizer = normalizer, words
+    trained.train_from_iterator(texts, trainer, length=len(texts))
+
+    backend = Tokenizer(models.WordPiece(trained.get_vocab(), unk_token="[UNK]"))
+    backend.normalizer, backend.pre_tokenizer = normalizer, words
+    backend.decoder = decoders.WordPiece(cleanup=False)
+    return backend
+
+
+def _alphabet(texts: list[str], normalizer: object) -> list[str]:
+    """Give the characters of the texts in order, without the rarest where there are over a thousand."""
+    counts: Counter[str] = Counter()
+    for start in range(0, len(texts), 10_000):
+        counts.update(normalizer.normalize_str("\n".join(texts[start : start + 10_000])))
+    letters = [letter for letter in counts if not letter.isspace()]
+    return sorted(sorted(letters, key=lambda letter: (-counts[letter], letter))[:1000])
+
+
+def _bpe(texts: list[str], vocab_size: int, lowercase: bool) -> Tokenizer:
+    """Train RoBERTa's kind of tokenizer; its alphabet is the 256 bytes, whatever the texts."""
+    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+
+    backend = Tokenizer(models.BPE())
+    if lowercase:
+        steps = [normalizers.NFD(), normalizers.Lowercase(), normalizers.StripAccents()]
+        backend.normalizer = normalizers.Sequence(steps)
+    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
+    backend.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocab_size,
+        special_tokens=list(SPECIAL_TOKENS.values()),
+        initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
+        show_progress=False,
+    )
+    backend.train_from_iterator(texts, trainer, length=len(texts))
+    return backend
+
+
+def _frame(backend: Tokenizer) -> None:
+    """Let the tokenizer put `[CLS]` and `[SEP]` around a text or a pair."""
+    from tokenizers import processors
+
+    backend.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]",
+        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
+        special_tokens=[(token, backend.token_to_id(token)) for token in ("[CLS]", "[SEP]")],
+    )
