@@ -1,8 +1,8 @@
 """What a bug report needs, and whether this Python has what the kit needs: `python -m contrast_kit.check`.
 
-Prints versions, device, processor kernels and whether the hub answers. Ends with exit status 1 and one sentence
-when something needed is missing, too old or broken, with 0 otherwise. Imports nothing outside the standard
-library until it has made sure that it is there.
+Prints versions, device, processor kernels and whether the hub answers. Ends with exit status 1 and one
+sentence when something needed is missing, too old or broken, with 0 otherwise. Imports nothing outside the
+standard library until it has made sure that it is there.
 """
 
 import importlib
@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator
 from importlib import metadata
 
 PACKAGE = "contrast-kit"
-REMEDY = (
-    "Run `make install` in its folder, or: pip install --constraint constraints.txt --editable '.[notebooks]'"
-)
+# A torchvision or CUDA build that does not match torch shows only when a model's file is imported.
+CORE = ("torch", "transformers.models.bert.modeling_bert")
+REMEDY = "run `make install`, or: pip install --constraint constraints.txt --editable '.[notebooks]'"
 
 
 def requirements(extra: str = "") -> dict[str, object]:
@@ -63,9 +63,9 @@ def problem() -> str | None:
         True
     """
     if installed(PACKAGE) is None:
-        return f"contrast_kit is not installed in {sys.executable}. {REMEDY}"
+        return f"contrast_kit is not installed in {sys.executable}; {REMEDY}"
     if installed("packaging") is None:
-        return f"contrast_kit needs packaging (not installed). {REMEDY}"
+        return f"contrast_kit needs packaging (not installed); {REMEDY}"
     wrong = []
     for name, wanted in requirements().items():
         version = installed(name)
@@ -74,14 +74,14 @@ def problem() -> str | None:
         elif not wanted.contains(version, prereleases=True):
             wrong.append(f"{name}{wanted} (found {version})")
     if wrong:
-        return f"contrast_kit needs {', '.join(wrong)}. {REMEDY}"
+        return f"contrast_kit needs {', '.join(wrong)}; {REMEDY}"
     for module in CORE:
         try:
             importlib.import_module(module)
         except Exception as error:  # whatever goes wrong in there, one sentence says which import it was
             reason = str(error).strip().split("\n")[0]
             return (
-                f"{module} is installed but cannot be imported ({type(error).__name__}: {reason}). {REMEDY}"
+                f"{module} is installed but cannot be imported ({type(error).__name__}: {reason}); {REMEDY}"
             )
     return None
 
