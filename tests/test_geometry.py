@@ -1,0 +1,330 @@
+"""Each measure against its definition in plain float64 loops, its closed forms, and its gradient."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from contrast_kit import geometry as g
+
+
+def vectors(n, d, seed=0, dtype=torch.float64):
+    return torch.randn(n, d, generator=torch.Generator().manual_seed(seed), dtype=dtype)
+
+
+def unit(row):
+    length = math.sqrt(sum(v * v for v in row))
+    return [v / length for v in row]
+
+
+def squared_distance(u, v):
+    return sum((p - q) ** 2 for p, q in zip(u, v, strict=True))
+
+
+# --- against loops, from the definitions ---
+
+
+@pytest.mark.parametrize("alpha", [0.5, 1, 2, 3])
+def test_alignment_is_the_mean_power_of_the_distance(alpha):
+    a, b = vectors(7, 5), vectors(7, 5, seed=1)
+    pairs = zip(a.tolist(), b.tolist(), strict=True)
+    by_hand = sum(math.sqrt(squared_distance(unit(u), unit(v))) ** alpha for u, v in pairs) / 7
+    assert abs(g.alignment(a, b, alpha=alpha).item() - by_hand) < 1e-10
+
+
+@pytest.mark.parametrize("t", [0.5, 2, 10])
+@pytest.mark.parametrize("block", [1, 3, 8, 9, 1024])
+def test_uniformity_is_the_log_mean_over_distinct_pairs(t, block):
+    x = vectors(9, 4)
+    u = [unit(row) for row in x.tolist()]
+    terms = [math.exp(-t * squared_distance(u[i], u[j])) for i in range(9) for j in range(i + 1, 9)]
+    assert len(terms) == 36  # n(n-1)/2: no diagonal
+    assert abs(g.uniformity(x, t=t, block=block).item() - math.log(sum(terms) / 36)) < 1e-10
+
+
+def test_uniformity_agrees_with_the_pdist_form():
+    x = vectors(200, 16)
+    u = torch.nn.functional.normalize(x)
+    expected = torch.pdist(u).pow(2).mul(-2).exp().mean().log()
+    torch.testing.assert_close(g.uniformity(x, block=33), expected, rtol=0, atol=1e-12)
+
+
+def test_the_diagonal_would_have_been_noticed():
+    """T55: with i = i among the pairs, the value is another one."""
+    u = torch.nn.functional.normalize(vectors(6, 8))
+    with_diagonal = torch.cdist(u, u).pow(2).mul(-2).exp().mean().log()
+    assert (g.uniformity(u) - with_diagonal).abs() > 0.1
+
+
+@pytest.mark.parametrize("block", [1, 4, 1024])
+def test_random_pairs_are_all_distinct_pairs_in_order(block):
+    """T56: n(n-1)/2 of them, none a vector with itself."""
+    x = vectors(7, 3)
+    u = [unit(row) for row in x.tolist()]
+    by_hand = [sum(p * q for p, q in zip(u[i], u[j], strict=True)) for i in range(7) for j in range(i + 1, 7)]
+    cosines = g.random_pair_cosines(x, block=block)
+    torch.testing.assert_close(cosines, torch.tensor(by_hand, dtype=torch.float64), rtol=0, atol=1e-12)
+    assert len(cosines) == 21
+    assert cosines.max() < 1 - 1e-6
+
+
+def test_pair_cosines_row_by_row():
+    a, b = vectors(5, 4), vectors(5, 4, seed=1)
+    expected = torch.nn.functional.cosine_similarity(a, b)
+    torch.testing.assert_close(g.pair_cosines(a, b), expected, rtol=0, atol=1e-12)
+    torch.testing.assert_close(g.alignment(a, b), 2 - 2 * expected.mean())  # the two tell one story
+
+
+def test_anisotropy_is_the_mean_of_all_random_pairs():
+    x = vectors(50, 6) + 1
+    torch.testing.assert_close(g.anisotropy(x), g.random_pair_cosines(x).mean(), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("center", [False, True])
+def test_effective_rank_is_the_exponential_of_the_entropy(center):
+    x = vectors(12, 5)
+    u = x / x.norm(dim=1, keepdim=True)
+    u = u - u.mean(dim=0) if center else u
+    p = torch.linalg.eigvalsh(u.T @ u).sqrt()  # singular values another way
+    p = (p / p.sum()).tolist()
+    by_hand = math.exp(-sum(v * math.log(v) for v in p))
+    assert abs(g.effective_rank(x, center=center).item() - by_hand) < 1e-8
+
+
+# --- closed forms ---
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16, torch.bfloat16])
+def test_closed_forms_in_every_precision(dtype):
+    same = torch.tensor([[3.0, 4.0]], dtype=dtype).repeat(5, 1)
+    opposite = torch.tensor([[0.0, 7.0], [0.0, -0.5]], dtype=dtype)
+    axes = torch.eye(4, dtype=dtype)
+    close = {"rtol": 0, "atol": 1e-5, "check_dtype": False}
+    torch.testing.assert_close(g.alignment(same, same), torch.tensor(0.0), **close)
+    torch.testing.assert_close(g.uniformity(same), torch.tensor(0.0), **close)
+    torch.testing.assert_close(g.uniformity(opposite), torch.tensor(-8.0), **close)
+    torch.testing.assert_close(g.alignment(opposite, opposite.flip(0)), torch.tensor(4.0), **close)
+    torch.testing.assert_close(g.uniformity(axes), torch.tensor(-4.0), **close)
+    torch.testing.assert_close(g.random_pair_cosines(axes), torch.zeros(6), **close)
+    torch.testing.assert_close(g.effective_rank(axes), torch.tensor(4.0), **close)
+    torch.testing.assert_close(
+        g.effective_rank(same), torch.tensor(1.0), rtol=0, atol=1e-4, check_dtype=False
+    )
+    torch.testing.assert_close(g.effective_rank(opposite), torch.tensor(1.0), **close)
+    # Four axes without their mean span three directions.
+    torch.testing.assert_close(g.effective_rank(axes, center=True), torch.tensor(3.0), **close)
+
+
+def test_a_narrow_cone_is_recognised():
+    wide, cone = vectors(300, 20), vectors(300, 20) * 0.1 + 1
+    assert g.uniformity(cone) > g.uniformity(wide)
+    assert g.anisotropy(cone) > 0.9 > 0.1 > g.anisotropy(wide)
+    assert g.effective_rank(cone) < g.effective_rank(wide)
+    assert g.effective_rank(cone, center=True) > 15  # only the mean is narrow
+
+
+# --- scale, precision, memory ---
+
+
+@settings(max_examples=25, deadline=None)
+@given(scales=st.lists(st.floats(-30, 30), min_size=6, max_size=6), seed=st.integers(0, 100))
+def test_lengths_never_count(scales, seed):
+    factor = torch.tensor([10.0**s for s in scales], dtype=torch.float64)[:, None]
+    a, b = vectors(6, 4, seed), vectors(6, 4, seed + 1000)
+    for measure in (g.uniformity, g.random_pair_cosines, g.anisotropy, g.effective_rank):
+        torch.testing.assert_close(measure(a * factor), measure(a), rtol=1e-9, atol=1e-9)
+    torch.testing.assert_close(g.alignment(a * factor, b), g.alignment(a, b), rtol=1e-9, atol=1e-9)
+
+
+def test_float32_extremes_do_not_overflow():
+    x = vectors(5, 4, dtype=torch.float32)
+    torch.testing.assert_close(g.uniformity(x * 1e30), g.uniformity(x))
+    torch.testing.assert_close(g.uniformity(x * 1e-30), g.uniformity(x))
+    assert torch.isfinite(g.uniformity(torch.tensor([[1.0, 0.0], [-1.0, 0.0]]), t=1e4))  # exp(-4e4) is 0
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half_precision_is_reduced_in_float32(dtype):
+    x, y = vectors(64, 32).to(dtype), vectors(64, 32, seed=1).to(dtype)
+    for measure in (g.uniformity, g.anisotropy, g.effective_rank):
+        assert measure(x).dtype == torch.float32
+        torch.testing.assert_close(measure(x), measure(x.double()).float(), rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(
+        g.alignment(x, y), g.alignment(x.double(), y.double()).float(), rtol=1e-5, atol=1e-5
+    )
+
+
+def test_uniformity_does_not_keep_the_similarities_for_the_backward_pass():
+    x = vectors(512, 8).requires_grad_()
+    kept = []
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: kept.append(t.numel()) or t, lambda t: t):
+        value = g.uniformity(x, block=32)
+    assert sum(kept) < 20 * x.numel()  # all pairs would be 130,816 numbers several times over
+    (streamed,) = torch.autograd.grad(value, x)
+    (whole,) = torch.autograd.grad(g.uniformity(x, block=512), x)
+    torch.testing.assert_close(streamed, whole, rtol=0, atol=1e-12)
+
+
+# --- gradients ---
+
+
+def test_gradients_by_finite_differences():
+    a, b = vectors(5, 3).requires_grad_(), vectors(5, 3, seed=1).requires_grad_()
+    assert torch.autograd.gradcheck(lambda p, q: g.alignment(p, q), (a, b))
+    assert torch.autograd.gradcheck(lambda p, q: g.alignment(p, q, alpha=1), (a, b))
+    assert torch.autograd.gradcheck(lambda p: g.uniformity(p), (a,))
+    assert torch.autograd.gradcheck(lambda p: g.uniformity(p, block=2), (a,))
+
+
+@pytest.mark.parametrize("alpha", [0.5, 1, 2])
+def test_the_gradient_at_distance_zero_is_zero(alpha):
+    a = vectors(3, 4).requires_grad_()
+    (slope,) = torch.autograd.grad(g.alignment(a, a.detach(), alpha=alpha), a)
+    assert torch.equal(slope, torch.zeros_like(slope))
+
+
+def test_gradient_descent_on_uniformity_spreads_points_on_the_circle():
+    x = (vectors(4, 2) * 0.1 + 1).requires_grad_()
+    optimizer = torch.optim.Adam([x], lr=0.05)
+    for _ in range(400):
+        optimizer.zero_grad()
+        g.uniformity(x).backward()
+        optimizer.step()
+    angles = torch.atan2(x[:, 1], x[:, 0]).detach().sort().values
+    torch.testing.assert_close(angles.diff(), torch.full((3,), math.pi / 2, dtype=x.dtype), rtol=0, atol=0.02)
+
+
+# --- random pairs: samples and groups ---
+
+
+@pytest.mark.parametrize("n", [1, 40, 100, 190])
+def test_a_sample_holds_distinct_pairs_and_is_fixed_by_its_seed(n):
+    x = vectors(20, 6)
+    every = g.random_pair_cosines(x)
+    sample = g.random_pair_cosines(x, n=n, seed=3)
+    assert len(sample) == n
+    nearest = (sample[:, None] - every).abs().min(dim=1)
+    assert nearest.values.max() < 1e-12
+    assert len(nearest.indices.unique()) == n  # no pair twice, none outside i < j
+    assert torch.equal(sample, g.random_pair_cosines(x, n=n, seed=3))
+    assert n == 190 or not torch.equal(
+        sample.sort().values, g.random_pair_cosines(x, n=n, seed=4).sort().values
+    )
+
+
+def test_a_sample_is_fair():
+    """Every pair is drawn equally often: chi-square over many seeds, both ways of drawing."""
+    x = vectors(6, 3)
+    every = g.random_pair_cosines(x)  # 15 pairs
+    for n in (4, 11):
+        counts = torch.zeros(15)
+        for seed in range(400):
+            drawn = g.random_pair_cosines(x, n=n, seed=seed)
+            counts += ((drawn[:, None] - every).abs() < 1e-12).sum(dim=0)
+        assert stats.chisquare(counts.numpy()).pvalue > 1e-3
+
+
+def test_positives_are_left_out():
+    """T56: two views of one text are no random pair."""
+    text = vectors(10, 8)
+    views = torch.cat([text, text + 1e-3 * vectors(10, 8, seed=1)])
+    groups = torch.arange(10).repeat(2)
+    everything, clean = g.random_pair_cosines(views), g.random_pair_cosines(views, groups=groups)
+    assert (len(everything), len(clean)) == (190, 180)
+    assert everything.max() > 0.999 > clean.max()
+    for n in (20, 150):  # by rejecting, by permuting
+        assert g.random_pair_cosines(views, n=n, groups=groups).max() <= clean.max() + 1e-12
+    assert len(g.random_pair_cosines(views, n=180, groups=groups)) == 180
+
+
+# --- separation ---
+
+
+def test_auc_is_the_probability_of_the_right_order():
+    similar, random = vectors(30, 1).flatten() + 1, vectors(40, 1, seed=1).flatten()
+    similar[:5] = random[:5]  # ties
+    wins = sum(1.0 if s > r else 0.5 if s == r else 0.0 for s in similar.tolist() for r in random.tolist())
+    assert abs(g.separation(similar, random).item() - wins / 1200) < 1e-12
+    mann_whitney = stats.mannwhitneyu(similar.numpy(), random.numpy()).statistic / 1200
+    assert abs(g.separation(similar, random).item() - mann_whitney) < 1e-12
+
+
+def test_auc_does_not_see_a_stretched_scale_and_d_prime_is_cohens_d():
+    similar, random = vectors(50, 1).flatten() * 0.1 + 0.3, vectors(60, 1, seed=1).flatten() * 0.1
+    squeezed = g.separation(0.9 + similar / 20, 0.9 + random / 20)
+    torch.testing.assert_close(squeezed, g.separation(similar, random))
+    pooled = math.sqrt((similar.numpy().var(ddof=1) + random.numpy().var(ddof=1)) / 2)
+    by_hand = (similar.mean() - random.mean()).item() / pooled
+    assert abs(g.separation(similar, random, measure="d_prime").item() - by_hand) < 1e-10
+
+
+def test_separation_at_its_ends():
+    low, high = torch.tensor([0.1, 0.2]), torch.tensor([0.8, 0.9])
+    assert (g.separation(high, low), g.separation(low, high), g.separation(low, low)) == (1, 0, 0.5)
+
+
+# --- bad input ---
+
+GOOD = torch.eye(3)
+MEASURES = [
+    g.uniformity,
+    g.random_pair_cosines,
+    g.anisotropy,
+    g.effective_rank,
+    lambda x: g.alignment(x, GOOD),
+]
+BAD = [
+    (torch.tensor([[1.0, 0.0], [0.0, 0.0]]), "zero vector in row 1"),
+    (torch.tensor([[1.0, float("nan")], [0.0, 1.0]]), "NaN"),
+    (torch.tensor([[1.0, float("inf")], [0.0, 1.0]]), "infinite"),
+    (torch.ones(3), "one vector a row"),
+    (torch.ones(2, 3, 4), "one vector a row"),
+    (torch.ones(3, 0), "one vector a row"),
+    (torch.ones(0, 3), "at least"),
+    (torch.eye(3).long(), "floating-point"),
+]
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+@pytest.mark.parametrize(("x", "sentence"), BAD)
+def test_bad_vectors_are_refused_in_one_sentence(measure, x, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        measure(x)
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda: g.uniformity(torch.ones(1, 3)), "at least 2"),
+        (lambda: g.anisotropy(torch.ones(1, 3)), "at least 2"),
+        (lambda: g.random_pair_cosines(torch.ones(1, 3)), "at least 2"),
+        (lambda: g.effective_rank(torch.ones(1, 3), center=True), "at least 2"),
+        (lambda: g.effective_rank(torch.ones(4, 3), center=True), "same way"),
+        (lambda: g.alignment(GOOD, torch.eye(4)), "shapes must agree"),
+        (lambda: g.pair_cosines(GOOD, GOOD[:2]), "shapes must agree"),
+        (lambda: g.alignment(GOOD, GOOD, alpha=0), "alpha"),
+        (lambda: g.uniformity(GOOD, t=0), "t is"),
+        (lambda: g.uniformity(GOOD, block=0), "block"),
+        (lambda: g.random_pair_cosines(GOOD, n=4), "the 3 random pairs"),
+        (lambda: g.random_pair_cosines(GOOD, n=0), "between 1"),
+        (lambda: g.random_pair_cosines(GOOD, n=3, groups=torch.tensor([0, 0, 1])), "the 2 random pairs"),
+        (lambda: g.random_pair_cosines(GOOD, groups=torch.tensor([0, 0, 0])), "one group"),
+        (lambda: g.random_pair_cosines(GOOD, groups=torch.tensor([0, 1])), "one integer a vector"),
+        (lambda: g.separation(torch.tensor([]), GOOD[0]), "non-empty"),
+        (lambda: g.separation(GOOD[0], torch.tensor([float("nan")])), "NaN"),
+        (lambda: g.separation(GOOD[0], GOOD[0], measure="gap"), "auc"),
+        (lambda: g.separation(torch.ones(3), torch.zeros(3), measure="d_prime"), "divide by 0"),
+        (lambda: g.separation(torch.ones(1), torch.zeros(3), measure="d_prime"), "at least two"),
+    ],
+)
+def test_bad_calls_are_refused_in_one_sentence(call, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        call()
+
+
+def test_something_else_than_a_tensor_is_refused():
+    with pytest.raises(TypeError, match="torch tensor, not list"):
+        g.uniformity([[1.0, 0.0], [0.0, 1.0]])
