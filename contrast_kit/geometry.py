@@ -167,9 +167,9 @@ def effective_rank(x: Tensor, *, center: bool = False) -> Tensor:
     """How many directions the vectors really use: between 1 and min(N, D).
 
     Roy & Vetterli 2007: erank = exp(H(p)), H the entropy of p_i = σ_i / Σ_k σ_k and σ the singular values of
-    the [N, D] matrix; here of its l2-normalised rows. As in the paper the rows are **not** centred: in
-    a narrow cone the mean direction then takes most of the weight and the rank is low. `center=True` takes the
-    mean away after normalising and asks how many directions the *differences* between texts use.
+    the [N, D] matrix; here of its l2-normalised rows. As in the paper the rows are **not** centred: in a
+    narrow cone the mean direction then takes most of the weight and the rank is low. `center=True` takes
+    the mean away after normalising and asks how many directions the *differences* between texts use.
 
     `x` [N, D] -> a number (0-d tensor). Raises a ValueError for bad vectors, and with `center` when all
     vectors point the same way, because nothing is left to rank.
@@ -342,7 +342,7 @@ def _draw_by_permuting(size: int, n: int, ids: Tensor | None, generator: torch.G
 
 
 def _draw_by_rejecting(size: int, n: int, ids: Tensor | None, generator: torch.Generator) -> Tensor:
-    """At most half of the pairs: draw two rows, drop what is no pair or came before, until there are enough."""
+    """For at most half of the pairs: draw two rows, drop what is no pair or came before, go on."""
     codes = torch.empty(0, dtype=torch.long)
     while len(codes) < n:
         i, j = torch.randint(size, (2, 2 * n), generator=generator)

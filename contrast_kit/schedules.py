@@ -13,8 +13,8 @@ def inverted_triangle(step: float, total: float) -> float:
     """The adaptive temperature of CAPT: high at the start, lowest half-way, high at the end.
 
     CAPT, eq. 6: τ(t) = |t − T/2| / T + 0.05, with t the `step` and T the `total` number of updates: 0.55 at
-    t = 0, 0.05 at t = T/2, 0.55 at t = T. The gradient of the contrast grows like 1/τ, so the updates are gentle
-    early (nothing is learnt yet), strongest half-way, and gentle again at the end (no bouncing about).
+    t = 0, 0.05 at t = T/2, 0.55 at t = T. The gradient of the contrast grows like 1/τ, so the updates are
+    gentle early (nothing is learnt yet), strongest half-way, and gentle again at the end (no bouncing).
 
     Returns τ as a float. The same τ belongs into both directions of the loss (eq. 2 and 3).
     Raises a ValueError when `step` is outside 0 … `total`. For a fixed temperature, `constant`.
