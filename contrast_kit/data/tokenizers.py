@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from transformers import AddedToken, AutoTokenizer, PreTrainedTokenizerFast
+from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -73,8 +73,7 @@ def train_tokenizer(
         model_max_length=max_length,
         # transformers would else turn "word ." into "word." when it decodes
         clean_up_tokenization_spaces=False,
-        # in byte-level BPE a space belongs to the word after it; before a [MASK] it belongs to the [MASK]
-        **SPECIAL_TOKENS | {"mask_token": AddedToken("[MASK]", lstrip=kind == "bpe")},
+        **SPECIAL_TOKENS,
     )
 
 
@@ -156,7 +155,7 @@ def _alphabet(texts: list[str], normalizer: object) -> list[str]:
 
 def _bpe(texts: list[str], vocab_size: int, lowercase: bool) -> Tokenizer:
     """Train RoBERTa's kind of tokenizer; its alphabet is the 256 bytes, whatever the texts."""
-    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+    from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
     backend = Tokenizer(models.BPE())
     if lowercase:
@@ -166,7 +165,8 @@ def _bpe(texts: list[str], vocab_size: int, lowercase: bool) -> Tokenizer:
     backend.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
         vocab_size=vocab_size,
-        special_tokens=list(SPECIAL_TOKENS.values()),
+        # a space belongs to the word after it; before a [MASK] it belongs to the [MASK]
+        special_tokens=[AddedToken(token, lstrip=token == "[MASK]") for token in SPECIAL_TOKENS.values()],
         initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
         show_progress=False,
     )
