@@ -1,0 +1,24 @@
+"""Every equation as a pure function: tensors in, a number out.
+
+`contrast` holds the losses between whole texts, `tokens` those at single positions, `similarity` the cosine
+under the former. This is the plain form, written to be read beside the papers.
+"""
+
+from .contrast import info_nce, nt_xent, simsiam, sup_con
+from .similarity import NotFiniteError, cosine_matrix, normalise
+from .tokens import all_token_lm, copy, corrective_lm, mlm, replaced_token_detection
+
+__all__ = [
+    "NotFiniteError",
+    "all_token_lm",
+    "copy",
+    "corrective_lm",
+    "cosine_matrix",
+    "info_nce",
+    "mlm",
+    "normalise",
+    "nt_xent",
+    "replaced_token_detection",
+    "simsiam",
+    "sup_con",
+]

@@ -1,0 +1,333 @@
+"""Sequence-level losses: which vectors are pulled together, which are pushed apart, and what stands in the denominator.
+
+Letters: B examples, N vectors, D width, Q queue. The three losses with negatives are one idea: the
+cross-entropy of picking an anchor's positive out of its candidates by cosine. They differ in who is a
+candidate, who is a positive, and who is left out:
+
+| loss       | anchors    | candidates of an anchor       | positives of an anchor      | denominator terms |
+|------------|------------|-------------------------------|-----------------------------|-------------------|
+| `info_nce` | view 0, B  | the other view                | its own partner             | B                 |
+| `nt_xent`  | both, 2B   | both views but itself, queue  | its own partner             | 2B - 1 + Q        |
+| `sup_con`  | all N      | all but itself                | all others with its label   | N - 1             |
+| `simsiam`  | both       | none: no negatives            | its own partner             | no denominator    |
+"""
+
+import warnings
+
+import torch
+from torch import Tensor
+
+from .similarity import cosine_matrix, dot_products, normalise
+
+
+def info_nce(
+    anchors: Tensor, candidates: Tensor, tau: float, *, ids: Tensor | None = None, reduction: str = "mean"
+) -> Tensor:
+    """Pick each anchor's partner out of the other view's B vectors: contrast in one direction.
+
+    CMLM, eq. 7, for one k: -1/B sum_b log( e^{sim(H_b^k, H_b^0)/tau} / sum_{i=1..B} e^{sim(H_i^k,
+    H_b^0)/tau} ). The anchor is view 0. With K views, take the mean over k of `info_nce(h[0], h[k], tau)`.
+
+    In the denominator: B terms, the positive and the B-1 other rows of view k. Not the anchor itself, and
+    not the other rows of view 0 (those are in `nt_xent`). Identical vectors give log B. The loss is not
+    symmetric: exchanging the two views exchanges rows and columns of the cosine matrix.
+
+    Args:
+        anchors: vectors of view 0, [B, D].
+        candidates: vectors of view k, [B, D]; row b is the positive of anchor b. Both are normalised here.
+        tau: the temperature, > 0. The paper does not print its value; small values look at the hardest
+            negatives.
+        ids: [B], what text each row comes from. A candidate with the anchor's id that is not its own
+            partner is a false negative, and is left out of the denominator. Without ids nothing is left
+            out, as in the paper.
+        reduction: "mean" over the B anchors (the paper), "sum", or "none" for one number per anchor, [B].
+
+    Returns:
+        A number >= 0, in float32 or float64; with one example there is no negative, and the loss is 0 (with
+        a warning).
+
+    Raises:
+        TypeError, ValueError: wrong kind or shape, tau <= 0, or a row of zeros.
+        NotFiniteError: NaN or infinity in a row.
+
+    See also:
+        `nt_xent` takes the negatives from both views, in both directions. sentence-transformers calls this
+        loss MultipleNegativesRankingLoss, with scale = 1/tau.
+
+    Example:
+        >>> import torch
+        >>> anchors, candidates = torch.eye(4), torch.eye(4)      # partners equal, all others orthogonal
+        >>> info_nce(anchors, candidates, tau=0.5)
+        tensor(0.3408)
+        >>> torch.log1p(3 * torch.exp(torch.tensor(-1 / 0.5)))    # log(1 + (B-1) e^{-1/tau})
+        tensor(0.3408)
+    """
+    tau = _temperature(tau)
+    _same_shape(anchors, candidates, "anchors", "candidates")
+    _warn_if_alone(len(anchors), "info_nce")
+    similarity = cosine_matrix(anchors, candidates) / tau  # [B, B], row b: anchor b against view k
+    positive = torch.eye(len(anchors), dtype=torch.bool, device=anchors.device)  # [B, B]
+    excluded = _same_text(ids, ids, len(anchors), anchors.device) & ~positive
+    return _reduce(_pick_positives(similarity, positive, excluded), reduction)
+
+
+def nt_xent(
+    a: Tensor,
+    b: Tensor,
+    tau: float,
+    *,
+    queue: Tensor | None = None,
+    ids: Tensor | None = None,
+    queue_ids: Tensor | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """Pick each vector's partner out of all other vectors of both views: contrast in both directions.
+
+    COCO-LM, eq. 3: -E( cos(s, s+)/tau - log( exp(cos(s, s+)/tau) + sum_{X- in B-} exp(cos(s, s-)/tau) ) ),
+    symmetric. CAPT, eq. 2-4, is the same with s_i and shat_i, as a *sum* over the 2n anchors:
+    `reduction="sum"`. SCL, eq. 4, is the same again (its indices are misprinted; read: 2N anchors, each
+    with its partner).
+
+    In the denominator of s_i: 2B - 1 terms, every vector of both views except s_i itself, the positive
+    included, and then the Q vectors of the queue. Identical vectors give log(2B - 1 + Q); partners equal
+    and all others orthogonal give log(1 + (2B - 2 + Q) e^{-1/tau}).
+
+    Args:
+        a: vectors of one view, [B, D].
+        b: vectors of the other, [B, D]; row i is the positive of row i of a. Both are normalised here.
+        tau: the temperature, > 0. COCO-LM uses 1, CAPT moves it between 0.55 and 0.05
+            (`schedules.inverted_triangle`).
+        queue: [Q, D], vectors of *earlier* steps: further negatives, in addition to those in the batch
+            (CAPT 2.2). They are constants: no gradient goes into them. Push the batch's own vectors after
+            the loss, or each positive stands in the denominator a second time, as a negative. Pass only the
+            rows that are filled; Q may be 0.
+        ids: [B], what text each row comes from. Two rows with one id that are not partners are false
+            negatives, and are left out of each other's denominator. Without ids nothing is left out, as in
+            the papers.
+        queue_ids: [Q], the same for the queue, where a small corpus comes round again.
+        reduction: "mean" over the 2B anchors, "sum" (CAPT, eq. 4: 2B times as much), or "none": [2B], a's
+            rows first.
+
+    Returns:
+        A number >= 0, in float32 or float64. One example without a queue has no negative: 0, with a warning.
+
+    Raises:
+        TypeError, ValueError: wrong kind or shape, tau <= 0, a row of zeros, or queue_ids without ids.
+        NotFiniteError: NaN or infinity in a row.
+
+    See also:
+        `info_nce` has half of these negatives and one direction; `sup_con` with each text's number as its
+        label is this loss.
+
+    Example:
+        >>> import torch
+        >>> nt_xent(torch.ones(4, 3), torch.ones(4, 3), tau=1.0)  # nothing to tell the texts apart by: log(2B - 1)
+        tensor(1.9459)
+        >>> a, b = torch.eye(3, 8), torch.eye(3, 8)
+        >>> far = torch.eye(8)[5:]                                # 3 more directions, from earlier steps
+        >>> nt_xent(a, b, tau=0.5), nt_xent(a, b, tau=0.5, queue=far)
+        (tensor(0.4327), tensor(0.6665))
+    """
+    tau = _temperature(tau)
+    _same_shape(a, b, "a", "b")
+    x = torch.cat([normalise(a, "a"), normalise(b, "b")])  # [2B, D]
+    n = len(x)
+    queue = x[:0] if queue is None else _queue(queue, x)  # [Q, D]
+    if n + len(queue) == 2:
+        _warn_if_alone(1, "nt_xent")
+
+    similarity = dot_products(x, torch.cat([x, queue])) / tau  # [2B, 2B + Q]
+    itself = torch.eye(n, n + len(queue), dtype=torch.bool, device=x.device)
+    positive = itself.roll(n // 2, dims=0)  # row i: True at its partner, B rows further on
+    excluded = itself | (_repeated_texts(ids, queue_ids, n, len(queue), x.device) & ~positive)
+    return _reduce(_pick_positives(similarity, positive, excluded), reduction)
+
+
+def sup_con(x: Tensor, labels: Tensor, tau: float, *, reduction: str = "sum") -> Tensor:
+    """Pick the vectors with the anchor's label out of all other vectors: contrast between classes.
+
+    SCL, eq. 3: sum_i -1/(N_{y_i} - 1) sum_j 1[i != j] 1[y_i = y_j] log( exp(Phi(x_i) . Phi(x_j)/tau) /
+    sum_k 1[i != k] exp(Phi(x_i) . Phi(x_k)/tau) ). The logarithm stands inside the sum over positives.
+
+    In the denominator: N - 1 terms, all vectors but the anchor itself, *with* the other positives. So the
+    loss of an anchor with P positives cannot fall below log P, and equal vectors of one class give log(N -
+    1). An anchor whose label occurs once has N_y - 1 = 0 positives: its term counts 0.
+
+    Args:
+        x: vectors [N, D] of one batch; normalised here ("l2 normalization of the encoded embedding").
+        labels: [N] integers.
+        tau: the temperature, > 0; tuned per task in the paper.
+        reduction: "sum" over anchors is eq. 3. "mean" divides by N, which is the scale of the cross-entropy
+            beside it (eq. 2 averages): under one lambda the sum weighs N times as much, so say which of
+            them lambda was tuned for. "mean_valid" divides by the number of anchors that have a positive.
+            "none": [N].
+
+    Returns:
+        A number >= 0, in float32 or float64; 0 where no two labels agree (a trailing batch of one, say).
+
+    Raises:
+        TypeError, ValueError: wrong kind or shape, labels of another length, tau <= 0, or a row of zeros.
+        NotFiniteError: NaN or infinity in a row.
+
+    See also:
+        `nt_xent`, where the only other vector with an anchor's label is its own second view.
+
+    Example:
+        >>> import torch
+        >>> x = torch.eye(4)
+        >>> sup_con(x, torch.tensor([0, 0, 1, 1]), tau=0.5)       # orthogonal: 4 anchors, log 3 each
+        tensor(4.3944)
+        >>> y = torch.tensor([[1.0, 0], [1, 0], [0, 1], [0, 1]])  # each class on one point
+        >>> sup_con(y, torch.tensor([0, 0, 1, 1]), tau=0.5, reduction="mean")
+        tensor(0.2395)
+    """
+    tau = _temperature(tau)
+    labels = _labels(labels, len(x), x.device, "labels")
+    similarity = cosine_matrix(x) / tau  # [N, N]
+    itself = torch.eye(len(x), dtype=torch.bool, device=x.device)
+    positive = (labels[:, None] == labels[None, :]) & ~itself  # [N] -> [N, N]
+    per_anchor = _pick_positives(similarity, positive, excluded=itself)
+    if reduction == "mean_valid":
+        return per_anchor.sum() / positive.any(dim=1).sum().clamp(min=1)
+    return _reduce(per_anchor, reduction, others=("mean_valid",))
+
+
+def simsiam(z_a: Tensor, h_a: Tensor, z_b: Tensor, h_b: Tensor, *, reduction: str = "mean") -> Tensor:
+    """Let each view's prediction point where the other view stands: contrast without negatives.
+
+    CMLM, eq. 9: 1/B sum_b exp( -1/2 (D(z_b^k, h_b^0) + D(z_b^0, h_b^k)) ), where eq. 11 stands inside:
+    D(z, h) = sim(z, stopgrad(h)), a *positive* cosine. The exponential is taken per example, before the mean.
+    It keeps the loss positive, like the two losses that it is added to or compared with.
+
+    There is no denominator and there are no negatives. What keeps all vectors from collapsing to one point is
+    the stop-gradient on h with the predictor z = W2 gelu(W1 h) (eq. 10) on the other side: take either
+    away, and the constant encoder is a perfect solution.
+
+    Args:
+        z_a: the predictor's output for view a, [B, D].
+        h_a: the encoder's first-token vector for view a, [B, D]. No gradient flows into it from here.
+        z_b, h_b: the same for view b.
+        reduction: "mean" over examples (the paper), "sum", or "none": [B].
+
+    Returns:
+        A number in [1/e, e], float32 or float64: 1/e = 0.3679 where all predictions are right, e where they
+        are opposite.
+
+    Raises:
+        TypeError, ValueError: wrong kind, four shapes that are not one, or a row of zeros.
+        NotFiniteError: NaN or infinity in a row.
+
+    See also:
+        `info_nce`, the paper's other choice for its contrast (eq. 7), which needs a large batch. SimSiam's
+        own paper minimises the mean of *negative* cosines, without the exponential.
+
+    Example:
+        >>> import torch
+        >>> h = torch.tensor([[1.0, 0.0]])
+        >>> simsiam(h, h, h, h), simsiam(-h, h, -h, h)
+        (tensor(0.3679), tensor(2.7183))
+    """
+    _same_shape(z_a, h_a, "z_a", "h_a")
+    _same_shape(z_a, z_b, "z_a", "z_b")
+    _same_shape(z_a, h_b, "z_a", "h_b")
+    towards_b = _row_cosines(normalise(z_a, "z_a"), normalise(h_b.detach(), "h_b"))  # D(z^a, h^b), [B]
+    towards_a = _row_cosines(normalise(z_b, "z_b"), normalise(h_a.detach(), "h_a"))  # D(z^b, h^a), [B]
+    return _reduce(torch.exp(-0.5 * (towards_b + towards_a)), reduction)
+
+
+def _pick_positives(similarity: Tensor, positive: Tensor, excluded: Tensor) -> Tensor:
+    """-log of the softmax over each row's candidates, averaged over the row's positives: [N, M] -> [N].
+
+    `similarity` is cosine / tau. `excluded` entries are no candidates: their -inf makes e^-inf = 0 in the
+    denominator, exactly. A row without positives gives 0. All contrastive losses with negatives come
+    through here.
+    """
+    log_p = similarity.masked_fill(excluded, -torch.inf).log_softmax(dim=1)  # [N, M]
+    # masked_fill, not multiplication: -inf * 0 is NaN, in the value and in the gradient.
+    total = log_p.masked_fill(~positive, 0.0).sum(dim=1)  # [N, M] -> [N]
+    return -total / positive.sum(dim=1).clamp(min=1)
+
+
+def _row_cosines(x: Tensor, y: Tensor) -> Tensor:
+    """The cosine of each row of x with the same row of y, both normalised already: [B, D] -> [B]."""
+    return (x * y).sum(dim=1)
+
+
+def _repeated_texts(
+    ids: Tensor | None, queue_ids: Tensor | None, n: int, queue_length: int, device: torch.device
+) -> Tensor:
+    """Bool [2B, 2B + Q]: True where a candidate comes from the anchor's own text."""
+    if ids is None:
+        if queue_ids is not None:
+            raise ValueError("queue_ids need ids to be compared with: pass the ids of the batch too.")
+        return torch.zeros((), dtype=torch.bool, device=device)
+    rows = _labels(ids, n // 2, device, "ids").repeat(2)  # [B] -> [2B]
+    repeated = _same_text(rows, rows, n, device)  # [2B, 2B]
+    if queue_ids is None:
+        in_queue = repeated.new_zeros(n, queue_length)
+    else:
+        in_queue = rows[:, None] == _labels(queue_ids, queue_length, device, "queue_ids")[None, :]
+    return torch.cat([repeated, in_queue], dim=1)  # [2B, 2B + Q]
+
+
+def _same_text(ids: Tensor | None, others: Tensor | None, n: int, device: torch.device) -> Tensor:
+    """Bool [N, N]: True where two rows have one id; False everywhere where there are no ids."""
+    if ids is None or others is None:
+        return torch.zeros((), dtype=torch.bool, device=device)
+    ids, others = _labels(ids, n, device, "ids"), _labels(others, n, device, "ids")
+    return ids[:, None] == others[None, :]  # [N] -> [N, N]
+
+
+def _queue(queue: Tensor, x: Tensor) -> Tensor:
+    """The queue as constants of x's kind, [Q, D]; rows that nothing has filled yet are zeros, and are refused."""
+    if queue.dim() != 2 or queue.shape[1] != x.shape[1]:
+        raise ValueError(
+            f"queue must be [Q, {x.shape[1]}], as wide as a and b, got shape {list(queue.shape)}."
+        )
+    if len(queue) == 0:
+        return x[:0]
+    return normalise(queue.detach(), "queue").to(x.dtype)
+
+
+def _temperature(tau: float) -> float | Tensor:
+    if not float(tau) > 0:
+        raise ValueError(f"tau is a temperature and must be > 0, got {float(tau)}.")
+    return tau
+
+
+def _same_shape(x: Tensor, y: Tensor, x_name: str, y_name: str) -> None:
+    if x.shape != y.shape:
+        shapes = f"{list(x.shape)} and {list(y.shape)}"
+        raise ValueError(
+            f"{x_name} and {y_name} must have one shape [B, D], row b of each a pair, got {shapes}."
+        )
+
+
+def _labels(labels: Tensor, n: int, device: torch.device, name: str) -> Tensor:
+    labels = torch.as_tensor(labels, device=device)
+    if labels.is_floating_point():
+        raise TypeError(f"{name} must be integers, not {labels.dtype}.")
+    if labels.shape != (n,):
+        raise ValueError(f"{name} must be [{n}], one for each row, got shape {list(labels.shape)}.")
+    return labels
+
+
+def _warn_if_alone(n: int, loss: str) -> None:
+    if n == 1:
+        warnings.warn(
+            f"{loss} has one example and so no negatives: the loss is 0 and teaches nothing. "
+            "Use a larger batch (gradient accumulation adds no negatives).",
+            stacklevel=3,
+        )
+
+
+def _reduce(per_anchor: Tensor, reduction: str, others: tuple[str, ...] = ()) -> Tensor:
+    """[N] -> a number, or [N] as it is."""
+    if reduction == "mean":
+        return per_anchor.mean()
+    if reduction == "sum":
+        return per_anchor.sum()
+    if reduction == "none":
+        return per_anchor
+    choices = ", ".join(repr(name) for name in ("mean", "sum", "none", *others))
+    raise ValueError(f"reduction must be one of {choices}, got {reduction!r}.")

@@ -1,0 +1,28 @@
+"""Ids in, ids out: every kind of noise that the four papers put on a text.
+
+Shapes: B examples, T tokens, V vocabulary, M selected positions. Nothing here changes its input, nothing
+here needs a model, and every draw comes from the `torch.Generator` that you pass (or from torch's own when
+you pass none).
+"""
+
+from .masks import (
+    Masked,
+    complementary_random_mask,
+    dynamic_random_mask,
+    kinds,
+    masked_view,
+    replace,
+)
+from .order import Cropped, crop, shuffle
+
+__all__ = [
+    "Cropped",
+    "Masked",
+    "complementary_random_mask",
+    "crop",
+    "dynamic_random_mask",
+    "kinds",
+    "masked_view",
+    "replace",
+    "shuffle",
+]

@@ -1,0 +1,278 @@
+"""Which tokens are selected, and what stands in their place: dynamic and complementary masks, replaced tokens."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from ._checks import check_flags, check_generator, check_ids, check_probability, check_split, check_vocabulary
+
+
+class Masked(NamedTuple):
+    """A noisy copy of a batch, and where the noise may have fallen.
+
+    `selected` is what was *selected*, before the 80/10/10 split: it is True also where a selected token was
+    kept as it is, or was replaced by a random token. The loss is taken there, and complementary masking
+    avoids it (CMLM, eq. 2 says "selected", not "became [MASK]"). The labels are the original ids there:
+    `ids[selected]`.
+    """
+
+    input_ids: Tensor  # [B, T] long
+    selected: Tensor  # [B, T] bool
+
+
+def dynamic_random_mask(
+    ids: Tensor,
+    maskable: Tensor,
+    p: float,
+    *,
+    mask_id: int,
+    vocab_size: int,
+    split: tuple[float, float, float] = (0.8, 0.1, 0.1),
+    generator: torch.Generator | None = None,
+) -> Masked:
+    """Select each token with probability p, then mask, randomise or keep it.
+
+    CMLM, eq. 1: P_DRM(t_n) = p_m. "Dynamic" means that a new pattern is drawn each time a text is fed: call
+    this once a step, never once a data set. Each token is selected on its own, so the *number* selected
+    varies (a short text may have none). Of the selected tokens, 80 % become [MASK], 10 % a token drawn
+    uniformly from the whole vocabulary (which may happen to be the same token), and 10 % stay as they are
+    (CMLM 3.1, after BERT).
+
+    One uniform number u per token decides everything: selected if u < p, and where u fell inside [0, p)
+    decides which of the three happens. So with one seed the selection does not depend on `split`, and a
+    larger p selects a superset.
+
+    Args:
+        ids: token ids [B, T], left as they are.
+        maskable: bool [B, T], True for real tokens that may be selected: not [CLS], not [SEP], not padding.
+        p: the probability of being selected, p_m in the paper: 0.15.
+        mask_id: the id of [MASK], `tokenizer.mask_token_id`.
+        vocab_size: V, `len(tokenizer)`; random tokens are drawn from 0 .. V-1.
+        split: the shares of selected tokens that become ([MASK], a random token, itself); (1, 0, 0) is "all
+            [MASK]".
+        generator: where the draws come from, on the device of ids; torch's own if left out.
+
+    Returns:
+        `Masked(input_ids, selected)`, both [B, T]. The labels of the masked language model are
+        `ids[selected]`, [M].
+
+    Raises:
+        TypeError: ids are no integers, or maskable is not bool.
+        ValueError: shapes or devices differ, p is outside [0, 1], or split does not sum to 1.
+
+    See also:
+        `complementary_random_mask` for the second view of a pair; `replace` where a model chooses the new
+        tokens.
+
+    Example:
+        >>> import torch
+        >>> ids = torch.tensor([[1, 11, 12, 13, 14, 15, 16, 2]])      # [CLS] six tokens [SEP]
+        >>> maskable = ids > 2
+        >>> g = torch.Generator().manual_seed(10)
+        >>> view = dynamic_random_mask(ids, maskable, 0.5, mask_id=3, vocab_size=20, generator=g)
+        >>> view.input_ids                                            # 11 kept, two masked, 15 became 10
+        tensor([[ 1, 11,  3, 13,  3, 10, 16,  2]])
+        >>> ids[view.selected]                                        # what a masked language model should say
+        tensor([11, 12, 14, 15])
+    """
+    check_ids(ids)
+    check_flags(maskable, ids, "maskable")
+    check_probability(p)
+    check_split(split)
+    check_vocabulary(mask_id, vocab_size)
+    check_generator(generator, ids)
+
+    u = torch.rand(ids.shape, generator=generator, device=ids.device)  # [B, T] in [0, 1)
+    # Drawn for every token, used for few: the generator then moves on equally far whatever p and split are.
+    random_ids = torch.randint(
+        vocab_size, ids.shape, generator=generator, device=ids.device, dtype=ids.dtype
+    )  # [B, T]
+    to_mask, _, to_keep = split
+    selected = maskable & (u < p)
+    becomes_mask = selected & (u < p * to_mask)
+    becomes_random = selected & ~becomes_mask & (u < p * (1 - to_keep))
+    noisy = torch.where(becomes_random, random_ids, ids.masked_fill(becomes_mask, mask_id))
+    return Masked(noisy, selected)
+
+
+def complementary_random_mask(
+    ids: Tensor,
+    maskable: Tensor,
+    selected: Tensor,
+    p: float,
+    *,
+    mask_id: int,
+    vocab_size: int,
+    split: tuple[float, float, float] = (0.8, 0.1, 0.1),
+    generator: torch.Generator | None = None,
+) -> Masked:
+    """Make the second view of a pair: select only among tokens that view 0 did not select.
+
+    CMLM, eq. 2: P_CRM(t_n) = p_c if t_n^0 was not selected in T^0, and 0 otherwise. Every token then stays
+    readable in at least one view of the pair, so that the two views may differ much (large p_c) while view
+    0 stays an easy text to read (small p_m). p_c is the probability *given* that a token is free; over all
+    maskable tokens the rate is p_c (1 - p_m), 0.595 at the paper's (0.15, 0.7). p_c = 1 gives the exact
+    complement.
+
+    The view is built on the *original* ids (eq. 4: CRM(T_b, T_b^0)); view 0 is only asked what it selected.
+    Call it K times for K views: each call draws anew.
+
+    Args:
+        ids: the original token ids [B, T], never view 0's.
+        maskable: bool [B, T], as in `dynamic_random_mask`.
+        selected: bool [B, T], view 0's `Masked.selected`, with the kept and the randomised tokens in it.
+        p: the probability that a free token is selected, p_c in the paper: 0.7.
+        mask_id, vocab_size, split, generator: as in `dynamic_random_mask`. The paper does not say whether
+            the 80/10/10 split holds in this view too; it is applied here, and split=(1, 0, 0) makes all of
+            them [MASK].
+
+    Returns:
+        `Masked(input_ids, selected)`, with no token selected that view 0 selected.
+
+    Raises:
+        TypeError, ValueError: as `dynamic_random_mask`; selected must be bool [B, T] as well.
+
+    Example:
+        >>> import torch
+        >>> ids = torch.arange(10, 22).reshape(2, 6)
+        >>> maskable = torch.ones_like(ids, dtype=torch.bool)
+        >>> g = torch.Generator().manual_seed(0)
+        >>> vocabulary = dict(mask_id=3, vocab_size=30)
+        >>> view_0 = dynamic_random_mask(ids, maskable, 0.15, generator=g, **vocabulary)
+        >>> view_1 = complementary_random_mask(ids, maskable, view_0.selected, 1.0, generator=g, **vocabulary)
+        >>> torch.equal(view_1.selected, ~view_0.selected)            # p_c = 1: exactly the rest
+        True
+    """
+    check_ids(ids)
+    check_flags(maskable, ids, "maskable")
+    check_flags(selected, ids, "selected")
+    return dynamic_random_mask(
+        ids,
+        maskable & ~selected,
+        p,
+        mask_id=mask_id,
+        vocab_size=vocab_size,
+        split=split,
+        generator=generator,
+    )
+
+
+def replace(
+    ids: Tensor, selected: Tensor, logits: Tensor, *, generator: torch.Generator | None = None
+) -> Tensor:
+    """Put tokens sampled from a masked language model at the selected positions.
+
+    COCO-LM, eq. 1: x_i^MLM ~ p_MLM(x | h_i) if i in M, and x_i^MLM = x_i^orig otherwise (ELECTRA's
+    corruption). The tokens are *sampled* from softmax(logits), not taken at the maximum: a good auxiliary
+    model often draws the original again, and then the token counts as original, not as replaced.
+
+    Build it on the original ids. Starting from the masked ids would leak the random tokens of the mask into
+    the text. Turn the auxiliary model's dropout off while sampling (COCO-LM 3.3), and back on for its own
+    loss.
+
+    Args:
+        ids: the original token ids [B, T], left as they are.
+        selected: bool [B, T] with M True entries, those that the auxiliary model saw masked.
+        logits: [M, V], the auxiliary model's logits at these positions only, in the order of
+            `ids[selected]` (row by row). A tensor [B, T, V] is never needed: at T = 512 and V = 32,768 it
+            has 85 % waste.
+        generator: where the draws come from, on the device of ids.
+
+    Returns:
+        X^MLM, [B, T]; outside `selected` nothing has changed.
+
+    Raises:
+        TypeError, ValueError: wrong kinds or shapes, another number of logit rows than of selected
+            positions, or NaN.
+
+    Example:
+        >>> import torch
+        >>> ids = torch.tensor([[1, 11, 12, 2]])
+        >>> selected = torch.tensor([[False, False, True, False]])
+        >>> logits = torch.full((1, 20), -9.0)
+        >>> logits[0, 15] = 9.0                                       # the model is all but certain of token 15
+        >>> replace(ids, selected, logits, generator=torch.Generator().manual_seed(0))
+        tensor([[ 1, 11, 15,  2]])
+    """
+    check_ids(ids)
+    check_flags(selected, ids, "selected")
+    check_generator(generator, ids)
+    positions = int(selected.sum())
+    if logits.dim() != 2 or logits.shape[0] != positions:
+        raise ValueError(
+            f"logits must be [M, V] with one row for each of the {positions} selected positions, "
+            f"got shape {list(logits.shape)}."
+        )
+    replaced = ids.clone()
+    if positions == 0:
+        return replaced
+    probability = logits.detach().float().softmax(dim=-1)  # [M, V]
+    if not torch.isfinite(probability).all():
+        raise ValueError("logits give no probabilities (NaN or infinity): the auxiliary model has diverged.")
+    sampled = torch.multinomial(probability, 1, generator=generator).squeeze(1)  # [M, V] -> [M]
+    replaced[selected] = sampled.to(ids.dtype)
+    return replaced
+
+
+def masked_view(batch: Mapping[str, Tensor], masked: Masked) -> dict[str, Tensor]:
+    """Put a masked copy in the place of a batch's ids, and keep what a token loss needs beside it.
+
+    Args:
+        batch: a dict of tensors with `input_ids` [B, T].
+        masked: what a masking function returned for these ids.
+
+    Returns:
+        A new dict: the batch with the noisy `input_ids`, with `selected` [B, T] and with `targets` [B, T],
+        the original ids. The batch is not changed.
+
+    Raises:
+        ValueError: the masked ids have another shape than the batch's.
+
+    Example:
+        >>> import torch
+        >>> ids = torch.tensor([[1, 11, 12, 2]])
+        >>> masked = Masked(torch.tensor([[1, 3, 12, 2]]), torch.tensor([[False, True, False, False]]))
+        >>> view = masked_view({"input_ids": ids}, masked)
+        >>> view["input_ids"], view["targets"][view["selected"]]
+        (tensor([[ 1,  3, 12,  2]]), tensor([11]))
+    """
+    original = batch["input_ids"]
+    if masked.input_ids.shape != original.shape:
+        shapes = f"{list(masked.input_ids.shape)} and {list(original.shape)}"
+        raise ValueError(f"The masked ids and the batch's ids must have one shape, got {shapes}.")
+    return {**batch, "input_ids": masked.input_ids, "selected": masked.selected, "targets": original}
+
+
+def kinds(ids: Tensor, masked: Masked, mask_id: int) -> Tensor:
+    """Say what happened to each token, for a picture.
+
+    Read off the ids, as a reader of the text would: a random token that happens to be the original looks
+    kept.
+
+    Args:
+        ids: the original ids [B, T].
+        masked: what a masking function returned for them.
+        mask_id: the id of [MASK].
+
+    Returns:
+        [B, T] long: 0 not selected, 1 became [MASK], 2 became another token, 3 selected and kept as it is.
+
+    Raises:
+        TypeError, ValueError: ids are no integers [B, T], or have another shape than the masked ids.
+
+    Example:
+        >>> import torch
+        >>> ids = torch.tensor([[11, 12, 13, 14]])
+        >>> selected = torch.tensor([[False, True, True, True]])
+        >>> kinds(ids, Masked(torch.tensor([[11, 3, 19, 14]]), selected), mask_id=3)
+        tensor([[0, 1, 2, 3]])
+    """
+    check_ids(ids)
+    check_flags(masked.selected, ids, "masked.selected")
+    kind = torch.zeros_like(ids)
+    kind[masked.selected & (masked.input_ids == mask_id)] = 1
+    kind[masked.selected & (masked.input_ids != mask_id) & (masked.input_ids != ids)] = 2
+    kind[masked.selected & (masked.input_ids != mask_id) & (masked.input_ids == ids)] = 3
+    return kind
