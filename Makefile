@@ -13,7 +13,7 @@ export UV_FIND_LINKS ?= $(PIP_FIND_LINKS)
 # Without compiled files every import stays slow where Python may not write them itself.
 export UV_COMPILE_BYTECODE := 1
 
-.PHONY: help lab test lint format check install lock clean distclean
+.PHONY: help lab test lint format notebooks check install lock clean distclean
 .DEFAULT_GOAL := help
 
 help:  ## Show this list
@@ -35,6 +35,11 @@ lint: $(STAMP)  ## Style and likely bugs
 format: $(STAMP)  ## Put the code into the house's form
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format contrast_kit tests
+
+# Neither timings nor widget states: what is stored changes only when an output does.
+notebooks: $(STAMP)  ## Run the notebooks and store their outputs (COURSE=notebooks/05_cmlm.ipynb for one)
+	$(PY) -m jupyter nbconvert --to notebook --execute --inplace --ExecutePreprocessor.timeout=300 \
+	    --ExecutePreprocessor.store_widget_state=False --ExecutePreprocessor.record_timing=False $(COURSE)
 
 check: $(STAMP)  ## Print what a bug report needs
 	$(PY) -m contrast_kit.check

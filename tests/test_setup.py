@@ -1,0 +1,283 @@
+"""The files a newcomer meets before any code: do they agree with each other, and keep their promises?"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tomllib
+import venv
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+def pins() -> dict[str, list[Requirement]]:
+    """constraints.txt: every distribution with its pins (several where Python versions or systems differ)."""
+    found: dict[str, list[Requirement]] = {}
+    for line in (ROOT / "constraints.txt").read_text().splitlines():
+        line = line.split("#")[0].strip()
+        if line:
+            pin = Requirement(line)
+            found.setdefault(canonicalize_name(pin.name), []).append(pin)
+    return found
+
+
+def direct() -> list[Requirement]:
+    lines = PROJECT["dependencies"] + sum(PROJECT["optional-dependencies"].values(), [])
+    return [need for need in map(Requirement, lines) if need.name != PROJECT["name"]]
+
+
+def tracked() -> list[Path]:
+    if not (ROOT / ".git").exists():
+        pytest.skip("not a git checkout: which files belong to the project is not known")
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
+    return [ROOT / name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
+
+
+# ---- pins, ranges and environments
+
+
+def test_every_direct_dependency_is_pinned_inside_its_range():
+    for need in direct():
+        versions = [str(spec) for pin in pins()[canonicalize_name(need.name)] for spec in pin.specifier]
+        assert versions, need.name
+        for version in versions:
+            assert version.startswith("==") and need.specifier.contains(version[2:]), (
+                f"{need}: pinned {version}"
+            )
+
+
+def test_everything_that_gets_installed_is_pinned():
+    pinned, todo, seen = pins(), direct(), set()
+    while todo:
+        need = todo.pop()
+        name = canonicalize_name(need.name)
+        if (name, *sorted(need.extras)) in seen:
+            continue
+        seen.add((name, *sorted(need.extras)))
+        assert name in pinned, f"{name} gets installed but constraints.txt does not name it: run `make lock`"
+        for line in metadata.requires(name) or []:
+            further = Requirement(line)
+            extras = [*need.extras, ""]
+            if further.marker is None or any(further.marker.evaluate({"extra": e}) for e in extras):
+                todo.append(further)
+    assert len(seen) > 100  # the whole tree was walked, not its first level
+
+
+def test_pins_name_no_place():
+    for name in ("constraints.txt", "pyproject.toml", "environment.yml", "Makefile"):
+        text = (ROOT / name).read_text()
+        assert "://" not in text and "@ " not in text, f"{name} names a host or a folder to install from"
+    # A local version (+cpu, +cu130) exists in one build only; without it each machine takes what fits.
+    assert not re.search(r"^[\w.-]+==\S*\+", (ROOT / "constraints.txt").read_text(), re.MULTILINE)
+
+
+def test_conda_environment_agrees_with_pyproject():
+    environment = yaml.safe_load((ROOT / "environment.yml").read_text())
+    *conda, pip = environment["dependencies"]
+    assert environment["name"] == PROJECT["name"]
+    assert [d.split("=")[0] for d in conda] == ["python", "pip"], (
+        "everything but Python comes from constraints.txt"
+    )
+    python = conda[0].split("=")[1]
+    assert Requirement(f"python{PROJECT['requires-python']}").specifier.contains(python)
+    constraint, editable = pip["pip"]
+    assert constraint.split() == ["--constraint", "constraints.txt"]
+    extra = re.fullmatch(r"--editable \.\[(\w+)\]", editable).group(1)
+    assert extra in PROJECT["optional-dependencies"]
+
+
+def test_one_version_everywhere():
+    import contrast_kit
+
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert contrast_kit.__version__ == PROJECT["version"] == citation["version"]
+    assert PROJECT["version"] in (ROOT / "CHANGELOG.md").read_text()
+    assert "Apache License" in (ROOT / "LICENSE").read_text() and citation["license"] == PROJECT["license"]
+
+
+# ---- nothing names one machine
+
+
+def strings(node: object, key: str = "") -> Iterator[str]:
+    """Every string of a notebook's JSON but its pictures."""
+    if isinstance(node, str) and not key.startswith("image/"):
+        yield node
+    elif isinstance(node, list):
+        # Notebooks store a text as a list of lines: joined, so that no path is cut.
+        text = all(isinstance(item, str) for item in node)
+        for item in ["".join(node)] if text else node:
+            yield from strings(item, key)
+    elif isinstance(node, dict):
+        for name, value in node.items():
+            yield from strings(value, name)
+
+
+def text_of(path: Path) -> str:
+    text = path.read_text(encoding="utf-8")
+    return "\n".join(strings(json.loads(text))) if path.suffix == ".ipynb" else text
+
+
+def test_tracked_files_name_no_machine():
+    outside = "/".join(["..", "shared"])
+    local = re.compile(r"file://|(?<![\w.~$}/-])/(?:opt|root|home|mnt|srv|work|Users)/\w")
+    for path in tracked():
+        try:
+            text = text_of(path)
+        except UnicodeDecodeError:
+            continue  # a picture or another binary file
+        name = path.relative_to(ROOT).as_posix()
+        assert outside not in text or name == ".ci/run", f"{name} reaches outside the project"
+        found = local.search(text)
+        assert not found, f"{name} names a folder of one machine: {text[found.start() :][:60]!r}"
+
+
+# ---- the README keeps its word
+
+
+def test_readme_commands_exist():
+    readme = (ROOT / "README.md").read_text()
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    named = set(re.findall(r"(?:`|^ *|\$ )make ([a-z]+)", readme, re.MULTILINE))
+    assert {"lab", "test"} <= named <= targets
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)", readme):
+        assert (ROOT / target).exists(), f"README links to {target}, which is not there"
+
+
+def test_readme_lists_exactly_the_notebooks_there_are():
+    linked = set(re.findall(r"\]\(notebooks/(\w+\.ipynb)\)", (ROOT / "README.md").read_text()))
+    assert linked == {path.name for path in (ROOT / "notebooks").glob("*.ipynb")}
+
+
+def test_readme_example_runs(tmp_path):
+    (block,) = re.findall(
+        r"^```python\n(.*?)^```", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL
+    )
+    done = subprocess.run([sys.executable, "-c", block], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+# ---- make: repeatable, and honest after a failure
+
+needs_make = pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+
+
+def clone(tmp_path: Path) -> Path:
+    for name in ("Makefile", "pyproject.toml", "constraints.txt"):
+        shutil.copy(ROOT / name, tmp_path)
+    return tmp_path
+
+
+def make(folder: Path, *args: str, **env: str) -> subprocess.CompletedProcess:
+    inherited = {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS", "PIP_", "UV_"))}
+    command = ["make", "--no-print-directory", *args]
+    return subprocess.run(command, cwd=folder, env=inherited | env, capture_output=True, text=True)
+
+
+@needs_make
+def test_make_installs_again_only_when_it_must(tmp_path):
+    folder = clone(tmp_path)
+    assert "-m venv" in make(folder, "-n", "install").stdout
+    stamp = folder / ".venv/installed-in"
+    stamp.parent.mkdir()
+    stamp.write_text(str(folder))
+    assert "Nothing to be done" in make(folder, "install").stdout
+    later = stamp.stat().st_mtime + 10
+    os.utime(folder / "constraints.txt", (later, later))
+    assert "-m venv" in make(folder, "-n", "install").stdout, "new pins must be installed"
+    os.utime(stamp, (later + 10, later + 10))
+    stamp.write_text("another folder")
+    assert "-m venv" in make(folder, "-n", "install").stdout, "a moved environment must be made anew"
+
+
+@needs_make
+def test_failed_install_leaves_no_stamp(tmp_path):
+    folder = clone(tmp_path)
+    done = make(folder, "install", PIP_NO_INDEX="1", UV_OFFLINE="1")  # no index: nothing can be found
+    assert done.returncode != 0
+    assert (folder / ".venv/bin").exists() and not (folder / ".venv/installed-in").exists()
+
+
+# ---- python -m contrast_kit.check
+
+
+def environment(folder: Path, without: str = "") -> tuple[Path, Path]:
+    """A virtual environment that has all that this one has, by links, except one distribution."""
+    venv.create(folder, with_pip=False, symlinks=True)
+    (packages,) = folder.glob("lib/python*/site-packages")
+    for entry in Path(sysconfig.get_path("purelib")).iterdir():
+        own = re.split(r"-\d", entry.name)[0]
+        if own.lower() != without.lower() and not (packages / entry.name).exists():
+            (packages / entry.name).symlink_to(entry)
+    return folder / "bin/python", packages
+
+
+def check(python: Path, cwd: Path) -> subprocess.CompletedProcess:
+    env = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | {"HF_HUB_OFFLINE": "1"}
+    command = [str(python), "-m", "contrast_kit.check"]
+    return subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True)
+
+
+needs_links = pytest.mark.skipif(os.name == "nt", reason="links need rights on Windows")
+
+
+@needs_links
+def test_check_is_content_with_all_there(tmp_path):
+    python, _ = environment(tmp_path / "env")
+    done = check(python, tmp_path)
+    assert done.returncode == 0, done.stderr
+    for line in (
+        r"python +3\.",
+        r"torch +2\.",
+        r"hub +not reachable",
+        r"kernels +\w+",
+        r"fast bf16 +(yes|no)",
+    ):
+        assert re.search(line, done.stdout), f"no line {line!r} in:\n{done.stdout}"
+
+
+def assert_one_sentence(done: subprocess.CompletedProcess, *words: str) -> None:
+    assert done.returncode == 1
+    assert len(done.stderr.strip().splitlines()) == 1, done.stderr
+    for word in words:
+        assert word in done.stderr
+
+
+@needs_links
+@pytest.mark.parametrize("name", ["torch", "tokenizers", "umap_learn", "packaging"])
+def test_check_names_what_is_missing(tmp_path, name):
+    python, _ = environment(tmp_path / "env", without=name)
+    assert_one_sentence(check(python, tmp_path), name.replace("_", "-"), "not installed", "make install")
+
+
+@needs_links
+def test_check_names_what_is_too_old(tmp_path):
+    python, packages = environment(tmp_path / "env", without="scipy")
+    old = packages / "scipy-1.2.3.dist-info"
+    old.mkdir()
+    (old / "METADATA").write_text("Metadata-Version: 2.1\nName: scipy\nVersion: 1.2.3\n")
+    assert_one_sentence(check(python, tmp_path), "scipy>=1.14", "found 1.2.3")
+
+
+@needs_links
+def test_check_names_what_is_broken(tmp_path):
+    python, packages = environment(tmp_path / "env")
+    (packages / "torch").unlink()
+    (packages / "torch").mkdir()
+    (packages / "torch/__init__.py").write_text(
+        "raise OSError('libtorch_cpu.so: cannot open shared object file')"
+    )
+    assert_one_sentence(
+        check(python, tmp_path), "torch is installed but cannot be imported", "libtorch_cpu.so"
+    )
