@@ -36,10 +36,13 @@ format: $(STAMP)  ## Put the code into the house's form
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format contrast_kit tests
 
-# Neither timings nor widget states: what is stored changes only when an output does.
+# Timings and widget states are left out: what is stored changes only when an output does.
 notebooks: $(STAMP)  ## Run the notebooks and store their outputs (COURSE=notebooks/05_cmlm.ipynb for one)
-	$(PY) -m jupyter nbconvert --to notebook --execute --inplace --ExecutePreprocessor.timeout=300 \
-	    --ExecutePreprocessor.store_widget_state=False --ExecutePreprocessor.record_timing=False $(COURSE)
+	$(PY) -m jupyter nbconvert --to notebook --inplace --execute --ExecutePreprocessor.timeout=300 \
+	    --ExecutePreprocessor.record_timing=False --ExecutePreprocessor.store_widget_state=False \
+	    --ClearMetadataPreprocessor.enabled=True \
+	    $(addprefix --ClearMetadataPreprocessor.preserve_nb_metadata_mask=,kernelspec language_info) \
+	    $(addprefix --ClearMetadataPreprocessor.preserve_cell_metadata_mask=,tags jupyter collapsed) $(COURSE)
 
 check: $(STAMP)  ## Print what a bug report needs
 	$(PY) -m contrast_kit.check
