@@ -1,0 +1,161 @@
+"""Everything a run needs to go on as if it had never stopped, written so that a kill at any moment loses nothing.
+
+A checkpoint is a folder `step-00000100/` with the objective and the optimizer as safetensors, the random states, and
+`state.json` (step, settings, history). It is written under another name and renamed when complete, so a folder with
+this name is always whole.
+"""
+
+import dataclasses
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, load_model, save_file, save_model
+from torch import Tensor, nn
+
+from contrast_kit.step import RandomState
+
+PREFIX = "step-"
+
+
+def settings(objective: nn.Module, plan: Any) -> dict[str, Any]:
+    """What must be equal for a run to be continued: the method, its config, the training plan, the shape."""
+    return json.loads(
+        json.dumps(
+            {
+                "objective": type(objective).__name__,
+                "config": dataclasses.asdict(objective.config),
+                "training": dataclasses.asdict(plan),
+                "weights": sum(p.numel() for p in objective.parameters()),
+            }
+        )
+    )
+
+
+def save(
+    folder: Path,
+    step: int,
+    objective: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    generator: torch.Generator,
+    state: dict[str, Any],
+    keep: int = 2,
+) -> Path:
+    """Write `folder/step-…` atomically, then delete all but the newest `keep`. Returns the new folder.
+
+    Args:
+        folder: of the run; made if it is missing.
+        step: optimizer steps done.
+        objective, optimizer, generator: what changes along a run.
+        state: what else to remember, as JSON takes it: the settings, the history, …
+        keep: how many checkpoints stay.
+    """
+    final = folder / f"{PREFIX}{step:08d}"
+    draft = folder / f".{final.name}.draft"
+    shutil.rmtree(draft, ignore_errors=True)
+    draft.mkdir(parents=True)
+    tensors, groups = _pack(optimizer)
+    here = RandomState.now(objective.encoder.device)
+    random = {"cpu": here.cpu, "noise": generator.get_state()}
+    if here.cuda is not None:
+        random["cuda"] = here.cuda
+    try:
+        save_model(objective, str(draft / "objective.safetensors"))
+        save_file(tensors, draft / "optimizer.safetensors")
+        save_file(random, draft / "random.safetensors")
+        (draft / "state.json").write_text(json.dumps({"step": step, "optimizer": groups, **state}))
+        for file in draft.iterdir():
+            _flush(file)
+        shutil.rmtree(final, ignore_errors=True)
+        draft.rename(final)
+    except OSError as error:
+        shutil.rmtree(draft, ignore_errors=True)
+        raise OSError(
+            f"The checkpoint of step {step} could not be written to {folder} ({error}); {newest_in_words(folder)}."
+        ) from error
+    for old in found(folder)[:-keep]:
+        shutil.rmtree(old, ignore_errors=True)
+    return final
+
+
+def found(folder: Path) -> list[Path]:
+    """The complete checkpoints of a run, oldest first."""
+    return sorted(path for path in Path(folder).glob(f"{PREFIX}*") if path.is_dir())
+
+
+def load(
+    folder: Path,
+    objective: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    generator: torch.Generator,
+    expected: dict[str, Any],
+) -> dict[str, Any] | None:
+    """Bring a run back to its newest checkpoint; None if there is none. Returns what `save` was given as `state`.
+
+    Raises:
+        ValueError: if the checkpoint belongs to other settings, names the first that differs; or if it is damaged.
+    """
+    checkpoints = found(folder)
+    if not checkpoints:
+        return None
+    newest = checkpoints[-1]
+    try:
+        state = json.loads((newest / "state.json").read_text())
+        _refuse_other_settings(newest, state["settings"], expected)
+        load_model(objective, str(newest / "objective.safetensors"))
+        _unpack(optimizer, load_file(newest / "optimizer.safetensors"), state["optimizer"])
+        random = load_file(newest / "random.safetensors")
+    except (SafetensorError, json.JSONDecodeError, KeyError, RuntimeError, FileNotFoundError) as error:
+        raise ValueError(
+            f"The checkpoint {newest} is damaged ({type(error).__name__}); delete it to go on from the one before it, "
+            "or start afresh with resume=False."
+        ) from error
+    RandomState(random["cpu"], objective.encoder.device, random.get("cuda")).restore()
+    generator.set_state(random["noise"])
+    return state
+
+
+def _refuse_other_settings(path: Path, saved: Any, expected: Any, name: str = "") -> None:
+    """Raise for the first setting in which the checkpoint differs from what is asked for."""
+    if isinstance(saved, dict) and isinstance(expected, dict):
+        for key in sorted(saved.keys() | expected.keys()):
+            _refuse_other_settings(path, saved.get(key), expected.get(key), f"{name}.{key}" if name else key)
+    elif saved != expected:
+        raise ValueError(
+            f"The checkpoint {path} was made with {name} = {saved!r}, not {expected!r}: use the same settings to "
+            "resume, or another folder for another run."
+        )
+
+
+def _pack(optimizer: torch.optim.Optimizer) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """An optimizer's state as flat tensors, and the rest as JSON takes it."""
+    state = optimizer.state_dict()
+    tensors = {f"{i}.{key}": value for i, of in state["state"].items() for key, value in of.items()}
+    return tensors, {"param_groups": state["param_groups"]}
+
+
+def _unpack(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor], rest: dict[str, Any]) -> None:
+    """The way back from `_pack`."""
+    state: dict[int, dict[str, Tensor]] = {}
+    for name, value in tensors.items():
+        i, key = name.split(".", 1)
+        state.setdefault(int(i), {})[key] = value
+    optimizer.load_state_dict({"state": state, **rest})
+
+
+def _flush(file: Path) -> None:
+    """Ask the system to put a file on the disk now."""
+    with open(file, "rb") as handle:
+        os.fsync(handle.fileno())
+
+
+def newest_in_words(folder: Path) -> str:
+    """Words for the last good checkpoint of a run."""
+    checkpoints = found(folder)
+    return (
+        f"the last good checkpoint is {checkpoints[-1]}" if checkpoints else "no checkpoint was saved before"
+    )

@@ -1,0 +1,306 @@
+"""The Transformer that all methods share: a Hugging Face masked-LM model, its pooling and its vocabulary head.
+
+Letters in shape comments: B examples, T tokens, D width, V vocabulary, M masked positions, N texts.
+"""
+
+import json
+from pathlib import Path
+
+import torch
+from torch import nn
+from transformers import AutoModelForMaskedLM, PreTrainedTokenizerBase, RobertaConfig, RobertaForMaskedLM
+
+from contrast_kit import hub
+
+POOLINGS = ("first", "mean")
+
+# RoBERTa's own shapes for base and large; CAPT Table 4's small; tiny is ours, for a minute on a laptop.
+SHAPES = {
+    "tiny": dict(num_hidden_layers=2, hidden_size=128, num_attention_heads=2, intermediate_size=512),
+    "small": dict(num_hidden_layers=6, hidden_size=256, num_attention_heads=4, intermediate_size=1024),
+    "base": dict(num_hidden_layers=12, hidden_size=768, num_attention_heads=12, intermediate_size=3072),
+    "large": dict(num_hidden_layers=24, hidden_size=1024, num_attention_heads=16, intermediate_size=4096),
+}
+
+
+class Encoder(nn.Module):
+    """A Transformer that turns a view into hidden states, a sequence vector, and word scores where asked.
+
+    It wraps a Hugging Face masked-LM model (`RobertaForMaskedLM`, `BertForMaskedLM`, …) without changing it, so a
+    folder written by `save_pretrained` opens in `AutoModel`, `AutoModelForMaskedLM` and `SentenceTransformer`.
+
+    Args:
+        model: a transformers `…ForMaskedLM` whose modules besides the base model form its vocabulary head, in order.
+        tokenizer: the tokenizer the model was, or will be, trained with; it must have a mask token.
+        pooling: `"first"`, the last hidden state of the first token (CMLM eq. 8, COCO-LM's h_[CLS]); or `"mean"`,
+            the mean over real tokens. Never the `pooler_output` of BERT, which adds a layer no paper here uses.
+
+    Example:
+        >>> import contrast_kit as ck
+        >>> texts = ["the red kite flies", "a small drum"]
+        >>> tokenizer = ck.data.train_tokenizer(texts, vocab_size=60)
+        >>> encoder = ck.Encoder.tiny(tokenizer)
+        >>> encoder.encode(texts).shape
+        torch.Size([2, 128])
+    """
+
+    def __init__(self, model: nn.Module, tokenizer: PreTrainedTokenizerBase, pooling: str = "first"):
+        super().__init__()
+        if pooling not in POOLINGS:
+            raise ValueError(f"pooling must be one of {POOLINGS}, not {pooling!r}.")
+        if tokenizer.mask_token_id is None:
+            raise ValueError("This tokenizer has no mask token; masked language modelling needs one.")
+        rows = model.get_input_embeddings().num_embeddings
+        if len(tokenizer) > rows:
+            raise ValueError(
+                f"The tokenizer has {len(tokenizer)} tokens but the model embeds only {rows}: "
+                "open both from the same folder, or train the tokenizer first and build the model for it."
+            )
+        self.model, self.tokenizer, self.pooling = model, tokenizer, pooling
+
+    # -- construction ------------------------------------------------------------------------------------------
+
+    @classmethod
+    def tiny(cls, tokenizer: PreTrainedTokenizerBase, **options) -> "Encoder":
+        """2 layers × 128, 2 heads, FFN 512: the size that a laptop trains in a minute. Options as in `build`."""
+        return cls.build("tiny", tokenizer, **options)
+
+    @classmethod
+    def small(cls, tokenizer: PreTrainedTokenizerBase, **options) -> "Encoder":
+        """6 layers × 256, 4 heads, FFN 1024 (CAPT Table 4, small). Options as in `build`."""
+        return cls.build("small", tokenizer, **options)
+
+    @classmethod
+    def base(cls, tokenizer: PreTrainedTokenizerBase, **options) -> "Encoder":
+        """12 layers × 768, 12 heads, FFN 3072 (RoBERTa-base). Options as in `build`."""
+        return cls.build("base", tokenizer, **options)
+
+    @classmethod
+    def large(cls, tokenizer: PreTrainedTokenizerBase, **options) -> "Encoder":
+        """24 layers × 1024, 16 heads, FFN 4096 (RoBERTa-large). Options as in `build`."""
+        return cls.build("large", tokenizer, **options)
+
+    @classmethod
+    def build(
+        cls,
+        shape: str,
+        tokenizer: PreTrainedTokenizerBase,
+        *,
+        seed: int = 0,
+        pooling: str = "first",
+        max_length: int = 512,
+        dropout: float = 0.1,
+        **shape_changes: int,
+    ) -> "Encoder":
+        """A randomly initialised RoBERTa of a named shape, for the vocabulary of `tokenizer`.
+
+        Args:
+            shape: `"tiny"`, `"small"`, `"base"` or `"large"`.
+            tokenizer: decides the size of the embedding table.
+            seed: of the initial weights; the caller's random state is left as it was.
+            pooling: `"first"` or `"mean"`.
+            max_length: the longest input, in tokens.
+            dropout: of hidden states and attention (0.1 in all four papers).
+            shape_changes: single changes to the shape, for example `num_hidden_layers=4`.
+
+        Raises:
+            ValueError: for a shape that has no name here.
+        """
+        if shape not in SHAPES:
+            raise ValueError(f"No shape is called {shape!r}; there are {', '.join(SHAPES)}.")
+        config = RobertaConfig(
+            **(SHAPES[shape] | shape_changes),
+            vocab_size=len(tokenizer),
+            # RoBERTa counts positions from the padding id upwards.
+            max_position_embeddings=max_length + tokenizer.pad_token_id + 1,
+            type_vocab_size=1,
+            hidden_dropout_prob=dropout,
+            attention_probs_dropout_prob=dropout,
+            layer_norm_eps=1e-5,
+            pad_token_id=tokenizer.pad_token_id,
+            bos_token_id=tokenizer.cls_token_id,
+            eos_token_id=tokenizer.sep_token_id,
+        )
+        with torch.random.fork_rng():
+            torch.manual_seed(seed)
+            model = RobertaForMaskedLM(config)
+        return cls(model, tokenizer, pooling)
+
+    @classmethod
+    def from_pretrained(cls, name: str | Path, pooling: str | None = None) -> "Encoder":
+        """Open a checkpoint: a folder that `save_pretrained` wrote, any BERT- or RoBERTa-like folder, or a hub name.
+
+        Args:
+            name: a local folder (looked at first) or a hub name such as `"roberta-base"`.
+            pooling: `"first"` or `"mean"`; by default what the folder says, else `"first"`.
+
+        Raises:
+            FileNotFoundError: if there is neither such a folder nor a hub that could be reached; says what to do.
+        """
+        from transformers import AutoTokenizer
+
+        folder = Path(name)
+        if folder.is_dir():
+            if not (folder / "config.json").exists():
+                raise FileNotFoundError(
+                    f"{folder} holds no config.json, so it is no saved model; name the folder that does."
+                )
+            model, tokenizer = (
+                AutoModelForMaskedLM.from_pretrained(folder),
+                AutoTokenizer.from_pretrained(folder),
+            )
+        else:
+            local = "a folder that save_pretrained wrote, or Encoder.tiny(tokenizer)"
+            with hub.asked_for(str(name), kind="model", local=local):
+                model, tokenizer = (
+                    AutoModelForMaskedLM.from_pretrained(name),
+                    AutoTokenizer.from_pretrained(name),
+                )
+        return cls(model, tokenizer, pooling or _saved_pooling(folder) or "first")
+
+    def save_pretrained(self, folder: str | Path) -> Path:
+        """Write one folder that transformers and sentence-transformers open offline, with the same vectors.
+
+        Beside the model and the tokenizer it holds the two small files in which sentence-transformers keeps the
+        pooling. Returns the folder.
+        """
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        self.model.save_pretrained(folder)
+        self.tokenizer.save_pretrained(folder)
+        st = "sentence_transformers.models."
+        modules = [
+            {"idx": 0, "name": "0", "path": "", "type": st + "Transformer"},
+            {"idx": 1, "name": "1", "path": "1_Pooling", "type": st + "Pooling"},
+        ]
+        pooling = {
+            "word_embedding_dimension": self.width,
+            "pooling_mode_cls_token": self.pooling == "first",
+            "pooling_mode_mean_tokens": self.pooling == "mean",
+        }
+        (folder / "1_Pooling").mkdir(exist_ok=True)
+        (folder / "modules.json").write_text(json.dumps(modules, indent=2))
+        (folder / "1_Pooling" / "config.json").write_text(json.dumps(pooling, indent=2))
+        (folder / "sentence_bert_config.json").write_text(json.dumps({"max_seq_length": self.max_length}))
+        return folder
+
+    # -- what it is --------------------------------------------------------------------------------------------
+
+    @property
+    def width(self) -> int:
+        """D, the size of a hidden state and of a sequence vector."""
+        return self.model.config.hidden_size
+
+    @property
+    def vocabulary(self) -> dict[str, int]:
+        """What the functions of `masking` need to know of the vocabulary: `mask_id` and `vocab_size`."""
+        return {"mask_id": self.tokenizer.mask_token_id, "vocab_size": len(self.tokenizer)}
+
+    @property
+    def max_length(self) -> int:
+        """The longest input in tokens, special tokens included."""
+        config = self.model.config
+        positions = config.max_position_embeddings
+        embeddings = getattr(self.model.base_model, "embeddings", None)
+        offset = getattr(getattr(embeddings, "position_embeddings", None), "padding_idx", None)
+        return positions if offset is None else positions - offset - 1
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return next(self.parameters()).device
+
+    # -- what it computes --------------------------------------------------------------------------------------
+
+    def forward(self, view: dict[str, torch.Tensor]) -> torch.Tensor:
+        """Last hidden states of a view.
+
+        Args:
+            view: `input_ids` [B, T] and `attention_mask` [B, T] (and `token_type_ids`, if the model knows types).
+
+        Returns:
+            hidden states [B, T, D].
+        """
+        inputs = {key: view[key] for key in ("input_ids", "attention_mask")}
+        if "token_type_ids" in view and getattr(self.model.config, "type_vocab_size", 1) > 1:
+            inputs["token_type_ids"] = view["token_type_ids"]
+        return self.model.base_model(**inputs).last_hidden_state  # [B, T, D]
+
+    def pool(self, hidden: torch.Tensor, view: dict[str, torch.Tensor]) -> torch.Tensor:
+        """One vector per sequence, [B, T, D] → [B, D]: the first token's state, or the mean over real tokens."""
+        if self.pooling == "first":
+            return hidden[:, 0]  # [B, D]
+        real = view["attention_mask"].unsqueeze(-1).to(hidden.dtype)  # [B, T, 1]
+        return (hidden * real).sum(1) / real.sum(1)  # [B, D]
+
+    def mlm_logits(self, hidden: torch.Tensor) -> torch.Tensor:
+        """Word scores of chosen positions, [M, D] → [M, V], by the model's own vocabulary head.
+
+        Give it `hidden[selected]`, not all positions: at 15 % masking and 30,000 words the head on every position
+        costs more than the Transformer below it.
+        """
+        for module in self._head():
+            hidden = module(hidden)
+        return hidden
+
+    def _head(self) -> list[nn.Module]:
+        """The vocabulary head: what a `…ForMaskedLM` has besides its base model. Not registered here a second time."""
+        prefix = self.model.base_model_prefix
+        return [module for name, module in self.model.named_children() if name != prefix]
+
+    @torch.no_grad()
+    def encode(
+        self, texts: str | list, batch_size: int = 64, max_length: int | None = None, normalize: bool = False
+    ) -> torch.Tensor:
+        """Sequence vectors of texts, in evaluation mode, longest first so that a batch is little padded.
+
+        Args:
+            texts: N strings, or N pairs of strings; one string counts as a list of one.
+            batch_size: texts encoded at once.
+            max_length: cut texts to this many tokens; by default the model's longest.
+            normalize: divide each vector by its length, as the contrastive losses do.
+
+        Returns:
+            vectors [N, D], on the encoder's device, in the order of `texts`.
+
+        Raises:
+            ValueError: if there is no text, or an empty one.
+        """
+        texts = [texts] if isinstance(texts, str) else list(texts)
+        if not texts:
+            raise ValueError("There is no text to encode: give at least one string.")
+        if any(not part.strip() for text in texts for part in ([text] if isinstance(text, str) else text)):
+            raise ValueError(
+                "One of the texts is empty: an encoder has nothing to say about it; leave it out."
+            )
+        size = [len(text) if isinstance(text, str) else sum(map(len, text)) for text in texts]
+        order = sorted(range(len(texts)), key=lambda i: -size[i])
+        was_training = self.training
+        self.eval()
+        try:
+            rows = []
+            for start in range(0, len(order), batch_size):
+                chosen = [texts[i] for i in order[start : start + batch_size]]
+                view = self.tokenizer(
+                    chosen,
+                    padding=True,
+                    truncation=True,
+                    max_length=max_length or self.max_length,
+                    return_tensors="pt",
+                ).to(self.device)
+                rows.append(self.pool(self(view), view))  # [batch, D]
+        finally:
+            self.train(was_training)
+        vectors = torch.cat(rows)  # [N, D], longest text first
+        back = torch.empty(len(order), dtype=torch.long)
+        back[torch.tensor(order)] = torch.arange(len(order))
+        vectors = vectors[back.to(vectors.device)]
+        return nn.functional.normalize(vectors, dim=-1) if normalize else vectors
+
+
+def _saved_pooling(folder: Path) -> str | None:
+    """The pooling that a saved folder names, or None."""
+    file = folder / "1_Pooling" / "config.json"
+    if not file.exists():
+        return None
+    return "mean" if json.loads(file.read_text()).get("pooling_mode_mean_tokens") else "first"

@@ -1,0 +1,144 @@
+"""What every method is: views, local losses, and one contrast over the whole batch.
+
+An `Objective` says these three things and nothing about training. The trainer knows only this page, so a contrastive
+batch larger than memory, several processes and the logging of each part are written once (`step.py`), not per method.
+"""
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from contrast_kit.encoder import Encoder
+
+View = dict[str, Tensor]
+"""A batch-like dict of tensors, each with the examples first, so that a view can be cut into chunks by slicing."""
+
+Vectors = dict[str, dict[str, Tensor]]
+"""Sequence vectors by the name of their view, then by the name of the head that made them: `vectors["T0"]["h"]`."""
+
+
+Facts = dict[str, Tensor]
+"""What is known of each example, one number each, [B]: its `text_id`, and its `label` where the data has one."""
+
+
+class Encoded(NamedTuple):
+    """What one view, or a chunk of it, becomes.
+
+    `vectors`: sequence vectors [B, D] by name, for the contrast; empty where the view takes no part in it.
+    `sums`: local losses, each *summed* over its terms; `Objective.sizes` says how many terms there are.
+    """
+
+    vectors: dict[str, Tensor]
+    sums: dict[str, Tensor]
+
+
+class Objective(nn.Module):
+    """A training objective: subclass it, say `views`, `sizes`, `encode` and `contrast`, and `fit` can train it.
+
+    The rules that let the trainer cut a batch freely:
+
+    * `views` draws all noise. It has no gradient.
+    * `encode` works example by example, with every learnable head in it (projector, predictor, vocabulary head).
+    * `contrast` sees all sequence vectors of the batch and has **no parameters**.
+    * a local loss comes as a sum, and `sizes` counts its terms from the view alone; the trainer divides the sum over
+      the whole batch by the count over the whole batch, so a token mean stays a token mean however the batch is cut.
+
+    Args:
+        encoder: trained in place.
+        config: a frozen dataclass, the class's own `Config`; or nothing, for its defaults.
+        seed: of the heads' initial weights.
+        changes: single fields of the config: `CMLM(encoder, alpha=0.1)`.
+    """
+
+    Config: type
+    contrastive: bool = True
+    """False where the method has no contrast: the trainer then cuts a batch without encoding anything twice."""
+
+    def __init__(self, encoder: Encoder, config: Any = None, *, seed: int = 0, **changes: Any):
+        super().__init__()
+        if config is not None and not isinstance(config, self.Config):
+            raise TypeError(
+                f"{type(self).__name__} takes a {self.Config.__name__}, not {type(config).__name__}: "
+                f"write {type(self).__name__}(encoder, {type(self).__name__}.Config(…))."
+            )
+        self.encoder = encoder
+        self.config = replace(config, **changes) if config is not None else self.Config(**changes)
+        with torch.random.fork_rng():
+            torch.manual_seed(seed)
+            self.build()
+
+    def build(self) -> None:
+        """Make the heads that the method needs beside the encoder. Most need none."""
+
+    def views(self, batch: View, generator: torch.Generator | None = None) -> dict[str, View]:
+        """Noisy copies of a batch, by name. Called without gradient."""
+        raise NotImplementedError(f"{type(self).__name__} must say which views of a batch it takes.")
+
+    def sizes(self, view: View) -> dict[str, Tensor]:
+        """How many terms each local loss of this view sums, by name, as scalar tensors. No local loss: `{}`."""
+        return {}
+
+    def encode(self, view: View) -> Encoded:
+        """Sequence vectors and summed local losses of a view, or of any chunk of its examples."""
+        raise NotImplementedError(f"{type(self).__name__} must say how it encodes a view.")
+
+    def contrast(self, vectors: Vectors, facts: Facts) -> dict[str, Tensor]:
+        """Losses that need every vector of the batch at once, by name; no parameters. No contrast: `{}`.
+
+        Args:
+            vectors: [B, D] each, over the whole batch, all chunks and processes.
+            facts: [B] each, in the same order: `text_id`, equal for equal texts, and `label` where there is one.
+        """
+        return {}
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """The weight of each part in the loss. A part without a weight is a diagnostic: logged, not trained."""
+        raise NotImplementedError(f"{type(self).__name__} must weigh its parts.")
+
+    def set_progress(self, step: int, total: int) -> None:
+        """Called before step 0, 1, … of `total` optimizer steps, for whatever changes along a run."""
+
+    def after_step(self, vectors: Vectors, facts: Facts) -> None:
+        """Called after the optimizer's step with the detached vectors of the whole batch, for whatever remembers."""
+
+    def forward(self, batch: View, generator: torch.Generator | None = None) -> dict[str, Tensor]:
+        """The loss and its parts for one batch, whole and in one graph: the definition, for reading and for tests.
+
+        Returns:
+            each part by name and their weighted sum as `"loss"`.
+        """
+        with torch.no_grad():
+            views = self.views(batch, generator)
+        vectors, sums, sizes = {}, {}, {}
+        for name, view in views.items():
+            encoded = self.encode(view)
+            vectors[name] = encoded.vectors
+            add(sums, encoded.sums)
+            add(sizes, self.sizes(view))
+        parts = {name: total / at_least_one(sizes[name]) for name, total in sums.items()}
+        parts |= self.contrast(vectors, facts_of(batch))
+        return {"loss": self.total(parts), **parts}
+
+    def total(self, parts: dict[str, Tensor]) -> Tensor:
+        """The weighted sum of the parts."""
+        weights = self.weights
+        return sum(weights[name] * part for name, part in parts.items() if name in weights)
+
+
+def facts_of(batch: View) -> Facts:
+    """The entries of a batch that hold one number per example."""
+    return {key: value for key, value in batch.items() if value.ndim == 1}
+
+
+def add(total: dict[str, Tensor], more: dict[str, Tensor]) -> None:
+    """Add `more` to `total` name by name, in place of the dict."""
+    for name, value in more.items():
+        total[name] = total[name] + value if name in total else value
+
+
+def at_least_one(count: Tensor) -> Tensor:
+    """A count to divide by: where nothing was counted the sum is 0, and 0 / 1 says so without a NaN."""
+    return count.clamp(min=1)

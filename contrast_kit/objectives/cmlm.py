@@ -1,0 +1,165 @@
+"""CMLM: masked LM on one masked copy of a text, contrast between complementary masked copies.
+
+Contrastive Masked Language Modeling of "Bi-Granularity Contrastive Learning for Post-Training in Few-Shot Scene".
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from contrast_kit import losses, masking
+from contrast_kit.objectives.base import Encoded, Facts, Objective, Vectors, View
+from contrast_kit.objectives.mlm import MLMConfig, masked_view, mlm_sizes, mlm_sums
+
+
+@dataclass(frozen=True)
+class CMLMConfig(MLMConfig):
+    """Everything that CMLM varies; the defaults are the paper's (section 4.3), where it prints them."""
+
+    K: int = 1
+    """Complementary copies per text (eq. 4). Paper: 1 "for a fair comparison"; figure 4 tries more."""
+    p_c: float = 0.7
+    """Probability that a token *not selected in T^0* is selected in T^k (eq. 2), so 0.7 · 0.85 of all tokens.
+    Paper: 0.7, best of {0.1, 0.3, 0.5, 0.7, 0.9} on the development set."""
+    alpha: float = 0.5
+    """Weight of the contrast (eq. 12). Paper: 0.5, best of {0.01, 0.1, 0.3, 0.5, 0.7, 1}. 0 is MLM, that is TAPT."""
+    contrast: Literal["simsiam", "info_nce", "nt_xent"] | None = "simsiam"
+    """Eq. 9 ("simsiam", the paper's choice: cheaper), eq. 7 ("info_nce", its "SimCLR"), the symmetric form with
+    2B-2 negatives ("nt_xent", not the paper's), or None for its ablation "w/o CL"."""
+    tau: float = 0.1
+    """Temperature of eq. 7. The paper does not print one; this value is ours."""
+    mlm: bool = True
+    """False is the ablation "w/o MLM" of table 3: the contrast alone."""
+    complement: bool = True
+    """False is the ablation "w/o CRM": T^k is a second, independent random mask."""
+    p_drm: float | None = None
+    """The rate of that second random mask. The paper does not print it; None takes p_m, as eq. 1 would."""
+    crm_replace: Literal["split", "mask"] = "split"
+    """What the selected tokens of T^k become: the same 80/10/10 as T^0, or [MASK] always. The paper does not say."""
+    stop_gradient: bool = True
+    """False removes eq. 11's stop-gradient, to watch what it prevents. Never what you want otherwise."""
+
+    ignore_duplicates: bool = False
+    """True leaves other copies of the anchor's own text out of its negatives. The paper does not; small task sets
+    hold many (a copy is a negative that cannot be told apart)."""
+
+    def __post_init__(self):
+        if self.contrast not in ("simsiam", "info_nce", "nt_xent", None):
+            raise ValueError(
+                f"contrast must be 'simsiam', 'info_nce', 'nt_xent' or None, not {self.contrast!r}."
+            )
+        if self.K < 1:
+            raise ValueError(f"K is the number of complementary copies, at least 1, not {self.K}.")
+        if not self.mlm and self.contrast is None:
+            raise ValueError("Without MLM and without a contrast nothing is left to train: keep one of them.")
+
+
+class CMLM(Objective):
+    """Contrastive masked language modelling: L = L_MLM + α L_CL (CMLM, eq. 12).
+
+    Views: `"T0"`, a random mask at rate p_m (eq. 3), and `"T1"` … `"TK"`, masks of the *original* text that never
+    touch what T0 selected (eq. 4). Local loss: MLM on T0 only (eq. 6). Contrast: each T^k against T^0 on the first
+    token's last hidden state, no projector; with SimSiam a bias-free two-layer predictor (eq. 10).
+
+    Relation to its neighbours: α = 0 is `MLM`; back-translation in place of the masks and no MLM is `CSSL`.
+
+    Example:
+        >>> import contrast_kit as ck
+        >>> texts = ["the red kite flies over the shelf", "a small drum stands by the door"]
+        >>> encoder = ck.Encoder.tiny(ck.data.train_tokenizer(texts, vocab_size=60))
+        >>> batch = ck.data.Texts(texts, encoder.tokenizer).batch([0, 1])
+        >>> sorted(ck.objectives.CMLM(encoder, K=2)(batch))
+        ['contrast', 'loss', 'mlm']
+    """
+
+    Config = CMLMConfig
+
+    @classmethod
+    def paper(cls) -> CMLMConfig:
+        """The exact setting of section 4.3: SimSiam, K = 1, p_m = 0.15, p_c = 0.7, α = 0.5."""
+        return CMLMConfig(K=1, p_m=0.15, p_c=0.7, alpha=0.5, contrast="simsiam")
+
+    def build(self) -> None:
+        self.predictor = Predictor(self.encoder.width) if self.config.contrast == "simsiam" else None
+
+    @property
+    def contrastive(self) -> bool:
+        return self.config.contrast is not None
+
+    @property
+    def weights(self) -> dict[str, float]:
+        config = self.config
+        weights = {"mlm": 1.0} if config.mlm else {}
+        return weights | ({"contrast": config.alpha} if config.contrast else {})
+
+    def views(self, batch: View, generator: torch.Generator | None = None) -> dict[str, View]:
+        first = masked_view(self, batch, generator)
+        views = {"T0": first}
+        if self.contrastive:
+            for k in range(1, self.config.K + 1):
+                views[f"T{k}"] = self._partner(batch, first["selected"], generator)
+        if not self.config.mlm:
+            del first["targets"]
+        return views
+
+    def _partner(self, batch: View, selected: Tensor, generator: torch.Generator | None) -> View:
+        """T^k of eq. 4: masked from the original text, barred from what T^0 *selected* (not only from its [MASK]s)."""
+        config = self.config
+        options = dict(
+            split=config.split if config.crm_replace == "split" else (1.0, 0.0, 0.0),
+            generator=generator,
+            **self.encoder.vocabulary,
+        )
+        ids, maskable = batch["input_ids"], batch["maskable"]
+        if config.complement:
+            masked = masking.complementary_random_mask(ids, maskable, selected, config.p_c, **options)
+        else:
+            rate = config.p_m if config.p_drm is None else config.p_drm
+            masked = masking.dynamic_random_mask(ids, maskable, rate, **options)
+        view = masking.masked_view(batch, masked)
+        del view["targets"]  # eq. 6: the masked LM reads T^0 only
+        return view
+
+    def sizes(self, view: View) -> dict[str, Tensor]:
+        return mlm_sizes(view, self.config.mlm_mean)
+
+    def encode(self, view: View) -> Encoded:
+        hidden = self.encoder(view)  # [B, T, D]
+        vectors = {}
+        if self.contrastive:
+            vectors["h"] = self.encoder.pool(hidden, view)  # [B, D]
+        if self.predictor is not None:
+            vectors["z"] = self.predictor(vectors["h"])  # [B, D]
+        return Encoded(vectors, mlm_sums(self.encoder, hidden, view, self.config.mlm_mean))
+
+    def contrast(self, vectors: Vectors, facts: Facts) -> dict[str, Tensor]:
+        if not self.contrastive:
+            return {}
+        first, *partners = vectors.values()
+        ids = facts["text_id"] if self.config.ignore_duplicates else None
+        terms = [self._pull(first, partner, ids) for partner in partners]
+        return {"contrast": torch.stack(terms).mean()}  # 1/K Σ_k
+
+    def _pull(self, first: dict[str, Tensor], partner: dict[str, Tensor], ids: Tensor | None) -> Tensor:
+        """One k of eq. 7 or eq. 9."""
+        config = self.config
+        if config.contrast == "simsiam":
+            z0, h0, zk, hk = first["z"], first["h"], partner["z"], partner["h"]
+            return losses.simsiam(z0, h0, zk, hk, stop_gradient=config.stop_gradient)
+        if config.contrast == "info_nce":
+            return losses.info_nce(first["h"], partner["h"], config.tau, ids=ids)
+        return losses.nt_xent(first["h"], partner["h"], config.tau, ids=ids)
+
+
+class Predictor(nn.Module):
+    """z = W2 gelu(W1 h): two square matrices, no bias, no normalisation (CMLM, eq. 10). [B, D] → [B, D]."""
+
+    def __init__(self, width: int):
+        super().__init__()
+        self.w1 = nn.Linear(width, width, bias=False)
+        self.w2 = nn.Linear(width, width, bias=False)
+
+    def forward(self, h: Tensor) -> Tensor:
+        return self.w2(nn.functional.gelu(self.w1(h)))

@@ -1,0 +1,92 @@
+"""Masked language modelling, and TAPT: the same objective started from a checkpoint."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from contrast_kit import losses, masking
+from contrast_kit.encoder import Encoder
+from contrast_kit.objectives.base import Encoded, Objective, View
+
+
+@dataclass(frozen=True)
+class MLMConfig:
+    """What masked language modelling leaves to choose; the defaults are BERT's and RoBERTa's."""
+
+    p_m: float = 0.15
+    """Probability that a token is selected (CMLM eq. 1). BERT, RoBERTa and all four papers: 0.15."""
+    split: tuple[float, float, float] = (0.8, 0.1, 0.1)
+    """Of the selected: share that becomes [MASK], a random word, or stays. BERT: 80/10/10."""
+    mlm_mean: Literal["tokens", "sequences"] = "tokens"
+    """Mean over all selected tokens of the batch (what every implementation does), or first within each sequence
+    and then over sequences (as CMLM eq. 6 prints it). They differ when sequences have different lengths."""
+
+
+class MLM(Objective):
+    """Recover selected tokens from what is left of the text. Started from a checkpoint, on task text, it is TAPT.
+
+    One view, `"T0"`; one local loss, `"mlm"`; no contrast, so it can be trained in chunks of any size for free.
+
+    Example:
+        >>> import contrast_kit as ck
+        >>> texts = ["the red kite flies over the shelf", "a small drum stands by the door"]
+        >>> encoder = ck.Encoder.tiny(ck.data.train_tokenizer(texts, vocab_size=60))
+        >>> batch = ck.data.Texts(texts, encoder.tokenizer).batch([0, 1])
+        >>> sorted(ck.objectives.MLM(encoder, p_m=0.5)(batch))
+        ['loss', 'mlm']
+    """
+
+    Config = MLMConfig
+    contrastive = False
+
+    @property
+    def weights(self) -> dict[str, float]:
+        return {"mlm": 1.0}
+
+    def views(self, batch: View, generator: torch.Generator | None = None) -> dict[str, View]:
+        return {"T0": masked_view(self, batch, generator)}
+
+    def sizes(self, view: View) -> dict[str, Tensor]:
+        return mlm_sizes(view, self.config.mlm_mean)
+
+    def encode(self, view: View) -> Encoded:
+        hidden = self.encoder(view)  # [B, T, D]
+        return Encoded({}, mlm_sums(self.encoder, hidden, view, self.config.mlm_mean))
+
+
+def masked_view(objective: Objective, batch: View, generator: torch.Generator | None) -> View:
+    """T^0 of CMLM eq. 3: a dynamic random mask drawn anew at every call, with the `targets` to recover."""
+    config = objective.config
+    masked = masking.dynamic_random_mask(
+        batch["input_ids"],
+        batch["maskable"],
+        config.p_m,
+        split=config.split,
+        generator=generator,
+        **objective.encoder.vocabulary,
+    )
+    return masking.masked_view(batch, masked)
+
+
+def mlm_sizes(view: View, mean: str = "tokens") -> dict[str, Tensor]:
+    """How many terms `mlm_sums` adds up: selected tokens, or sequences with at least one. `{}` without targets."""
+    if "targets" not in view:
+        return {}
+    selected = view["selected"]  # [B, T]
+    return {"mlm": selected.sum() if mean == "tokens" else selected.any(1).sum()}
+
+
+def mlm_sums(encoder: Encoder, hidden: Tensor, view: View, mean: str = "tokens") -> dict[str, Tensor]:
+    """The summed masked-LM loss of a view that carries `targets`; the head runs at the selected positions only."""
+    if "targets" not in view:
+        return {}
+    selected = view["selected"]  # [B, T]
+    logits = encoder.mlm_logits(hidden[selected])  # [M, V]
+    targets = view["targets"][selected]  # [M]
+    rows = (
+        selected.nonzero()[:, 0] if mean == "sequences" else None
+    )  # [M], the sequence of each selected token
+    reduction = "sum" if mean == "tokens" else "sum_per_seq"
+    return {"mlm": losses.mlm(logits, targets, reduction=reduction, rows=rows)}

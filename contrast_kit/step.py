@@ -1,0 +1,184 @@
+"""One gradient over a whole contrastive batch, however small the pieces in which it is encoded.
+
+A contrast needs every sequence vector of the batch at once, so a batch that does not fit cannot simply be cut: eight
+batches of 32 have 31 negatives an anchor, not 255. Cached gradients cut it all the same. Because the loss L depends on
+the encoder's parameters θ only through the vectors v_i and through local sums,
+
+    dL/dθ = Σ_i (dL/dv_i) · (dv_i/dθ) + local terms,
+
+1. encode all chunks without keeping graphs, remembering the random state of each (so that dropout can be repeated);
+2. compute the contrast on the vectors as leaves; its backward gives dL/dv_i, the cached gradient, [B, D] numbers;
+3. encode each chunk again, now with a graph, and send its rows of dL/dv_i, and its local losses, backward.
+
+The result is exactly the gradient of the whole batch (Gao et al. 2021, "Scaling Deep Contrastive Learning Batch Size
+under Memory Limited Setup"). A batch that fits is the case of one chunk, encoded once.
+"""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from contrast_kit import processes
+from contrast_kit.objectives.base import Encoded, Facts, Objective, Vectors, View, add, at_least_one, facts_of
+
+Autocast = Callable[[], AbstractContextManager]
+
+
+@dataclass
+class Piece:
+    """A chunk of one view on its way through the step."""
+
+    name: str
+    view: View
+    random: "RandomState | None" = None
+    encoded: Encoded | None = None
+
+
+def gradient(
+    objective: Objective,
+    batches: list[View],
+    generator: torch.Generator | None = None,
+    *,
+    chunk_size: int | None = None,
+    autocast: Autocast = nullcontext,
+) -> tuple[dict[str, Tensor], list[tuple[Vectors, Facts]]]:
+    """Add the gradient of the mean loss over `batches` to the parameters' `.grad`.
+
+    Several batches are gradient accumulation: local losses are averaged over all their terms, as in one large batch,
+    but each contrast sees its own batch only. **Accumulation adds no negatives; `chunk_size` does not lose any.**
+
+    Args:
+        objective: what to train.
+        batches: dicts of tensors [B, …], on the objective's device; with several processes, each holds its own rows.
+        generator: draws the noise of the views.
+        chunk_size: examples encoded at once; None encodes each view whole.
+        autocast: makes the context in which views are encoded, for mixed precision.
+
+    Returns:
+        each part of the loss and `"loss"`, detached scalars over all batches and processes; and of each batch the
+        detached vectors and the facts of all processes, for `Objective.after_step`.
+
+    Raises:
+        ValueError: if `chunk_size` is below 1.
+    """
+    if chunk_size is not None and chunk_size < 1:
+        raise ValueError(
+            f"chunk_size is a number of examples, at least 1, not {chunk_size}; None means the whole batch."
+        )
+    with torch.no_grad():
+        noisy = [objective.views(batch, generator) for batch in batches]
+    sizes: dict[str, Tensor] = {}
+    for views in noisy:
+        for view in views.values():
+            add(sizes, objective.sizes(view))
+    sizes = {name: at_least_one(processes.total(size)) for name, size in sizes.items()}
+
+    contrasts: dict[str, Tensor] = {}
+    sums: dict[str, Tensor] = {}
+    remembered = []
+    for batch, views in zip(batches, noisy, strict=True):
+        facts = {name: processes.gather(fact) for name, fact in facts_of(batch).items()}
+        pieces = [Piece(name, chunk) for name, view in views.items() for chunk in cut(view, chunk_size)]
+        keep_graph = len(pieces) == len(views)
+        if objective.contrastive or keep_graph:
+            encode_all(objective, pieces, keep_graph, autocast)
+        leaves = join(pieces) if objective.contrastive else {}
+        if leaves:
+            vectors = {
+                name: {head: processes.gather(rows) for head, rows in of.items()}
+                for name, of in leaves.items()
+            }
+            parts = objective.contrast(vectors, facts)
+            (objective.total(parts) / len(batches)).backward()
+            add(contrasts, {name: part.detach() / len(batches) for name, part in parts.items()})
+            detached = {
+                name: {head: rows.detach() for head, rows in of.items()} for name, of in vectors.items()
+            }
+            remembered.append((detached, facts))
+        add(sums, send_back(objective, pieces, leaves, sizes, keep_graph, autocast))
+    processes.sum_gradients(objective.parameters())
+    parts = {name: processes.total(value) / sizes[name] for name, value in sums.items()} | contrasts
+    return {"loss": objective.total(parts), **parts}, remembered
+
+
+def cut(view: View, chunk_size: int | None) -> list[View]:
+    """A view as chunks of at most `chunk_size` examples."""
+    length = len(next(iter(view.values())))
+    size = chunk_size or length
+    return [
+        {key: value[start : start + size] for key, value in view.items()} for start in range(0, length, size)
+    ]
+
+
+def encode_all(objective: Objective, pieces: list[Piece], keep_graph: bool, autocast: Autocast) -> None:
+    """Step 1: the vectors of every piece, with their graph where it is kept, else with the way to repeat them."""
+    for piece in pieces:
+        piece.random = None if keep_graph else RandomState.now(objective.encoder.device)
+        with torch.set_grad_enabled(keep_graph), autocast():
+            piece.encoded = objective.encode(piece.view)
+
+
+def join(pieces: list[Piece]) -> Vectors:
+    """The vectors of all pieces as leaves [B, D] of a new graph, by view and head."""
+    rows: dict[str, dict[str, list[Tensor]]] = {}
+    for piece in pieces:
+        for head, vectors in piece.encoded.vectors.items():
+            rows.setdefault(piece.name, {}).setdefault(head, []).append(vectors.detach())
+    return {
+        name: {head: torch.cat(r).requires_grad_() for head, r in of.items()} for name, of in rows.items()
+    }
+
+
+def send_back(
+    objective: Objective,
+    pieces: list[Piece],
+    leaves: Vectors,
+    sizes: dict[str, Tensor],
+    keep_graph: bool,
+    autocast: Autocast,
+) -> dict[str, Tensor]:
+    """Step 3: backward through every piece; returns the summed local losses, detached."""
+    sums: dict[str, Tensor] = {}
+    position: dict[str, int] = {}
+    for piece in pieces:
+        if not keep_graph:
+            if piece.random is not None:
+                piece.random.restore()
+            with autocast():
+                piece.encoded = objective.encode(piece.view)
+        start = position.get(piece.name, 0)
+        stop = position[piece.name] = start + len(next(iter(piece.view.values())))
+        losses = {name: value / sizes[name] for name, value in piece.encoded.sums.items()}
+        loss = objective.total(losses)
+        for head, leaf in leaves.get(piece.name, {}).items():
+            if leaf.grad is not None:
+                loss = loss + (piece.encoded.vectors[head] * leaf.grad[start:stop]).sum()
+        if isinstance(loss, Tensor) and loss.requires_grad:
+            loss.backward()
+        add(sums, {name: value.detach() for name, value in piece.encoded.sums.items()})
+        piece.encoded = None  # free the graph before the next piece
+    return sums
+
+
+@dataclass
+class RandomState:
+    """Where torch's random streams stand on the CPU and on one device, to repeat dropout exactly."""
+
+    cpu: Tensor
+    device: torch.device
+    cuda: Tensor | None
+
+    @classmethod
+    def now(cls, device: torch.device) -> "RandomState":
+        """The present state."""
+        cuda = torch.cuda.get_rng_state(device) if device.type == "cuda" else None
+        return cls(torch.get_rng_state(), device, cuda)
+
+    def restore(self) -> None:
+        """Go back to it."""
+        torch.set_rng_state(self.cpu)
+        if self.cuda is not None:
+            torch.cuda.set_rng_state(self.cuda, self.device)

@@ -1,0 +1,340 @@
+"""The training loop, for every objective: batches in order, one gradient, one optimizer step, history, checkpoints."""
+
+import math
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+
+from contrast_kit import checkpoint, processes, schedules
+from contrast_kit.data.batches import Batches, Texts
+from contrast_kit.encoder import Encoder
+from contrast_kit.losses import NotFiniteError
+from contrast_kit.objectives.base import Objective
+from contrast_kit.progress import Progress
+from contrast_kit.step import gradient
+
+
+@dataclass(frozen=True)
+class Training:
+    """How to train, whatever the objective. The defaults suit the tiny and small encoders; papers name their own."""
+
+    steps: int | None = None
+    """Optimizer steps; or give `epochs`."""
+    epochs: float | None = None
+    """Passes over the data, where `steps` is not given; one pass by default."""
+    batch_size: int = 32
+    """Examples in one contrast: each anchor meets the vectors of all of them. Shared among processes."""
+    chunk_size: int | None = None
+    """Examples encoded at once: as small as memory asks; loss and gradient stay those of the whole batch."""
+    accumulate: int = 1
+    """Batches per optimizer step. Their gradients are averaged; it adds **no** negatives to any contrast."""
+    lr: float = 5e-4
+    """Peak learning rate. COCO-LM base and CAPT small: 5e-4; CMLM, which starts from RoBERTa: 1e-5."""
+    warmup: float = 0.06
+    """Share of the steps in which the rate rises from 0. CAPT: 0.05–0.06; COCO-LM: 0.08; CMLM: 0."""
+    decay: Literal["linear", "none"] = "linear"
+    """After the warm-up: linearly to 0, as all four papers do, or not at all."""
+    weight_decay: float = 0.01
+    """On matrices only, never on biases or LayerNorm."""
+    betas: tuple[float, float] = (0.9, 0.98)
+    """Of AdamW: RoBERTa's, COCO-LM's and CAPT's; the long memory of 0.999 is too slow for large batches."""
+    eps: float = 1e-6
+    """Of AdamW, from the same papers."""
+    clip: float | None = 2.0
+    """Largest norm of the whole gradient (COCO-LM: 2.0); None leaves it as it is."""
+    precision: Literal["float32", "bf16"] = "float32"
+    """bf16 encodes under autocast; weights, similarities and the optimizer stay in float32."""
+    max_length: int = 128
+    """Tokens at which a text is cut."""
+    seed: int = 0
+    """Of the order of the data, of the noise in views, and of dropout."""
+    log_every: int = 1
+    """Steps between rows of the history. Each row waits for the device once."""
+    save_every: int = 100
+    """Steps between checkpoints, where a folder is given."""
+
+    def __post_init__(self):
+        if self.steps is not None and self.epochs is not None:
+            raise ValueError("Give steps or epochs, not both: one follows from the other.")
+        for name in ("batch_size", "accumulate", "log_every", "save_every"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}.")
+        if self.lr <= 0:
+            raise ValueError(f"lr must be above 0, not {self.lr}.")
+        if not 0 <= self.warmup <= 1:
+            raise ValueError(f"warmup is a share of the steps, between 0 and 1, not {self.warmup}.")
+
+
+@dataclass
+class Run:
+    """What `fit` returns: the trained encoder and what happened on the way.
+
+    `history` has one row per logged step: the loss, its parts, learning rate, gradient norm and seconds so far.
+    """
+
+    objective: Objective
+    training: Training
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    steps: int = 0
+    total: int = 0
+    seconds: float = 0.0
+    folder: Path | None = None
+    interrupted: bool = False
+
+    @property
+    def encoder(self) -> Encoder:
+        """The encoder that was trained."""
+        return self.objective.encoder
+
+    @property
+    def history(self):
+        """A pandas DataFrame of the logged steps."""
+        import pandas as pd
+
+        return pd.DataFrame(self.rows)
+
+    def __repr__(self) -> str:
+        words = f"{type(self.objective).__name__}: {self.steps} of {self.total} steps in {self.seconds:.0f} s"
+        if self.rows:
+            words += f", loss {self.rows[0]['loss']:.3f} → {self.rows[-1]['loss']:.3f}"
+        return words + (" (stopped on request)" if self.interrupted else "")
+
+
+def fit(
+    objective: Objective,
+    dataset: Any,
+    training: Training | None = None,
+    *,
+    folder: str | Path | None = None,
+    resume: bool = False,
+    callback: Callable[[Run], None] | None = None,
+    progress: bool = True,
+    live: bool = False,
+    **settings: Any,
+) -> Run:
+    """Train an objective, and so its encoder, in place.
+
+    Args:
+        objective: from `contrast_kit.objectives`, around the encoder to train.
+        dataset: strings, row dicts, a `datasets.Dataset`, or ready `Texts`.
+        training: a `Training`; or give its fields as `settings`: `fit(objective, texts, steps=200, lr=1e-3)`.
+        folder: where to keep checkpoints; none are kept without it.
+        resume: go on from the newest checkpoint in `folder`, if there is one. On a CPU the end is bit for bit the
+            same as that of a run never stopped.
+        callback: called with the run so far after each logged step, for example to measure the space on the way.
+        progress: show a progress line.
+        live: in a notebook, also draw the loss curves while they grow.
+
+    Returns:
+        the `Run`. Ctrl-C (in a notebook: the stop button) ends it after the present step and returns it so far.
+
+    Raises:
+        FloatingPointError: when the loss or gradient is no longer finite; names the step, the parts and the last good
+            checkpoint, and carries the run so far as `.run`.
+        ValueError: for settings that contradict each other, or a checkpoint of another run.
+
+    Example:
+        >>> import contrast_kit as ck
+        >>> texts = ["the red kite flies", "a small drum", "a green train stops", "the shelf is full"]
+        >>> encoder = ck.Encoder.tiny(ck.data.train_tokenizer(texts, vocab_size=60))
+        >>> run = ck.fit(ck.objectives.CMLM(encoder), texts, steps=2, batch_size=4, progress=False)
+        >>> list(run.history.columns)
+        ['step', 'loss', 'mlm', 'contrast', 'lr', 'grad_norm', 'seconds']
+    """
+    if training is not None and settings:
+        raise TypeError(
+            "Give a Training or single settings, not both: dataclasses.replace changes a Training."
+        )
+    plan = training or Training(**settings)
+    if resume and folder is None:
+        raise ValueError(
+            "resume=True needs the folder in which the checkpoints are: fit(…, folder='runs/cmlm')."
+        )
+    loop = _Loop(objective, dataset, plan, Path(folder) if folder else None)
+    return loop.run(resume, callback, progress and processes.rank() == 0, live)
+
+
+class _Loop:
+    """One run of `fit`: what it holds, and one method per thing it does."""
+
+    def __init__(self, objective: Objective, dataset: Any, plan: Training, folder: Path | None):
+        from accelerate import PartialState
+
+        self.device = PartialState().device
+        self.objective, self.plan = objective.to(self.device), plan
+        ready = isinstance(dataset, Texts)
+        self.texts = (
+            dataset if ready else Texts(dataset, objective.encoder.tokenizer, max_length=plan.max_length)
+        )
+        self.batches = Batches(
+            self.texts, plan.batch_size, plan.seed, drop_last=len(self.texts) >= plan.batch_size
+        )
+        passes = math.ceil((plan.epochs or 1) * len(self.batches) / plan.accumulate)
+        self.total = passes if plan.steps is None else plan.steps
+        self.optimizer = adamw(objective, plan)
+        # Each process draws its own noise; the order of the data is the same on all.
+        self.generator = torch.Generator(self.device).manual_seed(plan.seed * 1_000_003 + processes.rank())
+        self.settings = checkpoint.settings(objective, plan) | {"examples": len(self.texts)}
+        self.result = Run(objective, plan, total=self.total, folder=folder)
+
+    def run(self, resume: bool, callback: Callable[[Run], None] | None, show: bool, live: bool) -> Run:
+        """From the first step, or the checkpoint's, to the last; the caller's random state is left as it was."""
+        result, cuda = self.result, [self.device] if self.device.type == "cuda" else []
+        with torch.random.fork_rng(devices=cuda), asked_to_stop() as stop:
+            torch.manual_seed(self.plan.seed)
+            if resume:
+                self.restore()
+            self.objective.train()
+            bar = Progress(self.total, result.steps, show=show, live=live)
+            start = time.monotonic() - result.seconds
+            try:
+                while result.steps < self.total and not stop.is_set():
+                    parts = self.step(result.steps)
+                    result.steps += 1
+                    result.seconds = time.monotonic() - start
+                    if result.steps % self.plan.log_every == 0 or result.steps == self.total:
+                        row = {name: float(value) for name, value in parts.items()}
+                        result.rows.append({"step": result.steps, **row, "seconds": result.seconds})
+                        bar.update(
+                            {k: v for k, v in row.items() if k not in ("lr", "grad_norm")}, result.rows
+                        )
+                        if callback is not None:
+                            callback(result)
+                            self.objective.train()
+                    else:
+                        bar.update({}, result.rows)
+                    if result.steps % self.plan.save_every == 0 or result.steps == self.total:
+                        self.save()
+                result.interrupted = stop.is_set()
+                if result.interrupted and result.steps:
+                    self.save()
+            finally:
+                bar.close()
+                self.objective.eval()
+        return result
+
+    def step(self, step: int) -> dict[str, Any]:
+        """One optimizer step; returns its parts, learning rate and gradient norm."""
+        plan, objective = self.plan, self.objective
+        batches = [self.batch(step * plan.accumulate + i) for i in range(plan.accumulate)]
+        objective.set_progress(step, self.total)
+        self.optimizer.zero_grad(set_to_none=True)
+        encoding = autocast(plan.precision, self.device)
+        try:
+            parts, seen = gradient(
+                objective, batches, self.generator, chunk_size=plan.chunk_size, autocast=encoding
+            )
+        except NotFiniteError as error:
+            raise self.not_finite(step, str(error)) from error
+        norm = torch.nn.utils.clip_grad_norm_(objective.parameters(), plan.clip or math.inf)
+        if (step + 1) % plan.log_every == 0 or (step + 1) % plan.save_every == 0:
+            self.refuse_nan(step, parts, norm)
+        rate = learning_rate(step, self.total, plan)
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        self.optimizer.step()
+        for vectors, facts in seen:
+            objective.after_step(vectors, facts)
+        return {**parts, "lr": rate, "grad_norm": norm}
+
+    def batch(self, number: int) -> dict[str, torch.Tensor]:
+        """The batch with this number, counted over all epochs: a pure function of the seed, so resuming is exact."""
+        epoch, position = divmod(number, len(self.batches))
+        if getattr(self, "_epoch", None) != epoch:
+            self._epoch, self._order = epoch, self.batches.epoch(epoch)
+        batch = self.texts.batch(processes.share(list(self._order[position])))
+        return {key: value.to(self.device, non_blocking=True) for key, value in batch.items()}
+
+    def refuse_nan(self, step: int, parts: dict[str, Any], norm: torch.Tensor) -> None:
+        """Stop before the optimizer's step would carry a NaN into the weights."""
+        if math.isfinite(norm) and all(math.isfinite(value) for value in parts.values()):
+            return
+        raise self.not_finite(step, in_words({**parts, "grad_norm": norm}))
+
+    def not_finite(self, step: int, told: str) -> FloatingPointError:
+        """The error that stops a run at a NaN: what was seen, where to go back to, what usually helps."""
+        result = self.result
+        before = result.rows[-1] if result.rows else {}
+        good = (
+            checkpoint.newest_in_words(result.folder)
+            if result.folder
+            else "no folder was given, so none is saved"
+        )
+        error = FloatingPointError(
+            f"Step {step + 1} is not finite: {told.rstrip('.')} (the step logged before: {in_words(before)}); {good}. "
+            "A lower lr, a longer warmup or a larger tau usually helps."
+        )
+        error.run = self.result
+        return error
+
+    def save(self) -> None:
+        """Write a checkpoint, if the run has a folder."""
+        result = self.result
+        if result.folder is None or processes.rank() != 0:
+            return
+        state = {"settings": self.settings, "rows": result.rows, "seconds": result.seconds}
+        checkpoint.save(result.folder, result.steps, self.objective, self.optimizer, self.generator, state)
+
+    def restore(self) -> None:
+        """Go back to the newest checkpoint, if there is one."""
+        result = self.result
+        state = checkpoint.load(result.folder, self.objective, self.optimizer, self.generator, self.settings)
+        if state is not None:
+            result.steps, result.rows, result.seconds = state["step"], state["rows"], state["seconds"]
+
+
+def adamw(objective: Objective, plan: Training) -> torch.optim.AdamW:
+    """AdamW over all parameters; weight decay on matrices only."""
+    trained = [p for p in objective.parameters() if p.requires_grad]
+    groups = [
+        {"params": [p for p in trained if p.ndim >= 2], "weight_decay": plan.weight_decay},
+        {"params": [p for p in trained if p.ndim < 2], "weight_decay": 0.0},
+    ]
+    return torch.optim.AdamW(groups, lr=plan.lr, betas=plan.betas, eps=plan.eps)
+
+
+def learning_rate(step: int, total: int, plan: Training) -> float:
+    """The rate of optimizer step `step` = 0, 1, …: the schedule steps once per optimizer step, never per chunk."""
+    warmup = round(plan.warmup * total)
+    if plan.decay == "linear":
+        return plan.lr * schedules.linear_warmup_linear_decay(step, total, warmup)
+    return plan.lr * (min(1.0, step / warmup) if warmup else 1.0)
+
+
+def in_words(parts: dict[str, Any]) -> str:
+    """Parts of the loss for a sentence."""
+    return ", ".join(f"{name} {float(value):.4g}" for name, value in parts.items()) or "none"
+
+
+def autocast(precision: str, device: torch.device) -> Callable[[], Any]:
+    """Makes the context for encoding in `precision`."""
+    if precision == "float32":
+        return nullcontext
+    return partial(torch.autocast, device.type, dtype=torch.bfloat16)
+
+
+@contextmanager
+def asked_to_stop() -> Iterator[threading.Event]:
+    """An event that the first Ctrl-C sets, so that a run ends between two steps; the second one interrupts at once."""
+    stop = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
+
+    def ask(signum: int, frame: Any) -> None:
+        signal.signal(signal.SIGINT, before)
+        stop.set()
+
+    before = signal.signal(signal.SIGINT, ask)
+    try:
+        yield stop
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,48 @@
+"""What several tests need: a few real sentences, a vocabulary for them, encoders small enough for seconds."""
+
+import os
+
+import pytest
+import torch
+
+# No test may wait for a network: the hub's absence is part of what is tested.
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+
+import contrast_kit as ck
+from contrast_kit.data import toyshop
+
+
+@pytest.fixture(scope="session")
+def texts():
+    """200 toyshop sentences."""
+    return toyshop.corpus(200, seed=1)
+
+
+@pytest.fixture(scope="session")
+def tokenizer(texts):
+    """A vocabulary of 300 pieces for them."""
+    return ck.data.train_tokenizer(texts, vocab_size=300)
+
+
+@pytest.fixture
+def encoder(tokenizer):
+    """A one-layer encoder of width 32, without dropout unless asked: `make_encoder(tokenizer, dropout=.1)`."""
+    return make_encoder(tokenizer)
+
+
+def make_encoder(tokenizer, **options):
+    """A one-layer encoder of width 32."""
+    shape = dict(num_hidden_layers=1, hidden_size=32, num_attention_heads=2, intermediate_size=64)
+    return ck.Encoder.tiny(tokenizer, **(dict(dropout=0.0, max_length=64) | shape | options))
+
+
+@pytest.fixture
+def batch(texts, tokenizer):
+    """Twelve sentences of different lengths as one padded batch."""
+    return ck.data.Texts(texts, tokenizer, max_length=64).batch(range(12))
+
+
+@pytest.fixture
+def generator():
+    """A seeded source of noise."""
+    return torch.Generator().manual_seed(0)

@@ -1,0 +1,168 @@
+import time
+
+import pytest
+import torch
+from conftest import make_encoder
+from transformers import (
+    AutoModel,
+    AutoModelForMaskedLM,
+    AutoTokenizer,
+    BertConfig,
+    ElectraConfig,
+    ModernBertConfig,
+    RobertaConfig,
+    pipeline,
+)
+
+import contrast_kit as ck
+
+SENTENCES = [
+    "the red kite flies over the shelf",
+    "a drum",
+    "a small green train stops by the old wooden door",
+]
+
+
+@pytest.fixture(params=["first", "mean"])
+def saved(request, tokenizer, tmp_path):
+    encoder = make_encoder(tokenizer, pooling=request.param)
+    return encoder, encoder.save_pretrained(tmp_path / "encoder")
+
+
+def test_saved_folder_reopens_bit_equal(saved):
+    encoder, folder = saved
+    again = ck.Encoder.from_pretrained(folder)
+    assert again.pooling == encoder.pooling
+    assert torch.equal(again.encode(SENTENCES), encoder.encode(SENTENCES))
+
+
+def test_saved_folder_opens_in_automodel_with_the_same_vectors(saved):
+    encoder, folder = saved
+    model, tokenizer = AutoModel.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
+    view = tokenizer(SENTENCES, padding=True, return_tensors="pt")
+    hidden = model(input_ids=view["input_ids"], attention_mask=view["attention_mask"]).last_hidden_state
+    assert torch.allclose(encoder.pool(hidden, view), encoder.encode(SENTENCES), atol=1e-6)
+
+
+def test_saved_folder_opens_in_sentence_transformers_with_the_same_vectors(saved):
+    from sentence_transformers import SentenceTransformer
+
+    encoder, folder = saved
+    model = SentenceTransformer(str(folder), device="cpu")
+    assert torch.allclose(
+        model.encode(SENTENCES, convert_to_tensor=True), encoder.encode(SENTENCES), atol=1e-6
+    )
+
+
+def test_saved_folder_fills_masks(saved):
+    encoder, folder = saved
+    fill = pipeline("fill-mask", model=str(folder), tokenizer=str(folder), top_k=len(encoder.tokenizer))
+    text = f"a small {encoder.tokenizer.mask_token} train"
+    theirs = {row["token"]: row["score"] for row in fill(text)}
+    view = encoder.tokenizer(text, return_tensors="pt")
+    at = view["input_ids"] == encoder.tokenizer.mask_token_id
+    encoder.eval()
+    ours = encoder.mlm_logits(encoder(view)[at]).softmax(-1)[0]
+    assert max(abs(ours[token].item() - score) for token, score in theirs.items()) < 1e-6
+
+
+@pytest.mark.parametrize("kind", [BertConfig, RobertaConfig, ElectraConfig, ModernBertConfig])
+def test_head_at_chosen_positions_is_the_models_own_head(kind, tokenizer, batch):
+    torch.manual_seed(0)
+    shape = dict(hidden_size=32, num_hidden_layers=1, num_attention_heads=2, intermediate_size=64)
+    special = dict(pad_token_id=0, bos_token_id=2, cls_token_id=2, eos_token_id=3, sep_token_id=3)
+    model = AutoModelForMaskedLM.from_config(kind(vocab_size=len(tokenizer), **shape, **special)).eval()
+    encoder = ck.Encoder(model, tokenizer)
+    at = batch["maskable"]
+    inputs = {key: batch[key] for key in ("input_ids", "attention_mask")}
+    assert torch.allclose(encoder.mlm_logits(encoder(batch)[at]), model(**inputs).logits[at], atol=1e-5)
+
+
+def test_first_pooling_is_the_last_hidden_state_not_the_pooler(tokenizer, batch):  # T16
+    encoder = make_encoder(tokenizer)
+    hidden = encoder(batch)
+    assert torch.equal(encoder.pool(hidden, batch), hidden[:, 0])
+    assert not any("pooler" in name for name, _ in encoder.named_parameters())
+
+
+def test_mean_pooling_leaves_padding_out(tokenizer, batch):
+    encoder = make_encoder(tokenizer, pooling="mean")
+    hidden = encoder(batch)
+    row = 3
+    real = batch["attention_mask"][row].bool()
+    assert torch.allclose(encoder.pool(hidden, batch)[row], hidden[row, real].mean(0), atol=1e-6)
+
+
+@pytest.mark.parametrize("pooling", ["first", "mean"])
+def test_padding_changes_nothing(tokenizer, batch, pooling):  # T52
+    encoder = make_encoder(tokenizer, pooling=pooling).eval()
+    pad = tokenizer.pad_token_id
+    wider = {
+        "input_ids": torch.nn.functional.pad(batch["input_ids"], (0, 16), value=pad),
+        "attention_mask": torch.nn.functional.pad(batch["attention_mask"], (0, 16)),
+    }
+    assert torch.allclose(encoder.pool(encoder(batch), batch), encoder.pool(encoder(wider), wider), atol=1e-6)
+
+
+def test_encode_keeps_order_and_mode(encoder):
+    encoder.train()
+    together = encoder.encode(SENTENCES, batch_size=2)
+    assert encoder.training
+    for row, sentence in zip(together, SENTENCES, strict=True):
+        assert torch.allclose(row, encoder.encode(sentence)[0], atol=1e-6)
+    assert torch.allclose(encoder.encode(SENTENCES, normalize=True).norm(dim=1), torch.ones(3))
+
+
+def test_encode_pairs(encoder):
+    assert encoder.encode([("a red kite", "the kite is red"), ("a drum", "a train")]).shape == (
+        2,
+        encoder.width,
+    )
+
+
+def test_shapes_have_the_published_sizes(tokenizer):
+    small = ck.Encoder.small(tokenizer)
+    config = small.model.config
+    assert (config.num_hidden_layers, config.hidden_size, config.num_attention_heads) == (6, 256, 4)
+    assert config.intermediate_size == 1024
+    assert ck.encoder.SHAPES["base"]["num_hidden_layers"] == 12
+    assert small.max_length == 512
+    assert small.encode("kite " * 600).shape == (1, 256)  # cut to the longest input, not an index error
+
+
+def test_same_seed_same_weights_and_the_callers_random_state_is_kept(tokenizer):
+    torch.manual_seed(5)
+    before = torch.get_rng_state()
+    a, b, c = (make_encoder(tokenizer, seed=seed) for seed in (1, 1, 2))
+    assert torch.equal(torch.get_rng_state(), before)
+    assert torch.equal(a.encode("a kite"), b.encode("a kite"))
+    assert not torch.equal(a.encode("a kite"), c.encode("a kite"))
+
+
+def test_word_embeddings_are_tied_to_the_head(encoder):
+    model = encoder.model
+    assert model.get_output_embeddings().weight.data_ptr() == model.get_input_embeddings().weight.data_ptr()
+
+
+@pytest.mark.parametrize("nothing", [[], ["a kite", " "], [("a kite", "")]])
+def test_nothing_to_encode_is_said(encoder, nothing):
+    with pytest.raises(ValueError, match="no text|empty"):
+        encoder.encode(nothing)
+
+
+def test_wrong_arguments_are_said(tokenizer, tmp_path):
+    with pytest.raises(ValueError, match="pooling must be one of"):
+        make_encoder(tokenizer, pooling="max")
+    with pytest.raises(ValueError, match="No shape is called"):
+        ck.Encoder.build("huge", tokenizer)
+    with pytest.raises(FileNotFoundError, match="no saved model"):
+        ck.Encoder.from_pretrained(tmp_path)
+
+
+def test_without_a_hub_the_answer_is_quick_and_names_a_way(monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "0")
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")  # nobody listens there
+    start = time.monotonic()
+    with pytest.raises(FileNotFoundError, match="Encoder.tiny"):
+        ck.Encoder.from_pretrained("roberta-base")
+    assert time.monotonic() - start < 10

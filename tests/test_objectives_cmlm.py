@@ -1,0 +1,192 @@
+import math
+
+import pytest
+import torch
+from conftest import make_encoder
+
+import contrast_kit as ck
+from contrast_kit.objectives import CMLM, MLM
+
+
+def loss_of(objective, batch, seed=0):
+    return objective(batch, torch.Generator().manual_seed(seed))
+
+
+def test_the_papers_setting_is_the_default():
+    paper = CMLM.paper()
+    assert paper == CMLM.Config()
+    assert (paper.K, paper.p_m, paper.p_c, paper.alpha, paper.contrast) == (1, 0.15, 0.7, 0.5, "simsiam")
+
+
+def test_views_are_complementary_and_built_on_the_original(encoder, batch):  # T01, T02, T04, T05
+    views = CMLM(encoder, K=3, p_m=0.4).views(batch, torch.Generator().manual_seed(0))
+    assert list(views) == ["T0", "T1", "T2", "T3"]
+    first = views["T0"]["selected"]
+    for k in (1, 2, 3):
+        view = views[f"T{k}"]
+        assert not (view["selected"] & first).any()
+        assert torch.equal(view["input_ids"][~view["selected"]], batch["input_ids"][~view["selected"]])
+        assert not (view["selected"] & ~batch["maskable"]).any()
+    assert not torch.equal(views["T1"]["selected"], views["T2"]["selected"])
+
+
+def test_exact_complement_at_p_c_one(encoder, batch):
+    views = CMLM(encoder, p_c=1.0).views(batch, torch.Generator().manual_seed(0))
+    assert torch.equal(views["T0"]["selected"] ^ views["T1"]["selected"], batch["maskable"])
+
+
+def test_masked_lm_reads_the_first_view_only(encoder, batch):  # T09
+    objective = CMLM(encoder, K=2)
+    views = objective.views(batch, torch.Generator().manual_seed(0))
+    assert [name for name, view in views.items() if "targets" in view] == ["T0"]
+    assert objective.encode(views["T1"]).sums == {}
+    reference = MLM(encoder).encode(views["T0"]).sums["mlm"]
+    assert torch.equal(objective.encode(views["T0"]).sums["mlm"], reference)
+
+
+def test_labels_are_the_original_ids_at_every_selected_position(encoder, batch):  # T07
+    view = MLM(encoder, p_m=0.5).views(batch, torch.Generator().manual_seed(0))["T0"]
+    assert torch.equal(view["targets"], batch["input_ids"])
+    changed = view["input_ids"] != batch["input_ids"]
+    assert (view["selected"] & ~changed).any() and not (changed & ~view["selected"]).any()
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.5, 2.0])
+def test_equation_12_is_a_plain_weighted_sum(encoder, batch, alpha):  # T17
+    parts = loss_of(CMLM(encoder, alpha=alpha), batch)
+    assert parts["loss"].item() == pytest.approx((parts["mlm"] + alpha * parts["contrast"]).item(), rel=1e-6)
+
+
+def test_alpha_zero_is_masked_lm(tokenizer, batch):
+    gradients = []
+    for kind in (lambda e: CMLM(e, alpha=0.0), MLM):
+        encoder = make_encoder(tokenizer)
+        loss_of(kind(encoder), batch)["loss"].backward()
+        gradients.append([p.grad for p in encoder.parameters() if p.grad is not None])
+    for mine, theirs in zip(*gradients, strict=True):
+        assert torch.allclose(mine, theirs, atol=1e-7)
+
+
+def test_predictor_is_two_square_matrices_and_nothing_else(encoder):  # T15
+    predictor = CMLM(encoder).predictor.double()
+    assert sum(p.numel() for p in predictor.parameters()) == 2 * encoder.width**2
+    assert not list(predictor.buffers())
+    h = torch.randn(3, encoder.width, dtype=torch.float64)
+    w1, w2 = predictor.w1.weight, predictor.w2.weight
+    x = h @ w1.T
+    by_hand = (0.5 * x * (1 + torch.erf(x / math.sqrt(2)))) @ w2.T  # the exact gelu, not its tanh form
+    assert torch.allclose(predictor(h), by_hand, atol=1e-12)
+
+
+def test_predictor_is_trained(encoder, texts):  # T15
+    objective = CMLM(encoder)
+    before = objective.predictor.w1.weight.detach().clone()
+    ck.fit(objective, texts, steps=2, batch_size=8, warmup=0, progress=False)
+    assert not torch.equal(before, objective.predictor.w1.weight)
+
+
+def test_contrast_reads_the_first_token(tokenizer, batch):  # T16
+    """With all but the first token's state scrambled, the contrast does not move."""
+    objective = CMLM(make_encoder(tokenizer), mlm=False)
+    before = loss_of(objective, batch)["contrast"]
+    plain = objective.encoder.forward
+
+    def scrambled(view):
+        hidden = plain(view).clone()
+        hidden[:, 1:] = torch.randn_like(hidden[:, 1:])
+        return hidden
+
+    objective.encoder.forward = scrambled
+    assert torch.equal(loss_of(objective, batch)["contrast"], before)
+
+
+@pytest.mark.parametrize(
+    ("contrast", "heads"), [("simsiam", {"h", "z"}), ("info_nce", {"h"}), ("nt_xent", {"h"}), (None, set())]
+)
+def test_each_contrast_asks_for_its_own_heads(encoder, batch, contrast, heads):
+    objective = CMLM(encoder, contrast=contrast)
+    views = objective.views(batch, torch.Generator().manual_seed(0))
+    assert set(objective.encode(views["T0"]).vectors) == heads
+    assert (objective.predictor is not None) == (contrast == "simsiam")
+    assert ("contrast" in loss_of(objective, batch)) == (contrast is not None)
+
+
+def test_the_contrast_is_the_mean_over_k_of_the_papers_equation(encoder, batch):  # T10, T11, T13
+    for contrast in ("simsiam", "info_nce"):
+        objective = CMLM(encoder, K=3, contrast=contrast, tau=0.3).eval()
+        views = objective.views(batch, torch.Generator().manual_seed(0))
+        vectors = {name: objective.encode(view).vectors for name, view in views.items()}
+        terms = []
+        for k in (1, 2, 3):
+            zero, other = vectors["T0"], vectors[f"T{k}"]
+            if contrast == "simsiam":
+                terms.append(ck.losses.simsiam(zero["z"], zero["h"], other["z"], other["h"]))
+            else:
+                terms.append(ck.losses.info_nce(zero["h"], other["h"], 0.3))
+        assert torch.allclose(objective.contrast(vectors, {})["contrast"], sum(terms) / 3)
+
+
+def test_without_complement_the_second_view_is_an_independent_mask(encoder, texts, tokenizer):
+    batch = ck.data.Texts(texts * 10, tokenizer, max_length=64).batch(range(2000))
+    objective = CMLM(encoder, complement=False, p_m=0.3)
+    views = objective.views(batch, torch.Generator().manual_seed(0))
+    free = batch["maskable"]
+    both = (views["T0"]["selected"] & views["T1"]["selected"])[free].float().mean()
+    assert both == pytest.approx(0.09, abs=0.01)
+    rates = CMLM(encoder, complement=False, p_drm=0.6).views(batch, torch.Generator().manual_seed(0))
+    assert rates["T1"]["selected"][free].float().mean() == pytest.approx(0.6, abs=0.02)
+
+
+def test_every_selected_token_of_the_partner_can_become_mask(encoder, batch):
+    views = CMLM(encoder, crm_replace="mask").views(batch, torch.Generator().manual_seed(0))
+    ids = views["T1"]["input_ids"][views["T1"]["selected"]]
+    assert (ids == encoder.vocabulary["mask_id"]).all()
+
+
+def test_without_stop_gradient_the_targets_move_too(encoder, batch):
+    grads = []
+    for stop in (True, False):
+        objective = CMLM(encoder, mlm=False, stop_gradient=stop)
+        objective.predictor.requires_grad_(False)
+        objective.zero_grad()
+        loss_of(objective, batch)["loss"].backward()
+        grads.append(
+            next(p.grad for p in encoder.model.base_model.parameters() if p.grad is not None).clone()
+        )
+    assert not torch.allclose(*grads)
+
+
+def test_mean_over_sequences_is_printed_equation_6(encoder, batch):
+    view = MLM(encoder, p_m=0.4).views(batch, torch.Generator().manual_seed(0))["T0"]
+    hidden = encoder(view)
+    rows = []
+    for b in range(len(hidden)):
+        at = view["selected"][b]
+        if at.any():
+            scores = encoder.mlm_logits(hidden[b, at]).log_softmax(-1)
+            rows.append(-scores[range(len(scores)), view["targets"][b, at]].mean())
+    objective = MLM(encoder, p_m=0.4, mlm_mean="sequences")
+    assert loss_of(objective, batch)["mlm"].item() == pytest.approx((sum(rows) / len(rows)).item(), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"K": 0}, "at least 1"),
+        ({"mlm": False, "contrast": None}, "nothing is left"),
+        ({"contrast": "byol"}, "contrast"),
+    ],
+)
+def test_settings_that_make_no_sense_are_said(encoder, changes, words):
+    with pytest.raises(ValueError, match=words):
+        CMLM(encoder, **changes)
+
+
+def test_another_methods_config_is_said(encoder):
+    with pytest.raises(TypeError, match="takes a CMLMConfig"):
+        CMLM(encoder, MLM.Config())
+
+
+def separation(encoder, pairs):
+    a, b = (encoder.encode([pair[side] for pair in pairs]) for side in (0, 1))
+    return ck.geometry.separation(ck.geometry.pair_cosines(a, b), ck.geometry.random_pair_cosines(a))

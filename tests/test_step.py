@@ -1,0 +1,187 @@
+"""Chunks = whole, several processes = one, and accumulation, which is neither."""
+
+import copy
+import socket
+
+import pytest
+import torch
+import torch.multiprocessing as mp
+from conftest import make_encoder
+
+import contrast_kit as ck
+from contrast_kit.objectives.base import facts_of
+from contrast_kit.step import RandomState, cut, gradient
+
+# Every objective, by name, in each form that takes another way through the step.
+OBJECTIVES = {
+    "mlm": lambda e: ck.objectives.MLM(e),
+    "mlm by sequence": lambda e: ck.objectives.MLM(e, mlm_mean="sequences"),
+    "cmlm simsiam": lambda e: ck.objectives.CMLM(e, K=2),
+    "cmlm info_nce": lambda e: ck.objectives.CMLM(e, contrast="info_nce"),
+    "cmlm nt_xent": lambda e: ck.objectives.CMLM(e, contrast="nt_xent", mlm=False),
+}
+
+
+def gradients(objective):
+    """The gradient of every parameter, in float64 for comparing."""
+    return {name: p.grad.double().clone() for name, p in objective.named_parameters() if p.grad is not None}
+
+
+def largest_difference(a, b):
+    """Of two sets of gradients, relative to the largest gradient."""
+    scale = max(value.abs().max().item() for value in b.values())
+    zero = torch.zeros(())  # of a parameter that one of the two never touched
+    return (
+        max((a.get(name, zero) - b.get(name, zero)).abs().max().item() for name in a.keys() | b.keys())
+        / scale
+    )
+
+
+def one_step(objective, batches, **options):
+    objective.zero_grad()
+    parts, _ = gradient(objective, batches, torch.Generator().manual_seed(7), **options)
+    return {name: value.item() for name, value in parts.items()}, gradients(objective)
+
+
+@pytest.fixture(params=OBJECTIVES, ids=lambda name: name.replace(" ", "-"))
+def objective(request, tokenizer):
+    return OBJECTIVES[request.param](make_encoder(tokenizer)).double().train()
+
+
+def test_whole_step_is_the_definition(objective, batch):
+    parts, ours = one_step(objective, [batch])
+    objective.zero_grad()
+    definition = objective(batch, torch.Generator().manual_seed(7))
+    definition["loss"].backward()
+    assert parts == pytest.approx({name: value.item() for name, value in definition.items()}, abs=1e-12)
+    assert largest_difference(ours, gradients(objective)) < 1e-12
+
+
+@pytest.mark.parametrize("chunk_size", [1, 5, 12, 100])
+def test_chunks_give_the_loss_and_gradient_of_the_whole(objective, batch, chunk_size):
+    whole, expected = one_step(objective, [batch])
+    chunked, ours = one_step(objective, [batch], chunk_size=chunk_size)
+    assert chunked == pytest.approx(whole, rel=1e-12)
+    assert largest_difference(ours, expected) < 1e-12
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_with_dropout_the_replay_repeats_every_mask(name, tokenizer, batch):
+    """Cached gradients equal one graph over the same chunks with the same dropout masks."""
+    objective = OBJECTIVES[name](make_encoder(tokenizer, dropout=0.3)).double().train()
+    torch.manual_seed(3)
+    parts, ours = one_step(objective, [batch], chunk_size=5)
+    after = torch.rand(1)
+
+    torch.manual_seed(3)
+    objective.zero_grad()
+    with torch.no_grad():
+        views = objective.views(batch, torch.Generator().manual_seed(7))
+    vectors, sums, sizes = {}, {}, {}
+    for view_name, view in views.items():
+        chunks = [objective.encode(chunk) for chunk in cut(view, 5)]
+        heads = chunks[0].vectors
+        vectors[view_name] = {head: torch.cat([chunk.vectors[head] for chunk in chunks]) for head in heads}
+        for chunk in chunks:
+            ck.objectives.base.add(sums, chunk.sums)
+        ck.objectives.base.add(sizes, objective.sizes(view))
+    local = {part: value / sizes[part] for part, value in sums.items()}
+    total = objective.total(local | objective.contrast(vectors, facts_of(batch)))
+    total.backward()
+    assert parts["loss"] == pytest.approx(total.item(), rel=1e-12)
+    assert largest_difference(ours, gradients(objective)) < 1e-12
+    assert torch.equal(after, torch.rand(1))  # the random stream goes on where one pass would have left it
+
+
+def test_the_callers_rows_of_a_view_are_all_used_once(batch):
+    chunks = cut(batch, 5)
+    assert [len(chunk["input_ids"]) for chunk in chunks] == [5, 5, 2]
+    assert torch.equal(torch.cat([chunk["text_id"] for chunk in chunks]), batch["text_id"])
+
+
+def test_accumulation_averages_tokens_as_one_large_batch_would(tokenizer, batch):
+    objective = ck.objectives.MLM(make_encoder(tokenizer), p_m=0.5).double()
+    views = objective.views(batch, torch.Generator().manual_seed(1))["T0"]
+    objective.views = lambda part, generator: {"T0": part}  # the same noise however the batch is cut
+    whole, expected = one_step(objective, [views])
+    parts, ours = one_step(objective, cut(views, 3))  # four batches with unequal numbers of masked tokens
+    assert parts["mlm"] == pytest.approx(whole["mlm"], rel=1e-12)
+    assert largest_difference(ours, expected) < 1e-12
+
+
+def test_accumulation_adds_no_negatives(tokenizer, batch):  # T62
+    objective = ck.objectives.CMLM(make_encoder(tokenizer), contrast="info_nce", tau=10.0, mlm=False).double()
+    whole, _ = one_step(objective, [batch])
+    halves, _ = one_step(objective, cut(batch, 6))
+    # At a high temperature the loss is close to the log of the number of candidates: 12 against 6.
+    assert whole["contrast"] == pytest.approx(torch.log(torch.tensor(12.0)).item(), abs=0.1)
+    assert halves["contrast"] == pytest.approx(torch.log(torch.tensor(6.0)).item(), abs=0.1)
+
+
+def test_a_row_without_a_selected_token_is_no_nan(tokenizer, batch):
+    for mean in ("tokens", "sequences"):
+        objective = ck.objectives.MLM(make_encoder(tokenizer), p_m=0.0, mlm_mean=mean)
+        parts, _ = one_step(objective, [batch])
+        assert parts == {"loss": 0.0, "mlm": 0.0}
+
+
+def test_chunk_size_below_one_is_refused(encoder, batch):
+    with pytest.raises(ValueError, match="chunk_size"):
+        gradient(ck.objectives.MLM(encoder), [batch], chunk_size=0)
+
+
+def test_random_state_comes_back():
+    state = RandomState.now(torch.device("cpu"))
+    first = torch.rand(3)
+    state.restore()
+    assert torch.equal(first, torch.rand(3))
+
+
+def on_processes(rank, world, port, name, tokenizer, batch, queue):
+    torch.set_num_threads(1)
+    address = f"tcp://127.0.0.1:{port}"
+    torch.distributed.init_process_group("gloo", init_method=address, rank=rank, world_size=world)
+    objective, batch = fixed_noise(OBJECTIVES[name](make_encoder(tokenizer)).double(), batch)
+    length = len(batch["text_id"])
+    rows = ck.processes.share(list(range(length)))
+    mine = {key: value[rows] for key, value in batch.items()}
+    parts, found = one_step(objective, [mine], chunk_size=2)
+    if rank == 0:
+        queue.put((parts, found))
+        queue.close()
+        queue.join_thread()
+    torch.distributed.barrier()
+    torch.distributed.destroy_process_group()
+
+
+def fixed_noise(objective, batch):
+    """Put the noisy views into the batch itself, so that every split of it sees the same noise."""
+    views = objective.views(batch, torch.Generator().manual_seed(1))
+    packed = {f"{name}/{key}": value for name, view in views.items() for key, value in view.items()}
+
+    def unpack(part, generator):
+        return {name: {key: part[f"{name}/{key}"] for key in view} for name, view in views.items()}
+
+    objective.views = unpack
+    return objective, packed | {"text_id": batch["text_id"]}
+
+
+@pytest.mark.parametrize("name", ["mlm", "cmlm simsiam", "cmlm nt_xent"])
+def test_processes_give_the_loss_and_gradient_of_one(name, tokenizer, batch):
+    batch = {key: value[:11] for key, value in batch.items()}  # eleven rows on two processes: six and five
+    objective, packed = fixed_noise(OBJECTIVES[name](make_encoder(tokenizer)).double(), copy.deepcopy(batch))
+    expected, wanted = one_step(objective, [packed])
+    queue = mp.get_context("spawn").Queue()
+    arguments = (2, free_port(), name, tokenizer, batch, queue)
+    running = mp.start_processes(on_processes, arguments, nprocs=2, join=False, start_method="spawn")
+    parts, found = queue.get(timeout=120)
+    while not running.join():
+        pass
+    assert parts == pytest.approx(expected, rel=1e-12)
+    assert largest_difference(found, wanted) < 1e-12
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]

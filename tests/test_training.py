@@ -1,0 +1,261 @@
+import math
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+import torch
+from conftest import make_encoder
+
+import contrast_kit as ck
+from contrast_kit import checkpoint
+from contrast_kit.training import Training, learning_rate
+
+# A run in a process of its own, so that it can be killed; it prints a hash of its final weights.
+SCRIPT = """
+import hashlib, sys, time
+import torch
+torch.set_num_threads(1)
+sys.path.insert(0, {tests!r})
+from conftest import make_encoder
+import contrast_kit as ck
+from contrast_kit.data import toyshop
+
+texts = toyshop.corpus(200, seed=1)
+tokenizer = ck.data.train_tokenizer(texts, vocab_size=300)
+objective = ck.objectives.CMLM(make_encoder(tokenizer, dropout=0.1))
+slow = (lambda run: time.sleep(0.05)) if {slow} else None
+print("ready", flush=True)
+ck.fit(objective, texts, steps=40, batch_size=16, chunk_size=5, save_every=5, folder={folder!r}, resume=True,
+       progress=False, callback=slow)
+digest = hashlib.sha256()
+for name, value in sorted(objective.state_dict().items()):
+    digest.update(name.encode() + value.numpy().tobytes())
+print(digest.hexdigest())
+"""
+
+
+def start(folder, slow):
+    code = SCRIPT.format(folder=str(folder), slow=slow, tests=os.path.dirname(__file__))
+    return subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+
+
+def test_killed_and_resumed_is_bitwise_the_unbroken_run(tmp_path):
+    unbroken = start(tmp_path / "unbroken", slow=False).communicate(timeout=200)[0].split()[-1]
+    for kill_after in (0.6, 0.9):  # two kills at two moments of one run
+        process = start(tmp_path / "broken", slow=True)
+        process.stdout.readline()
+        wait_for_checkpoint(tmp_path / "broken")
+        time.sleep(kill_after)
+        assert process.poll() is None, "the run was over before it could be killed"
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+    resumed = start(tmp_path / "broken", slow=False).communicate(timeout=200)[0].split()[-1]
+    assert resumed == unbroken
+
+
+def wait_for_checkpoint(folder):
+    while not checkpoint.found(folder):
+        time.sleep(0.02)
+
+
+def test_loss_falls_and_history_is_a_table(encoder, texts):
+    run = ck.fit(ck.objectives.CMLM(encoder), texts, steps=60, batch_size=16, lr=3e-3, progress=False)
+    assert list(run.history.columns) == ["step", "loss", "mlm", "contrast", "lr", "grad_norm", "seconds"]
+    assert list(run.history["step"]) == list(range(1, 61))
+    assert run.history["mlm"].tail(10).mean() < run.history["mlm"].head(10).mean() - 0.3
+    assert not run.interrupted and "60 of 60 steps" in repr(run)
+
+
+def test_same_seed_same_run_other_seed_other_run(tokenizer, texts):  # T59
+    losses = []
+    for seed in (0, 0, 1):
+        torch.manual_seed(99 + len(losses))  # the caller's random state has no say
+        run = ck.fit(
+            ck.objectives.MLM(make_encoder(tokenizer, dropout=0.1)), texts, steps=4, seed=seed, progress=False
+        )
+        losses.append(list(run.history["loss"]))
+    assert losses[0] == losses[1] != losses[2]
+
+
+def test_the_callers_random_state_is_kept(encoder, texts):
+    torch.manual_seed(4)
+    before = torch.get_rng_state()
+    ck.fit(ck.objectives.MLM(encoder), texts, steps=1, progress=False)
+    assert torch.equal(before, torch.get_rng_state())
+
+
+def test_noise_is_new_in_every_epoch(encoder, texts):  # T08, T59
+    seen = []
+    objective = ck.objectives.MLM(encoder, p_m=0.5)
+    plain = objective.views
+
+    def spy(batch, generator):
+        views = plain(batch, generator)
+        order = batch["text_id"].argsort()
+        seen.append(
+            {int(batch["text_id"][i]): views["T0"]["selected"][i][batch["maskable"][i]] for i in order}
+        )
+        return views
+
+    objective.views = spy
+    ck.fit(objective, texts[:16], epochs=40, batch_size=16, progress=False)
+    overlap = [a[i] & b[i] for a, b in zip(seen, seen[1:], strict=False) for i in a]
+    assert torch.cat(overlap).float().mean().item() == pytest.approx(0.25, abs=0.03)  # p², not p
+
+
+def test_learning_rate_follows_the_optimizers_steps(encoder, texts):  # T61
+    run = ck.fit(
+        ck.objectives.MLM(encoder), texts, steps=20, lr=1e-3, warmup=0.25, batch_size=4, accumulate=3, chunk_size=2,
+        progress=False,
+    )  # fmt: skip
+    expected = [1e-3 * ck.schedules.linear_warmup_linear_decay(step, 20, 5) for step in range(20)]
+    assert list(run.history["lr"]) == pytest.approx(expected)
+    flat = Training(steps=20, lr=1e-3, warmup=0.25, decay="none")
+    assert [learning_rate(step, 20, flat) for step in (0, 5, 19)] == pytest.approx([0, 1e-3, 1e-3])
+
+
+def test_epochs_count_batches_and_accumulation(encoder, texts):
+    run = ck.fit(
+        ck.objectives.MLM(encoder), texts[:100], epochs=2, batch_size=10, accumulate=4, progress=False
+    )
+    assert run.steps == 5
+
+
+def test_weight_decay_spares_biases_and_norms(encoder):
+    decayed, spared = ck.training.adamw(ck.objectives.CMLM(encoder), Training()).param_groups
+    assert decayed["weight_decay"] == 0.01 and all(p.ndim >= 2 for p in decayed["params"])
+    assert spared["weight_decay"] == 0.0 and all(p.ndim < 2 for p in spared["params"])
+
+
+def test_clipping_limits_the_gradient(encoder, texts):
+    norms = []
+    step = torch.optim.AdamW.step
+
+    def spy(self, *args, **kwargs):
+        grads = [p.grad for group in self.param_groups for p in group["params"] if p.grad is not None]
+        norms.append(torch.nn.utils.get_total_norm(grads).item())
+        return step(self, *args, **kwargs)
+
+    torch.optim.AdamW.step = spy
+    try:
+        run = ck.fit(ck.objectives.MLM(encoder), texts, steps=3, clip=0.01, progress=False)
+    finally:
+        torch.optim.AdamW.step = step
+    assert max(norms) == pytest.approx(0.01, rel=1e-3)
+    assert run.history["grad_norm"].min() > 0.01  # the history tells the norm before clipping
+
+
+def test_bf16_trains(tokenizer, texts):
+    run = ck.fit(
+        ck.objectives.CMLM(make_encoder(tokenizer)),
+        texts,
+        steps=30,
+        precision="bf16",
+        lr=3e-3,
+        progress=False,
+    )
+    assert run.history["loss"].iloc[-5:].mean() < run.history["loss"].iloc[:5].mean()
+    assert next(run.encoder.parameters()).dtype == torch.float32
+
+
+def test_a_loss_that_is_not_finite_stops_with_step_parts_and_checkpoint(encoder, texts, tmp_path):
+    objective = ck.objectives.MLM(encoder)
+
+    def spoil(run):
+        if run.steps == 6:
+            with torch.no_grad():
+                encoder.model.lm_head.bias.fill_(math.nan)
+
+    with pytest.raises(
+        FloatingPointError, match=r"Step 7 .*mlm is nan.*before: step 6, loss \d.*step-00000005"
+    ) as caught:
+        ck.fit(objective, texts, steps=20, folder=tmp_path, save_every=5, callback=spoil, progress=False)
+    assert caught.value.run.steps == 6 and len(caught.value.run.history) == 6
+
+
+def test_a_vector_that_is_not_finite_is_told_the_same_way(encoder, texts):
+    def spoil(run):
+        with torch.no_grad():
+            encoder.model.get_input_embeddings().weight.fill_(math.nan)
+
+    with pytest.raises(FloatingPointError, match="Step 2 .*no folder was given, so none is saved"):
+        ck.fit(ck.objectives.CMLM(encoder), texts, steps=5, callback=spoil, progress=False)
+
+
+def test_stop_button_returns_the_run_so_far(encoder, texts, tmp_path):
+    def press(run):
+        if run.steps == 3:
+            threading.Timer(0, os.kill, (os.getpid(), signal.SIGINT)).start()
+            time.sleep(0.2)
+
+    before = signal.getsignal(signal.SIGINT)
+    run = ck.fit(ck.objectives.MLM(encoder), texts, steps=50, callback=press, folder=tmp_path, progress=False)
+    assert run.interrupted and run.steps == 3 and "stopped on request" in repr(run)
+    assert signal.getsignal(signal.SIGINT) is before
+    again = ck.fit(ck.objectives.MLM(encoder), texts, steps=50, folder=tmp_path, resume=True, progress=False)
+    assert again.steps == 50 and list(again.history["step"]) == list(range(1, 51))
+
+
+def test_checkpoint_of_other_settings_is_refused(encoder, texts, tmp_path):
+    ck.fit(ck.objectives.MLM(encoder), texts, steps=2, folder=tmp_path, progress=False)
+    with pytest.raises(ValueError, match=r"training.lr = 0.0005, not 0.001"):
+        ck.fit(
+            ck.objectives.MLM(encoder), texts, steps=2, lr=1e-3, folder=tmp_path, resume=True, progress=False
+        )
+    with pytest.raises(ValueError, match="config.p_m"):
+        ck.fit(
+            ck.objectives.MLM(encoder, p_m=0.3), texts, steps=2, folder=tmp_path, resume=True, progress=False
+        )
+
+
+@pytest.mark.parametrize(
+    "file", ["objective.safetensors", "optimizer.safetensors", "random.safetensors", "state.json"]
+)
+def test_truncated_checkpoint_is_refused(encoder, texts, tmp_path, file):
+    ck.fit(ck.objectives.MLM(encoder), texts, steps=2, folder=tmp_path, progress=False)
+    damaged = checkpoint.found(tmp_path)[-1] / file
+    damaged.write_bytes(damaged.read_bytes()[: damaged.stat().st_size // 2])
+    with pytest.raises(ValueError, match="is damaged"):
+        ck.fit(ck.objectives.MLM(encoder), texts, steps=2, folder=tmp_path, resume=True, progress=False)
+
+
+def test_a_failed_save_leaves_the_last_checkpoint(encoder, texts, tmp_path, monkeypatch):
+    def full(*args, **kwargs):
+        raise OSError(28, "No space left on device")
+
+    def fill_the_disk(run):
+        if run.steps == 3:
+            monkeypatch.setattr(checkpoint, "save_file", full)
+
+    with pytest.raises(OSError, match="No space left.*step-00000002"):
+        ck.fit(
+            ck.objectives.MLM(encoder), texts, steps=4, save_every=1, folder=tmp_path, callback=fill_the_disk,
+            progress=False,
+        )  # fmt: skip
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["step-00000001", "step-00000002"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        (dict(steps=1, epochs=1), "steps or epochs"),
+        (dict(batch_size=0), "batch_size"),
+        (dict(lr=0.0), "lr"),
+        (dict(warmup=3), "share of the steps"),
+        (dict(resume=True), "needs the folder"),
+    ],
+)
+def test_settings_that_make_no_sense_are_said(encoder, texts, settings, words):
+    with pytest.raises(ValueError, match=words):
+        ck.fit(ck.objectives.MLM(encoder), texts, progress=False, **settings)
+
+
+def test_no_text_is_said(encoder):
+    with pytest.raises(ValueError, match="no rows|no token"):
+        ck.fit(ck.objectives.MLM(encoder), [], progress=False)
+    with pytest.raises(ValueError, match="no token"):
+        ck.fit(ck.objectives.MLM(encoder), ["a kite", ""], progress=False)
