@@ -1,4 +1,4 @@
-"""Sequence-level losses: which vectors are pulled together, which are pushed apart, and what stands in the denominator.
+"""Sequence-level losses: which vectors are pulled together, and which are pushed apart.
 
 Letters: B examples, N vectors, D width, Q queue. The three losses with negatives are one idea: the
 cross-entropy of picking an anchor's positive out of its candidates by cosine. They differ in who is a
@@ -12,11 +12,19 @@ candidate, who is a positive, and who is left out:
 | `simsiam`  | both       | none: no negatives            | its own partner             | no denominator    |
 """
 
-import warnings
-
 import torch
 from torch import Tensor
 
+from ._inputs import (
+    check_pair,
+    check_temperature,
+    constant_rows,
+    integers_for_rows,
+    reduce,
+    repeated_texts,
+    same_text,
+    warn_if_alone,
+)
 from .similarity import cosine_matrix, dot_products, normalise
 
 
@@ -62,13 +70,14 @@ def info_nce(
         >>> torch.log1p(3 * torch.exp(torch.tensor(-1 / 0.5)))    # log(1 + (B-1) e^{-1/tau})
         tensor(0.3408)
     """
-    tau = _temperature(tau)
-    _same_shape(anchors, candidates, "anchors", "candidates")
-    _warn_if_alone(len(anchors), "info_nce")
-    similarity = cosine_matrix(anchors, candidates) / tau  # [B, B], row b: anchor b against view k
+    tau = check_temperature(tau)
+    check_pair(anchors, candidates, "anchors", "candidates")
+    warn_if_alone(len(anchors), "info_nce")
+    anchors, candidates = normalise(anchors, "anchors"), normalise(candidates, "candidates")
+    similarity = dot_products(anchors, candidates) / tau  # [B, B], row b: anchor b against view k
     positive = torch.eye(len(anchors), dtype=torch.bool, device=anchors.device)  # [B, B]
-    excluded = _same_text(ids, ids, len(anchors), anchors.device) & ~positive
-    return _reduce(_pick_positives(similarity, positive, excluded), reduction)
+    excluded = same_text(ids, len(anchors), anchors.device) & ~positive
+    return reduce(_pick_positives(similarity, positive, excluded), reduction)
 
 
 def nt_xent(
@@ -121,26 +130,26 @@ def nt_xent(
 
     Example:
         >>> import torch
-        >>> nt_xent(torch.ones(4, 3), torch.ones(4, 3), tau=1.0)  # nothing to tell the texts apart by: log(2B - 1)
+        >>> nt_xent(torch.ones(4, 3), torch.ones(4, 3), tau=1.0)  # all vectors equal: log(2B - 1)
         tensor(1.9459)
         >>> a, b = torch.eye(3, 8), torch.eye(3, 8)
         >>> far = torch.eye(8)[5:]                                # 3 more directions, from earlier steps
         >>> nt_xent(a, b, tau=0.5), nt_xent(a, b, tau=0.5, queue=far)
         (tensor(0.4327), tensor(0.6665))
     """
-    tau = _temperature(tau)
-    _same_shape(a, b, "a", "b")
+    tau = check_temperature(tau)
+    check_pair(a, b, "a", "b")
     x = torch.cat([normalise(a, "a"), normalise(b, "b")])  # [2B, D]
     n = len(x)
-    queue = x[:0] if queue is None else _queue(queue, x)  # [Q, D]
+    queue = x[:0] if queue is None else constant_rows(queue, x)  # [Q, D]
     if n + len(queue) == 2:
-        _warn_if_alone(1, "nt_xent")
+        warn_if_alone(1, "nt_xent")
 
     similarity = dot_products(x, torch.cat([x, queue])) / tau  # [2B, 2B + Q]
     itself = torch.eye(n, n + len(queue), dtype=torch.bool, device=x.device)
     positive = itself.roll(n // 2, dims=0)  # row i: True at its partner, B rows further on
-    excluded = itself | (_repeated_texts(ids, queue_ids, n, len(queue), x.device) & ~positive)
-    return _reduce(_pick_positives(similarity, positive, excluded), reduction)
+    excluded = itself | (repeated_texts(ids, queue_ids, n, len(queue), x.device) & ~positive)
+    return reduce(_pick_positives(similarity, positive, excluded), reduction)
 
 
 def sup_con(x: Tensor, labels: Tensor, tau: float, *, reduction: str = "sum") -> Tensor:
@@ -181,18 +190,27 @@ def sup_con(x: Tensor, labels: Tensor, tau: float, *, reduction: str = "sum") ->
         >>> sup_con(y, torch.tensor([0, 0, 1, 1]), tau=0.5, reduction="mean")
         tensor(0.2395)
     """
-    tau = _temperature(tau)
-    labels = _labels(labels, len(x), x.device, "labels")
+    tau = check_temperature(tau)
+    labels = integers_for_rows(labels, len(x), x.device, "labels")
     similarity = cosine_matrix(x) / tau  # [N, N]
     itself = torch.eye(len(x), dtype=torch.bool, device=x.device)
     positive = (labels[:, None] == labels[None, :]) & ~itself  # [N] -> [N, N]
-    per_anchor = _pick_positives(similarity, positive, excluded=itself)
+    excluded = itself if len(x) > 1 else ~itself  # a lone vector: the softmax of nothing would be NaN
+    per_anchor = _pick_positives(similarity, positive, excluded)
     if reduction == "mean_valid":
         return per_anchor.sum() / positive.any(dim=1).sum().clamp(min=1)
-    return _reduce(per_anchor, reduction, others=("mean_valid",))
+    return reduce(per_anchor, reduction, others=("mean_valid",))
 
 
-def simsiam(z_a: Tensor, h_a: Tensor, z_b: Tensor, h_b: Tensor, *, reduction: str = "mean") -> Tensor:
+def simsiam(
+    z_a: Tensor,
+    h_a: Tensor,
+    z_b: Tensor,
+    h_b: Tensor,
+    *,
+    stop_gradient: bool = True,
+    reduction: str = "mean",
+) -> Tensor:
     """Let each view's prediction point where the other view stands: contrast without negatives.
 
     CMLM, eq. 9: 1/B sum_b exp( -1/2 (D(z_b^k, h_b^0) + D(z_b^0, h_b^k)) ), where eq. 11 stands inside:
@@ -207,6 +225,7 @@ def simsiam(z_a: Tensor, h_a: Tensor, z_b: Tensor, h_b: Tensor, *, reduction: st
         z_a: the predictor's output for view a, [B, D].
         h_a: the encoder's first-token vector for view a, [B, D]. No gradient flows into it from here.
         z_b, h_b: the same for view b.
+        stop_gradient: False lets the gradient into h as well, to watch the collapse that it then allows.
         reduction: "mean" over examples (the paper), "sum", or "none": [B].
 
     Returns:
@@ -227,12 +246,14 @@ def simsiam(z_a: Tensor, h_a: Tensor, z_b: Tensor, h_b: Tensor, *, reduction: st
         >>> simsiam(h, h, h, h), simsiam(-h, h, -h, h)
         (tensor(0.3679), tensor(2.7183))
     """
-    _same_shape(z_a, h_a, "z_a", "h_a")
-    _same_shape(z_a, z_b, "z_a", "z_b")
-    _same_shape(z_a, h_b, "z_a", "h_b")
-    towards_b = _row_cosines(normalise(z_a, "z_a"), normalise(h_b.detach(), "h_b"))  # D(z^a, h^b), [B]
-    towards_a = _row_cosines(normalise(z_b, "z_b"), normalise(h_a.detach(), "h_a"))  # D(z^b, h^a), [B]
-    return _reduce(torch.exp(-0.5 * (towards_b + towards_a)), reduction)
+    check_pair(z_a, h_a, "z_a", "h_a")
+    check_pair(z_a, z_b, "z_a", "z_b")
+    check_pair(z_a, h_b, "z_a", "h_b")
+    if stop_gradient:
+        h_a, h_b = h_a.detach(), h_b.detach()
+    towards_b = _row_cosines(normalise(z_a, "z_a"), normalise(h_b, "h_b"))  # D(z^a, h^b), [B]
+    towards_a = _row_cosines(normalise(z_b, "z_b"), normalise(h_a, "h_a"))  # D(z^b, h^a), [B]
+    return reduce(torch.exp(-0.5 * (towards_b + towards_a)), reduction)
 
 
 def _pick_positives(similarity: Tensor, positive: Tensor, excluded: Tensor) -> Tensor:
@@ -251,83 +272,3 @@ def _pick_positives(similarity: Tensor, positive: Tensor, excluded: Tensor) -> T
 def _row_cosines(x: Tensor, y: Tensor) -> Tensor:
     """The cosine of each row of x with the same row of y, both normalised already: [B, D] -> [B]."""
     return (x * y).sum(dim=1)
-
-
-def _repeated_texts(
-    ids: Tensor | None, queue_ids: Tensor | None, n: int, queue_length: int, device: torch.device
-) -> Tensor:
-    """Bool [2B, 2B + Q]: True where a candidate comes from the anchor's own text."""
-    if ids is None:
-        if queue_ids is not None:
-            raise ValueError("queue_ids need ids to be compared with: pass the ids of the batch too.")
-        return torch.zeros((), dtype=torch.bool, device=device)
-    rows = _labels(ids, n // 2, device, "ids").repeat(2)  # [B] -> [2B]
-    repeated = _same_text(rows, rows, n, device)  # [2B, 2B]
-    if queue_ids is None:
-        in_queue = repeated.new_zeros(n, queue_length)
-    else:
-        in_queue = rows[:, None] == _labels(queue_ids, queue_length, device, "queue_ids")[None, :]
-    return torch.cat([repeated, in_queue], dim=1)  # [2B, 2B + Q]
-
-
-def _same_text(ids: Tensor | None, others: Tensor | None, n: int, device: torch.device) -> Tensor:
-    """Bool [N, N]: True where two rows have one id; False everywhere where there are no ids."""
-    if ids is None or others is None:
-        return torch.zeros((), dtype=torch.bool, device=device)
-    ids, others = _labels(ids, n, device, "ids"), _labels(others, n, device, "ids")
-    return ids[:, None] == others[None, :]  # [N] -> [N, N]
-
-
-def _queue(queue: Tensor, x: Tensor) -> Tensor:
-    """The queue as constants of x's kind, [Q, D]; rows that nothing has filled yet are zeros, and are refused."""
-    if queue.dim() != 2 or queue.shape[1] != x.shape[1]:
-        raise ValueError(
-            f"queue must be [Q, {x.shape[1]}], as wide as a and b, got shape {list(queue.shape)}."
-        )
-    if len(queue) == 0:
-        return x[:0]
-    return normalise(queue.detach(), "queue").to(x.dtype)
-
-
-def _temperature(tau: float) -> float | Tensor:
-    if not float(tau) > 0:
-        raise ValueError(f"tau is a temperature and must be > 0, got {float(tau)}.")
-    return tau
-
-
-def _same_shape(x: Tensor, y: Tensor, x_name: str, y_name: str) -> None:
-    if x.shape != y.shape:
-        shapes = f"{list(x.shape)} and {list(y.shape)}"
-        raise ValueError(
-            f"{x_name} and {y_name} must have one shape [B, D], row b of each a pair, got {shapes}."
-        )
-
-
-def _labels(labels: Tensor, n: int, device: torch.device, name: str) -> Tensor:
-    labels = torch.as_tensor(labels, device=device)
-    if labels.is_floating_point():
-        raise TypeError(f"{name} must be integers, not {labels.dtype}.")
-    if labels.shape != (n,):
-        raise ValueError(f"{name} must be [{n}], one for each row, got shape {list(labels.shape)}.")
-    return labels
-
-
-def _warn_if_alone(n: int, loss: str) -> None:
-    if n == 1:
-        warnings.warn(
-            f"{loss} has one example and so no negatives: the loss is 0 and teaches nothing. "
-            "Use a larger batch (gradient accumulation adds no negatives).",
-            stacklevel=3,
-        )
-
-
-def _reduce(per_anchor: Tensor, reduction: str, others: tuple[str, ...] = ()) -> Tensor:
-    """[N] -> a number, or [N] as it is."""
-    if reduction == "mean":
-        return per_anchor.mean()
-    if reduction == "sum":
-        return per_anchor.sum()
-    if reduction == "none":
-        return per_anchor
-    choices = ", ".join(repr(name) for name in ("mean", "sum", "none", *others))
-    raise ValueError(f"reduction must be one of {choices}, got {reduction!r}.")

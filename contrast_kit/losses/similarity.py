@@ -5,7 +5,7 @@ from torch import Tensor
 
 
 class NotFiniteError(ValueError):
-    """A number that should be finite is NaN or infinite; a `ValueError` of its own so that a trainer can catch it."""
+    """A number that should be finite is not: a `ValueError` of its own, so that a trainer can catch it."""
 
 
 def check_vectors(x: Tensor, name: str) -> None:

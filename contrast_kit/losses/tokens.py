@@ -213,13 +213,14 @@ def corrective_lm(
     if logits.dim() != 2 or not logits.shape[:1] == copy_logits.shape == corrupted.shape == original.shape:
         shapes = ", ".join(str(list(x.shape)) for x in (logits, copy_logits, corrupted, original))
         raise ValueError(
-            f"logits must be [M, V], copy_logits, corrupted and original [M], at masked positions, got {shapes}."
+            "logits must be [M, V] and copy_logits, corrupted and original [M], all at the same positions, "
+            f"got {shapes}."
         )
     logits, copy_logits = _float(logits, "logits"), _float(copy_logits, "copy_logits")
     _check_in_vocabulary(original, logits.shape[1])
     if stop_gradient:
         copy_logits = copy_logits.detach()
-    # log q, log p_copy(1) and log p_copy(0): staying with logarithms keeps them finite where p itself rounds to 0
+    # Logarithms all the way: they stay finite where a probability itself rounds to 0.
     log_q = -F.cross_entropy(logits, original.long(), reduction="none")  # [M, V] -> [M]
     log_copy, log_correct = F.logsigmoid(copy_logits), F.logsigmoid(-copy_logits)  # [M]
     if variant == "paper":
@@ -306,7 +307,7 @@ def _reduce(terms: Tensor, counted: Tensor, reduction: str, loss: str) -> Tensor
     total = terms.sum()
     if not torch.isfinite(total.detach()):
         raise NotFiniteError(
-            f"{loss} is {float(total)}: the logits hold NaN or infinity, so the model has diverged; "
+            f"{loss} is {total.item()}: the logits hold NaN or infinity, so the model has diverged; "
             "lower the learning rate or go back to an earlier checkpoint."
         )
     if reduction == "sum":

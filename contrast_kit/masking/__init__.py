@@ -14,6 +14,7 @@ from .masks import (
     replace,
 )
 from .order import Cropped, crop, shuffle
+from .spans import span_mask
 
 __all__ = [
     "Cropped",
@@ -25,4 +26,5 @@ __all__ = [
     "masked_view",
     "replace",
     "shuffle",
+    "span_mask",
 ]

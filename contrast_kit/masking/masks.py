@@ -1,4 +1,4 @@
-"""Which tokens are selected, and what stands in their place: dynamic and complementary masks, replaced tokens."""
+"""Which tokens are selected, and what stands in their place: dynamic and complementary masks, replacing."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -74,7 +74,7 @@ def dynamic_random_mask(
         >>> view = dynamic_random_mask(ids, maskable, 0.5, mask_id=3, vocab_size=20, generator=g)
         >>> view.input_ids                                            # 11 kept, two masked, 15 became 10
         tensor([[ 1, 11,  3, 13,  3, 10, 16,  2]])
-        >>> ids[view.selected]                                        # what a masked language model should say
+        >>> ids[view.selected]                                        # what the model should say
         tensor([11, 12, 14, 15])
     """
     check_ids(ids)
@@ -192,7 +192,7 @@ def replace(
         >>> ids = torch.tensor([[1, 11, 12, 2]])
         >>> selected = torch.tensor([[False, False, True, False]])
         >>> logits = torch.full((1, 20), -9.0)
-        >>> logits[0, 15] = 9.0                                       # the model is all but certain of token 15
+        >>> logits[0, 15] = 9.0                                       # the model is all but sure of 15
         >>> replace(ids, selected, logits, generator=torch.Generator().manual_seed(0))
         tensor([[ 1, 11, 15,  2]])
     """

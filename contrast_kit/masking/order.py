@@ -138,7 +138,7 @@ def shuffle(
 
     u = torch.rand(ids.shape, generator=generator, device=ids.device)  # [B, T]
     home = torch.arange(ids.shape[1], device=ids.device)  # [T]
-    # Fixed tokens open a new run, and -inf keeps them at its front; ties keep their order, so the bound is exact.
+    # A fixed token opens a new run, and -inf keeps it at the front. Stable: a tie cannot break the bound.
     key = (home + u * (window + 1)).masked_fill(~maskable, -torch.inf)  # [B, T]
     run = (~maskable).cumsum(1)  # [B, T]
     by_key = torch.argsort(key, dim=1, stable=True)

@@ -1,0 +1,90 @@
+"""What a contrastive loss is given, brought into shape or refused in one clear sentence."""
+
+import warnings
+
+import torch
+from torch import Tensor
+
+from .similarity import check_vectors, normalise
+
+
+def repeated_texts(
+    ids: Tensor | None, queue_ids: Tensor | None, n: int, queue_length: int, device: torch.device
+) -> Tensor:
+    """Bool [2B, 2B + Q]: True where a candidate is from the anchor's own text. Without ids: a lone False."""
+    if ids is None:
+        if queue_ids is not None:
+            raise ValueError("queue_ids need ids to be compared with: pass the ids of the batch too.")
+        return torch.zeros((), dtype=torch.bool, device=device)
+    rows = integers_for_rows(ids, n // 2, device, "ids").repeat(2)  # [B] -> [2B]
+    repeated = same_text(rows, n, device)  # [2B, 2B]
+    if queue_ids is None:
+        in_queue = repeated.new_zeros(n, queue_length)
+    else:
+        in_queue = rows[:, None] == integers_for_rows(queue_ids, queue_length, device, "queue_ids")[None, :]
+    return torch.cat([repeated, in_queue], dim=1)  # [2B, 2B + Q]
+
+
+def same_text(ids: Tensor | None, n: int, device: torch.device) -> Tensor:
+    """Bool [N, N]: True where two rows have one id. Without ids: a lone False, which broadcasts."""
+    if ids is None:
+        return torch.zeros((), dtype=torch.bool, device=device)
+    ids = integers_for_rows(ids, n, device, "ids")
+    return ids[:, None] == ids[None, :]  # [N] -> [N, N]
+
+
+def constant_rows(queue: Tensor, x: Tensor) -> Tensor:
+    """The queue as constants of x's dtype, [Q, D]; rows that nothing has filled yet are zeros: refused."""
+    if queue.dim() != 2 or queue.shape[1] != x.shape[1]:
+        raise ValueError(
+            f"queue must be [Q, {x.shape[1]}], as wide as a and b, got shape {list(queue.shape)}."
+        )
+    if len(queue) == 0:
+        return x[:0]
+    return normalise(queue.detach(), "queue").to(x.dtype)
+
+
+def check_temperature(tau: float) -> float | Tensor:
+    if not float(tau) > 0:
+        raise ValueError(f"tau is a temperature and must be > 0, got {float(tau)}.")
+    return tau
+
+
+def check_pair(x: Tensor, y: Tensor, x_name: str, y_name: str) -> None:
+    check_vectors(x, x_name)
+    check_vectors(y, y_name)
+    if x.shape != y.shape:
+        shapes = f"{list(x.shape)} and {list(y.shape)}"
+        raise ValueError(
+            f"{x_name} and {y_name} must have one shape [B, D], row b of each a pair, got {shapes}."
+        )
+
+
+def integers_for_rows(labels: Tensor, n: int, device: torch.device, name: str) -> Tensor:
+    labels = torch.as_tensor(labels, device=device)
+    if labels.is_floating_point():
+        raise TypeError(f"{name} must be integers, not {labels.dtype}.")
+    if labels.shape != (n,):
+        raise ValueError(f"{name} must be [{n}], one for each row, got shape {list(labels.shape)}.")
+    return labels
+
+
+def warn_if_alone(n: int, loss: str) -> None:
+    if n == 1:
+        warnings.warn(
+            f"{loss} has one example and so no negatives: the loss is 0 and teaches nothing. "
+            "Use a larger batch (gradient accumulation adds no negatives).",
+            stacklevel=3,
+        )
+
+
+def reduce(per_anchor: Tensor, reduction: str, others: tuple[str, ...] = ()) -> Tensor:
+    """[N] -> a number, or [N] as it is."""
+    if reduction == "mean":
+        return per_anchor.mean()
+    if reduction == "sum":
+        return per_anchor.sum()
+    if reduction == "none":
+        return per_anchor
+    choices = ", ".join(repr(name) for name in ("mean", "sum", "none", *others))
+    raise ValueError(f"reduction must be one of {choices}, got {reduction!r}.")

@@ -1,0 +1,475 @@
+"""Masking: rates with binomial tolerances, properties on drawn inputs, and each known trap by its name.
+
+A rate measured on n tokens is accepted within 5 standard deviations, sqrt(p(1-p)/n): a wrong sampler is
+caught, and a right one would fail once in two million runs; with the seeds fixed here, never.
+"""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from contrast_kit import masking
+from contrast_kit.masking import Masked, complementary_random_mask, dynamic_random_mask
+
+CLS, SEP, PAD, MASK, V = 1, 2, 0, 3, 50
+VOCABULARY = {"mask_id": MASK, "vocab_size": V}
+
+
+def generator(seed=0):
+    return torch.Generator().manual_seed(seed)
+
+
+def texts(rows=4000, length=32, seed=1, pad=True):
+    """[CLS] content [SEP] and padding; content ids are 10 and up, so specials are told apart by their ids."""
+    g = generator(seed)
+    ids = torch.randint(10, V, (rows, length), generator=g)
+    sizes = torch.randint(3, length + 1, (rows, 1), generator=g) if pad else torch.full((rows, 1), length)
+    where = torch.arange(length)
+    ids[:, 0] = CLS
+    ids[where == sizes - 1] = SEP
+    ids[where >= sizes] = PAD
+    return ids, (where < sizes).long(), ids >= 10
+
+
+def assert_rate(hits, p, n=None):
+    n = hits.numel() if n is None else n
+    rate = hits.sum().item() / n
+    assert abs(rate - p) <= 5 * math.sqrt(p * (1 - p) / n) + 1e-12, (
+        f"rate {rate:.4f}, expected {p:.4f}, n {n}"
+    )
+
+
+# --- dynamic random masking ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("p", [0.0, 0.05, 0.15, 0.7, 1.0])
+def test_each_token_is_selected_with_probability_p(p):
+    ids, _, maskable = texts()
+    assert_rate(
+        dynamic_random_mask(ids, maskable, p, generator=generator(), **VOCABULARY).selected[maskable], p
+    )
+
+
+def test_tokens_are_selected_independently():
+    """The number selected in a row is binomial: an exact-count sampler would have no variance."""
+    ids, _, maskable = texts(rows=20_000, length=42, pad=False)
+    counts = (
+        dynamic_random_mask(ids, maskable, 0.15, generator=generator(), **VOCABULARY).selected.sum(1).double()
+    )
+    assert counts.mean().item() == pytest.approx(40 * 0.15, abs=5 * math.sqrt(40 * 0.15 * 0.85 / 20_000))
+    assert counts.var().item() == pytest.approx(40 * 0.15 * 0.85, rel=0.06)
+
+
+def test_every_position_has_the_same_rate():
+    ids, _, maskable = texts(rows=20_000, length=12, pad=False)
+    selected = dynamic_random_mask(ids, maskable, 0.15, generator=generator(), **VOCABULARY).selected
+    for position in range(1, 11):
+        assert_rate(selected[:, position], 0.15)
+
+
+def test_T05_specials_and_padding_are_never_selected():
+    ids, attention_mask, maskable = texts(length=64)  # about half of it is padding
+    assert (attention_mask == 0).float().mean() > 0.4
+    view = dynamic_random_mask(ids, maskable, 1.0, generator=generator(), **VOCABULARY)
+    assert not view.selected[~maskable].any()
+    assert torch.equal(view.input_ids[~maskable], ids[~maskable])
+
+
+@pytest.mark.parametrize(
+    "split", [(0.8, 0.1, 0.1), (0.5, 0.3, 0.2), (1, 0, 0), (0, 1, 0), (0, 0, 1), (0.1, 0.9, 0)]
+)
+def test_T06_shares_of_mask_random_and_kept(split):
+    """A random token is another one only in 1 - 1/V of the draws."""
+    ids, _, maskable = texts(rows=12_000)
+    view = dynamic_random_mask(ids, maskable, 0.3, split=split, generator=generator(), **VOCABULARY)
+    now, was = view.input_ids[view.selected], ids[view.selected]
+    to_mask, to_random, to_keep = split
+    assert_rate(now == MASK, to_mask + to_random / V)
+    assert_rate(
+        (now != MASK) & (now != was), to_random * (1 - 2 / V)
+    )  # neither the original nor [MASK] by chance
+    assert_rate(now == was, to_keep + to_random / V)
+
+
+def test_T06_random_tokens_are_uniform_over_the_whole_vocabulary():
+    ids, _, maskable = texts(rows=4000, pad=False)
+    view = dynamic_random_mask(ids, maskable, 1.0, split=(0, 1, 0), generator=generator(), **VOCABULARY)
+    counts = torch.bincount(view.input_ids[view.selected], minlength=V).double()
+    expected = counts.sum() / V
+    chi_square = ((counts - expected) ** 2 / expected).sum().item()
+    assert len(counts) == V and chi_square < V - 1 + 5 * math.sqrt(2 * (V - 1))
+
+
+def test_T07_targets_are_the_originals_on_all_selected_and_the_input_is_not_changed():
+    ids, _, maskable = texts(rows=200)
+    before = ids.clone()
+    masked = dynamic_random_mask(ids, maskable, 0.5, generator=generator(), **VOCABULARY)
+    view = masking.masked_view({"input_ids": ids, "label": torch.arange(200)}, masked)
+    assert torch.equal(ids, before)
+    assert masked.input_ids.data_ptr() != ids.data_ptr()
+    assert torch.equal(view["targets"][view["selected"]], before[masked.selected])
+    assert set(masking.kinds(ids, masked, MASK)[masked.selected].tolist()) == {
+        1,
+        2,
+        3,
+    }  # all three, not [MASK] only
+    assert torch.equal(view["label"], torch.arange(200))
+
+
+def test_T08_a_new_mask_each_time():
+    ids, _, maskable = texts()
+    g = generator()
+    first, second = (
+        dynamic_random_mask(ids, maskable, 0.15, generator=g, **VOCABULARY).selected for _ in range(2)
+    )
+    assert_rate((first & second)[maskable], 0.15**2)  # a static mask would give 0.15
+
+
+def test_T59_same_seed_same_noise_next_draw_other_noise():
+    ids, attention_mask, maskable = texts(rows=50)
+    selected = dynamic_random_mask(ids, maskable, 0.15, generator=generator(), **VOCABULARY).selected
+    logits = torch.zeros(int(selected.sum()), V)
+    noises = {
+        "dynamic": lambda g: dynamic_random_mask(ids, maskable, 0.15, generator=g, **VOCABULARY).input_ids,
+        "complement": lambda g: (
+            complementary_random_mask(ids, maskable, selected, 0.7, generator=g, **VOCABULARY).input_ids
+        ),
+        "span": lambda g: masking.span_mask(ids, maskable, 0.15, generator=g, **VOCABULARY).input_ids,
+        "crop": lambda g: masking.crop(ids, attention_mask, pad_id=PAD, generator=g).input_ids,
+        "shuffle": lambda g: masking.shuffle(ids, maskable, generator=g),
+        "replace": lambda g: masking.replace(ids, selected, logits, generator=g),
+    }
+    for name, noise in noises.items():
+        g, again = generator(7), generator(7)
+        first, second = noise(g), noise(g)
+        assert torch.equal(first, noise(again)) and torch.equal(second, noise(again)), name
+        assert not torch.equal(first, second), name
+
+
+def test_without_a_generator_torch_manual_seed_decides():
+    ids, _, maskable = texts(rows=20)
+    views = []
+    for _ in range(2):
+        torch.manual_seed(3)
+        views.append(dynamic_random_mask(ids, maskable, 0.15, **VOCABULARY).input_ids)
+    assert torch.equal(*views)
+
+
+def test_a_larger_p_selects_a_superset_and_split_changes_nothing_in_the_selection():
+    ids, _, maskable = texts(rows=100)
+    small = dynamic_random_mask(ids, maskable, 0.15, generator=generator(), **VOCABULARY)
+    large = dynamic_random_mask(ids, maskable, 0.4, generator=generator(), **VOCABULARY)
+    all_mask = dynamic_random_mask(ids, maskable, 0.15, split=(1, 0, 0), generator=generator(), **VOCABULARY)
+    assert (large.selected | ~small.selected).all() and large.selected.sum() > small.selected.sum()
+    assert torch.equal(all_mask.selected, small.selected)
+    assert (all_mask.input_ids[all_mask.selected] == MASK).all()
+
+
+# --- complementary random masking ------------------------------------------------------------------
+
+
+def pair(p_m=0.15, p_c=0.7, seed=0, rows=4000, split=(0.8, 0.1, 0.1)):
+    ids, _, maskable = texts(rows=rows)
+    g = generator(seed)
+    view_0 = dynamic_random_mask(ids, maskable, p_m, generator=g, **VOCABULARY)
+    view_1 = complementary_random_mask(
+        ids, maskable, view_0.selected, p_c, split=split, generator=g, **VOCABULARY
+    )
+    return ids, maskable, view_0, view_1
+
+
+def test_T01_nothing_is_selected_in_both_views():
+    """Kept and randomised tokens of view 0 show no [MASK], and are barred all the same."""
+    ids, _, view_0, view_1 = pair(p_c=1.0)
+    not_mask = view_0.selected & (view_0.input_ids != MASK)
+    assert not_mask.sum() > 1000
+    assert not (view_0.selected & view_1.selected).any()
+    assert torch.equal(view_1.input_ids[not_mask], ids[not_mask])
+
+
+def test_T02_the_view_is_built_on_the_original_ids():
+    ids, _, view_0, view_1 = pair()
+    assert not torch.equal(view_0.input_ids, ids)
+    assert torch.equal(view_1.input_ids[~view_1.selected], ids[~view_1.selected])
+
+
+def test_T03_p_c_is_the_rate_among_free_tokens():
+    _, maskable, view_0, view_1 = pair()
+    assert_rate(view_1.selected[maskable & ~view_0.selected], 0.7)
+    assert_rate(view_1.selected[maskable], 0.7 * 0.85)  # 0.595
+
+
+def test_T04_every_view_k_is_drawn_anew():
+    ids, _, maskable = texts()
+    g = generator()
+    view_0 = dynamic_random_mask(ids, maskable, 0.15, generator=g, **VOCABULARY)
+    view_1, view_2 = (
+        complementary_random_mask(ids, maskable, view_0.selected, 0.7, generator=g, **VOCABULARY)
+        for _ in range(2)
+    )
+    assert_rate((view_1.selected & view_2.selected)[maskable & ~view_0.selected], 0.7**2)
+
+
+def test_p_c_1_is_the_exact_complement():
+    _, maskable, view_0, view_1 = pair(p_c=1.0)
+    assert torch.equal(view_1.selected, maskable & ~view_0.selected)
+
+
+def test_the_split_of_the_second_view():
+    ids, _, _, view_1 = pair()
+    assert_rate(view_1.input_ids[view_1.selected] == MASK, 0.8 + 0.1 / V)
+    _, _, _, all_mask = pair(split=(1, 0, 0))
+    assert (all_mask.input_ids[all_mask.selected] == MASK).all()
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    rows=st.integers(1, 6),
+    length=st.integers(1, 12),
+    p_m=st.floats(0, 1),
+    p_c=st.floats(0, 1),
+    seed=st.integers(0, 2**31),
+)
+def test_properties_of_a_pair_on_any_input(rows, length, p_m, p_c, seed):
+    g = generator(seed)
+    ids = torch.randint(V, (rows, length), generator=g)
+    maskable = torch.rand(rows, length, generator=g) < 0.6
+    view_0 = dynamic_random_mask(ids, maskable, p_m, generator=g, **VOCABULARY)
+    view_1 = complementary_random_mask(ids, maskable, view_0.selected, p_c, generator=g, **VOCABULARY)
+    for view in (view_0, view_1):
+        assert view.input_ids.shape == ids.shape and view.input_ids.dtype == ids.dtype
+        assert not view.selected[~maskable].any()
+        assert torch.equal(view.input_ids[~view.selected], ids[~view.selected])
+        assert ((view.input_ids >= 0) & (view.input_ids < V)).all()
+    assert not (view_0.selected & view_1.selected).any()
+
+
+# --- span masking ----------------------------------------------------------------------------------
+
+
+def test_spans_fill_their_budget_exactly_and_spare_specials():
+    ids, _, maskable = texts(rows=500, length=64)
+    view = masking.span_mask(ids, maskable, 0.15, generator=generator(), **VOCABULARY)
+    budget = torch.floor(maskable.sum(1) * 0.15 + 0.5).long()
+    assert torch.equal(view.selected.sum(1), budget)
+    assert not view.selected[~maskable].any()
+    assert torch.equal(view.input_ids[~view.selected], ids[~view.selected])
+
+
+def test_spans_are_longer_than_chance():
+    """The mean run of selected tokens is near 3.8 tokens, not 1/(1-p) = 1.18 as for single tokens."""
+    ids, _, maskable = texts(rows=2000, length=256, pad=False)
+    selected = masking.span_mask(ids, maskable, 0.15, generator=generator(), **VOCABULARY).selected
+    starts = selected[:, 1:] & ~selected[:, :-1]
+    assert 3.2 < (selected.sum() / starts.sum()).item() < 4.6
+    single = dynamic_random_mask(ids, maskable, 0.15, generator=generator(), **VOCABULARY).selected
+    assert (single.sum() / (single[:, 1:] & ~single[:, :-1]).sum()).item() == pytest.approx(
+        1 / 0.85, rel=0.02
+    )
+
+
+def test_a_span_is_masked_or_kept_as_a_whole():
+    ids, _, maskable = texts(rows=500, length=64, pad=False)
+    options = {"split": (0.5, 0, 0.5), "generator": generator(), **VOCABULARY}
+    for noise, lowest, highest in ((masking.span_mask, 0.9, 1.0), (dynamic_random_mask, 0.45, 0.55)):
+        view = noise(ids, maskable, 0.15, **options)
+        both = view.selected[:, 1:] & view.selected[:, :-1]
+        hidden = view.input_ids == MASK
+        alike = (hidden[:, 1:] == hidden[:, :-1])[both].float().mean()
+        assert lowest < alike < highest  # single tokens agree with their neighbours half of the time
+
+
+# --- crop ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("keep", [0.9, 0.7, 0.5, 1.0])
+def test_T39_a_crop_is_one_contiguous_span_between_one_cls_and_one_sep(keep):
+    ids = torch.stack([torch.cat([torch.tensor([CLS]), torch.arange(100, 110), torch.tensor([SEP])])] * 2000)
+    cropped = masking.crop(ids, torch.ones_like(ids), keep, pad_id=PAD, generator=generator())
+    length = round(10 * keep)  # 90 % stay; a crop that *drops* 90 % keeps one
+    assert cropped.input_ids.shape == ids.shape
+    assert (cropped.attention_mask.sum(1) == length + 2).all()
+    assert (cropped.input_ids[:, 0] == CLS).all() and ((cropped.input_ids == CLS).sum(1) == 1).all()
+    assert (cropped.input_ids[:, length + 1] == SEP).all() and ((cropped.input_ids == SEP).sum(1) == 1).all()
+    span = cropped.input_ids[:, 1 : length + 1]
+    assert (span.diff(dim=1) == 1).all()  # contiguous, in order: a random subset has gaps
+    starts = torch.bincount(span[:, 0] - 100, minlength=11 - length)
+    assert len(starts) == 11 - length  # no start beyond the last place where the span fits
+    for count in starts:
+        assert_rate(count, 1 / len(starts), n=2000)  # all places alike
+
+
+def test_crop_keeps_at_least_one_token_and_leaves_short_rows_alone():
+    ids = torch.tensor([[CLS, 11, SEP, PAD], [CLS, SEP, PAD, PAD], [CLS, 11, 12, SEP]])
+    cropped = masking.crop(ids, (ids != PAD).long(), 0.1, pad_id=PAD, generator=generator())
+    assert cropped.input_ids[:2].tolist() == [[CLS, 11, SEP, PAD], [CLS, SEP, PAD, PAD]]
+    assert cropped.attention_mask.tolist() == [[1, 1, 1, 0], [1, 1, 0, 0], [1, 1, 1, 0]]
+
+
+def test_crop_with_another_pad_id_and_padding_on_the_left():
+    ids = torch.tensor([[9, 9, CLS, 11, 12, 13, SEP]])
+    cropped = masking.crop(ids, torch.tensor([[0, 0, 1, 1, 1, 1, 1]]), 1.0, pad_id=9, generator=generator())
+    assert cropped.input_ids.tolist() == [[CLS, 11, 12, 13, SEP, 9, 9]]
+    assert torch.equal(ids.gather(1, cropped.positions)[:, :5], cropped.input_ids[:, :5])
+
+
+@settings(max_examples=60, deadline=None)
+@given(keep=st.floats(0.01, 1), seed=st.integers(0, 2**31), length=st.integers(3, 40))
+def test_crop_properties_on_any_input(keep, seed, length):
+    ids, attention_mask, _ = texts(rows=5, length=length, seed=seed)
+    cropped = masking.crop(ids, attention_mask, keep, pad_id=PAD, generator=generator(seed))
+    for row, mask, source in zip(cropped.input_ids, cropped.attention_mask, ids, strict=True):
+        text, original = row[mask == 1].tolist(), source[source != PAD].tolist()
+        assert mask.tolist() == sorted(mask.tolist(), reverse=True) and (row[mask == 0] == PAD).all()
+        n = len(original) - 2
+        assert len(text) - 2 == min(n, max(1, math.floor(keep * n + 1e-4)))
+        spans = [original[1 + s : 1 + s + len(text) - 2] for s in range(n - len(text) + 3)]
+        assert text[0] == CLS and text[-1] == SEP and text[1:-1] in spans
+
+
+# --- shuffle ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("window", [0, 1, 3, 6])
+def test_T53_displacement_and_specials_over_10000_draws(window):
+    length = 20
+    row = torch.arange(100, 100 + length)
+    row[[0, 9, 15, 16, 17, 18, 19]] = torch.tensor([CLS, SEP, SEP, PAD, PAD, PAD, PAD])
+    ids = row.repeat(10_000, 1)
+    maskable = ids >= 100
+    shuffled = masking.shuffle(ids, maskable, window, generator=generator())
+    assert torch.equal(shuffled[~maskable], ids[~maskable])
+    home = shuffled - 100
+    moved = (home - torch.arange(length)).abs()[maskable]
+    assert moved.max() == min(window, 7)  # the bound holds, and it is reached (the longest run has 8 tokens)
+    assert torch.equal(shuffled.sort(dim=1).values, ids.sort(dim=1).values)  # no token lost, none doubled
+    assert (home[:, 1:9] < 9).all() and (home[:, 10:15] > 9).all()  # the two texts of a pair do not mix
+
+
+def test_shuffle_is_lample_et_al_on_three_tokens():
+    """Two tokens with k = 1 change places when 0 + 2u > 1 + 2u': probability 1/8."""
+    ids = torch.tensor([[CLS, 11, 12, SEP]]).repeat(40_000, 1)
+    shuffled = masking.shuffle(ids, ids > 10, 1, generator=generator())
+    assert_rate(shuffled[:, 1] == 12, 1 / 8)
+
+
+# --- replace ---------------------------------------------------------------------------------------
+
+
+def test_T37_only_selected_positions_change_and_they_hold_sampled_ids_only():
+    ids, _, maskable = texts(rows=300)
+    masked = dynamic_random_mask(ids, maskable, 0.3, generator=generator(), **VOCABULARY)
+    logits = torch.full((int(masked.selected.sum()), V), -torch.inf)
+    logits[:, 5:9] = 0.0  # the auxiliary model says 5..8 and nothing else
+    before = ids.clone()
+    replaced = masking.replace(ids, masked.selected, logits, generator=generator())
+    assert torch.equal(ids, before)
+    assert torch.equal(replaced[~masked.selected], ids[~masked.selected])
+    assert set(replaced[masked.selected].tolist()) == {
+        5,
+        6,
+        7,
+        8,
+    }  # no [MASK], no leaked random or kept token
+
+
+def test_T36_tokens_are_sampled_from_the_softmax_not_taken_at_the_maximum():
+    ids = torch.full((200, 100), 20)
+    selected = torch.ones_like(ids, dtype=torch.bool)
+    probability = torch.tensor([0.5, 0.3, 0.15, 0.05])
+    replaced = masking.replace(ids, selected, probability.log().expand(20_000, 4), generator=generator())
+    for token, p in enumerate(probability.tolist()):
+        assert_rate(replaced == token, p)
+
+
+def test_rows_of_logits_go_to_their_own_positions():
+    ids = torch.full((2, 3), 20)
+    selected = torch.tensor([[True, False, True], [False, True, False]])
+    logits = torch.full((3, V), -1e4)
+    logits[torch.arange(3), torch.tensor([31, 32, 33])] = 0
+    replaced = masking.replace(ids, selected, logits)
+    assert replaced.tolist() == [[31, 20, 32], [20, 33, 20]]
+    assert torch.equal(masking.replace(ids, torch.zeros_like(selected), logits[:0]), ids)
+
+
+# --- errors and devices ----------------------------------------------------------------------------
+
+IDS = torch.tensor([[CLS, 11, 12, SEP]])
+FREE = IDS > 10
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda: dynamic_random_mask(IDS, FREE, 1.5, **VOCABULARY), ValueError, "between 0 and 1"),
+        (lambda: dynamic_random_mask(IDS, FREE, -0.1, **VOCABULARY), ValueError, "between 0 and 1"),
+        (lambda: dynamic_random_mask(IDS, FREE, float("nan"), **VOCABULARY), ValueError, "between 0 and 1"),
+        (
+            lambda: dynamic_random_mask(IDS, FREE, 0.1, split=(0.8, 0.1, 0.2), **VOCABULARY),
+            ValueError,
+            "sum to 1",
+        ),
+        (
+            lambda: dynamic_random_mask(IDS, FREE, 0.1, split=(1.2, -0.1, -0.1), **VOCABULARY),
+            ValueError,
+            "sum to 1",
+        ),
+        (lambda: dynamic_random_mask(IDS, FREE.long(), 0.1, **VOCABULARY), TypeError, "bool"),
+        (lambda: dynamic_random_mask(IDS.float(), FREE, 0.1, **VOCABULARY), TypeError, "token ids"),
+        (lambda: dynamic_random_mask([[1, 2]], FREE, 0.1, **VOCABULARY), TypeError, "list"),
+        (lambda: dynamic_random_mask(IDS[0], FREE[0], 0.1, **VOCABULARY), ValueError, r"\[B, T\]"),
+        (lambda: dynamic_random_mask(IDS, FREE[:, :2], 0.1, **VOCABULARY), ValueError, "shape of ids"),
+        (
+            lambda: dynamic_random_mask(IDS, FREE, 0.1, mask_id=None, vocab_size=9),
+            ValueError,
+            "mask_token_id",
+        ),
+        (lambda: dynamic_random_mask(IDS, FREE, 0.1, mask_id=3, vocab_size=0), ValueError, "vocab_size"),
+        (lambda: complementary_random_mask(IDS, FREE, FREE.long(), 0.1, **VOCABULARY), TypeError, "selected"),
+        (
+            lambda: complementary_random_mask(IDS, FREE, FREE[:, 1:], 0.1, **VOCABULARY),
+            ValueError,
+            "selected",
+        ),
+        (lambda: masking.span_mask(IDS, FREE, 0.1, max_span=0, **VOCABULARY), ValueError, "max_span"),
+        (lambda: masking.span_mask(IDS, FREE, 0.1, span_p=0, **VOCABULARY), ValueError, "span_p"),
+        (lambda: masking.crop(IDS, torch.ones_like(IDS), 0, pad_id=0), ValueError, "keep"),
+        (lambda: masking.crop(IDS, torch.ones_like(IDS)[:, 1:], 0.9, pad_id=0), ValueError, "attention_mask"),
+        (lambda: masking.shuffle(IDS, FREE, -1), ValueError, "window"),
+        (lambda: masking.replace(IDS, FREE, torch.zeros(3, V)), ValueError, "2 selected positions"),
+        (lambda: masking.replace(IDS, FREE, torch.zeros(1, 4, V)), ValueError, r"\[M, V\]"),
+        (lambda: masking.replace(IDS, FREE, torch.full((2, V), torch.nan)), ValueError, "NaN"),
+        (
+            lambda: masking.masked_view({"input_ids": IDS}, Masked(IDS[:, 1:], FREE[:, 1:])),
+            ValueError,
+            "one shape",
+        ),
+    ],
+)
+def test_bad_input_gets_one_clear_sentence(call, error, words):
+    with pytest.raises(error, match=words):
+        call()
+
+
+def test_a_generator_on_another_device_is_named():
+    meta = torch.empty((1, 4), dtype=torch.long, device="meta")
+    with pytest.raises(ValueError, match="generator is on cpu but the ids are on meta"):
+        dynamic_random_mask(meta, meta > 1, 0.1, generator=generator(), **VOCABULARY)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_the_same_rates_on_a_gpu():
+    ids, attention_mask, maskable = (x.cuda() for x in texts())
+    g = torch.Generator("cuda").manual_seed(0)
+    view_0 = dynamic_random_mask(ids, maskable, 0.15, generator=g, **VOCABULARY)
+    view_1 = complementary_random_mask(ids, maskable, view_0.selected, 0.7, generator=g, **VOCABULARY)
+    assert_rate(view_0.selected[maskable], 0.15)
+    assert_rate(view_1.selected[maskable], 0.595)
+    assert masking.span_mask(ids, maskable, 0.15, generator=g, **VOCABULARY).selected.is_cuda
+    assert masking.crop(ids, attention_mask, pad_id=PAD, generator=g).input_ids.is_cuda
+    assert masking.shuffle(ids, maskable, generator=g).is_cuda
+    logits = torch.zeros(int(view_0.selected.sum()), V, device="cuda")
+    assert masking.replace(ids, view_0.selected, logits, generator=g).is_cuda
