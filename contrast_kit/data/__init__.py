@@ -1,6 +1,19 @@
 """Text in, batches out: `load` text, `train_tokenizer` on it, tokenize once (`Texts`), cut up (`Batches`)."""
 
 from .batches import Batches, Texts, collate, text_columns
+from .prose import split_sentences
+from .sources import available, load, sentences
 from .tokenizers import open_tokenizer, train_tokenizer
 
-__all__ = ["Batches", "Texts", "collate", "open_tokenizer", "text_columns", "train_tokenizer"]
+__all__ = [
+    "Batches",
+    "Texts",
+    "available",
+    "collate",
+    "load",
+    "open_tokenizer",
+    "sentences",
+    "split_sentences",
+    "text_columns",
+    "train_tokenizer",
+]

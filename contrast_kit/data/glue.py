@@ -1,9 +1,10 @@
 """GLUE: one table of its tasks, and a reader of the files as GLUE's zip archives hold them.
 
-Columns and label integers are those of `nyu-mll/glue` on the hub, so that a name or a folder can be exchanged for
-the other. Three easily overlooked details: the files are tab-separated *without quoting* (read as ordinary CSV,
-MRPC loses 119 training rows); label 0 of RTE and QNLI is *entailment*, of WNLI *not_entailment*; the labels of the
-test splits are secret, and -1. Text is left as it is, so SST-2 keeps the space at the end of each sentence.
+Columns and label integers are those of `nyu-mll/glue` on the hub, so that a name or a folder can be exchanged
+for the other. Three easily overlooked details: the files are tab-separated *without quoting* (read as
+ordinary CSV, MRPC loses 119 training rows); label 0 of RTE and QNLI is *entailment*, of WNLI
+*not_entailment*; the labels of the test splits are secret, and -1. Text is left as it is, so SST-2 keeps the
+space at the end of each sentence.
 """
 
 from __future__ import annotations
@@ -101,11 +102,11 @@ def task_of_folder(folder: Path) -> GlueTask | None:
 
 
 def read_folder(task: GlueTask, folder: str | Path) -> DatasetDict:
-    """Read a task from `folder`: the task's own folder, or the one in which GLUE's folders stand side by side.
+    """Read a task from `folder`: its own folder, or the one in which GLUE's folders stand side by side.
 
-    Splits whose file is not there are left out. The row number in the file becomes `idx`; rows that lack a field
-    are left out, as on the hub. Raises `FileNotFoundError` where no file of the task is found, `ValueError` for a
-    label or a header that does not belong to the task.
+    Splits whose file is not there are left out. The row number in the file becomes `idx`; rows that lack a
+    field are left out, as on the hub. Raises `FileNotFoundError` where no file of the task is found,
+    `ValueError` for a label or a header that does not belong to the task.
 
     >>> import pathlib, tempfile
     >>> from contrast_kit.data import glue
@@ -124,7 +125,9 @@ def read_folder(task: GlueTask, folder: str | Path) -> DatasetDict:
     home = inside[0] if inside else folder
     paths = {split: home / file for split, file in task.files.items() if (home / file).is_file()}
     if not paths:
-        raise FileNotFoundError(f"{folder} holds neither {task.folder}/ nor {', '.join(task.files.values())}.")
+        raise FileNotFoundError(
+            f"{folder} holds neither {task.folder}/ nor {', '.join(task.files.values())}."
+        )
     return DatasetDict({split: _read(task, path, split) for split, path in paths.items()})
 
 

@@ -1,0 +1,222 @@
+"""One way to all text: `load(name)` for what is made here, what lies on disk, and what the hub has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from contrast_kit import hub
+
+from .batches import text_columns
+from .prose import Unit, units
+
+if TYPE_CHECKING:
+    from datasets import Dataset, DatasetDict
+
+HUB_NAMES: dict[str, tuple[str, str | None]] = {
+    "wikitext": ("Salesforce/wikitext", "wikitext-2-raw-v1"),
+    "wikitext-2": ("Salesforce/wikitext", "wikitext-2-raw-v1"),
+    "wikitext-103": ("Salesforce/wikitext", "wikitext-103-raw-v1"),
+    "snli": ("stanfordnlp/snli", None),
+    "multi_nli": ("nyu-mll/multi_nli", None),
+    "squad": ("rajpurkar/squad", None),
+    "squad_v2": ("rajpurkar/squad_v2", None),
+    "amazon": ("fancyzhx/amazon_polarity", None),
+    "yelp": ("fancyzhx/yelp_polarity", None),
+}
+"""Short names of data sets on the hub: the hub's name and the configuration."""
+
+SHOPS = ("toyshop", "othershop")
+
+
+def load(
+    name: str | Path,
+    *,
+    folder: str | Path | None = None,
+    config: str | None = None,
+    unit: Unit = "sentence",
+    headings: bool = False,
+    columns: Sequence[str] | None = None,
+    quoted: bool | None = None,
+) -> DatasetDict:
+    """Load a data set by name, path or hub id, as splits with the columns and label integers of `nyu-mll/glue`.
+
+    | `name` | what |
+    |---|---|
+    | `"toyshop/sst2"`, `"toyshop/text"`, `"othershop/…"` | made here by a grammar; every GLUE task, any machine |
+    | `"docstrings"`, `"docstrings/pairs"` | prose in the installed libraries; see `data.docstrings` |
+    | `"glue/sst2"` with `folder=` | GLUE's own files: the folder `SST-2`, or the one that holds it |
+    | a path | a GLUE folder, or text, CSV, TSV, Parquet, JSON; a file or a folder of such files |
+    | `"glue/sst2"`, `"wikitext"`, any hub id | from the hub through `datasets`, with `config=` where it has several |
+
+    What is on disk comes first; where neither disk nor hub has it, the answer comes in seconds. For running
+    text and WikiText, `unit` is "sentence", "paragraph" or "line", and `headings` keeps heading lines. For
+    tables, `columns` names the columns of a file that has no header line, and `quoted` says whether quotes
+    enclose fields: always in `.csv`; a `.tsv` whose every line is one row is read without. Names in a column
+    `label` become class integers, in alphabetical order.
+
+    Raises `FileNotFoundError` for a path that is not there or a hub that cannot be reached (naming what works
+    without it), `ValueError` for a name or a file that makes no sense.
+
+    >>> import pathlib, tempfile
+    >>> from contrast_kit.data import load
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = pathlib.Path(folder, "story.txt").write_text("It was late. No one came.")
+    ...     load(pathlib.Path(folder, "story.txt"))["train"]["text"][:]
+    ['It was late.', 'No one came.']
+    """
+    family, _, task = str(name).partition("/")
+    if folder is None and family in SHOPS:
+        return _shop(family, task)
+    if folder is None and str(name) in ("docstrings", "docstrings/pairs"):
+        from . import docstrings
+
+        return docstrings.load(pairs=task == "pairs")
+    options = {"unit": unit, "headings": headings, "columns": columns, "quoted": quoted}
+    if family == "glue":
+        return _glue(task, folder)
+    path = Path(folder if folder is not None else name).expanduser()
+    if path.exists():
+        return _local(path, options)
+    if folder is not None or _looks_like_path(str(name)):
+        raise FileNotFoundError(f"There is no file or folder {path}.")
+    dataset = _from_hub(*HUB_NAMES.get(str(name), (str(name), None)), config, asked=str(name))
+    return _cut(dataset, unit, headings) if "wikitext" in str(name).lower() else dataset
+
+
+def available() -> dict[str, str]:
+    """Give the names that `load` knows, each with a line on what it is. Any hub id or path works besides.
+
+    >>> from contrast_kit import data
+    >>> data.available()["glue/rte"]
+    'GLUE from the hub, or from a local folder: sentence1, sentence2 → entailment, not_entailment'
+    """
+    from . import glue, toyshop
+
+    names = {f"{shop}/{task}": "made here, on any machine" for shop in SHOPS for task in toyshop.tasks()}
+    names["docstrings"] = "prose in the installed libraries: text, and the library as topic"
+    names["docstrings/pairs"] = "the first two sentences of each docstring: sentence1, sentence2"
+    for task in glue.TASKS.values():
+        label = ", ".join(task.label_names) if task.label_names else "a score from 0 to 5"
+        names[f"glue/{task.name}"] = (
+            f"GLUE from the hub, or from a local folder: {', '.join(task.columns)} → {label}"
+        )
+    for short, (long, config) in HUB_NAMES.items():
+        names[short] = f"{long} from the hub" + (f", {config}" if config else "")
+    return names
+
+
+def sentences(dataset: Any, columns: str | Sequence[str] | None = None, distinct: bool = True) -> list[str]:
+    """Collect the text of a split as plain strings: to train a tokenizer on, or to post-train on without labels.
+
+    `dataset` is a `datasets.Dataset` or a list of dicts. Of a pair both texts are taken. Empty texts are left
+    out, and repeated ones too, unless `distinct=False`. Raises `ValueError` where no column holds text.
+
+    >>> from contrast_kit.data import sentences
+    >>> sentences([{"sentence1": "A dog.", "sentence2": "A cat."}, {"sentence1": "A dog.", "sentence2": ""}])
+    ['A dog.', 'A cat.']
+    """
+    if hasattr(dataset, "keys"):
+        raise TypeError(f"These are several splits ({', '.join(dataset)}); pass one of them.")
+    if not len(dataset):
+        return []
+    names = dataset.column_names if hasattr(dataset, "column_names") else list(dataset[0])
+    columns = [columns] if isinstance(columns, str) else (columns or text_columns(names))
+    if hasattr(dataset, "column_names"):
+        values = [dataset[column][:] for column in columns]
+    else:
+        values = [[row[column] for row in dataset] for column in columns]
+    texts = [text for row in zip(*values, strict=True) for text in row if text and text.strip()]
+    return list(dict.fromkeys(texts)) if distinct else texts
+
+
+def _shop(shop: str, task: str) -> DatasetDict:
+    from datasets import Dataset, DatasetDict
+
+    from . import glue, toyshop
+
+    if task not in toyshop.tasks():
+        raise ValueError(f"There is no {shop}/{task}; the tasks are {', '.join(toyshop.tasks())}.")
+    features = glue.TASKS[task].features() if task in glue.TASKS else None
+    splits = {}
+    for split in toyshop.splits(task):
+        rows = toyshop.rows(task, split, shop=shop)
+        splits[split] = Dataset.from_list(rows, features=features)
+    return DatasetDict(splits)
+
+
+def _glue(task: str, folder: str | Path | None) -> DatasetDict:
+    from . import glue
+
+    if task not in glue.TASKS:
+        raise ValueError(f"There is no GLUE task {task!r}; the tasks are {', '.join(glue.TASKS)}.")
+    if folder is not None:
+        return glue.read_folder(glue.TASKS[task], folder)
+    return _from_hub("nyu-mll/glue", task, None, asked=f"glue/{task}")
+
+
+def _local(path: Path, options: dict[str, Any]) -> DatasetDict:
+    from . import files, glue
+
+    task = glue.task_of_folder(path) if path.is_dir() else None
+    if task:
+        return glue.read_folder(task, path)
+    inside = [task.folder for task in glue.TASKS.values() if path.is_dir() and (path / task.folder).is_dir()]
+    if inside:
+        raise ValueError(
+            f"{path} holds several tasks ({', '.join(inside)}); name one, as in {path / inside[0]}."
+        )
+    return files.read(path, **options)
+
+
+def _looks_like_path(name: str) -> bool:
+    from .files import ENDINGS
+
+    rooted = name.startswith((".", "/", "~")) or "\\" in name or name[1:2] == ":"
+    return rooted or name.count("/") > 1 or Path(name).suffix.lower() in ENDINGS
+
+
+def _from_hub(name: str, known: str | None, config: str | None, asked: str) -> DatasetDict:
+    task = asked.partition("/")[2] if asked.startswith("glue/") else ""
+    ours = f"'toyshop/{task}'" if task and task != "wnli" else "'toyshop/text' or 'docstrings'"
+    local = f"{ours}, or the files themselves with folder='…' (see data.load)"
+    hub.require(name, kind="dataset", local=local)
+    from datasets import DatasetDict, load_dataset
+    from datasets.exceptions import DatasetNotFoundError
+
+    try:
+        with _offline(not hub.reachable()):
+            dataset = load_dataset(name, config or known)
+    except DatasetNotFoundError as error:
+        raise FileNotFoundError(
+            f"{asked!r} is no file or folder here, no name in data.available(), and no data set on the hub."
+        ) from error
+    return dataset if isinstance(dataset, dict) else DatasetDict({"train": dataset})
+
+
+@contextmanager
+def _offline(wanted: bool) -> Iterator[None]:
+    """Let `datasets` use its cache without asking a hub that does not answer."""
+    from datasets import config
+    from huggingface_hub import constants
+
+    before = config.HF_HUB_OFFLINE, constants.HF_HUB_OFFLINE
+    if wanted:
+        config.HF_HUB_OFFLINE = constants.HF_HUB_OFFLINE = True
+    try:
+        yield
+    finally:
+        config.HF_HUB_OFFLINE, constants.HF_HUB_OFFLINE = before
+
+
+def _cut(dataset: DatasetDict, unit: Unit, headings: bool) -> DatasetDict:
+    """Cut WikiText's lines, as the hub has them, into sentences or paragraphs, as with local files."""
+    from datasets import Dataset, DatasetDict
+
+    def cut(split: Dataset) -> Dataset:
+        lines = "\n".join(line.rstrip("\n") for line in split["text"][:])
+        return Dataset.from_dict({"text": list(units(lines, unit, headings))})
+
+    return DatasetDict({name: cut(split) for name, split in dataset.items()})
