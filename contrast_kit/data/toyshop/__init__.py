@@ -1,0 +1,50 @@
+"""The toyshop: a small world made by a seeded grammar, in which every GLUE task exists with labels true by construction.
+
+>>> from contrast_kit.data import toyshop
+>>> row = toyshop.rows("mnli", "train")[0]
+>>> sorted(row)
+['hypothesis', 'idx', 'label', 'premise']
+
+Read `world` for meaning (records), `grammar` for how it is said, `tasks` for how labels follow; `shops` and `words` hold
+the vocabulary, `splits` the rows, `corpus` the unlabeled text, `files` the shipped copies.
+"""
+
+from contrast_kit.data.toyshop.corpus import (
+    corpus,
+    labelled_corpus,
+    paraphrase,
+    probe_pairs,
+    record_of,
+    tell,
+    ways_to_say,
+)
+from contrast_kit.data.toyshop.splits import rows, splits, tasks
+from contrast_kit.data.toyshop.world import (
+    Opinion,
+    Stock,
+    Visit,
+    contradicts,
+    draw_record,
+    entails,
+    similarity,
+)
+
+__all__ = [
+    "Opinion",
+    "Stock",
+    "Visit",
+    "contradicts",
+    "corpus",
+    "draw_record",
+    "entails",
+    "labelled_corpus",
+    "paraphrase",
+    "probe_pairs",
+    "record_of",
+    "rows",
+    "similarity",
+    "splits",
+    "tasks",
+    "tell",
+    "ways_to_say",
+]

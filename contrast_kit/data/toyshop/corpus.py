@@ -1,0 +1,183 @@
+"""The unlabeled corpus, its topics, and sentences that mean the same."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import cache
+from random import Random
+
+from contrast_kit.data.toyshop.grammar import express
+from contrast_kit.data.toyshop.shops import SHOPS, Shop
+from contrast_kit.data.toyshop.tasks import changed, remark, two_ways
+from contrast_kit.data.toyshop.words import pick
+from contrast_kit.data.toyshop.world import DETAILS, Opinion, Record, Stock, Visit, draw_record, told
+
+Meaning = Record | tuple[Record, Record]
+_MEANINGS: dict[str, tuple[Meaning, str]] = {}  # every sentence told so far, with its record and shop
+
+
+def _shop(name: str) -> Shop:
+    if name not in SHOPS:
+        raise ValueError(f"There is no shop {name!r}: take one of {', '.join(SHOPS)}.")
+    return SHOPS[name]
+
+
+@cache
+def _lines(n: int, seed: int, shop: str) -> tuple[dict[str, str], ...]:
+    where, rng = SHOPS[shop], Random(f"corpus/{shop}/{seed}")
+    lines: dict[str, dict[str, str]] = {}
+    while len(lines) < n:
+        meaning: Meaning = draw_record(rng, where)
+        if isinstance(meaning, Visit) and rng.random() < 0.3:
+            meaning = remark(meaning, rng, where)
+        text = express(meaning, rng, where)
+        if text in lines:
+            continue
+        _MEANINGS[text] = (meaning, shop)
+        first, view = (meaning[0], meaning[1]) if isinstance(meaning, tuple) else (meaning, meaning)
+        opinion = "none" if not isinstance(view, Opinion) else "positive" if view.polarity > 0 else "negative"
+        lines[text] = {"text": text, "topic": where.department_of[first.good], "opinion": opinion}
+    return tuple(lines.values())
+
+
+def corpus(n: int, seed: int = 0, shop: str = "toyshop") -> list[str]:
+    """`n` distinct sentences about a shop: visits, shelves, opinions, and visits with an opinion.
+
+    A longer corpus of the same seed begins with the shorter one. 100,000 sentences take a few seconds, once.
+
+    >>> corpus(2)[0] == corpus(5)[0], len(set(corpus(500)))
+    (True, 500)
+    """
+    return [line["text"] for line in labelled_corpus(n, seed, shop)]
+
+
+def labelled_corpus(n: int, seed: int = 0, shop: str = "toyshop") -> list[dict[str, str]]:
+    """The sentences of `corpus` with their `topic` (the department of the goods) and `opinion` (positive, negative, none).
+
+    >>> sorted(labelled_corpus(1)[0])
+    ['opinion', 'text', 'topic']
+    """
+    if n < 0:
+        raise ValueError(f"n is the number of sentences and must be 0 or more, but it is {n}.")
+    return [dict(line) for line in _lines(n, seed, _shop(shop).name)]
+
+
+def tell(record: Meaning, shop: str = "toyshop", seed: int | None = None) -> str:
+    """One sentence for a record (or for a pair of records): the plainest without a seed, any pattern with one.
+
+    >>> from contrast_kit.data.toyshop import Stock
+    >>> tell(Stock(number=3, good="drum", shelf="on the top shelf", colour="red"))
+    'There are three red drums on the top shelf.'
+    """
+    return express(record, _Plain() if seed is None else Random(seed), _shop(shop))
+
+
+class _Plain(Random):
+    """A generator that always draws the first of the ways, and never the odd one."""
+
+    def random(self) -> float:
+        return 0.0
+
+
+def ways_to_say(record: Meaning, n: int, seed: int = 0, shop: str = "toyshop") -> list[str]:
+    """Up to `n` different sentences that mean `record`.
+
+    >>> from contrast_kit.data.toyshop import Visit
+    >>> for text in ways_to_say(Visit("Clara", "buy", 2, "kite"), 3):
+    ...     print(text)
+    Clara paid for two kites.
+    Clara purchased two kites.
+    Clara bought two kites.
+    """
+    rng, where = Random(seed), _shop(shop)
+    said = dict.fromkeys(express(record, rng, where) for _ in range(20 * n))
+    return list(said)[:n]
+
+
+def record_of(sentence: str) -> Meaning:
+    """The record that a sentence of the corpus tells (a pair of records for two clauses).
+
+    Sentences of `corpus`, `labelled_corpus`, `probe_pairs` and `paraphrase` are known once they have been made; for a sentence not
+    met yet, the 102,000 of the default corpora are made and searched. Raises ValueError for any other text.
+
+    >>> type(record_of(corpus(1)[0])) is not str
+    True
+    """
+    return _known(sentence)[0]
+
+
+def _known(sentence: str) -> tuple[Meaning, str]:
+    for shop in SHOPS:
+        if sentence in _MEANINGS:
+            break
+        _lines(102_000, 0, shop)
+    if sentence not in _MEANINGS:
+        raise ValueError(
+            f"{sentence!r} is not a sentence of the toyshop corpus, so its record is unknown: "
+            "take one from toyshop.corpus(n), or pass a record."
+        )
+    return _MEANINGS[sentence]
+
+
+def paraphrase(text: str | Meaning, rng: Random, temperature: float = 0.0, shop: str = "toyshop") -> str:
+    """Say it again, in another pattern and other words: a back-translation whose faithfulness you set.
+
+    At `temperature` 0 the meaning is kept exactly. Above, each field of the record is misremembered with probability
+    `1 - exp(-temperature)`: a detail is left out or replaced, anything else is replaced. Takes a sentence of the corpus
+    (see `record_of`) or a record. `probe_pairs` gives pairs at temperature 0.
+
+    Raises ValueError for an unknown sentence or a negative temperature.
+
+    >>> from random import Random
+    >>> text = corpus(3)[2]
+    >>> again = paraphrase(text, Random(0))
+    >>> again != text, record_of(again) == record_of(text)
+    (True, True)
+    """
+    if not temperature >= 0:
+        raise ValueError(f"temperature must be 0 or more, but it is {temperature}.")
+    meaning, shop = _known(text) if isinstance(text, str) else (text, shop)
+    where = _shop(shop)
+    if temperature:
+        meaning = misremember(meaning, 1 - math.exp(-temperature), rng, where)
+    for _ in range(50):  # a sentence always has another form, but it may take a few draws
+        again = express(meaning, rng, where)
+        if again != text:
+            break
+    _MEANINGS[again] = (meaning, shop)
+    return again
+
+
+def misremember(meaning: Meaning, chance: float, rng: Random, shop: Shop) -> Meaning:
+    """A record with each field changed, or if it is a detail perhaps left out, with the given probability."""
+    if isinstance(meaning, tuple):
+        first, second = (misremember(part, chance, rng, shop) for part in meaning)
+        return first, replace(second, good=first.good, who=first.who, number=first.number)
+    for field in told(meaning):
+        if rng.random() >= chance:
+            continue
+        detail = field in DETAILS[type(meaning)]
+        if detail and rng.random() < 0.5:
+            meaning = replace(meaning, **{field: type(getattr(meaning, field))()})
+        else:
+            meaning = changed(meaning, field, rng, shop)
+    return meaning
+
+
+def probe_pairs(n: int, seed: int = 0, shop: str = "toyshop") -> list[tuple[str, str]]:
+    """`n` pairs of different sentences that mean the same, no two pairs alike: for similar-versus-random separation.
+
+    >>> pairs = probe_pairs(2)
+    >>> all(record_of(a) == record_of(b) and a != b for a, b in pairs)
+    True
+    """
+    where, rng = _shop(shop), Random(f"probe/{shop}/{seed}")
+    pairs: dict[tuple[str, str], None] = {}
+    while len(pairs) < n:
+        kind = pick(rng, (Visit, Visit, Opinion, Stock))
+        record = draw_record(rng, where, kind, details=pick(rng, (1, 2, 3)))
+        pair = two_ways(record, rng, where)
+        pairs[pair] = None
+        _MEANINGS.update(dict.fromkeys(pair, (record, shop)))
+    return list(pairs)
