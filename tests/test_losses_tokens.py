@@ -1,0 +1,385 @@
+"""The token losses: each against loops written from the paper's own symbols, its gradients and its traps."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch.autograd import gradcheck
+
+from contrast_kit import losses
+from contrast_kit.losses import all_token_lm, copy, corrective_lm, mlm, replaced_token_detection
+
+B, T, V = 3, 12, 11
+
+
+def exam(seed=0):
+    """A batch as an auxiliary model leaves it: at some masked positions it drew the original again (T30)."""
+    g = torch.Generator().manual_seed(seed)
+    original = torch.randint(V, (B, T), generator=g)
+    valid = torch.arange(T) < torch.tensor([[12], [9], [5]])
+    masked = (torch.rand(B, T, generator=g) < 0.5) & valid
+    sampled = torch.where(
+        torch.rand(B, T, generator=g) < 0.4, original, torch.randint(V, (B, T), generator=g)
+    )
+    corrupted = torch.where(masked, sampled, original)
+    same = (corrupted == original)[masked]
+    assert same.any() and not same.all() and masked.any(1).all()
+    lm_logits = torch.randn(B, T, V, generator=g, dtype=torch.float64) * 2
+    copy_logits = torch.randn(B, T, generator=g, dtype=torch.float64) * 2
+    return original, corrupted, masked, valid, lm_logits, copy_logits
+
+
+# --- the papers, in plain loops over Python floats ------------------------------------------------------
+
+
+def softmax(row, x):
+    """exp(x^T h) / sum_{x_t in V} exp(x_t^T h), where row[x] = x^T h."""
+    return math.exp(row[x]) / sum(math.exp(value) for value in row)
+
+
+def p_copy(y, wh):
+    return math.exp(y * wh) / (math.exp(wh) + 1)
+
+
+def l_mlm(rows, x_orig):
+    return -sum(math.log(softmax(row, x)) for row, x in zip(rows, x_orig, strict=True))
+
+
+def coco_eq_2(wh, x_mlm, x_orig, valid):
+    """One text after the other, summed over its n tokens."""
+    total = 0.0
+    for b in range(len(wh)):
+        for i in range(len(wh[b])):
+            if valid[b][i]:
+                unchanged = x_mlm[b][i] == x_orig[b][i]
+                total -= unchanged * math.log(p_copy(1, wh[b][i])) + (not unchanged) * math.log(
+                    p_copy(0, wh[b][i])
+                )
+    return total
+
+
+def p_lm(row, wh, x_mlm, x):
+    return (x == x_mlm) * p_copy(1, wh) + p_copy(0, wh) * softmax(row, x)
+
+
+def l_lm(rows, wh, x_mlm, x_orig):
+    return -sum(math.log(p_lm(*each)) for each in zip(rows, wh, x_mlm, x_orig, strict=True))
+
+
+def close(loss, number, tolerance=1e-10):
+    assert loss.dtype == torch.float64
+    assert loss.item() == pytest.approx(number, rel=tolerance, abs=tolerance)
+
+
+def at(selected, *tensors):
+    return tuple(x[selected] for x in tensors)
+
+
+# --- mlm ------------------------------------------------------------------------------------------------
+
+
+def test_T09_mlm_is_the_sum_over_masked_positions():
+    original, _, masked, _, lm_logits, _ = exam()
+    logits, labels = at(masked, lm_logits, original)
+    number, M = l_mlm(logits.tolist(), labels.tolist()), len(labels)
+    close(mlm(logits, labels, reduction="sum"), number)
+    close(mlm(logits, labels), number / M)
+    assert mlm(logits, labels, reduction="none").shape == (M,)
+
+
+def test_mlm_takes_the_whole_batch_with_labels_of_minus_100_just_as_well():
+    original, _, masked, _, lm_logits, _ = exam()
+    logits, labels = at(masked, lm_logits, original)
+    ignored = torch.where(masked, original, -100)
+    rows = masked.nonzero()[:, 0]
+    for reduction in ("mean", "sum", "mean_per_seq", "sum_per_seq"):
+        close(
+            mlm(lm_logits, ignored, reduction=reduction),
+            mlm(logits, labels, reduction=reduction, rows=rows).item(),
+        )
+    shifted = torch.where(masked, original, -1)
+    close(mlm(lm_logits, shifted, ignore_index=-1), mlm(logits, labels).item())
+
+
+def test_A_CMLM_04_a_mean_per_text_skips_texts_without_a_selected_token():
+    logits = torch.randn(5, V, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    labels, rows = torch.tensor([1, 2, 3, 4, 5]), torch.tensor([0, 0, 0, 2, 2])  # text 1 has none selected
+    each = mlm(logits, labels, reduction="none")
+    by_text = [each[:3].mean().item(), each[3:].mean().item()]
+    close(mlm(logits, labels, reduction="mean_per_seq", rows=rows), sum(by_text) / 2)
+    close(mlm(logits, labels, reduction="sum_per_seq", rows=rows), sum(by_text))
+    assert mlm(logits, labels) != mlm(logits, labels, reduction="mean_per_seq", rows=rows)
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum", "mean_per_seq", "sum_per_seq"])
+def test_nothing_selected_gives_zero_and_a_zero_gradient(reduction):
+    logits = torch.zeros(0, V, requires_grad=True)
+    empty = torch.zeros(0, dtype=torch.long)
+    loss = mlm(logits, empty, reduction=reduction, rows=empty)
+    loss.backward()
+    assert loss.item() == 0
+    whole = torch.randn(2, 4, V, requires_grad=True)
+    loss = mlm(whole, torch.full((2, 4), -100), reduction=reduction)
+    loss.backward()
+    assert loss.item() == 0 and (whole.grad == 0).all()
+
+
+def test_sums_of_chunks_add_up_to_the_whole_and_means_do_not():
+    original, _, masked, _, lm_logits, _ = exam()
+    whole = mlm(*at(masked, lm_logits, original), reduction="sum")
+    parts = [mlm(lm_logits[b][masked[b]], original[b][masked[b]], reduction="sum") for b in range(B)]
+    close(sum(parts), whole.item())
+    means = [mlm(lm_logits[b][masked[b]], original[b][masked[b]]) for b in range(B)]
+    assert abs(sum(means) / B - whole / masked.sum()) > 1e-3
+
+
+# --- replaced token detection and copy ------------------------------------------------------------------
+
+
+def test_T30_copy_is_coco_eq_2():
+    """The label is "unchanged", not "was not masked": the exam holds masked positions where they differ."""
+    original, corrupted, masked, valid, _, copy_logits = exam()
+    number = coco_eq_2(*(x.tolist() for x in (copy_logits, corrupted, original, valid)))
+    close(copy(copy_logits, corrupted, original, valid, reduction="sum"), number)
+    close(copy(copy_logits, corrupted, original, valid), number / int(valid.sum()))
+    is_original = corrupted == original
+    close(replaced_token_detection(copy_logits, is_original, valid, reduction="sum"), number)
+    assert replaced_token_detection(copy_logits, ~masked, valid, reduction="sum").item() != pytest.approx(
+        number
+    )
+
+
+def test_T29_a_high_logit_says_original():
+    valid = torch.ones(1, 2, dtype=torch.bool)
+    right = replaced_token_detection(torch.tensor([[9.0, -9.0]]), torch.tensor([[True, False]]), valid)
+    wrong = replaced_token_detection(torch.tensor([[-9.0, 9.0]]), torch.tensor([[True, False]]), valid)
+    assert right < 0.001 < 8 < wrong
+
+
+def test_T35_ten_more_pads_change_nothing():
+    original, corrupted, _, valid, _, copy_logits = exam()
+
+    def pad(x, value):
+        return torch.nn.functional.pad(x, (0, 10), value=value)
+
+    for junk in (0.0, 50.0, math.nan):  # not even NaN in the padding is looked at
+        longer = pad(copy_logits, junk), pad(corrupted, 7), pad(original, 8), pad(valid, False)
+        for reduction in ("mean", "sum"):
+            close(
+                copy(*longer, reduction=reduction),
+                copy(copy_logits, corrupted, original, valid, reduction=reduction).item(),
+            )
+    attention_mask = valid.long()
+    close(
+        copy(copy_logits, corrupted, original, attention_mask),
+        copy(copy_logits, corrupted, original, valid).item(),
+    )
+
+
+# --- corrective language modelling ----------------------------------------------------------------------
+
+
+def test_T31_T32_corrective_lm_is_coco_l_lm_over_masked_positions():
+    original, corrupted, masked, _, lm_logits, copy_logits = exam()
+    inputs = at(masked, lm_logits, copy_logits, corrupted, original)
+    number = l_lm(*(x.tolist() for x in inputs))
+    close(corrective_lm(*inputs, reduction="sum"), number)
+    close(corrective_lm(*inputs), number / len(inputs[0]))
+    close(corrective_lm(*inputs, stop_gradient=False, reduction="sum"), number)  # the value is the same
+    logits, _, _, labels = inputs
+    assert abs(mlm(logits, labels, reduction="sum") - number) > 0.1  # it is no plain cross-entropy
+
+
+def test_T32_p_lm_sums_to_1_over_the_vocabulary():
+    original, corrupted, masked, _, lm_logits, copy_logits = exam()
+    logits, c, x_mlm = at(masked, lm_logits, copy_logits, corrupted)
+    M = len(c)
+    every = torch.arange(V).repeat(M)
+    repeated = logits.repeat_interleave(V, 0), c.repeat_interleave(V), x_mlm.repeat_interleave(V)
+    p = torch.exp(-corrective_lm(*repeated, every, reduction="none")).view(M, V)
+    assert torch.allclose(p.sum(1), torch.ones(M, dtype=torch.float64), atol=1e-12)
+
+
+def test_T29_a_sure_copy_gives_all_probability_to_the_input():
+    logits, ids = torch.randn(4, V, dtype=torch.float64), torch.tensor([1, 2, 3, 4])
+    sure = torch.full((4,), 60.0, dtype=torch.float64)
+    assert corrective_lm(logits, sure, ids, ids).item() < 1e-12
+    assert corrective_lm(logits, sure, ids, ids + 1, reduction="none").min() > 59  # and none to another token
+
+
+def test_T33_no_gradient_into_the_copy_head():
+    original, corrupted, masked, _, lm_logits, copy_logits = exam()
+    x_mlm, x_orig = at(masked, corrupted, original)
+    for variant in ("paper", "authors_code"):
+        logits = lm_logits[masked].requires_grad_()
+        c = copy_logits[masked].requires_grad_()
+        corrective_lm(logits, c, x_mlm, x_orig, variant=variant).backward()
+        assert c.grad is None and logits.grad.norm() > 0
+        corrective_lm(logits, c, x_mlm, x_orig, variant=variant, stop_gradient=False).backward()
+        assert c.grad.norm() > 0
+
+
+def test_T33_hidden_states_get_no_gradient_through_the_stopped_probability():
+    """h feeds both heads: with the LM head's weights at zero only p_copy could move it, and it must not."""
+    h = torch.randn(4, 6, dtype=torch.float64, requires_grad=True)
+    w_copy = torch.randn(6, dtype=torch.float64, requires_grad=True)
+    E = torch.zeros(V, 6, dtype=torch.float64)
+    corrective_lm(h @ E.T, h @ w_copy, torch.tensor([1, 2, 3, 4]), torch.tensor([1, 2, 5, 6])).backward()
+    assert (h.grad == 0).all() and w_copy.grad is None
+
+
+def test_A_COCO_01_how_much_gradient_the_softmax_gets():
+    """Relative to plain cross-entropy: 1 (print) or p_0 (code) where replaced; p_0 q/(p_1 + p_0 q) or p_0 where not."""
+    original, corrupted, masked, _, lm_logits, copy_logits = exam()
+    c, x_mlm, x_orig = at(masked, copy_logits, corrupted, original)
+    p_0, same = torch.sigmoid(-c), x_mlm == x_orig
+
+    def gradient(loss):
+        logits = lm_logits[masked].requires_grad_()
+        loss(logits).backward()
+        return logits.grad
+
+    plain = gradient(lambda x: mlm(x, x_orig, reduction="sum"))
+    paper = gradient(lambda x: corrective_lm(x, c, x_mlm, x_orig, reduction="sum"))
+    code = gradient(lambda x: corrective_lm(x, c, x_mlm, x_orig, variant="authors_code", reduction="sum"))
+    q = torch.exp(-mlm(lm_logits[masked], x_orig, reduction="none"))
+    expected = torch.where(same, p_0 * q / (1 - p_0 + p_0 * q), torch.ones_like(q))
+    assert torch.allclose(paper, expected[:, None] * plain, atol=1e-12)
+    assert torch.allclose(code, p_0[:, None] * plain, atol=1e-12)
+    value = corrective_lm(lm_logits[masked], c, x_mlm, x_orig, variant="authors_code", reduction="sum")
+    close(value, -(p_0 * q.log()).sum().item())
+
+
+def test_T34_lambda_50_belongs_to_token_means():
+    """L_CLM = 50 L_copy + L_LM on the two scales: with printed sums the copy term weighs n/|M| times as much."""
+    original, corrupted, masked, valid, lm_logits, copy_logits = exam()
+    lm = at(masked, lm_logits, copy_logits, corrupted, original)
+    detect = copy_logits, corrupted, original, valid
+    n, M = int(valid.sum()), int(masked.sum())
+    on_means = 50 * copy(*detect) / corrective_lm(*lm)
+    on_sums = 50 * copy(*detect, reduction="sum") / corrective_lm(*lm, reduction="sum")
+    close(on_sums / on_means, n / M)
+
+
+def test_all_token_lm_is_the_mixture_over_all_tokens_with_its_gradient_into_the_copy_head():
+    original, corrupted, _, valid, lm_logits, copy_logits = exam()
+    inputs = at(valid, lm_logits, copy_logits, corrupted, original)
+    close(all_token_lm(*inputs, reduction="sum"), l_lm(*(x.tolist() for x in inputs)))
+    c = inputs[1].clone().requires_grad_()
+    all_token_lm(inputs[0], c, *inputs[2:]).backward()
+    assert (c.grad != 0).all()
+
+
+# --- gradients, numbers -----------------------------------------------------------------------------------
+
+
+def test_gradients_agree_with_finite_differences():
+    original, corrupted, masked, valid, lm_logits, copy_logits = exam()
+    logits = lm_logits[masked].requires_grad_()
+    c, x_mlm, x_orig = at(masked, copy_logits, corrupted, original)
+    free = c.clone().requires_grad_()
+    rows = masked.nonzero()[:, 0]
+    whole = copy_logits.clone().requires_grad_()
+    for reduction in ("mean", "sum", "mean_per_seq"):
+        assert gradcheck(lambda x, r=reduction: mlm(x, x_orig, reduction=r, rows=rows), (logits,))
+    for reduction in ("mean", "sum", "none"):
+        assert gradcheck(lambda x, r=reduction: copy(x, corrupted, original, valid, reduction=r), (whole,))
+        assert gradcheck(lambda x, r=reduction: corrective_lm(x, c, x_mlm, x_orig, reduction=r), (logits,))
+    for variant in ("paper", "authors_code"):
+        assert gradcheck(
+            lambda x, y, v=variant: corrective_lm(x, y, x_mlm, x_orig, variant=v, stop_gradient=False),
+            (logits, free),
+        )
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10_000), size=st.floats(0, 200))
+def test_losses_are_never_negative_and_stay_finite_with_their_gradients(seed, size):
+    g = torch.Generator().manual_seed(seed)
+    logits, c = (torch.randn(6, V, generator=g) * size).requires_grad_(), torch.randn(6, generator=g) * size
+    ids, others = torch.randint(V, (2, 6), generator=g)
+    for loss in (
+        mlm(logits, ids),
+        corrective_lm(logits, c, ids, others),
+        corrective_lm(logits, c, ids, ids),
+        corrective_lm(logits, c, ids, others, variant="authors_code"),
+        replaced_token_detection(
+            logits, torch.rand(6, V, generator=g) < 0.5, torch.ones(6, V, dtype=torch.bool)
+        ),
+    ):
+        (gradient,) = torch.autograd.grad(loss, logits)
+        assert loss >= 0 and torch.isfinite(loss) and torch.isfinite(gradient).all()
+
+
+def test_uniform_logits_give_log_v():
+    logits, ids = torch.zeros(5, 1000, dtype=torch.float64), torch.arange(5)
+    close(mlm(logits, ids), math.log(1000))
+    never_copy = torch.full((5,), -800.0, dtype=torch.float64)  # e^800 overflows; its logarithm does not
+    close(corrective_lm(logits, never_copy, ids, ids + 1), math.log(1000))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_T57_half_precision_is_raised_to_float32_first(dtype):
+    original, corrupted, masked, valid, lm_logits, copy_logits = exam()
+    logits, c, x_mlm, x_orig = at(masked, lm_logits, copy_logits, corrupted, original)
+    for loss in (
+        lambda x, y, z: mlm(x, x_orig),
+        lambda x, y, z: corrective_lm(x, y, x_mlm, x_orig),
+        lambda x, y, z: copy(z, corrupted, original, valid),
+    ):
+        value = loss(logits.to(dtype), c.to(dtype), copy_logits.to(dtype))
+        assert value.dtype == torch.float32
+        assert value.item() == pytest.approx(loss(logits, c, copy_logits).item(), rel=2e-2)
+    many = torch.zeros(3000, 50, dtype=dtype)  # a float16 sum of 3000 terms of 3.9 has lost its last digits
+    assert mlm(many, torch.zeros(3000, dtype=torch.long), reduction="sum").item() == pytest.approx(
+        3000 * math.log(50), rel=1e-5
+    )
+
+
+# --- errors ---------------------------------------------------------------------------------------------
+
+L, IDS, C = torch.zeros(3, V), torch.tensor([1, 2, 3]), torch.zeros(3)
+FLAT, ON = torch.zeros(1, 3), torch.ones(1, 3, dtype=torch.bool)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda: mlm(L, IDS[:2]), ValueError, r"logits must be \[M, V\] and labels \[M\]"),
+        (lambda: mlm(L[0], IDS), ValueError, r"\[M, V\]"),
+        (lambda: mlm(L, IDS + V), ValueError, "0 .. 10"),
+        (lambda: mlm(L, IDS - 2), ValueError, "0 .. 10"),
+        (lambda: mlm(L, IDS.float()), TypeError, "integers"),
+        (lambda: mlm(L.long(), IDS), TypeError, "floating-point"),
+        (lambda: mlm(L, IDS, reduction="mean_per_seq"), ValueError, "rows"),
+        (lambda: mlm(L, IDS, reduction="mean_per_seq", rows=IDS[:2]), ValueError, "rows"),
+        (lambda: mlm(L, IDS, reduction="average"), ValueError, "'mean', 'sum' or 'none'"),
+        (lambda: mlm(L * torch.nan, IDS), losses.NotFiniteError, "mlm is nan"),
+        (lambda: corrective_lm(L, C * torch.nan, IDS, IDS), losses.NotFiniteError, "corrective_lm is nan"),
+        (lambda: corrective_lm(L, C, IDS, IDS, variant="code"), ValueError, "'authors_code'"),
+        (lambda: corrective_lm(L, C[:2], IDS, IDS), ValueError, r"logits must be \[M, V\]"),
+        (lambda: corrective_lm(L[None], C[None], IDS[None], IDS[None]), ValueError, r"\[M, V\]"),
+        (lambda: corrective_lm(L, C, IDS, IDS + V), ValueError, "0 .. 10"),
+        (lambda: replaced_token_detection(FLAT, ON, ON[:, :2]), ValueError, "one shape"),
+        (lambda: replaced_token_detection(FLAT, ON.float(), ON), TypeError, "is_original must be bool"),
+        (lambda: replaced_token_detection(FLAT * torch.nan, ON, ON), ValueError, "nan"),
+        (lambda: copy(FLAT, IDS[None], IDS[None, :2], ON), ValueError, "corrupted and original"),
+    ],
+)
+def test_bad_input_gets_one_clear_sentence(call, error, words):
+    with pytest.raises(error, match=words):
+        call()
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_the_same_values_on_a_gpu():
+    original, corrupted, masked, valid, lm_logits, copy_logits = exam()
+    logits, c, x_mlm, x_orig = at(masked, lm_logits, copy_logits, corrupted, original)
+    for loss in (
+        lambda x: mlm(x(logits), x(x_orig)),
+        lambda x: corrective_lm(x(logits), x(c), x(x_mlm), x(x_orig)),
+        lambda x: copy(x(copy_logits), x(corrupted), x(original), x(valid)),
+    ):
+        assert loss(lambda t: t.cuda()).item() == pytest.approx(loss(lambda t: t).item(), rel=1e-9)
