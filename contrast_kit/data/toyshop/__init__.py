@@ -1,12 +1,12 @@
-"""The toyshop: a small world made by a seeded grammar, in which every GLUE task exists with labels true by construction.
+"""The toyshop: a small world made by a seeded grammar, in which every GLUE task exists with true labels.
 
 >>> from contrast_kit.data import toyshop
 >>> row = toyshop.rows("mnli", "train")[0]
 >>> sorted(row)
 ['hypothesis', 'idx', 'label', 'premise']
 
-Read `world` for meaning (records), `grammar` for how it is said, `tasks` for how labels follow; `shops` and `words` hold
-the vocabulary, `splits` the rows, `corpus` the unlabeled text, `files` the shipped copies.
+Read `world` for meaning (records), `grammar` for how it is said, `tasks` for how labels follow; `shops` and
+`words` hold the vocabulary, `splits` the rows, `corpus` the unlabeled text, `files` the shipped copies.
 """
 
 from contrast_kit.data.toyshop.corpus import (

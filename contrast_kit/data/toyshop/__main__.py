@@ -1,4 +1,4 @@
-"""`python -m contrast_kit.data.toyshop --write data/toyshop` makes the shipped files anew; without it, a few sentences."""
+"""`python -m contrast_kit.data.toyshop --write data/toyshop` makes the shipped files."""
 
 import argparse
 

@@ -53,7 +53,7 @@ def corpus(n: int, seed: int = 0, shop: str = "toyshop") -> list[str]:
 
 
 def labelled_corpus(n: int, seed: int = 0, shop: str = "toyshop") -> list[dict[str, str]]:
-    """The sentences of `corpus` with their `topic` (the department of the goods) and `opinion` (positive, negative, none).
+    """The sentences of `corpus`, each with its `topic` (department) and `opinion` (positive, negative, none).
 
     >>> sorted(labelled_corpus(1)[0])
     ['opinion', 'text', 'topic']
@@ -98,8 +98,9 @@ def ways_to_say(record: Meaning, n: int, seed: int = 0, shop: str = "toyshop") -
 def record_of(sentence: str) -> Meaning:
     """The record that a sentence of the corpus tells (a pair of records for two clauses).
 
-    Sentences of `corpus`, `labelled_corpus`, `probe_pairs` and `paraphrase` are known once they have been made; for a sentence not
-    met yet, the 102,000 of the default corpora are made and searched. Raises ValueError for any other text.
+    Sentences of `corpus`, `labelled_corpus`, `probe_pairs` and `paraphrase` are known once they have been
+    made; for a sentence not met yet, the 102,000 of the default corpora are made and searched. Raises
+    ValueError for any other text.
 
     >>> type(record_of(corpus(1)[0])) is not str
     True
@@ -123,9 +124,9 @@ def _known(sentence: str) -> tuple[Meaning, str]:
 def paraphrase(text: str | Meaning, rng: Random, temperature: float = 0.0, shop: str = "toyshop") -> str:
     """Say it again, in another pattern and other words: a back-translation whose faithfulness you set.
 
-    At `temperature` 0 the meaning is kept exactly. Above, each field of the record is misremembered with probability
-    `1 - exp(-temperature)`: a detail is left out or replaced, anything else is replaced. Takes a sentence of the corpus
-    (see `record_of`) or a record. `probe_pairs` gives pairs at temperature 0.
+    At `temperature` 0 the meaning is kept exactly. Above, each field of the record is misremembered with
+    probability `1 - exp(-temperature)`: a detail is left out or replaced, anything else is replaced. Takes a
+    sentence of the corpus (see `record_of`) or a record. `probe_pairs` gives pairs at temperature 0.
 
     Raises ValueError for an unknown sentence or a negative temperature.
 

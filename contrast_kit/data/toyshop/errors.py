@@ -1,7 +1,8 @@
-"""Unacceptable sentences: one grammatical error put into a clause, of a kind that leaves its length and words alone.
+"""Unacceptable sentences: one grammatical error in a clause that keeps its length.
 
-Every error exchanges a word for its partner (was/were, this/these, a/two, she/her) or two neighbours for each other. The
-partner is as much at home in good sentences, so no word and no length betrays the error: only its place does.
+Every error exchanges a word for its partner (was/were, this/these, a/two, she/her) or two neighbours for
+each other. The partner is as much at home in good sentences, so no word and no length betrays the error:
+only its place does.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from random import Random
 
 from contrast_kit.data.toyshop.shops import SHOPS
-from contrast_kit.data.toyshop.words import ACTIONS, COLOURS, COUNTS, NUMBERS, pick
+from contrast_kit.data.toyshop.words import ACTIONS, COLOURS, COUNTS, NUMBERS, Bag, pick
 
 PARTNER = {
     "is": "are", "was": "were", "does": "do", "seems": "seem", "looks": "look", "stands": "stand", "sits": "sit",
@@ -17,7 +18,9 @@ PARTNER = {
 }  # fmt: skip
 PARTNER |= {many: one for one, many in PARTNER.items()}
 CASE = {"she": "her", "he": "his", "her": "she", "his": "he"}
-SWAPPED = frozenset("a an the this these in on of by at for behind under beside near above her his".split())
+SWAPPED = frozenset(
+    Bag.of("a, an, the, this, these, in, on, of, by, at, for, behind, under, beside, near, above, her, his")
+)
 PAST = {
     base.split()[0]: past.split()[0] for ways in ACTIONS.values() for base, past, _ in ways if base != past
 }
@@ -25,9 +28,12 @@ MANY = frozenset(COUNTS[2:])  # "one" too may turn into one of these
 
 # "for a party", "half past five", "the one who", "five pounds": number words that count nothing
 UNCOUNTED_BEFORE = frozenset(
-    "as for with at is are look looks seem seems but quite simply what without in after past to the of".split()
+    Bag.of(
+        "as, for, with, at, is, are, look, looks, seem, seems, but, quite, simply, what, "
+        "without, in, after, past, to, the, of"
+    )
 )
-UNCOUNTED_AFTER = frozenset("pounds o'clock little bit pair pairs quarter who".split())
+UNCOUNTED_AFTER = frozenset(["pounds", "o'clock", "little", "bit", "pair", "pairs", "quarter", "who"])
 MATERIALS = frozenset(
     stuff for shop in SHOPS.values() for corner in shop.departments.values() for stuff in corner.materials
 )
@@ -111,7 +117,7 @@ KINDS = (agreement, agreement, agreement, number, number, order, order, order, a
 
 
 def corrupt(clause: str, rng: Random) -> str | None:
-    """The clause with one error, of a kind drawn at random among those that it admits; None if it admits none.
+    """The clause with one error, of a kind drawn at random; None if none fits it.
 
     >>> from random import Random
     >>> corrupt("these kites are flimsy", Random(2)), corrupt("the kite is flimsy", Random(4))

@@ -1,7 +1,8 @@
 """The shipped copies of the toyshop: tab-separated text that GitHub shows and `grep` reads.
 
-The library never reads them (it makes its rows from the seed); they are there to be looked at, and so that a change of the
-grammar shows as a change of the data. Plain text and not gzip, because compressed bytes differ from one zlib to the next.
+The library never reads them (it makes its rows from the seed); they are there to be looked at, and so that a
+change of the grammar shows as a change of the data. Plain text and not gzip, because compressed bytes differ
+from one zlib to the next.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """From a record to English: several sentence patterns for each meaning.
 
-Every function takes a record and a generator and returns a clause without capital and full stop; `sentence` adds those.
-A clause tells exactly what its record tells, whichever pattern is drawn: that is what makes paraphrases true.
+Every function takes a record and a generator and returns a clause without capital and full stop; `sentence`
+adds those. A clause tells exactly what its record tells, whichever pattern is drawn: that is what makes
+paraphrases true.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from contrast_kit.data.toyshop.words import ACTIONS, COUNTS, SAME_SIZE, SAME_TIM
 from contrast_kit.data.toyshop.world import Opinion, Record, Stock, Visit
 
 MADE_OF = {"wooden": "wood", "woollen": "wool"}  # others name the stuff itself
-NEVER_STUFF = frozenset("potted climbing dwarf evergreen hardy wild waxed waterproof galvanised".split())
+NEVER_STUFF = frozenset(
+    words.Bag.of("potted, climbing, dwarf, evergreen, hardy, wild, waxed, waterproof, galvanised")
+)
 DENIALS = ("not", "hardly", "scarcely", "never", "by no", "none")  # these want "is", not "looks"
 NEAR = ("near", "by", "beside", "next to", "close to")
 
@@ -203,7 +206,7 @@ def clause(record: Record, rng: Random, shop: Shop, negate: bool = False) -> str
 
 
 def with_reason(first: Visit, second: Opinion, rng: Random, shop: Shop) -> str:
-    """A visit and what the visitor thinks of the goods: "Clara bought two kites because she thinks they are charming"."""
+    """A visit with the visitor's opinion: "Clara bought two kites because she thinks that they are fun"."""
     she = shop.people[first.who]
     it, be = ("it", "is") if first.number == 1 else ("they", "are")
     how = judged(second.axis, second.polarity, second.intensity, rng)

@@ -210,11 +210,12 @@ def about_field(record: Visit | Stock, field: str, rng: Random, shop: Shop) -> s
     said = ACTIONS[record.action]
     base, past, participle = said[0] if field == "recipient" else pick(rng, said)
     who, be = record.who, "was" if record.number == 1 else "were"
+    these = many if record.number > 1 else noun(record, rng, many=False)
     ways = {
         "who": (f"who {past} {goods}", f"who was it that {past} {goods}", f"by whom {be} {goods} {participle}"),
         "number": (f"how many {many} did {who} {base}", f"how many {many} were {participle} by {who}"),
-        "colour": (f"what colour {be} the {many if record.number > 1 else noun(record, rng, False)} that {who} {past}",),
-        "material": (f"what {be} the {many if record.number > 1 else noun(record, rng, False)} made of that {who} {past}",),
+        "colour": (f"what colour {be} the {these} that {who} {past}",),
+        "material": (f"what {be} the {these} made of that {who} {past}",),
         "place": (f"where did {who} {base} {goods}", f"where {be} {goods} {participle} by {who}"),
         "day": (f"on which day did {who} {base} {goods}", f"on what day {be} {goods} {participle} by {who}"),
         "hour": (f"at what time did {who} {base} {goods}", f"at which hour {be} {goods} {participle} by {who}"),

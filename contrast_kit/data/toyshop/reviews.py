@@ -1,4 +1,4 @@
-"""Reviews: opinions as people write them, with verdicts, feelings and second thoughts. The label is the main clause's."""
+"""Reviews: opinions as people write them, with second thoughts. The label is the main clause's."""
 
 from __future__ import annotations
 

@@ -42,9 +42,9 @@ def splits(task: str) -> dict[str, int]:
 def rows(task: str, split: str, shop: str = "toyshop") -> list[Row]:
     """All rows of one split, as dicts with the columns and label integers of `nyu-mll/glue`.
 
-    They are made from the seed when first asked for (well under a second; the 100,000 sentences of "text" take a few) and kept.
-    Test labels are given, unlike on the hub. `shop="othershop"` gives the same task about garden goods; the mismatched splits of
-    mnli are about the other one of the two shops.
+    They are made from the seed when first asked for (well under a second; the 100,000 sentences of "text"
+    take a few) and kept. Test labels are given, unlike on the hub. `shop="othershop"` gives the same task
+    about garden goods; the mismatched splits of mnli are about the other one of the two shops.
 
     Raises ValueError, naming what exists, for an unknown task, split or shop.
 

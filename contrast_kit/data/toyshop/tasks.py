@@ -1,4 +1,4 @@
-"""The tasks of GLUE, derived from records: each maker draws a label first, then records for which that label is true."""
+"""The tasks of GLUE: each maker draws a label first, then records for which that label is true."""
 
 from __future__ import annotations
 
@@ -146,8 +146,8 @@ def stsb(rng: Random, shop: Shop) -> Row:
 def inference(rng: Random, shop: Shop, relation: int) -> tuple[Record, Record]:
     """A premise record and a hypothesis record: 0 entailed, 1 neutral, 2 contradicted.
 
-    The hypothesis is drawn before the relation is looked at, so that alone it gives nothing away; all premises tell about
-    as many details, whichever the relation.
+    The hypothesis is drawn before the relation is looked at, so that alone it gives nothing away; all
+    premises tell about as many details, whichever the relation.
     """
     share = rng.random()
     kind = Visit if share < 0.6 else Stock if share < 0.8 else Opinion

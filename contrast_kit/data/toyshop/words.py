@@ -1,8 +1,9 @@
 """Words that every shop shares: numbers, places in time, verbs, opinions; and how words are drawn and inflected.
 
-A word list is a `Bag`: ordered from common to rare, drawn with a probability proportional to `1 / (rank + 2)`. That is
-what gives the corpus its Zipf-like spread. Every draw is made from `random.Random.random()` alone, the one method whose
-values Python promises to keep from version to version, so a seed gives the same sentences everywhere.
+A word list is a `Bag`: ordered from common to rare, drawn with a probability proportional to `1 / (rank +
+2)`. That is what gives the corpus its Zipf-like spread. Every draw is made from `random.Random.random()`
+alone, the one method whose values Python promises to keep from version to version, so a seed gives the same
+sentences everywhere.
 """
 
 from __future__ import annotations
@@ -86,12 +87,28 @@ def article(phrase: str) -> str:
     return ("an " if vowel or phrase.startswith("hour") else "a ") + phrase
 
 
-COUNTS = "no one two three four five six seven eight nine ten eleven twelve".split()
+COUNTS = [
+    "no",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+]
 NUMBERS = Bag([1, 2, 3, 4, 6, 5, 12, 7, 8, 10, 9, 11])
 PRICES = Bag([5, 3, 4, 2, 10, 6, 8, 7, 9, 12, 11])
-DAYS = Bag([f"on {day}" for day in "Saturday Monday Friday Wednesday Tuesday Thursday Sunday".split()])
-HOURS = Bag([f"at {hour}" for hour in "noon,ten o'clock,three o'clock,nine o'clock,four o'clock,two o'clock,"
-             "half past five,eleven o'clock,half past eight,a quarter to six".split(",")])  # fmt: skip
+DAYS = Bag.of("on Saturday, on Monday, on Friday, on Wednesday, on Tuesday, on Thursday, on Sunday")
+HOURS = Bag.of(
+    "at noon, at ten o'clock, at three o'clock, at nine o'clock, at four o'clock, at two o'clock, at half past five, "
+    "at eleven o'clock, at half past eight, at a quarter to six"
+)
 SAME_TIME = {"at noon": ("at noon", "at midday")}
 
 SIZES = Bag(["small", "big", "tiny", "huge", "tall", "short", "wide", "narrow"])
@@ -112,8 +129,10 @@ COLOURS = Bag.of(
 SHADES = tuple(
     frozenset(shades.split())
     for shades in (
-        "red scarlet crimson maroon", "blue turquoise navy indigo teal", "green emerald turquoise teal", "grey charcoal silver",
-         "yellow golden amber", "white cream ivory beige", "pink peach", "purple violet lilac mauve indigo", "black charcoal",
+        "red scarlet crimson maroon", "blue turquoise navy indigo teal",
+        "green emerald turquoise teal", "grey charcoal silver",
+         "yellow golden amber", "white cream ivory beige",
+        "pink peach", "purple violet lilac mauve indigo", "black charcoal",
          "orange amber peach", "brown beige maroon",
     )
 )  # fmt: skip
@@ -155,7 +174,7 @@ ACTIONS: dict[str, tuple[tuple[str, str, str], ...]] = {
 }
 ACTION_BAG = Bag(ACTIONS)
 FOR_SOMEONE = frozenset(
-    "buy choose find order mend wrap hide reserve clean sketch unpack borrow steal".split()
+    Bag.of("buy, choose, find, order, mend, wrap, hide, reserve, clean, sketch, unpack, borrow, steal")
 )
 
 # Opinions: axis -> (good words, bad words). "not <bad word>" is how negation says a good thing.
@@ -229,16 +248,24 @@ WEAK_NOT = (
 
 # the axis "worth": the overall verdict of a review
 VERDICTS = {
-    1: Bag.of("a joy, a delight, a treat, a triumph, a pleasure, a marvel, a gem, a wonder, a treasure, a masterpiece, a hit, "
-              "a bargain, a blessing, a winner, a success"),
-    -1: Bag.of("a disappointment, a nuisance, a letdown, a failure, a disaster, a waste of money, a bore, a mess, a flop, "
-               "a mistake, a swindle, an eyesore, a headache, a chore, a dud"),
+    1: Bag.of(
+        "a joy, a delight, a treat, a triumph, a pleasure, a marvel, a gem, a wonder, a treasure, a "
+        "masterpiece, a hit, a bargain, a blessing, a winner, a success"
+    ),
+    -1: Bag.of(
+        "a disappointment, a nuisance, a letdown, a failure, a disaster, a waste of money, a bore, a "
+        "mess, a flop, a mistake, a swindle, an eyesore, a headache, a chore, a dud"
+    ),
 }  # fmt: skip
 PRAISE = {
-    1: Bag.of("wonderful, superb, excellent, splendid, marvellous, fantastic, brilliant, outstanding, magnificent, fabulous, "
-              "glorious, terrific, exquisite, heavenly"),
-    -1: Bag.of("terrible, awful, dreadful, horrible, appalling, dismal, atrocious, abysmal, miserable, pathetic, ghastly, "
-               "lousy, wretched, woeful"),
+    1: Bag.of(
+        "wonderful, superb, excellent, splendid, marvellous, fantastic, brilliant, outstanding, "
+        "magnificent, fabulous, glorious, terrific, exquisite, heavenly"
+    ),
+    -1: Bag.of(
+        "terrible, awful, dreadful, horrible, appalling, dismal, atrocious, abysmal, miserable, pathetic, "
+        "ghastly, lousy, wretched, woeful"
+    ),
 }  # fmt: skip
 MOVED = {
     1: Bag.of("delighted, charmed, enchanted, thrilled, cheered, amused, captivated, enthralled"),

@@ -2,9 +2,11 @@
 
 A record that leaves a field empty does not tell it. That one convention gives inference for free:
 
-- `entails(a, b)`: everything `b` tells, `a` tells too, with the same value (or a narrower one: a drum is a musical toy);
-- `contradicts(a, b)`: some field is told by both and differs. In the shop's world two sentences of a pair speak of the same
-  event, as in SNLI and MNLI, and each field has one value, so two different values cannot both be true;
+- `entails(a, b)`: everything `b` tells, `a` tells too, with the same value (or a narrower one: a drum is a
+  musical toy);
+- `contradicts(a, b)`: some field is told by both and differs. In the shop's world two sentences of a pair
+  speak of the same event, as in SNLI and MNLI, and each field has one value, so two different values cannot
+  both be true;
 - otherwise `b` is neutral: it may be so.
 """
 
@@ -71,8 +73,9 @@ class Stock:
 class Opinion:
     """What someone (empty: the writer) thinks of goods, or of a part of them.
 
-    `axis` says in which respect ("strength": sturdy or flimsy), `polarity` is 1 or -1, `intensity` 1 (rather), 2 (plain) or
-    3 (very). Whether a sentence says "sturdy" or "not flimsy" is a matter of words, not of meaning.
+    `axis` says in which respect ("strength": sturdy or flimsy), `polarity` is 1 or -1, `intensity` 1
+    (rather), 2 (plain) or 3 (very). Whether a sentence says "sturdy" or "not flimsy" is a matter of words,
+    not of meaning.
     """
 
     good: str
@@ -122,7 +125,8 @@ def narrower(a: object, b: object, shop: Shop = TOYSHOP) -> bool:
 def entails(a: Record, b: Record, shop: Shop = TOYSHOP) -> bool:
     """Whether `b` is true wherever `a` is: `a` tells all that `b` tells.
 
-    Opinions must be the same person's, on the same thing or part, and at least as strong: "very sturdy" entails "sturdy".
+    Opinions must be the same person's, on the same thing or part, and at least as strong: "very sturdy"
+    entails "sturdy".
 
     >>> a = Stock(number=3, good="drum", shelf="on the top shelf", colour="red")
     >>> entails(a, replace(a, colour="")), entails(replace(a, colour=""), a)
@@ -140,7 +144,8 @@ def entails(a: Record, b: Record, shop: Shop = TOYSHOP) -> bool:
 def contradicts(a: Record, b: Record, shop: Shop = TOYSHOP) -> bool:
     """Whether `a` and `b`, told of one event, cannot both be true: a field told by both differs.
 
-    Two opinions contradict each other only where they are the same person's on the same point, with opposite polarity.
+    Two opinions contradict each other only where they are the same person's on the same point, with opposite
+    polarity.
 
     >>> a = Stock(number=3, good="drum", shelf="on the top shelf", colour="red")
     >>> contradicts(a, replace(a, colour="blue")), contradicts(a, replace(a, colour=""))
@@ -173,8 +178,8 @@ def clash(field: str, a: object, b: object, shop: Shop = TOYSHOP) -> bool:
 def similarity(a: Record, b: Record, shop: Shop = TOYSHOP) -> float:
     """How alike two meanings are, 0 (nothing shared) to 5 (the same), in steps of 0.2 as in STS-B.
 
-    Five times the weighted share of fields on which the records agree, among the fields that either tells; goods of one
-    department agree by half, a field told by one record alone by a quarter.
+    Five times the weighted share of fields on which the records agree, among the fields that either tells;
+    goods of one department agree by half, a field told by one record alone by a quarter.
 
     >>> a = Visit(who="Clara", action="buy", number=2, good="kite", colour="red")
     >>> [similarity(a, b) for b in (a, replace(a, colour="blue"), replace(a, good="scooter"), replace(a, who="Tom"))]
@@ -211,9 +216,9 @@ def draw_field(record: Record, field: str, rng: Random, shop: Shop, old: object 
     if field in ("polarity", "intensity"):
         return -record.polarity if field == "polarity" else pick(rng, [n for n in (1, 2, 3) if n != old])
     bags = {
-        "who": shop.names, "recipient": shop.recipients, "reason": shop.reasons, "place": shop.places, "shelf": shop.shelves,
-        "number": NUMBERS, "price": PRICES, "size": SIZES, "colour": COLOURS, "day": DAYS, "hour": HOURS, "action": ACTION_BAG,
-        "material": corner.materials, "part": corner.parts,
+        "who": shop.names, "recipient": shop.recipients, "reason": shop.reasons, "place": shop.places,
+        "shelf": shop.shelves, "number": NUMBERS, "price": PRICES, "size": SIZES, "colour": COLOURS, "day": DAYS,
+        "hour": HOURS, "action": ACTION_BAG, "material": corner.materials, "part": corner.parts,
     }  # fmt: skip
     if field == "axis":
         axes = PART_AXES if getattr(record, "part", "") else corner.axes

@@ -1,0 +1,307 @@
+"""The toyshop: labels true by construction, nothing to be read off words or lengths, the same bytes everywhere."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections import Counter
+from functools import cache
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+
+from contrast_kit.data import toyshop
+from contrast_kit.data.toyshop import Opinion, Stock, Visit, files, grammar, tasks, words
+from contrast_kit.data.toyshop.errors import corrupt
+from contrast_kit.data.toyshop.shops import SHOPS, TOYSHOP
+
+SHIPPED = Path(__file__).parents[1] / "data" / "toyshop"
+TASKS = [task for task in toyshop.tasks() if task != "text"]
+COLUMNS = {
+    "sst2": ["sentence", "label", "idx"],
+    "cola": ["sentence", "label", "idx"],
+    "mrpc": ["sentence1", "sentence2", "label", "idx"],
+    "qqp": ["question1", "question2", "label", "idx"],
+    "stsb": ["sentence1", "sentence2", "label", "idx"],
+    "mnli": ["premise", "hypothesis", "label", "idx"],
+    "rte": ["sentence1", "sentence2", "label", "idx"],
+    "qnli": ["question", "sentence", "label", "idx"],
+}
+
+
+def texts(row):
+    return [value for key, value in row.items() if key not in ("label", "idx")]
+
+
+def held_out(task):
+    return "validation_matched" if task == "mnli" else "validation"
+
+
+def tokens(text):
+    return re.findall(r"[a-z'-]+", text.lower())
+
+
+@cache
+def word_counts(shop):
+    return Counter(word for line in toyshop.corpus(100_000, shop=shop) for word in tokens(line))
+
+
+@pytest.mark.parametrize("shop", SHOPS)
+@pytest.mark.parametrize("task", TASKS)
+def test_columns_labels_and_sizes_are_those_of_glue(task, shop):
+    for split, size in toyshop.splits(task).items():
+        rows = toyshop.rows(task, split, shop)
+        assert len(rows) == size >= (2000 if split == "train" else 500)
+        assert all(list(row) == COLUMNS[task] for row in rows)
+        assert [row["idx"] for row in rows] == list(range(size))
+        labels = Counter(row["label"] for row in rows)
+        if task == "stsb":
+            assert all(isinstance(label, float) and 0 <= label <= 5 for label in labels)
+            assert (
+                min(np.histogram([row["label"] for row in rows], bins=5)[0]) > size / 12
+            )  # the whole scale is used
+        else:
+            assert set(labels) == set(range(3 if task == "mnli" else 2))
+            assert min(labels.values()) > 0.8 * size / len(labels)
+
+
+@pytest.mark.parametrize("shop", SHOPS)
+@pytest.mark.parametrize("task", toyshop.tasks())
+def test_splits_have_no_sentence_in_common(task, shop):
+    seen: dict[str, str] = {}
+    for split in toyshop.splits(task):
+        for row in toyshop.rows(task, split, shop):
+            for text in texts(row):
+                assert seen.setdefault(text, split) == split, text
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_sentences_look_like_sentences(task):
+    for row in toyshop.rows(task, "train"):
+        for text in texts(row):
+            assert re.fullmatch(r"[A-Z][A-Za-z' ,:;-]*[a-z][.?]", text), text
+            assert "  " not in text and " i " not in text and " ," not in text
+            assert 3 <= len(text.split()) <= 45
+        if len(texts(row)) == 2:
+            assert texts(row)[0] != texts(row)[1]
+    lengths = [len(text.split()) for row in toyshop.rows(task, "train") for text in texts(row)]
+    assert np.quantile(lengths, 0.01) >= 4 and np.quantile(lengths, 0.95) <= 30
+
+
+def bags(task, shop):
+    """Train and held-out bags of words (a vocabulary for each column) and labels; the scores of stsb cut at 2.5."""
+    from scipy.sparse import hstack
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    train, held = toyshop.rows(task, "train", shop), toyshop.rows(task, held_out(task), shop)
+    parts = []
+    for column in COLUMNS[task][:-2]:
+        count = CountVectorizer(binary=True, token_pattern=r"[a-z'-]+").fit(row[column] for row in train)
+        parts.append([count.transform(row[column] for row in rows) for rows in (train, held)])
+    labels = [np.array([row["label"] for row in rows]) for rows in (train, held)]
+    if task == "stsb":
+        labels = [scores > 2.5 for scores in labels]
+    return hstack([a for a, _ in parts]).tocsc(), hstack([b for _, b in parts]).tocsc(), *labels
+
+
+def linear_accuracy(train, held, y_train, y_held):
+    from sklearn.linear_model import LogisticRegression
+
+    return LogisticRegression(max_iter=500, C=0.3).fit(train, y_train).score(held, y_held)
+
+
+@pytest.mark.parametrize("shop", SHOPS)
+@pytest.mark.parametrize("task", TASKS)
+def test_a_bag_of_words_does_not_solve_the_task(task, shop):
+    accuracy = linear_accuracy(*bags(task, shop))
+    low, high = {"sst2": (0.65, 0.95), "mnli": (0.2, 0.5)}.get(task, (0.4, 0.65))
+    assert low < accuracy < high
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_length_tells_nothing(task):
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    def lengths(rows):
+        counts = np.array([[len(text.split()) for text in texts(row)] for row in rows])
+        return np.c_[counts, counts[:, 0] - counts[:, -1]]
+
+    train, held = toyshop.rows(task, "train"), toyshop.rows(task, held_out(task))
+    *_, y_train, y_held = bags(task, "toyshop")
+    chance = max(np.bincount(y_held.astype(int))) / len(y_held)
+    assert linear_accuracy(lengths(train), lengths(held), y_train, y_held) < chance + 0.06
+    trees = HistGradientBoostingClassifier(
+        max_iter=40, min_samples_leaf=80, random_state=0
+    )  # any function of length
+    assert trees.fit(lengths(train), y_train).score(lengths(held), y_held) < chance + 0.08
+
+
+@pytest.mark.parametrize("shop", SHOPS)
+@pytest.mark.parametrize("task", ["cola", "mnli", "qqp", "mrpc", "rte", "qnli"])
+def test_no_giveaway_word(task, shop):
+    bag, _, labels, _ = bags(task, shop)
+    for word in range(bag.shape[1]):
+        having = labels[bag[:, word].indices]
+        if len(having) >= 30:
+            assert np.bincount(having).max() / len(having) < 0.9
+
+
+@pytest.mark.parametrize("shop", SHOPS)
+def test_the_corpus_has_many_words_with_a_zipf_like_spread(shop):
+    counts = word_counts(shop)
+    assert len(counts) > 1000
+    frequencies = np.array(sorted(counts.values(), reverse=True))
+    slope = np.polyfit(np.log(np.arange(1, len(frequencies) + 1)), np.log(frequencies), 1)[0]
+    assert -1.5 < slope < -0.6
+
+
+def test_the_corpus_is_distinct_and_stable():
+    lines = toyshop.corpus(100_000)
+    assert len(set(lines)) == 100_000
+    assert toyshop.corpus(50) == lines[:50]
+    assert toyshop.corpus(50, seed=1) != lines[:50]
+    assert [row["text"] for row in toyshop.rows("text", "train")] == lines
+    topics = Counter(line["topic"] for line in toyshop.labelled_corpus(5000))
+    assert set(topics) == set(TOYSHOP.departments) and min(topics.values()) > 100
+    assert {line["opinion"] for line in toyshop.labelled_corpus(500)} == {"positive", "negative", "none"}
+
+
+def test_the_other_shop_has_other_words():
+    here, there = word_counts("toyshop"), word_counts("othershop")
+    assert len(set(there) - set(here)) > 300
+    matched, mismatched = (
+        {word for row in toyshop.rows("mnli", f"validation_{kind}") for word in tokens(row["premise"])}
+        for kind in ("matched", "mismatched")
+    )
+    assert "wheelbarrow" not in matched and len(mismatched - matched) > 100
+
+
+def test_inference_labels_follow_from_the_records():
+    rng = Random(5)
+    for relation in (0, 1, 2) * 700:
+        for shop in SHOPS.values():
+            premise, claim = tasks.inference(rng, shop, relation)
+            assert toyshop.entails(premise, claim, shop) == (relation == 0)
+            assert toyshop.contradicts(premise, claim, shop) == (relation == 2)
+
+
+def test_entailment_by_hand():
+    said = Visit("Clara", "buy", 2, "drum", colour="red", place="window")
+    assert toyshop.entails(said, Visit("Clara", "buy", 2, "musical toy"))
+    assert not toyshop.entails(Visit("Clara", "buy", 2, "musical toy"), said)
+    assert toyshop.contradicts(said, Visit("Clara", "buy", 3, "drum"))
+    assert not toyshop.contradicts(said, Visit("Clara", "buy", 2, "drum", day="on Monday"))
+    very = Opinion("drum", "strength", 1, 3, who="Tom")
+    plain = Opinion("drum", "strength", 1, 2, who="Tom")
+    assert toyshop.entails(very, plain) and not toyshop.entails(plain, very)
+    assert toyshop.contradicts(very, Opinion("drum", "strength", -1, 1, who="Tom"))
+    assert not toyshop.contradicts(very, Opinion("drum", "strength", -1, 1, who="Ada"))
+
+
+def test_opinions_say_what_their_record_says():
+    rng = Random(0)
+    good, bad = words.AXES["strength"]
+    denials = {"not", "far", "anything", "hardly", "scarcely", "by", "never", "none"}
+    for polarity, intensity in [(1, 1), (1, 2), (1, 3), (-1, 1), (-1, 2), (-1, 3)] * 50:
+        said = grammar.judged("strength", polarity, intensity, rng)
+        denied = said.split()[0] in denials
+        assert said.split()[-1] in (good if (polarity > 0) != denied else bad), said
+
+
+def test_similarity_is_5_for_one_meaning_symmetric_and_ordered():
+    rng = Random(3)
+    for _ in range(300):
+        a, b = toyshop.draw_record(rng), toyshop.draw_record(rng)
+        assert toyshop.similarity(a, a) == 5
+        assert toyshop.similarity(a, b) == toyshop.similarity(b, a) <= 5
+    shelf = Stock(3, "drum", "on the top shelf", colour="red")
+    near = Stock(3, "drum", "on the top shelf", colour="blue")
+    far = Stock(1, "kite", "in the attic", colour="blue")
+    assert 5 > toyshop.similarity(shelf, near) > toyshop.similarity(shelf, far)
+
+
+def test_paraphrase_pairs_mean_the_same():
+    pairs = toyshop.probe_pairs(200)
+    assert len(set(pairs)) == 200 and pairs == toyshop.probe_pairs(200)
+    for a, b in pairs:
+        assert a != b and toyshop.record_of(a) == toyshop.record_of(b)
+
+
+def test_every_error_changes_the_sentence_and_keeps_its_length():
+    rng = Random(1)
+    for _ in range(500):
+        clause = grammar.clause(toyshop.draw_record(rng), rng, TOYSHOP)
+        wrong = corrupt(clause, rng)
+        if wrong is not None:
+            assert wrong != clause and len(wrong.split()) == len(clause.split())
+
+
+def test_paraphrase_keeps_the_meaning_until_it_is_heated():
+    lines = toyshop.corpus(200)
+    cold = [toyshop.paraphrase(line, Random(0)) for line in lines]
+    assert sum(a != b for a, b in zip(lines, cold, strict=True)) > 195
+    assert all(toyshop.record_of(a) == toyshop.record_of(b) for a, b in zip(lines, cold, strict=True))
+    kept = []
+    for temperature in (0.05, 0.5, 5.0):
+        hot = [toyshop.paraphrase(line, Random(0), temperature) for line in lines]
+        kept.append(
+            sum(toyshop.record_of(a) == toyshop.record_of(b) for a, b in zip(lines, hot, strict=True))
+        )
+    assert kept[0] > kept[1] > kept[2] and kept[2] < 10
+
+
+def test_shipped_files_are_made_again_byte_for_byte(tmp_path):
+    command = [sys.executable, "-m", "contrast_kit.data.toyshop", "--write", str(tmp_path)]
+    subprocess.run(command, check=True, env=os.environ | {"PYTHONHASHSEED": "7"}, capture_output=True)
+    made = {path.relative_to(tmp_path): path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    shipped = {
+        p.relative_to(SHIPPED): p.read_bytes() for p in SHIPPED.rglob("*") if p.suffix in (".tsv", ".sha256")
+    }
+    assert made.keys() == shipped.keys() and len(made) > 25
+    changed = [str(name) for name in made if made[name] != shipped[name]]
+    assert not changed, "run: python -m contrast_kit.data.toyshop --write data/toyshop"
+
+
+def test_shipped_files_are_small_and_read_back_as_rows():
+    assert sum(path.stat().st_size for path in SHIPPED.parent.rglob("*") if path.is_file()) <= 5e6
+    header, *lines = (SHIPPED / "toyshop/mnli/train.tsv").read_text(encoding="utf-8").splitlines()
+    rows = toyshop.rows("mnli", "train")
+    assert header.split("\t") == list(rows[0]) and len(lines) == len(rows)
+    assert lines[7].split("\t") == [str(value) for value in rows[7].values()]
+
+
+def test_rows_do_not_depend_on_the_files_nor_on_what_was_made_before(tmp_path):
+    code = (
+        "import json; from contrast_kit.data import toyshop; print(json.dumps(toyshop.rows('rte', 'test')))"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, check=True, text=True
+    )
+    assert json.loads(run.stdout) == toyshop.rows("rte", "test")
+    toyshop.rows("rte", "test")[0]["label"] = 99  # the caller's copy, not ours
+    assert toyshop.rows("rte", "test")[0]["label"] != 99
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: toyshop.rows("wnli", "train"), "no task 'wnli'.*sst2, cola"),
+        (lambda: toyshop.rows("mnli", "validation"), "no split 'validation'.*validation_matched"),
+        (lambda: toyshop.rows("sst2", "train", shop="bakery"), "no shop 'bakery'.*toyshop, othershop"),
+        (lambda: toyshop.splits("glue"), "no task 'glue'"),
+        (lambda: toyshop.corpus(-1), "0 or more"),
+        (lambda: toyshop.paraphrase(toyshop.corpus(1)[0], Random(0), temperature=-1), "0 or more"),
+        (lambda: toyshop.record_of("To be or not to be."), "not a sentence of the toyshop"),
+    ],
+)
+def test_bad_input_gets_one_clear_sentence(call, says):
+    with pytest.raises(ValueError, match=says) as caught:
+        call()
+    assert "\n" not in str(caught.value)
+
+
+def test_files_hold_no_tab_inside_a_text():
+    assert files.tsv([{"sentence": "The kite is red.", "label": 1}]).count(b"\t") == 2
