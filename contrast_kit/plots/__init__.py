@@ -1,0 +1,41 @@
+"""Numbers in, a matplotlib figure out: one call for each picture of the course.
+
+Nothing here trains or loads. Tensors, arrays and lists are welcome alike. Every function returns a
+figure that belongs to nobody else (pyplot never hears of it): make it the last line of a cell and it is
+shown once, or keep it with `figure.savefig("name.png")`. matplotlib is loaded by the first picture.
+
+| what | call |
+|---|---|
+| which tokens a mask took | `mask_heatmap`, with `mask_kinds` |
+| the parts of a loss over training | `loss_curves` |
+| similar against random pairs | `cosine_histograms` |
+| a map of the sentences | `embedding_map`, with `project` |
+| every anchor against every candidate | `similarity_matrix` |
+| vectors one can see | `circle` |
+| methods over seeds | `bars_with_errors` |
+| alignment and uniformity at once | `alignment_uniformity_plane` |
+"""
+
+from .bars import bars_with_errors
+from .circles import circle
+from .curves import loss_curves
+from .histograms import cosine_histograms
+from .maps import embedding_map, project
+from .matrices import similarity_matrix
+from .planes import alignment_uniformity_plane
+from .style import PALETTE
+from .tokens import mask_heatmap, mask_kinds
+
+__all__ = [
+    "PALETTE",
+    "alignment_uniformity_plane",
+    "bars_with_errors",
+    "circle",
+    "cosine_histograms",
+    "embedding_map",
+    "loss_curves",
+    "mask_heatmap",
+    "mask_kinds",
+    "project",
+    "similarity_matrix",
+]

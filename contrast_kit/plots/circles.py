@@ -1,0 +1,135 @@
+"""Vectors of two numbers on the unit circle, and the forces a loss puts on them."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .style import FAINT, INK, array, colour, in_order, marker, named, panels, styled, texts
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MANY = 60  # points, from which on they are drawn small
+
+
+@styled
+def circle(
+    points: Any,
+    labels: Any = None,
+    *,
+    names: Sequence[str] | None = None,
+    forces: Any = None,
+    pairs: Any = None,
+    title: str | None = None,
+) -> "Figure":
+    """Vectors of width 2 as points on the unit circle, if you like with an arrow for the force on each.
+
+    * `points` [N, 2], put on the circle by their direction; or a dict {"step 0": [N, 2], "step 50": …} for a
+      panel each.
+    * `labels`: N classes or texts; colour and shape carry them. From 60 points on, each label gets a ring of
+      its own just outside the last, or one would hide the other. `names`: N words written beside the points.
+    * `forces` [N, 2] (or a dict like `points`): drawn as they are, for example *minus* the gradient, the way
+      the loss pushes a vector. All arrows of a figure share one scale, the longest being half a radius.
+    * `pairs` [P, 2]: row numbers of positive pairs, joined by a line.
+
+    Returns the figure. Raises a ValueError for zero vectors, for a width other than 2, or when shapes differ.
+
+    >>> from contrast_kit import plots
+    >>> figure = plots.circle([[2.0, 0.0], [0.0, 1.0]], names=["a", "b"])
+    >>> figure.axes[0].collections[0].get_offsets().tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    sets = named(points, "points") if isinstance(points, Mapping) else {"": points}
+    sets = {name: _on_circle(value, f"points {name}".strip()) for name, value in sets.items()}
+    arrows = _forces(forces, sets)
+    longest = max((np.linalg.norm(force, axis=1).max() for force in arrows.values()), default=0)
+    size = {"height": 3.1} if len(sets) > 1 else {"height": 4.2, "width": 4.6 + (labels is not None)}
+    figure, axes = panels(len(sets), title=title, **size)
+    for panel, (name, at) in zip(axes, sets.items(), strict=True):
+        _frame(panel, name)
+        kinds = None if labels is None else texts(labels, "labels", len(at))
+        at = _rings(at, kinds)
+        _points(panel, at, kinds)
+        if longest > 0:
+            x, y = (arrows[name] / longest / 2).T
+            look = {
+                "angles": "xy",
+                "scale_units": "xy",
+                "scale": 1,
+                "width": 0.008,
+                "color": INK,
+                "zorder": 3,
+            }
+            panel.quiver(*at.T, x, y, **look)
+        if names is not None:
+            _words(panel, at, texts(names, "names", len(at)))
+        for a, b in [] if pairs is None else _rows(pairs, len(at)):
+            panel.plot(*at[[a, b]].T, color="#888888", linewidth=0.9, zorder=1, gid="pair")
+    if labels is not None:
+        handles, words = axes[0].get_legend_handles_labels()
+        figure.legend(handles, words, loc="outside right upper")
+    return figure
+
+
+def _on_circle(value: Any, name: str) -> np.ndarray:
+    points = array(value, name, 2)
+    if points.shape[1] != 2:
+        raise ValueError(f"{name} must be [N, 2] to lie on a circle, not {points.shape}; project it first.")
+    lengths = np.linalg.norm(points, axis=1, keepdims=True)
+    if (lengths == 0).any():
+        raise ValueError(f"{name} has a zero vector, which has no direction.")
+    return points / lengths
+
+
+def _forces(forces: Any, sets: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    if forces is None:
+        return {}
+    given = named(forces, "forces") if isinstance(forces, Mapping) else {"": forces}
+    arrows = {name: array(value, f"forces {name}".strip(), 2) for name, value in given.items()}
+    if {k: v.shape for k, v in arrows.items()} != {k: v.shape for k, v in sets.items()}:
+        raise ValueError("forces must have the same panels and shapes as points.")
+    return arrows
+
+
+def _rows(pairs: Any, n: int) -> list[list[int]]:
+    rows = array(pairs, "pairs", 2).astype(int)
+    if rows.shape[1] != 2 or rows.min() < 0 or rows.max() >= n:
+        raise ValueError(f"pairs must be [P, 2] row numbers between 0 and {n - 1}.")
+    return rows.tolist()
+
+
+def _frame(panel: Any, name: str) -> None:
+    turn = np.linspace(0, 2 * np.pi, 361)
+    panel.plot(np.cos(turn), np.sin(turn), color=FAINT, linewidth=1.2, zorder=0)
+    panel.plot([0], [0], "+", color=FAINT, markersize=7, zorder=0)
+    panel.set(
+        xlim=(-1.6, 1.6), ylim=(-1.6, 1.6), aspect="equal", xlabel="first number", ylabel="second number"
+    )
+    panel.set_xticks([-1, 0, 1])
+    panel.set_yticks([-1, 0, 1])
+    panel.set_title(name)
+
+
+def _rings(at: np.ndarray, kinds: list[str] | None) -> np.ndarray:
+    if kinds is None or len(at) < MANY:
+        return at
+    ring = {kind: 1 + 0.08 * i for i, kind in enumerate(in_order(kinds))}
+    return at * np.array([ring[kind] for kind in kinds])[:, None]
+
+
+def _points(panel: Any, at: np.ndarray, kinds: list[str] | None) -> None:
+    look = {"s": 55 if len(at) < MANY else 14, "edgecolors": "white", "linewidths": 0.6, "zorder": 2}
+    look["alpha"] = 1 if len(at) < MANY else 0.6
+    if kinds is None:
+        panel.scatter(*at.T, color=colour(0), **look)
+        return
+    for i, kind in enumerate(in_order(kinds)):
+        here = at[[k == kind for k in kinds]]
+        panel.scatter(*here.T, color=colour(i), marker=marker(i), label=kind, **look)
+
+
+def _words(panel: Any, at: np.ndarray, words: list[str]) -> None:
+    for (x, y), word in zip(at, words, strict=True):
+        side = "left" if x > 0.3 else "right" if x < -0.3 else "center"
+        panel.annotate(word, (x, y), (9 * x, 11 * y), textcoords="offset points", ha=side, va="center")

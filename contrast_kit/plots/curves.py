@@ -1,0 +1,109 @@
+"""The parts of a loss over training, several runs overlaid."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .style import array, colour, panels, styled
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from pandas import DataFrame
+
+
+@styled
+def loss_curves(
+    history: "DataFrame | Mapping[str, DataFrame]",
+    parts: Sequence[str] | None = None,
+    *,
+    smooth: int | None = None,
+    levels: Mapping[str, Mapping[str, float]] | None = None,
+    title: str | None = None,
+) -> "Figure":
+    """One panel for each part of the loss, over the steps: the raw values faint, a running mean strong.
+
+    * `history`: a table with a column `step` and one column a part (such as `Run.history`), or a dict of
+      such tables, {"MLM": …, "CMLM": …}, which are drawn over one another, each in its own colour.
+    * `parts`: the columns to draw, in this order; by default every column of numbers but `step`. A table
+      that lacks one of them is left out of that panel, and rows where it is NaN are skipped.
+    * `smooth`: rows in the running mean, centred so that nothing is shifted in time; by default a
+      25th of the run, 1 turns it off.
+    * `levels`: dashed lines to read a curve against, {"contrast": {"chance: log 64": 4.16}}.
+
+    The vertical axes are not shared, because the parts have different units. Returns the figure. Raises a
+    ValueError when a table has no `step`, or none of them has a wanted part.
+
+    >>> import pandas
+    >>> from contrast_kit import plots
+    >>> table = pandas.DataFrame({"step": [0, 1, 2], "mlm": [8.0, 7.0, 6.5], "contrast": [3.0, 2.0, 1.0]})
+    >>> figure = plots.loss_curves(table)
+    >>> [axes.get_title() for axes in figure.axes]
+    ['mlm', 'contrast']
+    """
+    runs = history if isinstance(history, Mapping) else {"": history}
+    if not runs:
+        raise ValueError("history is empty, so there is nothing to draw.")
+    for name, table in runs.items():
+        if not hasattr(table, "columns") or "step" not in table.columns:
+            raise ValueError(
+                f"history{f' of {name!r}' if name else ''} must be a table with a column 'step'."
+            )
+    parts = _parts(runs.values(), parts)
+    figure, axes = panels(len(parts), height=2.7, title=title, sharex=True)
+    for panel, part in zip(axes, parts, strict=True):
+        for i, (name, table) in enumerate(runs.items()):
+            if part in table.columns:
+                _curve(panel, table, part, smooth, color=colour(i), label=str(name))
+        for label, level in (levels or {}).get(part, {}).items():
+            panel.axhline(level, color="#777777", linewidth=1, linestyle=(0, (4, 3)))
+            at = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
+            box = {"facecolor": "white", "alpha": 0.8, "linewidth": 0, "pad": 1}
+            panel.annotate(label, (1, level), (0, 4), ha="right", fontsize=9, bbox=box, **at)
+        panel.set_title(part)
+        panel.set_xlabel("step")
+        panel.grid(axis="y")
+        if panel.get_subplotspec().is_first_col():
+            panel.set_ylabel("loss")
+    if len(runs) > 1:
+        handles = [_swatch(colour(i), str(name)) for i, name in enumerate(runs)]
+        figure.legend(handles=handles, loc="outside lower center", ncols=min(6, len(runs)))
+    return figure
+
+
+def _parts(tables: Any, wanted: Sequence[str] | None) -> list[str]:
+    columns = {str(c): None for table in tables for c in table.select_dtypes("number").columns if c != "step"}
+    if wanted is None:
+        wanted = list(columns)
+    missing = [part for part in wanted if part not in columns]
+    if missing or not wanted:
+        raise ValueError(f"history has no column of numbers {missing or ''}; it has {list(columns)}.")
+    return list(wanted)
+
+
+def _curve(panel: Any, table: Any, part: str, smooth: int | None, color: str, label: str) -> None:
+    table = table[["step", part]].dropna()
+    if not len(table):
+        return
+    step, raw = array(table["step"].to_numpy(), "step", 1), array(table[part].to_numpy(), part, 1)
+    window = max(1, len(raw) // 25) if smooth is None else smooth
+    if window < 1:
+        raise ValueError(f"smooth is a number of rows and must be at least 1, not {smooth}.")
+    if window > 1:
+        panel.plot(step, raw, color=color, alpha=0.25, linewidth=0.8, gid="raw")
+    panel.plot(step, running_mean(raw, window), color=color, linewidth=1.8, label=label, gid="smooth")
+
+
+def running_mean(values: np.ndarray, window: int) -> np.ndarray:
+    """The mean of each value with its neighbours, `window` in all; fewer at both ends, none invented."""
+    reach = window // 2
+    total = np.concatenate([[0.0], np.cumsum(values)])
+    i = np.arange(len(values))
+    low, high = np.maximum(i - reach, 0), np.minimum(i + reach + 1, len(values))
+    return (total[high] - total[low]) / (high - low)
+
+
+def _swatch(color: str, label: str) -> Any:
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], color=color, linewidth=2.5, label=label)

@@ -1,0 +1,194 @@
+"""A map of the sentences in two dimensions: t-SNE, UMAP or principal components."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .style import array, colour, in_order, marker, named, panels, styled, texts
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+AXES = {"tsne": "t-SNE", "umap": "UMAP", "pca": "PC"}
+
+
+def project(
+    vectors: Any, method: str = "tsne", *, seed: int = 0, perplexity: float = 30, neighbors: int = 15
+) -> np.ndarray:
+    """Two coordinates for each vector: the same every time for the same `seed`.
+
+    `vectors` [N, D] are put on the unit sphere first, so near means a high cosine. Methods:
+
+    * `"tsne"`: van der Maaten & Hinton 2008; keeps neighbours, about `perplexity` of them. Sizes of
+      clusters and distances between them mean nothing. Starts from the principal components.
+    * `"umap"`: McInnes et al. 2018; keeps `neighbors` neighbours. Its first call in a process compiles for
+      seconds.
+    * `"pca"`: the two directions of largest variance; linear, so distances can be read, but much is hidden.
+
+    Returns [N, 2] float64. Raises a ValueError for bad vectors, or when N is not above the perplexity or the
+    number of neighbours.
+
+    >>> from contrast_kit import plots
+    >>> plots.project([[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0]], method="pca").shape
+    (4, 2)
+    """
+    points = array(vectors, "vectors", 2)
+    lengths = np.linalg.norm(points, axis=1, keepdims=True)
+    if method not in AXES:
+        raise ValueError(f"method is one of {', '.join(AXES)}, not {method!r}.")
+    if (lengths == 0).any():
+        raise ValueError("vectors hold a zero vector, which has no direction.")
+    if min(points.shape) < 2:
+        raise ValueError(f"A map needs at least two vectors of two numbers, not {points.shape}.")
+    points = points / lengths
+    wanted = {"tsne": perplexity, "umap": neighbors, "pca": 1}[method]
+    if not 1 <= wanted < len(points):
+        what = "perplexity" if method == "tsne" else "neighbors"
+        raise ValueError(f"{what} must lie between 1 and the {len(points)} vectors there are, not {wanted}.")
+    if method == "tsne":
+        return _tsne(points, perplexity, seed)
+    if method == "umap":
+        return _umap(points, neighbors, seed)
+    return _principal(points)[0]
+
+
+@styled
+def embedding_map(
+    vectors: Any,
+    labels: Any = None,
+    method: str = "tsne",
+    *,
+    seed: int = 0,
+    perplexity: float | Sequence[float] = 30,
+    neighbors: int = 15,
+    pairs: Any = None,
+    max_points: int = 1000,
+    title: str | None = None,
+) -> "Figure":
+    """The sentences as points, coloured by label: one panel for each encoder and each perplexity.
+
+    * `vectors` [N, D], or a dict {"random encoder": [N, D], "CMLM": …} of the *same* sentences in the same
+      order; always look at a random encoder beside a trained one.
+    * `labels`: N labels (numbers or words), or None. Colour and shape both carry the label.
+    * `method`, `seed`, `perplexity`, `neighbors`: as in `project`. Several perplexities, (5, 30, 100), draw
+      a panel each: what holds for only one of them is an artefact.
+    * `pairs` [P, 2]: row numbers of similar sentences, joined by a line (COCO-LM figure 6).
+    * `max_points`: of more sentences, this many are drawn at random (`seed`), the same in all panels.
+
+    The axes have no ticks: t-SNE and UMAP coordinates have no unit. Returns the figure. Raises a ValueError
+    when the vectors, labels or pairs do not fit each other.
+
+    >>> from contrast_kit import plots
+    >>> figure = plots.embedding_map({"a": [[1, 0], [0, 1], [1, 1]]}, ["x", "y", "x"], method="pca")
+    >>> [text.get_text() for text in figure.legends[0].get_texts()]
+    ['x', 'y']
+    """
+    encoders = named(vectors, "vectors") if isinstance(vectors, Mapping) else {"": vectors}
+    encoders = {name: array(value, f"vectors {name}".strip(), 2) for name, value in encoders.items()}
+    n = len(next(iter(encoders.values())))
+    if any(len(value) != n for value in encoders.values()):
+        raise ValueError("All encoders must hold a vector for each of the same sentences, but N differs.")
+    labels = None if labels is None else np.array(texts(labels, "labels", n))
+    pairs = _checked_pairs(pairs, n)
+    keep = _sample(n, max_points, seed)
+    perplexities = [perplexity] if np.ndim(perplexity) == 0 or method != "tsne" else list(perplexity)
+    jobs = [(name, p) for name in encoders for p in perplexities]
+    figure, axes = panels(
+        len(jobs), height=3.2, columns=len(perplexities) if len(perplexities) > 1 else 3, title=title
+    )
+    for panel, (name, p) in zip(axes, jobs, strict=True):
+        points = project(encoders[name][keep], method, seed=seed, perplexity=p, neighbors=neighbors)
+        _scatter(panel, points, None if labels is None else labels[keep], labels)
+        _join(panel, points, keep, pairs)
+        _name(panel, method, encoders[name][keep])
+        words = [name, f"perplexity {p:g}" if len(perplexities) > 1 else ""]
+        panel.set_title(", ".join(word for word in words if word))
+    if len(keep) < n:
+        figure.text(0.99, 0.005, f"{len(keep):,} of {n:,} sentences", ha="right", fontsize=9, color="#777777")
+    if labels is not None:
+        handles, names = axes[0].get_legend_handles_labels()
+        figure.legend(handles, names, loc="outside right upper", markerscale=1.8, handletextpad=0.2)
+    return figure
+
+
+def _tsne(points: np.ndarray, perplexity: float, seed: int) -> np.ndarray:
+    from sklearn.manifold import TSNE
+
+    tsne = TSNE(perplexity=perplexity, init=_start(points), learning_rate="auto", random_state=seed)
+    return tsne.fit_transform(points).astype(float)
+
+
+def _start(points: np.ndarray) -> np.ndarray:
+    """Principal components as a start, 1e-4 wide as van der Maaten advises (scikit-learn's own "pca" start
+    is not quite deterministic in its sign)."""
+    start, _ = _principal(points)
+    return (start / max(start[:, 0].std(), 1e-12) * 1e-4).astype(np.float32)
+
+
+def _umap(points: np.ndarray, neighbors: int, seed: int) -> np.ndarray:
+    from umap import UMAP
+
+    return UMAP(n_neighbors=neighbors, random_state=seed, n_jobs=1).fit_transform(points).astype(float)
+
+
+def _principal(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Coordinates [N, 2] on the two first principal components, and the share of variance of each."""
+    centred = points - points.mean(axis=0)
+    _, sigma, directions = np.linalg.svd(centred, full_matrices=False)
+    # A singular vector may come out with either sign; its largest entry shall be positive.
+    signs = np.sign(np.take_along_axis(directions, np.abs(directions).argmax(axis=1)[:, None], axis=1))
+    variance = sigma**2 / max((sigma**2).sum(), 1e-300)
+    return centred @ (directions * signs)[:2].T, variance[:2]  # [N, D] @ [D, 2] -> [N, 2]
+
+
+def _sample(n: int, max_points: int, seed: int) -> np.ndarray:
+    if max_points < 2:
+        raise ValueError(f"max_points must be at least 2, not {max_points}.")
+    if n <= max_points:
+        return np.arange(n)
+    return np.sort(np.random.default_rng(seed).choice(n, max_points, replace=False))
+
+
+def _checked_pairs(pairs: Any, n: int) -> np.ndarray | None:
+    if pairs is None:
+        return None
+    pairs = array(pairs, "pairs", 2).astype(int)
+    if pairs.shape[1] != 2 or pairs.min() < 0 or pairs.max() >= n:
+        raise ValueError(f"pairs must be [P, 2] row numbers between 0 and {n - 1}.")
+    return pairs
+
+
+def _scatter(
+    panel: Any, points: np.ndarray, labels: np.ndarray | None, all_labels: np.ndarray | None
+) -> None:
+    size = 26 if len(points) < 300 else 12
+    look = {"s": size, "linewidths": 0.3, "edgecolors": "white", "alpha": 0.85}
+    if labels is None:
+        panel.scatter(*points.T, color=colour(0), **look)
+        return
+    for i, label in enumerate(in_order(all_labels.tolist())):
+        here = points[labels == label]
+        panel.scatter(*here.T, color=colour(i), marker=marker(i), label=label, **look)
+
+
+def _join(panel: Any, points: np.ndarray, keep: np.ndarray, pairs: np.ndarray | None) -> None:
+    if pairs is None:
+        return
+    row = {number: i for i, number in enumerate(keep.tolist())}
+    for a, b in pairs.tolist():
+        if a in row and b in row:
+            panel.plot(*points[[row[a], row[b]]].T, color="#444444", linewidth=0.8, zorder=0.5, gid="pair")
+
+
+def _name(panel: Any, method: str, vectors: np.ndarray) -> None:
+    names = [f"{AXES[method]} 1", f"{AXES[method]} 2"]
+    if method == "pca":
+        share = _principal(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))[1]
+        names = [f"{name} ({part:.0%} of variance)" for name, part in zip(names, share, strict=True)]
+    panel.set_xlabel(names[0])
+    panel.set_ylabel(names[1])
+    panel.set_xticks([])
+    panel.set_yticks([])
+    panel.set_aspect("equal", adjustable="datalim")
+    panel.spines[["top", "right"]].set_visible(True)

@@ -1,0 +1,63 @@
+"""Alignment and uniformity at once, a mark for each method."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .style import array, colour, marker, named, panels, styled
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@styled
+def alignment_uniformity_plane(methods: Mapping[str, Any], *, title: str | None = None) -> "Figure":
+    """Where each method lies between "positives close" and "everything spread out": lower left is better.
+
+    Wang & Isola 2020; drawn as in the papers that followed, uniformity across and alignment up. `methods` is
+    {"MLM": (alignment, uniformity), …}, from `geometry.alignment` and `geometry.uniformity`, or [S, 2] with a
+    row a seed: then each seed is a small mark and the mean a large one. Low alignment alone is no merit: a
+    collapsed encoder sits at (0, 0), the lower right corner, which is marked.
+
+    Returns the figure. Raises a ValueError for values these measures cannot have.
+
+    >>> from contrast_kit import plots
+    >>> figure = plots.alignment_uniformity_plane({"MLM": (0.3, -1.0), "CMLM": [(0.2, -2.0), (0.2, -2.2)]})
+    >>> figure.axes[0].get_xlabel()
+    'uniformity (lower: more evenly spread)'
+    """
+    points = {name: _seeds(value, name) for name, value in named(methods, "methods").items()}
+    figure, (panel,) = panels(1, height=4.2, title=title)
+    for i, (name, seeds) in enumerate(points.items()):
+        if len(seeds) > 1:
+            panel.scatter(
+                seeds[:, 1], seeds[:, 0], s=22, color=colour(i), marker=marker(i), alpha=0.45, linewidths=0
+            )
+        alignment, uniformity = seeds.mean(axis=0)  # [S, 2] -> [2]
+        look = {"s": 110, "color": colour(i), "marker": marker(i), "edgecolors": "white", "linewidths": 0.8}
+        panel.scatter(uniformity, alignment, label=name, zorder=3, **look)
+    panel.set_xlabel("uniformity (lower: more evenly spread)")
+    panel.set_ylabel("alignment (lower: positives closer)")
+    panel.margins(0.12)
+    panel.plot(0, 0, "x", color="#777777", markersize=8, clip_on=False, gid="collapse")
+    panel.annotate("collapse", (0, 0), (-8, 6), textcoords="offset points", ha="right", color="#777777")
+    panel.set_ylim(bottom=0)
+    panel.set_xlim(right=0)
+    panel.grid()
+    arrow = {"arrowstyle": "-|>", "color": "#888888", "linewidth": 1.4}
+    panel.annotate("", (0.02, 0.03), (0.11, 0.13), xycoords="axes fraction", arrowprops=arrow)
+    panel.text(0.12, 0.14, "better", transform=panel.transAxes, color="#777777", fontsize=9.5)
+    figure.legend(loc="outside right upper")
+    return figure
+
+
+def _seeds(value: Any, name: str) -> np.ndarray:
+    if not hasattr(value, "detach"):
+        value = np.array(value, dtype=float)
+    seeds = array(value.reshape(1, -1) if value.ndim == 1 else value, f"methods[{name!r}]", 2)
+    if seeds.shape[1] != 2:
+        raise ValueError(f"methods[{name!r}] must be (alignment, uniformity), or such a row for each seed.")
+    if (seeds[:, 0] < -1e-6).any() or (seeds[:, 1] > 1e-6).any():
+        raise ValueError(f"methods[{name!r}] must be (alignment ≥ 0, uniformity ≤ 0); are the two swapped?")
+    return seeds

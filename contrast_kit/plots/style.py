@@ -1,0 +1,131 @@
+"""What all pictures share: colours, type sizes, a grid of panels, and the way numbers are taken in."""
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Draw = TypeVar("Draw", bound=Callable[..., "Figure"])
+
+# Okabe & Ito 2008: told apart by readers with any of the common colour-vision deficiencies.
+# Yellow comes last because it is faint on white.
+PALETTE = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#555555", "#F0E442")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+INK, FAINT = "#333333", "#BBBBBB"
+WIDTH = 9.0  # inches, the width of a notebook's output
+
+STYLE = {
+    "figure.dpi": 110,
+    "figure.facecolor": "white",
+    "font.size": 10,
+    "axes.titlesize": 10.5,
+    "axes.labelsize": 10,
+    "axes.edgecolor": "#888888",
+    "axes.labelcolor": INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "grid.color": "#E6E6E6",
+    "grid.linewidth": 0.8,
+    "xtick.labelsize": 9,
+    "ytick.labelsize": 9,
+    "xtick.color": "#888888",
+    "ytick.color": "#888888",
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "legend.fontsize": 9.5,
+    "legend.frameon": False,
+    "text.color": INK,
+    "text.parse_math": False,  # a "$" in a text is a dollar
+}
+
+
+def styled(draw: Draw) -> Draw:
+    """Runs a drawing function under the kit's style, and leaves the reader's own settings alone."""
+
+    @functools.wraps(draw)
+    def inside(*args: Any, **kw: Any) -> Any:
+        import matplotlib
+
+        with matplotlib.rc_context(STYLE):
+            return draw(*args, **kw)
+
+    return inside  # type: ignore[return-value]
+
+
+def panels(
+    n: int, height: float, columns: int = 3, title: str | None = None, width: float = WIDTH, **shared: Any
+) -> tuple["Figure", list["Axes"]]:
+    """A figure of n panels, as wide as a notebook, each `height` inches high, at most `columns` abreast."""
+    from .figure import Figure
+
+    rows = -(-n // columns)
+    columns = -(-n // rows)  # four panels as two and two, not as three and one
+    figure = Figure(figsize=(width, height * rows + 0.3 * bool(title)), layout="constrained")
+    grid = figure.subplots(rows, columns, squeeze=False, **shared)
+    axes = list(grid.flat)
+    for unused in axes[n:]:
+        unused.remove()
+    for panel in axes[:n]:  # a shared axis would keep its numbers for the lowest row, which may have gaps
+        panel.tick_params(labelbottom=True)
+    if title:
+        figure.suptitle(title, x=0.01, ha="left", fontsize=12)
+    return figure, axes[:n]
+
+
+def in_order(labels: Sequence[str]) -> list[str]:
+    """The distinct labels: numbers by size, words as they come."""
+    distinct = list(dict.fromkeys(labels))
+    try:
+        return sorted(distinct, key=float)
+    except ValueError:
+        return distinct
+
+
+def colour(i: int) -> str:
+    return PALETTE[i % len(PALETTE)]
+
+
+def marker(i: int) -> str:
+    """Changes with the colour, and goes on changing when the colours come round again."""
+    return MARKERS[(i + i // len(PALETTE)) % len(MARKERS)]
+
+
+def array(values: Any, name: str, ndim: int, missing: bool = False) -> np.ndarray:
+    """Numbers from a tensor, an array or a list, as float64 with `ndim` axes; `missing` lets NaN pass."""
+    if hasattr(values, "detach"):
+        values = values.detach().cpu().double()  # numpy knows no bfloat16
+    try:
+        numbers = np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must hold numbers in {ndim} dimension(s), all rows alike.") from None
+    if numbers.ndim != ndim:
+        raise ValueError(f"{name} must have {ndim} dimension(s), not {numbers.ndim} (shape {numbers.shape}).")
+    if not numbers.size:
+        raise ValueError(f"{name} is empty, so there is nothing to draw.")
+    if not missing and not np.isfinite(numbers).all():
+        raise ValueError(f"{name} holds NaN or infinite numbers; look for the step that made them.")
+    return numbers
+
+
+def named(values: Any, name: str) -> dict[str, Any]:
+    """The non-empty mapping from names to values that draws one panel or one mark each."""
+    if not isinstance(values, Mapping):
+        raise TypeError(f"{name} must be a dict from a name to its numbers, not {type(values).__name__}.")
+    if not values:
+        raise ValueError(f"{name} is empty, so there is nothing to draw.")
+    return {str(key): value for key, value in values.items()}
+
+
+def texts(values: Any, name: str, n: int) -> list[str]:
+    """n labels as strings, from a list, an array or a tensor."""
+    if hasattr(values, "tolist"):
+        values = values.tolist()
+    if isinstance(values, str) or not isinstance(values, Sequence) or len(values) != n:
+        raise ValueError(f"{name} must be a list of {n} labels, one for each vector or row.")
+    return [str(value) for value in values]

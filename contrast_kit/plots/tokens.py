@@ -1,0 +1,231 @@
+"""The mask heatmap: which tokens a masking took, and what it put there."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from .style import FAINT, INK, WIDTH, styled
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# Dark, middle and light, so that the kinds differ in a grey print too. (fill, ink, legend)
+KINDS = {
+    "untouched": ("#FFFFFF", INK, "not selected"),
+    "mask": ("#0072B2", "#FFFFFF", "selected: [MASK]"),
+    "random": ("#F3C15C", "#000000", "selected: random token"),
+    "kept": ("#7FCDB4", "#000000", "selected: kept as it is"),
+    "special": ("#E4E4E4", "#777777", "never selected (special, padding)"),
+}
+PADDING, LINE, TYPE = 0.16, 0.3, 9.5  # inches around a token, inches a row is high, points
+
+
+def mask_kinds(
+    tokens: Sequence[str],
+    original: Sequence[str],
+    selected: Any,
+    mask_token: str = "[MASK]",
+    special: Sequence[str] = ("[CLS]", "[SEP]", "[PAD]", "<s>", "</s>", "<pad>"),
+) -> list[str]:
+    """What a masking did to each token: "untouched", "mask", "random", "kept" or "special".
+
+    `tokens` is the view as strings, `original` the text before, `selected` T booleans (not just where
+    `[MASK]` stands: under 80/10/10 a selected token may be replaced or kept). `special` tokens that are not
+    selected are told apart from ordinary ones. Returns T names, the `kinds` of `mask_heatmap`.
+    Raises a ValueError when the three differ in length.
+
+    >>> from contrast_kit import plots
+    >>> plots.mask_kinds(["[CLS]", "[MASK]", "red", "ball"], ["[CLS]", "a", "big", "ball"], [0, 1, 1, 1])
+    ['special', 'mask', 'random', 'kept']
+    """
+    selected = _plain(selected)
+    if not len(tokens) == len(original) == len(selected):
+        lengths = f"{len(tokens)}, {len(original)} and {len(selected)}"
+        raise ValueError(f"tokens, original and selected must have one entry a token, but have {lengths}.")
+    kinds = []
+    for now, before, taken in zip(tokens, original, selected, strict=True):
+        if not taken:
+            kinds.append("special" if now in special else "untouched")
+        elif now == mask_token:
+            kinds.append("mask")
+        else:
+            kinds.append("kept" if now == before else "random")
+    return kinds
+
+
+@styled
+def mask_heatmap(
+    tokens: Mapping[str, Sequence[str]] | Sequence[Sequence[str]] | None,
+    kinds: Sequence[Sequence[Any]] | Mapping[str, Sequence[Any]],
+    *,
+    legend: Mapping[str, str] | None = None,
+    title: str | None = None,
+) -> "Figure":
+    """One row a view, each token written in its cell, the colour saying what the masking did there.
+
+    * `tokens`: K rows of T strings, as a list, or as a dict whose keys name the rows ("view 0", …). A text
+      wider than the page goes on below, all rows together. `None` writes nothing and draws one small cell a
+      token: for many rows or long texts (what 15 % looks like).
+    * `kinds`: for each row T names from `mask_kinds`, or T booleans (selected or not).
+    * `legend` puts other words to the colours, such as {"random": "sampled by the auxiliary model"}.
+
+    Returns the figure. Raises a ValueError when rows differ in length or a kind is unknown.
+
+    >>> from contrast_kit import plots
+    >>> rows = {"view 0": ["the", "[MASK]", "ball"], "view 1": ["the", "red", "[MASK]"]}
+    >>> figure = plots.mask_heatmap(rows, [[0, 1, 0], [0, 0, 1]])
+    >>> [text.get_text() for text in figure.axes[0].texts[:3]]
+    ['the', '[MASK]', 'ball']
+    """
+    names, cells = _rows(tokens, kinds)
+    codes = [[_kind(kind) for kind in row] for row in _row_values(kinds)]
+    words = {kind: label for kind, (_, _, label) in KINDS.items()} | dict(legend or {})
+    if tokens is None:
+        return _compact(names, codes, words, title)
+    return _written(names, cells, codes, words, title)
+
+
+def _plain(values: Any) -> list[Any]:
+    return values.tolist() if hasattr(values, "tolist") else list(values)
+
+
+def _row_values(rows: Any) -> list[list[Any]]:
+    rows = list(rows.values()) if isinstance(rows, Mapping) else _plain(rows)
+    return [_plain(row) for row in rows]
+
+
+def _rows(tokens: Any, kinds: Any) -> tuple[list[str], list[list[str]]]:
+    """The names and the strings of the rows, after checking that everything has one shape."""
+    named = tokens if isinstance(tokens, Mapping) else kinds if isinstance(kinds, Mapping) else None
+    marks = _row_values(kinds)
+    cells = marks if tokens is None else _row_values(tokens)
+    if not cells or not cells[0]:
+        raise ValueError("tokens and kinds are empty, so there is nothing to draw.")
+    if [len(row) for row in cells] != [len(row) for row in marks] or len({len(row) for row in cells}) > 1:
+        raise ValueError(
+            f"tokens and kinds must be rows of one length, but have {[len(row) for row in cells]} "
+            f"and {[len(row) for row in marks]}."
+        )
+    names = [str(name) for name in named] if named is not None else [f"view {i}" for i in range(len(cells))]
+    return names, [[str(cell) for cell in row] for row in cells]
+
+
+def _kind(kind: Any) -> str:
+    if isinstance(kind, str):
+        if kind not in KINDS:
+            raise ValueError(f"{kind!r} is no kind of token; take one of {', '.join(KINDS)}.")
+        return kind
+    return "selected" if kind else "untouched"
+
+
+def _look(code: str, words: Mapping[str, str]) -> tuple[str, str, str]:
+    """Fill, ink and legend of a kind; selected without further detail looks like a mask."""
+    if code == "selected":
+        return *KINDS["mask"][:2], words.get("selected", "selected")
+    return *KINDS[code][:2], words[code]
+
+
+def _written(names: list[str], cells: list, codes: list, words: Mapping, title: str | None) -> "Figure":
+    from matplotlib.patches import Rectangle
+
+    left = max(_inches(names)) + 0.2  # inches, like all lengths here
+    widths = [max(0.16, *_inches(column)) + PADDING for column in zip(*cells, strict=True)]  # K rows -> T
+    lines = _wrap(widths, WIDTH - left - 0.1)
+    pitch = LINE * len(names) + 0.16  # from one line of the text to the next, with a gap
+    figure, axes = _page(pitch * len(lines), codes, words, title)
+    type_ = {"va": "center", "fontsize": TYPE}
+    for number, columns in enumerate(lines):
+        for k, name in enumerate(names):
+            x, y = left, number * pitch + k * LINE
+            for t in columns:
+                fill, ink, _ = _look(codes[k][t], words)
+                axes.add_patch(
+                    Rectangle((x, y), widths[t], LINE, facecolor=fill, edgecolor=FAINT, linewidth=0.7)
+                )
+                middle = (x + widths[t] / 2, y + LINE / 2 + 0.01)
+                axes.text(
+                    *middle, cells[k][t], ha="center", va="center", color=ink, fontsize=TYPE, gid="token"
+                )
+                x += widths[t]
+            axes.text(left - 0.1, y + LINE / 2, name, gid="row name", **type_, ha="right")
+    return figure
+
+
+def _inches(words: Sequence[str]) -> list[float]:
+    """How wide each word will be written."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
+
+    font = FontProperties(size=TYPE)
+    return [text_to_path.get_text_width_height_descent(word, font, ismath=False)[0] / 72 for word in words]
+
+
+def _wrap(widths: list[float], room: float) -> list[list[int]]:
+    """Token positions line by line, none wider than `room` inches (a single longer token gets its own)."""
+    lines, used = [[]], 0.0
+    for t, width in enumerate(widths):
+        if lines[-1] and used + width > room:
+            lines.append([])
+            used = 0.0
+        lines[-1].append(t)
+        used += width
+    return lines
+
+
+def _page(height: float, codes: list, words: Mapping, title: str | None) -> tuple["Figure", Any]:
+    """A figure whose axes are measured in inches from the upper left, with the legend below."""
+    from .figure import Figure
+
+    above, below = 0.4 * bool(title), 0.36
+    total = height + above + below
+    figure = Figure(figsize=(WIDTH, total))
+    axes = figure.add_axes((0, below / total, 1, height / total), xlim=(0, WIDTH), ylim=(height, 0))
+    axes.axis("off")
+    if title:
+        figure.text(0.01, 1 - 0.12 / total, title, va="top", fontsize=12)
+    figure.legend(handles=_handles(codes, words), loc="lower left", ncols=5, bbox_to_anchor=(0, 0))
+    return figure, axes
+
+
+def _handles(codes: list, words: Mapping[str, str]) -> list[Any]:
+    """A legend entry for each kind that occurs."""
+    from matplotlib.patches import Patch
+
+    present = [kind for kind in ("untouched", "selected", *KINDS) if any(kind in row for row in codes)]
+    looks = [_look(kind, words) for kind in dict.fromkeys(present)]
+    return [
+        Patch(facecolor=fill, edgecolor="#999999", linewidth=0.7, label=label) for fill, _, label in looks
+    ]
+
+
+def _compact(names: list[str], codes: list, words: Mapping, title: str | None) -> "Figure":
+    from matplotlib.colors import to_rgb
+
+    from .style import panels
+
+    # White cells would leave no edge to see where a row ends.
+    fills = {
+        code: "#EFEFEF" if code == "untouched" else _look(code, words)[0] for row in codes for code in row
+    }
+
+    many = len(names) > 30
+    figure, (axes,) = panels(1, height=0.9 + len(names) * (0.08 if many else 0.22), title=title)
+    axes.imshow(
+        [[to_rgb(fills[code]) for code in row] for row in codes],
+        aspect="auto",
+        interpolation="none",
+    )
+    axes.set_xlabel("token position")
+    if many:
+        axes.set_ylabel("row")
+    else:
+        axes.set_yticks(range(len(names)), names)
+        axes.set_yticks([k + 0.5 for k in range(len(names) - 1)], minor=True)
+        axes.grid(axis="y", which="minor", color="white", linewidth=2)
+        axes.tick_params(which="minor", length=0)
+    axes.spines[["left", "bottom"]].set_visible(False)
+    handles = _handles(codes, words)
+    for handle in handles:
+        if handle.get_label() == words["untouched"]:
+            handle.set_facecolor(fills["untouched"])
+    figure.legend(handles=handles, loc="outside lower left", ncols=5)
+    return figure

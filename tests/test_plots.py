@@ -1,0 +1,468 @@
+"""The pictures: labelled, holding the numbers they were given, repeatable, and nobody else's business."""
+
+import io
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+
+from contrast_kit import geometry, plots
+from contrast_kit.plots.histograms import density
+
+RNG = np.random.default_rng(0)
+STEPS = np.arange(100)
+TABLE = pd.DataFrame({"step": STEPS, "mlm": np.exp(-STEPS / 30), "contrast": np.sin(STEPS / 9)})
+SIMILAR, RANDOM = RNG.uniform(0.5, 1, 50), RNG.uniform(-0.5, 0.6, 400)
+VECTORS, LABELS = RNG.normal(size=(40, 6)), ["red", "blue"] * 20
+ROLES = [["out", "positive", "negative"], ["positive", "out", "negative"]]
+SCORES = {"MLM": [0.7, 0.72, 0.74], "CMLM": [0.8, 0.81, 0.79]}
+SENTENCE = ["[CLS]", "the", "small", "bear", "sat", "on", "the", "shelf", "[SEP]"]
+COSINES = RNG.uniform(-1, 1, size=(2, 3))
+
+EVERY_PICTURE = {
+    "mask_heatmap": lambda: plots.mask_heatmap(None, [[0, 1, 0], [1, 0, 0]]),
+    "loss_curves": lambda: plots.loss_curves({"MLM": TABLE, "CMLM": TABLE}),
+    "cosine_histograms": lambda: plots.cosine_histograms({"a": (SIMILAR, RANDOM), "b": (RANDOM, RANDOM)}),
+    "embedding_map": lambda: plots.embedding_map({"a": VECTORS, "b": -VECTORS}, LABELS, "pca"),
+    "similarity_matrix": lambda: plots.similarity_matrix({"x": COSINES}, {"x": ROLES}),
+    "roles": lambda: plots.similarity_matrix(None, ROLES),
+    "circle": lambda: plots.circle({"before": VECTORS[:, :2], "after": VECTORS[:, 2:4]}, LABELS),
+    "bars_with_errors": lambda: plots.bars_with_errors(SCORES, "accuracy"),
+    "alignment_uniformity_plane": lambda: plots.alignment_uniformity_plane({"MLM": (0.3, -1)}),
+}
+
+
+def panels_of(figure):
+    return [axes for axes in figure.axes if axes.get_label() != "<colorbar>"]
+
+
+# --- what holds for all of them ---
+
+
+@pytest.mark.parametrize("name", EVERY_PICTURE)
+def test_every_axis_is_labelled_and_the_type_is_readable(name):
+    figure = EVERY_PICTURE[name]()
+    assert isinstance(figure, Figure)
+    for axes in panels_of(figure):
+        assert axes.get_xlabel()
+        written = [text for text in axes.get_yticklabels() if text.get_text()]
+        assert axes.get_ylabel() or written or axes is not panels_of(figure)[0]
+    for text in figure.findobj(lambda artist: hasattr(artist, "get_fontsize")):
+        assert not text.get_text() or text.get_fontsize() >= 9
+
+
+@pytest.mark.parametrize("name", EVERY_PICTURE)
+def test_a_notebook_shows_it_as_a_png_of_its_width(name):
+    figure = EVERY_PICTURE[name]()
+    png = figure._repr_png_()
+    assert png.startswith(b"\x89PNG")
+    width = int.from_bytes(png[16:20], "big")
+    assert width == round(figure.get_figwidth() * 110)
+    assert width <= 990
+
+
+@pytest.mark.parametrize("name", EVERY_PICTURE)
+def test_the_same_numbers_draw_the_same_picture_and_nothing_spills_over(name):
+    first, second = io.BytesIO(), io.BytesIO()
+    for buffer in (first, second):
+        EVERY_PICTURE[name]().savefig(buffer, format="raw")
+    assert first.getvalue() == second.getvalue()
+
+
+def test_pyplot_and_the_readers_own_style_are_left_alone():
+    import matplotlib
+    import matplotlib.pyplot as plt
+
+    before = dict(matplotlib.rcParams)
+    for draw in EVERY_PICTURE.values():
+        draw()
+    assert plt.get_fignums() == []
+    assert dict(matplotlib.rcParams) == before
+
+
+def test_matplotlib_sleeps_until_the_first_picture():
+    code = (
+        "import sys\n"
+        "from contrast_kit import plots\n"
+        "early = sorted({'matplotlib', 'umap'} & set(sys.modules))\n"
+        "plots.circle([[1.0, 0.0]])\n"
+        "print(early, 'matplotlib' in sys.modules, 'matplotlib.pyplot' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[] True False"
+
+
+def test_a_real_notebook_shows_the_picture_once_with_and_without_pyplot():
+    import nbformat
+    from nbclient import NotebookClient
+
+    draw = "from contrast_kit import plots\nplots.circle([[1.0, 0.0]])"
+    kept = "figure = plots.circle([[1.0, 0.0]])"  # kept, not shown
+    sources = [draw, "import matplotlib.pyplot as plt\n%matplotlib inline", draw, kept, "figure"]
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in sources])
+    NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
+    pictures = [["image/png" in output.get("data", {}) for output in cell.outputs] for cell in notebook.cells]
+    assert pictures == [[True], [], [True], [], [True]]
+
+
+def test_a_picture_survives_pickling():
+    import pickle
+
+    figure = pickle.loads(pickle.dumps(plots.circle([[1.0, 0.0]])))
+    assert figure._repr_png_().startswith(b"\x89PNG")
+
+
+def test_the_palette_is_that_of_okabe_and_ito():
+    okabe_ito = {"#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#F0E442"}
+    assert okabe_ito < set(plots.PALETTE)  # and one grey in the place of black
+    assert len(set(plots.PALETTE)) == 8
+
+
+# --- mask heatmap ---
+
+
+def cells(figure):
+    """Tokens and fills in the order in which they were drawn."""
+    axes = figure.axes[0]
+    words = [text.get_text() for text in axes.texts if text.get_gid() == "token"]
+    return list(zip(words, (to_hex(patch.get_facecolor()) for patch in axes.patches), strict=True))
+
+
+def test_mask_kinds_tell_the_four_fates_apart():
+    view = ["[CLS]", "[MASK]", "small", "lamp", "sat", "on", "the", "shelf", "[SEP]"]
+    selected = torch.tensor([0, 1, 0, 1, 1, 0, 0, 0, 0], dtype=torch.bool)
+    kinds = plots.mask_kinds(view, SENTENCE, selected)
+    assert kinds == ["special", "mask", "untouched", "random", "kept"] + ["untouched"] * 3 + ["special"]
+
+
+def test_each_token_stands_in_a_cell_of_its_kind():
+    kinds = [
+        "special",
+        "mask",
+        "untouched",
+        "random",
+        "kept",
+        "untouched",
+        "untouched",
+        "untouched",
+        "special",
+    ]
+    figure = plots.mask_heatmap({"text": SENTENCE}, [kinds])
+    drawn = cells(figure)
+    assert [word for word, _ in drawn] == SENTENCE
+    colour_of = {}
+    for (_, fill), kind in zip(drawn, kinds, strict=True):
+        assert colour_of.setdefault(kind, fill) == fill  # one colour a kind
+    assert len(set(colour_of.values())) == 5
+    assert len(figure.legends[0].get_texts()) == 5
+
+
+def test_selected_alone_is_enough_and_tensors_are_welcome():
+    selected = torch.zeros(2, 9, dtype=torch.bool)
+    selected[1, 3] = True
+    figure = plots.mask_heatmap([SENTENCE, SENTENCE], selected)
+    odd = [i for i, (_, fill) in enumerate(cells(figure)) if fill != "#ffffff"]
+    assert odd == [12]
+    rows = [text.get_text() for text in figure.axes[0].texts if text.get_gid() == "row name"]
+    assert rows == ["view 0", "view 1"]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["not selected", "selected"]
+
+
+def test_a_long_text_goes_on_below_and_stays_on_the_page():
+    words = [f"word{i}" for i in range(60)]
+    figure = plots.mask_heatmap({"a": words, "b": words}, [[0] * 60, [1] * 60])
+    assert sorted(word for word, _ in cells(figure)) == sorted(words * 2)
+    right = max(patch.get_x() + patch.get_width() for patch in figure.axes[0].patches)
+    assert right <= figure.get_figwidth() + 1e-9
+    # Both rows of a line keep their columns: same place from left, same width.
+    boxes = {}
+    for (word, _), patch in zip(cells(figure), figure.axes[0].patches, strict=True):
+        boxes.setdefault(word, set()).add((round(patch.get_x(), 6), round(patch.get_width(), 6)))
+    assert all(len(places) == 1 for places in boxes.values())
+
+
+def test_no_token_is_wider_than_its_cell_and_a_dollar_is_a_dollar():
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    words = ["MMMMMMMM", "WWWW", "iii", "[MASK]", "internationalisation", "$5 or $6", "."]
+    figure = plots.mask_heatmap([words], [[0] * 7])
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    for text, patch in zip(figure.axes[0].texts, figure.axes[0].patches, strict=False):
+        written, cell = text.get_window_extent(renderer), patch.get_window_extent(renderer)
+        assert cell.x0 < written.x0 < written.x1 < cell.x1
+        assert not text.get_parse_math()
+
+
+def test_many_rows_are_drawn_without_words():
+    selected = RNG.random((40, 128)) < 0.15
+    figure = plots.mask_heatmap(None, selected)
+    image = figure.axes[0].images[0].get_array()  # [rows, tokens, rgb]
+    taken = np.abs(image - image[~selected][0]).sum(axis=-1) > 0.1
+    assert (taken == selected).all()
+
+
+# --- loss curves ---
+
+
+def lines(axes, gid):
+    return [line for line in axes.lines if line.get_gid() == gid]
+
+
+def test_curves_hold_the_raw_values_and_their_centred_mean():
+    figure = plots.loss_curves({"MLM": TABLE[["step", "mlm"]], "CMLM": TABLE}, smooth=5)
+    mlm, contrast = figure.axes
+    assert (mlm.get_title(), contrast.get_title()) == ("mlm", "contrast")
+    assert (len(lines(mlm, "raw")), len(lines(contrast, "raw"))) == (2, 1)  # MLM has no contrast
+    raw, smooth = lines(mlm, "raw")[0], lines(mlm, "smooth")[0]
+    np.testing.assert_array_equal(raw.get_xydata(), TABLE[["step", "mlm"]])
+    expected = TABLE["mlm"].rolling(5, center=True, min_periods=1).mean()
+    np.testing.assert_allclose(smooth.get_ydata(), expected, atol=1e-12)
+    assert lines(contrast, "raw")[0].get_color() == lines(mlm, "raw")[1].get_color()  # one colour a run
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["MLM", "CMLM"]
+
+
+def test_curves_skip_steps_without_a_value_and_draw_levels():
+    table = TABLE.assign(contrast=np.where(STEPS % 10 == 0, 1.0, np.nan))
+    figure = plots.loss_curves(table, ["contrast"], smooth=1, levels={"contrast": {"chance": 0.5}})
+    (axes,) = figure.axes
+    (curve,) = lines(axes, "smooth")
+    np.testing.assert_array_equal(curve.get_xdata(), STEPS[::10])
+    assert [list(line.get_ydata()) for line in axes.lines if line is not curve] == [[0.5, 0.5]]
+    assert not lines(axes, "raw")  # smooth=1: the curve itself is raw
+
+
+# --- cosine histograms ---
+
+
+def test_histograms_have_area_one_share_the_axis_and_mark_the_means():
+    figure = plots.cosine_histograms({"a": (SIMILAR, RANDOM), "b": (torch.tensor(SIMILAR), RANDOM[:100])})
+    left, right = figure.axes
+    assert left.get_xlim() == right.get_xlim()
+    for axes, random in ((left, RANDOM), (right, RANDOM[:100])):
+        area = sum(patch.get_height() * patch.get_width() for patch in axes.patches)
+        assert area == pytest.approx(2)  # both histograms, each 1
+        assert lines(axes, "mean random pairs")[0].get_xdata()[0] == pytest.approx(random.mean())
+        assert lines(axes, "mean similar pairs")[0].get_xdata()[0] == pytest.approx(SIMILAR.mean())
+    expected = geometry.separation(torch.tensor(SIMILAR), torch.tensor(RANDOM)).item()
+    assert left.get_title() == f"a\nseparation {expected:.2f}"
+
+
+def test_the_density_is_a_kernel_density_that_ends_where_cosines_end():
+    from scipy.stats import gaussian_kde
+
+    inner = np.clip(RNG.normal(0, 0.15, 500), -0.6, 0.6)
+    grid, height = density(inner, -1, 1)
+    spread = min(inner.std(), np.subtract(*np.percentile(inner, [75, 25])) / 1.34)
+    factor = 0.9 * spread * len(inner) ** -0.2 / inner.std(ddof=1)
+    np.testing.assert_allclose(height, gaussian_kde(inner, factor)(grid), atol=0.03)
+    for cosines in (SIMILAR, RANDOM, np.ones(10), np.array([0.3])):
+        grid, height = density(np.asarray(cosines), -1, 1, points=4001)
+        assert np.trapezoid(height, grid) == pytest.approx(1, abs=1e-3)  # nothing leaks over the ends
+
+
+def test_a_collapsed_encoder_can_be_drawn():
+    plots.cosine_histograms({"collapsed": (np.ones(20), np.ones(50))})._repr_png_()
+
+
+# --- maps ---
+
+
+@pytest.mark.parametrize("method", ["pca", "tsne"])
+def test_the_same_seed_gives_the_same_coordinates(method):
+    first = plots.project(VECTORS, method, seed=1, perplexity=5)
+    assert first.shape == (40, 2)
+    np.testing.assert_array_equal(first, plots.project(VECTORS, method, seed=1, perplexity=5))
+    np.testing.assert_array_equal(first, plots.project(torch.tensor(VECTORS), method, seed=1, perplexity=5))
+
+
+@pytest.mark.slow
+def test_umap_is_repeatable_too():
+    first = plots.project(VECTORS, "umap", seed=1, neighbors=5)
+    np.testing.assert_array_equal(first, plots.project(VECTORS, "umap", seed=1, neighbors=5))
+    assert plots.embedding_map(VECTORS, method="umap", neighbors=5).axes[0].get_xlabel() == "UMAP 1"
+
+
+def test_pca_is_the_projection_of_largest_variance_and_ignores_lengths():
+    unit = VECTORS / np.linalg.norm(VECTORS, axis=1, keepdims=True)
+    at = plots.project(VECTORS, "pca")
+    top = np.linalg.eigvalsh(np.cov(unit.T))[::-1][:2]
+    np.testing.assert_allclose(at.var(axis=0, ddof=1), top)
+    np.testing.assert_allclose(plots.project(7 * VECTORS, "pca"), at)
+
+
+def test_the_points_of_a_map_are_the_projection_by_label():
+    figure = plots.embedding_map(VECTORS, LABELS, perplexity=5, seed=2)
+    at = plots.project(VECTORS, perplexity=5, seed=2)
+    red, blue = figure.axes[0].collections
+    np.testing.assert_allclose(red.get_offsets(), at[::2])
+    np.testing.assert_allclose(blue.get_offsets(), at[1::2])
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["red", "blue"]
+
+
+def test_maps_of_several_encoders_and_perplexities_stand_in_a_grid():
+    figure = plots.embedding_map({"a": VECTORS, "b": -VECTORS, "c": VECTORS}, perplexity=(3, 8))
+    titles = [axes.get_title() for axes in figure.axes]
+    assert titles == [f"{name}, perplexity {p}" for name in "abc" for p in (3, 8)]
+    assert figure.axes[0].get_gridspec().ncols == 2
+
+
+def test_number_labels_stand_in_their_order_and_shapes_go_on_where_colours_end():
+    labels = torch.arange(20).flip(0).repeat(2)
+    figure = plots.embedding_map(VECTORS, labels, "pca")
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == [str(i) for i in range(20)]
+    looks = {
+        (to_hex(dots.get_facecolor()[0]), dots.get_paths()[0].vertices.round(3).tobytes())
+        for dots in figure.axes[0].collections
+    }
+    assert len(looks) == 20
+
+
+def test_pairs_are_joined_and_a_large_set_is_sampled_alike_in_all_panels():
+    figure = plots.embedding_map(
+        {"a": VECTORS, "b": VECTORS}, method="pca", pairs=[[0, 1], [4, 9]], max_points=25
+    )
+    at = plots.project(VECTORS, "pca")
+    assert len(at) == 40
+    left, right = (axes.collections[0].get_offsets() for axes in figure.axes)
+    assert len(left) == 25
+    np.testing.assert_array_equal(left, right)
+    whole = plots.embedding_map(VECTORS, method="pca", pairs=torch.tensor([[0, 1], [4, 9]]))
+    joined = [line.get_xydata() for line in lines(whole.axes[0], "pair")]
+    np.testing.assert_allclose(joined, [at[[0, 1]], at[[4, 9]]])
+
+
+# --- matrices, circle, bars, plane ---
+
+
+def test_a_matrix_shows_its_numbers_and_frames_its_positives():
+    sim = np.array([[1.0, 0.25, -0.5], [0.25, 1.0, -0.001]])
+    figure = plots.similarity_matrix(sim, ROLES, rows=["x", "y"], columns=["p", "q", "r"])
+    axes = panels_of(figure)[0]
+    np.testing.assert_array_equal(axes.images[0].get_array(), sim)
+    written = [text.get_text() for text in axes.texts]
+    assert written == ["1.00", "0.25", "−0.50", "0.25", "1.00", "0.00"]
+    frames = [patch for patch in axes.patches if not patch.get_fill()]
+    assert [(round(f.get_y() + 0.46), round(f.get_x() + 0.46)) for f in frames] == [(0, 1), (1, 0)]
+    assert [t.get_text() for t in axes.get_xticklabels()] == ["p", "q", "r"]
+    assert [t.get_text() for t in axes.get_yticklabels()] == ["x", "y"]
+
+
+def test_roles_alone_are_coloured():
+    figure = plots.similarity_matrix(None, {"one": ROLES, "two": ROLES})
+    assert [axes.get_title() for axes in figure.axes] == ["one", "two"]
+    image = np.asarray(figure.axes[0].images[0].get_array())
+    assert len({tuple(rgb) for rgb in image.reshape(-1, 3)}) == 3
+    np.testing.assert_array_equal(image[0, 1], image[1, 0])
+    assert [text.get_text() for text in figure.axes[0].texts] == ["×", "+", "−", "+", "×", "−"]
+
+
+def test_points_lie_on_the_circle_and_forces_share_a_scale():
+    points, forces = np.array([[3.0, 0.0], [0.0, 0.2]]), np.array([[0.0, 4.0], [1.0, 0.0]])
+    figure = plots.circle({"a": points, "b": points}, forces={"a": forces, "b": forces / 2}, pairs=[[0, 1]])
+    for axes, factor in zip(figure.axes, (1, 0.5), strict=True):
+        dots, arrows = axes.collections
+        np.testing.assert_allclose(dots.get_offsets(), [[1, 0], [0, 1]])
+        np.testing.assert_allclose(np.c_[arrows.U, arrows.V], forces / 8 * factor)
+        np.testing.assert_allclose(lines(axes, "pair")[0].get_xydata(), [[1, 0], [0, 1]])
+
+
+def test_many_points_of_two_labels_stand_on_two_rings():
+    figure = plots.circle(RNG.normal(size=(100, 2)), ["a", "b"] * 50)
+    radii = [np.linalg.norm(dots.get_offsets(), axis=1) for dots in figure.axes[0].collections]
+    np.testing.assert_allclose(radii[0], 1)
+    np.testing.assert_allclose(radii[1], 1.08)
+
+
+def test_bars_show_mean_deviation_and_every_seed():
+    figure = plots.bars_with_errors(SCORES | {"SimCSE": 0.75}, "accuracy", baseline=0.5)
+    (axes,) = figure.axes
+    ends = [patch.get_x() + patch.get_width() for patch in axes.patches]
+    assert ends == pytest.approx([0.72, 0.80, 0.75])
+    assert {patch.get_x() for patch in axes.patches} == {0.5}
+    seeds = [sorted(dots.get_offsets()[:, 0]) for dots in axes.collections if len(dots.get_offsets())]
+    assert [0.7, 0.72, 0.74] in [pytest.approx(s) for s in seeds]
+    spans = [c.lines[2][0].get_segments()[0][:, 0] for c in axes.containers if hasattr(c, "has_xerr")]
+    np.testing.assert_allclose(spans, [[0.70, 0.74], [0.79, 0.81]])  # ± one sd, none for a single seed
+    assert [t.get_text() for t in axes.texts] == ["0.720 ± 0.020", "0.800 ± 0.010", "0.750"]
+    assert [t.get_text() for t in axes.get_yticklabels()] == ["MLM", "CMLM", "SimCSE"]
+
+
+def test_bars_of_several_measures_keep_the_order_of_methods():
+    figure = plots.bars_with_errors({"STS-B": SCORES, "SST-2": {"CMLM": [0.9, 0.8]}})
+    assert [axes.get_xlabel() for axes in figure.axes] == ["STS-B", "SST-2"]
+    (bar,) = figure.axes[1].patches
+    assert bar.get_y() + bar.get_height() / 2 == pytest.approx(1)  # CMLM's row, MLM's left free
+
+
+def test_the_plane_has_a_mark_a_seed_and_one_for_the_mean():
+    figure = plots.alignment_uniformity_plane(
+        {"MLM": (0.3, -1.0), "CMLM": torch.tensor([[0.1, -2.0], [0.3, -3.0]])}
+    )
+    mlm, seeds, mean = figure.axes[0].collections
+    np.testing.assert_allclose(mlm.get_offsets(), [[-1.0, 0.3]])
+    np.testing.assert_allclose(seeds.get_offsets(), [[-2.0, 0.1], [-3.0, 0.3]])
+    np.testing.assert_allclose(mean.get_offsets(), [[-2.5, 0.2]])
+
+
+# --- bad input ---
+
+NAN = [[float("nan"), 1.0], [1.0, 0.0]]
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda: plots.mask_heatmap([["a", "b"]], [[0]]), "rows of one length"),
+        (lambda: plots.mask_heatmap([], []), "nothing to draw"),
+        (lambda: plots.mask_heatmap([["a"]], [["lost"]]), "'lost' is no kind"),
+        (lambda: plots.mask_kinds(["a"], ["a", "b"], [0]), "one entry a token"),
+        (lambda: plots.loss_curves({}), "nothing to draw"),
+        (lambda: plots.loss_curves(TABLE.drop(columns="step")), "column 'step'"),
+        (lambda: plots.loss_curves({"MLM": 3}), "'MLM' must be a table"),
+        (lambda: plots.loss_curves(TABLE, ["rtd"]), r"no column of numbers \['rtd'\]"),
+        (lambda: plots.loss_curves(TABLE, smooth=0), "smooth"),
+        (lambda: plots.loss_curves(TABLE.assign(mlm=np.inf)), "NaN or infinite"),
+        (lambda: plots.cosine_histograms({}), "nothing to draw"),
+        (lambda: plots.cosine_histograms({"a": SIMILAR}), "two lists"),
+        (lambda: plots.cosine_histograms({"a": (SIMILAR, 3 * RANDOM)}), "no cosines"),
+        (lambda: plots.cosine_histograms({"a": (SIMILAR, [])}), "empty"),
+        (lambda: plots.cosine_histograms({"a": (SIMILAR, RANDOM)}, range=(1, 0)), "range"),
+        (lambda: plots.embedding_map(NAN, method="pca"), "NaN"),
+        (lambda: plots.embedding_map(VECTORS, ["red"], "pca"), "list of 40 labels"),
+        (lambda: plots.embedding_map({"a": VECTORS, "b": VECTORS[:5]}, method="pca"), "N differs"),
+        (lambda: plots.embedding_map(VECTORS, method="pca", pairs=[[0, 40]]), "row numbers between 0 and 39"),
+        (lambda: plots.embedding_map(VECTORS, method="pca", max_points=1), "max_points"),
+        (lambda: plots.project(VECTORS, "lda"), "method is one of"),
+        (lambda: plots.project(VECTORS, perplexity=40), "perplexity must lie between 1 and the 40"),
+        (lambda: plots.project(VECTORS, "umap", neighbors=50), "neighbors must lie"),
+        (lambda: plots.project(np.zeros((3, 3)), "pca"), "zero vector"),
+        (lambda: plots.project(np.ones((3, 1)), "pca"), "two vectors of two numbers"),
+        (lambda: plots.similarity_matrix(), "nothing to draw"),
+        (lambda: plots.similarity_matrix(None, [["yes"]]), "found \\['yes'\\]"),
+        (lambda: plots.similarity_matrix(np.eye(2), ROLES), "same shapes"),
+        (lambda: plots.similarity_matrix(np.eye(2), rows=["a"]), "rows must be a list of 2"),
+        (lambda: plots.circle(np.ones((2, 3))), "to lie on a circle"),
+        (lambda: plots.circle(np.zeros((2, 2))), "zero vector"),
+        (lambda: plots.circle(np.ones((2, 2)), forces=np.ones((3, 2))), "same panels and shapes"),
+        (lambda: plots.circle(np.ones((2, 2)), pairs=[[0, 2]]), "row numbers"),
+        (lambda: plots.bars_with_errors({}), "nothing to draw"),
+        (lambda: plots.bars_with_errors({"MLM": [0.1, float("nan")]}), "NaN"),
+        (lambda: plots.bars_with_errors({"STS-B": SCORES, "MLM": [1.0]}), "mixture"),
+        (lambda: plots.alignment_uniformity_plane({"MLM": (-1.0, 0.3)}), "swapped"),
+        (lambda: plots.alignment_uniformity_plane({"MLM": (0.3, -1.0, 2.0)}), "a row for each seed"),
+    ],
+)
+def test_bad_input_gets_one_sentence(call, sentence):
+    with pytest.raises(ValueError, match=sentence) as error:
+        call()
+    assert str(error.value).count("\n") == 0
+
+
+def test_what_must_be_named_is_asked_for_by_name():
+    with pytest.raises(TypeError, match="pairs must be a dict"):
+        plots.cosine_histograms([(SIMILAR, RANDOM)])
