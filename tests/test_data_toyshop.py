@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from contrast_kit.data import toyshop
-from contrast_kit.data.toyshop import Opinion, Stock, Visit, files, grammar, tasks, words
+from contrast_kit.data.toyshop import Opinion, Stock, Visit, files, grammar, makers, words
 from contrast_kit.data.toyshop.errors import corrupt
 from contrast_kit.data.toyshop.shops import SHOPS, TOYSHOP
 
@@ -183,7 +183,7 @@ def test_inference_labels_follow_from_the_records():
     rng = Random(5)
     for relation in (0, 1, 2) * 700:
         for shop in SHOPS.values():
-            premise, claim = tasks.inference(rng, shop, relation)
+            premise, claim = makers.inference(rng, shop, relation)
             assert toyshop.entails(premise, claim, shop) == (relation == 0)
             assert toyshop.contradicts(premise, claim, shop) == (relation == 2)
 

@@ -5,11 +5,12 @@
 >>> sorted(row)
 ['hypothesis', 'idx', 'label', 'premise']
 
-Read `world` for meaning (records), `grammar` for how it is said, `tasks` for how labels follow; `shops` and
-`words` hold the vocabulary, `splits` the rows, `corpus` the unlabeled text, `files` the shipped copies.
+Read `world` for meaning (records), `grammar` for how it is said, `makers` for how labels follow; `toys`, `garden` and
+`words` hold the vocabulary, `tables` the rows and splits, `unlabeled` the corpus, `files` the shipped copies.
 """
 
-from contrast_kit.data.toyshop.corpus import (
+from contrast_kit.data.toyshop.tables import rows, splits, tasks
+from contrast_kit.data.toyshop.unlabeled import (
     corpus,
     labelled_corpus,
     paraphrase,
@@ -18,7 +19,6 @@ from contrast_kit.data.toyshop.corpus import (
     tell,
     ways_to_say,
 )
-from contrast_kit.data.toyshop.splits import rows, splits, tasks
 from contrast_kit.data.toyshop.world import (
     Opinion,
     Stock,

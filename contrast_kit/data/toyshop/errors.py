@@ -78,7 +78,11 @@ def swap(tokens: list[str], i: int) -> None:
 
 def order(tokens: list[str], rng: Random) -> bool:
     """A determiner or a preposition behind its noun: "found kite the", "the in attic"."""
-    places = [i for i, word in enumerate(tokens[:-1]) if word in SWAPPED and tokens[i + 1].isalpha()]
+    places = [
+        i
+        for i, word in enumerate(tokens[:-1])
+        if word in SWAPPED and tokens[i + 1].isalpha() and tokens[i + 1] != word
+    ]
     if places:
         swap(tokens, pick(rng, places))
     return bool(places)

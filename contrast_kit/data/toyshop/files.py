@@ -11,9 +11,9 @@ import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from contrast_kit.data.toyshop.corpus import labelled_corpus
-from contrast_kit.data.toyshop.splits import rows, splits, tasks
-from contrast_kit.data.toyshop.tasks import Row
+from contrast_kit.data.toyshop.makers import Row
+from contrast_kit.data.toyshop.tables import rows, splits, tasks
+from contrast_kit.data.toyshop.unlabeled import labelled_corpus
 
 SAMPLE = 1000  # sentences of the corpus that are shipped; the whole is pinned by its sha256
 

@@ -98,7 +98,7 @@ def visit(record: Visit, rng: Random, shop: Shop, negate: bool = False) -> str:
         return join(goods, be, participle, "by", who, gift, place, time)
     if draw < 0.80:
         return join("it was", who, "who", past, goods, gift, place, time)
-    if draw < 0.88 and not record.reason and not (gift and past.endswith("for")):
+    if draw < 0.88 and not record.reason and not past.endswith((" for", " at")):
         return join("what", who, past, gift, place, time, "was", goods)
     if draw < 0.94:
         return join(f"{time}," if time else "", goods, be, participle, place, "by", who, gift)

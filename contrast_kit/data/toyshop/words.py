@@ -181,7 +181,7 @@ FOR_SOMEONE = frozenset(
 AXES: dict[str, tuple[Bag, Bag]] = {
     axis: (Bag.of(good), Bag.of(bad))
     for axis, (good, bad) in {
-        "worth": ("good, nice, pleasant, decent, fine", "bad, poor, unpleasant, nasty, mediocre"),
+        "worth": ("good, nice, pleasant, decent, likeable", "bad, poor, unpleasant, nasty, mediocre"),
         "charm": (
             "charming, delightful, lovely, appealing, endearing",
             "ugly, charmless, unlovely, off-putting, repellent",
@@ -234,7 +234,6 @@ STRONG_NOT = (
     "anything but {}",
     "not in the least {}",
     "by no means {}",
-    "never {}",
 )
 PLAIN_NOT = ("not {}", "hardly {}", "scarcely {}")
 WEAK_NOT = (

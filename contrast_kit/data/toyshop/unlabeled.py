@@ -8,8 +8,8 @@ from functools import cache
 from random import Random
 
 from contrast_kit.data.toyshop.grammar import express
+from contrast_kit.data.toyshop.makers import changed, remark, two_ways
 from contrast_kit.data.toyshop.shops import SHOPS, Shop
-from contrast_kit.data.toyshop.tasks import changed, remark, two_ways
 from contrast_kit.data.toyshop.words import pick
 from contrast_kit.data.toyshop.world import DETAILS, Opinion, Record, Stock, Visit, draw_record, told
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import cache
 from random import Random
 
-from contrast_kit.data.toyshop.corpus import labelled_corpus
+from contrast_kit.data.toyshop.makers import MAKERS, Row
 from contrast_kit.data.toyshop.shops import SHOPS
-from contrast_kit.data.toyshop.tasks import MAKERS, Row
+from contrast_kit.data.toyshop.unlabeled import labelled_corpus
 
 TRAIN = {"sst2": 4000, "cola": 4000, "mnli": 4000}  # the others: 2,500
 HELD_OUT = 500
