@@ -7,9 +7,13 @@
 tensor(1.1654)
 """
 
-from contrast_kit import data, geometry, losses, masking, objectives, plots, schedules
-from contrast_kit.encoder import Encoder
-from contrast_kit.training import Run, Training, fit
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # for editors; at run time __getattr__ does the same, at first use
+    from contrast_kit import data, geometry, losses, masking, objectives, plots, schedules
+    from contrast_kit.encoder import Encoder
+    from contrast_kit.training import Run, Training, fit
 
 __version__ = "0.1.0"
 
@@ -26,3 +30,18 @@ __all__ = [
     "plots",
     "schedules",
 ]
+
+_HOME = {"Encoder": "encoder", "Run": "training", "Training": "training", "fit": "training"}
+
+
+def __getattr__(name: str) -> Any:
+    # Rooms load at first use, so that `python -m contrast_kit.check` can say what is missing in one sentence.
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    room = importlib.import_module(f"{__name__}.{_HOME.get(name, name)}")
+    globals()[name] = getattr(room, name) if name in _HOME else room
+    return globals()[name]
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])
