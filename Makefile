@@ -49,7 +49,7 @@ check: $(STAMP)  ## Print what a bug report needs
 
 install: $(STAMP)  ## Only install
 
-# The stamp holds this folder's path: an environment that was copied or moved with its folder is made anew.
+# The stamp holds this folder's path: an environment that came here with its folder, moved or copied, is made anew.
 ifneq ($(shell cat $(STAMP) 2>/dev/null),$(CURDIR))
 .PHONY: $(STAMP)
 endif
@@ -64,8 +64,8 @@ $(STAMP): pyproject.toml constraints.txt
 	@python=$$($(FIND_PYTHON)); \
 	test -n "$$python" || { echo "contrast_kit needs Python 3.11 to 3.14 with venv (on Debian and Ubuntu:" \
 	    "apt install python3-venv); name one with: make PYTHON=/path/to/python ..." >&2; exit 1; }; \
-	$(PY) -c 'import pathlib, sys; sys.exit(pathlib.Path(sys.prefix) != pathlib.Path("$(VENV)").resolve())' 2>/dev/null \
-	    && $(PY) -m pip --version >/dev/null 2>&1 || "$$python" -m venv --clear $(VENV)
+	grep -sqF '$(CURDIR)/$(VENV)' $(VENV)/pyvenv.cfg && $(PY) -m pip --version >/dev/null 2>&1 \
+	    || "$$python" -m venv --clear $(VENV)
 	@$(PY) -m pip install --quiet --disable-pip-version-check uv || echo "uv is not to be had; pip will do, more slowly."
 	@if $(PY) -m uv --version >/dev/null 2>&1; \
 	then $(PY) -m uv pip install --python $(PY) --constraint constraints.txt --editable '.[test]'; \

@@ -131,7 +131,7 @@ def text_of(path: Path) -> str:
 
 def test_tracked_files_name_no_machine():
     outside = "/".join(["..", "shared"])
-    local = re.compile(r"file://|(?<![\w.~$}/-])/(?:opt|root|home|mnt|srv|work|Users)/\w")
+    local = re.compile(r"file:[/]{2}|(?<![\w.~$}/-])/(?:opt|root|home|mnt|srv|work|Users)/\w")
     for path in tracked():
         try:
             text = text_of(path)
