@@ -35,12 +35,14 @@ def one_draw(answer: Callable[[float, float], str]) -> str | None:
         return "At p = 0.15, u = 0.5 is not selected. Multiply the cuts 0.8 and 0.9 by p: they divide [0, p)."
     if answer(0.16, 0.15) != "free" or answer(0.149, 0.15) == "free":
         return "The selected are those with u < p: try u = 0.149 and u = 0.16 at p = 0.15."
-    if answer(0.45, 0.5) != "mask" and answer(0.01, 0.5) == "mask" and answer(0.405, 0.5) == "random":
+    if answer(0.405, 0.5) == "random" and answer(0.42, 0.5) == "keep":
         return (
             "Your second cut is at 0.82 p, 10 % of the *remaining* 20 %. It is 10 % of all selected: 0.9 p."
         )
     if answer(0.42, 0.5) == "keep" and answer(0.47, 0.5) == "random":
-        return "'random' and 'keep' are exchanged. Both get 10 %, so no count shows it; the order is mask, random, keep."
+        return (
+            "'random' and 'keep' are exchanged. Both get 10 %, so no count shows it: first random, then keep."
+        )
     grid = [(i + 0.5) / 1000 for i in range(1000)]
     for p in (0.15, 0.5, 1.0):
         for u in grid:
