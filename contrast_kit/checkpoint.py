@@ -31,9 +31,15 @@ def settings(objective: nn.Module, plan: Any) -> dict[str, Any]:
                 "config": dataclasses.asdict(objective.config),
                 "training": dataclasses.asdict(plan),
                 "weights": sum(p.numel() for p in objective.parameters()),
-            }
+            },
+            default=_name,
         )
     )
+
+
+def _name(setting: Any) -> str:
+    """What stands for a function or another object among the settings: its name, the same in every process."""
+    return getattr(setting, "__qualname__", type(setting).__qualname__)
 
 
 def save(

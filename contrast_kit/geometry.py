@@ -16,6 +16,7 @@ __all__ = [
     "alignment",
     "anisotropy",
     "effective_rank",
+    "noise_sensitivity",
     "pair_cosines",
     "random_pair_cosines",
     "separation",
@@ -189,6 +190,39 @@ def effective_rank(x: Tensor, *, center: bool = False) -> Tensor:
     if sigma[0] <= noise:
         raise ValueError("All vectors point the same way, so no rank is left once their mean is taken away.")
     return torch.special.entr(sigma / sigma.sum()).sum().exp()
+
+
+def noise_sensitivity(clean: Tensor, noisy: Tensor) -> Tensor:
+    """How far noise moves a text, in units of how far apart texts are: 0 not at all, 1 as far as another text.
+
+    E‖u_i − û_i‖² / E‖u_i − u_j‖², i ≠ j, of unit vectors u_i = `clean`[i] and û_i = `noisy`[i]; the same as
+    (1 − mean cosine of the pairs) / (1 − mean cosine of random pairs). What CAPT (2.1) means by representations
+    "covariant with the noise", as a number.
+
+    1 − cosine alone would not be fair: in a narrow cone, where all cosines are near 1, every noise looks small, and a
+    space that is stretched looks sensitive. Dividing by the distance between texts cancels the scale: shrinking all
+    differences towards a common direction leaves the ratio as it is. (`separation` with `random_pair_cosines` asks a
+    neighbouring question: how often the order is right.)
+
+    `clean`, `noisy` [N, D], row i of both the same text, N ≥ 2 -> a number (0-d tensor) in [0, ∞). O(N·D). Raises a
+    ValueError for bad vectors, or when all clean vectors point the same way: then there is no unit to measure in.
+
+    >>> import torch
+    >>> from contrast_kit import geometry
+    >>> clean = torch.eye(3)
+    >>> geometry.noise_sensitivity(clean, clean), geometry.noise_sensitivity(clean, clean.roll(1, 0))
+    (tensor(0.), tensor(1.))
+    >>> geometry.noise_sensitivity(clean + 9, clean.roll(1, 0) + 9).round(decimals=4)  # in a cone: the same
+    tensor(1.)
+    """
+    clean, noisy = _unit_pairs(clean, noisy)
+    between = 1 - anisotropy(clean)
+    if between <= 8 * torch.finfo(clean.dtype).eps:
+        raise ValueError(
+            "All clean vectors point the same way, so there is no distance between texts to measure noise in."
+        )
+    # Half the squared distance is 1 − cosine, but keeps its digits where the two are close.
+    return (clean - noisy).square().sum(dim=1).mean() / 2 / between  # [N, D] -> [N] -> []
 
 
 def separation(similar: Tensor, random: Tensor, *, measure: str = "auc") -> Tensor:

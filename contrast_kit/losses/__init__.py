@@ -1,10 +1,11 @@
 """Every equation as a pure function: tensors in, a number out.
 
-`contrast` holds the losses between whole texts, `tokens` those at single positions, `similarity` the cosine
-under the former. This is the plain form, written to be read beside the papers.
+`contrast` holds the losses between whole texts, `gradients` what they push, `tokens` the losses at single
+positions, `similarity` the cosine under the former. This is the plain form, written to be read beside the papers.
 """
 
 from .contrast import info_nce, nt_xent, simsiam, sup_con
+from .gradients import nt_xent_anchor_gradient
 from .similarity import NotFiniteError, cosine_matrix, normalise
 from .tokens import all_token_lm, copy, corrective_lm, mlm, replaced_token_detection
 
@@ -18,6 +19,7 @@ __all__ = [
     "mlm",
     "normalise",
     "nt_xent",
+    "nt_xent_anchor_gradient",
     "replaced_token_detection",
     "simsiam",
     "sup_con",

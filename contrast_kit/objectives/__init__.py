@@ -1,7 +1,22 @@
 """One paper, one file. An objective is views + local losses + one contrast over the whole batch (`base`)."""
 
 from contrast_kit.objectives.base import Encoded, Objective
+from contrast_kit.objectives.capt import CAPT, CAPTConfig
 from contrast_kit.objectives.cmlm import CMLM, CMLMConfig
 from contrast_kit.objectives.mlm import MLM, MLMConfig
+from contrast_kit.objectives.queue import MemoryQueue
+from contrast_kit.objectives.simcse import SimCSE, SimCSEConfig
 
-__all__ = ["CMLM", "MLM", "CMLMConfig", "Encoded", "MLMConfig", "Objective"]
+__all__ = [
+    "CAPT",
+    "CMLM",
+    "MLM",
+    "CAPTConfig",
+    "CMLMConfig",
+    "Encoded",
+    "MLMConfig",
+    "MemoryQueue",
+    "Objective",
+    "SimCSE",
+    "SimCSEConfig",
+]

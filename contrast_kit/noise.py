@@ -1,0 +1,220 @@
+"""Noise: a batch in, a corrupted view of it out. What the methods call x̂ of x.
+
+A noise is anything that can be called as `noise(batch, generator, vocabulary) -> view`:
+
+* `batch` is a dict of tensors, examples first; it is not changed;
+* `generator` draws everything that is random, so that a run can be repeated;
+* `vocabulary` is what the encoder says of its tokens, `encoder.vocabulary` = `{"mask_id": …, "vocab_size": …}`;
+* the view is such a dict again, its rows in the same order. Where the noise fell on tokens it also has
+  `selected` [B, T] bool and `targets` [B, T], the original ids: a masked language model then recovers
+  `targets[selected]`. A view without them has nothing to recover.
+
+An objective that takes a noise never looks into the view, so a noise for image regions, or for words and
+regions together, is one more function of this form. These five put the kinds of CAPT's Table 1 on token ids:
+
+| name             | class            | whose                | what falls on the text                                |
+|------------------|------------------|----------------------|-------------------------------------------------------|
+| `"mask"`         | `Mask`           | BERT, RoBERTa        | 15 % of tokens: [MASK], a random token, or itself     |
+| `"spans"`        | `MaskSpans`      | SpanBERT             | the same share in runs of 3.8 tokens on average       |
+| `"replace"`      | `Replace`        | ELECTRA (simplified) | 15 % of tokens become tokens drawn uniformly          |
+| `"shuffle"`      | `Shuffle`        | XLNet, CAPT 5.2      | tokens change places, none further than 3 from home   |
+| `"mask+shuffle"` | `MaskAndShuffle` | StructBERT           | both                                                  |
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from contrast_kit import masking
+
+Batch = Mapping[str, Tensor]
+Vocabulary = Mapping[str, int]
+Noise = Callable[[Batch, torch.Generator | None, Vocabulary], dict[str, Tensor]]
+"""(batch, generator, vocabulary) -> view."""
+
+BERT_SPLIT = (0.8, 0.1, 0.1)
+
+
+@dataclass(frozen=True)
+class Mask:
+    """Select tokens at random; most become [MASK]. "We randomly mask 15 % tokens of x" (CAPT 3.1, after BERT).
+
+    `masking.dynamic_random_mask` on a batch: returns a view with `selected` and `targets`.
+
+    >>> import torch
+    >>> ids = torch.tensor([[1, 11, 12, 13, 14, 2]])
+    >>> view = Mask(p=1.0, split=(1, 0, 0))(
+    ...     {"input_ids": ids, "maskable": ids > 2}, None, {"mask_id": 3, "vocab_size": 20}
+    ... )
+    >>> view["input_ids"], view["targets"][view["selected"]]
+    (tensor([[1, 3, 3, 3, 3, 2]]), tensor([11, 12, 13, 14]))
+    """
+
+    p: float = 0.15
+    """Probability that a token is selected."""
+    split: tuple[float, float, float] = BERT_SPLIT
+    """Of the selected: share that becomes [MASK], a random token, or stays."""
+    kind: str = field(default="mask", init=False, repr=False)
+
+    def __call__(self, batch: Batch, generator: torch.Generator | None, vocabulary: Vocabulary):
+        ids, maskable = batch["input_ids"], batch["maskable"]
+        masked = masking.dynamic_random_mask(
+            ids, maskable, self.p, split=self.split, generator=generator, **vocabulary
+        )
+        return masking.masked_view(batch, masked)
+
+
+@dataclass(frozen=True)
+class MaskSpans:
+    """Select whole spans until the share p of each text is selected. SpanBERT's noise: `masking.span_mask`.
+
+    A masked token can then not be read off its neighbour, so the same 15 % are harder to recover.
+
+    >>> import torch
+    >>> ids = torch.tensor([[1, 11, 12, 13, 14, 2]])
+    >>> view = MaskSpans(p=0.5)(
+    ...     {"input_ids": ids, "maskable": ids > 2}, None, {"mask_id": 3, "vocab_size": 20}
+    ... )
+    >>> view["selected"].sum()
+    tensor(2)
+    """
+
+    p: float = 0.15
+    """Share of the tokens of each text to select."""
+    split: tuple[float, float, float] = BERT_SPLIT
+    """As in `Mask`, drawn once for each span."""
+    span_p: float = 0.2
+    """The chance that a span ends after each token."""
+    max_span: int = 10
+    """The longest span in tokens."""
+    kind: str = field(default="spans", init=False, repr=False)
+
+    def __call__(self, batch: Batch, generator: torch.Generator | None, vocabulary: Vocabulary):
+        masked = masking.span_mask(
+            batch["input_ids"],
+            batch["maskable"],
+            self.p,
+            split=self.split,
+            span_p=self.span_p,
+            max_span=self.max_span,
+            generator=generator,
+            **vocabulary,
+        )
+        return masking.masked_view(batch, masked)
+
+
+@dataclass(frozen=True)
+class Replace:
+    """Put random tokens, drawn uniformly from the vocabulary, in the place of selected ones.
+
+    ELECTRA draws them from a small masked language model (`masking.replace`, and the objectives that train
+    such a model); here nothing is learned.
+
+    >>> import torch
+    >>> ids = torch.tensor([[1, 11, 12, 13, 14, 2]])
+    >>> view = Replace(p=1.0)(
+    ...     {"input_ids": ids, "maskable": ids > 2},
+    ...     torch.Generator().manual_seed(0),
+    ...     {"mask_id": 3, "vocab_size": 900},
+    ... )
+    >>> view["input_ids"], view["targets"][view["selected"]]
+    (tensor([[  1, 703, 397, 783, 701,   2]]), tensor([11, 12, 13, 14]))
+    """
+
+    p: float = 0.15
+    """Probability that a token is replaced (by itself in one draw of V)."""
+    kind: str = field(default="replace", init=False, repr=False)
+
+    def __call__(self, batch: Batch, generator: torch.Generator | None, vocabulary: Vocabulary):
+        return Mask(self.p, split=(0.0, 1.0, 0.0))(batch, generator, vocabulary)
+
+
+@dataclass(frozen=True)
+class Shuffle:
+    """Let tokens change places within a window (CAPT 5.2: k = 3): `masking.shuffle`.
+
+    `selected` are the positions at which another token stands than before, and there the original is to be
+    recovered: the model learns to "reorder words", as the paper puts it. It does not say which token-level loss
+    goes with shuffling; this reading is ours (and StructBERT's).
+
+    >>> import torch
+    >>> ids = torch.tensor([[1, 11, 12, 13, 14, 2]])
+    >>> batch = {"input_ids": ids, "maskable": ids > 2}
+    >>> view = Shuffle()(batch, torch.Generator().manual_seed(0), {})
+    >>> view["input_ids"], view["selected"].int()
+    (tensor([[ 1, 12, 13, 11, 14,  2]]), tensor([[0, 1, 1, 1, 0, 0]], dtype=torch.int32))
+    """
+
+    window: int = 3
+    """k: no token moves further than this."""
+    kind: str = field(default="shuffle", init=False, repr=False)
+
+    def __call__(self, batch: Batch, generator: torch.Generator | None, vocabulary: Vocabulary | None = None):
+        ids = batch["input_ids"]
+        moved = masking.shuffle(ids, batch["maskable"], self.window, generator=generator)
+        return masking.masked_view(batch, masking.Masked(moved, selected=moved != ids))
+
+
+@dataclass(frozen=True)
+class MaskAndShuffle:
+    """Shuffle, then mask; whatever was touched is to be recovered. StructBERT's two kinds of noise at once.
+
+    `targets` are the ids of the *original* order, at masked positions too. (StructBERT shuffles few trigrams;
+    here the shuffle is CAPT's, on the whole text.)
+
+    >>> import torch
+    >>> ids = torch.tensor([[1, 11, 12, 13, 14, 2]])
+    >>> view = MaskAndShuffle(p=0.5)(
+    ...     {"input_ids": ids, "maskable": ids > 2},
+    ...     torch.Generator().manual_seed(0),
+    ...     {"mask_id": 3, "vocab_size": 900},
+    ... )
+    >>> view["input_ids"], view["targets"][view["selected"]]
+    (tensor([[ 1, 12, 13, 11,  3,  2]]), tensor([11, 12, 13, 14]))
+    """
+
+    p: float = 0.15
+    """Probability that a token is selected for masking."""
+    window: int = 3
+    """k: no token moves further than this."""
+    split: tuple[float, float, float] = BERT_SPLIT
+    """As in `Mask`."""
+    kind: str = field(default="mask+shuffle", init=False, repr=False)
+
+    def __call__(self, batch: Batch, generator: torch.Generator | None, vocabulary: Vocabulary):
+        shuffled = Shuffle(self.window)(batch, generator, vocabulary)
+        masked = Mask(self.p, self.split)(
+            {**batch, "input_ids": shuffled["input_ids"]}, generator, vocabulary
+        )
+        touched = masked["selected"] | shuffled["selected"]
+        return masking.masked_view(batch, masking.Masked(masked["input_ids"], touched))
+
+
+NAMED: dict[str, Noise] = {
+    noise.kind: noise for noise in (Mask(), MaskSpans(), Replace(), Shuffle(), MaskAndShuffle())
+}
+"""The five with the papers' settings."""
+
+
+def named(noise: "str | Noise") -> Noise:
+    """A noise by its name, with the papers' settings; a noise itself is handed back.
+
+    Raises a ValueError for a name that is none, and a TypeError for what is neither a name nor callable.
+
+    >>> named("shuffle")
+    Shuffle(window=3)
+    """
+    if isinstance(noise, str):
+        if noise not in NAMED:
+            raise ValueError(
+                f"No noise is called {noise!r}; there are {', '.join(NAMED)}, or give a function "
+                "(batch, generator, vocabulary) -> view."
+            )
+        return NAMED[noise]
+    if not callable(noise):
+        raise TypeError(
+            f"noise must be a name or a function (batch, generator, vocabulary) -> view, not {noise!r}."
+        )
+    return noise

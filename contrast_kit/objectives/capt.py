@@ -1,0 +1,210 @@
+"""CAPT: pull a text and its corrupted self together, push both away from all other texts.
+
+Contrastive Pre-Training of "CAPT: Contrastive Pre-Training for Learning Denoised Sequence Representations".
+"""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+
+from contrast_kit import losses, schedules
+from contrast_kit.noise import Noise, named
+from contrast_kit.objectives.base import Encoded, Facts, Objective, Vectors, View
+from contrast_kit.objectives.mlm import mlm_sizes, mlm_sums
+from contrast_kit.objectives.queue import MemoryQueue
+
+
+@dataclass(frozen=True)
+class CAPTConfig:
+    """Everything that CAPT varies; the defaults are the paper's, where it prints them, but for `reduction`."""
+
+    noise: str | Noise = "mask"
+    """What makes x̂ of x: "mask" (paper: 15 % of tokens, 80/10/10 "as BERT"), "shuffle" (section 5.2: window 3, a
+    little worse there), "mask+shuffle", "spans", "replace", one of these with other numbers (`noise.Mask(0.3)`), or
+    any function (batch, generator, vocabulary) -> view."""
+    tau: float | Literal["adaptive"] = "adaptive"
+    """Temperature of eq. 2 and 3. "adaptive" (paper): eq. 6, 0.55 → 0.05 → 0.55 over the run's optimizer steps. A
+    number: constant, what figure 3 (left) compares it with; the paper does not print which."""
+    queue: int = 8192
+    """Capacity of the memory queue in vectors; each step pushes two a text. Paper: 8192. 0: no queue ("results in a
+    considerable degradation", figure 3 left)."""
+    reduction: Literal["mean", "sum"] = "mean"
+    """Over the 2n anchors. Eq. 4 prints "sum", 2n times as much: beside an MLM loss that is a mean over tokens, a
+    sum over 4096 anchors would drown it, and the right learning rate would depend on n. So "mean", ours; "sum" is
+    the print."""
+    weight: float = 1.0
+    """Of the contrast beside MLM. Paper: 1, "the final training loss is the sum of the above two"."""
+    mlm: bool = True
+    """Recover the tokens that the noise touched, on x̂ alone (x has nothing to recover). False: contrast alone."""
+    aggregation: Literal["mlp", "none"] = "mlp"
+    """The layer A of eq. 1. Paper: "mlp", a nonlinear projection with one hidden layer. "none" contrasts the
+    encoder's own sequence vectors."""
+    inner: int | None = None
+    """Width of A's hidden layer. Paper: the encoder's FFN width, which None takes (4·D if it has none)."""
+    ignore_duplicates: bool = False
+    """True: no other vector of the anchor's own text, in the batch or in the queue, counts as a negative. The paper
+    does not do this, and on 16 GB of text need not; a small corpus comes round while its old vectors are still
+    queued, and then it matters."""
+
+    def __post_init__(self):
+        named(self.noise)
+        if self.tau != "adaptive" and not (isinstance(self.tau, float | int) and self.tau > 0):
+            raise ValueError(f'tau must be "adaptive" (CAPT eq. 6) or a number above 0, not {self.tau!r}.')
+        if self.queue < 0:
+            raise ValueError(f"queue is a number of vectors, 0 for no queue, not {self.queue}.")
+        if self.reduction not in ("mean", "sum"):
+            raise ValueError(f'reduction must be "mean" or "sum", not {self.reduction!r}.')
+        if self.aggregation not in ("mlp", "none"):
+            raise ValueError(f'aggregation must be "mlp" or "none", not {self.aggregation!r}.')
+        if self.inner is not None and self.inner < 1:
+            raise ValueError(
+                f"inner is the width of the aggregation's hidden layer, at least 1, not {self.inner}."
+            )
+
+
+PAPER_TRAINING = {
+    # Table 4. "2k" and "8k" are read as powers of two, as in RoBERTa. The table prints no clipping and no length:
+    # RoBERTa, whose settings the large model adopts, uses none and 512.
+    "small": dict(steps=200_000, batch_size=2048, lr=5e-4, warmup=10_000 / 200_000),
+    "large": dict(steps=500_000, batch_size=8192, lr=6e-4, warmup=30_000 / 500_000),
+}
+
+
+class CAPT(Objective):
+    """Learn representations that do not follow the noise: L = L_MLM + L_capt (CAPT, section 3.1).
+
+    Views: `"clean"`, the text x, and `"noisy"`, its corrupted version x̂. Local loss: MLM on x̂ only. Contrast:
+    `losses.nt_xent` on s = ℓ2 ∘ A ∘ h of both (eq. 1–4), in both directions, with the negatives of both views *and*
+    the vectors of earlier steps in the memory queue. Which of the encoder's vectors A reads, first token or mean, is
+    the encoder's `pooling`.
+
+    In the denominator of an anchor: 2n - 1 + Q terms.
+
+    Only the noise and the encoder know what a batch holds. For another kind of input give another noise, and, where
+    it has token- or region-level losses of its own, override `local_sums` and `sizes`.
+
+    Relation to its neighbours: without the queue and with crop in place of the clean view it is COCO-LM's contrast;
+    `weight=0` is `MLM`; with dropout as the only noise and no MLM it is near `SimCSE`.
+
+    Example:
+        >>> import contrast_kit as ck
+        >>> texts = ["the red kite flies over the shelf", "a small drum stands by the door"]
+        >>> encoder = ck.Encoder.tiny(ck.data.train_tokenizer(texts, vocab_size=60))
+        >>> capt = ck.objectives.CAPT(encoder, noise="shuffle")
+        >>> run = ck.fit(capt, texts, steps=3, batch_size=2, progress=False)
+        >>> len(capt.queue)  # two vectors a text and step
+        12
+        >>> [round(float(tau), 3) for tau in run.history["tau"]]
+        [0.55, 0.217, 0.217]
+    """
+
+    Config = CAPTConfig
+
+    @classmethod
+    def paper(cls, size: str = "small") -> CAPTConfig:
+        """The objective of the small or the large model (3.1, Table 4); they train with `paper_training(size)`.
+
+        Both take the printed sum of eq. 4. Their encoders are `Encoder.small` and `Encoder.large`.
+        """
+        _paper_size(size)
+        inner = {"small": 1024, "large": 4096}[size]
+        return CAPTConfig(noise="mask", tau="adaptive", queue=8192, reduction="sum", inner=inner)
+
+    @classmethod
+    def paper_training(cls, size: str = "small") -> dict[str, Any]:
+        """How these models were trained (Table 4), as settings for `fit` or `Training`.
+
+        >>> import contrast_kit as ck
+        >>> training = ck.Training(**CAPT.paper_training("large"))
+        >>> training.steps, training.batch_size, training.lr, training.betas
+        (500000, 8192, 0.0006, (0.9, 0.98))
+        """
+        _paper_size(size)
+        shared = dict(
+            decay="linear", weight_decay=0.01, betas=(0.9, 0.98), eps=1e-6, clip=None, max_length=512
+        )
+        return PAPER_TRAINING[size] | shared
+
+    def build(self) -> None:
+        config, width = self.config, self.encoder.width
+        self.noise = named(config.noise)
+        inner = config.inner or ffn_width(self.encoder)
+        self.aggregate = Aggregation(width, inner) if config.aggregation == "mlp" else nn.Identity()
+        self.queue = MemoryQueue(config.queue, width) if config.queue else None
+        self.set_progress(0, 1)
+
+    def set_progress(self, step: int, total: int) -> None:
+        """τ of this optimizer step, t = 0, 1, … of T (eq. 6): the same for every chunk and both directions."""
+        tau = self.config.tau
+        self.tau = schedules.inverted_triangle(step, total) if tau == "adaptive" else float(tau)
+
+    @property
+    def weights(self) -> dict[str, float]:
+        weights = {"mlm": 1.0} if self.config.mlm else {}
+        return weights | {"contrast": self.config.weight}
+
+    def views(self, batch: View, generator: torch.Generator | None = None) -> dict[str, View]:
+        noisy = self.noise(batch, generator, self.encoder.vocabulary)
+        if not self.config.mlm:
+            noisy = {key: value for key, value in noisy.items() if key != "targets"}
+        return {"clean": dict(batch), "noisy": noisy}
+
+    def sizes(self, view: View) -> dict[str, Tensor]:
+        return mlm_sizes(view)
+
+    def encode(self, view: View) -> Encoded:
+        hidden = self.encoder(view)  # [B, T, D]
+        s = self.aggregate(self.encoder.pool(hidden, view))  # [B, D]; the ℓ2 norm of eq. 1 is in the loss
+        return Encoded({"s": s}, self.local_sums(hidden, view))
+
+    def local_sums(self, hidden: Tensor, view: View) -> dict[str, Tensor]:
+        """The summed local losses of a view: MLM where it has `targets`, so on x̂; none on x."""
+        return mlm_sums(self.encoder, hidden, view)
+
+    def contrast(self, vectors: Vectors, facts: Facts) -> dict[str, Tensor]:
+        clean, noisy = vectors["clean"]["s"], vectors["noisy"]["s"]  # [B, D] each
+        options = {}
+        if self.queue is not None:
+            options["queue"] = self.queue.vectors  # [Q, D], of earlier steps only
+        if self.config.ignore_duplicates:
+            options["ids"] = facts["text_id"]
+            if self.queue is not None:
+                options["queue_ids"] = self.queue.ids
+        loss = losses.nt_xent(clean, noisy, self.tau, reduction=self.config.reduction, **options)
+        return {"contrast": loss, "tau": loss.new_tensor(self.tau)}  # tau has no weight: logged, not trained
+
+    def after_step(self, vectors: Vectors, facts: Facts) -> None:
+        """Only now do this step's vectors enter the queue: s and ŝ of every process, with their texts' ids."""
+        if self.queue is None:
+            return
+        both = torch.cat([vectors["clean"]["s"], vectors["noisy"]["s"]])  # [2B, D]
+        ids = facts.get("text_id")
+        self.queue.push(both, ids.repeat(2) if ids is not None else None)
+
+
+class Aggregation(nn.Module):
+    """A of eq. 1: W2 gelu(W1 h + b1) + b2, "a nonlinear projection with one hidden layer". [B, D] → [B, D].
+
+    The paper does not name the nonlinearity; gelu is that of the encoder's own feed-forward layers.
+    """
+
+    def __init__(self, width: int, inner: int):
+        super().__init__()
+        self.w1 = nn.Linear(width, inner)
+        self.w2 = nn.Linear(inner, width)
+
+    def forward(self, h: Tensor) -> Tensor:
+        return self.w2(nn.functional.gelu(self.w1(h)))  # [B, D] -> [B, inner] -> [B, D]
+
+
+def ffn_width(encoder: nn.Module) -> int:
+    """The inner width of an encoder's feed-forward layers, or 4 D where it does not tell."""
+    config = getattr(getattr(encoder, "model", None), "config", None)
+    return getattr(config, "intermediate_size", None) or 4 * encoder.width
+
+
+def _paper_size(size: str) -> None:
+    if size not in PAPER_TRAINING:
+        raise ValueError(f'CAPT has the sizes "small" and "large", not {size!r}.')

@@ -1,0 +1,114 @@
+"""SimCSE: the same text twice through the same encoder; dropout is the only noise.
+
+Unsupervised SimCSE of "SimCSE: Simple Contrastive Learning of Sentence Embeddings" (Gao, Yao & Chen 2021). Not one
+of the four papers here, but the baseline that everybody knows.
+"""
+
+import warnings
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from contrast_kit import losses
+from contrast_kit.noise import Mask
+from contrast_kit.objectives.base import Encoded, Facts, Objective, Vectors, View
+from contrast_kit.objectives.mlm import mlm_sizes, mlm_sums
+
+
+@dataclass(frozen=True)
+class SimCSEConfig:
+    """What SimCSE varies; the defaults are its paper's."""
+
+    tau: float = 0.05
+    """Temperature of eq. 4. Paper: 0.05."""
+    contrast: Literal["info_nce", "nt_xent"] = "info_nce"
+    """Paper: "info_nce", N candidates, one direction (eq. 4). "nt_xent" also takes the negatives of the anchors' own
+    pass, in both directions, to compare with COCO-LM and CAPT."""
+    projector: bool = True
+    """A dense layer with tanh on the sequence vector while training, left out afterwards. Paper: yes, with the first
+    token's vector (unsupervised)."""
+    mlm_weight: float = 0.0
+    """Weight λ of a masked-LM loss on a third, masked pass. Paper: 0; its ablation finds that 0.1 helps transfer
+    tasks and harms sentence similarity."""
+    p_m: float = 0.15
+    """Rate of that mask."""
+    ignore_duplicates: bool = False
+    """True leaves other copies of the anchor's own text out of its negatives. The paper does not."""
+
+    def __post_init__(self):
+        if not self.tau > 0:
+            raise ValueError(f"tau is a temperature and must be > 0, not {self.tau}.")
+        if self.contrast not in ("info_nce", "nt_xent"):
+            raise ValueError(f"contrast must be 'info_nce' or 'nt_xent', not {self.contrast!r}.")
+        if self.mlm_weight < 0:
+            raise ValueError(f"mlm_weight weighs a loss and cannot be negative, not {self.mlm_weight}.")
+
+
+class SimCSE(Objective):
+    """Tell the other pass of a text from other texts: two passes differ by their dropout masks alone.
+
+    SimCSE, eq. 4: -log( e^{sim(h_i^{z_i}, h_i^{z'_i})/τ} / Σ_{j=1..N} e^{sim(h_i^{z_i}, h_j^{z'_j})/τ} ), where z
+    and z' are two dropout masks. In the denominator: N terms, the second passes of all texts of the batch.
+
+    Views: `"first"` and `"second"`, the same clean batch; `encode` draws a dropout mask of its own for each. With
+    `mlm_weight` also `"masked"`, for the masked LM alone. The vectors that it teaches are the encoder's; the
+    projector is left out afterwards.
+
+    Relation to its neighbours: `CAPT` with another noise, one direction and no queue. Without dropout the two passes
+    are equal, the positive's cosine is 1 whatever the encoder does, and nothing is left to learn but to spread the
+    vectors: the paper's rows "p = 0" and "fixed 0.1", which do badly.
+
+    Example:
+        >>> import contrast_kit as ck
+        >>> texts = ["the red kite flies over the shelf", "a small drum stands by the door"]
+        >>> encoder = ck.Encoder.tiny(ck.data.train_tokenizer(texts, vocab_size=60), dropout=0.1)
+        >>> batch = ck.data.Texts(texts, encoder.tokenizer).batch([0, 1])
+        >>> sorted(ck.objectives.SimCSE(encoder, mlm_weight=0.1)(batch))
+        ['contrast', 'loss', 'mlm']
+    """
+
+    Config = SimCSEConfig
+
+    @classmethod
+    def paper(cls) -> SimCSEConfig:
+        """The unsupervised setting: eq. 4, τ = 0.05, projector while training, no masked LM."""
+        return SimCSEConfig(tau=0.05, contrast="info_nce", projector=True, mlm_weight=0.0)
+
+    def build(self) -> None:
+        width = self.encoder.width
+        self.projector = nn.Sequential(nn.Linear(width, width), nn.Tanh()) if self.config.projector else None
+        rates = [module.p for module in self.encoder.modules() if isinstance(module, nn.Dropout)]
+        if not any(rates):
+            warnings.warn(
+                "SimCSE's only noise is dropout and this encoder has no dropout, so both passes of a text are equal: "
+                "build it with dropout=0.1.",
+                stacklevel=3,
+            )
+
+    @property
+    def weights(self) -> dict[str, float]:
+        weights = {"contrast": 1.0}
+        return weights | ({"mlm": self.config.mlm_weight} if self.config.mlm_weight else {})
+
+    def views(self, batch: View, generator: torch.Generator | None = None) -> dict[str, View]:
+        views = {"first": dict(batch), "second": dict(batch)}
+        if self.config.mlm_weight:
+            views["masked"] = Mask(self.config.p_m)(batch, generator, self.encoder.vocabulary)
+        return views
+
+    def sizes(self, view: View) -> dict[str, Tensor]:
+        return mlm_sizes(view)
+
+    def encode(self, view: View) -> Encoded:
+        hidden = self.encoder(view)  # [B, T, D]
+        if "targets" in view:
+            return Encoded({}, mlm_sums(self.encoder, hidden, view))
+        h = self.encoder.pool(hidden, view)  # [B, D]
+        return Encoded({"h": h if self.projector is None else self.projector(h)}, {})
+
+    def contrast(self, vectors: Vectors, facts: Facts) -> dict[str, Tensor]:
+        loss = losses.info_nce if self.config.contrast == "info_nce" else losses.nt_xent
+        ids = facts["text_id"] if self.config.ignore_duplicates else None
+        return {"contrast": loss(vectors["first"]["h"], vectors["second"]["h"], self.config.tau, ids=ids)}
