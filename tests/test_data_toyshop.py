@@ -305,3 +305,10 @@ def test_bad_input_gets_one_clear_sentence(call, says):
 
 def test_files_hold_no_tab_inside_a_text():
     assert files.tsv([{"sentence": "The kite is red.", "label": 1}]).count(b"\t") == 2
+
+
+def test_the_examples_of_the_data_card_run():
+    import doctest
+
+    done = doctest.testfile(str(SHIPPED / "README.md"), module_relative=False)
+    assert done.attempted >= 4 and done.failed == 0
