@@ -33,8 +33,11 @@ def info_nce(
 ) -> Tensor:
     """Pick each anchor's partner out of the other view's B vectors: contrast in one direction.
 
-    CMLM, eq. 7, for one k: -1/B sum_b log( e^{sim(H_b^k, H_b^0)/tau} / sum_{i=1..B} e^{sim(H_i^k,
-    H_b^0)/tau} ). The anchor is view 0. With K views, take the mean over k of `info_nce(h[0], h[k], tau)`.
+    CMLM, eq. 7, for one k:
+
+        L_CL = -1/B sum_b log( e^{sim(H_b^k, H_b^0)/tau} / sum_{i=1..B} e^{sim(H_i^k, H_b^0)/tau} )
+
+    The anchor is view 0. With K views, take the mean over k of `info_nce(h[0], h[k], tau)`.
 
     In the denominator: B terms, the positive and the B-1 other rows of view k. Not the anchor itself, and
     not the other rows of view 0 (those are in `nt_xent`). Identical vectors give log B. The loss is not
@@ -92,10 +95,15 @@ def nt_xent(
 ) -> Tensor:
     """Pick each vector's partner out of all other vectors of both views: contrast in both directions.
 
-    COCO-LM, eq. 3: -E( cos(s, s+)/tau - log( exp(cos(s, s+)/tau) + sum_{X- in B-} exp(cos(s, s-)/tau) ) ),
-    symmetric. CAPT, eq. 2-4, is the same with s_i and shat_i, as a *sum* over the 2n anchors:
-    `reduction="sum"`. SCL, eq. 4, is the same again (its indices are misprinted; read: 2N anchors, each
-    with its partner).
+    COCO-LM, eq. 3, for (X, X+) in both orders:
+
+        L_SCL = -E( cos(s, s+)/tau - log( exp(cos(s, s+)/tau) + sum_{X- in B-} exp(cos(s, s-)/tau) ) )
+
+    CAPT, eq. 2-4, is the same with s_i and shat_i, as a *sum* over the 2n anchors (`reduction="sum"`):
+
+        L(x_i) = -log( exp(s_i.shat_i/tau) / ( sum_j exp(s_i.shat_j/tau) + sum_{j!=i} exp(s_i.s_j/tau) ) )
+
+    SCL, eq. 4, is the same again (its indices are misprinted; read: 2N anchors, each with its partner).
 
     In the denominator of s_i: 2B - 1 terms, every vector of both views except s_i itself, the positive
     included, and then the Q vectors of the queue. Identical vectors give log(2B - 1 + Q); partners equal
@@ -155,12 +163,16 @@ def nt_xent(
 def sup_con(x: Tensor, labels: Tensor, tau: float, *, reduction: str = "sum") -> Tensor:
     """Pick the vectors with the anchor's label out of all other vectors: contrast between classes.
 
-    SCL, eq. 3: sum_i -1/(N_{y_i} - 1) sum_j 1[i != j] 1[y_i = y_j] log( exp(Phi(x_i) . Phi(x_j)/tau) /
-    sum_k 1[i != k] exp(Phi(x_i) . Phi(x_k)/tau) ). The logarithm stands inside the sum over positives.
+    SCL, eq. 3:
+
+        L_SCL = sum_i -1/(N_{y_i} - 1) sum_j 1[i != j] 1[y_i = y_j] log p_ij
+        p_ij  = exp(Phi(x_i).Phi(x_j)/tau) / sum_k 1[i != k] exp(Phi(x_i).Phi(x_k)/tau)
+
+    The logarithm stands inside the sum over positives (p_ij is short for the fraction that is printed).
 
     In the denominator: N - 1 terms, all vectors but the anchor itself, *with* the other positives. So the
-    loss of an anchor with P positives cannot fall below log P, and equal vectors of one class give log(N -
-    1). An anchor whose label occurs once has N_y - 1 = 0 positives: its term counts 0.
+    loss of an anchor with P positives cannot fall below log P, and equal vectors of one class give
+    log(N - 1). An anchor whose label occurs once has N_y - 1 = 0 positives: its term counts 0.
 
     Args:
         x: vectors [N, D] of one batch; normalised here ("l2 normalization of the encoded embedding").
@@ -213,13 +225,17 @@ def simsiam(
 ) -> Tensor:
     """Let each view's prediction point where the other view stands: contrast without negatives.
 
-    CMLM, eq. 9: 1/B sum_b exp( -1/2 (D(z_b^k, h_b^0) + D(z_b^0, h_b^k)) ), where eq. 11 stands inside:
-    D(z, h) = sim(z, stopgrad(h)), a *positive* cosine. The exponential is taken per example, before the mean.
-    It keeps the loss positive, like the two losses that it is added to or compared with.
+    CMLM, eq. 9 for one k, with eq. 11 inside:
 
-    There is no denominator and there are no negatives. What keeps all vectors from collapsing to one point is
-    the stop-gradient on h with the predictor z = W2 gelu(W1 h) (eq. 10) on the other side: take either
-    away, and the constant encoder is a perfect solution.
+        L_CL    = 1/B sum_b exp( -1/2 (D(z_b^k, h_b^0) + D(z_b^0, h_b^k)) )
+        D(z, h) = sim(z, stopgrad(h))
+
+    D is a *positive* cosine, and the exponential is taken per example, before the mean. It keeps the loss
+    positive, like the two losses that it is added to or compared with.
+
+    There is no denominator and there are no negatives: an encoder that gives every text the same vector has
+    the smallest loss there is. What keeps training from going there is the stop-gradient on h together with
+    the predictor z = W2 gelu(W1 h) (eq. 10) on the other side; without either of them, vectors collapse.
 
     Args:
         z_a: the predictor's output for view a, [B, D].

@@ -25,18 +25,21 @@ def mlm(
 ) -> Tensor:
     """Masked language modelling: name the original token at each selected position.
 
-    CMLM, eq. 6: L_MLM = 1/B sum_b MLM(H_b^0), on view 0 only. COCO-LM 3.1: -sum_{i in M} log p_MLM(x_i^orig
-    | h_i) with p_MLM(x | h_i) = exp(x^T h_i) / sum_{x_t in V} exp(x_t^T h_i). The selected positions M
-    include those where the token was kept or randomised, not only those that show [MASK]. In the
-    denominator: all V tokens.
+    CMLM, eq. 6: L_MLM = 1/B sum_b MLM(H_b^0), on view 0 only. COCO-LM 3.1 says what MLM is:
+
+        L_MLM        = E( -sum_{i in M} log p_MLM(x_i^orig | h_i) )
+        p_MLM(x | h) = exp(x^T h) / sum_{x_t in V} exp(x_t^T h)
+
+    The selected positions M include those where the token was kept or randomised, not only those that show
+    [MASK]. In the denominator: all V tokens.
 
     Args:
         logits: [M, V] at the selected positions only (or [..., V], with labels of the same leading shape).
         labels: [M], the original ids there: `ids[selected]`.
-        reduction: "mean" over tokens; "sum"; "none" ([M], 0 where ignored). Eq. 6 may also be read as a
+        reduction: "mean" over tokens, "sum", or "none" ([M], 0 where ignored). Eq. 6 may also be read as a
             mean over texts of each text's own mean, so that a text with few selected tokens counts as much
-            as one with many: "mean_per_seq", and "sum_per_seq" for the sum over texts of their means. A
-            text with no selected token has no mean, and is left out.
+            as one with many: that is "mean_per_seq", and "sum_per_seq" is the sum over texts of their
+            means. A text with no selected token has no mean, and is left out.
         ignore_index: a label that is to be skipped.
         rows: [M], the text that each position belongs to, for the "per_seq" reductions:
             `selected.nonzero()[:, 0]`. Not needed where labels are [B, T].
@@ -65,10 +68,8 @@ def mlm(
         raise ValueError(f"logits must be [M, V] and labels [M], at the same positions, got {shapes}.")
     if rows is None and labels.dim() == 2:
         rows = torch.arange(len(labels), device=labels.device)[:, None].expand_as(labels).reshape(-1)  # [B*T]
-    logits, labels = (
-        _float(logits, "logits").flatten(0, -2),
-        labels.reshape(-1),
-    )  # [.., V] -> [M, V], [..] -> [M]
+    logits = _float(logits, "logits").flatten(0, -2)  # [M, V] (or [B, T, V] -> [B*T, V])
+    labels = labels.reshape(-1)  # [M]
     counted = labels != ignore_index  # [M]
     _check_in_vocabulary(labels[counted], logits.shape[1])
     terms = F.cross_entropy(logits, labels.long(), ignore_index=ignore_index, reduction="none")  # [M]
@@ -82,7 +83,7 @@ def replaced_token_detection(
 ) -> Tensor:
     """ELECTRA: tell for each token whether it is the original.
 
-    COCO-LM 3.1: the binary cross-entropy of p_RTD(1(x_i^MLM = x_i^orig) | h_i), a sigmoid, over *all*
+    COCO-LM 3.1: the binary cross-entropy of p_RTD( 1(x_i^MLM = x_i^orig) | h_i ), a sigmoid, over *all*
     tokens and not only the selected ones. The label is 1 for an original token, COCO-LM's way round
     (ELECTRA's code has 1 = replaced). A sampled token that happens to be the original counts as original.
 
@@ -90,8 +91,8 @@ def replaced_token_detection(
         logits: [B, T], positive for "original".
         is_original: bool [B, T], `view["input_ids"] == view["targets"]`; not "was not masked".
         valid: bool or 0/1 [B, T], the tokens that count: the attention mask, without padding.
-        reduction: "mean" over valid tokens (as the released code; "paper" sums per text), "sum", or "none":
-            [B, T].
+        reduction: "mean" over valid tokens (what ELECTRA's and COCO-LM's code do), "sum" (what eq. 2
+            prints), or "none": [B, T], 0 where not valid.
 
     Returns:
         A number >= 0 in nats, float32 or float64.
@@ -116,9 +117,8 @@ def replaced_token_detection(
         shapes = ", ".join(str(list(x.shape)) for x in (logits, is_original, valid))
         raise ValueError(f"logits, is_original and valid must have one shape [B, T], got {shapes}.")
     logits = _float(logits, "logits").masked_fill(~valid, 0.0)
-    terms = F.binary_cross_entropy_with_logits(
-        logits, is_original.to(logits.dtype), reduction="none"
-    )  # [B, T]
+    label = is_original.to(logits.dtype)
+    terms = F.binary_cross_entropy_with_logits(logits, label, reduction="none")  # [B, T]
     return _reduce(terms.masked_fill(~valid, 0.0), valid, reduction, "replaced_token_detection")
 
 
@@ -127,9 +127,13 @@ def copy(
 ) -> Tensor:
     """COCO-LM's copy loss: tell for each token whether it can be copied.
 
-    COCO-LM, eq. 2: -E( sum_{i=1..n} 1(x_i^MLM = x_i^orig) log p_copy(1 | h_i)
-    + 1(x_i^MLM != x_i^orig) log p_copy(0 | h_i) ), where p_copy(1 | h) = e^{w^T h} / (e^{w^T h} + 1). In
-    L_CLM = lambda_copy L_copy + L_LM it weighs lambda_copy = 50, and is the only term that trains w_copy.
+    COCO-LM, eq. 2, over all n tokens:
+
+        L_copy = -E( sum_i 1(x_i^MLM = x_i^orig) log p_copy(1 | h_i) + 1(x_i^MLM != x_i^orig) log p_copy(0 | h_i) )
+        p_copy(y | h) = exp(y w_copy^T h) / (exp(w_copy^T h) + 1)
+
+    y = 1 means "original, copy it". In L_CLM = lambda_copy L_copy + L_LM it weighs lambda_copy = 50, and it is
+    the only term that trains w_copy.
 
     Args:
         logits: [B, T], w_copy^T h_i.
@@ -171,14 +175,17 @@ def corrective_lm(
 ) -> Tensor:
     """COCO-LM's language model: name the original token, by copying the input or by correcting it.
 
-    COCO-LM, L_LM (below eq. 2): -E( sum_{i in M} log( 1(x_i^MLM = x_i^orig) p_copy^sg(1 | h_i) +
-    p_copy^sg(0 | h_i) exp(x_i^T h_i) / sum_{x_t in V} exp(x_t^T h_i) ) ), with x_i = x_i^orig, over masked
-    positions only. `sg` is a stop-gradient on both p_copy: this term trains the softmax and the encoder
-    behind it, never w_copy. In the denominator of the softmax: all V tokens.
+    COCO-LM, L_LM (printed under eq. 2), over masked positions M only, with x_i = x_i^orig:
+
+        L_LM = -E( sum_{i in M} log( 1(x_i^MLM = x_i^orig) p_copy^sg(1 | h_i) + p_copy^sg(0 | h_i) q_i ) )
+        q_i  = exp(x_i^T h_i) / sum_{x_t in V} exp(x_t^T h_i)
+
+    `sg` is a stop-gradient, on both p_copy: this term trains the softmax q and the encoder behind it, never
+    w_copy. In the denominator of q: all V tokens.
 
     Where the input is wrong, only correcting helps, and the gradient on the softmax is that of plain
-    cross-entropy. Where the input is right, copying explains most of it, and the gradient shrinks to p_0 q
-    / (p_1 + p_0 q), where q is the softmax's probability of the original.
+    cross-entropy. Where the input is right, copying explains most of it, and the gradient is scaled by
+    p_0 q / (p_1 + p_0 q), with p_y for p_copy(y).
 
     Args:
         logits: [M, V] over the vocabulary, at masked positions.
@@ -238,10 +245,13 @@ def all_token_lm(
 ) -> Tensor:
     """ELECTRA's All-Token MLM: name the original token at *every* position, learning to copy along the way.
 
-    COCO-LM 3.3: -log p_LM(x_i^orig | h_i) with p_LM(x_i | h_i) = 1(x_i = x_i^MLM) p_copy(1 | h_i) +
-    p_copy(0 | h_i) softmax(x_i), over all tokens, without a stop-gradient and without L_copy: the copy
-    mechanism is learned only as a part of the language model. That is the baseline which COCO-LM improves
-    on ("All-Token LM Only").
+    COCO-LM 3.3, over all tokens, without a stop-gradient and without L_copy:
+
+        -log p_LM(x_i^orig | h_i)
+        p_LM(x_i | h_i) = 1(x_i = x_i^MLM) p_copy(1 | h_i) + p_copy(0 | h_i) exp(x_i^T h_i) / sum_t exp(x_t^T h_i)
+
+    The copy mechanism is learned only as a part of the language model. That is the baseline which COCO-LM
+    improves on ("All-Token LM Only").
 
     Args:
         logits: [N, V] at all N real tokens of the batch (a softmax at each: the costly one of these losses).

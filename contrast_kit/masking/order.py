@@ -81,7 +81,7 @@ def crop(
     length = torch.floor(content * keep + 1e-4).long().clamp(min=1).minimum(content)  # [B, 1]
     places = content - length + 1  # [B, 1]: how many places the span fits in
     u = torch.rand(places.shape, generator=generator, device=ids.device)
-    start = (u * places).long().minimum(places - 1)  # rounding may lift u * places to places itself
+    start = (u * places).long()  # [B, 1] in 0 .. places - 1
 
     inside = (rank >= start) & (rank < start + length)
     stays = real & (inside | (rank < 0) | (rank >= content))
