@@ -302,6 +302,17 @@ def test_T39_a_crop_is_one_contiguous_span_between_one_cls_and_one_sep(keep):
         assert_rate(count, 1 / len(starts), n=2000)  # all places alike
 
 
+def test_crop_stays_inside_the_text_for_the_largest_number_that_can_be_drawn(monkeypatch):
+    """u * places must round below places, for each number of places."""
+    monkeypatch.setattr(torch, "rand", lambda *shape, **_: torch.full(shape[0], 1 - 2.0**-24))
+    length = torch.arange(3, 1030)[:, None]
+    where = torch.arange(1030)
+    ids = torch.where(where < length, where + 100, PAD)
+    cropped = masking.crop(ids, (where < length).long(), 1e-4, pad_id=PAD)  # one content token: the last one
+    assert (cropped.attention_mask.sum(1) == 3).all()
+    assert torch.equal(cropped.positions[:, 1:3], torch.cat([length - 2, length - 1], dim=1))
+
+
 def test_crop_keeps_at_least_one_token_and_leaves_short_rows_alone():
     ids = torch.tensor([[CLS, 11, SEP, PAD], [CLS, SEP, PAD, PAD], [CLS, 11, 12, SEP]])
     cropped = masking.crop(ids, (ids != PAD).long(), 0.1, pad_id=PAD, generator=generator())

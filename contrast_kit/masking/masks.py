@@ -176,8 +176,7 @@ def replace(
         ids: the original token ids [B, T], left as they are.
         selected: bool [B, T] with M True entries, those that the auxiliary model saw masked.
         logits: [M, V], the auxiliary model's logits at these positions only, in the order of
-            `ids[selected]` (row by row).
-            A whole [B, T, V] is never needed: 85 % of it would be thrown away.
+            `ids[selected]` (row by row). A whole [B, T, V] is never needed: 85 % of it would be thrown away.
         generator: where the draws come from, on the device of ids.
 
     Returns:
