@@ -4,13 +4,17 @@ Letters in shape comments: B examples, T tokens, D width, V vocabulary, M masked
 """
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import torch
 from torch import nn
 from transformers import AutoModelForMaskedLM, PreTrainedTokenizerBase, RobertaConfig, RobertaForMaskedLM
+from transformers.utils import logging
 
-from contrast_kit import hub
+from contrast_kit import hub, plain_head, relative
+from contrast_kit.relative import RelativePositions
 
 POOLINGS = ("first", "mean")
 
@@ -35,6 +39,9 @@ class Encoder(nn.Module):
         pooling: `"first"`, the last hidden state of the first token (CMLM eq. 8, COCO-LM's h_[CLS]); or `"mean"`,
             the mean over real tokens. Never the `pooler_output` of BERT, which adds a layer no paper here uses.
 
+    `projection` is True: the vocabulary head is the model's own, projection and all. COCO-LM sets it to False for its
+    main model, whose word scores are h · x; a saved folder then holds a projection that changes nothing (`plain_head`).
+
     Example:
         >>> import contrast_kit as ck
         >>> texts = ["the red kite flies", "a small drum"]
@@ -56,7 +63,8 @@ class Encoder(nn.Module):
                 f"The tokenizer has {len(tokenizer)} tokens but the model embeds only {rows}: "
                 "open both from the same folder, or train the tokenizer first and build the model for it."
             )
-        self.model, self.tokenizer, self.pooling = model, tokenizer, pooling
+        self.model, self.tokenizer, self.pooling = relative.prepare(model), tokenizer, pooling
+        self.projection = True
 
     # -- construction ------------------------------------------------------------------------------------------
 
@@ -90,6 +98,7 @@ class Encoder(nn.Module):
         pooling: str = "first",
         max_length: int = 512,
         dropout: float = 0.1,
+        relative_positions: bool | RelativePositions = False,
         **shape_changes: int,
     ) -> "Encoder":
         """A randomly initialised RoBERTa of a named shape, for the vocabulary of `tokenizer`.
@@ -101,6 +110,8 @@ class Encoder(nn.Module):
             pooling: `"first"` or `"mean"`.
             max_length: the longest input, in tokens.
             dropout: of hidden states and attention (0.1 in all four papers).
+            relative_positions: True adds T5's relative positions (COCO-LM's models; the model is then an MPNet, which
+                is RoBERTa with just these), a `RelativePositions` says how many buckets.
             shape_changes: single changes to the shape, for example `num_hidden_layers=4`.
 
         Raises:
@@ -108,12 +119,9 @@ class Encoder(nn.Module):
         """
         if shape not in SHAPES:
             raise ValueError(f"No shape is called {shape!r}; there are {', '.join(SHAPES)}.")
-        config = RobertaConfig(
+        options = dict(
             **(SHAPES[shape] | shape_changes),
             vocab_size=len(tokenizer),
-            # RoBERTa counts positions from the padding id upwards.
-            max_position_embeddings=max_length + tokenizer.pad_token_id + 1,
-            type_vocab_size=1,
             hidden_dropout_prob=dropout,
             attention_probs_dropout_prob=dropout,
             layer_norm_eps=1e-5,
@@ -123,7 +131,14 @@ class Encoder(nn.Module):
         )
         with torch.random.fork_rng():
             torch.manual_seed(seed)
-            model = RobertaForMaskedLM(config)
+            if relative_positions:
+                positions = RelativePositions() if relative_positions is True else relative_positions
+                model = relative.masked_lm(positions, max_length=max_length, **options)
+            else:
+                # RoBERTa counts positions from the padding id upwards.
+                places = max_length + tokenizer.pad_token_id + 1
+                config = RobertaConfig(max_position_embeddings=places, type_vocab_size=1, **options)
+                model = RobertaForMaskedLM(config)
         return cls(model, tokenizer, pooling)
 
     @classmethod
@@ -166,7 +181,10 @@ class Encoder(nn.Module):
         """
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        self.model.save_pretrained(folder)
+        if not self.projection:
+            plain_head.make_transparent(self.model)
+        with without_bars():
+            self.model.save_pretrained(folder)
         self.tokenizer.save_pretrained(folder)
         st = "sentence_transformers.models."
         modules = [
@@ -237,8 +255,10 @@ class Encoder(nn.Module):
         """Word scores of chosen positions, [M, D] → [M, V], by the model's own vocabulary head.
 
         Give it `hidden[selected]`, not all positions: at 15 % masking and 30,000 words the head on every position
-        costs more than the Transformer below it.
+        costs more than the Transformer below it. With `projection` set to False they are h · x.
         """
+        if not self.projection:
+            return plain_head.scores(self.model, hidden)
         for module in self._head():
             hidden = module(hidden)
         return hidden
@@ -296,6 +316,18 @@ class Encoder(nn.Module):
         back[torch.tensor(order)] = torch.arange(len(order))
         vectors = vectors[back.to(vectors.device)]
         return nn.functional.normalize(vectors, dim=-1) if normalize else vectors
+
+
+@contextmanager
+def without_bars() -> Iterator[None]:
+    """No bar for reading or writing a local file: it is over before one could read it."""
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()
 
 
 def _saved_pooling(folder: Path) -> str | None:
