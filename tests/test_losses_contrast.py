@@ -461,6 +461,12 @@ def test_T57_nothing_overflows_where_all_vectors_agree_or_oppose():
         )  # the positive is the *least* similar: 200 + log
 
 
+def test_T57_what_is_left_out_is_left_out_at_any_temperature():
+    """With -1e4 for -inf, an anchor would come back into its own denominator where all others score lower still."""
+    x = torch.eye(1, 4)
+    assert nt_xent(x, -x, 1e-5, queue=-x, reduction="none")[0].item() == pytest.approx(math.log(2))
+
+
 def test_autocast_does_not_lower_the_similarities():
     a, b = vectors(2, 16, 32, dtype=torch.float32)
     with torch.autocast("cpu", dtype=torch.bfloat16):

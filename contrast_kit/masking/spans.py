@@ -81,7 +81,7 @@ def _draw_spans(
     weights = (1 - span_p) ** torch.arange(max_span, device=device)  # P(l) for l = 1 .. max_span
     budget = torch.floor(maskable.sum(dim=1) * p + 0.5).long()  # [B]
     selected, kind = torch.zeros_like(maskable), torch.zeros(maskable.shape, device=device)
-    while (left := budget - selected.sum(dim=1)).any():
+    while ((left := budget - selected.sum(dim=1)) > 0).any():
         free = maskable & ~selected
         start = torch.rand(free.shape, **draw).masked_fill(~free, -1.0).argmax(dim=1, keepdim=True)  # [B, 1]
         size = torch.multinomial(weights, rows, replacement=True, generator=generator) + 1  # [B]
