@@ -1,5 +1,7 @@
 """Every usual mistake gets the hint that names it; the right answer passes; no answer is no mistake."""
 
+import math
+
 import pytest
 import torch
 
@@ -45,6 +47,27 @@ class TestFrame:
     def test_names_are_of_one_notebook(self):
         assert len(exercises.names("01")) == 5
         assert all(name.startswith("01.") for name in exercises.names("01"))
+
+
+class TestGuess:
+    def test_right(self):
+        assert judge("00.guess", math.log).right
+
+    @pytest.mark.parametrize(
+        ("answer", "words"),
+        [
+            (1.386, "function of B"),
+            (lambda B: 1 / B, "probability"),
+            (lambda B: -math.log(B), "sign"),
+            (lambda B: math.log(B - 1), "not B − 1"),
+            (lambda B: math.log(2 * B - 1), "NT-Xent"),
+            (math.log2, "Natural"),
+            (lambda B: 0.0, "perfect"),
+            (lambda B: B, "if all look alike"),
+        ],
+    )
+    def test_hints(self, answer, words):
+        assert words in hint("00.guess", answer)
 
 
 class TestOneDraw:
