@@ -94,9 +94,9 @@ def embedding_map(
     keep = _sample(n, max_points, seed)
     perplexities = [perplexity] if np.ndim(perplexity) == 0 or method != "tsne" else list(perplexity)
     jobs = [(name, p) for name in encoders for p in perplexities]
-    figure, axes = panels(
-        len(jobs), height=3.2, columns=len(perplexities) if len(perplexities) > 1 else 3, title=title
-    )
+    size = {"height": 3.2} if len(jobs) > 1 else {"height": 4.4, "width": 4.9 + 1.1 * (labels is not None)}
+    columns = len(perplexities) if len(perplexities) > 1 else 3
+    figure, axes = panels(len(jobs), columns=columns, title=title, **size)
     for panel, (name, p) in zip(axes, jobs, strict=True):
         points = project(encoders[name][keep], method, seed=seed, perplexity=p, neighbors=neighbors)
         _scatter(panel, points, None if labels is None else labels[keep], labels)
