@@ -5,7 +5,7 @@ VENV    := .venv
 PY      := $(VENV)/bin/python
 STAMP   := $(VENV)/installed-in
 COURSE  := $(wildcard notebooks/*.ipynb)
-START   := $(firstword $(wildcard notebooks/00_start_here.ipynb) $(wildcard notebooks) .)
+START   := $(firstword $(wildcard notebooks/00_start_here.ipynb) $(wildcard notebooks))
 TORCH   := 2.13.0
 
 # uv reads its own variable, not pip's, for folders of wheels.
@@ -20,7 +20,7 @@ help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 lab: $(STAMP)  ## Install what is missing and open the course in JupyterLab (LAB_FLAGS=--no-browser on a server)
-	$(PY) -m jupyterlab $(if $(filter 0,$(shell id -u)),--allow-root) $(LAB_FLAGS) $(START)
+	$(PY) -m jupyterlab $(if $(filter 0,$(shell id -u)),--allow-root) --LabApp.default_url=/lab/tree/$(START) $(LAB_FLAGS)
 
 test: $(STAMP)  ## Install what is missing, then lint, tests, docstring examples and every notebook
 	$(MAKE) --no-print-directory lint
