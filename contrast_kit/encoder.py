@@ -39,8 +39,9 @@ class Encoder(nn.Module):
         pooling: `"first"`, the last hidden state of the first token (CMLM eq. 8, COCO-LM's h_[CLS]); or `"mean"`,
             the mean over real tokens. Never the `pooler_output` of BERT, which adds a layer no paper here uses.
 
-    `projection` is True: the vocabulary head is the model's own, projection and all. COCO-LM sets it to False for its
-    main model, whose word scores are h · x; a saved folder then holds a projection that changes nothing (`plain_head`).
+    `projection` is True: the vocabulary head is the model's own, projection and all. After `use_plain_head()`, as for
+    COCO-LM's main model, word scores are h · x; a saved folder then holds a projection that changes nothing
+    (`plain_head`), so it opens and fills masks as any other.
 
     Example:
         >>> import contrast_kit as ck
@@ -255,13 +256,19 @@ class Encoder(nn.Module):
         """Word scores of chosen positions, [M, D] → [M, V], by the model's own vocabulary head.
 
         Give it `hidden[selected]`, not all positions: at 15 % masking and 30,000 words the head on every position
-        costs more than the Transformer below it. With `projection` set to False they are h · x.
+        costs more than the Transformer below it. After `use_plain_head()` they are h · x.
         """
         if not self.projection:
             return plain_head.scores(self.model, hidden)
         for module in self._head():
             hidden = module(hidden)
         return hidden
+
+    def use_plain_head(self, bias: bool = False) -> None:
+        """From here on word scores are h · x, without projection (COCO-LM, appendix D) or, unless asked, bias."""
+        self.projection = False
+        if not bias:
+            plain_head.remove_bias(self.model)
 
     def _head(self) -> list[nn.Module]:
         """The vocabulary head: what a `…ForMaskedLM` has besides its base model. Not registered here a second time."""

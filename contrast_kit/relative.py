@@ -18,7 +18,14 @@ from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
-from transformers import AutoConfig, AutoModel, AutoModelForMaskedLM, MPNetConfig, MPNetForMaskedLM, MPNetModel
+from transformers import (
+    AutoConfig,
+    AutoModel,
+    AutoModelForMaskedLM,
+    MPNetConfig,
+    MPNetForMaskedLM,
+    MPNetModel,
+)
 from transformers.modeling_outputs import BaseModelOutput
 from transformers.models.mpnet.modeling_mpnet import MPNetEncoder, MPNetSelfAttention
 
@@ -40,7 +47,9 @@ class RelativePositions:
         if self.rule not in RULES:
             raise ValueError(f"rule must be one of {RULES}, not {self.rule!r}.")
         if self.buckets < 4 or self.buckets % 4:
-            raise ValueError(f"buckets must be a multiple of 4 (two sides, half of each exact), not {self.buckets}.")
+            raise ValueError(
+                f"buckets must be a multiple of 4 (two sides, half of each exact), not {self.buckets}."
+            )
         if self.max_distance <= self.buckets // 4 + 1:
             raise ValueError(
                 f"max_distance must be above {self.buckets // 4 + 1}, up to which {self.buckets} buckets are exact, "
@@ -164,7 +173,9 @@ class RelativeAttention(MPNetSelfAttention):
 def speed_up(model: nn.Module) -> nn.Module:
     """Let an MPNet compute its attention with the fused kernel, in place. Weights and their names stay as they are."""
     encoder = model.base_model.encoder
-    encoder.__class__ = RelativeEncoder  # the same modules, another forward: nothing to copy, nothing to rename
+    encoder.__class__ = (
+        RelativeEncoder  # the same modules, another forward: nothing to copy, nothing to rename
+    )
     for layer in encoder.layer:
         layer.attention.attn.__class__ = RelativeAttention
     return model

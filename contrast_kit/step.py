@@ -68,7 +68,7 @@ def gradient(
         raise ValueError(
             f"chunk_size is a number of examples, at least 1, not {chunk_size}; None means the whole batch."
         )
-    with torch.no_grad():
+    with torch.no_grad(), autocast():  # some views are drawn from a model
         noisy = [objective.views(batch, generator) for batch in batches]
     sizes: dict[str, Tensor] = {}
     for views in noisy:

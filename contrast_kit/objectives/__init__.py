@@ -3,6 +3,8 @@
 from contrast_kit.objectives.base import Encoded, Objective
 from contrast_kit.objectives.capt import CAPT, CAPTConfig
 from contrast_kit.objectives.cmlm import CMLM, CMLMConfig
+from contrast_kit.objectives.coco_lm import COCOLM, COCOLMConfig
+from contrast_kit.objectives.electra import ELECTRA, AllTokenMLM, AllTokenMLMConfig, ELECTRAConfig
 from contrast_kit.objectives.mlm import MLM, MLMConfig
 from contrast_kit.objectives.queue import MemoryQueue
 from contrast_kit.objectives.simcse import SimCSE, SimCSEConfig
@@ -10,9 +12,15 @@ from contrast_kit.objectives.simcse import SimCSE, SimCSEConfig
 __all__ = [
     "CAPT",
     "CMLM",
+    "COCOLM",
+    "ELECTRA",
     "MLM",
+    "AllTokenMLM",
+    "AllTokenMLMConfig",
     "CAPTConfig",
     "CMLMConfig",
+    "COCOLMConfig",
+    "ELECTRAConfig",
     "Encoded",
     "MLMConfig",
     "MemoryQueue",

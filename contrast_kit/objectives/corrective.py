@@ -1,0 +1,173 @@
+"""What a main model learns from a corrupted text: which tokens are original, and what the others should be.
+
+Letters: B examples, T tokens, D width, V vocabulary, M masked positions, N any chosen positions.
+A *replaced* token is one that differs from the original. A masked position whose sample happens to be the original
+is an original token, everywhere here.
+"""
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
+
+from contrast_kit import losses
+from contrast_kit.encoder import Encoder
+from contrast_kit.objectives.base import View, add
+
+Task = Literal["clm", "rtd", "all_token", "plain_lm"]
+
+NUMBERS_AT_ONCE = 2**25
+"""Word scores that stand in memory at once (128 MiB in float32); a head on more positions runs in blocks."""
+
+
+class CopyHead(nn.Module):
+    """w^T h, [..., D] → [...]: above 0 for "this token is original, copy it". ELECTRA's RTD head is the same.
+
+    COCO-LM prints no bias (`bias=False`); its released code has one.
+    """
+
+    def __init__(self, width: int, bias: bool = False):
+        super().__init__()
+        self.w = nn.Linear(width, 1, bias=bias)
+
+    def forward(self, hidden: Tensor) -> Tensor:
+        return self.w(hidden).squeeze(-1)
+
+
+def p_lm(logits: Tensor, copy_logits: Tensor, corrupted: Tensor) -> Tensor:
+    """COCO-LM's language model with its copy mechanism, as probabilities; each row sums to one.
+
+    COCO-LM 3.3: p_LM(x | h) = 1(x = x^MLM) p_copy(1 | h) + p_copy(0 | h) softmax(x).
+
+    Args:
+        logits: word scores [N, V]. copy_logits: w^T h, [N]. corrupted: x^MLM, [N].
+
+    Example:
+        >>> import torch
+        >>> from contrast_kit.objectives.corrective import p_lm
+        >>> p_lm(torch.zeros(1, 4), torch.zeros(1), torch.tensor([2]))  # p_copy = 1/2, softmax = 1/4
+        tensor([[0.1250, 0.1250, 0.6250, 0.1250]])
+    """
+    copied = copy_logits.sigmoid().unsqueeze(1)  # [N] → [N, 1]
+    corrected = (1 - copied) * logits.softmax(-1)  # [N, V]
+    return corrected.scatter_add(1, corrupted.unsqueeze(1), copied.to(corrected.dtype))
+
+
+def token_sums(
+    encoder: Encoder,
+    copy_head: CopyHead | None,
+    hidden: Tensor,
+    view: View,
+    task: Task,
+    *,
+    variant: str = "paper",
+    stop_gradient: bool = True,
+    diagnostics: bool = True,
+) -> dict[str, Tensor]:
+    """The summed token losses of a corrupted view, and, untrained, how many tokens were treated rightly.
+
+    Args:
+        encoder: for its word scores.
+        copy_head: w_copy; None for "plain_lm".
+        hidden: the main model's states [B, T, D] on X^MLM.
+        view: with `input_ids` X^MLM, `original` X^orig, `selected` M, `attention_mask`, [B, T] each.
+        task: `"clm"`: L_copy over all real tokens (eq. 2), and L_LM at M; `"rtd"`: ELECTRA's detection alone;
+            `"all_token"`: p_LM at all real tokens, without L_copy; `"plain_lm"`: a softmax at M, without copying.
+        variant, stop_gradient: of L_LM, see `losses.corrective_lm`.
+        diagnostics: see `token_sizes`.
+
+    Returns:
+        sums by name; `token_sizes` has what to divide each by.
+    """
+    ids, original, selected = view["input_ids"], view["original"], view["selected"]  # [B, T] each
+    real = view["attention_mask"].bool()
+    sums: dict[str, Tensor] = {}
+    copy_logits = None if copy_head is None else copy_head(hidden)  # [B, T, D] → [B, T]
+    if task == "rtd":
+        sums["rtd"] = losses.replaced_token_detection(copy_logits, ids == original, real, reduction="sum")
+    if task == "clm":
+        sums["copy"] = losses.copy(copy_logits, ids, original, real, reduction="sum")
+    if diagnostics:
+        sums["resampled"] = (selected & (ids == original)).sum()
+        if copy_logits is not None:
+            said = copy_logits.detach() > 0
+            sums["copy_acc_replaced"] = (~said & real & (ids != original)).sum()
+            sums["copy_acc_original"] = (said & real & (ids == original)).sum()
+    if task == "rtd":
+        return sums
+
+    def at(
+        states: Tensor, corrupted: Tensor, target: Tensor, copying: Tensor | None = None
+    ) -> dict[str, Tensor]:
+        logits = encoder.mlm_logits(states)  # [N, D] → [N, V]
+        if task == "plain_lm":
+            found = {"lm": losses.mlm(logits, target, reduction="sum")}
+        elif task == "all_token":
+            found = {"all_token": losses.all_token_lm(logits, copying, corrupted, target, reduction="sum")}
+        else:
+            options = dict(variant=variant, stop_gradient=stop_gradient, reduction="sum")
+            found = {"lm": losses.corrective_lm(logits, copying, corrupted, target, **options)}
+        return found | (accuracies(logits, copying, corrupted, target) if diagnostics else {})
+
+    where = real if task == "all_token" else selected  # [B, T]
+    rows = [hidden[where], ids[where], original[where]]  # [B, T, …] → [N, …]
+    rows += [] if copy_logits is None else [copy_logits[where]]
+    add(sums, over_rows(at, encoder.vocabulary["vocab_size"], *rows))
+    return sums
+
+
+def token_sizes(
+    view: View, task: Task, reduction: str = "mean", diagnostics: bool = True
+) -> dict[str, Tensor]:
+    """What each sum of `token_sums` is divided by, from the view alone.
+
+    Losses: tokens (`"mean"`) or sequences (`"paper_sum"`). Diagnostics, all of them shares (COCO-LM, figure 8):
+
+    * `resampled`: of the masked positions, those whose sample is the original again;
+    * `copy_acc_replaced`, `copy_acc_original`: of the real tokens, p_copy on the right side of 1/2;
+    * `clm_acc_replaced`, `clm_acc_original`: of the tokens *at which the language model runs*, the original is its
+      first choice. For COCO-LM these are the masked positions, so "original" means re-sampled there: nothing here
+      computes word scores only to look at them.
+    """
+    ids, original, selected = view["input_ids"], view["original"], view["selected"]  # [B, T] each
+    real, same = view["attention_mask"].bool(), ids == original
+    where = real if task == "all_token" else selected
+    sequences = torch.full((), len(ids), device=ids.device)
+    tokens = {"rtd": real, "copy": real, "all_token": real, "lm": selected}
+    names = {"rtd": ("rtd",), "clm": ("copy", "lm"), "all_token": ("all_token",), "plain_lm": ("lm",)}[task]
+    sizes = {name: sequences if reduction == "paper_sum" else tokens[name].sum() for name in names}
+    if not diagnostics:
+        return sizes
+    sizes["resampled"] = selected.sum()
+    if task != "plain_lm":
+        sizes |= {"copy_acc_replaced": (real & ~same).sum(), "copy_acc_original": (real & same).sum()}
+    if task != "rtd":
+        sizes |= {"clm_acc_replaced": (where & ~same).sum(), "clm_acc_original": (where & same).sum()}
+    return sizes
+
+
+@torch.no_grad()
+def accuracies(
+    logits: Tensor, copy_logits: Tensor | None, corrupted: Tensor, original: Tensor
+) -> dict[str, Tensor]:
+    """At how many of N positions the most probable word is the original: the replaced ones, and the others."""
+    scores = logits if copy_logits is None else p_lm(logits, copy_logits, corrupted)  # [N, V]
+    right, same = scores.argmax(-1) == original, corrupted == original  # [N]
+    return {"clm_acc_replaced": (right & ~same).sum(), "clm_acc_original": (right & same).sum()}
+
+
+def over_rows(function: Callable[..., dict[str, Any]], vocabulary: int, *rows: Tensor) -> dict[str, Tensor]:
+    """Add up a function of rows [N, …] over blocks, so that no [N, V] tensor larger than `NUMBERS_AT_ONCE` exists.
+
+    With several blocks the word scores of a block are computed again in the backward pass instead of being kept.
+    """
+    pieces = list(zip(*(row.split(max(1, NUMBERS_AT_ONCE // vocabulary)) for row in rows), strict=True))
+    total: dict[str, Tensor] = {}
+    for piece in pieces:
+        if len(pieces) > 1 and torch.is_grad_enabled():
+            add(total, checkpoint(function, *piece, use_reentrant=False, preserve_rng_state=False))
+        else:
+            add(total, function(*piece))
+    return total
