@@ -127,12 +127,13 @@ def _paragraphs(docstring: str) -> Iterator[str]:
         underlined = at + 1 < len(lines) and _UNDERLINE.match(lines[at + 1]) is not None
         heading = bool(line) and not line[0].isspace() and (underlined or _HEADING.match(line) is not None)
         if heading:
-            in_list = _LIST_HEADING.match(line.strip()) is not None
+            # under an underlined heading a list stands at the margin; under "Args:" it is indented anyway
+            in_list = underlined and _LIST_HEADING.match(line.strip()) is not None
         breaks = not line.strip() or heading or in_list or in_fence or line[0].isspace()
         if breaks or any(pattern.match(line) for pattern in (_UNDERLINE, _CODE, _FIELD, _BULLET)):
             yield from _joined(paragraph)
             # the lines that follow a bullet or a field without a gap belong to it
-            paragraph = [] if not line.strip() or heading else [""]
+            paragraph = [] if not line.strip() or heading or _UNDERLINE.match(line) else [""]
             continue
         paragraph.append(line)
     yield from _joined(paragraph)

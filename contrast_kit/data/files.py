@@ -78,13 +78,15 @@ def _files(path: Path) -> list[Path]:
     if not found:
         raise FileNotFoundError(f"{path} holds no file ending in {' '.join(sorted(ENDINGS))}.")
     kinds = [path_kind(file) for file in found]
-    kind = max((PROSE, TABLES, OTHERS), key=kinds.count)
+    kind = max((OTHERS, TABLES, PROSE), key=kinds.count)  # where two are level, the one that has columns
     return [file for file in found if path_kind(file) is kind]
 
 
 def _split(file: Path) -> str:
     words = file.stem.lower().replace("-", ".").replace("_", ".").split(".")
-    return next((_SPLIT_NAMES[word] for word in words if word in _SPLIT_NAMES), "train")
+    split = next((_SPLIT_NAMES[word] for word in words if word in _SPLIT_NAMES), "train")
+    kind = next((word for word in words if word in ("matched", "mismatched")), None)  # as in MultiNLI
+    return f"{split}_{kind}" if kind else split
 
 
 def _prose(files: Sequence[Path], unit: Unit, headings: bool) -> Dataset:

@@ -37,9 +37,9 @@ def train_tokenizer(
     layer small, which is most of the cost of a small model. `lowercase` also strips accents, as
     `bert-base-uncased` does.
 
-    One text becomes `[CLS] A [SEP]`, a pair `[CLS] A [SEP] B [SEP]`. The same texts always give the same
-    vocabulary. `save_pretrained(folder)` writes what `AutoTokenizer.from_pretrained(folder)` opens;
-    `max_length` is its `model_max_length`.
+    One text becomes `[CLS] A [SEP]`, a pair `[CLS] A [SEP] B [SEP]`, without `token_type_ids`, like RoBERTa.
+    The same texts always give the same vocabulary. `save_pretrained(folder)` writes what
+    `AutoTokenizer.from_pretrained(folder)` opens; `max_length` is its `model_max_length`.
 
     Raises `ValueError` for an unknown `kind`, no text, or a `vocab_size` too small for the alphabet of the
     texts.

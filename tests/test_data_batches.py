@@ -1,0 +1,215 @@
+"""Batches: nothing lost, nothing repeated, nothing but padding added."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from contrast_kit.data import Batches, Texts, collate, text_columns, train_tokenizer
+
+LINES = [
+    "a red ball",
+    "a small red box stands here",
+    "a red ball",
+    "the box",
+    "blue",
+    "the ball is in the box",
+]
+TOKENIZER = train_tokenizer(LINES, vocab_size=80)
+
+lengths = st.lists(st.integers(1, 60), min_size=1, max_size=300)
+sizes, seeds, epochs = st.integers(1, 40), st.integers(0, 2**40), st.integers(0, 1000)
+
+
+@given(lengths, sizes, seeds, epochs)
+def test_every_row_once_an_epoch(rows, size, seed, epoch):
+    batches = Batches(rows, size, seed, drop_last=False)
+    drawn = batches.epoch(epoch)
+    assert sorted(row for batch in drawn for row in batch) == list(range(len(rows)))
+    assert len(drawn) == len(batches)
+    assert [len(batch) for batch in drawn[:-1]] == [size] * (len(drawn) - 1)
+
+
+@given(lengths, sizes, seeds, epochs)
+def test_drop_last_leaves_full_batches_of_distinct_rows(rows, size, seed, epoch):
+    if len(rows) < size:
+        with pytest.raises(ValueError, match="do not fill one batch"):
+            Batches(rows, size, seed)
+        return
+    drawn = Batches(rows, size, seed).epoch(epoch)
+    chosen = [row for batch in drawn for row in batch]
+    assert {len(batch) for batch in drawn} == {size}
+    assert len(set(chosen)) == len(chosen) == len(rows) - len(rows) % size
+
+
+@given(seeds, epochs)
+def test_an_epoch_is_a_pure_function_of_seed_and_number(seed, epoch):
+    rows = list(range(1, 200))
+    one, other = Batches(rows, 8, seed), Batches(rows, 8, seed)
+    other.epoch(epoch + 3)
+    assert one.epoch(epoch) == other.epoch(epoch)
+    assert one.epoch(epoch) != one.epoch(epoch + 1)
+    assert one.epoch(epoch) != Batches(rows, 8, seed + 1).epoch(epoch)
+
+
+def test_bucketing_saves_most_of_the_padding():
+    rows = np.random.default_rng(0).integers(4, 64, 6400)
+
+    def padding(drawn):
+        return 1 - rows.sum() / sum(len(batch) * rows[batch].max() for batch in drawn)
+
+    plain = np.random.default_rng(1).permutation(6400).reshape(-1, 32)
+    assert padding(Batches(rows, 32).epoch(0)) < 0.1 * padding(list(plain))
+
+
+def test_long_rows_are_dropped_no_more_often_than_short_ones():
+    rows = [5] * 50 + [60] * 50
+    dropped = [0, 0]
+    for epoch in range(200):
+        kept = {row for batch in Batches(rows, 15).epoch(epoch) for row in batch}
+        for row in set(range(100)) - kept:
+            dropped[row >= 50] += 1
+    assert sum(dropped) == 200 * 10 and abs(dropped[0] - dropped[1]) < 200  # 4.5 standard deviations
+
+
+def test_texts_agree_with_the_tokenizer_row_by_row():
+    texts = Texts(LINES, TOKENIZER)
+    for at, line in enumerate(LINES):
+        assert texts[at]["input_ids"].tolist() == TOKENIZER(line)["input_ids"]
+        assert texts[at]["maskable"].tolist() == [False] + [True] * (len(texts[at]["input_ids"]) - 2) + [
+            False
+        ]
+    assert texts.text_ids.tolist() == [0, 1, 0, 2, 3, 4]
+    assert texts.labels is None and texts.label_names is None
+
+
+@settings(max_examples=50)
+@given(st.lists(st.integers(0, len(LINES) - 1), min_size=1, max_size=12))
+def test_a_batch_is_its_rows_and_padding(indices):
+    texts = Texts(LINES, TOKENIZER)
+    batch = texts.batch(indices)
+    longest = max(int(texts.lengths[i]) for i in indices)
+    assert batch["input_ids"].shape == (len(indices), longest)
+    for row, index in enumerate(indices):
+        real = batch["attention_mask"][row].bool()
+        assert batch["input_ids"][row][real].tolist() == TOKENIZER(LINES[index])["input_ids"]
+        assert set(batch["input_ids"][row][~real].tolist()) <= {TOKENIZER.pad_token_id}
+        assert not batch["maskable"][row][~real].any()
+    assert batch["maskable"].dtype == torch.bool and batch["input_ids"].dtype == torch.long
+
+
+def test_pairs_are_joined_and_told_apart():
+    rows = [
+        {"premise": "a red ball", "hypothesis": "the ball", "label": 2},
+        {"premise": "blue", "hypothesis": "box", "label": 0},
+    ]
+    texts = Texts(rows, TOKENIZER)
+    assert texts.columns == ("premise", "hypothesis")
+    assert texts[0]["input_ids"].tolist() == TOKENIZER("a red ball", "the ball")["input_ids"]
+    assert "token_type_ids" not in texts[0]  # as with RoBERTa, [SEP] alone tells the two apart
+    assert texts.batch([0, 1])["label"].tolist() == [2, 0]
+    assert Texts(rows, TOKENIZER, columns="hypothesis").columns == ("hypothesis",)
+
+
+def test_token_types_come_along_where_the_tokenizer_makes_them():
+    tokenizer = train_tokenizer(LINES, vocab_size=80)
+    tokenizer.model_input_names = ["input_ids", "token_type_ids", "attention_mask"]
+    rows = [{"sentence1": "a red ball", "sentence2": "the ball"}, {"sentence1": "a", "sentence2": "box"}]
+    assert Texts(rows, tokenizer).batch([0, 1])["token_type_ids"].tolist() == [
+        [0, 0, 0, 0, 0, 1, 1, 1],
+        [0, 0, 0, 1, 1, 0, 0, 0],  # the last three are padding
+    ]
+
+
+def test_the_pair_is_the_text_that_has_an_id():
+    rows = [{"sentence1": a, "sentence2": b} for a, b in (("a", "b"), ("a", "the"), ("a", "b"), ("b", "a"))]
+    assert Texts(rows, TOKENIZER).text_ids.tolist() == [0, 1, 0, 2]
+
+
+def test_labels_of_every_kind():
+    def labels(*values):
+        return Texts([{"text": "ball", "label": value} for value in values], TOKENIZER).labels
+
+    assert labels(0, 1, -1).tolist() == [0, 1, -1] and labels(0, 1).dtype == torch.long
+    assert labels(4.5, 0.0).dtype == torch.float32
+    assert labels(1, None).tolist() == [1, -1]
+    assert labels(-1, -1) is None and labels(-1.0, -1.0) is None
+    with pytest.raises(ValueError, match="must be numbers"):
+        labels("good", "bad")
+
+
+def test_datasets_and_lists_give_the_same():
+    from datasets import ClassLabel, Dataset
+
+    rows = [{"sentence": line, "label": at % 2, "idx": at} for at, line in enumerate(LINES)]
+    dataset = Dataset.from_list(rows).cast_column("label", ClassLabel(names=["no", "yes"]))
+    one, other = Texts(rows, TOKENIZER), Texts(dataset.with_format("torch"), TOKENIZER)
+    assert other.label_names == ["no", "yes"]
+    for name in ("ids", "lengths", "labels", "text_ids", "maskable"):
+        assert torch.equal(getattr(one, name), getattr(other, name))
+
+
+def test_truncation_keeps_the_frame():
+    texts = Texts(["the ball is in the box"], TOKENIZER, max_length=5)
+    assert texts.lengths.tolist() == [5] and texts.ids[-1] == TOKENIZER.sep_token_id
+
+
+def test_an_unknown_word_may_be_masked_but_a_written_mask_may_not():
+    texts = Texts(["ball 蟹 [MASK]"], TOKENIZER)
+    ids = texts[0]["input_ids"].tolist()
+    assert TOKENIZER.unk_token_id in ids and TOKENIZER.mask_token_id in ids
+    assert texts[0]["maskable"].tolist() == [i not in (0, 2, 3, 4) for i in ids]
+
+
+@pytest.mark.parametrize(
+    ("rows", "error", "sentence"),
+    [
+        ([], ValueError, "There are no rows"),
+        (["a ball", "", "  "], ValueError, r"Row 1 \(and 1 more\) has no token of text"),
+        ([{"text": "a"}, {"txt": "b"}], ValueError, "Row 1 has no column 'text'"),
+        ([{"body": "a", "label": 1}], ValueError, "Cannot tell which column"),
+        ([{"text": None}], TypeError, "Row 0 of column 'text' is NoneType"),
+        ({"train": ["a"]}, TypeError, r"several splits \(train\)"),
+        ("a ball", TypeError, "not str"),
+        ([3], TypeError, "not int"),
+    ],
+)
+def test_bad_rows_get_one_clear_sentence(rows, error, sentence):
+    with pytest.raises(error, match=sentence):
+        Texts(rows, TOKENIZER)
+
+
+def test_bad_settings_get_one_clear_sentence():
+    with pytest.raises(ValueError, match="no column 'body'; the columns are text"):
+        Texts(["a"], TOKENIZER, columns="body")
+    with pytest.raises(ValueError, match="leaves no room"):
+        Texts(["a"], TOKENIZER, max_length=2)
+    with pytest.raises(ValueError, match="above this tokenizer's limit of 512"):
+        Texts(["a"], TOKENIZER, max_length=513)
+    with pytest.raises(ValueError, match="at least one example"):
+        collate([])
+    with pytest.raises(ValueError, match="batch_size"):
+        Batches([1, 2], 0)
+    with pytest.raises(IndexError, match="no text 7"):
+        Texts(["a ball"], TOKENIZER)[7]
+
+
+def test_columns_are_found_by_name():
+    assert text_columns(["sentence1", "sentence2", "label"]) == ("sentence1", "sentence2")
+    assert text_columns(["question", "sentence", "idx"]) == ("question", "sentence")
+    assert text_columns(["text", "topic"]) == ("text",)
+
+
+def test_lists_of_strings_need_no_datasets():
+    code = (
+        "import sys; sys.modules['datasets'] = None\n"
+        "from contrast_kit.data import Batches, Texts, train_tokenizer\n"
+        "texts = Texts(['a ball', 'a box'], train_tokenizer(['a ball', 'a box'], vocab_size=40))\n"
+        "print(texts.batch(Batches(texts, 2).epoch(0)[0])['input_ids'].shape)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert run.stdout.strip() == "torch.Size([2, 4])", run.stderr

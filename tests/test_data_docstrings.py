@@ -1,0 +1,152 @@
+"""Docstrings: only prose comes through, each sentence once, and no sentence in two splits."""
+
+import time
+
+import pytest
+
+from contrast_kit import data
+from contrast_kit.data import docstrings
+from contrast_kit.data.docstring_prose import docstring_sentences, is_prose
+
+NUMPY_STYLE = """Compute the ``mean`` of all values along an axis.
+
+The mean is taken over the *flattened* array by default, see :func:`~numpy.mean` [1]_.
+
+    mean = total / count  # this block is code, not a sentence at all.
+
+Parameters
+----------
+a : array
+    The values to average over, of any shape you like.
+
+Notes
+-----
+A value that is missing makes the whole result missing.
+
+>>> mean([1, 2])
+The output of an example is not prose that we want.
+
+References
+----------
+.. [1] A book on the mean that should not be quoted here.
+"""
+
+GOOGLE_STYLE = """Opens the door of the shop.
+
+The door stays open until it is closed again.
+
+Args:
+    door: The door that is to be opened by this call.
+
+Returns:
+    A sentence that describes what is given back.
+
+* A bullet is not taken, even when it is a sentence.
+  Nor is the line that belongs to it, which is this one.
+
+Read the [guide](https://example.org/x) before you open it.
+"""
+
+
+def test_numpy_style():
+    assert docstring_sentences(NUMPY_STYLE) == [
+        "Compute the mean of all values along an axis.",
+        "The mean is taken over the flattened array by default, see mean.",
+        "A value that is missing makes the whole result missing.",
+    ]
+
+
+def test_google_style():
+    assert docstring_sentences(GOOGLE_STYLE) == [
+        "Opens the door of the shop.",
+        "The door stays open until it is closed again.",
+        "Read the guide before you open it.",
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x = f(y) for all y in the list.",
+        "Call self.run() before you use it.",
+        "see the list of all the names.",
+        "The value of max_length is too large for it.",
+        "Copyright of this file is held by the authors.",
+        "All of these are given",
+        "A b c d e f of the g.",
+        "Too short.",
+    ],
+)
+def test_what_is_no_prose(text):
+    assert not is_prose(text)
+
+
+def test_harvest_reads_every_level_and_takes_each_sentence_once(tmp_path):
+    one, other, broken = tmp_path / "one.py", tmp_path / "other.py", tmp_path / "broken.py"
+    one.write_text(
+        '"""This module is about the shop. It has a second sentence."""\n'
+        'class A:\n    """This class is about the shelf."""\n'
+        '    def f(self):\n        """This method is about the toy."""\n'
+        'if True:\n    async def g():\n        """This function waits for the customer."""\n'
+        'NOT = """This string is no docstring of any thing."""\n'
+    )
+    other.write_text('def f():\n    """THIS class is about the shelf. It holds all of the toys."""\n')
+    broken.write_text('def f(:\n    """This file is not Python at all."""\n')
+    table = docstrings.harvest([("a", one), ("b", other), ("c", broken)], progress=False)
+    assert table[["text", "topic", "place"]].values.tolist() == [
+        ["This module is about the shop.", "a", 0],
+        ["It has a second sentence.", "a", 1],
+        ["This class is about the shelf.", "a", 0],
+        ["This method is about the toy.", "a", 0],
+        ["This function waits for the customer.", "a", 0],
+        ["It holds all of the toys.", "b", 1],
+    ]
+    assert (table.groupby("docstring")["split"].nunique() == 1).all()
+
+
+def test_the_cache_is_used_and_written_whole(tmp_path, monkeypatch):
+    source = tmp_path / "shop.py"
+    source.write_text('"""This module is about the shop. It has a second sentence."""\n')
+    monkeypatch.setenv("CONTRAST_KIT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(docstrings, "installed_sources", lambda: [("shop", source)])
+    monkeypatch.setattr(docstrings, "_SMALLEST_TOPIC", 1)
+    first = docstrings.load(progress=False)
+    assert [path.suffix for path in (tmp_path / "cache").iterdir()] == [".parquet"]
+    monkeypatch.setattr(docstrings, "installed_sources", lambda: pytest.fail("the cache was not used"))
+    again = docstrings.load(progress=False)
+    assert {split: rows[:] for split, rows in first.items()} == {
+        split: rows[:] for split, rows in again.items()
+    }
+
+
+@pytest.fixture(scope="module")
+def installed():
+    return data.load("docstrings"), data.load("docstrings/pairs")
+
+
+@pytest.mark.slow
+def test_the_installed_libraries_give_fifty_thousand_sentences(installed):
+    texts, pairs = installed
+    sentences = [text for split in texts.values() for text in split["text"]]
+    assert len(sentences) >= 50_000
+    assert len({sentence.lower() for sentence in sentences}) == len(sentences)
+    assert all(is_prose(sentence) for sentence in sentences)
+    assert len(pairs["train"]) >= 5_000
+    assert pairs["train"].column_names == ["sentence1", "sentence2", "topic"]
+    assert {"python", "torch"} <= set(texts["train"].features["topic"].names)
+
+
+@pytest.mark.slow
+def test_no_sentence_stands_in_two_splits_pairs_or_not(installed):
+    texts, pairs = installed
+    seen = {split: set(texts[split]["text"]) | set(data.sentences(pairs[split])) for split in texts}
+    assert not seen["train"] & seen["validation"]
+    assert not seen["train"] & seen["test"]
+    assert not seen["validation"] & seen["test"]
+
+
+@pytest.mark.slow
+def test_the_second_time_is_instant(installed):
+    start = time.perf_counter()
+    data.load("docstrings")
+    assert time.perf_counter() - start < 3

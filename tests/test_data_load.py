@@ -1,0 +1,299 @@
+"""load: one name, one schema, wherever the text comes from; and a clear answer where it is not there."""
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from contrast_kit import data
+from contrast_kit.data import Texts, glue, train_tokenizer
+from contrast_kit.data.prose import split_sentences, units
+
+REAL = os.environ.get("CONTRAST_KIT_REAL_DATA")
+real_data = pytest.mark.skipif(not REAL, reason="CONTRAST_KIT_REAL_DATA is not set")
+
+
+def real(*parts):
+    return Path(REAL, *parts)
+
+
+# GLUE in its zip layout
+
+
+def write(folder, name, text):
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_bytes(text.encode())
+
+
+def test_quotes_and_byte_order_marks_and_line_ends(tmp_path):
+    header = "\ufeffQuality\t#1 ID\t#2 ID\t#1 String\t#2 String\r\n"
+    text = header + '1\t5\t6\t"Hi he said .\tHe said " hi .\r\n0\t7\t8\tA\u2028b\tC\r\n'
+    write(tmp_path / "MRPC", "train.tsv", text)
+    train = data.load("glue/mrpc", folder=tmp_path)["train"]
+    assert train[:] == {
+        "sentence1": ['"Hi he said .', "A\u2028b"],
+        "sentence2": ['He said " hi .', "C"],
+        "label": [1, 0],
+        "idx": [0, 1],
+    }
+
+
+def test_cola_has_no_header_but_in_its_test_file(tmp_path):
+    write(tmp_path / "CoLA", "train.tsv", "gj04\t1\t\tThey left.\nbc01\t0\t*\tLeft they the.\n")
+    write(tmp_path / "CoLA", "test.tsv", "index\tsentence\n0\tBill left.\n")
+    splits = data.load(tmp_path / "CoLA")
+    assert splits["train"]["label"][:] == [1, 0] and splits["train"]["sentence"][0] == "They left."
+    assert splits["test"][0] == {"sentence": "Bill left.", "label": -1, "idx": 0}
+
+
+def test_a_row_that_lacks_a_field_is_left_out_and_its_number_with_it(tmp_path):
+    text = (
+        "id\tqid1\tqid2\tquestion1\tquestion2\tis_duplicate\n1\t1\t2\tA?\tB?\t1\n2\t3\n3\t5\t6\tC?\tD?\t0\n"
+    )
+    write(tmp_path / "QQP", "dev.tsv", text)
+    assert data.load("glue/qqp", folder=tmp_path)["validation"]["idx"][:] == [0, 2]
+
+
+def test_a_label_of_another_task_is_refused(tmp_path):
+    write(tmp_path / "RTE", "train.tsv", "index\tsentence1\tsentence2\tlabel\n0\tA.\tB.\tneutral\n")
+    with pytest.raises(ValueError, match="label 'neutral'; rte wants one of entailment, not_entailment"):
+        data.load("glue/rte", folder=tmp_path)
+    write(tmp_path / "SST-2", "train.tsv", "text\tlabel\nx\t1\n")
+    with pytest.raises(ValueError, match="no column 'sentence'"):
+        data.load("glue/sst2", folder=tmp_path)
+
+
+def test_missing_files_and_tasks_are_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match="holds neither SST-2/ nor train.tsv"):
+        data.load("glue/sst2", folder=tmp_path)
+    with pytest.raises(FileNotFoundError, match="There is no folder .*nowhere"):
+        data.load("glue/sst2", folder=tmp_path / "nowhere")
+    with pytest.raises(ValueError, match="no GLUE task 'sst'; the tasks are cola, sst2"):
+        data.load("glue/sst")
+    write(tmp_path / "RTE", "train.tsv", "")
+    with pytest.raises(ValueError, match=r"several tasks \(RTE\)"):
+        data.load(tmp_path)
+
+
+@pytest.mark.real_data
+@real_data
+@pytest.mark.parametrize(
+    ("task", "sizes", "positives"),
+    [
+        ("sst2", {"train": 67349, "validation": 872, "test": 1821}, {"train": 37569, "validation": 444}),
+        ("mrpc", {"train": 3668, "validation": 408, "test": 1725}, {"train": 2474, "validation": 279}),
+        ("rte", {"train": 2490, "validation": 277, "test": 3000}, {"train": 1241, "validation": 131}),
+    ],
+)
+def test_real_glue_counts_and_labels(task, sizes, positives):
+    splits = data.load(f"glue/{task}", folder=real("glue_data"))
+    assert {split: len(rows) for split, rows in splits.items()} == sizes
+    for split, count in positives.items():
+        assert sum(splits[split]["label"]) == count
+    assert set(splits["test"]["label"]) == {-1}
+
+
+@pytest.mark.real_data
+@real_data
+def test_real_sts_b():
+    splits = data.load(real("glue_data", "STS-B"))
+    assert {split: len(rows) for split, rows in splits.items()} == {
+        "train": 5749,
+        "validation": 1500,
+        "test": 1379,
+    }
+    scores = splits["train"]["label"][:]
+    assert 0 <= min(scores) and max(scores) == 5 and round(sum(scores) / len(scores), 2) == 2.70
+
+
+@pytest.mark.real_data
+@real_data
+@pytest.mark.parametrize("task", list(glue.TASKS))
+def test_every_task_in_the_hubs_schema(task):
+    import json
+
+    schema = json.loads(real("hub_schemas.json").read_text())[f"glue/{task}"]
+    # the samples have every task but MRPC
+    folder = real("glue_data") if task == "mrpc" else real("hub_form_samples", "glue")
+    splits = data.load(f"glue/{task}", folder=folder)
+    for split, rows in splits.items():
+        assert split in schema["splits"]
+        assert set(rows.column_names) == set(schema["features"])
+        names = getattr(rows.features["label"], "names", None)
+        expected = schema["features"]["label"]
+        assert names == (expected["label_names"] if isinstance(expected, dict) else None)
+        assert all(text for column in glue.TASKS[task].columns for text in rows[column])
+        assert (set(rows["label"]) == {-1}) == ("test" in split)
+
+
+# Running text
+
+
+def test_sentences_end_where_they_end():
+    text = (
+        'Dr. No met J. Smith at 5.30 p.m. today. "Really?" It cost 3.5 dollars, e.g. for tea! Was it I? Yes.'
+    )
+    assert split_sentences(text) == [
+        "Dr. No met J. Smith at 5.30 p.m. today.",
+        '"Really?"',
+        "It cost 3.5 dollars, e.g. for tea!",
+        "Was it I?",
+        "Yes.",
+    ]
+    assert split_sentences("") == []
+
+
+def test_hard_wrapped_lines_are_joined_and_others_are_not():
+    sentence = "It was a long day and no one came to the shop before the sun had gone"
+    wrapped = "\n".join([f"{sentence}\ndown behind the hill."] * 3 + [sentence] * 6)
+    assert list(units(wrapped, "paragraph"))[0] == f"{sentence} down behind the hill."
+    plain = "One.\nTwo is longer than one.\nThree is a paragraph of its own, and it has a good length.\nFour.\nFive.\n"
+    assert len(list(units(plain, "paragraph"))) == 5
+    assert len(list(units(plain, "line"))) == 5
+    with pytest.raises(ValueError, match="unit must be"):
+        list(units(plain, "word"))
+
+
+def test_a_folder_of_novels(tmp_path):
+    write(tmp_path, "austen.txt", "\ufeffIt was late.\r\nNo one came. She slept.\r\n\r\n")
+    write(tmp_path, "doyle.txt", "He smoked.\n")
+    write(tmp_path, "README.txt", "Not this one.\n")
+    novels = data.load(tmp_path)["train"]
+    assert novels["text"][:] == ["It was late.", "No one came.", "She slept.", "He smoked."]
+    assert novels["topic"][:] == [0, 0, 0, 1] and novels.features["topic"].names == ["austen", "doyle"]
+
+
+def test_wikitext_headings(tmp_path):
+    write(
+        tmp_path,
+        "wiki.valid.raw",
+        " \n = Lobster = \n \n A lobster is blue . It swims . \n\n = = Use = = \n It is food . \n",
+    )
+    assert data.load(tmp_path)["validation"]["text"][:] == [
+        "A lobster is blue .",
+        "It swims .",
+        "It is food .",
+    ]
+    with_headings = data.load(tmp_path, headings=True, unit="paragraph")["validation"]["text"][:]
+    assert with_headings == ["= Lobster =", "A lobster is blue . It swims .", "= = Use = =", "It is food ."]
+
+
+@pytest.mark.real_data
+@real_data
+def test_real_novels_and_wikitext():
+    novels = data.load(real("corpus", "english_novels"))["train"]
+    assert len(novels.features["topic"].names) == 13 and 70_000 < len(novels) < 110_000
+    assert not any("\ufeff" in text or "\r" in text or "\n" in text for text in novels["text"])
+    wikitext = data.load(real("corpus", "wikitext-2"))
+    assert set(wikitext) == {"validation", "test"}
+    assert not any(text.startswith("= ") for text in wikitext["validation"]["text"])
+
+
+# Tables, JSON and Parquet
+
+
+def test_csv_tsv_json_and_parquet_give_the_same(tmp_path):
+    from datasets import Dataset
+
+    rows = [{"sentence": 'He said "no", twice.', "label": "bad"}, {"sentence": "NA", "label": "good"}]
+    Dataset.from_list(rows).to_csv(tmp_path / "a.csv", index=False)
+    Dataset.from_list(rows).to_parquet(tmp_path / "b.parquet")
+    Dataset.from_list(rows).to_json(tmp_path / "c.jsonl")
+    write(tmp_path, "d.tsv", 'sentence\tlabel\nHe said "no", twice.\tbad\nNA\tgood\n')
+    for name in ("a.csv", "b.parquet", "c.jsonl", "d.tsv"):
+        train = data.load(tmp_path / name)["train"]
+        assert train.features["label"].names == ["bad", "good"]
+        assert train[:] == {"sentence": ['He said "no", twice.', "NA"], "label": [0, 1]}, name
+
+
+def test_files_that_make_no_sense_are_named(tmp_path):
+    write(tmp_path, "bad.json", "{not json")
+    with pytest.raises(ValueError, match="neither JSON nor JSON lines"):
+        data.load(tmp_path / "bad.json")
+    write(tmp_path, "empty.txt", " \n")
+    with pytest.raises(ValueError, match="holds no text"):
+        data.load(tmp_path / "empty.txt")
+    write(tmp_path, "image.png", "x")
+    with pytest.raises(ValueError, match="known endings are"):
+        data.load(tmp_path / "image.png")
+    (tmp_path / "void").mkdir()
+    with pytest.raises(FileNotFoundError, match="holds no file ending in"):
+        data.load(tmp_path / "void")
+
+
+@pytest.mark.real_data
+@real_data
+def test_real_tables_and_json():
+    kitchen = data.load(real("transfer", "amazon_kitchen"))  # quoted fields that go over several lines
+    assert len(kitchen["train"]) == 1700 and len(kitchen["validation"]) == 300
+    assert sum(kitchen["train"]["label"]) == 850
+    pairs = data.load(real("paraphrase", "paranmt_1000.txt"), columns=("sentence1", "sentence2"))
+    assert len(pairs["train"]) == 1000 and pairs["train"][0]["sentence2"].startswith("i would not like")
+    assert len(data.load(real("vl", "nlvr2", "balanced_dev.json"))["validation"]) == 2300
+    squad = data.load(real("hub_form_samples", "squad_v2"))["train"]
+    assert squad.column_names == ["id", "title", "context", "question", "answers"]
+    folder = real("hub_form_samples", "yelp_polarity", "yelp_review_polarity_csv")
+    assert data.load(folder, columns=("label", "text"))["test"].column_names == ["label", "text"]
+    mnli = data.load(real("hub_form_samples", "multi_nli", "multinli_1.0"))
+    assert set(mnli) == {"train", "validation_matched", "validation_mismatched"}
+
+
+# Names, the hub, and text for a tokenizer
+
+
+@pytest.mark.parametrize("name", ["glue/sst2", "wikitext", "squad", "nobody/nothing"])
+def test_without_network_the_answer_comes_in_seconds_and_names_what_works(name, monkeypatch, tmp_path):
+    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+    monkeypatch.setenv("HF_ENDPOINT", "http://192.0.2.1")  # an address that never answers (RFC 5737)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    start = time.perf_counter()
+    with pytest.raises(FileNotFoundError, match="hub cannot be reached; use .*toyshop/.*folder=") as error:
+        data.load(name)
+    assert time.perf_counter() - start < 6
+    assert "Repo id" not in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["./nowhere", "/no/such/folder", "some/long/path", "texts.csv"])
+def test_a_path_that_is_not_there_is_called_so(name):
+    with pytest.raises(FileNotFoundError, match="There is no file or folder"):
+        data.load(name)
+
+
+@pytest.mark.parametrize("task", ["sst2", "mnli", "stsb"])
+def test_toyshop_has_glues_schema(task):
+    splits = data.load(f"toyshop/{task}")
+    assert splits["train"].features == glue.TASKS[task].features()
+    with pytest.raises(ValueError, match="There is no toyshop/none; the tasks are"):
+        data.load("toyshop/none")
+
+
+def test_names_that_are_listed():
+    names = data.available()
+    assert {"docstrings", "docstrings/pairs", "wikitext", "toyshop/sst2", "othershop/mnli"} <= set(names)
+    assert {f"glue/{task}" for task in glue.TASKS} <= set(names)
+
+
+def test_sentences_of_a_split():
+    from datasets import Dataset
+
+    rows = [
+        {"premise": "A.", "hypothesis": "B.", "label": 1},
+        {"premise": "A.", "hypothesis": " ", "label": 0},
+    ]
+    for split in (rows, Dataset.from_list(rows)):
+        assert data.sentences(split) == ["A.", "B."]
+        assert data.sentences(split, distinct=False) == ["A.", "B.", "A."]
+        assert data.sentences(split, columns="hypothesis") == ["B."]
+    assert data.sentences([]) == []
+    with pytest.raises(TypeError, match="several splits"):
+        data.sentences({"train": rows})
+
+
+@pytest.mark.real_data
+@real_data
+def test_from_a_real_folder_to_a_batch():
+    train = data.load("glue/mrpc", folder=real("glue_data"))["train"]
+    texts = Texts(train, train_tokenizer(data.sentences(train)))
+    assert texts.label_names == ["not_equivalent", "equivalent"] and len(texts) == 3668
+    assert texts.batch(range(8))["label"].tolist() == train["label"][:8]

@@ -1,0 +1,109 @@
+"""Tokenizers: the same every time, whole when reopened, right on special tokens."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from transformers import AutoTokenizer
+
+from contrast_kit.data import open_tokenizer, train_tokenizer
+
+LINES = [f"the {size} {thing} number {n} isn't on shelf {n % 7}!" for n in range(60) for size, thing in
+         (("red", "ball"), ("small", "box"), ("naïve", "puppet"))]  # fmt: skip
+REAL = os.environ.get("CONTRAST_KIT_REAL_DATA")
+
+
+@pytest.mark.parametrize("kind", ["wordpiece", "bpe"])
+def test_frame_and_special_tokens(kind):
+    tokenizer = train_tokenizer(LINES, vocab_size=400, kind=kind)
+    special = tokenizer.pad_token_id, tokenizer.unk_token_id, tokenizer.cls_token_id, tokenizer.sep_token_id
+    assert (*special, tokenizer.mask_token_id) == (0, 1, 2, 3, 4)
+    a, b = (tokenizer(text, add_special_tokens=False)["input_ids"] for text in ("red ball", "the box"))
+    assert tokenizer("red ball")["input_ids"] == [2, *a, 3]
+    pair = tokenizer("red ball", "the box")
+    assert pair["input_ids"] == [2, *a, 3, *b, 3]
+    types = tokenizer("red ball", "the box", return_token_type_ids=True)["token_type_ids"]
+    assert types == [0] * (len(a) + 2) + [1] * (len(b) + 1)
+    assert tokenizer("red [MASK] ball")["input_ids"].count(4) == 1
+    assert len(tokenizer("red [MASK] ball")["input_ids"]) == len(a) + 3
+    assert len(tokenizer) <= 400 and tokenizer.model_max_length == 512
+
+
+@pytest.mark.parametrize("kind", ["wordpiece", "bpe"])
+def test_a_saved_folder_opens_as_the_same_tokenizer(kind, tmp_path):
+    tokenizer = train_tokenizer(LINES, vocab_size=400, kind=kind)
+    tokenizer.save_pretrained(tmp_path)
+    for opened in (AutoTokenizer.from_pretrained(tmp_path), open_tokenizer(tmp_path)):
+        assert opened.get_vocab() == tokenizer.get_vocab()
+        assert opened(LINES, LINES)["input_ids"] == tokenizer(LINES, LINES)["input_ids"]
+        assert opened.special_tokens_map == tokenizer.special_tokens_map
+        assert opened.model_max_length == 512
+        text = "the red [MASK] isn't here"
+        assert opened.decode(opened(text)["input_ids"]) == tokenizer.decode(tokenizer(text)["input_ids"])
+
+
+@pytest.mark.parametrize("kind", ["wordpiece", "bpe"])
+def test_training_is_deterministic_across_processes(kind):
+    # the plain WordPiece trainer fails this: it numbers the pieces in the order of a hash table
+    code = (
+        "import random, hashlib, json\nfrom contrast_kit.data import train_tokenizer\n"
+        "rng = random.Random(0)\n"
+        "lines = [' '.join(''.join(rng.choices('abcdefgh', k=5)) for _ in range(8)) for _ in range(300)]\n"
+        f"vocab = train_tokenizer(lines, 500, kind={kind!r}).get_vocab()\n"
+        "print(hashlib.md5(json.dumps(sorted(vocab.items())).encode()).hexdigest())"
+    )
+    found = set()
+    for hash_seed in ("1", "2", "3"):
+        environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
+        run = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=120
+        )
+        assert run.returncode == 0, run.stderr
+        found.add(run.stdout)
+    assert len(found) == 1
+
+
+def test_case_and_bytes():
+    assert train_tokenizer(LINES).tokenize("The NAÏVE ball") == ["the", "naive", "ball"]
+    assert train_tokenizer(LINES, lowercase=False).tokenize("naïve") == ["naïve"]
+    bpe = train_tokenizer(LINES, vocab_size=400, kind="bpe", lowercase=False)
+    assert bpe.decode(bpe("Ein Käse, 蟹!", add_special_tokens=False)["input_ids"]).strip() == "Ein Käse, 蟹!"
+
+
+def test_a_word_of_known_letters_is_always_spelled():
+    tokenizer = train_tokenizer(["abc", "xyz"], vocab_size=60)
+    assert tokenizer.unk_token not in tokenizer.tokenize("zab cyx")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"kind": "unigram"}, "kind must be 'wordpiece' or 'bpe'"),
+        ({"vocab_size": 12}, "vocab_size=12 is too small"),
+        ({"vocab_size": 200, "kind": "bpe"}, "BPE needs 261"),
+    ],
+)
+def test_bad_settings_get_one_clear_sentence(arguments, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        train_tokenizer(LINES, **arguments)
+
+
+def test_no_text_and_no_folder(tmp_path):
+    with pytest.raises(ValueError, match="these texts are empty"):
+        train_tokenizer(["", " "])
+    with pytest.raises(FileNotFoundError, match="no folder"):
+        open_tokenizer(tmp_path / "nowhere")
+    with pytest.raises(FileNotFoundError, match="holds no tokenizer"):
+        open_tokenizer(tmp_path)
+
+
+@pytest.mark.real_data
+@pytest.mark.skipif(not REAL, reason="CONTRAST_KIT_REAL_DATA is not set")
+def test_bare_vocabularies_of_bert_and_roberta():
+    bert = open_tokenizer(Path(REAL, "vocab", "bert-base-uncased"))
+    assert len(bert) == 30522 and bert("Hello World")["input_ids"] == [101, 7592, 2088, 102]
+    roberta = open_tokenizer(Path(REAL, "vocab", "roberta-base"))
+    assert len(roberta) == 50265 and roberta("Hello world")["input_ids"] == [0, 31414, 232, 2]
+    assert bert.model_max_length == roberta.model_max_length == 512
