@@ -1,0 +1,142 @@
+"""Every noise: what falls on the text, what is to be recovered, and what stays as it was."""
+
+import dataclasses
+
+import pytest
+import torch
+
+from contrast_kit import noise
+from contrast_kit.noise import Mask, MaskAndShuffle, MaskSpans, Replace, Shuffle
+
+VOCABULARY = {"mask_id": 3, "vocab_size": 5000}
+
+
+def texts(rows=400, length=30):
+    """Rows of distinct ids, [CLS] 1 in front, [SEP] 2 at the end, padded by 5."""
+    ids = torch.arange(100, 100 + length).repeat(rows, 1)  # [B, T]
+    ids[:, 0], ids[:, -6] = 1, 2
+    ids[:, -5:] = 0
+    mask = (ids != 0).long()
+    return {
+        "input_ids": ids,
+        "attention_mask": mask,
+        "maskable": ids > 2,
+        "text_id": torch.arange(rows),
+    }
+
+
+def draw(kind, batch, seed=0):
+    return noise.named(kind)(batch, torch.Generator().manual_seed(seed), VOCABULARY)
+
+
+@pytest.mark.parametrize("kind", noise.NAMED)
+def test_every_noise_keeps_the_batch_and_says_where_it_fell(kind):
+    batch = texts()
+    before = {key: value.clone() for key, value in batch.items()}
+    view = draw(kind, batch)
+    assert all(torch.equal(batch[key], before[key]) for key in before)
+    assert torch.equal(view["targets"], batch["input_ids"])
+    changed = view["input_ids"] != batch["input_ids"]
+    assert changed.any() and not (changed & ~view["selected"]).any()  # nothing changes where nothing fell
+    assert not (view["selected"] & ~batch["maskable"]).any()  # no special token, no padding
+    assert view["input_ids"].shape == batch["input_ids"].shape
+    for key in ("attention_mask", "maskable", "text_id"):
+        assert torch.equal(view[key], batch[key])
+
+
+@pytest.mark.parametrize("kind", noise.NAMED)
+def test_every_noise_is_drawn_from_the_generator(kind):
+    batch = texts(20)
+    first, again, other = (draw(kind, batch, seed)["input_ids"] for seed in (1, 1, 2))
+    assert torch.equal(first, again) and not torch.equal(first, other)
+
+
+@pytest.mark.parametrize("kind", ["mask", "spans", "replace"])
+def test_fifteen_percent_are_selected_by_default(kind):
+    batch = texts(2000)
+    view = draw(kind, batch)
+    rate = view["selected"][batch["maskable"]].float().mean().item()
+    assert rate == pytest.approx(0.15, abs=0.01 if kind != "spans" else 0.02)  # spans round to whole tokens
+
+
+def test_mask_is_80_10_10():  # A-CAPT-10
+    batch = texts(4000)
+    view = draw("mask", batch)
+    at = view["selected"]
+    masked = (view["input_ids"][at] == 3).float().mean().item()
+    kept = (view["input_ids"][at] == batch["input_ids"][at]).float().mean().item()
+    assert masked == pytest.approx(0.8, abs=0.02) and kept == pytest.approx(0.1, abs=0.02)
+
+
+def test_replace_leaves_no_mask():
+    batch = texts(1000)
+    view = draw(Replace(p=1.0), batch)
+    at = view["selected"]
+    assert torch.equal(at, batch["maskable"])
+    assert (view["input_ids"][at] == 3).float().mean() < 0.01  # only by chance, 1 in 5,000
+    assert (view["input_ids"][at] != batch["input_ids"][at]).float().mean() > 0.99
+
+
+def test_T53_shuffle_moves_no_special_token_and_none_further_than_the_window():
+    batch = texts(10_000)
+    for window in (1, 3, 6):
+        view = draw(Shuffle(window), batch)
+        ids, free = view["input_ids"], batch["maskable"]
+        assert torch.equal(ids[~free], batch["input_ids"][~free])
+        home = torch.arange(ids.shape[1])
+        moved = (ids - 100 - home)[free]  # the ids count the places, so this is the displacement
+        assert moved.abs().max() == window
+        assert torch.equal(ids.sort(dim=1).values, batch["input_ids"].sort(dim=1).values)
+
+
+def test_shuffle_recovers_what_moved_and_nothing_else():
+    batch = texts(50)
+    view = draw("shuffle", batch)
+    assert torch.equal(view["selected"], view["input_ids"] != batch["input_ids"])
+
+
+def test_both_at_once_shuffles_and_masks():
+    batch = texts(2000)
+    view = draw("mask+shuffle", batch)
+    ids, free = view["input_ids"], batch["maskable"]
+    assert (ids[free] == 3).float().mean().item() == pytest.approx(0.12, abs=0.01)  # 0.8 of 15 %
+    home = torch.arange(ids.shape[1])
+    plain = free & (ids >= 100) & (ids < 130)
+    moved = (ids - 100 - home)[plain].abs()
+    # All but the few random tokens that happen to fall among the text's own ids.
+    assert (moved <= 3).float().mean() > 0.999 and (moved > 0).float().mean() > 0.5
+
+
+def test_spans_fall_on_neighbours():
+    batch = texts(2000)
+
+    def pairs(kind):
+        at = draw(kind, batch)["selected"]
+        return (at[:, 1:] & at[:, :-1]).float().mean()
+
+    assert pairs("spans") > 2 * pairs("mask")
+
+
+def test_rates_are_the_callers():
+    batch = texts(2000)
+    for kind in (Mask(0.4), MaskSpans(0.4), Replace(0.4)):
+        rate = draw(kind, batch)["selected"][batch["maskable"]].float().mean().item()
+        assert rate == pytest.approx(0.4, abs=0.02)
+    still = draw(MaskAndShuffle(p=0.0, window=0), batch)
+    assert torch.equal(still["input_ids"], batch["input_ids"]) and not still["selected"].any()
+
+
+def test_a_function_is_a_noise_and_a_wrong_name_is_said():
+    def reverse(batch, generator, vocabulary):
+        return {**batch, "input_ids": batch["input_ids"].flip(1)}
+
+    assert noise.named(reverse) is reverse
+    with pytest.raises(ValueError, match="mask, spans, replace, shuffle, mask.shuffle"):
+        noise.named("dropout")
+    with pytest.raises(TypeError, match="name or a function"):
+        noise.named(0.15)
+
+
+def test_equal_settings_are_equal_noises():
+    assert Mask(0.15) == noise.named("mask") != Mask(0.3)
+    assert dataclasses.asdict(Replace()) == {"kind": "replace", "p": 0.15}
