@@ -171,6 +171,9 @@ def test_T35_ten_more_pads_change_nothing():
                 copy(*longer, reduction=reduction),
                 copy(copy_logits, corrupted, original, valid, reduction=reduction).item(),
             )
+    logits = longer[0].clone().requires_grad_()  # NaN in the padding, still
+    copy(logits, *longer[1:]).backward()
+    assert (logits.grad[:, T:] == 0).all() and torch.isfinite(logits.grad).all()
     attention_mask = valid.long()
     close(
         copy(copy_logits, corrupted, original, attention_mask),
