@@ -1,0 +1,581 @@
+"""CAPT: its equations in loops, its queue, its temperature, and what none of them may do (traps T43 to T52)."""
+
+import gc
+import math
+
+import pytest
+import torch
+from conftest import make_encoder
+
+import contrast_kit as ck
+from contrast_kit import checkpoint, noise, schedules
+from contrast_kit.losses import normalise
+from contrast_kit.objectives import CAPT, MLM, MemoryQueue
+from contrast_kit.objectives.capt import Aggregation, ffn_width
+from contrast_kit.step import gradient
+
+
+def draw(*shape, seed=0):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def vectors_of(clean, noisy):
+    return {"clean": {"s": clean}, "noisy": {"s": noisy}}
+
+
+def loss_of(objective, batch, seed=0):
+    return objective(batch, torch.Generator().manual_seed(seed))
+
+
+# --- the paper's equations in loops over Python floats -----------------------------------------------------
+
+
+def dot(x, y):
+    return sum(p * q for p, q in zip(x, y, strict=True))
+
+
+def unit(x):
+    length = math.sqrt(dot(x, x))
+    return [value / length for value in x]
+
+
+def eq_2(s, s_hat, i, tau, queue=()):
+    n = len(s)
+    Z = sum(math.exp(dot(s[i], s_hat[j]) / tau) for j in range(n))
+    Z += sum(math.exp(dot(s[i], s[j]) / tau) for j in range(n) if j != i)
+    Z += sum(math.exp(dot(s[i], q) / tau) for q in queue)
+    return -math.log(math.exp(dot(s[i], s_hat[i]) / tau) / Z)
+
+
+def eq_3(s, s_hat, i, tau, queue=()):
+    n = len(s)
+    Z = sum(math.exp(dot(s_hat[i], s[j]) / tau) for j in range(n))
+    Z += sum(math.exp(dot(s_hat[i], s_hat[j]) / tau) for j in range(n) if j != i)
+    Z += sum(math.exp(dot(s_hat[i], q) / tau) for q in queue)
+    return -math.log(math.exp(dot(s_hat[i], s[i]) / tau) / Z)
+
+
+def eq_4(s, s_hat, tau, queue=()):
+    s, s_hat, queue = ([unit(row) for row in rows] for rows in (s, s_hat, queue))
+    return sum(eq_2(s, s_hat, i, tau, queue) + eq_3(s, s_hat, i, tau, queue) for i in range(len(s)))
+
+
+def coco_eq_3(s, s_hat, tau):
+    """COCO-LM: E over (X, X+), both orders; B- is the batch of 2n sequences without the two."""
+    rows = [unit(row) for row in s + s_hat]
+    n, total = len(s), 0.0
+    for x in range(2 * n):
+        partner = (x + n) % (2 * n)
+        negatives = sum(math.exp(dot(rows[x], rows[y]) / tau) for y in range(2 * n) if y not in (x, partner))
+        positive = dot(rows[x], rows[partner]) / tau
+        total -= positive - math.log(math.exp(positive) + negatives)
+    return total / (2 * n)
+
+
+def scl_eq_4(s, s_hat, tau):
+    """SCL: 2N views, an example's two side by side, each the positive of the other."""
+    rows = [unit(row) for pair in zip(s, s_hat, strict=True) for row in pair]
+    total = 0.0
+    for i in range(len(rows)):
+        partner = i + 1 if i % 2 == 0 else i - 1
+        Z = sum(math.exp(dot(rows[i], rows[k]) / tau) for k in range(len(rows)) if k != i)
+        total -= math.log(math.exp(dot(rows[i], rows[partner]) / tau) / Z)
+    return total
+
+
+@pytest.fixture
+def capt(encoder):
+    """With a queue of 9 vectors at τ = 0.2, in float64."""
+    return CAPT(encoder, queue=9, tau=0.2, reduction="sum").double()
+
+
+@pytest.mark.parametrize("queued", [0, 4, 9])
+def test_T43_T44_T49_equations_2_to_4_with_the_queue(capt, queued):
+    s, s_hat = draw(2, 5, capt.encoder.width)
+    if queued:
+        capt.queue.push(draw(queued, capt.encoder.width, seed=1))
+    loss = capt.contrast(vectors_of(s, s_hat), {})["contrast"]
+    by_hand = eq_4(s.tolist(), s_hat.tolist(), 0.2, capt.queue.vectors.tolist())
+    assert loss.item() == pytest.approx(by_hand, rel=1e-12)
+
+
+def test_with_an_empty_queue_coco_eq_3_is_capt_eq_4_over_2n_is_scl_eq_4_over_2n(encoder):
+    s, s_hat = draw(2, 6, encoder.width)
+    loss = CAPT(encoder, tau=0.3).contrast(vectors_of(s, s_hat), {})["contrast"].item()
+    s, s_hat = s.tolist(), s_hat.tolist()
+    assert loss == pytest.approx(coco_eq_3(s, s_hat, 0.3), rel=1e-12)
+    assert loss == pytest.approx(eq_4(s, s_hat, 0.3) / 12, rel=1e-12)
+    assert loss == pytest.approx(scl_eq_4(s, s_hat, 0.3) / 12, rel=1e-12)
+
+
+@pytest.mark.parametrize("tau", [0.05, 0.3, 0.55])
+def test_T43_partners_equal_and_all_others_orthogonal(encoder, tau):
+    x = torch.eye(5, encoder.width, dtype=torch.float64)
+    objective = CAPT(encoder, tau=tau, queue=7).double()
+    loss = objective.contrast(vectors_of(x, x), {})["contrast"].item()
+    assert loss == pytest.approx(math.log1p(8 * math.exp(-1 / tau)), abs=1e-12)
+    objective.queue.push(torch.eye(encoder.width, dtype=torch.float64)[10:17])
+    loss = objective.contrast(vectors_of(x, x), {})["contrast"].item()
+    assert loss == pytest.approx(math.log1p((8 + 7) * math.exp(-1 / tau)), abs=1e-12)
+
+
+def test_T44_sum_is_2n_times_the_mean(encoder, batch):
+    mean, total = (loss_of(CAPT(encoder, reduction=r), batch)["contrast"] for r in ("mean", "sum"))
+    assert total.item() == pytest.approx(2 * 12 * mean.item(), rel=1e-6)
+
+
+def test_T45_equation_5_is_the_gradient_of_one_term_for_its_own_anchor():
+    """By the printed formula, by autograd and by finite differences; not the gradient of eq. 4, nor through l2."""
+    s, s_hat, queue = (normalise(draw(n, 6, seed=k)) for k, n in enumerate((5, 5, 3)))
+    tau, i = 0.3, 2
+    closed = ck.losses.nt_xent_anchor_gradient(s, s_hat, tau, queue=queue)
+    assert closed.shape == (5, 6) and not closed.requires_grad
+
+    others = [j for j in range(5) if j != i]
+    Z = sum(math.exp(s[i] @ c / tau) for c in [*s_hat, *s[others], *queue])
+    printed = sum(math.exp(s[i] @ c / tau) * c for c in [*s[others], *s_hat[others], *queue])
+    printed = (printed + (math.exp(s[i] @ s_hat[i] / tau) - Z) * s_hat[i]) / (tau * Z)
+    assert torch.allclose(closed[i], printed, atol=1e-12)
+
+    def term(anchor):
+        rows = [s[j].tolist() if j != i else anchor.tolist() for j in range(5)]
+        return eq_2(rows, s_hat.tolist(), i, tau, queue.tolist())
+
+    numeric = []
+    for d in range(6):
+        step = torch.zeros(6, dtype=torch.float64)
+        step[d] = 1e-6
+        numeric.append((term(s[i] + step) - term(s[i] - step)) / 2e-6)
+    assert closed[i].tolist() == pytest.approx(numeric, abs=1e-8)
+
+    anchor = s[i].clone().requires_grad_()
+    logits = torch.cat([s_hat, s[others], queue]) @ anchor / tau
+    torch.nn.functional.cross_entropy(logits[None], torch.tensor([i])).backward()
+    assert torch.allclose(closed[i], anchor.grad, atol=1e-12)
+
+    leaf = s.clone().requires_grad_()  # s_i also stands in other anchors' terms, and l2 takes a part away
+    ck.losses.nt_xent(leaf, s_hat, tau, queue=queue, reduction="sum").backward()
+    assert not torch.allclose(closed[i], leaf.grad[i], atol=1e-2)
+
+
+def test_T45_the_gradient_grows_as_tau_falls():
+    s, s_hat = normalise(draw(8, 16)), normalise(draw(8, 16, seed=1))
+    norms = [ck.losses.nt_xent_anchor_gradient(s, s_hat, tau).norm(dim=1).mean() for tau in (1.0, 0.3, 0.05)]
+    assert norms == sorted(norms)
+    assert norms[-1] <= 2 / 0.05
+
+
+# --- the temperature -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("total", [200, 201])  # an odd T has its lowest τ between two steps
+def test_T46_the_temperature_is_an_inverted_triangle_over_the_optimizers_steps(encoder, total):
+    objective = CAPT(encoder)
+    assert objective.tau == pytest.approx(0.55)
+    for share in (0, 0.1, 0.25, 0.5, 0.9, 1):
+        t = int(share * total)
+        objective.set_progress(t, total)
+        assert objective.tau == pytest.approx(abs(t - total / 2) / total + 0.05, abs=1e-12)
+
+
+def test_T46_the_clock_is_neither_chunks_nor_batches_nor_epochs(encoder, texts):
+    run = ck.fit(
+        CAPT(encoder, queue=16), texts[:24], steps=11, batch_size=4, accumulate=2, chunk_size=3, progress=False
+    )  # fmt: skip
+    expected = [schedules.inverted_triangle(t, 11) for t in range(11)]
+    assert list(run.history["tau"]) == pytest.approx(expected, abs=1e-6)
+
+
+def test_tau_moves_the_loss_but_is_no_part_of_it(encoder, batch):
+    parts = loss_of(CAPT(encoder, tau=0.1), batch)
+    assert parts["loss"].item() == pytest.approx((parts["mlm"] + parts["contrast"]).item(), rel=1e-6)
+    assert parts["tau"].item() == pytest.approx(0.1)
+    assert parts["contrast"] != loss_of(CAPT(encoder, tau=0.5), batch)["contrast"]
+
+
+def test_a_constant_temperature_stays(encoder):
+    objective = CAPT(encoder, tau=0.07)
+    objective.set_progress(50, 100)
+    assert objective.tau == 0.07
+
+
+# --- the queue -----------------------------------------------------------------------------------------
+
+
+def test_T48_first_in_first_out_with_n_3_and_capacity_8():
+    """Each step pushes 2n = 6 vectors; the capacity counts vectors and need not divide."""
+    queue, seen, ids = MemoryQueue(8, 5).double(), [], []
+    for step in range(7):
+        rows = draw(6, 5, seed=step) * 10
+        queue.push(rows, torch.arange(3).repeat(2) + 100 * step)
+        seen += [normalise(rows)]
+        ids += [torch.arange(3).repeat(2) + 100 * step]
+        assert len(queue) == min(6 * (step + 1), 8)
+        assert torch.allclose(queue.vectors, torch.cat(seen)[-8:])
+        assert torch.equal(queue.ids, torch.cat(ids)[-8:])
+    assert torch.allclose(queue.vectors.norm(dim=1), torch.ones(8, dtype=torch.float64))
+
+
+@pytest.mark.parametrize("sizes", [[20], [3, 20, 2], [8, 8], [1] * 11])
+def test_T48_any_batch_size_also_above_the_capacity(sizes):
+    queue, everything = MemoryQueue(8, 4), []
+    for step, size in enumerate(sizes):
+        rows = normalise(draw(size, 4, seed=step)).float()
+        queue.push(rows)
+        everything.append(rows)
+    assert torch.allclose(queue.vectors, torch.cat(everything)[-8:])
+    assert (queue.ids == -1).all()
+
+
+def test_T48_no_graph_and_no_gradient():
+    queue = MemoryQueue(4, 3)
+    rows = torch.randn(2, 3, requires_grad=True)
+    queue.push(rows * 2)
+    assert not queue.vectors.requires_grad and queue.vectors.grad_fn is None
+    assert not list(queue.parameters())
+    before = queue.vectors
+    queue.push(torch.randn(4, 3))
+    assert not torch.equal(before, queue.vectors)  # what was handed out is a copy
+
+
+def test_T50_the_queue_starts_empty(encoder, batch):
+    objective = CAPT(encoder, queue=100)
+    assert len(objective.queue) == 0 and objective.queue.vectors.shape == (0, encoder.width)
+    loss_of(objective, batch)
+    assert len(objective.queue) == 0  # computing the loss pushes nothing
+
+
+def test_T47_T50_the_first_step_is_that_without_a_queue(tokenizer, texts):
+    first = {}
+    for queue in (0, 64):
+        run = ck.fit(CAPT(make_encoder(tokenizer), queue=queue), texts, steps=2, batch_size=8, progress=False)
+        first[queue] = list(run.history["contrast"])
+    assert first[0][0] == first[64][0]
+    assert first[64][1] > first[0][1] + 0.3  # log(15 + 16) against log 15 where all is alike
+
+
+def test_T47_both_views_are_pushed_after_the_step_with_their_texts(encoder, texts):
+    objective = CAPT(encoder, queue=40)
+    seen = []
+    plain = objective.after_step
+    objective.after_step = lambda vectors, facts: (seen.append((vectors, facts)), plain(vectors, facts))
+    ck.fit(objective, texts, steps=3, batch_size=8, progress=False)
+    rows = [normalise(torch.cat([v["clean"]["s"], v["noisy"]["s"]])) for v, _ in seen]
+    ids = [facts["text_id"].repeat(2) for _, facts in seen]
+    assert torch.equal(objective.queue.vectors, torch.cat(rows)[-40:])
+    assert torch.equal(objective.queue.ids, torch.cat(ids)[-40:])
+
+
+def test_with_accumulation_every_batch_is_pushed_once(encoder, texts):
+    objective = CAPT(encoder, queue=1000)
+    ck.fit(objective, texts, steps=2, batch_size=4, accumulate=3, chunk_size=3, progress=False)
+    assert len(objective.queue) == 2 * 3 * 4 * 2
+
+
+def test_no_gradient_reaches_the_queue_and_it_adds_to_the_negatives(capt):
+    s, s_hat = (rows.requires_grad_() for rows in draw(2, 4, capt.encoder.width))
+    alone = capt.contrast(vectors_of(s, s_hat), {})["contrast"]
+    capt.queue.push(draw(6, capt.encoder.width, seed=3))
+    loss = capt.contrast(vectors_of(s, s_hat), {})["contrast"]
+    loss.backward()
+    assert loss > alone and s.grad.norm() > 0 and capt.queue.rows.grad is None
+
+
+def test_old_vectors_of_a_text_are_no_negatives_of_it(encoder):  # T63, A-CAPT-12
+    objective = CAPT(encoder, tau=0.2, queue=20, ignore_duplicates=True).double()
+    s, s_hat = draw(2, 3, encoder.width)
+    facts = {"text_id": torch.tensor([4, 5, 6])}
+    before = objective.contrast(vectors_of(s, s_hat), facts)["contrast"]
+    objective.after_step(vectors_of(s + 0.1, s_hat + 0.1), facts)  # the same three texts, a step ago
+    others = objective.contrast(vectors_of(s, s_hat), facts)["contrast"].item()
+    per_anchor = []
+    for own, other in ((s, s_hat), (s_hat, s)):
+        for i in range(3):
+            queue = [
+                unit(q)
+                for q, of in zip(objective.queue.rows.tolist(), [4, 5, 6] * 2, strict=False)
+                if of != 4 + i
+            ]
+            rows = [[unit(r) for r in view.tolist()] for view in (own, other)]
+            per_anchor.append(eq_2(*rows, i, 0.2, queue))
+    assert others == pytest.approx(sum(per_anchor) / 6, rel=1e-12)
+    assert others > before.item()
+    paper = CAPT(encoder, tau=0.2, queue=20).double()
+    paper.queue.load_state_dict(objective.queue.state_dict())
+    assert paper.contrast(vectors_of(s, s_hat), facts)["contrast"] > others  # the paper counts them
+
+
+def test_without_a_queue_there_is_none(encoder, texts):
+    objective = CAPT(encoder, queue=0)
+    ck.fit(objective, texts, steps=2, batch_size=4, progress=False)
+    assert objective.queue is None and not any("queue" in name for name, _ in objective.named_buffers())
+
+
+def test_T48_memory_is_flat_over_200_steps_with_the_queue_full(tokenizer, texts):
+    """Every tensor alive, its graph and storage, counted after 20 and after 220 steps."""
+    objective = CAPT(make_encoder(tokenizer), queue=50, tau=0.1)
+    rows = ck.data.Texts(texts, tokenizer)
+    optimizer = torch.optim.SGD(objective.parameters(), lr=0.01)
+    generator = torch.Generator().manual_seed(0)
+    alive = []
+    for step in range(220):
+        optimizer.zero_grad()
+        _, seen = gradient(objective, [rows.batch([step % 50, (step + 1) % 50, 60])], generator)
+        optimizer.step()
+        for vectors, facts in seen:
+            objective.after_step(vectors, facts)
+        del seen, vectors, facts
+        if step in (19, 219):
+            assert len(objective.queue) == 50
+            gc.collect()
+            tensors = [o for o in gc.get_objects() if issubclass(type(o), torch.Tensor)]
+            alive.append(
+                (len(tensors), sum(t.numel() for t in tensors), sum(t.grad_fn is not None for t in tensors))
+            )
+            del tensors
+    assert alive[0] == alive[1]
+
+
+@pytest.mark.parametrize("reset", ["fresh", "same"])
+def test_resumed_with_the_queue_is_bitwise_the_unbroken_run(tokenizer, texts, tmp_path, reset):
+    def objective():
+        return CAPT(make_encoder(tokenizer, dropout=0.1), queue=37)
+
+    def stop(run):
+        if run.steps == 7:
+            raise RuntimeError("the power is gone")
+
+    settings = dict(steps=12, batch_size=6, chunk_size=4, save_every=3, progress=False)
+    unbroken = objective()
+    ck.fit(unbroken, texts, **settings)
+    broken = objective()
+    with pytest.raises(RuntimeError, match="power"):
+        ck.fit(broken, texts, folder=tmp_path, callback=stop, **settings)
+    resumed = objective() if reset == "fresh" else broken
+    run = ck.fit(resumed, texts, folder=tmp_path, resume=True, **settings)
+    assert run.steps == 12 and checkpoint.found(tmp_path)
+    wanted, found = unbroken.state_dict(), resumed.state_dict()
+    assert wanted.keys() == found.keys() and "queue.rows" in wanted
+    assert all(torch.equal(wanted[name], found[name]) for name in wanted)
+
+
+@pytest.mark.parametrize(
+    ("push", "words"),
+    [
+        (dict(vectors=torch.ones(2, 5)), "width 4, not 5"),
+        (dict(vectors=torch.zeros(2, 4)), "zeros"),
+        (dict(vectors=torch.ones(2, 4), ids=torch.arange(3)), "one a vector"),
+        (dict(vectors=torch.ones(2, 4), ids=torch.ones(2)), "integers"),
+    ],
+)
+def test_what_does_not_fit_into_the_queue_is_said(push, words):
+    queue = MemoryQueue(3, 4)
+    with pytest.raises(ValueError, match=words):
+        queue.push(**push)
+    assert len(queue) == 0
+    with pytest.raises(ValueError, match="at least 1"):
+        MemoryQueue(0, 4)
+
+
+def test_the_queue_can_be_emptied_and_says_what_is_in_it():
+    queue = MemoryQueue(3, 4)
+    queue.push(torch.ones(2, 4))
+    assert "2 of 3 vectors of width 4" in repr(queue)
+    queue.clear()
+    assert len(queue) == 0
+
+
+# --- views, aggregation, losses ------------------------------------------------------------------------
+
+
+def test_T51_masked_lm_reads_the_noisy_view_only(encoder, batch):
+    objective = CAPT(encoder)
+    views = objective.views(batch, torch.Generator().manual_seed(0))
+    assert list(views) == ["clean", "noisy"]
+    assert torch.equal(views["clean"]["input_ids"], batch["input_ids"])
+    assert "targets" not in views["clean"] and "targets" in views["noisy"]
+    assert objective.encode(views["clean"]).sums == {} and objective.sizes(views["clean"]) == {}
+    wanted = MLM(encoder).encode(views["noisy"]).sums["mlm"]
+    assert torch.equal(objective.encode(views["noisy"]).sums["mlm"], wanted)
+
+
+def test_T51_the_vocabulary_head_never_sees_the_clean_text(encoder, batch):
+    """Its gradient is that of MLM on the noisy view, whatever the clean one scores."""
+    objective, grads = CAPT(encoder), []
+    for part in ("loss", "mlm"):
+        objective.zero_grad()
+        loss_of(objective, batch)[part].backward()
+        grads.append(encoder.model.lm_head.dense.weight.grad.clone())
+    assert torch.equal(*grads)
+
+
+def test_T52_padding_changes_nothing(tokenizer, batch):
+    for pooling in ("first", "mean"):
+        objective = CAPT(make_encoder(tokenizer, pooling=pooling), tau=0.1).double()
+        views = objective.views(batch, torch.Generator().manual_seed(0))
+        objective.views = lambda batch, generator, views=views: views
+        plain = loss_of(objective, batch)
+        fill = {"input_ids": tokenizer.pad_token_id, "targets": tokenizer.pad_token_id}
+        padded = {
+            name: {
+                key: torch.nn.functional.pad(value, (0, 16), value=fill.get(key, 0))
+                if value.ndim == 2
+                else value
+                for key, value in view.items()
+            }
+            for name, view in views.items()
+        }
+        objective.views = lambda batch, generator, padded=padded: padded
+        more = loss_of(objective, batch)
+        for part in ("mlm", "contrast"):
+            assert more[part].item() == pytest.approx(plain[part].item(), abs=1e-6)
+
+
+def test_the_aggregation_has_one_hidden_layer_as_wide_as_the_ffn(encoder, batch):
+    objective = CAPT(encoder).double()
+    A = objective.aggregate
+    assert ffn_width(encoder) == 64 and [tuple(p.shape) for p in A.parameters()] == [
+        (64, 32),
+        (64,),
+        (32, 64),
+        (32,),
+    ]
+    h = draw(3, 32)
+    x = h @ A.w1.weight.T + A.w1.bias
+    by_hand = (0.5 * x * (1 + torch.erf(x / math.sqrt(2)))) @ A.w2.weight.T + A.w2.bias  # the exact gelu
+    assert torch.allclose(A(h), by_hand, atol=1e-12)
+    assert CAPT(encoder, inner=7).aggregate.w1.out_features == 7
+
+
+@pytest.mark.parametrize("pooling", ["first", "mean"])
+def test_equation_1_reads_the_encoders_pooling(tokenizer, batch, pooling):
+    encoder = make_encoder(tokenizer, pooling=pooling)
+    objective = CAPT(encoder)
+    s = objective.encode(dict(batch)).vectors["s"]
+    hidden = encoder(batch)
+    mask = batch["attention_mask"][..., None]
+    h = hidden[:, 0] if pooling == "first" else (hidden * mask).sum(1) / mask.sum(1)
+    assert torch.allclose(s, objective.aggregate(h), atol=1e-6)
+    plain = CAPT(encoder, aggregation="none").encode(dict(batch)).vectors["s"]
+    assert torch.allclose(plain, h, atol=1e-6)
+
+
+def test_aggregation_and_encoder_are_trained_by_the_contrast_alone(encoder, texts):
+    objective = CAPT(encoder, mlm=False, queue=16)
+    before = {name: p.detach().clone() for name, p in objective.named_parameters()}
+    run = ck.fit(objective, texts, steps=3, batch_size=8, warmup=0, progress=False)
+    assert "mlm" not in run.history.columns
+    moved = {name for name, p in objective.named_parameters() if not torch.equal(before[name], p)}
+    assert {name for name in before if name.startswith("aggregate")} <= moved
+    # Weight decay moves the vocabulary head's matrix, but no gradient does.
+    assert encoder.model.lm_head.dense.weight.grad is None
+
+
+@pytest.mark.parametrize("kind", noise.NAMED)
+def test_the_same_objective_with_every_noise(tokenizer, texts, kind):
+    objective = CAPT(make_encoder(tokenizer), noise=kind, queue=8)
+    run = ck.fit(objective, texts, steps=2, batch_size=4, progress=False)
+    assert {"mlm", "contrast", "tau"} <= set(run.history.columns) and len(objective.queue) == 8
+
+
+def half_silent(batch, generator, vocabulary):
+    """A noise of one's own, without anything to recover."""
+    drop = torch.rand(batch["input_ids"].shape, generator=generator) < 0.5
+    return {**batch, "input_ids": batch["input_ids"].masked_fill(drop & batch["maskable"], 7)}
+
+
+def test_a_function_as_noise_trains_and_resumes(tokenizer, texts, tmp_path):
+    settings = dict(steps=2, batch_size=4, folder=tmp_path, progress=False)
+    run = ck.fit(CAPT(make_encoder(tokenizer), noise=half_silent, queue=8), texts, **settings)
+    assert "mlm" not in run.history.columns
+    ck.fit(CAPT(make_encoder(tokenizer), noise=half_silent, queue=8), texts, resume=True, **settings)
+    with pytest.raises(ValueError, match="config.noise"):
+        ck.fit(CAPT(make_encoder(tokenizer), noise="mask", queue=8), texts, resume=True, **settings)
+    with pytest.raises(ValueError, match="config.noise"):
+        other = CAPT(make_encoder(tokenizer), noise=noise.Mask(0.3), queue=8)
+        ck.fit(other, texts, resume=True, **settings)
+
+
+class Regions(torch.nn.Module):
+    """An encoder of things that are no tokens: a set of feature vectors per example."""
+
+    width, vocabulary, device = 8, {}, torch.device("cpu")
+
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(5, 8)
+
+    def forward(self, view):
+        return self.layer(view["features"])  # [B, R, 5] -> [B, R, D]
+
+    def pool(self, hidden, view):
+        return hidden.mean(1)
+
+
+def test_nothing_in_it_asks_for_token_ids():
+    def mask_regions(batch, generator, vocabulary):
+        keep = torch.rand(batch["features"].shape[:2], generator=generator) > 0.3
+        return {**batch, "features": batch["features"] * keep[..., None]}
+
+    objective = CAPT(Regions(), noise=mask_regions, queue=20, tau=0.2)
+    assert objective.aggregate.w1.out_features == 32  # 4 D, since this encoder has no feed-forward layers
+    batch = {"features": torch.randn(6, 9, 5), "text_id": torch.arange(6)}
+    generator = torch.Generator().manual_seed(0)
+    for _ in range(2):
+        parts, seen = gradient(objective, [batch], generator, chunk_size=4)
+        objective.after_step(*seen[0])
+    assert set(parts) == {"loss", "contrast", "tau"} and len(objective.queue) == 20
+    assert objective.encoder.layer.weight.grad.norm() > 0
+
+
+# --- settings ------------------------------------------------------------------------------------------
+
+
+def test_table_4():
+    small, large = ck.Training(**CAPT.paper_training("small")), ck.Training(**CAPT.paper_training("large"))
+    assert (small.batch_size, small.steps, small.lr) == (2048, 200_000, 5e-4)
+    assert (large.batch_size, large.steps, large.lr) == (8192, 500_000, 6e-4)
+    assert round(small.warmup * small.steps) == 10_000 and round(large.warmup * large.steps) == 30_000
+    for training in (small, large):
+        assert (training.weight_decay, training.eps, training.betas) == (0.01, 1e-6, (0.9, 0.98))
+        assert training.decay == "linear"
+    for size, inner in (("small", 1024), ("large", 4096)):
+        paper = CAPT.paper(size)
+        assert (paper.queue, paper.inner, paper.noise, paper.tau) == (8192, inner, "mask", "adaptive")
+        assert (paper.reduction, paper.weight, paper.mlm, paper.ignore_duplicates) == (
+            "sum",
+            1.0,
+            True,
+            False,
+        )
+        assert noise.named(paper.noise) == noise.Mask(0.15, (0.8, 0.1, 0.1))
+    with pytest.raises(ValueError, match="small"):
+        CAPT.paper("base")
+    with pytest.raises(ValueError, match="small"):
+        CAPT.paper_training("base")
+
+
+def test_capt_small_has_the_papers_shape(tokenizer):
+    objective = CAPT(ck.Encoder.small(tokenizer), CAPT.paper("small"))
+    config = objective.encoder.model.config
+    assert (config.num_hidden_layers, config.num_attention_heads, config.hidden_size) == (6, 4, 256)
+    assert config.intermediate_size == objective.aggregate.w1.out_features == 1024
+    assert objective.aggregate.w2.out_features == 256 and objective.queue.rows.shape == (8192, 256)
+    assert isinstance(objective.aggregate, Aggregation) and config.hidden_dropout_prob == 0.1
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        (dict(tau=0), "above 0"),
+        (dict(tau="cosine"), "adaptive"),
+        (dict(queue=-1), "0 for no queue"),
+        (dict(reduction="max"), "reduction"),
+        (dict(aggregation="linear"), "aggregation"),
+        (dict(inner=0), "hidden layer"),
+        (dict(noise="cutout"), "No noise is called"),
+    ],
+)
+def test_settings_that_make_no_sense_are_said(encoder, changes, words):
+    with pytest.raises(ValueError, match=words):
+        CAPT(encoder, **changes)
