@@ -107,7 +107,7 @@ def floor(answer: Callable[[Tensor], Tensor]) -> str | None:
         (entropy / math.log(2), "That is in bits; the loss is in nats, with the natural logarithm."),
         (math.log(4), "That is log V, the loss of a model that knows not even the frequencies."),
         (entropy.exp(), "That is the perplexity, exp of what was asked for."),
-        (-p.log().mean(), "Each word of the *vocabulary* counts the same in your mean; frequent ones count more: weigh by p."),
+        (-p.log().mean(), "Each word of the *vocabulary* counts the same in your mean: weigh by p."),
         (-(counts * counts.log()).sum(), "Divide the counts by their sum first: p is a share."),
         (-(counts * p.log()).sum(), "That is the total over all words of the text; the loss is per word: weigh by p."),
         (-p.max().log(), "That is the loss at the commonest word. Average over all, each as often as it comes."),
