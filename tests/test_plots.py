@@ -466,3 +466,10 @@ def test_bad_input_gets_one_sentence(call, sentence):
 def test_what_must_be_named_is_asked_for_by_name():
     with pytest.raises(TypeError, match="pairs must be a dict"):
         plots.cosine_histograms([(SIMILAR, RANDOM)])
+
+
+def test_the_density_of_a_narrow_cone_follows_it_when_magnified():
+    cosines = 0.9999 + 0.00002 * np.random.default_rng(0).standard_normal(2000)
+    grid, height = density(cosines, 0.9998, 1.0)
+    assert np.trapezoid(height, grid) == pytest.approx(1, abs=0.01)
+    assert grid[height.argmax()] == pytest.approx(0.9999, abs=1e-5)

@@ -70,9 +70,12 @@ def density(cosines: np.ndarray, low: float, high: float, points: int = 512) -> 
     """
     quartiles = np.percentile(cosines, [25, 75])
     spreads = [s for s in (cosines.std(), (quartiles[1] - quartiles[0]) / 1.34) if s > 0]
-    cell = 2 / 2048
-    bandwidth = max(0.9 * min(spreads, default=0) * len(cosines) ** -0.2, 2 * cell)
-    counts, edges = np.histogram(cosines, bins=2048, range=(-1, 1))
+    # Cells as fine as what is looked at: the cosines of a narrow cone may differ in the fifth decimal only.
+    ends = max(-1.0, min(low, cosines.min())), min(1.0, max(high, cosines.max()))
+    cell = (ends[1] - ends[0]) / 2048
+    # Nor finer than half a bar, or the curve of a cone would tower above its own histogram.
+    bandwidth = max(0.9 * min(spreads, default=0) * len(cosines) ** -0.2, 2 * cell, (high - low) / 240)
+    counts, edges = np.histogram(cosines, bins=2048, range=ends)
     filled = counts > 0
     centres, weights = (edges[:-1] + cell / 2)[filled], counts[filled] / len(cosines)
     grid = np.linspace(low, high, points)
