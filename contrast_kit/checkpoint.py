@@ -17,6 +17,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, load_model, save_file, save_model
 from torch import Tensor, nn
 
+from contrast_kit import processes
 from contrast_kit.step import RandomState
 
 PREFIX = "step-"
@@ -37,8 +38,10 @@ def settings(objective: nn.Module, plan: Any) -> dict[str, Any]:
     )
 
 
-def _name(setting: Any) -> str:
+def _name(setting: Any) -> Any:
     """What stands for a function or another object among the settings: its name, the same in every process."""
+    if hasattr(setting, "item"):  # a number of numpy or torch
+        return setting.item()
     return getattr(setting, "__qualname__", type(setting).__qualname__)
 
 
@@ -53,6 +56,8 @@ def save(
 ) -> Path:
     """Write `folder/step-…` atomically, then delete all but the newest `keep`. Returns the new folder.
 
+    With several processes all call it: the first one writes, with the random states of all.
+
     Args:
         folder: of the run; made if it is missing.
         step: optimizer steps done.
@@ -61,14 +66,13 @@ def save(
         keep: how many checkpoints stay.
     """
     final = folder / f"{PREFIX}{step:08d}"
+    random = _random_states(objective.encoder.device, generator)  # of every process
+    if processes.rank() != 0:
+        return final
     draft = folder / f".{final.name}.draft"
     shutil.rmtree(draft, ignore_errors=True)
     draft.mkdir(parents=True)
     tensors, groups = _pack(optimizer)
-    here = RandomState.now(objective.encoder.device)
-    random = {"cpu": here.cpu, "noise": generator.get_state()}
-    if here.cuda is not None:
-        random["cuda"] = here.cuda
     try:
         save_model(objective, str(draft / "objective.safetensors"))
         save_file(tensors, draft / "optimizer.safetensors")
@@ -120,9 +124,20 @@ def load(
             f"The checkpoint {newest} is damaged ({type(error).__name__}); delete it to go on from the one before it, "
             "or start afresh with resume=False."
         ) from error
-    RandomState(random["cpu"], objective.encoder.device, random.get("cuda")).restore()
-    generator.set_state(random["noise"])
+    mine = {name: states[processes.rank()] for name, states in random.items()}
+    RandomState(mine["cpu"], objective.encoder.device, mine.get("own")).restore()
+    generator.set_state(mine["noise"])
     return state
+
+
+def _random_states(device: torch.device, generator: torch.Generator) -> dict[str, Tensor]:
+    """The random states of all processes, [processes, bytes] each: torch's own, the device's, and the noise's."""
+    here = RandomState.now(device)
+    states = {"cpu": here.cpu, "noise": generator.get_state()}
+    if here.own is not None:
+        states["own"] = here.own
+    # Processes on GPUs can send each other only what is on a GPU.
+    return {name: processes.gather(state[None].to(device)).cpu() for name, state in states.items()}
 
 
 def _refuse_other_settings(path: Path, saved: Any, expected: Any, name: str = "") -> None:

@@ -57,11 +57,19 @@ def gather(rows: Tensor) -> Tensor:
 
 
 def sum_gradients(parameters: Iterable[nn.Parameter]) -> None:
-    """Add up the gradients of all processes, in place. A parameter without gradient here counts as zero."""
+    """Add up the gradients of all processes, in place.
+
+    A parameter without gradient here counts as zero; one without gradient anywhere keeps none, so that an optimizer
+    passes over it as it does with one process.
+    """
     if count() == 1:
         return
-    for parameter in parameters:
-        if parameter.requires_grad:
+    trained = [parameter for parameter in parameters if parameter.requires_grad]
+    if not trained:
+        return
+    touched = total(torch.tensor([float(p.grad is not None) for p in trained], device=trained[0].device))
+    for parameter, processes_with_one in zip(trained, touched.tolist(), strict=True):
+        if processes_with_one:
             if parameter.grad is None:
                 parameter.grad = torch.zeros_like(parameter)
             dist.all_reduce(parameter.grad)

@@ -17,6 +17,7 @@ under Memory Limited Setup"). A batch that fits is the case of one chunk, encode
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -169,16 +170,25 @@ class RandomState:
 
     cpu: Tensor
     device: torch.device
-    cuda: Tensor | None
+    own: Tensor | None
+    """The device's own stream; None where the device is the CPU."""
 
     @classmethod
     def now(cls, device: torch.device) -> "RandomState":
         """The present state."""
-        cuda = torch.cuda.get_rng_state(device) if device.type == "cuda" else None
-        return cls(torch.get_rng_state(), device, cuda)
+        streams, which = _streams(device)
+        return cls(torch.get_rng_state(), device, streams.get_rng_state(*which) if streams else None)
 
     def restore(self) -> None:
         """Go back to it."""
         torch.set_rng_state(self.cpu)
-        if self.cuda is not None:
-            torch.cuda.set_rng_state(self.cuda, self.device)
+        if self.own is not None:
+            streams, which = _streams(self.device)
+            streams.set_rng_state(self.own, *which)
+
+
+def _streams(device: torch.device) -> tuple[Any, tuple]:
+    """The module of torch that keeps a device's random stream, and how it is told which device; None for the CPU."""
+    if device.type == "cpu":
+        return None, ()
+    return torch.get_device_module(device), () if device.type == "mps" else (device,)  # a Mac has one GPU

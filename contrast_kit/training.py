@@ -5,72 +5,21 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import torch
 
-from contrast_kit import checkpoint, processes, schedules
+from contrast_kit import checkpoint, processes
 from contrast_kit.data.batches import Batches, Texts
 from contrast_kit.encoder import Encoder
 from contrast_kit.losses import NotFiniteError
 from contrast_kit.objectives.base import Objective
 from contrast_kit.progress import Progress
+from contrast_kit.settings import Training, adamw, autocast, learning_rate
 from contrast_kit.step import gradient
-
-
-@dataclass(frozen=True)
-class Training:
-    """How to train, whatever the objective. The defaults suit the tiny and small encoders; papers name their own."""
-
-    steps: int | None = None
-    """Optimizer steps; or give `epochs`."""
-    epochs: float | None = None
-    """Passes over the data, where `steps` is not given; one pass by default."""
-    batch_size: int = 32
-    """Examples in one contrast: each anchor meets the vectors of all of them. Shared among processes."""
-    chunk_size: int | None = None
-    """Examples encoded at once: as small as memory asks; loss and gradient stay those of the whole batch."""
-    accumulate: int = 1
-    """Batches per optimizer step. Their gradients are averaged; it adds **no** negatives to any contrast."""
-    lr: float = 5e-4
-    """Peak learning rate. COCO-LM base and CAPT small: 5e-4; CMLM, which starts from RoBERTa: 1e-5."""
-    warmup: float = 0.06
-    """Share of the steps in which the rate rises from 0. CAPT: 0.05–0.06; COCO-LM: 0.08; CMLM: 0."""
-    decay: Literal["linear", "none"] = "linear"
-    """After the warm-up: linearly to 0, as all four papers do, or not at all."""
-    weight_decay: float = 0.01
-    """On matrices only, never on biases or LayerNorm."""
-    betas: tuple[float, float] = (0.9, 0.98)
-    """Of AdamW: RoBERTa's, COCO-LM's and CAPT's; the long memory of 0.999 is too slow for large batches."""
-    eps: float = 1e-6
-    """Of AdamW, from the same papers."""
-    clip: float | None = 2.0
-    """Largest norm of the whole gradient (COCO-LM: 2.0); None leaves it as it is."""
-    precision: Literal["float32", "bf16"] = "float32"
-    """bf16 encodes under autocast; weights, similarities and the optimizer stay in float32."""
-    max_length: int = 128
-    """Tokens at which a text is cut."""
-    seed: int = 0
-    """Of the order of the data, of the noise in views, and of dropout."""
-    log_every: int = 1
-    """Steps between rows of the history. Each row waits for the device once."""
-    save_every: int = 100
-    """Steps between checkpoints, where a folder is given."""
-
-    def __post_init__(self):
-        if self.steps is not None and self.epochs is not None:
-            raise ValueError("Give steps or epochs, not both: one follows from the other.")
-        for name in ("batch_size", "accumulate", "log_every", "save_every"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}.")
-        if self.lr <= 0:
-            raise ValueError(f"lr must be above 0, not {self.lr}.")
-        if not 0 <= self.warmup <= 1:
-            raise ValueError(f"warmup is a share of the steps, between 0 and 1, not {self.warmup}.")
 
 
 @dataclass
@@ -139,7 +88,9 @@ def fit(
     Raises:
         FloatingPointError: when the loss or gradient is no longer finite; names the step, the parts and the last good
             checkpoint, and carries the run so far as `.run`.
-        ValueError: for settings that contradict each other, or a checkpoint of another run.
+        ValueError: for settings that contradict each other, a checkpoint of another run, or a `folder` that already
+            holds checkpoints, without `resume=True`: two runs never mix in one folder.
+        TypeError: for something that is no objective, or rows that hold no text.
 
     Example:
         >>> import contrast_kit as ck
@@ -153,12 +104,21 @@ def fit(
         raise TypeError(
             "Give a Training or single settings, not both: dataclasses.replace changes a Training."
         )
-    plan = training or Training(**settings)
+    if not isinstance(objective, Objective):
+        kind = objective.__name__ if isinstance(objective, type) else type(objective).__name__
+        raise TypeError(f"fit trains an objective, such as ck.objectives.CMLM(encoder), not {kind}.")
+    plan = training or Training.of(settings)
     if resume and folder is None:
         raise ValueError(
             "resume=True needs the folder in which the checkpoints are: fit(…, folder='runs/cmlm')."
         )
-    loop = _Loop(objective, dataset, plan, Path(folder) if folder else None)
+    folder = Path(folder) if folder else None
+    if folder and not resume and checkpoint.found(folder):
+        raise ValueError(
+            f"{folder} already holds {checkpoint.found(folder)[-1].name} of a run: go on with resume=True, "
+            "or take another folder (or delete this one) to start afresh."
+        )
+    loop = _Loop(objective, dataset, plan, folder)
     return loop.run(resume, callback, progress and processes.rank() == 0, live)
 
 
@@ -170,26 +130,30 @@ class _Loop:
 
         self.device = PartialState().device
         self.objective, self.plan = objective.to(self.device), plan
-        ready = isinstance(dataset, Texts)
-        self.texts = (
-            dataset if ready else Texts(dataset, objective.encoder.tokenizer, max_length=plan.max_length)
-        )
+        self.texts = texts_for(objective.encoder, dataset, plan.max_length)
         self.batches = Batches(
             self.texts, plan.batch_size, plan.seed, drop_last=len(self.texts) >= plan.batch_size
         )
         passes = math.ceil((plan.epochs or 1) * len(self.batches) / plan.accumulate)
         self.total = passes if plan.steps is None else plan.steps
         self.optimizer = adamw(objective, plan)
-        # Each process draws its own noise; the order of the data is the same on all.
-        self.generator = torch.Generator(self.device).manual_seed(plan.seed * 1_000_003 + processes.rank())
-        self.settings = checkpoint.settings(objective, plan) | {"examples": len(self.texts)}
+        if min(map(len, self.batches.epoch(0))) < processes.count():
+            raise ValueError(
+                f"A batch of {min(map(len, self.batches.epoch(0)))} gives nothing to do to some of "
+                f"{processes.count()} processes: take a larger batch_size, more text, or fewer processes."
+            )
+        # Each process draws its own noise and dropout; the order of the data is the same on all.
+        self.seed = plan.seed * 1_000_003 + processes.rank()
+        self.generator = torch.Generator(self.device).manual_seed(self.seed)
+        data = {"examples": len(self.texts), "fingerprint": self.texts.fingerprint()}
+        self.settings = checkpoint.settings(objective, plan) | {"data": data, "processes": processes.count()}
         self.result = Run(objective, plan, total=self.total, folder=folder)
 
     def run(self, resume: bool, callback: Callable[[Run], None] | None, show: bool, live: bool) -> Run:
         """From the first step, or the checkpoint's, to the last; the caller's random state is left as it was."""
         result, cuda = self.result, [self.device] if self.device.type == "cuda" else []
         with torch.random.fork_rng(devices=cuda), asked_to_stop() as stop:
-            torch.manual_seed(self.plan.seed)
+            torch.manual_seed(self.seed)
             if resume:
                 self.restore()
             self.objective.train()
@@ -213,8 +177,8 @@ class _Loop:
                         bar.update({}, result.rows)
                     if result.steps % self.plan.save_every == 0 or result.steps == self.total:
                         self.save()
-                result.interrupted = stop.is_set()
-                if result.interrupted and result.steps:
+                result.interrupted = stop.is_set() and result.steps < self.total
+                if result.interrupted and result.steps % self.plan.save_every:
                     self.save()
             finally:
                 bar.close()
@@ -235,8 +199,7 @@ class _Loop:
         except NotFiniteError as error:
             raise self.not_finite(step, str(error)) from error
         norm = torch.nn.utils.clip_grad_norm_(objective.parameters(), plan.clip or math.inf)
-        if (step + 1) % plan.log_every == 0 or (step + 1) % plan.save_every == 0:
-            self.refuse_nan(step, parts, norm)
+        self.refuse_nan(step, parts, norm)
         rate = learning_rate(step, self.total, plan)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
@@ -278,7 +241,7 @@ class _Loop:
     def save(self) -> None:
         """Write a checkpoint, if the run has a folder."""
         result = self.result
-        if result.folder is None or processes.rank() != 0:
+        if result.folder is None:
             return
         state = {"settings": self.settings, "rows": result.rows, "seconds": result.seconds}
         checkpoint.save(result.folder, result.steps, self.objective, self.optimizer, self.generator, state)
@@ -291,34 +254,26 @@ class _Loop:
             result.steps, result.rows, result.seconds = state["step"], state["rows"], state["seconds"]
 
 
-def adamw(objective: Objective, plan: Training) -> torch.optim.AdamW:
-    """AdamW over all parameters; weight decay on matrices only."""
-    trained = [p for p in objective.parameters() if p.requires_grad]
-    groups = [
-        {"params": [p for p in trained if p.ndim >= 2], "weight_decay": plan.weight_decay},
-        {"params": [p for p in trained if p.ndim < 2], "weight_decay": 0.0},
-    ]
-    return torch.optim.AdamW(groups, lr=plan.lr, betas=plan.betas, eps=plan.eps)
-
-
-def learning_rate(step: int, total: int, plan: Training) -> float:
-    """The rate of optimizer step `step` = 0, 1, …: the schedule steps once per optimizer step, never per chunk."""
-    warmup = round(plan.warmup * total)
-    if plan.decay == "linear":
-        return plan.lr * schedules.linear_warmup_linear_decay(step, total, warmup)
-    return plan.lr * (min(1.0, step / warmup) if warmup else 1.0)
+def texts_for(encoder: Encoder, dataset: Any, max_length: int) -> Texts:
+    """The data as `Texts` that this encoder can read; ready `Texts` are looked at and given back."""
+    if not isinstance(dataset, Texts):
+        return Texts(dataset, encoder.tokenizer, max_length=min(max_length, encoder.max_length))
+    longest, highest = int(dataset.lengths.max()), int(dataset.ids.max())
+    if longest > encoder.max_length:
+        raise ValueError(
+            f"The longest of these Texts has {longest} tokens, but the encoder takes {encoder.max_length}: make "
+            f"them with Texts(rows, encoder.tokenizer, max_length={encoder.max_length})."
+        )
+    if highest >= len(encoder.tokenizer) or dataset.pad_id != encoder.tokenizer.pad_token_id:
+        raise ValueError(
+            "These Texts were made with another tokenizer than the encoder's: use Texts(rows, encoder.tokenizer)."
+        )
+    return dataset
 
 
 def in_words(parts: dict[str, Any]) -> str:
     """Parts of the loss for a sentence."""
     return ", ".join(f"{name} {float(value):.4g}" for name, value in parts.items()) or "none"
-
-
-def autocast(precision: str, device: torch.device) -> Callable[[], Any]:
-    """Makes the context for encoding in `precision`."""
-    if precision == "float32":
-        return nullcontext
-    return partial(torch.autocast, device.type, dtype=torch.bfloat16)
 
 
 @contextmanager

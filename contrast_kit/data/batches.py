@@ -17,8 +17,10 @@ Nothing here needs the `datasets` library: a list of strings is enough.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
 from itertools import chain
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 import torch
@@ -150,6 +152,11 @@ class Texts:
     def batch(self, indices: Sequence[int]) -> dict[str, Tensor]:
         """Give the rows `indices` as one padded batch, the same as `collate([texts[i] for i in indices])`."""
         return collate([self[i] for i in indices])
+
+    def fingerprint(self) -> str:
+        """Eight hexadecimal digits that differ where the token ids, their order or the labels do."""
+        parts = (self.ids, self.lengths, *(() if self.labels is None else (self.labels,)))
+        return f"{reduce(lambda crc, part: crc32(part.numpy(), crc), parts, 0):08x}"
 
     def _check_all_have_text(self) -> None:
         row_of_token = torch.repeat_interleave(torch.arange(len(self)), self.lengths)

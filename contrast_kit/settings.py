@@ -1,0 +1,141 @@
+"""How to train: the settings of a run, and what follows from them: optimizer, learning rate, precision."""
+
+import math
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
+from functools import partial
+from numbers import Integral, Real
+from typing import Any, Literal
+
+import torch
+from torch import nn
+
+from contrast_kit import schedules
+
+
+@dataclass(frozen=True)
+class Training:
+    """How to train, whatever the objective. The defaults suit the tiny and small encoders; papers name their own.
+
+    Raises:
+        TypeError, ValueError: for a value of another kind or outside its range; the sentence names the setting.
+
+    Example:
+        >>> import contrast_kit as ck
+        >>> ck.Training(epochs=50, batch_size=8, lr=1e-5, warmup=0)  # CMLM on 100 texts (section 4.3)
+        Training(steps=None, epochs=50, batch_size=8, ...)
+        >>> ck.Training(steps=100, precision="fp16")
+        Traceback (most recent call last):
+        ValueError: precision must be 'float32' or 'bf16', not 'fp16'.
+    """
+
+    steps: int | None = None
+    """Optimizer steps; or give `epochs`."""
+    epochs: float | None = None
+    """Passes over the data, where `steps` is not given; one pass by default."""
+    batch_size: int = 32
+    """Examples in one contrast: each anchor meets the vectors of all of them. Shared among processes. Data with fewer
+    examples make one batch of what there is."""
+    chunk_size: int | None = None
+    """Examples encoded at once: as small as memory asks; loss and gradient stay those of the whole batch."""
+    accumulate: int = 1
+    """Batches per optimizer step. Their gradients are averaged; it adds **no** negatives to any contrast."""
+    lr: float = 5e-4
+    """Peak learning rate. COCO-LM base and CAPT small: 5e-4; CMLM, which starts from RoBERTa: 1e-5."""
+    warmup: float = 0.06
+    """Share of the steps in which the rate rises from 0. CAPT: 0.05–0.06; COCO-LM: 0.08; CMLM: 0."""
+    decay: Literal["linear", "none"] = "linear"
+    """After the warm-up: linearly to 0, as all four papers do, or not at all."""
+    weight_decay: float = 0.01
+    """On matrices only, never on biases or LayerNorm."""
+    betas: tuple[float, float] = (0.9, 0.98)
+    """Of AdamW: RoBERTa's, COCO-LM's and CAPT's; the long memory of 0.999 is too slow for large batches."""
+    eps: float = 1e-6
+    """Of AdamW, from the same papers."""
+    clip: float | None = 2.0
+    """Largest norm of the whole gradient (COCO-LM: 2.0); None leaves it as it is."""
+    precision: Literal["float32", "bf16"] = "float32"
+    """bf16 encodes under autocast; weights, similarities and the optimizer stay in float32."""
+    max_length: int = 128
+    """Tokens at which a text is cut; an encoder that takes fewer cuts it there."""
+    seed: int = 0
+    """Of the order of the data, of the noise in views, and of dropout."""
+    log_every: int = 1
+    """Steps between rows of the history. Each row waits for the device once."""
+    save_every: int = 100
+    """Steps between checkpoints, where a folder is given."""
+
+    def __post_init__(self):
+        if self.steps is not None and self.epochs is not None:
+            raise ValueError("Give steps or epochs, not both: one follows from the other.")
+        for name, low, high, kind in RANGES:
+            _check(name, getattr(self, name), low, high, kind)
+        for name, choices in (("decay", ("linear", "none")), ("precision", ("float32", "bf16"))):
+            if getattr(self, name) not in choices:
+                told = " or ".join(map(repr, choices))
+                raise ValueError(f"{name} must be {told}, not {getattr(self, name)!r}.")
+        if self.epochs == 0 or self.lr == 0:
+            raise ValueError(f"{'lr' if self.lr == 0 else 'epochs'} must be above 0, or nothing is learnt.")
+
+    @classmethod
+    def of(cls, settings: dict[str, Any]) -> "Training":
+        """The `Training` of settings by name; a name that is none gets a sentence with the nearest one."""
+        names = [field.name for field in fields(cls)]
+        for name in settings:
+            if name not in names:
+                near = get_close_matches(name, names, 1, 0.5)
+                asked = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names)}."
+                raise TypeError(f"There is no training setting {name!r}; {asked}")
+        return cls(**settings)
+
+
+# Each number with its range; None is allowed where it is the default.
+RANGES: tuple[tuple[str, float, float, type], ...] = (
+    *(
+        (name, 1, math.inf, Integral)
+        for name in ("steps", "batch_size", "chunk_size", "accumulate", "max_length")
+    ),
+    *((name, 1, math.inf, Integral) for name in ("log_every", "save_every")),
+    *((name, 0, math.inf, Real) for name in ("epochs", "lr", "weight_decay", "eps", "clip")),
+    ("warmup", 0, 1, Real),
+    ("seed", 0, math.inf, Integral),
+)
+
+
+def _check(name: str, value: Any, low: float, high: float, kind: type) -> None:
+    """Refuse a value that is no number of this kind, or outside low … high."""
+    if value is None and name in ("steps", "epochs", "chunk_size", "clip"):
+        return
+    if not isinstance(value, kind) or isinstance(value, bool):
+        wanted = "a whole number" if kind is Integral else "a number"
+        raise TypeError(f"{name} must be {wanted}, not {value!r}.")
+    if not (low <= value <= high and math.isfinite(value)):
+        span = f"at least {low}" if high == math.inf else f"a share of the steps, between {low} and {high}"
+        raise ValueError(f"{name} must be {span}, not {value}.")
+
+
+def adamw(objective: nn.Module, plan: Training) -> torch.optim.AdamW:
+    """AdamW over all parameters; weight decay on matrices only."""
+    trained = [p for p in objective.parameters() if p.requires_grad]
+    groups = [
+        {"params": [p for p in trained if p.ndim >= 2], "weight_decay": plan.weight_decay},
+        {"params": [p for p in trained if p.ndim < 2], "weight_decay": 0.0},
+    ]
+    return torch.optim.AdamW(groups, lr=plan.lr, betas=plan.betas, eps=plan.eps)
+
+
+def learning_rate(step: int, total: int, plan: Training) -> float:
+    """The rate of optimizer step `step` = 0, 1, …: the schedule steps once per optimizer step, never per chunk."""
+    warmup = round(plan.warmup * total)
+    if plan.decay == "linear":
+        return plan.lr * schedules.linear_warmup_linear_decay(step, total, warmup)
+    return plan.lr * (min(1.0, step / warmup) if warmup else 1.0)
+
+
+def autocast(precision: str, device: torch.device) -> Callable[[], Any]:
+    """Makes the context for encoding in `precision`."""
+    if precision == "float32":
+        return nullcontext
+    return partial(torch.autocast, device.type, dtype=torch.bfloat16)
