@@ -328,3 +328,36 @@ def test_bad_calls_are_refused_in_one_sentence(call, sentence):
 def test_something_else_than_a_tensor_is_refused():
     with pytest.raises(TypeError, match="torch tensor, not list"):
         g.uniformity([[1.0, 0.0], [0.0, 1.0]])
+
+
+# --- noise against the distance between texts ---
+
+
+def test_noise_sensitivity_is_the_ratio_of_mean_squared_distances():
+    clean, noisy = vectors(6, 5), vectors(6, 5, seed=1)
+    u, v = ([unit(row) for row in x.tolist()] for x in (clean, noisy))
+    moved = sum(squared_distance(u[i], v[i]) for i in range(6)) / 6
+    pairs = [(i, j) for i in range(6) for j in range(6) if i != j]
+    between = sum(squared_distance(u[i], u[j]) for i, j in pairs) / len(pairs)
+    assert abs(g.noise_sensitivity(clean, noisy).item() - moved / between) < 1e-12
+
+
+def test_noise_sensitivity_does_not_reward_a_narrow_cone():
+    """All vectors drawn to one direction: cosines go to 1, the ratio stays."""
+    clean = vectors(200, 16)
+    noisy = clean + 0.5 * vectors(200, 16, seed=1)
+    away = torch.zeros(16, dtype=torch.float64)
+    away[0] = 100.0
+    wide, narrow = g.noise_sensitivity(clean, noisy), g.noise_sensitivity(clean + away, noisy + away)
+    assert g.pair_cosines(clean + away, noisy + away).mean() > 0.999
+    assert abs(wide - narrow) / wide < 0.2  # 0.11 and 0.12
+    assert 0.05 < wide < 0.5
+    none, all_of_it = g.noise_sensitivity(clean, clean), g.noise_sensitivity(clean, vectors(200, 16, seed=2))
+    assert none == 0 and abs(all_of_it - 1) < 0.05
+
+
+def test_noise_sensitivity_of_collapsed_vectors_is_refused():
+    with pytest.raises(ValueError, match="point the same way"):
+        g.noise_sensitivity(torch.ones(4, 3), torch.eye(4, 3) + 1)
+    with pytest.raises(ValueError, match="shapes must agree"):
+        g.noise_sensitivity(torch.eye(4), torch.eye(3))

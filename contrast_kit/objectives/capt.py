@@ -3,6 +3,7 @@
 Contrastive Pre-Training of "CAPT: Contrastive Pre-Training for Learning Denoised Sequence Representations".
 """
 
+import warnings
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -28,8 +29,11 @@ class CAPTConfig:
     """Temperature of eq. 2 and 3. "adaptive" (paper): eq. 6, 0.55 → 0.05 → 0.55 over the run's optimizer steps. A
     number: constant, what figure 3 (left) compares it with; the paper does not print which."""
     queue: int = 8192
-    """Capacity of the memory queue in vectors; each step pushes two a text. Paper: 8192. 0: no queue ("results in a
-    considerable degradation", figure 3 left)."""
+    """Capacity of the memory queue in vectors; each step pushes two a text. Paper: 8192, which is *two steps* of its
+    small model's batch and half a step of its large one's; 0, no queue, is worse there (figure 3, left). With a batch
+    of 32 the same number is 128 steps. There is no slowly moving encoder here as in MoCo, so vectors that old come
+    from another model, and a batch can leave them behind by moving as one: all its vectors then point the same way.
+    For small batches take a few steps' worth (say 4 · batch_size), and start from an encoder that MLM has trained."""
     reduction: Literal["mean", "sum"] = "mean"
     """Over the 2n anchors. Eq. 4 prints "sum", 2n times as much: beside an MLM loss that is a mean over tokens, a
     sum over 4096 anchors would drown it, and the right learning rate would depend on n. So "mean", ours; "sum" is
@@ -64,6 +68,9 @@ class CAPTConfig:
             )
 
 
+MANY_STEPS = 16
+"""Steps in the queue above which a warning is due."""
+
 PAPER_TRAINING = {
     # Table 4. "2k" and "8k" are read as powers of two, as in RoBERTa. The table prints no clipping and no length:
     # RoBERTa, whose settings the large model adopts, uses none and 512.
@@ -92,11 +99,11 @@ class CAPT(Objective):
         >>> import contrast_kit as ck
         >>> texts = ["the red kite flies over the shelf", "a small drum stands by the door"]
         >>> encoder = ck.Encoder.tiny(ck.data.train_tokenizer(texts, vocab_size=60))
-        >>> capt = ck.objectives.CAPT(encoder, noise="shuffle")
+        >>> capt = ck.objectives.CAPT(encoder, noise="shuffle", queue=16)
         >>> run = ck.fit(capt, texts, steps=3, batch_size=2, progress=False)
         >>> len(capt.queue)  # two vectors a text and step
         12
-        >>> [round(float(tau), 3) for tau in run.history["tau"]]
+        >>> run.history["tau"].round(3).tolist()  # eq. 6 at t = 0, 1, 2 of T = 3
         [0.55, 0.217, 0.217]
     """
 
@@ -179,9 +186,21 @@ class CAPT(Objective):
         """Only now do this step's vectors enter the queue: s and ŝ of every process, with their texts' ids."""
         if self.queue is None:
             return
+        self._say_if_stale(2 * len(vectors["clean"]["s"]))
         both = torch.cat([vectors["clean"]["s"], vectors["noisy"]["s"]])  # [2B, D]
         ids = facts.get("text_id")
         self.queue.push(both, ids.repeat(2) if ids is not None else None)
+
+    def _say_if_stale(self, pushed: int) -> None:
+        """Warn once, before the first push, if the queue will hold the vectors of many steps."""
+        steps = self.queue.capacity // pushed
+        if steps > MANY_STEPS and not len(self.queue):
+            warnings.warn(
+                f"The queue will hold the last {steps} steps ({self.queue.capacity} vectors, {pushed} a step); CAPT's "
+                "held two. Vectors of a model so long ago can make the present ones collapse: take a smaller queue "
+                f"(queue={4 * pushed}), a larger batch or a lower lr, and watch the contrast.",
+                stacklevel=2,
+            )
 
 
 class Aggregation(nn.Module):
