@@ -1,0 +1,205 @@
+"""T5's relative positions: the buckets against a loop, the fused attention against transformers', the saved folder."""
+
+import copy
+import math
+
+import pytest
+import torch
+from conftest import make_encoder
+from transformers import AutoConfig, AutoModel, AutoModelForMaskedLM
+
+import contrast_kit as ck
+from contrast_kit.relative import RelativePositions, bias, bucket
+
+SIZES = [(32, 128), (64, 128), (128, 256)]  # COCO-LM, table 6
+
+
+def t5_bucket(distance, buckets, max_distance):
+    """Raffel et al.: for one distance j − i, in plain Python."""
+    half = buckets // 2
+    start = half if distance > 0 else 0
+    n, exact = abs(distance), half // 2
+    if n < exact:
+        return start + n
+    wide = exact + int(math.log(n / exact) / math.log(max_distance / exact) * (half - exact))
+    return start + min(wide, half - 1)
+
+
+def released_bucket(distance, buckets, max_distance):
+    """What COCO-LM's code does, for one distance, in plain Python: odd-symmetric, rounded up."""
+    half = buckets // 2
+    n, exact = abs(distance), half // 2
+    if n >= exact:
+        share = math.log(n / exact) / math.log((max_distance - 1) / exact)
+        n = min(exact + math.ceil(share * (half - 1 - exact)), half - 1)
+    return half - 1 + (n if distance > 0 else -n)
+
+
+@pytest.mark.parametrize(("buckets", "max_distance"), SIZES)
+@pytest.mark.parametrize(("rule", "loop"), [("t5", t5_bucket), ("symmetric", released_bucket)])
+def test_bucket_tables(rule, loop, buckets, max_distance):  # T42
+    distances = range(-300, 301)
+    ours = bucket(torch.tensor(distances), RelativePositions(buckets, max_distance, rule)).tolist()
+    assert ours == [loop(distance, buckets, max_distance) for distance in distances]
+    assert min(ours) == 0 and max(ours) < buckets
+
+
+def test_the_two_rules_differ_where_they_should():  # T42
+    distances = torch.arange(-300, 301)
+    t5, released = (bucket(distances, RelativePositions(rule=rule)) for rule in ("t5", "symmetric"))
+    assert len(released.unique()) == 31 and (released + released.flip(0) == 30).all()
+    assert 16 not in t5 and len(t5.unique()) == 31
+
+
+def test_bias_is_the_table_looked_up_at_every_pair():
+    torch.manual_seed(0)
+    positions, table = RelativePositions(), torch.nn.Embedding(32, 3)
+    square = bias(table, 7, positions)  # [H, T, T]
+    for i in range(7):
+        for j in range(7):
+            expected = table.weight[t5_bucket(j - i, 32, 128)]
+            assert torch.equal(square[:, i, j], expected)
+    assert bias(table, 1, positions).shape == (3, 1, 1)
+
+
+def relative(tokenizer, positions=True, **options):
+    """An encoder whose weights are large enough for differences to show, and whose table is not flat."""
+    encoder = make_encoder(tokenizer, relative_positions=positions, num_hidden_layers=3, **options)
+    torch.manual_seed(1)
+    with torch.no_grad():
+        for parameter in encoder.parameters():
+            parameter.add_(0.2 * torch.randn_like(parameter))
+        encoder.model.base_model.encoder.relative_attention_bias.weight.normal_()
+    return encoder.eval()
+
+
+def as_transformers_has_it(encoder):
+    """The same weights in transformers' own classes, with its step-by-step attention."""
+    plain = AutoModelForMaskedLM.from_config(encoder.model.config).eval()
+    plain.load_state_dict(encoder.model.state_dict())
+    assert type(plain.mpnet.encoder).__name__ == "MPNetEncoder"
+    return plain
+
+
+def test_fused_attention_equals_transformers_eager(tokenizer, batch):
+    encoder = relative(tokenizer, num_attention_heads=4)
+    plain = as_transformers_has_it(encoder)
+    inputs = {key: batch[key] for key in ("input_ids", "attention_mask")}
+    real = batch["attention_mask"].bool()
+    theirs = plain.mpnet(**inputs).last_hidden_state
+    assert torch.allclose(encoder(batch)[real], theirs[real], atol=1e-5)
+    with torch.no_grad():  # another kernel on a CPU
+        assert torch.allclose(encoder(batch)[real], theirs[real], atol=1e-5)
+    shown = encoder.model.base_model(**inputs, output_attentions=True, output_hidden_states=True)
+    wanted = plain.mpnet(**inputs, output_attentions=True, output_hidden_states=True)
+    for ours, other in zip(
+        shown.attentions + shown.hidden_states, wanted.attentions + wanted.hidden_states, strict=True
+    ):
+        assert torch.allclose(ours, other, atol=1e-4)
+
+
+def test_gradients_equal_transformers(tokenizer, batch):
+    encoder = relative(tokenizer)
+    plain = as_transformers_has_it(encoder)
+    real, inputs = batch["attention_mask"].bool(), {k: batch[k] for k in ("input_ids", "attention_mask")}
+    target = torch.randn(encoder(batch)[real].shape, generator=torch.Generator().manual_seed(0))
+    (encoder(batch)[real] * target).sum().backward()
+    (plain.mpnet(**inputs).last_hidden_state[real] * target).sum().backward()
+    ours = encoder.model.mpnet.encoder.relative_attention_bias.weight.grad
+    theirs = plain.mpnet.encoder.relative_attention_bias.weight.grad
+    assert torch.allclose(ours, theirs, rtol=1e-3, atol=1e-4 * theirs.abs().max().item())
+    assert (ours.abs().sum(0) > 0).all() and ours[16].abs().sum() == 0  # T5 never uses this row
+
+
+def test_one_table_for_all_layers_added_before_the_softmax(tokenizer, batch):  # T42
+    encoder = relative(tokenizer)
+    tables = [name for name, _ in encoder.named_parameters() if "relative" in name]
+    assert len(tables) == 1 and encoder.model.mpnet.encoder.relative_attention_bias.weight.shape == (32, 2)
+    before = encoder(batch)
+    table = encoder.model.mpnet.encoder.relative_attention_bias.weight
+    with torch.no_grad():
+        table.add_(3.0)  # a softmax does not see a constant added to all of its scores
+    assert torch.allclose(encoder(batch), before, atol=1e-4)
+    with torch.no_grad():
+        table[1] += 3.0
+    assert not torch.allclose(encoder(batch), before, atol=1e-2)
+
+
+@pytest.mark.parametrize("positions", [True, RelativePositions(64, 128), RelativePositions(rule="symmetric")])
+def test_padding_changes_nothing(tokenizer, batch, positions):  # T52
+    encoder = relative(tokenizer, positions)
+    wider = {
+        "input_ids": torch.nn.functional.pad(batch["input_ids"], (0, 9), value=tokenizer.pad_token_id),
+        "attention_mask": torch.nn.functional.pad(batch["attention_mask"], (0, 9)),
+    }
+    real, length = batch["attention_mask"].bool(), batch["input_ids"].shape[1]
+    assert torch.allclose(encoder(batch)[real], encoder(wider)[:, :length][real], atol=1e-5)
+
+
+def test_relative_positions_are_seen(tokenizer, batch):
+    """With absolute positions switched off, word order is told by the table alone."""
+    encoder = relative(tokenizer)
+    with torch.no_grad():
+        encoder.model.mpnet.embeddings.position_embeddings.weight.zero_()
+    turned = {**batch, "input_ids": batch["input_ids"].clone()}
+    turned["input_ids"][:, [2, 3]] = batch["input_ids"][:, [3, 2]]
+    assert not torch.allclose(encoder(batch)[:, 0], encoder(turned)[:, 0], atol=1e-3)
+    with torch.no_grad():
+        encoder.model.mpnet.encoder.relative_attention_bias.weight.zero_()
+    assert torch.allclose(encoder(batch)[:, 0], encoder(turned)[:, 0], atol=1e-5)
+
+
+def test_saved_folder_is_an_ordinary_mpnet(tokenizer, texts, tmp_path):
+    encoder = relative(tokenizer)
+    folder = encoder.save_pretrained(tmp_path / "encoder")
+    assert AutoConfig.from_pretrained(folder).model_type == "mpnet"
+    view = tokenizer(texts[:5], padding=True, return_tensors="pt")
+    hidden = AutoModel.from_pretrained(folder).eval()(**view, return_dict=True).last_hidden_state
+    assert torch.allclose(hidden[:, 0], encoder.encode(texts[:5]), atol=1e-5)
+    again = ck.Encoder.from_pretrained(folder)
+    assert type(again.model.mpnet.encoder).__name__ == "RelativeEncoder"
+    assert torch.equal(again.encode(texts[:5]), encoder.encode(texts[:5])) and again.max_length == 64
+
+
+@pytest.mark.parametrize("positions", [RelativePositions(64, 128), RelativePositions(rule="symmetric")])
+def test_other_tables_are_saved_under_a_type_of_their_own(tokenizer, texts, tmp_path, positions):
+    """transformers' MPNet would read them with 32 T5 buckets, silently."""
+    encoder = relative(tokenizer, positions)
+    folder = encoder.save_pretrained(tmp_path / "encoder")
+    assert AutoConfig.from_pretrained(folder).model_type == "contrast_kit_relative"
+    assert torch.equal(ck.Encoder.from_pretrained(folder).encode(texts[:5]), encoder.encode(texts[:5]))
+    view = tokenizer(texts[:5], padding=True, return_tensors="pt")
+    hidden = AutoModel.from_pretrained(folder).eval()(**view, return_dict=True).last_hidden_state
+    assert torch.allclose(hidden[:, 0], encoder.encode(texts[:5]), atol=1e-5)
+    wrong = copy.deepcopy(encoder)
+    wrong.model.config.relative_attention_rule = "t5"
+    wrong.model.config.relative_attention_num_buckets = 32
+    assert not torch.allclose(wrong.encode(texts[:5]), encoder.encode(texts[:5]), atol=1e-2)
+
+
+def test_longest_input_fits_and_every_word_learns(tokenizer):
+    encoder = make_encoder(tokenizer, relative_positions=True)
+    assert encoder.max_length == 64
+    assert encoder.encode("kite " * 100).shape == (1, 32)
+    view = tokenizer("a kite @@@ drum", return_tensors="pt")
+    assert (view["input_ids"] == tokenizer.unk_token_id).any() and tokenizer.unk_token_id == 1
+    encoder(view).square().sum().backward()
+    # MPNet's code takes id 1 for padding; here it is [UNK], a word like any other.
+    assert encoder.model.get_input_embeddings().weight.grad[1].abs().sum() > 0
+
+
+def test_training_moves_the_table(tokenizer, texts):
+    encoder = make_encoder(tokenizer, relative_positions=True)
+    table = encoder.model.mpnet.encoder.relative_attention_bias.weight
+    before = table.detach().clone()
+    ck.fit(ck.objectives.MLM(encoder), texts, steps=2, batch_size=8, warmup=0, progress=False)
+    assert not torch.equal(before, table)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [((32, 128, "alibi"), "rule"), ((30, 128), "multiple of 4"), ((32, 8), "max_distance")],
+)
+def test_settings_that_make_no_sense_are_said(arguments, words):
+    with pytest.raises(ValueError, match=words):
+        RelativePositions(*arguments)
