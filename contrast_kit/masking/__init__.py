@@ -5,6 +5,7 @@ here needs a model, and every draw comes from the `torch.Generator` that you pas
 you pass none).
 """
 
+from ._checks import check_split
 from .masks import (
     Masked,
     complementary_random_mask,
@@ -19,6 +20,7 @@ from .spans import span_mask
 __all__ = [
     "Cropped",
     "Masked",
+    "check_split",
     "complementary_random_mask",
     "crop",
     "dynamic_random_mask",

@@ -33,6 +33,10 @@ def check_probability(p: float, name: str = "p") -> None:
 
 
 def check_split(split: tuple[float, float, float]) -> None:
+    """Refuse shares of ([MASK], random, kept) that are no three numbers from 0 to 1 with the sum 1: `ValueError`.
+
+    >>> check_split((0.8, 0.1, 0.1))
+    """
     if len(split) != 3 or not all(0 <= share <= 1 for share in split) or abs(sum(split) - 1) > 1e-6:
         raise ValueError(
             "split holds the shares of selected tokens that become ([MASK], a random token, itself): "

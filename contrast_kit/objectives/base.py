@@ -4,7 +4,7 @@ An `Objective` says these three things and nothing about training. The trainer k
 batch larger than memory, several processes and the logging of each part are written once (`step.py`), not per method.
 """
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any, NamedTuple
 
 import torch
@@ -50,6 +50,34 @@ class Objective(nn.Module):
         config: a frozen dataclass, the class's own `Config`; or nothing, for its defaults.
         seed: of the heads' initial weights.
         changes: single fields of the config: `CMLM(encoder, alpha=0.1)`.
+
+    Raises:
+        TypeError: for something that is no `Encoder`, another method's config, or a setting that is none.
+
+    Example: a contrast of two dropout passes, whole; `fit` can train it, in chunks and on several processes.
+
+        >>> from dataclasses import dataclass
+        >>> import contrast_kit as ck
+        >>> @dataclass(frozen=True)
+        ... class TwiceConfig:
+        ...     tau: float = 0.05
+        >>> class Twice(ck.objectives.Objective):
+        ...     Config = TwiceConfig
+        ...     weights = {"contrast": 1.0}
+        ...
+        ...     def views(self, batch, generator=None):
+        ...         return {"a": batch, "b": batch}
+        ...
+        ...     def encode(self, view):
+        ...         hidden = self.encoder(view)  # [B, T, D]
+        ...         return ck.objectives.Encoded({"h": self.encoder.pool(hidden, view)}, sums={})
+        ...
+        ...     def contrast(self, vectors, facts):
+        ...         return {"contrast": ck.losses.nt_xent(vectors["a"]["h"], vectors["b"]["h"], self.config.tau)}
+        >>> texts = ["the red kite flies", "a small drum", "a green train stops", "the shelf is full"]
+        >>> encoder = ck.Encoder.tiny(ck.data.train_tokenizer(texts, vocab_size=60))
+        >>> ck.fit(Twice(encoder, tau=0.1), texts, steps=2, batch_size=4, progress=False).steps
+        2
     """
 
     Config: type
@@ -58,11 +86,22 @@ class Objective(nn.Module):
 
     def __init__(self, encoder: Encoder, config: Any = None, *, seed: int = 0, **changes: Any):
         super().__init__()
+        if not isinstance(encoder, Encoder):
+            raise TypeError(
+                f"{type(self).__name__} trains an Encoder, such as Encoder.tiny(tokenizer) or "
+                f"Encoder.from_pretrained(folder), not {type(encoder).__name__}."
+            )
         if config is not None and not isinstance(config, self.Config):
             raise TypeError(
                 f"{type(self).__name__} takes a {self.Config.__name__}, not {type(config).__name__}: "
                 f"write {type(self).__name__}(encoder, {type(self).__name__}.Config(…))."
             )
+        names = [field.name for field in fields(self.Config)]
+        for name in changes:
+            if name not in names:
+                raise TypeError(
+                    f"{type(self).__name__} has no setting {name!r}; there are {', '.join(names)}."
+                )
         self.encoder = encoder
         self.config = replace(config, **changes) if config is not None else self.Config(**changes)
         with torch.random.fork_rng():
@@ -126,6 +165,18 @@ class Objective(nn.Module):
         """The weighted sum of the parts."""
         weights = self.weights
         return sum(weights[name] * part for name, part in parts.items() if name in weights)
+
+
+def check_share(name: str, value: float) -> None:
+    """Refuse a config's probability that is none: `ValueError`."""
+    if not 0 <= value <= 1:
+        raise ValueError(f"{name} is a probability, between 0 and 1, not {value}.")
+
+
+def check_choice(name: str, value: Any, choices: tuple) -> None:
+    """Refuse a config's word that is not one of its choices: `ValueError`."""
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, not {value!r}.")
 
 
 def facts_of(batch: View) -> Facts:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from contrast_kit import losses, masking
-from contrast_kit.objectives.base import Encoded, Facts, Objective, Vectors, View
+from contrast_kit.objectives.base import Encoded, Facts, Objective, Vectors, View, check_choice, check_share
 from contrast_kit.objectives.mlm import MLMConfig, masked_view, mlm_sizes, mlm_sums
 
 
@@ -40,16 +40,21 @@ class CMLMConfig(MLMConfig):
     """What the selected tokens of T^k become: the same 80/10/10 as T^0, or [MASK] always. The paper does not say."""
     stop_gradient: bool = True
     """False removes eq. 11's stop-gradient, to watch what it prevents. Never what you want otherwise."""
-
     ignore_duplicates: bool = False
     """True leaves other copies of the anchor's own text out of its negatives. The paper does not; small task sets
     hold many (a copy is a negative that cannot be told apart)."""
 
     def __post_init__(self):
-        if self.contrast not in ("simsiam", "info_nce", "nt_xent", None):
-            raise ValueError(
-                f"contrast must be 'simsiam', 'info_nce', 'nt_xent' or None, not {self.contrast!r}."
-            )
+        super().__post_init__()
+        check_choice("contrast", self.contrast, ("simsiam", "info_nce", "nt_xent", None))
+        check_choice("crm_replace", self.crm_replace, ("split", "mask"))
+        check_share("p_c", self.p_c)
+        if self.p_drm is not None:
+            check_share("p_drm", self.p_drm)
+        if self.alpha < 0:
+            raise ValueError(f"alpha weighs the contrast and must be at least 0, not {self.alpha}.")
+        if not self.tau > 0:
+            raise ValueError(f"tau is a temperature and must be above 0, not {self.tau}.")
         if self.K < 1:
             raise ValueError(f"K is the number of complementary copies, at least 1, not {self.K}.")
         if not self.mlm and self.contrast is None:
@@ -62,6 +67,13 @@ class CMLM(Objective):
     Views: `"T0"`, a random mask at rate p_m (eq. 3), and `"T1"` … `"TK"`, masks of the *original* text that never
     touch what T0 selected (eq. 4). Local loss: MLM on T0 only (eq. 6). Contrast: each T^k against T^0 on the first
     token's last hidden state, no projector; with SimSiam a bias-free two-layer predictor (eq. 10).
+
+    Texts that occur twice in a batch are negatives of each other, as in the paper; `ignore_duplicates=True` leaves
+    them out. Pooling is the encoder's: the first token in the paper (eq. 8), `Encoder.tiny(…, pooling="mean")` for
+    another choice.
+
+    Raises:
+        ValueError: for a setting outside its range, see `CMLMConfig`.
 
     Relation to its neighbours: α = 0 is `MLM`; back-translation in place of the masks and no MLM is `CSSL`.
 
@@ -78,7 +90,14 @@ class CMLM(Objective):
 
     @classmethod
     def paper(cls) -> CMLMConfig:
-        """The exact setting of section 4.3: SimSiam, K = 1, p_m = 0.15, p_c = 0.7, α = 0.5."""
+        """The exact setting of section 4.3: SimSiam, K = 1, p_m = 0.15, p_c = 0.7, α = 0.5.
+
+        Its other half, for post-training RoBERTa-base on 20, 100 or 1,000 texts:
+
+        >>> import contrast_kit as ck
+        >>> epochs = {20: 200, 100: 50, 1000: 5}
+        >>> plan = ck.Training(epochs=epochs[100], batch_size=8, lr=1e-5, warmup=0)
+        """
         return CMLMConfig(K=1, p_m=0.15, p_c=0.7, alpha=0.5, contrast="simsiam")
 
     def build(self) -> None:
@@ -90,11 +109,16 @@ class CMLM(Objective):
 
     @property
     def weights(self) -> dict[str, float]:
+        """1 for the masked LM, α for the contrast (eq. 12); without a part that the config leaves out."""
         config = self.config
         weights = {"mlm": 1.0} if config.mlm else {}
         return weights | ({"contrast": config.alpha} if config.contrast else {})
 
     def views(self, batch: View, generator: torch.Generator | None = None) -> dict[str, View]:
+        """T^0 (eq. 3) and T^1 … T^K (eq. 4): the batch with masked `input_ids` and `selected`, [B, T] each.
+
+        Only T^0 carries `targets` for the masked LM.
+        """
         first = masked_view(self, batch, generator)
         views = {"T0": first}
         if self.contrastive:
@@ -123,9 +147,11 @@ class CMLM(Objective):
         return view
 
     def sizes(self, view: View) -> dict[str, Tensor]:
+        """`{"mlm": …}` for T^0, as for `MLM`; `{}` for the others."""
         return mlm_sizes(view, self.config.mlm_mean)
 
     def encode(self, view: View) -> Encoded:
+        """`"h"` (eq. 5 and 8) and, for SimSiam, the prediction `"z"` (eq. 10), [B, D] each; of T^0 the MLM sum too."""
         hidden = self.encoder(view)  # [B, T, D]
         vectors = {}
         if self.contrastive:
@@ -135,6 +161,7 @@ class CMLM(Objective):
         return Encoded(vectors, mlm_sums(self.encoder, hidden, view, self.config.mlm_mean))
 
     def contrast(self, vectors: Vectors, facts: Facts) -> dict[str, Tensor]:
+        """1/K Σ_k of eq. 9, of eq. 7, or of the symmetric form, each T^k against T^0."""
         if not self.contrastive:
             return {}
         first, *partners = vectors.values()

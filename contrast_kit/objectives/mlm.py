@@ -8,7 +8,8 @@ from torch import Tensor
 
 from contrast_kit import losses, masking
 from contrast_kit.encoder import Encoder
-from contrast_kit.objectives.base import Encoded, Objective, View
+from contrast_kit.masking import check_split
+from contrast_kit.objectives.base import Encoded, Objective, View, check_choice, check_share
 
 
 @dataclass(frozen=True)
@@ -23,11 +24,21 @@ class MLMConfig:
     """Mean over all selected tokens of the batch (what every implementation does), or first within each sequence
     and then over sequences (as CMLM eq. 6 prints it). They differ when sequences have different lengths."""
 
+    def __post_init__(self):
+        check_share("p_m", self.p_m)
+        check_choice("mlm_mean", self.mlm_mean, ("tokens", "sequences"))
+        check_split(self.split)
+
 
 class MLM(Objective):
     """Recover selected tokens from what is left of the text. Started from a checkpoint, on task text, it is TAPT.
 
     One view, `"T0"`; one local loss, `"mlm"`; no contrast, so it can be trained in chunks of any size for free.
+
+    Raises:
+        ValueError: for a setting outside its range, see `MLMConfig`.
+
+    Relation to its neighbours: `CMLM` adds the contrast; with α = 0 it is this objective.
 
     Example:
         >>> import contrast_kit as ck
@@ -43,15 +54,19 @@ class MLM(Objective):
 
     @property
     def weights(self) -> dict[str, float]:
+        """The masked LM is all of the loss."""
         return {"mlm": 1.0}
 
     def views(self, batch: View, generator: torch.Generator | None = None) -> dict[str, View]:
+        """`{"T0": …}`: the batch with masked `input_ids`, and `selected` and `targets`, all [B, T]."""
         return {"T0": masked_view(self, batch, generator)}
 
     def sizes(self, view: View) -> dict[str, Tensor]:
+        """`{"mlm": …}`: selected tokens, or sequences that have one, as a scalar."""
         return mlm_sizes(view, self.config.mlm_mean)
 
     def encode(self, view: View) -> Encoded:
+        """No vectors; the masked-LM loss summed over what `sizes` counts. The head runs at the M selected positions."""
         hidden = self.encoder(view)  # [B, T, D]
         return Encoded({}, mlm_sums(self.encoder, hidden, view, self.config.mlm_mean))
 
