@@ -3,20 +3,15 @@
 Letters in shape comments: B examples, T tokens, D width, V vocabulary, M masked positions, N texts.
 """
 
-import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import torch
 from torch import nn
-from transformers import AutoModelForMaskedLM, PreTrainedTokenizerBase, RobertaConfig, RobertaForMaskedLM
-from transformers.utils import logging
+from transformers import PreTrainedTokenizerBase, RobertaConfig, RobertaForMaskedLM
 
-from contrast_kit import hub, plain_head, relative
+from contrast_kit import folders, plain_head, relative, vocabulary_head
+from contrast_kit.folders import POOLINGS
 from contrast_kit.relative import RelativePositions
-
-POOLINGS = ("first", "mean")
 
 # RoBERTa's own shapes for base and large; CAPT Table 4's small; tiny is ours, for a minute on a laptop.
 SHAPES = {
@@ -152,27 +147,23 @@ class Encoder(nn.Module):
 
         Raises:
             FileNotFoundError: if there is neither such a folder nor a hub that could be reached; says what to do.
-        """
-        from transformers import AutoTokenizer
+            ValueError: if the folder pools in another way, or the model's vocabulary head cannot be taken apart.
 
-        folder = Path(name)
-        if folder.is_dir():
-            if not (folder / "config.json").exists():
-                raise FileNotFoundError(
-                    f"{folder} holds no config.json, so it is no saved model; name the folder that does."
-                )
-            model, tokenizer = (
-                AutoModelForMaskedLM.from_pretrained(folder),
-                AutoTokenizer.from_pretrained(folder),
-            )
-        else:
-            local = "a folder that save_pretrained wrote, or Encoder.tiny(tokenizer)"
-            with hub.asked_for(str(name), kind="model", local=local):
-                model, tokenizer = (
-                    AutoModelForMaskedLM.from_pretrained(name),
-                    AutoTokenizer.from_pretrained(name),
-                )
-        return cls(model, tokenizer, pooling or _saved_pooling(folder) or "first")
+        Example:
+            >>> import tempfile
+            >>> import contrast_kit as ck
+            >>> encoder = ck.Encoder.tiny(ck.data.train_tokenizer(["a red kite"], vocab_size=60), pooling="mean")
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     again = ck.Encoder.from_pretrained(encoder.save_pretrained(folder))
+            >>> again.pooling, torch.equal(again.encode("a kite"), encoder.encode("a kite"))
+            ('mean', True)
+        """
+        model, tokenizer = folders.read(name)
+        if (limit := folders.max_length_of(name)) is not None:
+            tokenizer.model_max_length = min(limit, tokenizer.model_max_length)
+        encoder = cls(model, tokenizer, pooling or folders.pooling_of(name) or "first")
+        vocabulary_head.check(model, dict(tokenizer(tokenizer.mask_token, return_tensors="pt")))
+        return encoder
 
     def save_pretrained(self, folder: str | Path) -> Path:
         """Write one folder that transformers and sentence-transformers open offline, with the same vectors.
@@ -180,27 +171,10 @@ class Encoder(nn.Module):
         Beside the model and the tokenizer it holds the two small files in which sentence-transformers keeps the
         pooling. Returns the folder.
         """
-        folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
+        folder = Path(folder).expanduser()
         if not self.projection:
             plain_head.make_transparent(self.model)
-        with without_bars():
-            self.model.save_pretrained(folder)
-        self.tokenizer.save_pretrained(folder)
-        st = "sentence_transformers.models."
-        modules = [
-            {"idx": 0, "name": "0", "path": "", "type": st + "Transformer"},
-            {"idx": 1, "name": "1", "path": "1_Pooling", "type": st + "Pooling"},
-        ]
-        pooling = {
-            "word_embedding_dimension": self.width,
-            "pooling_mode_cls_token": self.pooling == "first",
-            "pooling_mode_mean_tokens": self.pooling == "mean",
-        }
-        (folder / "1_Pooling").mkdir(exist_ok=True)
-        (folder / "modules.json").write_text(json.dumps(modules, indent=2))
-        (folder / "1_Pooling" / "config.json").write_text(json.dumps(pooling, indent=2))
-        (folder / "sentence_bert_config.json").write_text(json.dumps({"max_seq_length": self.max_length}))
+        folders.write(folder, self.model, self.tokenizer, self.pooling, self.max_length)
         return folder
 
     # -- what it is --------------------------------------------------------------------------------------------
@@ -217,12 +191,13 @@ class Encoder(nn.Module):
 
     @property
     def max_length(self) -> int:
-        """The longest input in tokens, special tokens included."""
+        """The longest input in tokens, special tokens included: what the model's positions and the tokenizer allow."""
         config = self.model.config
         positions = config.max_position_embeddings
         embeddings = getattr(self.model.base_model, "embeddings", None)
         offset = getattr(getattr(embeddings, "position_embeddings", None), "padding_idx", None)
-        return positions if offset is None else positions - offset - 1
+        positions = positions if offset is None else positions - offset - 1
+        return min(positions, self.tokenizer.model_max_length)
 
     @property
     def device(self) -> torch.device:
@@ -260,20 +235,13 @@ class Encoder(nn.Module):
         """
         if not self.projection:
             return plain_head.scores(self.model, hidden)
-        for module in self._head():
-            hidden = module(hidden)
-        return hidden
+        return vocabulary_head.scores(self.model, hidden)
 
     def use_plain_head(self, bias: bool = False) -> None:
         """From here on word scores are h · x, without projection (COCO-LM, appendix D) or, unless asked, bias."""
         self.projection = False
         if not bias:
             plain_head.remove_bias(self.model)
-
-    def _head(self) -> list[nn.Module]:
-        """The vocabulary head: what a `…ForMaskedLM` has besides its base model. Not registered here a second time."""
-        prefix = self.model.base_model_prefix
-        return [module for name, module in self.model.named_children() if name != prefix]
 
     @torch.no_grad()
     def encode(
@@ -284,15 +252,17 @@ class Encoder(nn.Module):
         Args:
             texts: N strings, or N pairs of strings; one string counts as a list of one.
             batch_size: texts encoded at once.
-            max_length: cut texts to this many tokens; by default the model's longest.
+            max_length: cut texts to this many tokens; by default, and at most, the encoder's `max_length`.
             normalize: divide each vector by its length, as the contrastive losses do.
 
         Returns:
             vectors [N, D], on the encoder's device, in the order of `texts`.
 
         Raises:
-            ValueError: if there is no text, or an empty one.
+            ValueError: if there is no text, or an empty one, or `batch_size` is below 1.
         """
+        if batch_size < 1:
+            raise ValueError(f"batch_size must be at least 1, not {batch_size}.")
         texts = [texts] if isinstance(texts, str) else list(texts)
         if not texts:
             raise ValueError("There is no text to encode: give at least one string.")
@@ -312,7 +282,7 @@ class Encoder(nn.Module):
                     chosen,
                     padding=True,
                     truncation=True,
-                    max_length=max_length or self.max_length,
+                    max_length=min(max_length or self.max_length, self.max_length),
                     return_tensors="pt",
                 ).to(self.device)
                 rows.append(self.pool(self(view), view))  # [batch, D]
@@ -323,23 +293,3 @@ class Encoder(nn.Module):
         back[torch.tensor(order)] = torch.arange(len(order))
         vectors = vectors[back.to(vectors.device)]
         return nn.functional.normalize(vectors, dim=-1) if normalize else vectors
-
-
-@contextmanager
-def without_bars() -> Iterator[None]:
-    """No bar for reading or writing a local file: it is over before one could read it."""
-    shown = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        if shown:
-            logging.enable_progress_bar()
-
-
-def _saved_pooling(folder: Path) -> str | None:
-    """The pooling that a saved folder names, or None."""
-    file = folder / "1_Pooling" / "config.json"
-    if not file.exists():
-        return None
-    return "mean" if json.loads(file.read_text()).get("pooling_mode_mean_tokens") else "first"
