@@ -56,7 +56,7 @@ def save(
 ) -> Path:
     """Write `folder/step-…` atomically, then delete all but the newest `keep`. Returns the new folder.
 
-    With several processes all call it: the first one writes, with the random states of all.
+    With several processes all call it: the first one writes, with the random states of all, and all wait for it.
 
     Args:
         folder: of the run; made if it is missing.
@@ -67,29 +67,38 @@ def save(
     """
     final = folder / f"{PREFIX}{step:08d}"
     random = _random_states(objective.encoder.device, generator)  # of every process
-    if processes.rank() != 0:
-        return final
-    draft = folder / f".{final.name}.draft"
+    try:
+        if processes.rank() == 0:
+            _write(final, objective, optimizer, random, {"step": step, **state})
+            for old in found(folder)[:-keep]:
+                shutil.rmtree(old, ignore_errors=True)
+    finally:
+        processes.wait()
+    return final
+
+
+def _write(
+    final: Path, objective: nn.Module, optimizer: torch.optim.Optimizer, random: dict[str, Tensor], state: Any
+) -> None:
+    """Write a checkpoint under another name, and rename it when it is whole."""
+    draft = final.with_name(f".{final.name}.draft")
     shutil.rmtree(draft, ignore_errors=True)
-    draft.mkdir(parents=True)
     tensors, groups = _pack(optimizer)
     try:
+        draft.mkdir(parents=True)
         save_model(objective, str(draft / "objective.safetensors"))
         save_file(tensors, draft / "optimizer.safetensors")
         save_file(random, draft / "random.safetensors")
-        (draft / "state.json").write_text(json.dumps({"step": step, "optimizer": groups, **state}))
+        (draft / "state.json").write_text(json.dumps({"optimizer": groups, **state}))
         for file in draft.iterdir():
             _flush(file)
         shutil.rmtree(final, ignore_errors=True)
         draft.rename(final)
-    except OSError as error:
+    except (OSError, SafetensorError) as error:
         shutil.rmtree(draft, ignore_errors=True)
         raise OSError(
-            f"The checkpoint of step {step} could not be written to {folder} ({error}); {newest_in_words(folder)}."
+            f"The checkpoint {final} could not be written ({error}); {newest_in_words(final.parent)}."
         ) from error
-    for old in found(folder)[:-keep]:
-        shutil.rmtree(old, ignore_errors=True)
-    return final
 
 
 def found(folder: Path) -> list[Path]:
@@ -122,9 +131,10 @@ def load(
     except (SafetensorError, json.JSONDecodeError, KeyError, RuntimeError, FileNotFoundError) as error:
         raise ValueError(
             f"The checkpoint {newest} is damaged ({type(error).__name__}); delete it to go on from the one before it, "
-            "or start afresh with resume=False."
+            "or start afresh in another folder."
         ) from error
-    mine = {name: states[processes.rank()] for name, states in random.items()}
+    # Copies: a generator reads from the start of the storage, whichever row it is given.
+    mine = {name: states[processes.rank()].clone() for name, states in random.items()}
     RandomState(mine["cpu"], objective.encoder.device, mine.get("own")).restore()
     generator.set_state(mine["noise"])
     return state

@@ -37,6 +37,12 @@ def total(value: Tensor) -> Tensor:
     return value
 
 
+def wait() -> None:
+    """Go on when every process has come here."""
+    if count() > 1:
+        dist.barrier()
+
+
 def gather(rows: Tensor) -> Tensor:
     """The rows of all processes in order, [B_rank, …] → [B, …]; gradient flows to this process's own rows only.
 

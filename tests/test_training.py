@@ -1,14 +1,17 @@
 import math
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
 
+import numpy as np
 import pytest
 import torch
 from conftest import make_encoder
+from transformers import AutoModelForSequenceClassification
 
 import contrast_kit as ck
 from contrast_kit import checkpoint
@@ -60,6 +63,154 @@ def test_killed_and_resumed_is_bitwise_the_unbroken_run(tmp_path):
 def wait_for_checkpoint(folder):
     while not checkpoint.found(folder):
         time.sleep(0.02)
+
+
+def press_stop_at(step):
+    """A callback that presses the notebook's stop button after this step."""
+
+    def press(run):
+        if run.steps == step:
+            threading.Timer(0, os.kill, (os.getpid(), signal.SIGINT)).start()
+            time.sleep(0.2)
+
+    return press
+
+
+def weights(objective):
+    return {name: value.clone() for name, value in objective.state_dict().items()}
+
+
+def same(a, b):
+    return a.keys() == b.keys() and all(torch.equal(a[name], b[name]) for name in a)
+
+
+@pytest.mark.parametrize("stop_at", [3, 5])  # in the middle of an epoch; between two checkpoints
+def test_resumed_amid_accumulation_and_epochs_is_bitwise_the_unbroken_run(
+    tokenizer, texts, tmp_path, stop_at
+):
+    """40 texts make 2 batches an epoch, and a step takes 3: a step begins in one epoch and ends in the next."""
+
+    def go(**options):
+        objective = ck.objectives.CMLM(make_encoder(tokenizer, dropout=0.1), K=2)
+        run = ck.fit(
+            objective, texts[:40], steps=9, batch_size=16, accumulate=3, chunk_size=7, save_every=2, lr=1e-2,
+            progress=False, **options,
+        )  # fmt: skip
+        return run, weights(objective)
+
+    unbroken, expected = go()
+    broken, halfway = go(folder=tmp_path, callback=press_stop_at(stop_at))
+    assert broken.interrupted and broken.steps == stop_at and not same(halfway, expected)
+    resumed, found = go(folder=tmp_path, resume=True)
+    assert same(found, expected)
+    assert resumed.history.drop(columns="seconds").equals(unbroken.history.drop(columns="seconds"))
+
+
+def test_a_finished_run_resumed_takes_no_further_step(tokenizer, texts, tmp_path, monkeypatch):
+    first = ck.objectives.CMLM(make_encoder(tokenizer))
+    run = ck.fit(first, texts, steps=3, folder=tmp_path, progress=False)
+    monkeypatch.setattr(torch.optim.AdamW, "step", None)  # a step would now be an error
+    again = ck.objectives.CMLM(make_encoder(tokenizer, seed=1))
+    resumed = ck.fit(again, texts, steps=3, folder=tmp_path, resume=True, progress=False)
+    assert resumed.steps == 3 and not resumed.interrupted and same(weights(again), weights(first))
+    assert resumed.history.equals(run.history)
+
+
+TWO = """
+import os, signal, sys
+import torch
+torch.set_num_threads(1)
+sys.path.insert(0, {tests!r})
+from test_training import press_stop_at, same, weights
+from conftest import make_encoder
+import contrast_kit as ck
+from contrast_kit.data import toyshop
+
+texts = toyshop.corpus(60, seed=1)
+tokenizer = ck.data.train_tokenizer(texts, vocab_size=300)
+def go(**options):
+    objective = ck.objectives.CMLM(make_encoder(tokenizer, dropout=0.1), contrast="nt_xent")
+    run = ck.fit(objective, texts, steps=6, batch_size=11, chunk_size=3, lr=1e-2, save_every=4,
+                 progress=False, **options)
+    return run, weights(objective)
+unbroken, expected = go()
+broken, _ = go(folder={folder!r}, callback=press_stop_at(3))
+resumed, found = go(folder={folder!r}, resume=True)
+noise = ck.processes.gather(torch.tensor([unbroken.objective.encoder.model.lm_head.bias[0].item()]))
+print(ck.processes.count(), broken.steps, resumed.steps, same(expected, found), bool((noise == noise[0]).all()))
+torch.distributed.destroy_process_group()
+"""
+
+
+def test_two_processes_resumed_are_bitwise_the_unbroken_two(tmp_path):
+    """Each process has noise and dropout of its own, and finds them again."""
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        port = s.getsockname()[1]
+    code = TWO.format(tests=os.path.dirname(__file__), folder=str(tmp_path))
+    common = {
+        "WORLD_SIZE": "2",
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(port),
+        "ACCELERATE_USE_CPU": "true",
+    }
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-c", code],
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, **common, "RANK": str(rank), "LOCAL_RANK": str(rank)},
+        )
+        for rank in range(2)
+    ]
+    for process in running:
+        assert process.communicate(timeout=200)[0].split() == ["2", "3", "6", "True", "True"]
+
+
+def test_resume_in_an_empty_folder_starts(encoder, texts, tmp_path):
+    assert ck.fit(
+        ck.objectives.MLM(encoder), texts, steps=1, folder=tmp_path, resume=True, progress=False
+    ).steps
+
+
+def test_two_runs_never_mix_in_one_folder(encoder, texts, tmp_path):
+    ck.fit(ck.objectives.MLM(encoder), texts, steps=2, folder=tmp_path, progress=False)
+    before = weights(encoder)
+    with pytest.raises(ValueError, match="already holds step-00000002 .*resume=True, or take another folder"):
+        ck.fit(ck.objectives.MLM(encoder), texts, steps=9, folder=tmp_path, progress=False)
+    assert same(before, weights(encoder)) and len(checkpoint.found(tmp_path)) == 1
+
+
+def test_a_run_is_not_resumed_on_other_data(encoder, texts, tmp_path):
+    ck.fit(ck.objectives.MLM(encoder), texts, steps=2, folder=tmp_path, progress=False)
+    for other, name in ((texts[::-1], "fingerprint"), (texts[:-1], "examples")):
+        with pytest.raises(ValueError, match=f"made with data.{name}"):
+            ck.fit(ck.objectives.MLM(encoder), other, steps=2, folder=tmp_path, resume=True, progress=False)
+
+
+def test_T18_post_trained_weights_go_on_into_the_next_stage(tokenizer, texts, tmp_path):
+    """Post-train, save, open, train on: the second stage starts at the first one's end, not at the beginning."""
+    start = make_encoder(tokenizer, dropout=0.1)
+    original = weights(start)
+    ck.fit(ck.objectives.CMLM(start), texts, steps=5, lr=1e-2, batch_size=16, progress=False)
+    post_trained = weights(start)
+    assert not same(original, post_trained)
+
+    saved = start.save_pretrained(tmp_path)
+    opened = ck.Encoder.from_pretrained(saved)
+    for encoder in (start, opened):  # by hand, or through a folder
+        assert same(weights(ck.objectives.MLM(encoder).encoder), post_trained)
+    seen = []
+    objective = ck.objectives.MLM(opened)
+    plain = objective.encode
+    objective.encode = lambda view: seen.append(weights(opened)) or plain(view)
+    ck.fit(objective, texts, steps=2, warmup=0, progress=False)
+    assert same(seen[0], post_trained) and not same(seen[1], post_trained)
+
+    classifier = AutoModelForSequenceClassification.from_pretrained(saved, num_labels=2)
+    body = {name.removeprefix("model.roberta."): value for name, value in post_trained.items()}
+    for name, value in classifier.roberta.state_dict().items():
+        assert torch.equal(value, body[name]), name
 
 
 def test_loss_falls_and_history_is_a_table(encoder, texts):
@@ -177,6 +328,22 @@ def test_a_loss_that_is_not_finite_stops_with_step_parts_and_checkpoint(encoder,
     assert caught.value.run.steps == 6 and len(caught.value.run.history) == 6
 
 
+def test_a_gradient_that_is_not_finite_stops_between_two_rows_of_the_history(encoder, texts, tmp_path):
+    """Steps 11 to 15 are neither logged nor saved but for the last: NaN must not reach a checkpoint there."""
+    calls = []
+
+    def spoil(grad):
+        calls.append(grad)
+        return grad * math.nan if len(calls) == 12 else grad
+
+    encoder.model.lm_head.bias.register_hook(spoil)
+    with pytest.raises(FloatingPointError, match=r"Step 12 .*grad_norm nan.*step 10, loss.*step-00000009"):
+        ck.fit(
+            ck.objectives.MLM(encoder), texts, steps=15, log_every=10, save_every=3, folder=tmp_path, progress=False
+        )  # fmt: skip
+    assert all(value.isfinite().all() for value in weights(encoder).values())
+
+
 def test_a_vector_that_is_not_finite_is_told_the_same_way(encoder, texts):
     def spoil(run):
         with torch.no_grad():
@@ -187,17 +354,27 @@ def test_a_vector_that_is_not_finite_is_told_the_same_way(encoder, texts):
 
 
 def test_stop_button_returns_the_run_so_far(encoder, texts, tmp_path):
-    def press(run):
-        if run.steps == 3:
-            threading.Timer(0, os.kill, (os.getpid(), signal.SIGINT)).start()
-            time.sleep(0.2)
-
-    before = signal.getsignal(signal.SIGINT)
+    before, press = signal.getsignal(signal.SIGINT), press_stop_at(3)
     run = ck.fit(ck.objectives.MLM(encoder), texts, steps=50, callback=press, folder=tmp_path, progress=False)
     assert run.interrupted and run.steps == 3 and "stopped on request" in repr(run)
     assert signal.getsignal(signal.SIGINT) is before
     again = ck.fit(ck.objectives.MLM(encoder), texts, steps=50, folder=tmp_path, resume=True, progress=False)
     assert again.steps == 50 and list(again.history["step"]) == list(range(1, 51))
+
+
+def test_pressed_twice_it_interrupts_at_once(encoder, texts):
+    def press(run):
+        for _ in range(2):
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.05)
+
+    with pytest.raises(KeyboardInterrupt):
+        ck.fit(ck.objectives.MLM(encoder), texts, steps=50, callback=press, progress=False)
+
+
+def test_stopped_at_the_last_step_it_is_finished(encoder, texts):
+    run = ck.fit(ck.objectives.MLM(encoder), texts, steps=3, callback=press_stop_at(3), progress=False)
+    assert not run.interrupted and run.steps == 3
 
 
 def test_checkpoint_of_other_settings_is_refused(encoder, texts, tmp_path):
@@ -240,22 +417,84 @@ def test_a_failed_save_leaves_the_last_checkpoint(encoder, texts, tmp_path, monk
 
 
 @pytest.mark.parametrize(
-    ("settings", "words"),
+    ("settings", "error", "words"),
     [
-        (dict(steps=1, epochs=1), "steps or epochs"),
-        (dict(batch_size=0), "batch_size"),
-        (dict(lr=0.0), "lr"),
-        (dict(warmup=3), "share of the steps"),
-        (dict(resume=True), "needs the folder"),
+        (dict(steps=1, epochs=1), ValueError, "steps or epochs"),
+        (dict(steps=0), ValueError, "steps must be at least 1, not 0"),
+        (dict(epochs=0), ValueError, "epochs must be above 0"),
+        (dict(epochs=-1), ValueError, "epochs must be at least 0"),
+        (dict(batch_size=0), ValueError, "batch_size"),
+        (dict(chunk_size=0), ValueError, "chunk_size"),
+        (dict(lr=0.0), ValueError, "lr must be above 0"),
+        (dict(lr=math.nan), ValueError, "lr must be at least 0, not nan"),
+        (dict(clip=-1.0), ValueError, "clip"),
+        (dict(seed=-1), ValueError, "seed"),
+        (dict(warmup=3), ValueError, "share of the steps"),
+        (dict(resume=True), ValueError, "needs the folder"),
+        (dict(precision="fp16"), ValueError, "precision must be 'float32' or 'bf16', not 'fp16'"),
+        (dict(decay="cosine"), ValueError, "decay must be 'linear' or 'none', not 'cosine'"),
+        (dict(steps="10"), TypeError, "steps must be a whole number, not '10'"),
+        (dict(batch_size=8.0), TypeError, "batch_size must be a whole number, not 8.0"),
+        (dict(lr="1e-3"), TypeError, "lr must be a number, not '1e-3'"),
+        (dict(stepz=3), TypeError, "no training setting 'stepz'; did you mean 'steps'"),
+        (dict(training=Training(), lr=1e-3), TypeError, "not both"),
     ],
 )
-def test_settings_that_make_no_sense_are_said(encoder, texts, settings, words):
-    with pytest.raises(ValueError, match=words):
+def test_settings_that_make_no_sense_are_said(encoder, texts, settings, error, words):
+    with pytest.raises(error, match=words):
         ck.fit(ck.objectives.MLM(encoder), texts, progress=False, **settings)
 
 
-def test_no_text_is_said(encoder):
-    with pytest.raises(ValueError, match="no rows|no token"):
-        ck.fit(ck.objectives.MLM(encoder), [], progress=False)
-    with pytest.raises(ValueError, match="no token"):
-        ck.fit(ck.objectives.MLM(encoder), ["a kite", ""], progress=False)
+def test_whole_numbers_of_numpy_are_whole_numbers(encoder, texts, tmp_path):
+    for steps in (np.int64(2), 2):  # and a checkpoint knows them by their value
+        objective = ck.objectives.MLM(encoder)
+        run = ck.fit(objective, texts, steps=steps, folder=tmp_path, resume=True, progress=False)
+        assert run.steps == 2
+
+
+@pytest.mark.parametrize(
+    ("data", "error", "words"),
+    [
+        ([], ValueError, "no rows"),
+        (["a kite", ""], ValueError, "no token"),
+        ({"train": ["a kite"]}, TypeError, r"several splits \(train\)"),
+        ("a kite", TypeError, "not str"),
+        ([1, 2], TypeError, "not int"),
+    ],
+)
+def test_data_that_makes_no_sense_is_said(encoder, data, error, words):
+    with pytest.raises(error, match=words):
+        ck.fit(ck.objectives.MLM(encoder), data, progress=False)
+
+
+def test_something_that_is_no_objective_is_said(encoder, texts):
+    for wrong in (encoder, ck.objectives.MLM):
+        with pytest.raises(TypeError, match=r"fit trains an objective, such as .*, not (Encoder|MLM)\."):
+            ck.fit(wrong, texts)
+
+
+def test_fewer_texts_than_a_batch_make_one_batch(encoder, texts):
+    objective = ck.objectives.CMLM(encoder, contrast="info_nce", tau=10.0)
+    run = ck.fit(objective, texts[:5], steps=3, batch_size=64, progress=False)
+    assert run.history["contrast"].mean() == pytest.approx(math.log(5), abs=0.1)  # five candidates
+
+
+@pytest.mark.parametrize("contrast", ["info_nce", "nt_xent"])
+def test_a_contrast_of_one_text_is_said_to_teach_nothing(encoder, texts, contrast):
+    with pytest.warns(UserWarning, match="one example and so no negatives"):
+        run = ck.fit(ck.objectives.CMLM(encoder, contrast=contrast), texts[:1], steps=1, progress=False)
+    assert run.history["contrast"].item() == 0
+
+
+def test_texts_are_cut_where_the_encoder_ends(encoder, texts):
+    long = [" ".join(texts[:20])] * 4
+    assert ck.fit(ck.objectives.MLM(encoder), long, steps=1, progress=False).steps == 1
+    ready = ck.data.Texts(long, encoder.tokenizer, max_length=100)
+    with pytest.raises(ValueError, match="has 100 tokens, but the encoder takes 64"):
+        ck.fit(ck.objectives.MLM(encoder), ready, steps=1, progress=False)
+
+
+def test_texts_of_another_tokenizer_are_said(encoder, texts):
+    other = ck.data.Texts(texts, ck.data.train_tokenizer(texts, vocab_size=500))
+    with pytest.raises(ValueError, match="another tokenizer"):
+        ck.fit(ck.objectives.MLM(encoder), other, steps=1, progress=False)
