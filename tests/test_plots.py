@@ -473,3 +473,10 @@ def test_the_density_of_a_narrow_cone_follows_it_when_magnified():
     grid, height = density(cosines, 0.9998, 1.0)
     assert np.trapezoid(height, grid) == pytest.approx(1, abs=0.01)
     assert grid[height.argmax()] == pytest.approx(0.9999, abs=1e-5)
+
+
+def test_bars_have_no_ticks_beyond_the_best_score():
+    figure = plots.bars_with_errors(
+        {"MLM": [0.9, 0.92], "CMLM": [0.98, 0.97]}, "AUC", baseline=0.5, limit=1.0
+    )
+    assert max(figure.axes[0].get_xticks()) <= 1.0 + 1e-9 and figure.axes[0].get_xlim()[1] > 1.0

@@ -18,6 +18,7 @@ def bars_with_errors(
     *,
     baseline: float = 0.0,
     baseline_label: str | None = None,
+    limit: float | None = None,
     digits: int = 3,
     title: str | None = None,
 ) -> "Figure":
@@ -28,6 +29,7 @@ def bars_with_errors(
     * `label`: what is measured, with its unit; in the case of panels their names say it.
     * `baseline`: where the bars start. Let it be the score of guessing (0.5) and a bar's length is what was
       learnt; a bar that starts anywhere else overstates. `baseline_label` names that line.
+    * `limit`: the best score there can be, such as 1 for a share; the axis has no ticks beyond it.
 
     The standard deviation is that of the seeds (n − 1 in its denominator), not of their mean; with one seed
     there is none, and none is drawn. Returns the figure. Raises a ValueError for empty or non-finite scores.
@@ -52,7 +54,7 @@ def bars_with_errors(
         panel.set_yticks(range(len(methods)), methods, fontsize=10)
         panel.set_ylim(len(methods) - 0.4, -0.6)
         panel.axvline(baseline, color="#888888", linewidth=1)
-        _room(panel, table, baseline, share=0.28 if len(tables) == 1 else 0.7)
+        _room(panel, table, baseline, limit, share=0.28 if len(tables) == 1 else 0.7)
         panel.set_xlabel(name or label)
         panel.grid(axis="x")
         panel.spines["left"].set_visible(False)
@@ -91,9 +93,13 @@ def _bar(panel: Any, row: int, scores: np.ndarray, baseline: float, digits: int)
     panel.annotate(words, (at, row), (6, 0), textcoords="offset points", va="center", fontsize=9.5)
 
 
-def _room(panel: Any, table: Mapping[str, np.ndarray], baseline: float, share: float) -> None:
-    """Space at the right for the numbers, a `share` of what the bars need."""
+def _room(
+    panel: Any, table: Mapping[str, np.ndarray], baseline: float, limit: float | None, share: float
+) -> None:
+    """Space at the right for the numbers, a `share` of what the bars need; ticks up to `limit` only."""
     everything = np.concatenate([*table.values(), [baseline]])
     low, high = everything.min(), everything.max()
     span = (high - low) or 1.0
     panel.set_xlim(low - 0.04 * span * (low < baseline), high + share * span)
+    if limit is not None:
+        panel.set_xticks([tick for tick in panel.get_xticks() if baseline <= tick <= limit + 1e-9])

@@ -41,7 +41,7 @@ def alignment_uniformity_plane(methods: Mapping[str, Any], *, title: str | None 
     panel.set_ylabel("alignment (lower: positives closer)")
     panel.margins(0.12)
     panel.plot(0, 0, "x", color="#777777", markersize=8, clip_on=False, gid="collapse")
-    panel.annotate("collapse", (0, 0), (-8, 6), textcoords="offset points", ha="right", color="#777777")
+    panel.annotate("collapse", (0, 0), (-8, 26), textcoords="offset points", ha="right", color="#777777")
     panel.set_ylim(bottom=0)
     panel.set_xlim(right=0)
     panel.grid()
