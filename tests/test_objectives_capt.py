@@ -1,5 +1,6 @@
 """CAPT: its equations in loops, its queue, its temperature, and what none of them may do (traps T43 to T52)."""
 
+import copy
 import gc
 import math
 
@@ -9,6 +10,7 @@ from conftest import make_encoder
 
 import contrast_kit as ck
 from contrast_kit import checkpoint, noise, schedules
+from contrast_kit.data import toyshop
 from contrast_kit.losses import normalise
 from contrast_kit.objectives import CAPT, MLM, MemoryQueue
 from contrast_kit.objectives.capt import Aggregation, ffn_width
@@ -267,7 +269,7 @@ def test_T47_both_views_are_pushed_after_the_step_with_their_texts(encoder, text
 
 
 def test_with_accumulation_every_batch_is_pushed_once(encoder, texts):
-    objective = CAPT(encoder, queue=1000)
+    objective = CAPT(encoder, queue=100)
     ck.fit(objective, texts, steps=2, batch_size=4, accumulate=3, chunk_size=3, progress=False)
     assert len(objective.queue) == 2 * 3 * 4 * 2
 
@@ -303,6 +305,14 @@ def test_old_vectors_of_a_text_are_no_negatives_of_it(encoder):  # T63, A-CAPT-1
     paper = CAPT(encoder, tau=0.2, queue=20).double()
     paper.queue.load_state_dict(objective.queue.state_dict())
     assert paper.contrast(vectors_of(s, s_hat), facts)["contrast"] > others  # the paper counts them
+
+
+def test_a_queue_of_many_steps_is_said_once(encoder, texts, recwarn):
+    ck.fit(CAPT(encoder, queue=64), texts, steps=3, batch_size=4, progress=False)  # 8 steps
+    assert not [w for w in recwarn if "queue" in str(w.message)]
+    ck.fit(CAPT(encoder, queue=8192), texts, steps=3, batch_size=4, progress=False)
+    (said,) = [str(w.message) for w in recwarn if "queue" in str(w.message)]
+    assert "1024 steps" in said and "queue=32" in said
 
 
 def test_without_a_queue_there_is_none(encoder, texts):
@@ -496,13 +506,13 @@ def test_a_function_as_noise_trains_and_resumes(tokenizer, texts, tmp_path):
         ck.fit(other, texts, resume=True, **settings)
 
 
-class Regions(torch.nn.Module):
-    """An encoder of things that are no tokens: a set of feature vectors per example."""
+class Regions(ck.Encoder):
+    """An encoder of things that are no tokens: a set of feature vectors per example, and no tokenizer."""
 
     width, vocabulary, device = 8, {}, torch.device("cpu")
 
     def __init__(self):
-        super().__init__()
+        torch.nn.Module.__init__(self)
         self.layer = torch.nn.Linear(5, 8)
 
     def forward(self, view):
@@ -526,6 +536,44 @@ def test_nothing_in_it_asks_for_token_ids():
         objective.after_step(*seen[0])
     assert set(parts) == {"loss", "contrast", "tau"} and len(objective.queue) == 20
     assert objective.encoder.layer.weight.grad.norm() > 0
+
+
+# --- what it is for ------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def shop():
+    """Texts to train on, others to measure on, and their vocabulary."""
+    corpus = toyshop.corpus(4000, seed=0)
+    held_out = [text for text in toyshop.corpus(500, seed=99) if text not in set(corpus)]
+    tokenizer = ck.data.train_tokenizer(corpus, vocab_size=600)
+    return tokenizer, ck.data.Texts(corpus, tokenizer), ck.data.Texts(held_out, tokenizer)
+
+
+@torch.no_grad()
+def measured(encoder, held_out):
+    """Noise sensitivity of the encoder's own vectors, and how narrow their cone is."""
+    batch = held_out.batch(range(len(held_out)))
+    noisy = noise.Mask(0.15)(batch, torch.Generator().manual_seed(0), encoder.vocabulary)
+    clean, noisy = (encoder.pool(encoder(view), view) for view in (batch, noisy))
+    return ck.geometry.noise_sensitivity(clean, noisy).item(), ck.geometry.anisotropy(clean).item()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_capt_follows_the_noise_less_than_mlm_does(shop, seed):
+    """From one MLM start, as many steps more of MLM and of CAPT; same texts, same rate. About 9 s a seed."""
+    tokenizer, texts, held_out = shop
+    shape = dict(hidden_size=64, intermediate_size=256)
+    start = ck.Encoder.tiny(tokenizer, seed=seed, pooling="mean", **shape)
+    settings = dict(batch_size=32, lr=2e-3, progress=False)
+    ck.fit(MLM(start), texts, steps=300, seed=seed, **settings)
+    mlm, capt = copy.deepcopy(start), copy.deepcopy(start)
+    ck.fit(MLM(mlm), texts, steps=100, seed=seed + 10, **settings)
+    ck.fit(CAPT(capt, queue=128), texts, steps=100, seed=seed + 10, **settings)
+    (mlm_moves, mlm_cone), (capt_moves, capt_cone) = (measured(e, held_out) for e in (mlm, capt))
+    assert capt_moves < 0.6 * mlm_moves
+    assert capt_cone < mlm_cone  # not by collapsing: its texts lie further apart
 
 
 # --- settings ------------------------------------------------------------------------------------------
