@@ -1,10 +1,13 @@
 import math
+import os
+from pathlib import Path
 
 import pytest
 import torch
 from conftest import make_encoder
 
 import contrast_kit as ck
+from contrast_kit.data import toyshop
 from contrast_kit.objectives import CMLM, MLM
 
 
@@ -174,7 +177,15 @@ def test_mean_over_sequences_is_printed_equation_6(encoder, batch):
     [
         ({"K": 0}, "at least 1"),
         ({"mlm": False, "contrast": None}, "nothing is left"),
-        ({"contrast": "byol"}, "contrast"),
+        ({"contrast": "byol"}, "contrast must be one of 'simsiam'"),
+        ({"p_m": 1.5}, "p_m is a probability"),
+        ({"p_c": -0.1}, "p_c is a probability"),
+        ({"p_drm": 2}, "p_drm is a probability"),
+        ({"tau": 0.0}, "tau is a temperature"),
+        ({"alpha": -1.0}, "alpha weighs"),
+        ({"crm_replace": "masks"}, "crm_replace must be one of 'split', 'mask'"),
+        ({"mlm_mean": "token"}, "mlm_mean must be one of 'tokens', 'sequences'"),
+        ({"split": (0.8, 0.1, 0.2)}, "sum to 1"),
     ],
 )
 def test_settings_that_make_no_sense_are_said(encoder, changes, words):
@@ -187,6 +198,82 @@ def test_another_methods_config_is_said(encoder):
         CMLM(encoder, MLM.Config())
 
 
+def test_T63_copies_of_a_text_are_negatives_unless_left_out(encoder, texts, tokenizer):
+    """As in the paper a second copy is a negative; with `ignore_duplicates` only other texts are."""
+    batch = ck.data.Texts([texts[0]] * 4 + texts[1:5], tokenizer).batch(range(8))
+    facts = {"text_id": batch["text_id"]}
+    h = torch.eye(5, encoder.width)[[0, 0, 0, 0, 1, 2, 3, 4]]  # equal texts, equal vectors
+    vectors = {"T0": {"h": h}, "T1": {"h": h}}
+    far = 4 * math.exp(-1 / 0.1)  # four other texts at a right angle
+    for contrast, copies in (("info_nce", 3), ("nt_xent", 6)):
+        others = far if contrast == "info_nce" else 2 * far
+        seen, ignored = (
+            CMLM(encoder, contrast=contrast, tau=0.1, ignore_duplicates=ignore).contrast(vectors, facts)[
+                "contrast"
+            ]
+            for ignore in (False, True)
+        )
+        alone = math.log(1 + (7 if contrast == "info_nce" else 14) * math.exp(-1 / 0.1))
+        assert seen.item() == pytest.approx((math.log(1 + copies + others) + alone) / 2, abs=1e-6)
+        assert ignored.item() == pytest.approx((math.log(1 + others) + alone) / 2, abs=1e-6)
+
+
+# A short run: does it do what it is for?
+
+
 def separation(encoder, pairs):
+    """How often two ways to say one thing have a higher cosine than two random sentences."""
     a, b = (encoder.encode([pair[side] for pair in pairs]) for side in (0, 1))
-    return ck.geometry.separation(ck.geometry.pair_cosines(a, b), ck.geometry.random_pair_cosines(a))
+    return ck.geometry.separation(ck.geometry.pair_cosines(a, b), ck.geometry.random_pair_cosines(a)).item()
+
+
+def gap(encoder, pairs):
+    """Mean cosine of similar pairs less that of random pairs."""
+    a, b = (encoder.encode([pair[side] for pair in pairs]) for side in (0, 1))
+    return (ck.geometry.pair_cosines(a, b).mean() - ck.geometry.random_pair_cosines(a).mean()).item()
+
+
+@pytest.fixture(scope="module")
+def shop():
+    texts = toyshop.corpus(20_000)
+    return texts, ck.data.train_tokenizer(texts), toyshop.probe_pairs(500)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_cmlm_separates_better_than_mlm_and_than_a_random_encoder(shop, seed):
+    """Same data, batches, steps and learning rate; the contrast of complementary masks is the only difference."""
+    texts, tokenizer, pairs = shop
+    texts = ck.data.Texts(texts, tokenizer, max_length=64)
+    found = {}
+    for name in ("random", "mlm", "cmlm"):
+        encoder = ck.Encoder.tiny(tokenizer, pooling="mean", seed=seed)
+        objective = MLM(encoder) if name == "mlm" else CMLM(encoder, contrast="info_nce", tau=0.05, alpha=1.0)
+        if name != "random":
+            ck.fit(objective, texts, steps=60, batch_size=128, lr=2e-3, seed=seed, progress=False)
+        found[name] = separation(encoder, pairs), gap(encoder, pairs)
+    (random, random_gap), (mlm, mlm_gap), (cmlm, cmlm_gap) = found.values()
+    assert 1 - cmlm < 0.75 * (1 - max(mlm, random))  # at least a quarter of the wrong orders gone
+    assert cmlm_gap > 3 * max(mlm_gap, random_gap)
+
+
+@pytest.mark.real_data
+@pytest.mark.skipif("CONTRAST_KIT_REAL_DATA" not in os.environ, reason="CONTRAST_KIT_REAL_DATA is not set")
+def test_post_training_on_the_sentences_of_sst2_and_similarity_on_sts_b():
+    """Real text: the loss falls, and STS-B's most similar pairs stand out more from random ones than at the start."""
+    folder = Path(os.environ["CONTRAST_KIT_REAL_DATA"], "glue_data")
+    sst2 = ck.data.load("glue/sst2", folder=folder)["train"].select(range(2000))
+    texts = ck.data.sentences(sst2)
+    assert 1900 < len(texts) <= 2000 and set(sst2["label"]) == {0, 1}
+    stsb = ck.data.load("glue/stsb", folder=folder)["validation"]
+    pairs = [(row["sentence1"], row["sentence2"]) for row in stsb if row["label"] == 5]
+    assert len(pairs) > 50
+
+    encoder = ck.Encoder.tiny(ck.data.train_tokenizer(texts, vocab_size=2000), pooling="mean")
+    before = separation(encoder, pairs), gap(encoder, pairs)
+    objective = CMLM(encoder, contrast="info_nce", tau=0.05, alpha=1.0, ignore_duplicates=True)
+    run = ck.fit(objective, sst2, steps=40, batch_size=64, lr=2e-3, progress=False)
+    for part in ("mlm", "contrast"):
+        assert run.history[part].tail(5).mean() < run.history[part].head(5).mean() - 0.3
+    assert separation(encoder, pairs) > before[0]
+    assert gap(encoder, pairs) > 5 * before[1]

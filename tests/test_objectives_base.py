@@ -1,0 +1,138 @@
+"""What holds for every objective, whatever the method: padding, examples by themselves, half precision, bad input."""
+
+import pytest
+import torch
+from conftest import make_encoder
+from torch.nn.functional import pad
+
+import contrast_kit as ck
+from contrast_kit.objectives.base import add, facts_of
+from contrast_kit.settings import autocast
+from contrast_kit.step import gradient
+
+OBJECTIVES = {
+    "mlm": lambda e: ck.objectives.MLM(e, p_m=0.4),
+    "mlm by sequence": lambda e: ck.objectives.MLM(e, p_m=0.4, mlm_mean="sequences"),
+    "cmlm simsiam": lambda e: ck.objectives.CMLM(e, K=2),
+    "cmlm info_nce": lambda e: ck.objectives.CMLM(e, K=2, contrast="info_nce", tau=0.05),
+    "cmlm nt_xent": lambda e: ck.objectives.CMLM(e, contrast="nt_xent", tau=0.05),
+    "cmlm drm": lambda e: ck.objectives.CMLM(e, contrast="info_nce", complement=False, p_drm=0.5),
+    "simcse": lambda e: ck.objectives.SimCSE(e, mlm_weight=0.1),
+    "capt": lambda e: ck.objectives.CAPT(e),
+    "coco_lm": lambda e: ck.objectives.COCOLM(e, auxiliary_layers=1),
+    "electra": lambda e: ck.objectives.ELECTRA(e, auxiliary_layers=1),
+}
+CMLM_AND_MLM = [name for name in OBJECTIVES if "mlm" in name]
+
+pytestmark = pytest.mark.filterwarnings("ignore:SimCSE's only noise")
+
+
+def parts_of(objective, views, facts):
+    """The loss of given views, by the definition in `Objective.forward`."""
+    objective.views = lambda batch, generator=None: views
+    return {name: value.item() for name, value in objective(facts).items()}
+
+
+def padded(view, pad_id, by=16):
+    """A view with more padding on the right."""
+    fill = {"input_ids": pad_id, "targets": pad_id}
+    return {
+        key: value if value.ndim == 1 else pad(value, (0, by), value=fill.get(key, 0))
+        for key, value in view.items()
+    }
+
+
+@pytest.mark.parametrize("pooling", ["first", "mean"])
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_T52_more_padding_changes_no_part_of_the_loss(name, pooling, tokenizer, batch):
+    objective = OBJECTIVES[name](make_encoder(tokenizer, pooling=pooling)).double().eval()
+    with torch.no_grad():
+        views = objective.views(batch, torch.Generator().manual_seed(0))
+    wider = {at: padded(view, tokenizer.pad_token_id) for at, view in views.items()}
+    before, after = (parts_of(objective, some, batch) for some in (views, wider))
+    assert len(before) >= 2 and after == pytest.approx(before, rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_examples_are_encoded_by_themselves(name, tokenizer, batch):
+    """Two halves give the vectors, sums and sizes of the whole: what lets the trainer cut a batch anywhere."""
+    objective = OBJECTIVES[name](make_encoder(tokenizer)).double().eval()
+    with torch.no_grad():
+        for view in objective.views(batch, torch.Generator().manual_seed(0)).values():
+            halves = [
+                {key: value[cut] for key, value in view.items()} for cut in (slice(0, 5), slice(5, None))
+            ]
+            whole, encoded = objective.encode(view), [objective.encode(half) for half in halves]
+            for head, rows in whole.vectors.items():
+                assert torch.allclose(torch.cat([half.vectors[head] for half in encoded]), rows, atol=1e-9)
+            sums, sizes = {}, {}
+            for half, result in zip(halves, encoded, strict=True):
+                add(sums, result.sums)
+                add(sizes, objective.sizes(half))
+            assert sums.keys() == whole.sums.keys() and sizes.keys() == objective.sizes(view).keys()
+            for part, value in whole.sums.items():
+                assert torch.allclose(sums[part].double(), value.double(), rtol=1e-6)
+            for part, size in objective.sizes(view).items():
+                assert sizes[part] == size
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_a_contrast_has_no_parameters(name, tokenizer, batch):
+    """Through fixed vectors no parameter gets a gradient: every learnable head stands in `encode`."""
+    objective = OBJECTIVES[name](make_encoder(tokenizer))
+    with torch.no_grad():
+        views = objective.views(batch, torch.Generator().manual_seed(0))
+        vectors = {at: objective.encode(view).vectors for at, view in views.items()}
+    vectors = {at: {head: rows.requires_grad_() for head, rows in of.items()} for at, of in vectors.items()}
+    for value in objective.contrast(vectors, facts_of(batch)).values():
+        if value.requires_grad:
+            value.backward(retain_graph=True)
+    assert all(parameter.grad is None for parameter in objective.parameters())
+
+
+@pytest.mark.parametrize("chunk_size", [None, 5])
+@pytest.mark.parametrize("name", CMLM_AND_MLM)
+def test_T57_under_bf16_loss_and_gradient_stay_near_and_weights_stay_float32(
+    name, chunk_size, tokenizer, texts
+):
+    batch = ck.data.Texts(texts, tokenizer).batch(range(64))
+    found = {}
+    for precision in ("float32", "bf16"):
+        objective = OBJECTIVES[name](make_encoder(tokenizer)).train()
+        cast = autocast(precision, torch.device("cpu"))
+        parts, _ = gradient(
+            objective, [batch], torch.Generator().manual_seed(0), chunk_size=chunk_size, autocast=cast
+        )
+        grads = [p.grad.flatten() for p in objective.parameters() if p.grad is not None]
+        assert all(grad.dtype == torch.float32 and grad.isfinite().all() for grad in grads)
+        assert all(part.dtype == torch.float32 for part in parts.values())
+        found[precision] = {part: value.item() for part, value in parts.items()}, torch.cat(grads)
+    (near, grads), (half, half_grads) = found["float32"], found["bf16"]
+    assert half == pytest.approx(near, rel=2e-2) and half != near
+    assert torch.cosine_similarity(grads, half_grads, dim=0) > 0.98
+
+
+def test_an_objective_that_says_nothing_is_told_what_to_say(encoder, batch):
+    class Empty(ck.objectives.Objective):
+        Config = ck.objectives.MLMConfig
+
+    with pytest.raises(NotImplementedError, match="Empty must say which views"):
+        Empty(encoder)(batch)
+    with pytest.raises(NotImplementedError, match="Empty must say how it encodes"):
+        Empty(encoder).encode(batch)
+    with pytest.raises(NotImplementedError, match="Empty must weigh"):
+        Empty(encoder).weights  # noqa: B018
+    assert Empty(encoder).sizes(batch) == Empty(encoder).contrast({}, {}) == {}
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda e: ck.objectives.CMLM("roberta-base"), "trains an Encoder, .* not str"),
+        (lambda e: ck.objectives.CMLM(e, alfa=0.1), "has no setting 'alfa'; there are p_m"),
+        (lambda e: ck.objectives.CMLM(e, ck.objectives.MLMConfig()), "takes a CMLMConfig"),
+    ],
+)
+def test_wrong_arguments_are_said(encoder, make, words):
+    with pytest.raises(TypeError, match=words):
+        make(encoder)
