@@ -4,13 +4,20 @@ import pytest
 import torch
 from conftest import make_encoder
 from transformers import (
+    AlbertConfig,
     AutoModel,
     AutoModelForMaskedLM,
     AutoTokenizer,
     BertConfig,
+    BertForMaskedLM,
+    BertModel,
+    BertTokenizerFast,
+    DistilBertConfig,
     ElectraConfig,
     ModernBertConfig,
+    MPNetConfig,
     RobertaConfig,
+    RobertaForMaskedLM,
     pipeline,
 )
 
@@ -54,6 +61,91 @@ def test_saved_folder_opens_in_sentence_transformers_with_the_same_vectors(saved
     )
 
 
+def test_long_texts_are_cut_alike_in_sentence_transformers(tokenizer, tmp_path):
+    from sentence_transformers import SentenceTransformer
+
+    encoder = make_encoder(tokenizer, max_length=16)
+    model = SentenceTransformer(str(encoder.save_pretrained(tmp_path)), device="cpu")
+    assert model.max_seq_length == encoder.max_length == ck.Encoder.from_pretrained(tmp_path).max_length == 16
+    long = " ".join(SENTENCES * 5)
+    for limit in (None, 100):  # never beyond the encoder's own end
+        ours = encoder.encode(long, max_length=limit)[0]
+        assert torch.allclose(model.encode(long, convert_to_tensor=True), ours, atol=1e-6)
+
+
+@pytest.mark.parametrize(("theirs", "ours"), [("mean", "mean"), ("cls", "first")])
+def test_a_folder_of_sentence_transformers_opens_with_its_pooling_and_length(
+    tokenizer, tmp_path, theirs, ours
+):
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
+
+    start = make_encoder(tokenizer).save_pretrained(tmp_path / "start")
+    body = Transformer(str(start), max_seq_length=10)
+    model = SentenceTransformer(modules=[body, Pooling(32, pooling_mode=theirs)], device="cpu")
+    model.save(str(tmp_path / "theirs"))
+    encoder = ck.Encoder.from_pretrained(tmp_path / "theirs")
+    assert (encoder.pooling, encoder.max_length) == (ours, 10)
+    texts = [*SENTENCES, " ".join(SENTENCES)]
+    assert torch.allclose(model.encode(texts, convert_to_tensor=True), encoder.encode(texts), atol=1e-6)
+
+
+def test_a_pooling_that_is_not_here_is_said(encoder, tmp_path):
+    folder = encoder.save_pretrained(tmp_path)
+    file = folder / "1_Pooling" / "config.json"
+    for text in (
+        '{"pooling_mode": "max"}',
+        '{"pooling_mode_max_tokens": true, "pooling_mode_cls_token": false}',
+    ):
+        file.write_text(text)
+        with pytest.raises(ValueError, match="pools by .*max.*pooling='mean'"):
+            ck.Encoder.from_pretrained(folder)
+        assert ck.Encoder.from_pretrained(folder, pooling="mean").pooling == "mean"
+
+
+@pytest.mark.parametrize("kind", [BertForMaskedLM, BertModel])  # with its head, or without one
+def test_a_bert_saved_by_transformers_opens_with_its_vectors_and_trains(kind, tmp_path):
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *" ".join(SENTENCES).split()]
+    (tmp_path / "vocab.txt").write_text("\n".join(dict.fromkeys(words)))
+    tokenizer = BertTokenizerFast.from_pretrained(tmp_path)
+    torch.manual_seed(0)
+    shape = dict(hidden_size=32, num_hidden_layers=1, num_attention_heads=2, intermediate_size=64)
+    model = kind(BertConfig(vocab_size=len(tokenizer), **shape)).eval()
+    model.save_pretrained(tmp_path / "bert")
+    tokenizer.save_pretrained(tmp_path / "bert")
+
+    encoder = ck.Encoder.from_pretrained(tmp_path / "bert")
+    assert (encoder.pooling, encoder.max_length) == ("first", 512)
+    pair = [("a drum", "the red kite")]  # the second text has token type 1
+    body = model.bert if kind is BertForMaskedLM else model
+    inputs = tokenizer(pair, return_tensors="pt")
+    assert inputs["token_type_ids"].any()
+    assert torch.allclose(encoder.encode(pair), body(**inputs).last_hidden_state[:, 0], atol=1e-6)
+    rows = [{"sentence1": a, "sentence2": b} for a in SENTENCES for b in SENTENCES]
+    run = ck.fit(ck.objectives.CMLM(encoder), rows, steps=3, batch_size=9, lr=1e-2, progress=False)
+    assert run.history["mlm"].iloc[-1] < run.history["mlm"].iloc[0]
+
+
+def test_a_vocabulary_alone_is_no_model(tokenizer, tmp_path):
+    (tmp_path / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na")
+    with pytest.raises(FileNotFoundError, match="holds no config.json.*open_tokenizer"):
+        ck.Encoder.from_pretrained(tmp_path)
+
+
+def test_a_head_that_cannot_be_taken_apart_is_said(encoder, tmp_path, monkeypatch):
+    folder = encoder.save_pretrained(tmp_path)
+    plain = RobertaForMaskedLM.forward
+
+    def scaled(self, *args, **kwargs):
+        output = plain(self, *args, **kwargs)
+        output.logits = output.logits * 2
+        return output
+
+    monkeypatch.setattr(RobertaForMaskedLM, "forward", scaled)
+    with pytest.raises(ValueError, match="RobertaForMaskedLM makes its word scores in a way not known"):
+        ck.Encoder.from_pretrained(folder)
+
+
 def test_saved_folder_fills_masks(saved):
     encoder, folder = saved
     fill = pipeline("fill-mask", model=str(folder), tokenizer=str(folder), top_k=len(encoder.tokenizer))
@@ -66,7 +158,10 @@ def test_saved_folder_fills_masks(saved):
     assert max(abs(ours[token].item() - score) for token, score in theirs.items()) < 1e-6
 
 
-@pytest.mark.parametrize("kind", [BertConfig, RobertaConfig, ElectraConfig, ModernBertConfig])
+@pytest.mark.parametrize(
+    "kind",
+    [BertConfig, RobertaConfig, ElectraConfig, ModernBertConfig, AlbertConfig, DistilBertConfig, MPNetConfig],
+)
 def test_head_at_chosen_positions_is_the_models_own_head(kind, tokenizer, batch):
     torch.manual_seed(0)
     shape = dict(hidden_size=32, num_hidden_layers=1, num_attention_heads=2, intermediate_size=64)
