@@ -1,0 +1,20 @@
+"""Where the vectors lie: alignment, uniformity, cosines and ranks of a set of representations.
+
+Vectors in, numbers out. Every measure puts the vectors on the unit sphere itself, so lengths never
+count, and reduces in float32 or better, so half-precision vectors may come as they are.
+Letters in the shape comments: N vectors, D width, R rows of a block, C columns, P pairs.
+"""
+
+from .cosines import pair_cosines, random_pair_cosines, separation
+from .spread import alignment, anisotropy, effective_rank, noise_sensitivity, uniformity
+
+__all__ = [
+    "alignment",
+    "anisotropy",
+    "effective_rank",
+    "noise_sensitivity",
+    "pair_cosines",
+    "random_pair_cosines",
+    "separation",
+    "uniformity",
+]

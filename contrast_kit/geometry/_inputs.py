@@ -1,0 +1,78 @@
+"""Vectors brought onto the unit sphere, or refused in one sentence; and their pairs, a block of rows at a time."""
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+
+
+def checked(x: Tensor, name: str) -> Tensor:
+    """`x` as finite float32 or float64."""
+    if not isinstance(x, Tensor):
+        raise TypeError(
+            f"{name} must be a torch tensor, not {type(x).__name__}; wrap it in torch.as_tensor(...)."
+        )
+    if not x.is_floating_point():
+        raise ValueError(f"{name} must hold floating-point numbers, not {x.dtype}; call .float() on it.")
+    if not torch.isfinite(x).all():
+        raise ValueError(f"{name} holds NaN or infinite numbers; look for the step that made them.")
+    return x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
+
+
+def unit(x: Tensor, name: str, at_least: int = 1) -> Tensor:
+    """The rows of `x` [N, D] on the unit sphere."""
+    x = checked(x, name)
+    if x.ndim != 2 or not x.shape[1]:
+        raise ValueError(f"{name} must be [N, D], one vector a row, not {list(x.shape)}.")
+    if len(x) < at_least:
+        raise ValueError(f"{name} holds {len(x)} vector(s), but this measure needs at least {at_least}.")
+    largest = x.detach().abs().amax(dim=1, keepdim=True)  # [N, 1]
+    if (largest == 0).any():
+        row = int((largest == 0).nonzero()[0, 0])
+        raise ValueError(f"{name} has a zero vector in row {row}, and a zero vector has no direction.")
+    x = x / largest  # squares of very large or small entries would leave the range of floats
+    return x / torch.linalg.vector_norm(x, dim=1, keepdim=True)
+
+
+def unit_pairs(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+    """The rows of `a` and `b`, [N, D] each, on the unit sphere and in one dtype."""
+    a, b = unit(a, "a"), unit(b, "b")
+    if a.shape != b.shape:
+        raise ValueError(
+            f"Row i of a pairs with row i of b, so shapes must agree: {list(a.shape)}, {list(b.shape)}."
+        )
+    dtype = torch.promote_types(a.dtype, b.dtype)
+    return a.to(dtype), b.to(dtype)
+
+
+def cosine_list(x: Tensor, name: str) -> Tensor:
+    """`x` as a non-empty list [P] of finite numbers."""
+    x = checked(x, name)
+    if x.ndim != 1 or not len(x):
+        raise ValueError(f"{name} must be a non-empty list [P] of cosines, not {list(x.shape)}.")
+    return x
+
+
+def pairs_of(n: int) -> int:
+    """How many pairs n vectors make."""
+    return n * (n - 1) // 2
+
+
+def block_starts(n: int, block: int) -> range:
+    """The first rows of blocks of `block` rows."""
+    if block < 1:
+        raise ValueError(f"block is a number of rows and must be at least 1, not {block}.")
+    return range(0, n - 1, block)  # the last row alone has no partner after it
+
+
+def upper_block(x: Tensor, i: int, block: int) -> tuple[Tensor, Tensor]:
+    """Cosines of rows i … i+block with rows from i on, and which of them are pairs with first < second."""
+    cosines = (x[i : i + block] @ x[i:].T).clamp(-1, 1)  # [R, D] @ [D, C] -> [R, C]
+    keep = torch.ones_like(cosines, dtype=torch.bool).triu(diagonal=1)
+    return cosines, keep
+
+
+def upper_blocks(x: Tensor, block: int) -> Iterator[tuple[Tensor, Tensor, int]]:
+    """`upper_block` for one block after the other, each with its first row."""
+    for i in block_starts(len(x), block):
+        yield *upper_block(x, i, block), i
