@@ -13,6 +13,7 @@ shown once, or keep it with `figure.savefig("name.png")`. matplotlib is loaded b
 | every anchor against every candidate | `similarity_matrix` |
 | vectors one can see | `circle` |
 | methods over seeds | `bars_with_errors` |
+| methods over seeds, along a quantity | `lines_with_errors` |
 | alignment and uniformity at once | `alignment_uniformity_plane` |
 """
 
@@ -20,6 +21,7 @@ from .bars import bars_with_errors
 from .circles import circle
 from .curves import loss_curves
 from .histograms import cosine_histograms
+from .lines import lines_with_errors
 from .maps import embedding_map, project
 from .matrices import similarity_matrix
 from .planes import alignment_uniformity_plane
@@ -33,6 +35,7 @@ __all__ = [
     "circle",
     "cosine_histograms",
     "embedding_map",
+    "lines_with_errors",
     "loss_curves",
     "mask_heatmap",
     "mask_kinds",

@@ -1,0 +1,132 @@
+"""Methods along a quantity that is turned up step by step, with every seed to be seen."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .style import array, colour, marker, named, panels, styled
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+DODGE = 0.006  # of the width between neighbouring methods, so that their error bars do not cover one another
+
+
+@styled
+def lines_with_errors(
+    results: Mapping[str, Any],
+    x_label: str,
+    label: str = "score",
+    *,
+    even: bool = False,
+    levels: Mapping[str, float] | None = None,
+    log: bool = False,
+    title: str | None = None,
+) -> "Figure":
+    """One line a method: its mean over seeds along x, bars of ± one standard deviation, each seed as a faint dot.
+
+    * `results`: {"MLM": {0.0: [seeds …], 0.15: [seeds …]}, "CAPT": …}, for each x the numbers of its seeds (or one
+      number); or a dict of such dicts for a panel each, with the same methods in the same colours.
+    * `x_label`, `label`: what the axes mean, with units.
+    * `even`: place the values of x at even distances, as names, which suits 128, 512, 2048 … or words.
+    * `levels`: dashed lines to read the curves against, {"another text": 1.0}.
+    * `log`: a logarithmic vertical axis, where methods differ by factors; then all values must be above 0.
+
+    The standard deviation is that of the seeds (n − 1 in its denominator), not of their mean; one seed has none.
+    Returns the figure. Raises a ValueError for empty or non-finite numbers, or values ≤ 0 with `log`.
+
+    >>> from contrast_kit import plots
+    >>> figure = plots.lines_with_errors({"MLM": {0.1: [1.0, 3.0], 0.2: [4.0, 6.0]}}, "share masked")
+    >>> figure.axes[0].lines[0].get_ydata().tolist()
+    [2.0, 5.0]
+    """
+    tables = _tables(results)
+    if log and any(
+        seeds.min() <= 0 for table in tables.values() for line in table.values() for seeds in line.values()
+    ):
+        raise ValueError(
+            "A logarithmic axis has no place for values of 0 or below; leave them out or log=False."
+        )
+    methods = list(dict.fromkeys(method for table in tables.values() for method in table))
+    figure, axes = panels(
+        len(tables), height=3.2, columns=2, title=title, width=9.0 if len(tables) > 1 else 6.6
+    )
+    for panel, (name, table) in zip(axes, tables.items(), strict=True):
+        xs = list(dict.fromkeys(x for line in table.values() for x in line))
+        places = {x: float(i) if even else float(x) for i, x in enumerate(xs)}
+        width = max(places.values()) - min(places.values())
+        for i, method in enumerate(methods):
+            if method in table:
+                shift = DODGE * width * (i - (len(methods) - 1) / 2)
+                _line(panel, {places[x] + shift: seeds for x, seeds in table[method].items()}, i, method)
+        if even:
+            panel.set_xticks(list(places.values()), [str(x) for x in xs])
+        if log:
+            panel.set_yscale("log")
+        _levels(panel, levels or {})
+        panel.set_title(name)
+        panel.set_xlabel(x_label)
+        panel.grid(axis="y")
+        if panel.get_subplotspec().is_first_col():
+            panel.set_ylabel(label)
+    handles, words = axes[0].get_legend_handles_labels()
+    figure.legend(handles, words, loc="outside lower center", ncols=min(4, len(methods)))
+    return figure
+
+
+def _tables(results: Any) -> dict[str, dict[str, dict[Any, np.ndarray]]]:
+    """Both forms of `results` as panel -> method -> x -> seeds."""
+
+    def depth(value: Any) -> int:
+        return 1 + depth(next(iter(value.values()))) if isinstance(value, Mapping) and value else 0
+
+    results = named(results, "results")
+    grouped = depth(results) == 3
+    if not grouped and depth(results) != 2:
+        raise ValueError("results must be {method: {x: seeds}}, or {panel: {method: {x: seeds}}}.")
+    tables = results if grouped else {"": results}
+    return {
+        panel: {
+            method: _seeds(line, method) for method, line in named(table, f"results of {panel!r}").items()
+        }
+        for panel, table in tables.items()
+    }
+
+
+def _seeds(line: Any, method: str) -> dict[Any, np.ndarray]:
+    if not isinstance(line, Mapping) or not line:
+        raise ValueError(f"results of {method!r} must be a dict from x to the numbers of its seeds.")
+
+    def plain(values: Any) -> Any:
+        return values.detach().cpu().double().numpy() if hasattr(values, "detach") else values
+
+    return {x: array(np.atleast_1d(plain(seeds)), f"{method} at {x}", 1) for x, seeds in line.items()}
+
+
+def _line(panel: Any, seeds: Mapping[float, np.ndarray], i: int, label: str) -> None:
+    x = list(seeds)
+    means = np.array([s.mean() for s in seeds.values()])
+    spread = np.array([s.std(ddof=1) if len(s) > 1 else np.nan for s in seeds.values()])
+    look = {
+        "color": colour(i),
+        "marker": marker(i),
+        "markersize": 5,
+        "linewidth": 1.8,
+        "capsize": 3,
+        "elinewidth": 1,
+    }
+    panel.errorbar(x, means, yerr=spread, label=label, **look)
+    for place, values in seeds.items():
+        if len(values) > 1:
+            panel.scatter(
+                [place] * len(values), values, s=10, color=colour(i), alpha=0.4, linewidths=0, zorder=1
+            )
+
+
+def _levels(panel: Any, levels: Mapping[str, float]) -> None:
+    for words, level in levels.items():
+        panel.axhline(level, color="#777777", linewidth=1, linestyle=(0, (4, 3)))
+        at = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
+        box = {"facecolor": "white", "alpha": 0.8, "linewidth": 0, "pad": 1}
+        panel.annotate(words, (1, level), (0, 4), ha="right", fontsize=9, bbox=box, **at)

@@ -1,0 +1,52 @@
+"""Lines over a quantity: means and seeds stand where they belong, and bad numbers are said."""
+
+import pytest
+import torch
+
+from contrast_kit import plots
+
+
+def test_means_errors_and_seeds_stand_where_they_belong():
+    figure = plots.lines_with_errors(
+        {"a": {0: [1.0, 3.0], 1: [2.0, 2.0]}, "b": {0: [5.0, 5.0]}}, "noise", "moved"
+    )
+    panel = figure.axes[0]
+    means, spread = panel.containers[0].lines[0], panel.containers[0].lines[2][0]
+    assert means.get_ydata().tolist() == [2.0, 2.0]
+    low, high = spread.get_segments()[0][:, 1]
+    assert (low, high) == pytest.approx((2 - 2**0.5, 2 + 2**0.5))
+    assert sorted(panel.collections[1].get_offsets()[:, 1].tolist()) == [1.0, 3.0]
+    assert (panel.get_xlabel(), panel.get_ylabel()) == ("noise", "moved")
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["a", "b"]
+
+
+def test_panels_share_colours_and_one_seed_has_no_bar():
+    results = {"left": {"a": {0: 1.0}, "b": {0: 2.0}}, "right": {"b": {0: torch.tensor([3.0])}}}
+    figure = plots.lines_with_errors(results, "x")
+    left, right = figure.axes
+    assert (left.get_title(), right.get_title()) == ("left", "right")
+    assert (
+        left.containers[1].lines[0].get_color()
+        == right.containers[0].lines[0].get_color()
+        == plots.PALETTE[1]
+    )
+
+
+def test_even_places_carry_the_names_of_x():
+    panel = plots.lines_with_errors({"a": {128: [1.0], 8192: [2.0]}}, "negatives", even=True).axes[0]
+    assert [tick.get_text() for tick in panel.get_xticklabels()] == ["128", "8192"]
+    assert panel.containers[0].lines[0].get_xdata().tolist() == [0.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("results", "options", "words"),
+    [
+        ({}, {}, "empty"),
+        ({"a": [1.0]}, {}, "method"),
+        ({"a": {0: [float("nan")]}}, {}, "NaN"),
+        ({"a": {0: [0.0]}}, {"log": True}, "logarithmic"),
+    ],
+)
+def test_bad_numbers_are_said(results, options, words):
+    with pytest.raises(ValueError, match=words):
+        plots.lines_with_errors(results, "x", **options)
