@@ -1,0 +1,149 @@
+"""The exercises of notebook 08, CAPT, and the mistakes that are usual there."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from contrast_kit import losses
+
+from ._frame import exercise
+
+
+def _is(value: object, target: Tensor | float) -> bool:
+    target = torch.as_tensor(target, dtype=torch.float64)
+    try:
+        value = torch.as_tensor(value, dtype=torch.float64)
+    except (TypeError, ValueError, RuntimeError):
+        return False
+    return value.shape == target.shape and bool(torch.allclose(value, target))
+
+
+@exercise("08.temperature", right="0.55 at both ends, 0.05 half-way, on the clock of optimizer steps.")
+def temperature(answer: Callable[[float, float], float]) -> str | None:
+    """Eq. 6, at an odd T."""
+    total, times = 21, (0, 5, 10, 11, 21)
+    said = [answer(t, total) for t in times]
+
+    def all_are(formula: Callable[[float], float]) -> bool:
+        return all(_is(value, formula(t)) for value, t in zip(said, times, strict=True))
+
+    if all_are(lambda t: abs(t - total / 2) / total + 0.05):
+        return None
+    mistakes = [
+        (lambda t: 0.55 - abs(t - total / 2) / total, "The triangle is *inverted*: high at both ends."),
+        (lambda t: 0.5 - abs(t - total / 2) / total + 0.05, "The triangle is *inverted*: high at both ends."),
+        (
+            lambda t: abs(t - total / 2) / total,
+            "At t = T/2 your τ is 0, and eq. 2 divides by it: + 0.05 is missing.",
+        ),
+        (
+            lambda t: 2 * abs(t - total / 2) / total + 0.05,
+            "The slope is 1/T, so τ starts at 0.55; yours is twice that.",
+        ),
+        (lambda t: abs(t - total // 2) / total + 0.05, "T/2 is no integer division: T may be odd."),
+        (lambda t: (t - total / 2) / total + 0.05, "The bars around t − T/2 are an absolute value."),
+        (lambda t: abs(t - total / 2) + 0.05, "The factor 1/T before the bars is missing."),
+    ]
+    return next(
+        (hint for formula, hint in mistakes if all_are(formula)), "τ(0) = 0.55, τ(T/2) = 0.05, τ(T) = 0.55."
+    )
+
+
+@exercise(
+    "08.denominator", right="And an anchor that cannot tell anything apart has the log of it as its loss."
+)
+def denominator(answer: Callable[[int, int], int]) -> str | None:
+    """How many terms stand in the denominator of eq. 2, with a queue."""
+    n, queue = 5, 13
+    said = answer(n, queue)
+    mistakes = {
+        2 * n + queue: "Eq. 2 sums s_i · s_j over j ≠ i only: the anchor itself is left out.",
+        2 * n - 2 + queue: "These are the negatives. The positive stands in the denominator too.",
+        n + queue: "That is one view's vectors (as in CMLM). CAPT takes both views' negatives.",
+        n - 1 + queue: "That is one view's negatives. CAPT takes both views', and the positive.",
+        2 * n
+        - 1: "Without the queue. Its vectors are further negatives (A-CAPT-01: in addition to the batch's).",
+        queue: "The queue is *added* to the batch's own negatives; it does not replace them.",
+        queue + 1: "The queue is *added* to the batch's own negatives; it does not replace them.",
+        4 * n - 2 + queue: "That counts both directions; each anchor has its own denominator.",
+    }
+    if _is(said, 2 * n - 1 + queue):
+        return None
+    return next(
+        (hint for value, hint in mistakes.items() if _is(said, value)),
+        "Count: all ŝ_j, all s_j but s_i, and Q.",
+    )
+
+
+@exercise("08.gradient", right="The candidates' weighted mean minus the positive, over τ.")
+def gradient(answer: Callable[[Tensor, Tensor, int, float], Tensor]) -> str | None:
+    """Eq. 5 for one anchor."""
+    noise = torch.Generator().manual_seed(0)
+    s, s_hat = torch.nn.functional.normalize(
+        torch.randn(2, 4, 3, generator=noise, dtype=torch.float64), dim=-1
+    )
+    i, tau = 2, 0.4
+    said = answer(s, s_hat, i, tau)
+    others = torch.arange(len(s)) != i
+    right = losses.nt_xent_anchor_gradient(s, s_hat, tau)[i]
+
+    def form(candidates: Tensor) -> Tensor:
+        return ((candidates @ s[i] / tau).softmax(0) @ candidates - s_hat[i]) / tau
+
+    both, negatives = torch.cat([s_hat, s[others]]), torch.cat([s_hat[others], s[others]])
+    anchor = s[i].clone().requires_grad_()
+    scores = torch.cat([s_hat, s[others]]) @ torch.nn.functional.normalize(anchor, dim=0) / tau
+    through_norm = torch.autograd.grad(scores.logsumexp(0) - scores[i], anchor)[0]
+    mistakes = [
+        (right * tau, "The factor 1/τ is missing."),
+        (right / tau, "You divide by τ twice."),
+        (-right, "The sign: eq. 5 is the gradient of the loss; the force on s_i is minus that."),
+        (right + s_hat[i] / tau, "The −Z in the last bracket is missing: it is what pulls towards ŝ_i."),
+        (form(torch.cat([s_hat, s])), "The anchor itself stands among your candidates: j ≠ i for s_j."),
+        (form(s_hat), "Only ŝ_j: the other originals s_j, j ≠ i, are negatives too."),
+        (form(negatives), "The positive belongs to Z as well: the sum over ŝ_j in Z has all j."),
+        (right * (both @ s[i] / tau).exp().sum(), "Divide by Z: without it the weights do not sum to 1."),
+        (
+            through_norm,
+            "This is taken through the ℓ2 norm. Eq. 5 is the gradient before it: s_i as a free vector.",
+        ),
+    ]
+    if _is(said, right):
+        return None
+    if isinstance(said, Tensor) and said.shape != right.shape:
+        return f"Return one vector, [D] = [3], for the one anchor i; yours has shape {list(said.shape)}."
+    return next(
+        (hint for value, hint in mistakes if _is(said, value)),
+        "Σ p_c c − ŝ_i, over τ; p is the softmax of eq. 2.",
+    )
+
+
+@exercise("08.push", right="Any number may come, also more than there is room for.")
+def push(answer: Callable[[list, list, int], list]) -> str | None:
+    """First in, first out."""
+    for old, new, capacity in (
+        ([1, 2, 3], [4, 5], 4),
+        ([1], [2], 4),
+        ([1, 2], [3, 4, 5, 6], 3),
+        ([], [1, 2], 3),
+    ):
+        said = answer(list(old), list(new), capacity)
+        right = [*old, *new][-capacity:]
+        try:
+            said = list(said)
+        except TypeError:
+            return "Return a list, the oldest first."
+        if said == right:
+            continue
+        here = f"For {old} with {new} coming in and room for {capacity}"
+        if len(said) > capacity:
+            return f"{here} you keep {len(said)}: the oldest must leave once the capacity is reached."
+        if said == [*old, *new][:capacity]:
+            return f"{here} you keep the oldest and turn the newest away: it is the other way round."
+        if said == [*new, *old][:capacity] or said == right[::-1]:
+            return f"{here} the order is wrong: the oldest stands first, what comes in goes to the end."
+        if said == new[-capacity:]:
+            return f"{here} you empty the queue at every step: the older ones stay while there is room."
+        return f"{here} the queue should be {right}, not {said}."
+    return None
