@@ -90,7 +90,7 @@ def corrective_lm(answer: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]) ->
     mistakes = [
         (-q.log().mean(), "That is plain cross-entropy, table 3's 'CLM w/o. Copy'. Add the copy mechanism."),
         (-((1 - p1) * q.log()).mean(), "That is the released code's loss. The print has the log *of* the mixture."),
-        (-(p1 + (1 - p1) * q).log().mean(), "The indicator is missing: copying helps where the input *is* the original."),
+        (-(p1 + (1 - p1) * q).log().mean(), "The indicator is missing: copying helps only where the input is right."),
         (-(same * p1 + q).log().mean(), "p_copy(0) is missing before the softmax."),
         (-(same * (1 - p1) + p1 * q).log().mean(), "The polarity: p_copy(1) = sigmoid(w·h) is for copying."),
         (-right.detach(), "The sign: a loss is *minus* the log."),
