@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from contrast_kit import checkpoint, processes
-from contrast_kit.data.batches import Batches, Texts
+from contrast_kit.data import Batches, Texts
 from contrast_kit.encoder import Encoder
 from contrast_kit.losses import NotFiniteError
 from contrast_kit.objectives.base import Objective

@@ -1,8 +1,9 @@
 """Text in, batches out: `load` text, `train_tokenizer` on it, tokenize once (`Texts`), cut up (`Batches`)."""
 
-from .batches import Batches, Texts, collate, text_columns
+from .batches import Batches
 from .prose import split_sentences
 from .sources import available, load, sentences
+from .texts import Texts, collate, text_columns
 from .tokenizers import open_tokenizer, train_tokenizer
 
 __all__ = [

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from contrast_kit import hub
 
-from .batches import text_columns
 from .prose import Unit, units
+from .texts import text_columns
 
 if TYPE_CHECKING:
     from datasets import Dataset, DatasetDict

@@ -1,13 +1,14 @@
 """Every equation as a pure function: tensors in, a number out.
 
-`contrast` holds the losses between whole texts, `gradients` what they push, `tokens` the losses at single
-positions, `similarity` the cosine under the former. This is the plain form, written to be read beside the papers.
+`contrast` holds the losses between whole texts, `gradients` what they push, `similarity` the cosine under both;
+`tokens` the losses at single positions, `corrective` COCO-LM's. This is the plain form, to be read beside the papers.
 """
 
 from .contrast import info_nce, nt_xent, simsiam, sup_con
+from .corrective import all_token_lm, copy, corrective_lm
 from .gradients import nt_xent_anchor_gradient
 from .similarity import NotFiniteError, cosine_matrix, normalise
-from .tokens import all_token_lm, copy, corrective_lm, mlm, replaced_token_detection
+from .tokens import mlm, replaced_token_detection
 
 __all__ = [
     "NotFiniteError",

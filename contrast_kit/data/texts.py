@@ -1,0 +1,291 @@
+"""From text to a batch: tokenize once, pad each batch only to its own longest row.
+
+A batch is a plain dict of tensors (`B` examples, `T` tokens):
+
+| key | shape | what |
+|---|---|---|
+| `input_ids` | `[B, T]` long | token ids, padded on the right |
+| `attention_mask` | `[B, T]` long | 1 for a token, 0 for padding |
+| `maskable` | `[B, T]` bool | a token of the text: neither padding nor a special token such as `[CLS]` |
+| `text_id` | `[B]` long | the same id for the same text: a duplicate is not a negative |
+| `label` | `[B]` long or float | only where the data has labels; -1 means unlabeled |
+| `token_type_ids` | `[B, T]` long | only where the tokenizer makes them: 1 in the second text of a pair |
+
+Nothing here needs the `datasets` library: a list of strings is enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
+from itertools import chain
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+
+TEXT_COLUMNS: tuple[tuple[str, ...], ...] = (
+    ("sentence1", "sentence2"),
+    ("question1", "question2"),
+    ("premise", "hypothesis"),
+    ("question", "sentence"),
+    ("sentence",),
+    ("text",),
+)
+"""Columns that hold text in the GLUE tasks and in unlabeled corpora; the first set found is used."""
+
+_CHUNK = 10_000  # rows tokenized at a time: enough to keep every core busy, little enough to stay in cache
+
+
+def text_columns(names: Sequence[str]) -> tuple[str, ...]:
+    """Find which of the columns `names` hold the text: one name, or two for a task on pairs.
+
+    Raises `ValueError` where none of `TEXT_COLUMNS` is there; then pass `columns=` yourself.
+
+    >>> from contrast_kit.data.texts import text_columns
+    >>> text_columns(["premise", "hypothesis", "label", "idx"])
+    ('premise', 'hypothesis')
+    """
+    for wanted in TEXT_COLUMNS:
+        if set(wanted) <= set(names):
+            return wanted
+    raise ValueError(
+        f"Cannot tell which column holds the text among {sorted(names)}; "
+        "pass it as columns='name', or columns=('first', 'second') for pairs."
+    )
+
+
+class Texts:
+    """Texts as token ids, tokenized once and kept in one flat array: 4 bytes a token, whatever the text was.
+
+    `rows` is a `datasets.Dataset` (one split), a list of dicts, or a list of strings. The columns that hold
+    the text are found by name (see `TEXT_COLUMNS`) or given as `columns`: one name, or two for pairs, which
+    the tokenizer joins as `[CLS] A [SEP] B [SEP]`. Each text is cut to `max_length` tokens, special tokens
+    included (of a pair, the longer text is cut first). A column `label` (or the one named by `label`) is
+    kept; class numbers become long, scores float32, and a missing label (`None`) becomes -1, the hub's mark
+    for "unlabeled".
+
+    `texts[i]` is one example, a dict for `collate`; `texts.batch(indices)` a whole batch; `texts.lengths` the
+    tokens of each; `texts.labels` all labels or `None`; `texts.label_names` the names of the classes or
+    `None`.
+
+    Raises `TypeError` for rows of another kind and `ValueError` for no rows, a column that is not there, or a
+    row without a single token of text. `Batches` is its companion: it says which rows make a batch.
+
+    >>> from contrast_kit.data import Texts, train_tokenizer
+    >>> lines = ["a red ball", "a small red box", "a red ball"]
+    >>> texts = Texts(lines, train_tokenizer(lines, vocab_size=60))
+    >>> len(texts), texts.text_ids.tolist()
+    (3, [0, 1, 0])
+    >>> texts.batch([0, 1])["attention_mask"].sum(1).tolist()  # [CLS] + words + [SEP]
+    [5, 6]
+    """
+
+    def __init__(
+        self,
+        rows: Any,
+        tokenizer: Any,
+        columns: str | Sequence[str] | None = None,
+        max_length: int = 128,
+        *,
+        label: str = "label",
+    ) -> None:
+        columns = (columns,) if isinstance(columns, str) else columns
+        rows = _as_rows(rows)
+        names = list(rows.column_names) if hasattr(rows, "column_names") else list(rows[0])
+        self.columns = tuple(columns) if columns else text_columns(names)
+        _check(names, self.columns, tokenizer, max_length)
+        self.pad_id: int = tokenizer.pad_token_id
+        self.label_names: list[str] | None = getattr(getattr(rows, "features", {}).get(label), "names", None)
+
+        seen: dict[tuple[str, ...], int] = {}
+        ids, types, lengths, text_ids, labels = [], [], [], [], []
+        for start, chunk in _chunks(rows, (*self.columns, label) if label in names else self.columns):
+            columns_of_text = [_strings(chunk[name], name, start) for name in self.columns]
+            encoded = tokenizer(
+                *columns_of_text,
+                truncation=True,
+                max_length=max_length,
+                return_attention_mask=False,
+                verbose=False,
+            )
+            lengths.append(_lengths(encoded["input_ids"]))
+            ids.append(_flat(encoded["input_ids"], np.int32))
+            if "token_type_ids" in encoded:
+                types.append(_flat(encoded["token_type_ids"], np.uint8))
+            text_ids.extend(seen.setdefault(key, len(seen)) for key in zip(*columns_of_text, strict=True))
+            labels.extend(chunk.get(label, ()))
+
+        self.ids = torch.from_numpy(np.concatenate(ids))  # [tokens of all texts]
+        self.types = torch.from_numpy(np.concatenate(types)) if types else None
+        self.lengths = torch.from_numpy(np.concatenate(lengths))  # [N]
+        self.starts = self.lengths.cumsum(0) - self.lengths  # [N]
+        self.maskable = ~torch.isin(self.ids, torch.tensor(_special_ids(tokenizer), dtype=torch.int32))
+        self.text_ids = torch.tensor(text_ids)  # [N]
+        self.labels = _labels(labels)  # [N] or None
+        self._check_all_have_text()
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def __getitem__(self, index: int) -> dict[str, Any]:
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"There is no text {index}: these are {len(self)} texts.")
+        start = int(self.starts[index])
+        cut = slice(start, start + int(self.lengths[index]))
+        example = {
+            "input_ids": self.ids[cut].long(),  # [T]
+            "maskable": self.maskable[cut],
+            "text_id": int(self.text_ids[index]),
+            "pad_id": self.pad_id,
+        }
+        if self.types is not None:
+            example["token_type_ids"] = self.types[cut].long()
+        if self.labels is not None:
+            example["label"] = self.labels[index].item()
+        return example
+
+    def batch(self, indices: Sequence[int]) -> dict[str, Tensor]:
+        """Give the rows `indices` as one padded batch, the same as `collate([texts[i] for i in indices])`."""
+        return collate([self[i] for i in indices])
+
+    def fingerprint(self) -> str:
+        """Eight hexadecimal digits that differ where the token ids, their order or the labels do."""
+        parts = (self.ids, self.lengths, *(() if self.labels is None else (self.labels,)))
+        return f"{reduce(lambda crc, part: crc32(part.numpy(), crc), parts, 0):08x}"
+
+    def _check_all_have_text(self) -> None:
+        row_of_token = torch.repeat_interleave(torch.arange(len(self)), self.lengths)
+        words = torch.zeros(len(self), dtype=torch.long).index_add_(0, row_of_token, self.maskable.long())
+        empty = (words == 0).nonzero().flatten().tolist()
+        if empty:
+            others = f" (and {len(empty) - 1} more)" if len(empty) > 1 else ""
+            raise ValueError(
+                f"Row {empty[0]}{others} has no token of text in {' + '.join(self.columns)}; "
+                "leave such rows out first, for example with dataset.filter."
+            )
+
+
+def collate(examples: Sequence[Mapping[str, Any]]) -> dict[str, Tensor]:
+    """Join examples of `Texts` to one batch (see the top of this file), padded to the longest of them.
+
+    An example carries its `pad_id`, so that the padding is always the tokenizer's own: RoBERTa derives
+    positions from it. Fits `torch.utils.data.DataLoader(texts, collate_fn=collate)`. Raises `ValueError` for
+    no examples.
+
+    >>> import torch
+    >>> from contrast_kit.data import collate
+    >>> one = {"input_ids": torch.tensor([2, 7, 8, 3]), "text_id": 0, "pad_id": 0}
+    >>> two = {"input_ids": torch.tensor([2, 9, 3]), "text_id": 1, "pad_id": 0}
+    >>> examples = [{**row, "maskable": row["input_ids"] > 4} for row in (one, two)]
+    >>> collate(examples)["input_ids"].tolist()
+    [[2, 7, 8, 3], [2, 9, 3, 0]]
+    """
+    if not examples:
+        raise ValueError("A batch needs at least one example.")
+    ids = [example["input_ids"] for example in examples]
+    batch = {
+        "input_ids": pad_sequence(ids, batch_first=True, padding_value=examples[0]["pad_id"]),  # [B, T]
+        "attention_mask": pad_sequence([torch.ones_like(row) for row in ids], batch_first=True),  # [B, T]
+        "maskable": pad_sequence([example["maskable"] for example in examples], batch_first=True),  # [B, T]
+        "text_id": torch.tensor([example["text_id"] for example in examples]),  # [B]
+    }
+    if "token_type_ids" in examples[0]:
+        batch["token_type_ids"] = pad_sequence(
+            [e["token_type_ids"] for e in examples], batch_first=True
+        )  # [B, T]
+    if "label" in examples[0]:
+        batch["label"] = torch.tensor([example["label"] for example in examples])  # [B]
+    return batch
+
+
+def _as_rows(rows: Any) -> Any:
+    """Bring every accepted kind of rows to a dataset or a list of dicts."""
+    if isinstance(rows, Mapping):
+        raise TypeError(
+            f"These are several splits ({', '.join(rows)}); pass one, such as dataset['{next(iter(rows))}']."
+        )
+    if isinstance(rows, str) or not hasattr(rows, "__len__") or not hasattr(rows, "__getitem__"):
+        raise TypeError(
+            f"Texts takes a Dataset, a list of dicts or a list of strings, not {type(rows).__name__}."
+        )
+    if len(rows) == 0:
+        raise ValueError("There are no rows: the dataset is empty.")
+    if hasattr(rows, "with_format") and hasattr(rows, "column_names"):
+        return rows.with_format(None)
+    if hasattr(rows, "column_names") or isinstance(rows[0], Mapping):
+        return rows
+    if isinstance(rows[0], str):
+        return [{"text": row} for row in rows]
+    raise TypeError(f"A row must be a string or a dict of columns, not {type(rows[0]).__name__}.")
+
+
+def _check(names: Sequence[str], columns: Sequence[str], tokenizer: Any, max_length: int) -> None:
+    missing = [name for name in columns if name not in names]
+    if missing:
+        raise ValueError(f"There is no column {missing[0]!r}; the columns are {', '.join(names)}.")
+    if len(columns) > 2:
+        raise ValueError(f"A text has one column, a pair two; {len(columns)} columns were given.")
+    if tokenizer.pad_token_id is None:
+        raise ValueError("This tokenizer has no padding token; set tokenizer.pad_token first.")
+    special = tokenizer.num_special_tokens_to_add(pair=len(columns) == 2)
+    if max_length <= special:
+        raise ValueError(f"max_length={max_length} leaves no room for text beside {special} special tokens.")
+    if max_length > tokenizer.model_max_length:
+        raise ValueError(
+            f"max_length={max_length} is above this tokenizer's limit of {tokenizer.model_max_length}."
+        )
+
+
+def _chunks(rows: Any, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, list]]]:
+    """Walk through the rows `_CHUNK` at a time: the first row's number, and a list of values per column."""
+    for start in range(0, len(rows), _CHUNK):
+        if hasattr(rows, "column_names"):
+            yield start, rows.select_columns(list(columns))[start : start + _CHUNK]
+            continue
+        part = rows[start : start + _CHUNK]
+        for at, row in enumerate(part, start):
+            lacking = [name for name in columns if name not in row]
+            if lacking:
+                raise ValueError(f"Row {at} has no column {lacking[0]!r}, which the first row has.")
+        yield start, {name: [row[name] for row in part] for name in columns}
+
+
+def _strings(values: list, name: str, start: int) -> list[str]:
+    for at, value in enumerate(values, start):
+        if not isinstance(value, str):
+            raise TypeError(f"Row {at} of column {name!r} is {type(value).__name__}, not text.")
+    return values
+
+
+def _lengths(rows: list[list[int]]) -> np.ndarray:
+    return np.fromiter(map(len, rows), np.int64, len(rows))
+
+
+def _flat(rows: list[list[int]], kind: type) -> np.ndarray:
+    return np.fromiter(chain.from_iterable(rows), kind, sum(map(len, rows)))
+
+
+def _special_ids(tokenizer: Any) -> list[int]:
+    """Give the ids that no masking may touch. `[UNK]` is not among them: it stands for a real word."""
+    frame = {tokenizer.cls_token_id, tokenizer.sep_token_id, tokenizer.bos_token_id, tokenizer.eos_token_id}
+    frame |= {tokenizer.pad_token_id, tokenizer.mask_token_id}
+    others = set(tokenizer.all_special_ids) - {tokenizer.unk_token_id}
+    return sorted((frame | others) - {None})
+
+
+def _labels(values: list) -> Tensor | None:
+    """Make one tensor of the labels; `None` where there is not one real label (all missing or -1)."""
+    values = [-1 if value is None else value for value in values]
+    if any(isinstance(value, str) for value in values):
+        raise ValueError(
+            "Labels must be numbers; number the names with dataset.class_encode_column('label')."
+        )
+    if all(value == -1 for value in values):
+        return None
+    return torch.tensor(
+        values, dtype=torch.float32 if any(isinstance(v, float) for v in values) else torch.long
+    )
