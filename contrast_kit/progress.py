@@ -29,6 +29,7 @@ class Progress:
         self.total, self.done, self.first, self.every = total, start, start, every
         self.began = self.drawn = time.monotonic()
         self.curves = self.line = self.bar = None
+        self.row: Mapping[str, float] = {}
         if show and in_notebook():
             from IPython.display import DisplayHandle
 
@@ -42,8 +43,9 @@ class Progress:
         self.shown = self.began
 
     def update(self, row: Mapping[str, float], history: list[dict[str, Any]]) -> None:
-        """Say that one more step is done, and what its parts were."""
+        """Say that one more step is done, and what its parts were; an empty `row` leaves the last ones standing."""
         self.done += 1
+        self.row = row = row or self.row
         now, last = time.monotonic(), self.done == self.total
         if self.bar is not None:
             self.bar.set_postfix({name: f"{value:.3f}" for name, value in row.items()}, refresh=False)
