@@ -649,6 +649,17 @@ def test_resumed_is_bitwise_the_unbroken_run(tokenizer, texts, tmp_path, kind):
     assert all(torch.equal(value, state[name]) for name, value in unbroken.state_dict().items())
 
 
+@pytest.mark.parametrize("kind", [COCOLM, ELECTRA])
+def test_bf16_trains_samples_included(tokenizer, texts, kind):
+    objective = make(tokenizer, kind, dropout=0.1, double=False)
+    dtypes = set()
+    plain = objective.auxiliary.encoder.mlm_logits
+    objective.auxiliary.encoder.mlm_logits = lambda hidden: dtypes.add(plain(hidden).dtype) or plain(hidden)
+    run = ck.fit(objective, texts, steps=40, batch_size=16, lr=3e-3, precision="bf16", progress=False)
+    assert run.history["loss"].tail(5).mean() < run.history["loss"].head(5).mean()
+    assert dtypes == {torch.bfloat16} and next(run.encoder.parameters()).dtype == torch.float32
+
+
 def test_folder_fills_masks_with_p_lm(trained, story, tmp_path):
     """The main model never saw a [MASK], and its head has no projection; the folder is an ordinary one."""
     encoder, tokenizer = trained.encoder, trained.encoder.tokenizer

@@ -1,6 +1,5 @@
 """Chunks = whole, several processes = one, and accumulation, which is neither."""
 
-import copy
 import socket
 
 import pytest
@@ -161,21 +160,48 @@ def test_random_state_comes_back():
     assert torch.equal(first, torch.rand(3))
 
 
-def on_processes(rank, world, port, name, tokenizer, batch, queue):
+def on_processes(rank, world, port, names, tokenizer, batch, answers):
+    """One of the processes: a step of each objective on its own rows, then the queue of CAPT after a step."""
     torch.set_num_threads(1)
     address = f"tcp://127.0.0.1:{port}"
     torch.distributed.init_process_group("gloo", init_method=address, rank=rank, world_size=world)
-    objective, batch = fixed_noise(OBJECTIVES[name](make_encoder(tokenizer)).double(), batch)
-    length = len(batch["text_id"])
-    rows = ck.processes.share(list(range(length)))
-    mine = {key: value[rows] for key, value in batch.items()}
-    parts, found = one_step(objective, [mine], chunk_size=2)
-    if rank == 0:
-        queue.put((parts, found))
-        queue.close()
-        queue.join_thread()
+    rows = ck.processes.share(list(range(len(batch["text_id"]))))
+    found = {}
+    for name in names:
+        objective, packed = fixed_noise(OBJECTIVES[name](make_encoder(tokenizer)).double(), batch)
+        parts, grads = one_step(
+            objective, [{key: value[rows] for key, value in packed.items()}], chunk_size=2
+        )
+        # as numpy: a tensor would be fetched from this process, which may be gone by then
+        found[name] = parts, {key: value.numpy() for key, value in grads.items()}
+    objective, packed = fixed_noise(ck.objectives.CAPT(make_encoder(tokenizer), queue=30).double(), batch)
+    _, seen = gradient(objective, [{key: value[rows] for key, value in packed.items()}], chunk_size=2)
+    objective.after_step(*seen[0])
+    answers.put((found, objective.queue.vectors.numpy(), objective.queue.ids.tolist()))
+    answers.close()
+    answers.join_thread()
     torch.distributed.barrier()
     torch.distributed.destroy_process_group()
+
+
+_ANSWERS = []
+
+
+def two_processes(tokenizer, batch):
+    """What both processes found; they are started once for all tests that ask."""
+    if not _ANSWERS:
+        answers = mp.get_context("spawn").Queue()
+        arguments = (2, free_port(), ON_PROCESSES, tokenizer, eleven(batch), answers)
+        running = mp.start_processes(on_processes, arguments, nprocs=2, join=False, start_method="spawn")
+        _ANSWERS.extend(answers.get(timeout=200) for _ in range(2))
+        while not running.join():
+            pass
+    return _ANSWERS
+
+
+def eleven(batch):
+    """Eleven rows on two processes: six and five."""
+    return {key: value[:11] for key, value in batch.items()}
 
 
 def fixed_noise(objective, batch):
@@ -190,50 +216,28 @@ def fixed_noise(objective, batch):
     return objective, packed | {name: batch[name] for name in ("text_id", "label")}
 
 
-@pytest.mark.parametrize("name", ["mlm", "cmlm simsiam", "cmlm nt_xent", "scl", "capt"])
+ON_PROCESSES = ["mlm", "cmlm simsiam", "cmlm nt_xent", "scl", "capt"]
+
+
+@pytest.mark.parametrize("name", ON_PROCESSES)
 def test_processes_give_the_loss_and_gradient_of_one(name, tokenizer, batch):
-    batch = {key: value[:11] for key, value in batch.items()}  # eleven rows on two processes: six and five
-    objective, packed = fixed_noise(OBJECTIVES[name](make_encoder(tokenizer)).double(), copy.deepcopy(batch))
+    objective, packed = fixed_noise(OBJECTIVES[name](make_encoder(tokenizer)).double(), eleven(batch))
     expected, wanted = one_step(objective, [packed])
-    queue = mp.get_context("spawn").Queue()
-    arguments = (2, free_port(), name, tokenizer, batch, queue)
-    running = mp.start_processes(on_processes, arguments, nprocs=2, join=False, start_method="spawn")
-    parts, found = queue.get(timeout=120)
-    while not running.join():
-        pass
-    assert parts == pytest.approx(expected, rel=1e-12)
-    assert largest_difference(found, wanted) < 1e-12
-
-
-def push_on_processes(rank, world, port, tokenizer, batch, answers):
-    torch.set_num_threads(1)
-    address = f"tcp://127.0.0.1:{port}"
-    torch.distributed.init_process_group("gloo", init_method=address, rank=rank, world_size=world)
-    objective, batch = fixed_noise(ck.objectives.CAPT(make_encoder(tokenizer), queue=30).double(), batch)
-    rows = ck.processes.share(list(range(len(batch["text_id"]))))
-    _, seen = gradient(objective, [{key: value[rows] for key, value in batch.items()}], chunk_size=2)
-    objective.after_step(*seen[0])
-    answers.put((rank, objective.queue.vectors.tolist(), objective.queue.ids.tolist()))
-    torch.distributed.barrier()
-    torch.distributed.destroy_process_group()
+    for found, _, _ in two_processes(tokenizer, batch):  # both, so that their weights stay equal
+        parts, grads = found[name]
+        assert parts == pytest.approx(expected, rel=1e-12)
+        assert largest_difference({key: torch.from_numpy(g) for key, g in grads.items()}, wanted) < 1e-12
 
 
 def test_every_process_has_the_queue_of_one(tokenizer, batch):
-    batch = {key: value[:11] for key, value in batch.items()}
     objective, packed = fixed_noise(
-        ck.objectives.CAPT(make_encoder(tokenizer), queue=30).double(), dict(batch)
+        ck.objectives.CAPT(make_encoder(tokenizer), queue=30).double(), eleven(batch)
     )
     _, seen = gradient(objective, [packed])
     objective.after_step(*seen[0])
-    answers = mp.get_context("spawn").Queue()
-    arguments = (2, free_port(), tokenizer, batch, answers)
-    running = mp.start_processes(push_on_processes, arguments, nprocs=2, join=False, start_method="spawn")
-    for _ in range(2):
-        _, vectors, ids = answers.get(timeout=120)
-        assert torch.allclose(torch.tensor(vectors, dtype=torch.float64), objective.queue.vectors, atol=1e-12)
+    for _, vectors, ids in two_processes(tokenizer, batch):
+        assert torch.allclose(torch.from_numpy(vectors), objective.queue.vectors, atol=1e-12)
         assert ids == objective.queue.ids.tolist() and len(ids) == 22
-    while not running.join():
-        pass
 
 
 def free_port():

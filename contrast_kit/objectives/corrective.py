@@ -6,6 +6,7 @@ is an original token, everywhere here.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Literal
 
 import torch
@@ -98,24 +99,35 @@ def token_sums(
     if task == "rtd":
         return sums
 
-    def at(
-        states: Tensor, corrupted: Tensor, target: Tensor, copying: Tensor | None = None
-    ) -> dict[str, Tensor]:
-        logits = encoder.mlm_logits(states)  # [N, D] → [N, V]
-        if task == "plain_lm":
-            found = {"lm": losses.mlm(logits, target, reduction="sum")}
-        elif task == "all_token":
-            found = {"all_token": losses.all_token_lm(logits, copying, corrupted, target, reduction="sum")}
-        else:
-            options = dict(variant=variant, stop_gradient=stop_gradient, reduction="sum")
-            found = {"lm": losses.corrective_lm(logits, copying, corrupted, target, **options)}
-        return found | (accuracies(logits, copying, corrupted, target) if diagnostics else {})
-
+    at = partial(word_sums, encoder, task, variant, stop_gradient, diagnostics)
     where = real if task == "all_token" else selected  # [B, T]
     rows = [hidden[where], ids[where], original[where]]  # [B, T, …] → [N, …]
     rows += [] if copy_logits is None else [copy_logits[where]]
     add(sums, over_rows(at, encoder.vocabulary["vocab_size"], *rows))
     return sums
+
+
+def word_sums(
+    encoder: Encoder,
+    task: Task,
+    variant: str,
+    stop_gradient: bool,
+    diagnostics: bool,
+    states: Tensor,
+    corrupted: Tensor,
+    original: Tensor,
+    copy_logits: Tensor | None = None,
+) -> dict[str, Tensor]:
+    """The part of `token_sums` that needs word scores, at N chosen positions: states [N, D], the others [N]."""
+    logits = encoder.mlm_logits(states)  # [N, D] → [N, V]
+    if task == "plain_lm":
+        found = {"lm": losses.mlm(logits, original, reduction="sum")}
+    elif task == "all_token":
+        found = {"all_token": losses.all_token_lm(logits, copy_logits, corrupted, original, reduction="sum")}
+    else:
+        options = dict(variant=variant, stop_gradient=stop_gradient, reduction="sum")
+        found = {"lm": losses.corrective_lm(logits, copy_logits, corrupted, original, **options)}
+    return found | (accuracies(logits, copy_logits, corrupted, original) if diagnostics else {})
 
 
 def token_sizes(
