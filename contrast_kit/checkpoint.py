@@ -106,6 +106,15 @@ def found(folder: Path) -> list[Path]:
     return sorted(path for path in Path(folder).glob(f"{PREFIX}*") if path.is_dir())
 
 
+def refuse_used(folder: Path) -> None:
+    """Raise a `ValueError` if a folder holds checkpoints: an older run's would pass for the new one's."""
+    if checkpoints := found(folder):
+        raise ValueError(
+            f"{folder} already holds {checkpoints[-1].name} of a run: go on with resume=True, "
+            "or take another folder (or delete this one) to start afresh."
+        )
+
+
 def load(
     folder: Path,
     objective: nn.Module,

@@ -125,8 +125,8 @@ class Encoder(nn.Module):
             bos_token_id=tokenizer.cls_token_id,
             eos_token_id=tokenizer.sep_token_id,
         )
-        with torch.random.fork_rng():
-            torch.manual_seed(seed)
+        with torch.random.fork_rng(devices=[]):  # weights are drawn on the CPU: no other stream is touched
+            torch.default_generator.manual_seed(seed)
             if relative_positions:
                 positions = RelativePositions() if relative_positions is True else relative_positions
                 model = relative.masked_lm(positions, max_length=max_length, **options)

@@ -64,6 +64,18 @@ def gradient(
 
     Raises:
         ValueError: if `chunk_size` is below 1.
+
+    Example:
+        >>> import contrast_kit as ck
+        >>> from contrast_kit.step import gradient
+        >>> texts = ["the red kite flies", "a small drum", "a green train stops", "the shelf is full"]
+        >>> encoder = ck.Encoder.tiny(ck.data.train_tokenizer(texts, vocab_size=60), dropout=0.0)
+        >>> objective = ck.objectives.CMLM(encoder, contrast="info_nce")
+        >>> batch = ck.data.Texts(texts, encoder.tokenizer).batch(range(4))
+        >>> whole, _ = gradient(objective, [batch], torch.Generator().manual_seed(0))
+        >>> pieces, _ = gradient(objective, [batch], torch.Generator().manual_seed(0), chunk_size=1)
+        >>> torch.allclose(whole["contrast"], pieces["contrast"], atol=1e-6)  # three negatives, one text at a time
+        True
     """
     if chunk_size is not None and chunk_size < 1:
         raise ValueError(
@@ -71,12 +83,7 @@ def gradient(
         )
     with torch.no_grad(), autocast():  # some views are drawn from a model
         noisy = [objective.views(batch, generator) for batch in batches]
-    sizes: dict[str, Tensor] = {}
-    for views in noisy:
-        for view in views.values():
-            add(sizes, objective.sizes(view))
-    sizes = {name: at_least_one(processes.total(size)) for name, size in sizes.items()}
-
+    sizes = count_terms(objective, noisy)
     contrasts: dict[str, Tensor] = {}
     sums: dict[str, Tensor] = {}
     remembered = []
@@ -103,6 +110,15 @@ def gradient(
     processes.sum_gradients(objective.parameters())
     parts = {name: processes.total(value) / sizes[name] for name, value in sums.items()} | contrasts
     return {"loss": objective.total(parts), **parts}, remembered
+
+
+def count_terms(objective: Objective, noisy: list[dict[str, View]]) -> dict[str, Tensor]:
+    """How many terms each local loss has in all batches and on all processes, at least 1."""
+    sizes: dict[str, Tensor] = {}
+    for views in noisy:
+        for view in views.values():
+            add(sizes, objective.sizes(view))
+    return {name: at_least_one(processes.total(size)) for name, size in sizes.items()}
 
 
 def cut(view: View, chunk_size: int | None) -> list[View]:

@@ -26,7 +26,16 @@ from contrast_kit.step import gradient
 class Run:
     """What `fit` returns: the trained encoder and what happened on the way.
 
-    `history` has one row per logged step: the loss, its parts, learning rate, gradient norm and seconds so far.
+    `steps` of `total` are done; `history` has one row per logged step: the loss, its parts (as trained, before their
+    weights), learning rate, gradient norm before clipping, and seconds so far. `interrupted` says that Ctrl-C ended it.
+
+    Example:
+        >>> import contrast_kit as ck
+        >>> texts = ["the red kite flies", "a small drum", "a green train stops", "the shelf is full"]
+        >>> encoder = ck.Encoder.tiny(ck.data.train_tokenizer(texts, vocab_size=60))
+        >>> run = ck.fit(ck.objectives.MLM(encoder), texts, epochs=3, batch_size=2, progress=False)
+        >>> run.steps, run.encoder is encoder, len(run.history)
+        (6, True, 6)
     """
 
     objective: Objective
@@ -112,12 +121,9 @@ def fit(
         raise ValueError(
             "resume=True needs the folder in which the checkpoints are: fit(…, folder='runs/cmlm')."
         )
-    folder = Path(folder) if folder else None
-    if folder and not resume and checkpoint.found(folder):
-        raise ValueError(
-            f"{folder} already holds {checkpoint.found(folder)[-1].name} of a run: go on with resume=True, "
-            "or take another folder (or delete this one) to start afresh."
-        )
+    folder = Path(folder).expanduser() if folder else None
+    if folder and not resume:
+        checkpoint.refuse_used(folder)
     loop = _Loop(objective, dataset, plan, folder)
     return loop.run(resume, callback, progress and processes.rank() == 0, live)
 
@@ -137,10 +143,10 @@ class _Loop:
         passes = math.ceil((plan.epochs or 1) * len(self.batches) / plan.accumulate)
         self.total = passes if plan.steps is None else plan.steps
         self.optimizer = adamw(objective, plan)
-        if min(map(len, self.batches.epoch(0))) < processes.count():
+        if (smallest := min(map(len, self.batches.epoch(0)))) < processes.count():
             raise ValueError(
-                f"A batch of {min(map(len, self.batches.epoch(0)))} gives nothing to do to some of "
-                f"{processes.count()} processes: take a larger batch_size, more text, or fewer processes."
+                f"A batch of {smallest} gives nothing to do to some of {processes.count()} processes: take a "
+                "larger batch_size, more text, or fewer processes."
             )
         # Each process draws its own noise and dropout; the order of the data is the same on all.
         self.seed = plan.seed * 1_000_003 + processes.rank()
@@ -226,11 +232,9 @@ class _Loop:
         """The error that stops a run at a NaN: what was seen, where to go back to, what usually helps."""
         result = self.result
         before = result.rows[-1] if result.rows else {}
-        good = (
-            checkpoint.newest_in_words(result.folder)
-            if result.folder
-            else "no folder was given, so none is saved"
-        )
+        good = "no folder was given, so none is saved"
+        if result.folder:
+            good = checkpoint.newest_in_words(result.folder)
         error = FloatingPointError(
             f"Step {step + 1} is not finite: {told.rstrip('.')} (the step logged before: {in_words(before)}); {good}. "
             "A lower lr, a longer warmup or a larger tau usually helps."

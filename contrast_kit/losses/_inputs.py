@@ -45,12 +45,14 @@ def constant_rows(queue: Tensor, x: Tensor) -> Tensor:
 
 
 def check_temperature(tau: float) -> float | Tensor:
+    """Refuse a temperature that is not above 0."""
     if not float(tau) > 0:
         raise ValueError(f"tau is a temperature and must be > 0, got {float(tau)}.")
     return tau
 
 
 def check_pair(x: Tensor, y: Tensor, x_name: str, y_name: str) -> None:
+    """Refuse two sets of vectors that do not pair up, [B, D] each."""
     check_vectors(x, x_name)
     check_vectors(y, y_name)
     if x.shape != y.shape:
@@ -61,6 +63,7 @@ def check_pair(x: Tensor, y: Tensor, x_name: str, y_name: str) -> None:
 
 
 def integers_for_rows(labels: Tensor, n: int, device: torch.device, name: str) -> Tensor:
+    """One integer for each of n rows, [N], on their device."""
     labels = torch.as_tensor(labels, device=device)
     if labels.is_floating_point():
         raise TypeError(f"{name} must be integers, not {labels.dtype}.")
@@ -70,6 +73,7 @@ def integers_for_rows(labels: Tensor, n: int, device: torch.device, name: str) -
 
 
 def warn_if_alone(n: int, loss: str) -> None:
+    """Say that a contrast of one example teaches nothing."""
     if n == 1:
         warnings.warn(
             f"{loss} has one example and so no negatives: the loss is 0 and teaches nothing. "

@@ -5,6 +5,7 @@ from torch import Tensor
 
 
 def check_ids(ids: Tensor, name: str = "ids") -> None:
+    """Refuse what is no [B, T] of integers."""
     if not isinstance(ids, Tensor) or ids.dtype not in (torch.int64, torch.int32):
         kind = ids.dtype if isinstance(ids, Tensor) else type(ids).__name__
         raise TypeError(f"{name} must be a tensor of token ids (torch.long), not {kind}.")
@@ -13,6 +14,7 @@ def check_ids(ids: Tensor, name: str = "ids") -> None:
 
 
 def check_flags(flags: Tensor, ids: Tensor, name: str) -> None:
+    """Refuse what is no bool [B, T] beside the ids."""
     if not isinstance(flags, Tensor) or flags.dtype != torch.bool:
         kind = flags.dtype if isinstance(flags, Tensor) else type(flags).__name__
         raise TypeError(
@@ -28,6 +30,7 @@ def check_flags(flags: Tensor, ids: Tensor, name: str) -> None:
 
 
 def check_probability(p: float, name: str = "p") -> None:
+    """Refuse what is not between 0 and 1."""
     if not 0 <= p <= 1:
         raise ValueError(f"{name} is a probability and must lie between 0 and 1, got {p}.")
 
@@ -45,6 +48,7 @@ def check_split(split: tuple[float, float, float]) -> None:
 
 
 def check_vocabulary(mask_id: int, vocab_size: int) -> None:
+    """Refuse ids that no vocabulary has."""
     if mask_id is None or mask_id < 0:
         raise ValueError(f"mask_id must be the id of [MASK] (tokenizer.mask_token_id), got {mask_id}.")
     if vocab_size < 1:
@@ -52,6 +56,7 @@ def check_vocabulary(mask_id: int, vocab_size: int) -> None:
 
 
 def check_generator(generator: torch.Generator | None, ids: Tensor) -> None:
+    """Refuse a generator on another device than the ids."""
     if generator is not None and generator.device.type != ids.device.type:
         raise ValueError(
             f"The generator is on {generator.device} but the ids are on {ids.device}: "

@@ -104,8 +104,8 @@ class Objective(nn.Module):
                 )
         self.encoder = encoder
         self.config = replace(config, **changes) if config is not None else self.Config(**changes)
-        with torch.random.fork_rng():
-            torch.manual_seed(seed)
+        with torch.random.fork_rng(devices=[]):  # heads are drawn on the CPU: no other stream is touched
+            torch.default_generator.manual_seed(seed)
             self.build()
 
     def build(self) -> None:
