@@ -216,7 +216,7 @@ def fixed_noise(objective, batch):
     return objective, packed | {name: batch[name] for name in ("text_id", "label")}
 
 
-ON_PROCESSES = ["mlm", "cmlm simsiam", "cmlm nt_xent", "scl", "capt"]
+ON_PROCESSES = ["mlm", "cmlm simsiam", "cmlm nt_xent", "scl", "capt", "coco_lm"]
 
 
 @pytest.mark.parametrize("name", ON_PROCESSES)
