@@ -38,8 +38,9 @@ def make_encoder(tokenizer, **options):
 
 @pytest.fixture
 def batch(texts, tokenizer):
-    """Twelve sentences of different lengths as one padded batch."""
-    return ck.data.Texts(texts, tokenizer, max_length=64).batch(range(12))
+    """Twelve sentences of different lengths as one padded batch, with labels: class 3 has one text only."""
+    batch = ck.data.Texts(texts, tokenizer, max_length=64).batch(range(12))
+    return batch | {"label": torch.tensor([0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 3])}
 
 
 @pytest.fixture

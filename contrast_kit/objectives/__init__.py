@@ -5,8 +5,10 @@ from contrast_kit.objectives.capt import CAPT, CAPTConfig
 from contrast_kit.objectives.cmlm import CMLM, CMLMConfig
 from contrast_kit.objectives.coco_lm import COCOLM, COCOLMConfig
 from contrast_kit.objectives.electra import ELECTRA, AllTokenMLM, AllTokenMLMConfig, ELECTRAConfig
+from contrast_kit.objectives.fine_tune import FineTune, FineTuneConfig
 from contrast_kit.objectives.mlm import MLM, MLMConfig
 from contrast_kit.objectives.queue import MemoryQueue
+from contrast_kit.objectives.scl import SCL, SCLConfig
 from contrast_kit.objectives.simcse import SimCSE, SimCSEConfig
 
 __all__ = [
@@ -15,6 +17,7 @@ __all__ = [
     "COCOLM",
     "ELECTRA",
     "MLM",
+    "SCL",
     "AllTokenMLM",
     "AllTokenMLMConfig",
     "CAPTConfig",
@@ -22,9 +25,12 @@ __all__ = [
     "COCOLMConfig",
     "ELECTRAConfig",
     "Encoded",
+    "FineTune",
+    "FineTuneConfig",
     "MLMConfig",
     "MemoryQueue",
     "Objective",
+    "SCLConfig",
     "SimCSE",
     "SimCSEConfig",
 ]

@@ -1,0 +1,180 @@
+"""Fine-tuning: a classification (or regression) head on the sequence vector, trained with cross-entropy."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+
+from contrast_kit.encoder import Encoder
+from contrast_kit.objectives.base import Encoded, Objective, View
+
+
+@dataclass(frozen=True)
+class FineTuneConfig:
+    """What fine-tuning has to choose. All four papers fine-tune so."""
+
+    classes: int = 2
+    """How many classes there are; 1 means that the label is a score (STS-B), as in transformers."""
+    head: Literal["linear", "tanh"] = "linear"
+    """"linear": dropout and one linear map. "tanh": dropout, dense, tanh, dropout, linear: RoBERTa's head."""
+    dropout: float = 0.1
+    """Of the head. SCL, CMLM, COCO-LM and CAPT: 0.1."""
+
+    def __post_init__(self):
+        if self.classes < 1:
+            raise ValueError(f"classes is at least 2, or 1 for a score, not {self.classes}.")
+        if self.head not in ("linear", "tanh"):
+            raise ValueError(f"head must be 'linear' or 'tanh', not {self.head!r}.")
+        if not 0 <= self.dropout < 1:
+            raise ValueError(f"dropout is a probability below 1, not {self.dropout}.")
+
+
+class FineTune(Objective):
+    """Plain fine-tuning (FT in CMLM's tables, CE in SCL's): cross-entropy on the label of each text or pair.
+
+    SCL, eq. 2 in its general form: -1/N Σ_i log softmax(logits_i)[y_i]. The paper prints the case of two classes as
+    y log ŷ + (1 - y) log(1 - ŷ), which is the same number. With `classes=1` the label is a score and the loss the
+    mean squared error. One view, `"text"`: the batch as it is. No contrast, so chunks are free.
+
+    Relation to its neighbours: `SCL` with λ = 0 is this objective.
+
+    Args:
+        encoder: trained in place, together with a new head.
+        config: a `FineTune.Config`, or its fields by name.
+        classes: a number, or the labelled rows (a `Dataset`, `Texts`, row dicts) in which to count the classes.
+
+    Raises:
+        ValueError: for a batch without labels, with an unlabelled row (-1), or with a label beyond `classes`.
+
+    Example:
+        >>> import contrast_kit as ck
+        >>> rows = [{"sentence": "a fine kite", "label": 1}, {"sentence": "a dull drum", "label": 0}]
+        >>> encoder = ck.Encoder.tiny(ck.data.train_tokenizer([row["sentence"] for row in rows], vocab_size=60))
+        >>> objective = ck.objectives.FineTune(encoder, classes=rows)
+        >>> objective.config.classes
+        2
+        >>> sorted(objective(ck.data.Texts(rows, encoder.tokenizer).batch([0, 1])))
+        ['accuracy', 'ce', 'loss']
+    """
+
+    Config = FineTuneConfig
+    contrastive = False
+
+    def __init__(
+        self, encoder: Encoder, config: Any = None, *, classes: Any = None, seed: int = 0, **changes
+    ):
+        if classes is not None:
+            changes["classes"] = classes if isinstance(classes, int) else count_classes(classes)
+        super().__init__(encoder, config, seed=seed, **changes)
+
+    def build(self) -> None:
+        config = self.config
+        self.head = Head(self.encoder.width, config.classes, config.dropout, config.head == "tanh")
+
+    @property
+    def regression(self) -> bool:
+        """Whether the label is a score."""
+        return self.config.classes == 1
+
+    @property
+    def weights(self) -> dict[str, float]:
+        return {"mse": 1.0} if self.regression else {"ce": 1.0}
+
+    def views(self, batch: View, generator: torch.Generator | None = None) -> dict[str, View]:
+        check_labels(batch.get("label"), self.config.classes)
+        return {"text": dict(batch)}
+
+    def sizes(self, view: View) -> dict[str, Tensor]:
+        count = torch.as_tensor(len(view["label"]), device=view["label"].device)
+        return {"mse": count} if self.regression else {"ce": count, "accuracy": count}
+
+    def encode(self, view: View) -> Encoded:
+        pooled = self.encoder.pool(self.encoder(view), view)  # [B, T, D] -> [B, D]
+        return Encoded({}, self.label_sums(self.head(pooled), view["label"]))
+
+    def logits(self, view: View) -> Tensor:
+        """Class scores of a view, [B, C], before the softmax; of a regression the score, [B, 1]."""
+        return self.head(self.encoder.pool(self.encoder(view), view))  # [B, T, D] -> [B, D] -> [B, C]
+
+    def label_sums(self, logits: Tensor, label: Tensor) -> dict[str, Tensor]:
+        """The summed loss of `logits` [B, C]; beside a cross-entropy the number of right answers, not trained."""
+        if self.regression:
+            score = logits.squeeze(1)  # [B, 1] -> [B]
+            return {"mse": nn.functional.mse_loss(score, label.to(score.dtype), reduction="sum")}
+        right = (logits.argmax(1) == label).sum()
+        return {
+            "ce": nn.functional.cross_entropy(logits, label, reduction="sum"),
+            "accuracy": right.to(logits),
+        }
+
+
+class Head(nn.Module):
+    """From the sequence vector to class scores: [B, D] -> [B, C]. `feature` is what the last linear map reads."""
+
+    def __init__(self, width: int, classes: int, dropout: float, tanh: bool):
+        super().__init__()
+        self.dropout = nn.Dropout(dropout)
+        self.dense = nn.Linear(width, width) if tanh else None
+        self.out = nn.Linear(width, classes)
+        for linear in (self.dense, self.out):
+            if linear is not None:  # as BERT and RoBERTa begin
+                nn.init.normal_(linear.weight, std=0.02)
+                nn.init.zeros_(linear.bias)
+
+    def feature(self, pooled: Tensor) -> Tensor:
+        """The vector before the softmax projection, [B, D]: `pooled` itself, or tanh of a dense map of it."""
+        return pooled if self.dense is None else torch.tanh(self.dense(self.dropout(pooled)))
+
+    def forward(self, pooled: Tensor) -> Tensor:
+        return self.scores(self.feature(pooled))
+
+    def scores(self, feature: Tensor) -> Tensor:
+        """The softmax projection, [B, D] -> [B, C]."""
+        return self.out(self.dropout(feature))
+
+
+def check_labels(label: Tensor | None, classes: int) -> None:
+    """Refuse a batch that cannot be trained on, in words: on a GPU a label too large would end the process."""
+    if label is None:
+        raise ValueError("Fine-tuning needs the label of each example: give rows with a column 'label'.")
+    if classes > 1 and label.is_floating_point():
+        raise ValueError("These labels are scores, not classes: use classes=1, which is regression.")
+    lowest, highest = label.aminmax()
+    if lowest == -1:
+        raise ValueError(
+            "A row has the label -1, which means unlabelled: leave such rows (GLUE's test splits) out."
+        )
+    if classes > 1 and not 0 <= lowest <= highest < classes:
+        raise ValueError(
+            f"Labels go from {int(lowest)} to {int(highest)} but the head has classes={classes}: "
+            "give classes=rows to count them."
+        )
+
+
+def count_classes(rows: Any) -> int:
+    """How many classes labelled rows have: named classes by their names, else the largest label + 1; scores: 1.
+
+    Args:
+        rows: one split: a `datasets.Dataset`, `Texts`, or a list of row dicts with a column `label`.
+
+    Raises:
+        ValueError: if no row has a label.
+    """
+    names = getattr(rows, "label_names", None)
+    features = getattr(rows, "features", None)
+    if names is None and features is not None:
+        names = getattr(features.get("label"), "names", None)
+    if names:
+        return len(names)
+    if hasattr(rows, "labels"):
+        labels = [] if rows.labels is None else rows.labels.tolist()
+    elif hasattr(rows, "column_names") and not isinstance(rows, Mapping):
+        labels = rows["label"][:] if "label" in rows.column_names else []
+    else:
+        labels = [row["label"] for row in rows if "label" in row]
+    labels = [label for label in labels if label is not None and label != -1]
+    if not labels:
+        raise ValueError("No row has a label, so there are no classes to count: give one labelled split.")
+    return 1 if any(isinstance(label, float) for label in labels) else max(2, max(labels) + 1)

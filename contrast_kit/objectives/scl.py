@@ -1,0 +1,111 @@
+"""SCL: fine-tune with cross-entropy plus a supervised contrast between classes.
+
+"Supervised Contrastive Learning for Pre-trained Language Model Fine-tuning".
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from contrast_kit import losses
+from contrast_kit.objectives.base import Encoded, Facts, Vectors, View
+from contrast_kit.objectives.fine_tune import FineTune, FineTuneConfig
+
+
+@dataclass(frozen=True)
+class SCLConfig(FineTuneConfig):
+    """What SCL varies. The paper tunes λ and τ for each task and prints neither."""
+
+    lam: float = 0.5
+    """λ of eq. 1: the weight of the contrast; the cross-entropy has 1 - λ. This value is ours, for the *mean*, and
+    not tuned: choose it by validation. 0 is plain fine-tuning (`FineTune`). At 1 the head learns nothing, since only
+    the cross-entropy reaches it. In an encoder that was never pre-trained the first tokens' vectors nearly coincide,
+    and above about 0.5 the contrast tends to stay there, at log(N - 1)."""
+    tau: float = 0.3
+    """Temperature of eq. 3. Not printed; both public scripts take 0.3."""
+    reduction: Literal["mean", "sum", "mean_valid"] = "mean"
+    """Eq. 3 prints a "sum" over the anchors beside a cross-entropy that is a mean (eq. 2), so at batch size N the
+    contrast weighs N times what λ says, and a λ tuned for one batch size is wrong for another. "mean" puts both on
+    one scale; "mean_valid" is the mean over the anchors that have a positive."""
+    phi: Literal["hidden", "feature"] = "hidden"
+    """What is contrasted: "hidden", the last hidden state of the first token ("embedding of [CLS]"), or "feature",
+    what the softmax projection reads. They differ with head="tanh" only."""
+
+    def __post_init__(self):
+        super().__post_init__()
+        if not 0 <= self.lam <= 1:
+            raise ValueError(f"lam divides the weight between two losses, between 0 and 1, not {self.lam}.")
+        if not self.tau > 0:
+            raise ValueError(f"tau is a temperature and must be > 0, not {self.tau}.")
+        if self.reduction not in ("mean", "sum", "mean_valid"):
+            raise ValueError(f"reduction must be 'mean', 'sum' or 'mean_valid', not {self.reduction!r}.")
+        if self.phi not in ("hidden", "feature"):
+            raise ValueError(f"phi must be 'hidden' or 'feature', not {self.phi!r}.")
+        if self.classes == 1 and self.lam > 0:
+            raise ValueError(
+                "A score has no classes, so nothing says which texts are positives: use lam=0, or FineTune."
+            )
+
+
+class SCL(FineTune):
+    """Supervised contrastive fine-tuning: L = (1 - λ) L_CE + λ L_SCL (SCL, eq. 1).
+
+    One view, `"text"`. Local loss: the cross-entropy, through the head. Contrast: `losses.sup_con` (eq. 3) on the
+    l2-normalised vectors of the whole batch; an anchor's positives are the texts with its label. In the denominator:
+    all other texts of the batch, N - 1 terms. The parts are `ce` and `scl`, and two diagnostics without a weight:
+    `accuracy` on the training batch, and `without_positive`, how many anchors no other text shares the class of
+    (their term is 0; with many classes and a small batch there are many, the paper's guess about MNLI).
+
+    Relation to its neighbours: λ = 0 is `FineTune`. If each text had a label of its own and came twice, the contrast
+    would be `losses.nt_xent`, as in CAPT. Needs a batch that holds some texts of each class; gradient accumulation
+    does not help there, `chunk_size` does.
+
+    Raises:
+        ValueError: as `FineTune`; and for a score (classes=1) with λ > 0.
+
+    Example:
+        >>> import contrast_kit as ck
+        >>> rows = [{"sentence": f"kite {i}", "label": i % 2} for i in range(8)]
+        >>> encoder = ck.Encoder.tiny(ck.data.train_tokenizer([row["sentence"] for row in rows], vocab_size=60))
+        >>> parts = ck.objectives.SCL(encoder, lam=0.5)(ck.data.Texts(rows, encoder.tokenizer).batch(range(8)))
+        >>> sorted(parts), int(parts["without_positive"])
+        (['accuracy', 'ce', 'loss', 'scl', 'without_positive'], 0)
+    """
+
+    Config = SCLConfig
+
+    @classmethod
+    def paper(cls) -> SCLConfig:
+        """Eq. 1 to 3 as printed (the sum), with λ = 0.9 and τ = 0.3, which the paper does not print.
+
+        They are the values of both public scripts, whose contrast has no gradient, so nothing was tuned with them.
+        """
+        return SCLConfig(lam=0.9, tau=0.3, reduction="sum", head="linear", phi="hidden", dropout=0.1)
+
+    @property
+    def contrastive(self) -> bool:
+        return self.config.lam > 0
+
+    @property
+    def weights(self) -> dict[str, float]:
+        if not self.contrastive:
+            return super().weights
+        return {"ce": 1 - self.config.lam, "scl": self.config.lam}
+
+    def encode(self, view: View) -> Encoded:
+        pooled = self.encoder.pool(self.encoder(view), view)  # [B, T, D] -> [B, D]
+        feature = self.head.feature(pooled)  # [B, D]
+        sums = self.label_sums(self.head.scores(feature), view["label"])
+        if not self.contrastive:
+            return Encoded({}, sums)
+        return Encoded({"h": pooled if self.config.phi == "hidden" else feature}, sums)
+
+    def contrast(self, vectors: Vectors, facts: Facts) -> dict[str, Tensor]:
+        if not self.contrastive:
+            return {}
+        h, label = vectors["text"]["h"], facts["label"]
+        loss = losses.sup_con(h, label, self.config.tau, reduction=self.config.reduction)
+        same = torch.bincount(label, minlength=self.config.classes)[label]  # N_{y_i}: [C] -> [N]
+        return {"scl": loss, "without_positive": (same == 1).sum().to(loss)}
