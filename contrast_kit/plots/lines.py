@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .style import array, colour, marker, named, panels, styled
+from .style import array, colour, marker, named, panels, plain_ticks, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -64,6 +64,7 @@ def lines_with_errors(
             panel.set_xticks(list(places.values()), [str(x) for x in xs])
         if log:
             panel.set_yscale("log")
+            plain_ticks(panel.yaxis)
         _levels(panel, levels or {})
         panel.set_title(name)
         panel.set_xlabel(x_label)

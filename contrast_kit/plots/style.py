@@ -129,3 +129,9 @@ def texts(values: Any, name: str, n: int) -> list[str]:
     if isinstance(values, str) or not isinstance(values, Sequence) or len(values) != n:
         raise ValueError(f"{name} must be a list of {n} labels, one for each vector or row.")
     return [str(value) for value in values]
+
+
+def plain_ticks(axis: Any) -> None:
+    """Write the ticks of a logarithmic axis as numbers, 0.01, not as powers: math text is off in these figures."""
+    axis.set_major_formatter(lambda value, _: f"{value:g}")
+    axis.set_minor_formatter(lambda value, _: "")
