@@ -488,6 +488,16 @@ def test_the_same_objective_with_every_noise(tokenizer, texts, kind):
     assert {"mlm", "contrast", "tau"} <= set(run.history.columns) and len(objective.queue) == 8
 
 
+def test_in_bf16_the_queue_stays_in_float32(encoder, texts):
+    objective = CAPT(encoder, queue=12)
+    run = ck.fit(objective, texts, steps=3, batch_size=4, precision="bf16", progress=False)
+    assert objective.queue.vectors.dtype == torch.float32 and len(objective.queue) == 12
+    assert torch.allclose(
+        objective.queue.vectors.norm(dim=1), torch.ones(12), atol=1e-6
+    )  # bf16 would miss 1e-3
+    assert run.history.notna().all().all()
+
+
 def half_silent(batch, generator, vocabulary):
     """A noise of one's own, without anything to recover."""
     drop = torch.rand(batch["input_ids"].shape, generator=generator) < 0.5
@@ -562,17 +572,21 @@ def measured(encoder, held_out):
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_capt_follows_the_noise_less_than_mlm_does(shop, seed):
-    """From one MLM start, as many steps more of MLM and of CAPT; same texts, same rate. About 9 s a seed."""
+    """From one MLM start, as many steps more of MLM and of CAPT; same texts, same rate. About 10 s a seed.
+
+    On the first token's vector, the paper's choice, about 0.5 against 0.02. (The mean over tokens changes little
+    under a mask whatever trained it: there the two differ by a factor between 1 and 2.)
+    """
     tokenizer, texts, held_out = shop
-    shape = dict(hidden_size=64, intermediate_size=256)
-    start = ck.Encoder.tiny(tokenizer, seed=seed, pooling="mean", **shape)
-    settings = dict(batch_size=32, lr=2e-3, progress=False)
-    ck.fit(MLM(start), texts, steps=300, seed=seed, **settings)
+    shape = dict(num_hidden_layers=1, hidden_size=64, intermediate_size=256)
+    start = ck.Encoder.tiny(tokenizer, seed=seed, **shape)
+    ck.fit(MLM(start), texts, steps=300, batch_size=64, lr=2e-3, seed=seed, progress=False)
     mlm, capt = copy.deepcopy(start), copy.deepcopy(start)
-    ck.fit(MLM(mlm), texts, steps=100, seed=seed + 10, **settings)
-    ck.fit(CAPT(capt, queue=128), texts, steps=100, seed=seed + 10, **settings)
+    more = dict(steps=100, batch_size=64, lr=1e-3, seed=seed + 10, progress=False)
+    ck.fit(MLM(mlm), texts, **more)
+    ck.fit(CAPT(capt, queue=128), texts, **more)
     (mlm_moves, mlm_cone), (capt_moves, capt_cone) = (measured(e, held_out) for e in (mlm, capt))
-    assert capt_moves < 0.6 * mlm_moves
+    assert capt_moves < 0.3 * mlm_moves
     assert capt_cone < mlm_cone  # not by collapsing: its texts lie further apart
 
 
