@@ -33,6 +33,7 @@ EVERY_PICTURE = {
     "roles": lambda: plots.similarity_matrix(None, ROLES),
     "circle": lambda: plots.circle({"before": VECTORS[:, :2], "after": VECTORS[:, 2:4]}, LABELS),
     "bars_with_errors": lambda: plots.bars_with_errors(SCORES, "accuracy"),
+    "lines_with_errors": lambda: plots.lines_with_errors({"a": {0: [1.0, 2.0], 1: 3.0}}, "share masked"),
     "alignment_uniformity_plane": lambda: plots.alignment_uniformity_plane({"MLM": (0.3, -1)}),
 }
 

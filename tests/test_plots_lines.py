@@ -32,6 +32,16 @@ def test_panels_share_colours_and_one_seed_has_no_bar():
     )
 
 
+def test_a_logarithmic_axis_has_geometric_means_and_plain_numbers():
+    figure = plots.lines_with_errors({"a": {0: [0.01, 1.0], 1: [0.1, 0.1]}}, "x", log=True)
+    means, spread = figure.axes[0].containers[0].lines[0], figure.axes[0].containers[0].lines[2][0]
+    assert means.get_ydata().tolist() == pytest.approx([0.1, 0.1])
+    assert 0 < spread.get_segments()[0][0, 1] < 0.01 and spread.get_segments()[0][1, 1] > 1
+    figure.canvas.draw()
+    written = [tick.get_text() for tick in figure.axes[0].get_yticklabels()]
+    assert "0.1" in written and not any("$" in text for text in written)
+
+
 def test_even_places_carry_the_names_of_x():
     panel = plots.lines_with_errors({"a": {128: [1.0], 8192: [2.0]}}, "negatives", even=True).axes[0]
     assert [tick.get_text() for tick in panel.get_xticklabels()] == ["128", "8192"]

@@ -31,7 +31,8 @@ def lines_with_errors(
     * `x_label`, `label`: what the axes mean, with units.
     * `even`: place the values of x at even distances, as names, which suits 128, 512, 2048 … or words.
     * `levels`: dashed lines to read the curves against, {"another text": 1.0}.
-    * `log`: a logarithmic vertical axis, where methods differ by factors; then all values must be above 0.
+    * `log`: a logarithmic vertical axis, where methods differ by factors. Mean and standard deviation are then those
+      of the logarithms (the mean is the geometric one), so no bar reaches below 0; all values must be above 0.
 
     The standard deviation is that of the seeds (n − 1 in its denominator), not of their mean; one seed has none.
     Returns the figure. Raises a ValueError for empty or non-finite numbers, or values ≤ 0 with `log`.
@@ -59,11 +60,11 @@ def lines_with_errors(
         for i, method in enumerate(methods):
             if method in table:
                 shift = DODGE * width * (i - (len(methods) - 1) / 2)
-                _line(panel, {places[x] + shift: seeds for x, seeds in table[method].items()}, i, method)
+                _line(panel, {places[x] + shift: seeds for x, seeds in table[method].items()}, i, method, log)
         if even:
             panel.set_xticks(list(places.values()), [str(x) for x in xs])
         if log:
-            panel.set_yscale("log")
+            _logarithmic(panel)
             plain_ticks(panel.yaxis)
         _levels(panel, levels or {})
         panel.set_title(name)
@@ -105,10 +106,12 @@ def _seeds(line: Any, method: str) -> dict[Any, np.ndarray]:
     return {x: array(np.atleast_1d(plain(seeds)), f"{method} at {x}", 1) for x, seeds in line.items()}
 
 
-def _line(panel: Any, seeds: Mapping[float, np.ndarray], i: int, label: str) -> None:
-    x = list(seeds)
-    means = np.array([s.mean() for s in seeds.values()])
-    spread = np.array([s.std(ddof=1) if len(s) > 1 else np.nan for s in seeds.values()])
+def _line(panel: Any, seeds: Mapping[float, np.ndarray], i: int, label: str, log: bool) -> None:
+    into, back = (np.log, np.exp) if log else (np.asarray, np.asarray)
+    means = np.array([into(values).mean() for values in seeds.values()])
+    spread = np.array([into(values).std(ddof=1) if len(values) > 1 else np.nan for values in seeds.values()])
+    middle = back(means)
+    bars = np.stack([middle - back(means - spread), back(means + spread) - middle])
     look = {
         "color": colour(i),
         "marker": marker(i),
@@ -117,7 +120,7 @@ def _line(panel: Any, seeds: Mapping[float, np.ndarray], i: int, label: str) -> 
         "capsize": 3,
         "elinewidth": 1,
     }
-    panel.errorbar(x, means, yerr=spread, label=label, **look)
+    panel.errorbar(list(seeds), middle, yerr=bars, label=label, **look)
     for place, values in seeds.items():
         if len(values) > 1:
             panel.scatter(
@@ -130,4 +133,17 @@ def _levels(panel: Any, levels: Mapping[str, float]) -> None:
         panel.axhline(level, color="#777777", linewidth=1, linestyle=(0, (4, 3)))
         at = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
         box = {"facecolor": "white", "alpha": 0.8, "linewidth": 0, "pad": 1}
-        panel.annotate(words, (1, level), (0, 4), ha="right", fontsize=9, bbox=box, **at)
+        panel.annotate(words, (0, level), (4, 4), ha="left", fontsize=9, bbox=box, **at)
+
+
+def _logarithmic(panel: Any) -> None:
+    """A logarithmic axis with plain numbers: 0.1, 0.2, 0.5, 1."""
+    from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
+
+    panel.set_yscale("log")
+    low, high = panel.get_ylim()
+    steps = (1.0,) if high / low > 100 else (1.0, 2.0, 5.0)
+    panel.yaxis.set_major_locator(LogLocator(subs=steps))
+    panel.yaxis.set_major_formatter("{x:g}")
+    panel.yaxis.set_minor_locator(NullLocator())
+    panel.yaxis.set_minor_formatter(NullFormatter())
