@@ -11,7 +11,18 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # for editors; at run time __getattr__ does the same, at first use
-    from contrast_kit import data, exercises, geometry, losses, masking, noise, objectives, plots, schedules
+    from contrast_kit import (
+        data,
+        exercises,
+        geometry,
+        losses,
+        masking,
+        noise,
+        objectives,
+        plots,
+        schedules,
+        tasks,
+    )
     from contrast_kit.encoder import Encoder
     from contrast_kit.training import Run, Training, fit
 
@@ -31,6 +42,7 @@ __all__ = [
     "objectives",
     "plots",
     "schedules",
+    "tasks",
 ]
 
 _HOME = {"Encoder": "encoder", "Run": "training", "Training": "training", "fit": "training"}

@@ -1,0 +1,36 @@
+"""What an encoder is good for: a table of tasks, metrics, probes, fine-tuning, and the papers' protocols.
+
+| question | call |
+|---|---|
+| what is in the vectors, without changing the encoder? | `probe`, `linear_probe`, `knn_probe`, `zero_shot_sts` |
+| how well does it do a task after fine-tuning? | `fine_tune(…).evaluate(rows)` |
+"""
+
+from contrast_kit.tasks.fine_tuning import Tuned, fine_tune, predict, weights_hash
+from contrast_kit.tasks.metrics import METRICS, accuracy, f1, glue_average, mcc, pearson, score, spearman
+from contrast_kit.tasks.probes import knn_probe, linear_probe, probe, zero_shot_sts
+from contrast_kit.tasks.table import TASKS, Task, TaskData, find, load
+
+__all__ = [
+    "METRICS",
+    "TASKS",
+    "Task",
+    "TaskData",
+    "Tuned",
+    "accuracy",
+    "f1",
+    "find",
+    "fine_tune",
+    "glue_average",
+    "knn_probe",
+    "linear_probe",
+    "load",
+    "mcc",
+    "pearson",
+    "predict",
+    "probe",
+    "score",
+    "spearman",
+    "weights_hash",
+    "zero_shot_sts",
+]

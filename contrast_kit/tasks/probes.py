@@ -1,0 +1,151 @@
+"""Quick looks at an encoder whose weights stay as they are: what can be read off its vectors."""
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from contrast_kit.encoder import Encoder
+from contrast_kit.geometry import pair_cosines
+from contrast_kit.tasks.metrics import METRICS, score
+from contrast_kit.tasks.table import Task, TaskData, find
+
+
+def linear_probe(
+    encoder: Encoder, train: Any, test: Any, *, task: Task | str, strength: float = 1.0, seed: int = 0
+) -> dict[str, float]:
+    """Logistic regression (for a score: ridge regression) on frozen vectors: is the answer there, linearly?
+
+    The vectors of each column are standardised with the mean and deviation of the training rows. A pair (u, v)
+    becomes [u, v, |u - v|, u · v], as SentEval has it: each text is encoded alone.
+
+    Args:
+        encoder: whose vectors are read, [D] a text; not changed.
+        train, test: rows with the task's columns and `label`.
+        task: a row of the table, or its name.
+        strength: C of the logistic regression, 1 / α of the ridge regression: smaller means simpler.
+        seed: of the solver.
+
+    Returns:
+        the task's metrics on `test`.
+
+    Raises:
+        ValueError: if the training rows hold one class only, or test labels are secret.
+
+    See also:
+        `knn_probe` learns nothing at all; `fine_tune` changes the encoder.
+    """
+    from sklearn.linear_model import LogisticRegression, Ridge
+    from sklearn.preprocessing import StandardScaler
+
+    task = find(task)
+    x, y = features(encoder, train, task), labels_of(train)
+    _need_two_classes(task, y)
+    scaler = StandardScaler().fit(x)
+    if task.regression:
+        model = Ridge(alpha=1 / strength)
+    else:
+        model = LogisticRegression(C=strength, max_iter=2000, random_state=seed)
+    model.fit(scaler.transform(x), y)
+    return score(task, model.predict(scaler.transform(features(encoder, test, task))), labels_of(test))
+
+
+def knn_probe(encoder: Encoder, train: Any, test: Any, *, task: Task | str, k: int = 5) -> dict[str, float]:
+    """Each test text gets the majority label (for a score: the mean) of its `k` nearest training texts by cosine.
+
+    Says what the space's neighbourhoods hold, without learning. Pairs as in `linear_probe`. On a tie the label of
+    the nearer texts wins.
+
+    Returns:
+        the task's metrics on `test`.
+
+    Raises:
+        ValueError: if `k` is not between 1 and the number of training rows.
+    """
+    task = find(task)
+    x, y = (torch.from_numpy(features(encoder, train, task)).float(), torch.as_tensor(labels_of(train)))
+    if not 1 <= k <= len(y):
+        raise ValueError(f"k must be between 1 and the {len(y)} training rows, not {k}.")
+    z = torch.from_numpy(features(encoder, test, task)).float()
+    x, z = (torch.nn.functional.normalize(part, dim=1) for part in (x, z))
+    cosine, nearest = (z @ x.T).topk(k, dim=1)  # [M, N] -> [M, k]
+    if task.regression:
+        return score(task, y[nearest].mean(1).numpy(), labels_of(test))
+    votes = torch.zeros(len(z), task.classes)  # [M, C]
+    votes.scatter_add_(1, y[nearest], torch.ones_like(cosine) + 1e-4 * cosine)  # cosines break ties only
+    return score(task, votes.argmax(1).numpy(), labels_of(test))
+
+
+def zero_shot_sts(encoder: Encoder, rows: Any, *, columns: tuple[str, str] | None = None) -> dict[str, float]:
+    """Graded similarity without any training: the cosine of the two texts' vectors against the human score.
+
+    Args:
+        rows: pairs with a score as `label` (STS-B: 0 to 5).
+        columns: the two text columns, where they are not STS-B's.
+
+    Returns:
+        Spearman (the usual one; only ranks matter) and Pearson, and the cosines themselves are in
+        `geometry.pair_cosines`.
+    """
+    task = find("stsb")
+    columns = columns or task.columns_in(
+        list(rows.column_names if hasattr(rows, "column_names") else rows[0])
+    )
+    first, second = (encoder.encode(column(rows, name)) for name in columns)  # [N, D] each
+    cosines = pair_cosines(first, second).cpu().numpy()  # [N]
+    return {name: METRICS[name](cosines, labels_of(rows)) for name in task.metrics}
+
+
+def probe(
+    encoder: Encoder, data: TaskData, kind: str = "linear", *, limit: int | None = None
+) -> dict[str, float]:
+    """A probe from the task's training rows to its validation rows, in one call.
+
+    Args:
+        data: from `tasks.load`.
+        kind: `"linear"` or `"knn"`.
+        limit: use at most this many rows of each split, from the beginning.
+
+    >>> import contrast_kit as ck
+    >>> data = ck.tasks.load("toyshop/sst2")
+    >>> tokenizer = ck.data.train_tokenizer(data.train["sentence"], vocab_size=300)
+    >>> list(ck.tasks.probe(ck.Encoder.tiny(tokenizer, pooling="mean"), data, limit=100))
+    ['accuracy']
+    """
+    probes = {"linear": linear_probe, "knn": knn_probe}
+    if kind not in probes:
+        raise ValueError(f"kind must be 'linear' or 'knn', not {kind!r}.")
+    train, test = first_rows(data.train, limit), first_rows(data.validation, limit)
+    return probes[kind](encoder, train, test, task=data.task)
+
+
+def features(encoder: Encoder, rows: Any, task: Task) -> np.ndarray:
+    """What a probe reads: vectors [N, D] of single texts, [N, 4D] of pairs."""
+    names = list(rows.column_names if hasattr(rows, "column_names") else rows[0])
+    parts = [encoder.encode(column(rows, name)).cpu() for name in task.columns_in(names)]  # [N, D] each
+    if len(parts) == 2:
+        u, v = parts
+        parts = [u, v, (u - v).abs(), u * v]
+    return torch.cat(parts, dim=1).double().numpy()  # [N, D] or [N, 4D]
+
+
+def column(rows: Any, name: str) -> list:
+    """One column as a list, of a `Dataset` or of row dicts."""
+    return list(rows[name]) if hasattr(rows, "column_names") else [row[name] for row in rows]
+
+
+def labels_of(rows: Any) -> np.ndarray:
+    """The labels as an array, [N]."""
+    return np.asarray(column(rows, "label"))
+
+
+def first_rows(rows: Any, limit: int | None) -> Any:
+    """At most the first `limit` rows."""
+    if limit is None or limit >= len(rows):
+        return rows
+    return rows.select(range(limit)) if hasattr(rows, "select") else rows[:limit]
+
+
+def _need_two_classes(task: Task, y: np.ndarray) -> None:
+    if not task.regression and len(np.unique(y)) < 2:
+        raise ValueError("The training rows hold one class only, so there is nothing to tell apart.")

@@ -1,0 +1,145 @@
+"""The table of tasks: what their columns are called, what is predicted, and how it is scored.
+
+One table: the GLUE rows are those of `data.glue`, with the metrics that the papers print beside them. Amazon-2 and
+Yelp-2 (SCL, section 5.4) follow. The same rows serve toyshop, the hub and local folders, since all share one schema.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from contrast_kit.data import glue, text_columns
+
+
+@dataclass(frozen=True)
+class Task:
+    """One task: a row of the table."""
+
+    name: str
+    columns: tuple[str, ...]
+    """Text columns: one, or two for a pair."""
+    label_names: tuple[str, ...] | None
+    """Names of the classes in integer order; None where the label is a score."""
+    metrics: tuple[str, ...]
+    """What is reported. The first one is what selection looks at and what the papers' tables print."""
+
+    @property
+    def kind(self) -> str:
+        """`"single"`, `"pair"`."""
+        return "pair" if len(self.columns) == 2 else "single"
+
+    @property
+    def regression(self) -> bool:
+        """Whether a score is predicted, not a class."""
+        return self.label_names is None
+
+    @property
+    def classes(self) -> int:
+        """How many classes; 1 for a score, as `FineTune` counts them."""
+        return 1 if self.label_names is None else len(self.label_names)
+
+    def columns_in(self, names: list[str]) -> tuple[str, ...]:
+        """The text columns under the names that a data set really has: its own where the task's are not there."""
+        return self.columns if set(self.columns) <= set(names) else text_columns(names)
+
+
+# CMLM and SCL print accuracy for MRPC and QQP; GLUE's own site gives F1 beside it. STS-B: COCO-LM prints Spearman,
+# CAPT Pearson.
+_METRICS = {
+    "cola": ("mcc", "accuracy"),
+    "mrpc": ("accuracy", "f1"),
+    "qqp": ("accuracy", "f1"),
+    "stsb": ("spearman", "pearson"),
+}
+
+TASKS: dict[str, Task] = {
+    task.name: Task(task.name, task.columns, task.label_names, _METRICS.get(task.name, ("accuracy",)))
+    for task in glue.TASKS.values()
+}
+"""All tasks by name."""
+TASKS["amazon"] = Task("amazon", ("content",), ("negative", "positive"), ("accuracy",))
+TASKS["yelp"] = Task("yelp", ("text",), ("negative", "positive"), ("accuracy",))
+
+
+def find(name: str | Path | Task) -> Task:
+    """The row of the table for `"sst2"`, `"toyshop/sst2"`, `"glue/sst2"` or a GLUE folder such as `…/SST-2`.
+
+    Raises:
+        ValueError: for a name that is not in the table; says which are.
+
+    >>> from contrast_kit.tasks import find
+    >>> find("toyshop/stsb").metrics, find("SST-2").classes, find("glue/mnli").kind
+    (('spearman', 'pearson'), 2, 'pair')
+    """
+    if isinstance(name, Task):
+        return name
+    last = Path(str(name)).name.lower().partition("_")[0]  # amazon_kitchen is one of the Amazon sets
+    by_folder = {task.folder.lower(): task.name for task in glue.TASKS.values()}
+    last = by_folder.get(last, last)
+    if last not in TASKS:
+        raise ValueError(
+            f"There is no task {str(name)!r} in the table; there are {', '.join(TASKS)}. "
+            "Another data set needs a tasks.Task of its own: Task(name, columns, label_names, metrics)."
+        )
+    return TASKS[last]
+
+
+@dataclass(frozen=True)
+class TaskData:
+    """A task and its splits."""
+
+    task: Task
+    splits: Mapping[str, Any]
+
+    @property
+    def train(self) -> Any:
+        """The training rows."""
+        return self._split("train")
+
+    @property
+    def validation(self) -> Any:
+        """The validation rows; of MNLI the matched ones (the mismatched are `splits["validation_mismatched"]`)."""
+        return self._split("validation")
+
+    @property
+    def test(self) -> Any:
+        """The test rows, where they have labels. GLUE's own are secret: split the validation rows instead.
+
+        Raises:
+            ValueError: if the test rows have no labels; `tasks.hold_out` makes labelled ones.
+        """
+        rows = self._split("test")
+        if all(label == -1 for label in rows["label"]):
+            raise ValueError(
+                f"The test labels of {self.task.name} are secret. As the papers do, take a part of the validation "
+                "rows as the test set: tasks.hold_out(data, protocol)."
+            )
+        return rows
+
+    def _split(self, name: str) -> Any:
+        for known in (name, f"{name}_matched"):
+            if known in self.splits:
+                return self.splits[known]
+        raise ValueError(f"{self.task.name} has no split {name!r} here; there are {', '.join(self.splits)}.")
+
+
+def load(name: str | Path, *, task: Task | str | None = None, **options: Any) -> TaskData:
+    """Load a task with its row of the table: all that `data.load` loads, and its `folder=` and other options.
+
+    Args:
+        name: `"toyshop/sst2"`, `"glue/rte"`, a folder, `"yelp"`, …
+        task: which task this is, where the name does not say it.
+
+    Raises:
+        ValueError, FileNotFoundError: as `find` and `data.load` do.
+
+    >>> from contrast_kit import tasks
+    >>> data = tasks.load("toyshop/rte")
+    >>> data.task.metrics, len(data.train)
+    (('accuracy',), 2500)
+    """
+    from contrast_kit import data
+
+    row = find(task if task is not None else name)
+    return TaskData(row, data.load(name, **options))

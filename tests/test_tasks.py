@@ -1,0 +1,334 @@
+"""The table, the metrics, the probes, and fine-tuning that never sees the test rows."""
+
+import copy
+import os
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from conftest import make_encoder
+
+import contrast_kit as ck
+from contrast_kit import tasks
+from contrast_kit.data import glue, toyshop
+from contrast_kit.objectives import CMLM, SCL, FineTune
+
+REAL = os.environ.get("CONTRAST_KIT_REAL_DATA")
+real_data = pytest.mark.skipif(not REAL, reason="CONTRAST_KIT_REAL_DATA is not set")
+
+
+@pytest.fixture(scope="module")
+def opinions():
+    return tasks.load("toyshop/sst2")
+
+
+@pytest.fixture(scope="module")
+def vocabulary(opinions):
+    return ck.data.train_tokenizer(list(opinions.train["sentence"]), vocab_size=500)
+
+
+def take(rows, count):
+    return rows.select(range(count))
+
+
+# The table
+
+
+def test_the_table_holds_every_task_and_extends_the_one_of_the_data():
+    assert set(glue.TASKS) | {"amazon", "yelp"} == set(tasks.TASKS)
+    for name, row in glue.TASKS.items():
+        task = tasks.TASKS[name]
+        assert (task.columns, task.label_names) == (row.columns, row.label_names)
+    assert tasks.TASKS["cola"].metrics[0] == "mcc" and tasks.TASKS["stsb"].metrics == ("spearman", "pearson")
+    assert [tasks.TASKS[name].classes for name in ("sst2", "mnli", "stsb")] == [2, 3, 1]
+
+
+@pytest.mark.parametrize(
+    ("name", "task"),
+    [
+        ("toyshop/mnli", "mnli"),
+        ("SST-2", "sst2"),
+        (Path("glue") / "STS-B", "stsb"),
+        ("amazon_kitchen", "amazon"),
+    ],
+)
+def test_tasks_are_found_by_the_names_of_their_data(name, task):
+    assert tasks.find(name) is tasks.TASKS[task]
+
+
+def test_an_unknown_task_is_said():
+    with pytest.raises(ValueError, match="there are cola"):
+        tasks.find("toyshop/text")
+
+
+@pytest.mark.parametrize("name", ["cola", "sst2", "mrpc", "qqp", "stsb", "mnli", "qnli", "rte"])
+def test_every_toyshop_task_has_the_tables_columns_and_labels(name):
+    data = tasks.load(f"toyshop/{name}")
+    assert set(data.task.columns) <= set(data.train.column_names)
+    assert getattr(data.train.features["label"], "names", None) == (
+        list(data.task.label_names) if data.task.label_names else None
+    )
+    assert len(data.validation) and len(data.test)
+
+
+def test_secret_labels_are_not_scored():
+    data = tasks.load("toyshop/sst2")
+    secret = data.test.remove_columns("label").add_column("label", [-1] * len(data.test))
+    with pytest.raises(ValueError, match="secret"):
+        tasks.TaskData(data.task, {"test": secret}).test  # noqa: B018
+    with pytest.raises(ValueError, match="secret"):
+        tasks.score(data.task, [0, 1], [1, -1])
+
+
+# Metrics (T54)
+
+
+def test_mcc_by_its_definition():
+    predicted, labels = np.array([1, 1, 1, 0, 0, 1, 0, 0]), np.array([1, 1, 0, 0, 0, 1, 1, 0])
+    tp, tn = ((predicted == labels) & (labels == c) for c in (1, 0))
+    fp, fn = ((predicted != labels) & (predicted == c) for c in (1, 0))
+    tp, tn, fp, fn = (float(x.sum()) for x in (tp, tn, fp, fn))
+    by_hand = (tp * tn - fp * fn) / ((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn)) ** 0.5
+    assert tasks.mcc(predicted, labels) == pytest.approx(by_hand)
+
+
+def test_what_is_nothing_over_nothing_is_zero():
+    assert tasks.mcc([1, 1, 1], [0, 1, 0]) == 0 and tasks.mcc([0, 1, 0], [1, 1, 1]) == 0
+    assert tasks.f1([0, 0], [0, 0]) == 0
+    assert tasks.pearson([2.0, 2.0, 2.0], [1.0, 2.0, 3.0]) == 0
+    assert tasks.spearman(np.full(4, 0.3, np.float32), [1.0, 2.0, 3.0, 3.0]) == 0
+
+
+def test_f1_is_of_class_one():
+    predicted, labels = [1, 0, 0, 0], [1, 1, 0, 0]
+    assert tasks.f1(predicted, labels) == pytest.approx(2 / 3)  # of class 0 it would be 0.8
+
+
+def test_pearson_and_spearman_are_not_exchanged():
+    scores, truth = [1.0, 2.0, 3.0, 4.0], [1.0, 2.0, 3.0, 100.0]
+    assert tasks.spearman(scores, truth) == pytest.approx(1.0) and tasks.pearson(scores, truth) < 0.8
+
+
+def test_ties_share_their_rank():
+    scores, truth = np.array([1.0, 1.0, 2.0, 3.0]), np.array([1.0, 2.0, 3.0, 3.0])
+    ranks = np.array([1.5, 1.5, 3, 4]), np.array([1, 2, 3.5, 3.5])
+    assert tasks.spearman(scores, truth) == pytest.approx(np.corrcoef(*ranks)[0, 1])
+
+
+def test_mnli_counts_once_in_the_average():
+    eight = dict(qqp=0, qnli=0, sst2=0, cola=0, rte=0, mrpc=0, stsb=0)
+    assert tasks.glue_average(eight | {"mnli_matched": 80, "mnli_mismatched": 84}) == pytest.approx(82 / 8)
+    with pytest.raises(ValueError, match="stsb"):
+        tasks.glue_average({"mnli": 80, **{k: v for k, v in eight.items() if k != "stsb"}})
+
+
+@pytest.mark.parametrize("metric", tasks.METRICS)
+def test_metrics_refuse_what_cannot_be_compared(metric):
+    with pytest.raises(ValueError, match="one length"):
+        tasks.METRICS[metric]([1, 0], [1, 0, 1])
+    with pytest.raises(ValueError, match="finite"):
+        tasks.METRICS[metric]([1.0, float("nan")], [1, 0])
+
+
+# Probes
+
+
+class Reader:
+    """Stands in for an encoder: a text's vector is the numbers written in it."""
+
+    def encode(self, texts):
+        return torch.tensor([[float(x) for x in text.split()] for text in texts])
+
+
+def dots(count, seed):
+    x = np.random.default_rng(seed).normal(size=(count, 2))
+    return [{"sentence": f"{a:.4f} {b:.4f}", "label": int(a > 0.2)} for a, b in x]
+
+
+def test_probes_find_what_is_in_the_vectors_and_nothing_else():
+    train, test = dots(200, 0), dots(200, 1)
+    shuffled = [row | {"label": other["label"]} for row, other in zip(train, dots(200, 2), strict=True)]
+    for look in (tasks.linear_probe, partial(tasks.knn_probe, k=7)):
+        assert look(Reader(), train, test, task="sst2")["accuracy"] > 0.93 - 0.13 * (
+            look is not tasks.linear_probe
+        )
+        assert look(Reader(), shuffled, test, task="sst2")["accuracy"] < 0.7
+
+
+def test_pairs_are_read_as_senteval_reads_them():
+    rows = [{"sentence1": "1 2", "sentence2": "3 1", "label": 0}]
+    assert tasks.probes.features(Reader(), rows, tasks.find("mrpc")).tolist() == [[1, 2, 3, 1, 2, 1, 3, 2]]
+
+
+def test_the_nearest_by_cosine_vote():
+    train = [
+        {"sentence": text, "label": label} for text, label in [("9 1", 0), ("5 1", 0), ("1 1", 1), ("1 3", 1)]
+    ]
+    test = [{"sentence": "2 0.1", "label": 0}, {"sentence": "0.1 0.2", "label": 1}]
+    assert tasks.knn_probe(Reader(), train, test, task="sst2", k=2)["accuracy"] == 1
+    with pytest.raises(ValueError, match="k must be"):
+        tasks.knn_probe(Reader(), train, test, task="sst2", k=5)
+
+
+def test_zero_shot_similarity_is_the_cosine():
+    rows = [
+        {"sentence1": "1 0", "sentence2": two, "label": score}
+        for two, score in [("1 0.1", 5.0), ("1 1", 3.0), ("0 1", 1.0), ("-1 0", 0.0)]
+    ]
+    assert tasks.zero_shot_sts(Reader(), rows)["spearman"] == pytest.approx(1.0)
+
+
+def test_one_class_cannot_be_probed():
+    rows = [row | {"label": 1} for row in dots(10, 0)]
+    with pytest.raises(ValueError, match="one class"):
+        tasks.linear_probe(Reader(), rows, rows, task="sst2")
+
+
+# Fine-tuning
+
+
+def test_the_best_look_is_what_comes_back(opinions, vocabulary):
+    start = make_encoder(vocabulary, dropout=0.1, pooling="mean")
+    before = tasks.weights_hash(start)
+    train, validation = take(opinions.train, 200), take(opinions.validation, 100)
+    options = dict(task="sst2", lr=5e-3, evaluate_every=10)
+    tuned = tasks.fine_tune(start, train, validation, steps=65, **options)
+    assert [row["step"] for row in tuned.validation] == [10, 20, 30, 40, 50, 60, 65]
+    best = max(row["accuracy"] for row in tuned.validation)
+    assert tuned.best_step == next(row["step"] for row in tuned.validation if row["accuracy"] == best)
+    assert tuned.evaluate(validation)["accuracy"] == best == tuned.best["accuracy"]
+    assert tasks.weights_hash(start) == before != tasks.weights_hash(tuned.encoder)
+    again = tasks.fine_tune(start, train, validation, steps=65, **options)
+    assert again.validation == tuned.validation  # the same seed, the same run (T59)
+
+
+def test_fine_tuning_begins_with_the_weights_it_is_given(opinions, vocabulary):  # T18
+    start = make_encoder(vocabulary)
+    ck.fit(CMLM(start), list(opinions.train["sentence"][:64]), steps=4, lr=1e-3, progress=False)
+    seen = []
+
+    class Watched(FineTune):
+        def views(self, batch, generator=None):
+            seen.append(tasks.weights_hash(self.encoder))
+            return super().views(batch, generator)
+
+    tasks.fine_tune(start, take(opinions.train, 32), task="sst2", method=Watched, steps=2)
+    assert seen[0] == tasks.weights_hash(start) and seen[1] != seen[0]
+
+
+def test_an_epoch_is_every_row_once(opinions, vocabulary):
+    tuned = tasks.fine_tune(make_encoder(vocabulary), take(opinions.train, 20), task="sst2", epochs=3)
+    assert tuned.run.steps == 6  # ceil(20 / 16) = 2 updates an epoch
+    with pytest.raises(ValueError, match="not both"):
+        tasks.fine_tune(make_encoder(vocabulary), take(opinions.train, 20), task="sst2", epochs=3, steps=2)
+
+
+def test_a_task_model_takes_its_head_along(opinions, vocabulary):
+    rows = take(opinions.train, 40)
+    first = tasks.fine_tune(make_encoder(vocabulary), rows, task="sst2", steps=5, lr=1e-3)
+    moved = tasks.fine_tuning.prepare(first.objective, SCL, tasks.find("yelp"), seed=9)
+    assert torch.equal(moved.head.out.weight, first.objective.head.out.weight)
+    assert moved.head.out.weight is not first.objective.head.out.weight
+    fresh = tasks.fine_tuning.prepare(first.objective, SCL, tasks.find("mnli"), seed=9)
+    assert fresh.head.out.weight.shape == (3, 32)
+
+
+def test_only_a_method_with_a_head_can_be_fine_tuned(opinions, vocabulary):
+    def wrong(encoder, classes, seed):
+        return CMLM(encoder)
+
+    with pytest.raises(TypeError, match="FineTune or SCL"):
+        tasks.fine_tune(make_encoder(vocabulary), take(opinions.train, 20), task="sst2", method=wrong)
+
+
+@pytest.mark.parametrize("method", [FineTune, partial(SCL, lam=0.3)])
+def test_it_learns_opinions(opinions, vocabulary, method):
+    start = make_encoder(vocabulary, pooling="mean", dropout=0.1)
+    tuned = tasks.fine_tune(
+        start, take(opinions.train, 3000), opinions.validation, task="sst2", method=method,
+        steps=400, batch_size=32, lr=3e-3, evaluate_every=50,
+    )  # fmt: skip
+    assert tuned.evaluate(opinions.test)["accuracy"] > 0.6  # guessing: 0.5
+
+
+def test_it_learns_scores_of_a_task_of_ones_own():
+    mood = tasks.Task("mood", ("text",), None, ("spearman", "pearson"))
+    lines = toyshop.labelled_corpus(1000, 3)
+    rows = [{"text": line["text"], "label": 0.0 if line["opinion"] == "none" else 4.0} for line in lines]
+    start = make_encoder(
+        ck.data.train_tokenizer([row["text"] for row in rows], vocab_size=500), pooling="mean"
+    )
+    tuned = tasks.fine_tune(
+        start, rows[:600], rows[600:800], task=mood, steps=100, lr=3e-3, evaluate_every=50
+    )  # fmt: skip
+    metrics = tuned.evaluate(rows[800:])
+    assert metrics["pearson"] > 0.5 and set(metrics) == {"spearman", "pearson"}
+
+
+def test_predictions_keep_the_order_of_the_rows(opinions, vocabulary):
+    objective = FineTune(make_encoder(vocabulary, pooling="mean")).eval()
+    rows = take(opinions.validation, 30)
+    together = tasks.predict(objective, rows, task="sst2", batch_size=7)
+    alone = [tasks.predict(objective, rows.select([i]), task="sst2")[0] for i in range(30)]
+    assert together.tolist() == alone
+    one = copy.deepcopy(objective)
+    one.head.out.bias.data[1] += 100
+    assert set(tasks.predict(one, rows, task="sst2")) == {1}
+
+
+# Real GLUE files
+
+
+@pytest.fixture(scope="module")
+def words():
+    """BERT's own vocabulary."""
+    from transformers import BertTokenizerFast
+
+    return BertTokenizerFast.from_pretrained(Path(REAL, "vocab", "bert-base-uncased"))
+
+
+@pytest.mark.real_data
+@real_data
+def test_real_sst2_is_better_than_guessing(words):
+    """4,000 of 67,349 phrases, from scratch, 250 updates: no match for TF-IDF on all (0.81), far from chance."""
+    data = tasks.load("glue/sst2", folder=Path(REAL, "glue_data"))
+    start = make_encoder(words, pooling="mean", dropout=0.1)
+    half = len(data.validation) // 2
+    tuned = tasks.fine_tune(
+        start, data.train.shuffle(seed=0).select(range(4000)), data.validation.select(range(half)), task="sst2",
+        steps=250, batch_size=32, lr=5e-3, evaluate_every=50,
+    )  # fmt: skip
+    test = data.validation.select(range(half, 2 * half))
+    assert tuned.evaluate(test)["accuracy"] > 0.6
+
+
+@pytest.mark.real_data
+@real_data
+@pytest.mark.parametrize("name", ["mrpc", "rte", "stsb"])
+def test_real_pairs_run_from_end_to_end(name, words):
+    data = tasks.load(f"glue/{name}", folder=Path(REAL, "glue_data"))
+    start = make_encoder(words, pooling="mean")
+    tuned = tasks.fine_tune(
+        start,
+        take(data.train, 600),
+        take(data.validation, 100),
+        task=name,
+        steps=40,
+        lr=3e-3,
+        evaluate_every=20,
+    )
+    metrics = tuned.evaluate(data.validation.select(range(100, 250)))
+    assert set(metrics) == set(data.task.metrics) and all(-1 <= value <= 1 for value in metrics.values())
+    with pytest.raises(ValueError, match="part of the validation"):
+        data.test if name != "stsb" else tasks.TaskData(data.task, {"test": data.splits["test"]}).test  # noqa: B018
+
+
+@pytest.mark.real_data
+@real_data
+def test_real_similarity_without_training(words):
+    """Word overlap alone correlates: even a random encoder's mean vectors do."""
+    data = tasks.load("glue/stsb", folder=Path(REAL, "glue_data"))
+    encoder = make_encoder(words, pooling="mean")
+    assert tasks.zero_shot_sts(encoder, data.validation)["spearman"] > 0.4
