@@ -21,12 +21,20 @@ class Progress:
         start: steps done before (of a resumed run).
         show: False prints nothing.
         live: in a notebook, also draw the loss curves anew every `every` seconds.
+        unit: what is counted.
     """
 
     def __init__(
-        self, total: int, start: int = 0, *, show: bool = True, live: bool = False, every: float = 2.0
+        self,
+        total: int,
+        start: int = 0,
+        *,
+        show: bool = True,
+        live: bool = False,
+        every: float = 2.0,
+        unit: str = "step",
     ):
-        self.total, self.done, self.first, self.every = total, start, start, every
+        self.total, self.done, self.first, self.every, self.unit = total, start, start, every, unit
         self.began = self.drawn = time.monotonic()
         self.curves = self.line = self.bar = None
         self.row: Mapping[str, float] = {}
@@ -39,7 +47,7 @@ class Progress:
         elif show:
             from tqdm import tqdm
 
-            self.bar = tqdm(total=total, initial=start, unit="step")
+            self.bar = tqdm(total=total, initial=start, unit=unit)
         self.shown = self.began
 
     def update(self, row: Mapping[str, float], history: list[dict[str, Any]]) -> None:
@@ -80,7 +88,7 @@ class Progress:
         parts = " · ".join(f"{name} {value:.3f}" for name, value in row.items())
         elapsed = time.monotonic() - self.began
         return tqdm.format_meter(
-            self.done, self.total, elapsed, ncols=100, unit="step", initial=self.first, postfix=parts
+            self.done, self.total, elapsed, ncols=100, unit=self.unit, initial=self.first, postfix=parts
         )
 
 

@@ -4,24 +4,38 @@
 |---|---|
 | what is in the vectors, without changing the encoder? | `probe`, `linear_probe`, `knn_probe`, `zero_shot_sts` |
 | how well does it do a task after fine-tuning? | `fine_tune(…).evaluate(rows)` |
+| which method is better, and is that more than luck? | `run(protocols.CMLM, data, encoder)` → `.differences("FT")` |
 """
 
+from contrast_kit.tasks import protocols
 from contrast_kit.tasks.fine_tuning import Tuned, fine_tune, predict, weights_hash
+from contrast_kit.tasks.grid import METHODS, Method, run
 from contrast_kit.tasks.metrics import METRICS, accuracy, f1, glue_average, mcc, pearson, score, spearman
 from contrast_kit.tasks.probes import knn_probe, linear_probe, probe, zero_shot_sts
+from contrast_kit.tasks.protocols import PROTOCOLS, Protocol
+from contrast_kit.tasks.results import Results
+from contrast_kit.tasks.splits import HeldOut, draw, hold_out, split_hash
 from contrast_kit.tasks.table import TASKS, Task, TaskData, find, load
 
 __all__ = [
+    "METHODS",
     "METRICS",
+    "PROTOCOLS",
     "TASKS",
+    "HeldOut",
+    "Method",
+    "Protocol",
+    "Results",
     "Task",
     "TaskData",
     "Tuned",
     "accuracy",
+    "draw",
     "f1",
     "find",
     "fine_tune",
     "glue_average",
+    "hold_out",
     "knn_probe",
     "linear_probe",
     "load",
@@ -29,8 +43,11 @@ __all__ = [
     "pearson",
     "predict",
     "probe",
+    "protocols",
+    "run",
     "score",
     "spearman",
+    "split_hash",
     "weights_hash",
     "zero_shot_sts",
 ]

@@ -87,10 +87,15 @@ def find(name: str | Path | Task) -> Task:
 
 @dataclass(frozen=True)
 class TaskData:
-    """A task and its splits."""
+    """A task and its splits, and what they are called in a table of results: "toyshop/sst2"."""
 
     task: Task
     splits: Mapping[str, Any]
+    name: str = ""
+
+    def __post_init__(self):
+        if not self.name:
+            object.__setattr__(self, "name", self.task.name)
 
     @property
     def train(self) -> Any:
@@ -142,4 +147,5 @@ def load(name: str | Path, *, task: Task | str | None = None, **options: Any) ->
     from contrast_kit import data
 
     row = find(task if task is not None else name)
-    return TaskData(row, data.load(name, **options))
+    splits = data.load(name, **options)
+    return TaskData(row, splits, Path(name).name if Path(name).exists() else str(name))

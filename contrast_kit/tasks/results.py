@@ -1,0 +1,181 @@
+"""One row a run, and what a table of runs says: means, deviations, intervals, paired differences."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from contrast_kit.tasks.protocols import Protocol
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+KEY = ("method", "task", "n", "draw", "seed")
+"""What tells one run from another."""
+TEXT = ("method", "task", "metric", "split", "start", "post", "setting")
+
+
+@dataclass
+class Results:
+    """All runs of a protocol so far.
+
+    `table` is tidy: one row a run, with `method`, `task`, `n`, `draw`, `seed`, the `metric`, its value on `validation`
+    (at the best step) and on `test`, the `split` hash, hashes of the weights that the run started from (`start`) and
+    that fine-tuning started from (`post`), `best_step`, `steps`, `seconds`. `complete` is False after an interruption.
+    """
+
+    table: "pd.DataFrame"
+    protocol: Protocol
+    complete: bool = True
+
+    def summary(self, level: float = 0.95) -> "pd.DataFrame":
+        """One row for each task, size and method, with the number that the protocol reports.
+
+        Columns: `reported`, by the protocol's rule (`rule`); `mean`, `sd` (n - 1 in its denominator) and number of
+        *all* `runs`; `low` and `high`, the `level` confidence interval of the mean by Student's t. Runs on one draw share
+        their training rows, so where there are several draws it is their means that count as independent: 5 draws ×
+        3 seeds are 5 observations, not 15. With one observation there is no interval, and the cell is empty.
+        """
+        import pandas as pd
+
+        rows = []
+        for (task, n, method), runs in self.table.groupby(["task", "n", "method"], sort=False):
+            low, high = interval(independent(runs, "test"), level)
+            row = {"task": task, "n": n, "method": method, "metric": runs["metric"].iloc[0]}
+            row |= {"reported": self.report(runs), "rule": self._rule(), "mean": runs["test"].mean()}
+            row |= {"sd": runs["test"].std(ddof=1), "runs": len(runs), "low": low, "high": high}
+            rows.append(row)
+        return pd.DataFrame(rows)
+
+    def report(self, runs: "pd.DataFrame") -> float:
+        """The protocol's one number of some runs. Runs are picked by *validation*; of equals, the earlier draw."""
+        return float(getattr(picked(runs, self.protocol)["test"], _STATISTIC[self.protocol.report])())
+
+    def differences(self, baseline: str, level: float = 0.95) -> "pd.DataFrame":
+        """Each method against `baseline`, run by run: same task, rows, and seed on both sides.
+
+        Pairing takes out what a lucky draw does to both. Columns: the mean `difference` on the test rows, `sd`,
+        `pairs`, `low` and `high` (over draws, as in `summary`), and `wins`, the share of pairs in which the method is
+        better (ties count half).
+
+        Raises:
+            ValueError: if no run of `baseline` is there.
+        """
+        import pandas as pd
+
+        if baseline not in set(self.table["method"]):
+            raise ValueError(
+                f"There are no runs of {baseline!r}; there are {', '.join(self.table['method'].unique())}."
+            )
+        same = ["task", "n", "draw", "seed"]
+        base = self.table[self.table["method"] == baseline].set_index(same)["test"]
+        rows = []
+        others = self.table[self.table["method"] != baseline]
+        for (task, n, method), runs in others.groupby(["task", "n", "method"], sort=False):
+            pairs = runs.join(base.rename("base"), on=same, how="inner")
+            if pairs.empty:
+                continue
+            pairs = pairs.assign(difference=pairs["test"] - pairs["base"])
+            low, high = interval(independent(pairs, "difference"), level)
+            d = pairs["difference"]
+            wins = float((d > 0).mean() + 0.5 * (d == 0).mean())
+            row = {"task": task, "n": n, "method": method, "baseline": baseline, "difference": d.mean()}
+            rows.append(row | {"sd": d.std(ddof=1), "pairs": len(d), "low": low, "high": high, "wins": wins})
+        return pd.DataFrame(rows)
+
+    def best(self, methods: Sequence[str] | None = None) -> str:
+        """The method with the best *validation* score by the protocol's rule, averaged over tasks and sizes.
+
+        For choosing a hyper-parameter: SCL picks "based on the average validation accuracy of the top 3 models".
+        """
+        table = self.table if methods is None else self.table[self.table["method"].isin([*methods])]
+        scores: dict[str, list[float]] = {}
+        for (_, _, method), runs in table.groupby(["task", "n", "method"], sort=False):
+            if runs["validation"].isna().any():
+                raise ValueError("These runs had no validation rows, so none of them can be chosen.")
+            scores.setdefault(method, []).append(picked(runs, self.protocol)["validation"].mean())
+        return max(scores, key=lambda method: np.mean(scores[method]))
+
+    def scores(self, metric: str = "test") -> dict[str, dict[str, list[float]]]:
+        """Runs as `plots.bars_with_errors` takes them: by task and size, then by method."""
+        named = {}
+        for (task, n, method), runs in self.table.groupby(["task", "n", "method"], sort=False):
+            named.setdefault(f"{task}, {n} labels", {})[method] = runs[metric].tolist()
+        return named
+
+    def save(self, path: str | Path) -> Path:
+        """Write the table, whole or not at all, as `.csv` or `.parquet`. Returns the path."""
+        return write(self.table, path)
+
+    def _rule(self) -> str:
+        report = self.protocol.report
+        return f"mean of the top {self.protocol.top} by validation" if report == "top" else _WORDS[report]
+
+    def __repr__(self) -> str:
+        state = "" if self.complete else " (stopped before the end: run again with the same folder to go on)"
+        return f"{self.protocol.name}: {len(self.table)} runs{state}"
+
+
+_STATISTIC = {"mean": "mean", "top": "mean", "median": "median", "best": "mean"}
+_WORDS = {"mean": "mean of all runs", "median": "median of all runs", "best": "best run by validation"}
+
+
+def picked(runs: "pd.DataFrame", protocol: Protocol) -> "pd.DataFrame":
+    """The runs that count, by validation and never by test: the top ones, the best one, or all."""
+    count = {"top": protocol.top, "best": 1}.get(protocol.report)
+    if count is None:
+        return runs
+    return runs.sort_values(["draw", "seed"]).nlargest(count, "validation", keep="first")
+
+
+def independent(runs: "pd.DataFrame", column: str) -> np.ndarray:
+    """The observations that may count as independent: means of draws where there are several, else single runs."""
+    if runs["draw"].nunique() > 1:
+        return runs.groupby("draw")[column].mean().to_numpy()
+    return runs[column].to_numpy()
+
+
+def interval(values: np.ndarray, level: float = 0.95) -> tuple[float | None, float | None]:
+    """The confidence interval of a mean by Student's t; nothing where there are fewer than two values.
+
+    >>> low, high = interval(np.array([0.5, 0.6, 0.7]))
+    >>> round(low, 3), round(high, 3)
+    (0.352, 0.848)
+    """
+    from scipy.stats import t
+
+    if not 0 < level < 1:
+        raise ValueError(f"level is a share between 0 and 1, not {level}.")
+    if len(values) < 2:
+        return None, None
+    half = t.ppf((1 + level) / 2, len(values) - 1) * np.std(values, ddof=1) / len(values) ** 0.5
+    return float(np.mean(values) - half), float(np.mean(values) + half)
+
+
+def write(table: "pd.DataFrame", path: str | Path) -> Path:
+    """A table as `.csv` or `.parquet`, under another name first, so that a kill at any moment leaves a whole file."""
+    path = Path(path)
+    writers = {".csv": lambda draft: table.to_csv(draft, index=False), ".parquet": table.to_parquet}
+    if path.suffix not in writers:
+        raise ValueError(
+            f"A table is written as .csv or .parquet, not {path.suffix or 'without an ending'!r}."
+        )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.draft")
+    writers[path.suffix](draft)
+    os.replace(draft, path)
+    return path
+
+
+def read(path: str | Path) -> "pd.DataFrame":
+    """A table that `write` wrote. Hashes stay text, even those that look like numbers."""
+    import pandas as pd
+
+    path = Path(path)
+    if path.suffix == ".parquet":
+        return pd.read_parquet(path)
+    table = pd.read_csv(path, dtype=dict.fromkeys(TEXT, str), keep_default_na=False, na_values=[""])
+    return table.fillna(dict.fromkeys(TEXT, ""))

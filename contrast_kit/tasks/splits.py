@@ -1,0 +1,181 @@
+"""Which rows are trained on, selected by, and tested with: a pure function of the seed, and a hash to prove it."""
+
+import hashlib
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from contrast_kit.tasks.probes import labels_of
+
+
+def draw(
+    labels: Any,
+    n: int | None,
+    seed: int | list[int],
+    *,
+    stratified: bool = False,
+    per_class: bool = False,
+    among: Any = None,
+) -> list[int]:
+    """Row numbers of a few-shot draw: n different rows. Other seeds give draws that may share rows with it.
+
+    Args:
+        labels: [N], one for each row.
+        n: how many rows in all; None takes every row.
+        seed: what the draw is a function of.
+        stratified: each class in proportion (SCL: "taking the label distribution … into account"), rounded so that
+            the sum is n, and at least one of each class where n allows. Scores are drawn without strata.
+        per_class: the same number of each class (SCL 5.4: 20 a class), n in all.
+        among: row numbers to draw from; by default all.
+
+    Raises:
+        ValueError: if there are not enough rows, or n does not divide into the classes.
+
+    >>> labels = [0] * 70 + [1] * 30
+    >>> rows = draw(labels, 10, seed=0, stratified=True)
+    >>> sum(labels[row] for row in rows), len(set(rows))
+    (3, 10)
+    """
+    labels = np.asarray(labels)
+    rows = np.arange(len(labels)) if among is None else np.asarray(among)
+    if n is None:
+        return rows.tolist()
+    if not 1 <= n <= len(rows):
+        raise ValueError(f"A draw of {n} rows cannot be taken from {len(rows)}.")
+    order = np.random.default_rng(seed).permutation(rows)
+    if np.issubdtype(labels.dtype, np.floating) or not (stratified or per_class):
+        return order[:n].tolist()
+    classes, counts = np.unique(labels[rows], return_counts=True)
+    wanted = _equal(n, classes) if per_class else _in_proportion(n, counts)
+    chosen = []
+    for label, count in zip(classes, wanted, strict=True):
+        of_class = order[labels[order] == label]
+        if len(of_class) < count:
+            raise ValueError(
+                f"Class {label} has {len(of_class)} rows, fewer than the {count} that are wanted."
+            )
+        chosen.append(of_class[:count])
+    joined = np.concatenate(chosen)
+    return joined[np.random.default_rng(seed).permutation(len(joined))].tolist()
+
+
+def _equal(n: int, classes: np.ndarray) -> list[int]:
+    if n % len(classes):
+        raise ValueError(f"{n} rows do not divide into {len(classes)} classes of one size.")
+    return [n // len(classes)] * len(classes)
+
+
+def _in_proportion(n: int, counts: np.ndarray) -> np.ndarray:
+    """Shares of n in proportion to counts, by largest remainder; nobody gets nothing where n allows."""
+    exact = n * counts / counts.sum()
+    shares = np.floor(exact).astype(int)
+    for place in np.argsort(-(exact - shares), kind="stable")[: n - shares.sum()]:
+        shares[place] += 1
+    while n >= len(counts) and (shares == 0).any():
+        shares[shares.argmax()] -= 1
+        shares[shares.argmin()] += 1
+    return shares
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Rows to select by and rows to test with, and in words how they came about."""
+
+    validation: Any
+    test: Any
+    note: str
+
+    @cached_property
+    def hash(self) -> str:
+        """The `split_hash` of both."""
+        return split_hash(self.validation, self.test)
+
+
+def hold_out(
+    data: Any,
+    *,
+    validation: int = 500,
+    test: str = "rest",
+    most_test: int | None = None,
+    stratified: bool = False,
+    seed: int = 0,
+) -> HeldOut:
+    """Rows to select by and rows to test with, disjoint. All runs of a protocol share them.
+
+    GLUE's test labels are secret, so the papers divide the original validation rows, and so does this. Where both
+    splits have labels (toyshop), they are taken as they are.
+
+    Args:
+        data: a `TaskData`. Of MNLI the matched rows.
+        validation: rows to select by, or as many as possible: never more than half (RTE has 277 rows in all).
+            0 keeps none.
+        test: `"rest"`, all others (CMLM); `"half"`, half of the original rows, before the validation rows are drawn
+            (SCL); `"validation"`, the original validation rows themselves, for protocols without selection.
+        most_test: at most so many test rows (CMLM's QQP: 2,000).
+        stratified: both keep the classes' proportions (SCL).
+        seed: of the division.
+
+    Raises:
+        ValueError: where no split with labels is left to divide.
+    """
+    splits = {}
+    for name in ("validation", "test"):
+        try:
+            splits[name] = getattr(data, name)
+        except ValueError:
+            continue
+    if test == "validation":
+        if "validation" not in splits:
+            raise ValueError(f"{data.task.name} has no validation rows with labels.")
+        return HeldOut(
+            None, splits["validation"], f"tested on all {len(splits['validation'])} validation rows"
+        )
+    if len(splits) == 2:
+        kept = draw(labels_of(splits["validation"]), min(validation, len(splits["validation"])), seed)
+        tested = _at_most(splits["test"], most_test, seed)
+        note = f"{len(kept)} validation rows, {len(tested)} test rows, as the data has them"
+        return HeldOut(pick(splits["validation"], kept), tested, note)
+    if not splits:
+        raise ValueError(f"{data.task.name} has neither validation nor test rows with labels.")
+    (name, rows), labels = next(iter(splits.items())), labels_of(next(iter(splits.values())))
+    if test not in ("rest", "half"):
+        raise ValueError(f"test must be 'rest', 'half' or 'validation', not {test!r}.")
+    half = len(rows) // 2
+    tests = draw(labels, half, [seed, 1], stratified=stratified) if test == "half" else []
+    left = sorted(set(range(len(rows))) - set(tests))
+    count = min(validation, half)
+    kept = draw(labels, count, [seed, 2], stratified=stratified, among=left) if count else []
+    if test == "rest":
+        tests = sorted(set(left) - set(kept))
+    short = f" (fewer than {validation}: there are {len(rows)} in all)" if count < validation else ""
+    tested = _at_most(pick(rows, tests), most_test, seed)
+    note = f"{count} rows to select by{short} and {len(tested)} to test with, both of the {name} rows"
+    return HeldOut(pick(rows, kept), tested, note)
+
+
+def pick(rows: Any, chosen: list[int]) -> Any:
+    """Some rows, in the order given."""
+    return rows.select(chosen) if hasattr(rows, "select") else [rows[i] for i in chosen]
+
+
+def _at_most(rows: Any, most: int | None, seed: int) -> Any:
+    if most is None or len(rows) <= most:
+        return rows
+    return pick(rows, draw(np.zeros(len(rows), int), most, [seed, 3]))
+
+
+def split_hash(*parts: Any) -> str:
+    """Twelve hexadecimal digits that change with any text, any label, or the order of rows.
+
+    >>> split_hash([{"sentence": "a kite", "label": 1}], None)
+    '...'
+    """
+    digest = hashlib.sha256()
+    for rows in parts:
+        for row in rows or []:
+            digest.update(json.dumps(row, sort_keys=True, ensure_ascii=False).encode())
+        digest.update(b"|")
+    return digest.hexdigest()[:12]

@@ -1,0 +1,366 @@
+"""Protocols: what is drawn, what is held out, what is reported, and a grid that can be stopped."""
+
+import math
+import os
+import signal
+from collections import Counter
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import make_encoder
+
+import contrast_kit as ck
+from contrast_kit import tasks
+from contrast_kit.objectives import CMLM, MLM, SCL, FineTune
+from contrast_kit.tasks import Method, Protocol, protocols
+from contrast_kit.tasks.results import Results, interval, picked, read, write
+
+REAL = os.environ.get("CONTRAST_KIT_REAL_DATA")
+real_data = pytest.mark.skipif(not REAL, reason="CONTRAST_KIT_REAL_DATA is not set")
+
+
+@pytest.fixture(scope="module")
+def opinions():
+    return tasks.load("toyshop/sst2")
+
+
+@pytest.fixture(scope="module")
+def start(opinions):
+    return make_encoder(ck.data.train_tokenizer(list(opinions.train["sentence"]), vocab_size=300))
+
+
+QUICK = Protocol(
+    "quick", sizes=(20,), draws=2, seeds=(31, 42), validation=40, most_test={"sst2": 60}, epochs={20: 4},
+    lr=1e-3, evaluate_every=4, post_epochs={20: 2}, post_lr=1e-3,
+)  # fmt: skip
+
+
+# Draws
+
+
+@pytest.mark.parametrize("n", [20, 100, 1000])
+def test_stratified_draws_keep_the_distribution(n):
+    labels = np.array([0] * 3000 + [1] * 5000 + [2] * 2000)
+    rows = tasks.draw(labels, n, seed=1, stratified=True)
+    assert len(rows) == len(set(rows)) == n
+    counts = Counter(labels[rows].tolist())
+    assert all(abs(counts[c] - n * share) <= 1 for c, share in enumerate((0.3, 0.5, 0.2)))
+
+
+def test_draws_are_a_function_of_their_seed_and_may_overlap():
+    labels = np.arange(2000) % 2
+    first, again, other = (tasks.draw(labels, 500, seed=[0, d]) for d in (0, 0, 1))
+    assert first == again != other
+    assert 60 < len(set(first) & set(other)) < 190  # 125 expected: drawn with replacement between draws
+
+
+def test_every_class_is_drawn_where_there_is_room():
+    labels = np.array([0] * 990 + [1] * 10)
+    assert Counter(labels[tasks.draw(labels, 20, seed=0, stratified=True)].tolist()) == {0: 19, 1: 1}
+
+
+def test_so_many_of_each_class():
+    labels = np.array([0] * 900 + [1] * 100)
+    rows = tasks.draw(labels, 40, seed=0, per_class=True)
+    assert Counter(labels[rows].tolist()) == {0: 20, 1: 20}
+    with pytest.raises(ValueError, match="do not divide"):
+        tasks.draw(labels, 41, seed=0, per_class=True)
+    with pytest.raises(ValueError, match="Class 1 has 100"):
+        tasks.draw(labels, 400, seed=0, per_class=True)
+    with pytest.raises(ValueError, match="cannot be taken"):
+        tasks.draw(labels, 1001, seed=0)
+
+
+# Held-out rows
+
+
+def glue_like(name, rows):
+    """A task whose test labels are secret, as GLUE's are."""
+    secret = [row | {"label": -1} for row in rows[:5]]
+    from datasets import Dataset
+
+    return tasks.TaskData(
+        tasks.find(name), {"validation": Dataset.from_list(rows), "test": Dataset.from_list(secret)}
+    )
+
+
+def dots(count):
+    return [{"sentence": f"text {i}", "label": int(i % 4 == 0)} for i in range(count)]
+
+
+def test_cmlm_divides_the_validation_rows():
+    held = tasks.hold_out(glue_like("sst2", dots(1200)), validation=500, test="rest")
+    assert (len(held.validation), len(held.test)) == (500, 700)
+    assert not set(held.validation["sentence"]) & set(held.test["sentence"])  # T58
+    capped = tasks.hold_out(glue_like("qqp", dots(3000)), validation=500, most_test=2000)
+    assert (len(capped.validation), len(capped.test)) == (500, 2000)
+
+
+def test_where_500_are_not_there_half_is_taken_and_said():
+    held = tasks.hold_out(glue_like("rte", dots(277)))  # RTE's size
+    assert (len(held.validation), len(held.test)) == (138, 139) and "fewer than 500" in held.note
+
+
+def test_scl_takes_half_to_test_and_500_of_the_rest_by_class():
+    held = tasks.hold_out(glue_like("sst2", dots(1600)), test="half", stratified=True)
+    assert (len(held.validation), len(held.test)) == (500, 800)
+    assert (sum(held.validation["label"]), sum(held.test["label"])) == (125, 200)
+    assert not set(held.validation["sentence"]) & set(held.test["sentence"])
+
+
+def test_labelled_test_rows_are_taken_as_they_are(opinions):
+    held = tasks.hold_out(opinions, validation=100)
+    assert len(held.validation) == 100 and held.test["sentence"] == opinions.test["sentence"]
+    whole = tasks.hold_out(opinions, test="validation")
+    assert whole.validation is None and len(whole.test) == 500
+
+
+def test_the_hash_sees_every_row_label_and_order():
+    rows = dots(6)
+    base = tasks.split_hash(rows[:3], rows[3:])
+    changed = [row | {"label": 1 - row["label"]} if i == 1 else row for i, row in enumerate(rows[:3])]
+    others = [tasks.split_hash(rows[:2], rows[2:]), tasks.split_hash(changed, rows[3:])]
+    others += [tasks.split_hash(rows[2::-1], rows[3:])]
+    assert base == tasks.split_hash(rows[:3], rows[3:]) and base not in others
+
+
+# The papers' protocols
+
+
+def test_the_papers_numbers():
+    cmlm = protocols.CMLM
+    assert (cmlm.sizes, cmlm.draws, cmlm.seeds, cmlm.runs) == ((20, 100, 1000), 5, (31, 42, 53), 15)
+    assert (cmlm.epochs, cmlm.post_epochs) == ({20: 350, 100: 100, 1000: 10}, {20: 200, 100: 50, 1000: 5})
+    assert (cmlm.lr, cmlm.post_lr, cmlm.batch_size, cmlm.post_batch_size) == (1e-5, 1e-5, 16, 8)
+    assert (cmlm.evaluate_every, cmlm.validation, cmlm.most_test) == (100, 500, {"qqp": 2000})
+    scl = protocols.SCL_FEW_SHOT
+    assert (scl.draws, scl.report, scl.top, scl.test, scl.stratified) == (10, "top", 3, "half", True)
+    assert (protocols.SCL_FULL.runs, protocols.SCL_FULL.report) == (10, "best")
+    assert protocols.SCL_TRANSFER.sizes == (40,) and protocols.SCL_TRANSFER.per_class
+    for paper in (protocols.COCO_LM, protocols.CAPT):
+        assert (paper.runs, paper.report) == (5, "median")
+
+
+def test_protocols_that_make_no_sense_are_said():
+    with pytest.raises(ValueError, match="report"):
+        replace(QUICK, report="maximum")
+    with pytest.raises(ValueError, match="nothing to pick"):
+        replace(QUICK, report="top", validation=0)
+    with pytest.raises(ValueError, match="epochs at size 50"):
+        QUICK.training(50)
+
+
+# What is reported
+
+
+def runs(protocol, **columns):
+    rows = []
+    for method, tests in columns.items():
+        for i, (validation, test) in enumerate(tests):
+            d, s = divmod(i, len(protocol.seeds))
+            row = dict(method=method, task="sst2", n=20, draw=d, seed=protocol.seeds[s], metric="accuracy")
+            rows.append(row | dict(validation=validation, test=test))
+    return Results(pd.DataFrame(rows), protocol)
+
+
+def test_the_top_runs_are_picked_by_validation_never_by_test():  # T58
+    values = [(0.5, 0.99), (0.9, 0.70), (0.8, 0.60), (0.7, 0.80), (0.6, 0.98)]
+    protocol = Protocol("top", draws=5, seeds=(0,), report="top", top=3)
+    table = runs(protocol, FT=values)
+    assert picked(table.table, protocol)["test"].tolist() == [0.70, 0.60, 0.80]
+    row = table.summary().iloc[0]
+    assert row["reported"] == pytest.approx(0.70) and row["mean"] == pytest.approx(0.814)
+    assert row["rule"] == "mean of the top 3 by validation"
+    best = Results(table.table, replace(protocol, report="best")).summary().iloc[0]
+    assert best["reported"] == 0.70
+
+
+def test_the_median_is_the_median():
+    protocol = Protocol(
+        "median", draws=1, seeds=(0, 1, 2, 3, 4), validation=0, test="validation", report="median"
+    )
+    row = runs(protocol, FT=[(None, x) for x in (0.1, 0.9, 0.5, 0.6, 0.2)]).summary().iloc[0]
+    assert row["reported"] == 0.5 and row["mean"] == pytest.approx(0.46)
+
+
+def test_the_interval_counts_draws_not_runs():
+    """Two draws × two seeds: the seeds agree, the draws do not. Four observations would look far surer."""
+    protocol = replace(QUICK, draws=2)
+    row = runs(protocol, FT=[(0, 0.50), (0, 0.52), (0, 0.70), (0, 0.72)]).summary().iloc[0]
+    half = 12.7062 * np.std([0.51, 0.71], ddof=1) / math.sqrt(2)  # t(0.975, 1)
+    assert row["high"] - row["mean"] == pytest.approx(half, rel=1e-4)
+    assert row["sd"] == pytest.approx(np.std([0.5, 0.52, 0.7, 0.72], ddof=1)) and row["runs"] == 4
+    assert interval(np.array([0.5])) == (None, None)
+
+
+def test_pairs_take_out_the_luck_of_the_draw():
+    base = [(0, x) for x in (0.50, 0.60, 0.70, 0.80, 0.90)]
+    better = [(0, x + d) for (_, x), d in zip(base, (0.02, 0.03, 0.02, 0.03, 0.00), strict=True)]
+    protocol = Protocol("pairs", draws=5, seeds=(0,))
+    table = runs(protocol, FT=base, SCL=better)
+    row = table.differences("FT").iloc[0]
+    assert row["difference"] == pytest.approx(0.02) and row["pairs"] == 5 and row["wins"] == 0.9
+    assert row["low"] > 0  # though the two methods' own intervals overlap widely
+    summary = table.summary().set_index("method")
+    assert summary.loc["SCL", "low"] < summary.loc["FT", "high"]
+    with pytest.raises(ValueError, match="no runs of 'CE'"):
+        table.differences("CE")
+
+
+def test_a_setting_is_chosen_by_validation():
+    protocol = Protocol("choose", draws=3, seeds=(0,))
+    a, b = [(0.7, 0.9)] * 3, [(0.8, 0.1)] * 3
+    assert runs(protocol, a=a, b=b).best() == "b"
+    assert runs(protocol, a=a, b=b).best(["a"]) == "a"
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_tables_come_back_as_they_were_written(tmp_path, ending):
+    table = pd.DataFrame(
+        {"method": ["FT"], "split": ["0012345e6789"], "post": [""], "test": [1 / 3], "draw": [1]}
+    )
+    for name in ("task", "metric", "start", "setting"):
+        table[name] = "000000000012"
+    path = write(table, tmp_path / f"table{ending}")
+    pd.testing.assert_frame_equal(read(path), table)
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]  # no draft is left
+    with pytest.raises(ValueError, match="csv or .parquet"):
+        write(table, tmp_path / "table.txt")
+
+
+# The grid
+
+ALL = {"FT": Method(), "SCL": Method(tune=SCL), "TAPT": Method(post=MLM), "CMLM": Method(post=CMLM)}
+
+
+@pytest.fixture(scope="module")
+def whole(opinions, start, tmp_path_factory):
+    return tasks.run(QUICK, opinions, start, folder=tmp_path_factory.mktemp("whole"), progress=False)
+
+
+def test_a_grid_is_one_tidy_table(whole):
+    table = whole.table
+    assert whole.complete and len(table) == 4 * QUICK.runs
+    assert list(dict.fromkeys(table["method"])) == ["FT", "SCL", "TAPT", "CMLM"]
+    assert set(table["task"]) == {"toyshop/sst2"} and set(table["seed"]) == {31, 42}
+    assert table["test"].between(0, 1).all() and table["validation"].between(0, 1).all()
+    assert (table["steps"] == 8).all()  # 4 epochs of ceil(20 / 16) updates
+    assert set(whole.summary()["method"]) == set(ALL) and len(whole.differences("FT")) == 3
+    assert set(whole.scores()) == {"toyshop/sst2, 20 labels"}
+
+
+def test_all_methods_share_rows_and_start(whole):  # T58
+    table = whole.table
+    assert (table.groupby("draw")["split"].nunique() == 1).all() and table["split"].nunique() == 2
+    assert table["start"].nunique() == 1
+
+
+def test_post_trained_weights_are_carried(whole):  # T18
+    post = whole.table.set_index(["method", "draw", "seed"])["post"]
+    assert (post["FT"] == "").all() and (post["SCL"] == "").all()
+    trained = post[["TAPT", "CMLM"]]
+    assert trained.nunique() == 8 and not set(trained) & set(whole.table["start"])
+
+
+def test_the_start_is_left_as_it_was(opinions, start, whole):
+    assert tasks.weights_hash(start) == whole.table["start"].iloc[0]
+
+
+def same(a, b):
+    pd.testing.assert_frame_equal(a.drop(columns="seconds"), b.drop(columns="seconds"), check_dtype=False)
+
+
+@pytest.mark.parametrize("stop", [1, 6])
+def test_a_stopped_grid_goes_on_where_it_was(opinions, start, whole, tmp_path, monkeypatch, stop):
+    from contrast_kit.tasks import grid
+
+    real, calls = grid.fine_tune, []
+
+    def interrupted(*args, **options):
+        calls.append(1)
+        if len(calls) == stop + 1:
+            raise KeyboardInterrupt
+        return real(*args, **options)
+
+    monkeypatch.setattr(grid, "fine_tune", interrupted)
+    first = tasks.run(QUICK, opinions, start, folder=tmp_path, progress=False)
+    assert not first.complete and len(first.table) == stop and "again with the same folder" in repr(first)
+    assert len(read(tmp_path / "results.csv")) == stop
+    calls.clear()
+    monkeypatch.setattr(grid, "fine_tune", lambda *a, **o: (calls.append(1), real(*a, **o))[1])
+    second = tasks.run(QUICK, opinions, start, folder=tmp_path, progress=False)
+    assert len(calls) == 16 - stop and second.complete
+    same(second.table, whole.table)
+    more = tasks.run(replace(QUICK, draws=3), opinions, start, ["FT"], folder=tmp_path, progress=False)
+    assert len(more.table) == 6 and len(calls) == 16 - stop + 2  # a third draw: two runs more, the rest stays
+
+
+def test_the_stop_button_ends_a_grid_between_two_updates(opinions, start, tmp_path):
+    class Pressed(FineTune):
+        def views(self, batch, generator=None):
+            os.kill(os.getpid(), signal.SIGINT)
+            return super().views(batch, generator)
+
+    methods = {"FT": Method(), "pressed": Method(tune=Pressed)}
+    result = tasks.run(QUICK, opinions, start, methods, folder=tmp_path, progress=False)
+    assert not result.complete and result.table["method"].tolist() == ["FT"]
+
+
+def test_runs_of_other_settings_are_refused(opinions, start, tmp_path):
+    one = replace(QUICK, draws=1, seeds=(31,))
+    tasks.run(one, opinions, start, ["FT"], folder=tmp_path, progress=False)
+    with pytest.raises(ValueError, match="another folder"):
+        tasks.run(replace(one, lr=2e-3), opinions, start, ["FT"], folder=tmp_path, progress=False)
+    with pytest.raises(ValueError, match="another folder"):
+        tasks.run(one, opinions, start, {"FT": Method(tune=SCL)}, folder=tmp_path, progress=False)
+    with pytest.raises(ValueError, match="epochs at size 30"):
+        tasks.run(replace(one, sizes=(30,)), opinions, start, ["FT"], progress=False)
+
+
+def test_further_texts_reach_post_training_only(opinions, start, monkeypatch):
+    from contrast_kit.tasks import grid
+
+    seen = {}
+    real_post, real_tune = grid.post_train, grid.fine_tune
+    monkeypatch.setattr(grid, "post_train", lambda *a, **o: (seen.update(post=a[2]), real_post(*a, **o))[1])
+    monkeypatch.setattr(grid, "fine_tune", lambda *a, **o: (seen.update(tune=a[1]), real_tune(*a, **o))[1])
+    one = replace(QUICK, draws=1, seeds=(31,))
+    tasks.run(one, opinions, start, {"more": Method(post=MLM, unlabeled=30)}, progress=False)
+    assert len(seen["post"]) == 50 and len(seen["tune"]) == 20
+    assert set(seen["tune"]["idx"]) < set(seen["post"]["idx"])
+
+
+def test_transfer_starts_from_the_task_model(opinions, start):
+    model = tasks.fine_tune(start, opinions.train.select(range(64)), task="sst2", steps=4, lr=1e-3)
+    other = tasks.load("othershop/sst2")
+    quick = replace(
+        protocols.SCL_TRANSFER, draws=2, top=1, epochs={40: 1}, lr=1e-3, most_test={"sst2": 50}, validation=30
+    )
+    result = tasks.run(
+        quick, other, model.objective, {"CE": Method(), "CE + SCL": Method(SCL)}, progress=False
+    )
+    assert set(result.table["start"]) == {tasks.weights_hash(model.objective)}
+    assert set(result.table["n"]) == {40} and set(result.table["task"]) == {"othershop/sst2"}
+
+
+def test_methods_say_what_they_are():
+    assert Method(post=partial(CMLM, alpha=0.1), tune=FineTune).words == "CMLM(alpha=0.1) → FineTune"
+    assert Method(post=MLM, unlabeled=100).words == "MLM → FineTune with 100 further texts"
+
+
+@pytest.mark.real_data
+@real_data
+def test_both_protocols_on_real_sst2(tmp_path):
+    data = tasks.load("glue/sst2", folder=Path(REAL, "glue_data"))
+    vocabulary = ck.data.train_tokenizer(list(data.train["sentence"][:5000]), vocab_size=1000)
+    encoder = make_encoder(vocabulary)
+    for protocol in (protocols.CMLM, protocols.SCL_FEW_SHOT):
+        quick = replace(protocol, sizes=(20,), epochs={20: 2}, draws=2, top=1, seeds=(31,), lr=1e-3)
+        result = tasks.run(quick, data, encoder, ["FT", "SCL"], progress=False)
+        assert len(result.table) == 4 and result.table["test"].between(0.3, 0.7).all()
+    held = tasks.hold_out(data, test="half", stratified=True)
+    assert (len(held.test), len(held.validation)) == (436, 436)  # of 872: 500 are not left
