@@ -12,6 +12,9 @@ TORCH   := 2.13.0
 export UV_FIND_LINKS ?= $(PIP_FIND_LINKS)
 # Without compiled files every import stays slow where Python may not write them itself.
 export UV_COMPILE_BYTECODE := 1
+# Where a test starts a second process with torch, threads that wait must not spin: two spinning pairs on two cores
+# are many times slower than two that sleep.
+export OMP_WAIT_POLICY ?= passive
 
 .PHONY: help lab test lint format notebooks check install lock clean distclean
 .DEFAULT_GOAL := help
