@@ -35,9 +35,9 @@ class Results:
         """One row for each task, size and method, with the number that the protocol reports.
 
         Columns: `reported`, by the protocol's rule (`rule`); `mean`, `sd` (n - 1 in its denominator) and number of
-        *all* `runs`; `low` and `high`, the `level` confidence interval of the mean by Student's t. Runs on one draw share
-        their training rows, so where there are several draws it is their means that count as independent: 5 draws ×
-        3 seeds are 5 observations, not 15. With one observation there is no interval, and the cell is empty.
+        *all* `runs`; `low` and `high`, the `level` confidence interval of the mean by Student's t. Runs on one draw
+        share their training rows, so where there are several draws it is their means that count as independent:
+        5 draws × 3 seeds are 5 observations, not 15. With one observation there is no interval: the cell is empty.
         """
         import pandas as pd
 
