@@ -65,7 +65,6 @@ def lines_with_errors(
             panel.set_xticks(list(places.values()), [str(x) for x in xs])
         if log:
             _logarithmic(panel)
-            plain_ticks(panel.yaxis)
         _levels(panel, levels or {})
         panel.set_title(name)
         panel.set_xlabel(x_label)
@@ -137,13 +136,11 @@ def _levels(panel: Any, levels: Mapping[str, float]) -> None:
 
 
 def _logarithmic(panel: Any) -> None:
-    """A logarithmic axis with plain numbers: 0.1, 0.2, 0.5, 1."""
-    from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
+    """A logarithmic axis with a number at every power of ten, and at 2 and 5 times it where there are few of them."""
+    from matplotlib.ticker import LogLocator, NullLocator
 
     panel.set_yscale("log")
     low, high = panel.get_ylim()
-    steps = (1.0,) if high / low > 100 else (1.0, 2.0, 5.0)
-    panel.yaxis.set_major_locator(LogLocator(subs=steps))
-    panel.yaxis.set_major_formatter("{x:g}")
+    panel.yaxis.set_major_locator(LogLocator(subs=(1.0,) if high / low > 100 else (1.0, 2.0, 5.0)))
     panel.yaxis.set_minor_locator(NullLocator())
-    panel.yaxis.set_minor_formatter(NullFormatter())
+    plain_ticks(panel.yaxis)
