@@ -1,0 +1,93 @@
+"""The papers' published tables of results, to set beside one's own. Facts, as printed; nothing here was measured here.
+
+Ours come from small encoders and short runs, theirs from RoBERTa and days of training: show them side by side, never
+in one column.
+"""
+
+from typing import TYPE_CHECKING
+
+from contrast_kit.papers import capt, cmlm, coco_lm, scl
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_PAPERS = {"cmlm": cmlm, "scl": scl, "coco_lm": coco_lm, "capt": capt}
+
+__all__ = ["available", "table"]
+
+
+def available() -> dict[str, dict[int, str]]:
+    """What `table` can give: by paper, the numbers of its tables of results with their captions.
+
+    >>> from contrast_kit import papers
+    >>> papers.available()["cmlm"][2]
+    'Full-size training sets: MCC for CoLA, accuracy elsewhere; mean of 3 seeds'
+    """
+    return {
+        paper: {number: caption for number, (caption, _, _) in module.TABLES.items()}
+        for paper, module in _PAPERS.items()
+    }
+
+
+def table(paper: str, number: int) -> "pd.DataFrame":
+    """A published table, one row a printed row; its caption is in `.attrs["caption"]`.
+
+    Numbers are as printed (CMLM: fractions; the others: percent). Where a deviation is printed, a column `… sd` stands
+    beside the mean, in the mean's unit (CMLM prints it in units of 10^-2). Where two numbers are printed in one cell
+    (COCO-LM's MNLI), they become two columns. What is not printed is NaN.
+
+    Args:
+        paper: `"cmlm"`, `"scl"`, `"coco_lm"` or `"capt"`.
+        number: the table's number in the paper; tables of settings and of sample sentences are not here.
+
+    Raises:
+        ValueError: for a paper or a table that is not here; says which are.
+
+    >>> from contrast_kit import papers
+    >>> papers.table("scl", 4)[["n", "method", "SST-2", "SST-2 sd"]].head(2)
+        n    method  SST-2  SST-2 sd
+    0  20        CE   85.9       2.1
+    1  20  CE + SCL   88.1       3.3
+    """
+    import pandas as pd
+
+    if paper not in _PAPERS:
+        raise ValueError(f"There is no paper {paper!r}; there are {', '.join(_PAPERS)}.")
+    module = _PAPERS[paper]
+    if number not in module.TABLES:
+        raise ValueError(
+            f"Of {paper} there are the tables {', '.join(map(str, module.TABLES))}, not {number}."
+        )
+    caption, header, block = module.TABLES[number]
+    *keys, columns = (part.strip() for part in header.split("|"))
+    rows = [_row(line, keys, columns.split(), module.SD_UNIT) for line in block.strip().splitlines()]
+    frame = pd.DataFrame(rows)
+    frame.attrs["caption"] = caption
+    return frame
+
+
+def _row(line: str, keys: list[str], columns: list[str], sd_unit: float) -> dict[str, str | int | float]:
+    *names, cells = (part.strip() for part in line.split("|"))
+    row = {key: int(name) if name.isdigit() else name for key, name in zip(keys, names, strict=True)}
+    for column, cell in zip(columns, cells.split(), strict=True):
+        row |= _cell(column, cell, sd_unit)
+    return row
+
+
+def _cell(column: str, cell: str, sd_unit: float) -> dict[str, float]:
+    """One printed cell: a number, `mean±sd`, or `matched/mismatched`."""
+    if "/" in cell:  # the column is called MNLI-(m/mm)
+        name = column.partition("-")[0]
+        return {
+            f"{name}-{half}": _number(value) for half, value in zip(("m", "mm"), cell.split("/"), strict=True)
+        }
+    if "(m/mm)" in column:
+        raise ValueError(f"The cell {cell!r} should hold two numbers.")
+    if "±" in cell:
+        mean, sd = cell.split("±")
+        return {column: _number(mean), f"{column} sd": round(float(sd) * sd_unit, 6)}
+    return {column: _number(cell)}
+
+
+def _number(text: str) -> float:
+    return float("nan") if text == "-" else float(text)
