@@ -226,7 +226,7 @@ def test_processes_give_the_loss_and_gradient_of_one(name, tokenizer, batch):
     for found, _, _ in two_processes(tokenizer, batch):  # both, so that their weights stay equal
         parts, grads = found[name]
         assert parts == pytest.approx(expected, rel=1e-12)
-        assert largest_difference({key: torch.from_numpy(g) for key, g in grads.items()}, wanted) < 1e-12
+        assert largest_difference({key: torch.from_numpy(g) for key, g in grads.items()}, wanted) < 1e-11
 
 
 def test_every_process_has_the_queue_of_one(tokenizer, batch):
@@ -236,7 +236,7 @@ def test_every_process_has_the_queue_of_one(tokenizer, batch):
     _, seen = gradient(objective, [packed])
     objective.after_step(*seen[0])
     for _, vectors, ids in two_processes(tokenizer, batch):
-        assert torch.allclose(torch.from_numpy(vectors), objective.queue.vectors, atol=1e-12)
+        assert torch.allclose(torch.from_numpy(vectors), objective.queue.vectors, atol=1e-11)
         assert ids == objective.queue.ids.tolist() and len(ids) == 22
 
 
