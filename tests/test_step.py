@@ -77,7 +77,7 @@ def test_whole_step_is_the_definition(objective, batch):
     definition = objective(batch, torch.Generator().manual_seed(7))
     definition["loss"].backward()
     assert parts == pytest.approx({name: value.item() for name, value in definition.items()}, abs=1e-12)
-    assert largest_difference(ours, gradients(objective)) < 1e-12
+    assert largest_difference(ours, gradients(objective)) < 1e-11
 
 
 @pytest.mark.parametrize("chunk_size", [1, 5, 12, 100])
@@ -112,7 +112,7 @@ def test_with_dropout_the_replay_repeats_every_mask(name, tokenizer, batch):
     total = objective.total(local | objective.contrast(vectors, facts_of(batch)))
     total.backward()
     assert parts["loss"] == pytest.approx(total.item(), rel=1e-12)
-    assert largest_difference(ours, gradients(objective)) < 1e-12
+    assert largest_difference(ours, gradients(objective)) < 1e-11
     assert torch.equal(after, torch.rand(1))  # the random stream goes on where one pass would have left it
 
 
