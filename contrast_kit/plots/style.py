@@ -88,6 +88,7 @@ def in_order(labels: Sequence[str]) -> list[str]:
 
 
 def colour(i: int) -> str:
+    """The i-th colour of the palette, from the first again after the last."""
     return PALETTE[i % len(PALETTE)]
 
 

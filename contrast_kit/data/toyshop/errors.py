@@ -73,6 +73,7 @@ def number(tokens: list[str], rng: Random) -> bool:
 
 
 def swap(tokens: list[str], i: int) -> None:
+    """Exchange token i and the one after it, in place."""
     tokens[i], tokens[i + 1] = tokens[i + 1], tokens[i]
 
 
