@@ -12,9 +12,11 @@ TORCH   := 2.13.0
 export UV_FIND_LINKS ?= $(PIP_FIND_LINKS)
 # Without compiled files every import stays slow where Python may not write them itself.
 export UV_COMPILE_BYTECODE := 1
-# Where a test starts a second process with torch, threads that wait must not spin: two spinning pairs on two cores
-# are many times slower than two that sleep.
+# Where two processes use torch, threads that wait must not spin: two spinning pairs on two cores are many times
+# slower than two that sleep.
 export OMP_WAIT_POLICY ?= passive
+# Two test files, or two notebooks, at a time with one thread each: faster than one after the other with two.
+PYTEST := OMP_NUM_THREADS=1 MPLBACKEND=Agg $(PY) -m pytest --numprocesses=2 --dist=loadfile
 
 .PHONY: help lab test lint format notebooks check install lock clean distclean
 .DEFAULT_GOAL := help
@@ -27,8 +29,8 @@ lab: $(STAMP)  ## Install what is missing and open the course in JupyterLab (LAB
 
 test: $(STAMP)  ## Install what is missing, then lint, tests, docstring examples and every notebook
 	$(MAKE) --no-print-directory lint
-	MPLBACKEND=Agg $(PY) -m pytest
-	$(if $(COURSE),$(PY) -m pytest -p no:cacheprovider --nbval-lax --nbval-current-env --nbval-cell-timeout 300 \
+	$(PYTEST)
+	$(if $(COURSE),$(PYTEST) -p no:cacheprovider --nbval-lax --nbval-current-env --nbval-cell-timeout 300 \
 	    --nbval-sanitize-with tests/nbval_sanitize.cfg $(COURSE),@echo "No notebook to run yet.")
 
 lint: $(STAMP)  ## Style and likely bugs

@@ -3,6 +3,10 @@
 A checkpoint is a folder `step-00000100/` with the objective and the optimizer as safetensors, the random states, and
 `state.json` (step, settings, history). It is written under another name and renamed when complete, so a folder with
 this name is always whole.
+
+A run may be resumed on another number of processes. Order of the data, batches and the noise of the views are the same
+then, so the gradients are equal up to rounding; dropout masks are drawn by each process for its own rows and start
+anew. On the same number of processes everything is found again, and on a CPU the end is bit for bit the same.
 """
 
 import dataclasses
@@ -12,6 +16,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, load_model, save_file, save_model
@@ -56,7 +61,8 @@ def save(
 ) -> Path:
     """Write `folder/step-…` atomically, then delete all but the newest `keep`. Returns the new folder.
 
-    With several processes all call it: the first one writes, with the random states of all, and all wait for it.
+    With several processes all call it: the first one writes, with the random states of all, and all wait for it and
+    learn whether it could.
 
     Args:
         folder: of the run; made if it is missing.
@@ -66,14 +72,20 @@ def save(
         keep: how many checkpoints stay.
     """
     final = folder / f"{PREFIX}{step:08d}"
-    random = _random_states(objective.encoder.device, generator)  # of every process
-    try:
-        if processes.rank() == 0:
+    device = objective.encoder.device
+    random = _random_states(device, generator)  # of every process
+    failure = None
+    if processes.rank() == 0:
+        try:
             _write(final, objective, optimizer, random, {"step": step, **state})
             for old in found(folder)[:-keep]:
                 shutil.rmtree(old, ignore_errors=True)
-    finally:
-        processes.wait()
+        except OSError as error:
+            failure = error
+    if processes.anywhere(failure is not None, device):  # nobody may go on alone, and wait for the others for ever
+        raise failure or OSError(
+            f"The first process could not write the checkpoint {final}; {newest_in_words(folder)}."
+        )
     return final
 
 
@@ -124,6 +136,9 @@ def load(
 ) -> dict[str, Any] | None:
     """Bring a run back to its newest checkpoint; None if there is none. Returns what `save` was given as `state`.
 
+    On another number of processes than wrote it, dropout starts anew, from seed, step and process; on another kind of
+    device the noise of the views does so too.
+
     Raises:
         ValueError: if the checkpoint belongs to other settings, names the first that differs; or if it is damaged.
     """
@@ -142,21 +157,43 @@ def load(
             f"The checkpoint {newest} is damaged ({type(error).__name__}); delete it to go on from the one before it, "
             "or start afresh in another folder."
         ) from error
-    # Copies: a generator reads from the start of the storage, whichever row it is given.
-    mine = {name: states[processes.rank()].clone() for name, states in random.items()}
-    RandomState(mine["cpu"], objective.encoder.device, mine.get("own")).restore()
-    generator.set_state(mine["noise"])
+    _restore_random(random, objective.encoder.device, generator, expected["training"]["seed"], state["step"])
     return state
 
 
+def _restore_random(
+    random: dict[str, Tensor], device: torch.device, generator: torch.Generator, seed: int, step: int
+) -> None:
+    """Go on in the random streams of a checkpoint where they fit these processes and this device, else in new ones."""
+    noise, here = random["noise"][0], processes.rank()
+    same_kind = len(noise) == len(generator.get_state())
+    if same_kind:
+        generator.set_state(noise.clone())  # a copy: a generator reads from the start of the storage
+    else:
+        generator.manual_seed(_new_seed(seed, step))
+    if len(random["cpu"]) == processes.count() and same_kind:
+        own = random["own"][here].clone() if "own" in random else None
+        RandomState(random["cpu"][here].clone(), device, own).restore()
+    else:
+        torch.manual_seed(_new_seed(seed, step, processes.count(), here))
+
+
+def _new_seed(*numbers: int) -> int:
+    """A seed that shares nothing with the seeds of other numbers."""
+    return int(np.random.SeedSequence(numbers).generate_state(1, np.uint64)[0] >> np.uint64(1))
+
+
 def _random_states(device: torch.device, generator: torch.Generator) -> dict[str, Tensor]:
-    """The random states of all processes, [processes, bytes] each: torch's own, the device's, and the noise's."""
+    """The random states of all processes, [processes, bytes] each: torch's own, the device's, and the noise's.
+
+    The noise's is the same on all.
+    """
     here = RandomState.now(device)
     states = {"cpu": here.cpu, "noise": generator.get_state()}
     if here.own is not None:
         states["own"] = here.own
     # Processes on GPUs can send each other only what is on a GPU.
-    return {name: processes.gather(state[None].to(device)).cpu() for name, state in states.items()}
+    return {name: processes.gather(state[None].to(device), processes.count()).cpu() for name, state in states.items()}
 
 
 def _refuse_other_settings(path: Path, saved: Any, expected: Any, name: str = "") -> None:

@@ -1,15 +1,23 @@
 """One process or many: the few collective operations the trainer needs. With one process each returns its input.
 
-Every process holds some rows of the batch. Losses are computed over *all* rows on every process, each with a gradient
-for its own rows only; parameter gradients are then summed. That sum is the gradient one process would have computed,
-because the contrast has no parameters and local losses are divided by global counts.
+Every process is given the whole batch, draws the same noise for it, and encodes its own share of the rows. Losses are
+computed over *all* rows on every process, each with a gradient for its own rows only; parameter gradients are then
+summed. That sum is the gradient one process would have computed, because the contrast has no parameters and local
+losses are divided by counts over the whole batch. Token ids are small, so drawing the noise everywhere costs next to
+nothing, and the views do not depend on how many processes there are.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
+
+BUCKET = 2**23
+"""Gradients summed over processes in one message: 32 MiB in float32. Few large messages are faster than many."""
+
+_together = False
 
 
 def count() -> int:
@@ -22,11 +30,38 @@ def rank() -> int:
     return dist.get_rank() if count() > 1 else 0
 
 
-def share(rows: list) -> list:
-    """This process's contiguous share of a list; the first shares are one longer where it does not divide."""
-    size, extra = divmod(len(rows), count())
-    start = rank() * size + min(rank(), extra)
-    return rows[start : start + size + (rank() < extra)]
+def own(rows: int) -> slice:
+    """Which of so many rows are this process's: shares are contiguous, the first ones longer by one at most.
+
+    Example:
+        >>> from contrast_kit import processes
+        >>> processes.own(11)  # alone: all of them
+        slice(0, 11, None)
+    """
+    return slice(*_bounds(rows)[rank()])
+
+
+def _bounds(rows: int) -> list[tuple[int, int]]:
+    """First and last row (not included) of every process."""
+    size, extra = divmod(rows, count())
+    starts = [r * size + min(r, extra) for r in range(count() + 1)]
+    return list(zip(starts, starts[1:], strict=False))
+
+
+@contextmanager
+def together() -> Iterator[None]:
+    """Inside, every process does the same thing at the same time to the same batch, and so may share the work."""
+    global _together
+    before, _together = _together, True
+    try:
+        yield
+    finally:
+        _together = before
+
+
+def work(rows: int) -> slice:
+    """Which of so many rows to work on: the own ones where all processes are `together`, else all of them."""
+    return own(rows) if _together else slice(0, rows)
 
 
 def total(value: Tensor) -> Tensor:
@@ -37,22 +72,33 @@ def total(value: Tensor) -> Tensor:
     return value
 
 
+def anywhere(fact: bool, device: torch.device) -> bool:
+    """Whether a fact is true on any process."""
+    if count() == 1:
+        return fact
+    return bool(total(torch.tensor(float(fact), device=device)))
+
+
 def wait() -> None:
     """Go on when every process has come here."""
     if count() > 1:
         dist.barrier()
 
 
-def gather(rows: Tensor) -> Tensor:
+def gather(rows: Tensor, length: int | None = None) -> Tensor:
     """The rows of all processes in order, [B_rank, …] → [B, …]; gradient flows to this process's own rows only.
 
-    The shares may differ in length.
+    `length` is B, where the shares are those of `own(B)`; without it the processes first tell each other how many rows
+    they have.
     """
     if count() == 1:
         return rows
-    lengths = [torch.zeros(1, dtype=torch.long, device=rows.device) for _ in range(count())]
-    dist.all_gather(lengths, torch.tensor([len(rows)], device=rows.device))
-    lengths = [int(length) for length in lengths]
+    if length is not None:
+        lengths = [stop - start for start, stop in _bounds(length)]
+    else:
+        told = [torch.zeros(1, dtype=torch.long, device=rows.device) for _ in range(count())]
+        dist.all_gather(told, torch.tensor([len(rows)], device=rows.device))
+        lengths = [int(number) for number in told]
     padded = rows.detach().new_zeros(max(lengths), *rows.shape[1:])
     padded[: len(rows)] = rows.detach()
     everyone = [torch.empty_like(padded) for _ in lengths]
@@ -60,6 +106,14 @@ def gather(rows: Tensor) -> Tensor:
     pieces = [piece[:length] for piece, length in zip(everyone, lengths, strict=True)]
     pieces[rank()] = rows  # the own rows with their gradient
     return torch.cat(pieces)  # [B, …]
+
+
+def same_weights(module: nn.Module) -> None:
+    """Give every process the first one's parameters and buffers: gradients are summed, never weights."""
+    if count() > 1:
+        for value in module.state_dict().values():
+            if isinstance(value, Tensor):
+                dist.broadcast(value, 0)
 
 
 def sum_gradients(parameters: Iterable[nn.Parameter]) -> None:
@@ -74,8 +128,28 @@ def sum_gradients(parameters: Iterable[nn.Parameter]) -> None:
     if not trained:
         return
     touched = total(torch.tensor([float(p.grad is not None) for p in trained], device=trained[0].device))
+    gradients = []
     for parameter, processes_with_one in zip(trained, touched.tolist(), strict=True):
         if processes_with_one:
             if parameter.grad is None:
                 parameter.grad = torch.zeros_like(parameter)
-            dist.all_reduce(parameter.grad)
+            gradients.append(parameter.grad)
+    for bucket in _buckets(gradients):
+        flat = torch.cat([gradient.flatten() for gradient in bucket])
+        dist.all_reduce(flat)
+        for gradient, summed in zip(bucket, flat.split([g.numel() for g in bucket]), strict=True):
+            gradient.copy_(summed.view_as(gradient))
+
+
+def _buckets(gradients: list[Tensor]) -> Iterator[list[Tensor]]:
+    """Neighbouring gradients of one dtype, about `BUCKET` numbers together."""
+    bucket: list[Tensor] = []
+    for gradient in gradients:
+        if bucket and (
+            gradient.dtype != bucket[0].dtype or sum(g.numel() for g in bucket) + gradient.numel() > BUCKET
+        ):
+            yield bucket
+            bucket = []
+        bucket.append(gradient)
+    if bucket:
+        yield bucket

@@ -53,8 +53,9 @@ def gradient(
 
     Args:
         objective: what to train.
-        batches: dicts of tensors [B, …], on the objective's device; with several processes, each holds its own rows.
-        generator: draws the noise of the views.
+        batches: dicts of tensors [B, …], on the objective's device. With several processes each is given the whole
+            batch and encodes its own share of the rows.
+        generator: draws the noise of the views; with several processes, equally seeded on all.
         chunk_size: examples encoded at once; None encodes each view whole.
         autocast: makes the context in which views are encoded, for mixed precision.
 
@@ -81,22 +82,23 @@ def gradient(
         raise ValueError(
             f"chunk_size is a number of examples, at least 1, not {chunk_size}; None means the whole batch."
         )
-    with torch.no_grad(), autocast():  # some views are drawn from a model
+    with torch.no_grad(), autocast(), processes.together():  # some views are drawn from a model
         noisy = [objective.views(batch, generator) for batch in batches]
     sizes = count_terms(objective, noisy)
     contrasts: dict[str, Tensor] = {}
     sums: dict[str, Tensor] = {}
     remembered = []
     for batch, views in zip(batches, noisy, strict=True):
-        facts = {name: processes.gather(fact) for name, fact in facts_of(batch).items()}
-        pieces = [Piece(name, chunk) for name, view in views.items() for chunk in cut(view, chunk_size)]
+        facts, examples = facts_of(batch), len(next(iter(batch.values())))
+        own = {name: rows_of(view, processes.own(examples)) for name, view in views.items()}
+        pieces = [Piece(name, chunk) for name, view in own.items() for chunk in cut(view, chunk_size)]
         keep_graph = len(pieces) == len(views)
         if objective.contrastive or keep_graph:
             encode_all(objective, pieces, keep_graph, autocast)
         leaves = join(pieces) if objective.contrastive else {}
         if leaves:
             vectors = {
-                name: {head: processes.gather(rows) for head, rows in of.items()}
+                name: {head: processes.gather(rows, examples) for head, rows in of.items()}
                 for name, of in leaves.items()
             }
             parts = objective.contrast(vectors, facts)
@@ -113,21 +115,24 @@ def gradient(
 
 
 def count_terms(objective: Objective, noisy: list[dict[str, View]]) -> dict[str, Tensor]:
-    """How many terms each local loss has in all batches and on all processes, at least 1."""
+    """How many terms each local loss has in all batches, at least 1."""
     sizes: dict[str, Tensor] = {}
     for views in noisy:
         for view in views.values():
             add(sizes, objective.sizes(view))
-    return {name: at_least_one(processes.total(size)) for name, size in sizes.items()}
+    return {name: at_least_one(size) for name, size in sizes.items()}
 
 
 def cut(view: View, chunk_size: int | None) -> list[View]:
     """A view as chunks of at most `chunk_size` examples."""
     length = len(next(iter(view.values())))
     size = chunk_size or length
-    return [
-        {key: value[start : start + size] for key, value in view.items()} for start in range(0, length, size)
-    ]
+    return [rows_of(view, slice(start, start + size)) for start in range(0, length, size)]
+
+
+def rows_of(view: View, rows: slice) -> View:
+    """Some examples of a view."""
+    return {key: value[rows] for key, value in view.items()}
 
 
 def encode_all(objective: Objective, pieces: list[Piece], keep_graph: bool, autocast: Autocast) -> None:

@@ -86,7 +86,8 @@ def fit(
         training: a `Training`; or give its fields as `settings`: `fit(objective, texts, steps=200, lr=1e-3)`.
         folder: where to keep checkpoints; none are kept without it.
         resume: go on from the newest checkpoint in `folder`, if there is one. On a CPU the end is bit for bit the
-            same as that of a run never stopped.
+            same as that of a run never stopped; on another number of processes than before it is equal up to rounding
+            but for dropout, whose masks each process draws for its own rows.
         callback: called with the run so far after each logged step, for example to measure the space on the way.
         progress: show a progress line.
         live: in a notebook, also draw the loss curves while they grow.
@@ -148,25 +149,26 @@ class _Loop:
                 f"A batch of {smallest} gives nothing to do to some of {processes.count()} processes: take a "
                 "larger batch_size, more text, or fewer processes."
             )
-        # Each process draws its own noise and dropout; the order of the data is the same on all.
-        self.seed = plan.seed * 1_000_003 + processes.rank()
+        processes.same_weights(objective)
+        # Order of the data and noise of the views are the same on all processes; each draws dropout of its own.
+        self.seed = plan.seed * 1_000_003
         self.generator = torch.Generator(self.device).manual_seed(self.seed)
         data = {"examples": len(self.texts), "fingerprint": self.texts.fingerprint()}
-        self.settings = checkpoint.settings(objective, plan) | {"data": data, "processes": processes.count()}
+        self.settings = checkpoint.settings(objective, plan) | {"data": data}
         self.result = Run(objective, plan, total=self.total, folder=folder)
 
     def run(self, resume: bool, callback: Callable[[Run], None] | None, show: bool, live: bool) -> Run:
         """From the first step, or the checkpoint's, to the last; the caller's random state is left as it was."""
         result, cuda = self.result, [self.device] if self.device.type == "cuda" else []
         with torch.random.fork_rng(devices=cuda), asked_to_stop() as stop:
-            torch.manual_seed(self.seed)
+            torch.manual_seed(self.seed + processes.rank())
             if resume:
                 self.restore()
             self.objective.train()
             bar = Progress(self.total, result.steps, show=show, live=live)
-            start = time.monotonic() - result.seconds
+            start, stopped = time.monotonic() - result.seconds, False
             try:
-                while result.steps < self.total and not stop.is_set():
+                while result.steps < self.total and not (stopped := self.asked(stop)):
                     parts = self.step(result.steps)
                     result.steps += 1
                     result.seconds = time.monotonic() - start
@@ -183,13 +185,17 @@ class _Loop:
                         bar.update({}, result.rows)
                     if result.steps % self.plan.save_every == 0 or result.steps == self.total:
                         self.save()
-                result.interrupted = stop.is_set() and result.steps < self.total
+                result.interrupted = stopped and result.steps < self.total
                 if result.interrupted and result.steps % self.plan.save_every:
                     self.save()
             finally:
                 bar.close()
                 self.objective.eval()
         return result
+
+    def asked(self, stop: threading.Event) -> bool:
+        """Whether any process was asked to stop: all end after the same step."""
+        return processes.anywhere(stop.is_set(), self.device)
 
     def step(self, step: int) -> dict[str, Any]:
         """One optimizer step; returns its parts, learning rate and gradient norm."""
@@ -219,7 +225,7 @@ class _Loop:
         epoch, position = divmod(number, len(self.batches))
         if getattr(self, "_epoch", None) != epoch:
             self._epoch, self._order = epoch, self.batches.epoch(epoch)
-        batch = self.texts.batch(processes.share(list(self._order[position])))
+        batch = self.texts.batch(self._order[position])
         return {key: value.to(self.device, non_blocking=True) for key, value in batch.items()}
 
     def refuse_nan(self, step: int, parts: dict[str, Any], norm: torch.Tensor) -> None:
@@ -248,6 +254,7 @@ class _Loop:
         if result.folder is None:
             return
         state = {"settings": self.settings, "rows": result.rows, "seconds": result.seconds}
+        state["processes"] = processes.count()
         checkpoint.save(result.folder, result.steps, self.objective, self.optimizer, self.generator, state)
 
     def restore(self) -> None:

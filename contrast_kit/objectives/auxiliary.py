@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from transformers import ElectraConfig, ElectraForMaskedLM
 
-from contrast_kit import losses, masking
+from contrast_kit import losses, masking, processes
 from contrast_kit.encoder import Encoder
 from contrast_kit.objectives.base import View
 from contrast_kit.objectives.corrective import over_rows
@@ -90,18 +90,39 @@ class Auxiliary(nn.Module):
 
         This pass is apart from that of `sums`: no gradient, and no dropout. Whether the model was in training mode
         before is restored. The view is taken in slices, so that the scores of a large batch never stand together.
+
+        Several processes that sample for one batch share it: each reads its own rows and draws for all of them, so
+        that everyone's draws are those of one process, and then they exchange what was sampled.
         """
-        was_training = self.encoder.training
+        was_training, examples = self.encoder.training, len(view["selected"])
+        mine = processes.work(examples)
         self.encoder.train(self.sample_dropout)
         try:
-            return torch.cat([self._sample(part, generator) for part in slices(view)])  # [B, T]
+            start, parts = 0, []
+            for part in slices(view):
+                size = len(part["selected"])
+                own = slice(max(0, mine.start - start), min(size, max(0, mine.stop - start)))
+                parts.append(self._sample(part, own, generator))
+                start += size
         finally:
             self.encoder.train(was_training)
+        sampled = torch.cat(parts)  # [B, T]
+        return sampled if mine == slice(0, examples) else processes.gather(sampled[mine], examples)
 
-    def _sample(self, view: View, generator: torch.Generator | None) -> Tensor:
-        selected = view["selected"]  # [B, T]
-        logits = self.encoder.mlm_logits(self.encoder(view)[selected])  # [B, T, D] → [M, D] → [M, V]
-        return masking.replace(view["targets"], selected, logits, generator=generator)
+    def _sample(self, view: View, own: slice, generator: torch.Generator | None) -> Tensor:
+        """Samples for the rows `own`; at other rows the same draws are made, for nothing."""
+        targets, selected = view["targets"], view["selected"]  # [B, T] each
+        rows = {key: value[own] for key, value in view.items()}
+        logits = None
+        if len(rows["selected"]):
+            logits = self.encoder.mlm_logits(self.encoder(rows)[rows["selected"]])  # [B, T, D] → [M, D] → [M, V]
+        if len(rows["selected"]) < len(selected):
+            before, here = int(selected[: own.start].sum()), int(rows["selected"].sum())
+            known, size = logits, self.encoder.vocabulary["vocab_size"]
+            logits = torch.zeros(int(selected.sum()), size, device=targets.device)  # [M, V]
+            if known is not None:
+                logits[before : before + here] = known
+        return masking.replace(targets, selected, logits, generator=generator)
 
     def sums(self, view: View, diagnostics: bool = True) -> dict[str, Tensor]:
         """The summed masked-LM loss over the selected positions, `"aux_mlm"`, and how many were right, `"aux_acc"`."""

@@ -14,14 +14,21 @@ AXES = {"tsne": "t-SNE", "umap": "UMAP", "pca": "PC"}
 
 
 def project(
-    vectors: Any, method: str = "tsne", *, seed: int = 0, perplexity: float = 30, neighbors: int = 15
+    vectors: Any,
+    method: str = "tsne",
+    *,
+    seed: int = 0,
+    perplexity: float = 30,
+    neighbors: int = 15,
+    start: Any = None,
 ) -> np.ndarray:
     """Two coordinates for each vector: the same every time for the same `seed`.
 
     `vectors` [N, D] are put on the unit sphere first, so near means a high cosine. Methods:
 
     * `"tsne"`: van der Maaten & Hinton 2008; keeps neighbours, about `perplexity` of them. Sizes of
-      clusters and distances between them mean nothing. Starts from the principal components.
+      clusters and distances between them mean nothing. Starts from the principal components, or from the map
+      `start` [N, 2], which keeps the maps of a run alike from one frame to the next (`animation`).
     * `"umap"`: McInnes et al. 2018; keeps `neighbors` neighbours. Its first call in a process compiles for
       seconds.
     * `"pca"`: the two directions of largest variance; linear, so distances can be read, but much is hidden.
@@ -47,7 +54,7 @@ def project(
         what = "perplexity" if method == "tsne" else "neighbors"
         raise ValueError(f"{what} must lie between 1 and the {len(points)} vectors there are, not {wanted}.")
     if method == "tsne":
-        return _tsne(points, perplexity, seed)
+        return _tsne(points, perplexity, seed, _principal(points)[0] if start is None else _map(start, points))
     if method == "umap":
         return _umap(points, neighbors, seed)
     return _principal(points)[0]
@@ -90,8 +97,8 @@ def embedding_map(
     if any(len(value) != n for value in encoders.values()):
         raise ValueError("All encoders must hold a vector for each of the same sentences, but N differs.")
     labels = None if labels is None else np.array(texts(labels, "labels", n))
-    pairs = _checked_pairs(pairs, n)
-    keep = _sample(n, max_points, seed)
+    pairs = checked_pairs(pairs, n)
+    keep = sample(n, max_points, seed)
     perplexities = [perplexity] if np.ndim(perplexity) == 0 or method != "tsne" else list(perplexity)
     jobs = [(name, p) for name in encoders for p in perplexities]
     size = {"height": 3.2} if len(jobs) > 1 else {"height": 4.4, "width": 4.9 + 1.1 * (labels is not None)}
@@ -112,18 +119,20 @@ def embedding_map(
     return figure
 
 
-def _tsne(points: np.ndarray, perplexity: float, seed: int) -> np.ndarray:
+def _tsne(points: np.ndarray, perplexity: float, seed: int, start: np.ndarray) -> np.ndarray:
     from sklearn.manifold import TSNE
 
-    tsne = TSNE(perplexity=perplexity, init=_start(points), learning_rate="auto", random_state=seed)
+    # 1e-4 wide as van der Maaten advises (scikit-learn's own "pca" start is not quite deterministic in its sign).
+    start = (start / max(start[:, 0].std(), 1e-12) * 1e-4).astype(np.float32)
+    tsne = TSNE(perplexity=perplexity, init=start, learning_rate="auto", random_state=seed)
     return tsne.fit_transform(points).astype(float)
 
 
-def _start(points: np.ndarray) -> np.ndarray:
-    """Principal components as a start, 1e-4 wide as van der Maaten advises (scikit-learn's own "pca" start
-    is not quite deterministic in its sign)."""
-    start, _ = _principal(points)
-    return (start / max(start[:, 0].std(), 1e-12) * 1e-4).astype(np.float32)
+def _map(start: Any, points: np.ndarray) -> np.ndarray:
+    start = array(start, "start", 2)
+    if start.shape != (len(points), 2):
+        raise ValueError(f"start must be a map of the same vectors, {[len(points), 2]}, not {list(start.shape)}.")
+    return start
 
 
 def _umap(points: np.ndarray, neighbors: int, seed: int) -> np.ndarray:
@@ -142,7 +151,7 @@ def _principal(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return centred @ (directions * signs)[:2].T, variance[:2]  # [N, D] @ [D, 2] -> [N, 2]
 
 
-def _sample(n: int, max_points: int, seed: int) -> np.ndarray:
+def sample(n: int, max_points: int, seed: int) -> np.ndarray:
     if max_points < 2:
         raise ValueError(f"max_points must be at least 2, not {max_points}.")
     if n <= max_points:
@@ -150,7 +159,7 @@ def _sample(n: int, max_points: int, seed: int) -> np.ndarray:
     return np.sort(np.random.default_rng(seed).choice(n, max_points, replace=False))
 
 
-def _checked_pairs(pairs: Any, n: int) -> np.ndarray | None:
+def checked_pairs(pairs: Any, n: int) -> np.ndarray | None:
     if pairs is None:
         return None
     pairs = array(pairs, "pairs", 2).astype(int)
