@@ -82,7 +82,9 @@ def save(
                 shutil.rmtree(old, ignore_errors=True)
         except OSError as error:
             failure = error
-    if processes.anywhere(failure is not None, device):  # nobody may go on alone, and wait for the others for ever
+    if processes.anywhere(
+        failure is not None, device
+    ):  # nobody may go on alone, and wait for the others for ever
         raise failure or OSError(
             f"The first process could not write the checkpoint {final}; {newest_in_words(folder)}."
         )
@@ -193,7 +195,10 @@ def _random_states(device: torch.device, generator: torch.Generator) -> dict[str
     if here.own is not None:
         states["own"] = here.own
     # Processes on GPUs can send each other only what is on a GPU.
-    return {name: processes.gather(state[None].to(device), processes.count()).cpu() for name, state in states.items()}
+    return {
+        name: processes.gather(state[None].to(device), processes.count()).cpu()
+        for name, state in states.items()
+    }
 
 
 def _refuse_other_settings(path: Path, saved: Any, expected: Any, name: str = "") -> None:

@@ -1,10 +1,7 @@
-"""Chunks = whole, several processes = one, and accumulation, which is neither."""
-
-import socket
+"""Chunks = whole, and accumulation, which is not. (Several processes = one: test_processes.py.)"""
 
 import pytest
 import torch
-import torch.multiprocessing as mp
 from conftest import make_encoder
 
 import contrast_kit as ck
@@ -158,89 +155,3 @@ def test_random_state_comes_back():
     first = torch.rand(3)
     state.restore()
     assert torch.equal(first, torch.rand(3))
-
-
-def on_processes(rank, world, port, names, tokenizer, batch, answers):
-    """One of the processes: a step of each objective on its own rows, then the queue of CAPT after a step."""
-    torch.set_num_threads(1)
-    address = f"tcp://127.0.0.1:{port}"
-    torch.distributed.init_process_group("gloo", init_method=address, rank=rank, world_size=world)
-    rows = ck.processes.share(list(range(len(batch["text_id"]))))
-    found = {}
-    for name in names:
-        objective, packed = fixed_noise(OBJECTIVES[name](make_encoder(tokenizer)).double(), batch)
-        parts, grads = one_step(
-            objective, [{key: value[rows] for key, value in packed.items()}], chunk_size=2
-        )
-        # as numpy: a tensor would be fetched from this process, which may be gone by then
-        found[name] = parts, {key: value.numpy() for key, value in grads.items()}
-    objective, packed = fixed_noise(ck.objectives.CAPT(make_encoder(tokenizer), queue=30).double(), batch)
-    _, seen = gradient(objective, [{key: value[rows] for key, value in packed.items()}], chunk_size=2)
-    objective.after_step(*seen[0])
-    answers.put((found, objective.queue.vectors.numpy(), objective.queue.ids.tolist()))
-    answers.close()
-    answers.join_thread()
-    torch.distributed.barrier()
-    torch.distributed.destroy_process_group()
-
-
-_ANSWERS = []
-
-
-def two_processes(tokenizer, batch):
-    """What both processes found; they are started once for all tests that ask."""
-    if not _ANSWERS:
-        answers = mp.get_context("spawn").Queue()
-        arguments = (2, free_port(), ON_PROCESSES, tokenizer, eleven(batch), answers)
-        running = mp.start_processes(on_processes, arguments, nprocs=2, join=False, start_method="spawn")
-        _ANSWERS.extend(answers.get(timeout=200) for _ in range(2))
-        while not running.join():
-            pass
-    return _ANSWERS
-
-
-def eleven(batch):
-    """Eleven rows on two processes: six and five."""
-    return {key: value[:11] for key, value in batch.items()}
-
-
-def fixed_noise(objective, batch):
-    """Put the noisy views into the batch itself, so that every split of it sees the same noise."""
-    views = objective.views(batch, torch.Generator().manual_seed(1))
-    packed = {f"{name}/{key}": value for name, view in views.items() for key, value in view.items()}
-
-    def unpack(part, generator):
-        return {name: {key: part[f"{name}/{key}"] for key in view} for name, view in views.items()}
-
-    objective.views = unpack
-    return objective, packed | {name: batch[name] for name in ("text_id", "label")}
-
-
-ON_PROCESSES = ["mlm", "cmlm simsiam", "cmlm nt_xent", "scl", "capt", "coco_lm"]
-
-
-@pytest.mark.parametrize("name", ON_PROCESSES)
-def test_processes_give_the_loss_and_gradient_of_one(name, tokenizer, batch):
-    objective, packed = fixed_noise(OBJECTIVES[name](make_encoder(tokenizer)).double(), eleven(batch))
-    expected, wanted = one_step(objective, [packed])
-    for found, _, _ in two_processes(tokenizer, batch):  # both, so that their weights stay equal
-        parts, grads = found[name]
-        assert parts == pytest.approx(expected, rel=1e-12)
-        assert largest_difference({key: torch.from_numpy(g) for key, g in grads.items()}, wanted) < 1e-11
-
-
-def test_every_process_has_the_queue_of_one(tokenizer, batch):
-    objective, packed = fixed_noise(
-        ck.objectives.CAPT(make_encoder(tokenizer), queue=30).double(), eleven(batch)
-    )
-    _, seen = gradient(objective, [packed])
-    objective.after_step(*seen[0])
-    for _, vectors, ids in two_processes(tokenizer, batch):
-        assert torch.allclose(torch.from_numpy(vectors), objective.queue.vectors, atol=1e-11)
-        assert ids == objective.queue.ids.tolist() and len(ids) == 22
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]

@@ -1,7 +1,6 @@
 import math
 import os
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -113,57 +112,6 @@ def test_a_finished_run_resumed_takes_no_further_step(tokenizer, texts, tmp_path
     resumed = ck.fit(again, texts, steps=3, folder=tmp_path, resume=True, progress=False)
     assert resumed.steps == 3 and not resumed.interrupted and same(weights(again), weights(first))
     assert resumed.history.equals(run.history)
-
-
-TWO = """
-import os, signal, sys
-import torch
-torch.set_num_threads(1)
-sys.path.insert(0, {tests!r})
-from test_training import press_stop_at, same, weights
-from conftest import make_encoder
-import contrast_kit as ck
-from contrast_kit.data import toyshop
-
-texts = toyshop.corpus(60, seed=1)
-tokenizer = ck.data.train_tokenizer(texts, vocab_size=300)
-def go(**options):
-    objective = ck.objectives.CMLM(make_encoder(tokenizer, dropout=0.1), contrast="nt_xent")
-    run = ck.fit(objective, texts, steps=6, batch_size=11, chunk_size=3, lr=1e-2, save_every=4,
-                 progress=False, **options)
-    return run, weights(objective)
-unbroken, expected = go()
-broken, _ = go(folder={folder!r}, callback=press_stop_at(3))
-resumed, found = go(folder={folder!r}, resume=True)
-noise = ck.processes.gather(torch.tensor([unbroken.objective.encoder.model.lm_head.bias[0].item()]))
-print(ck.processes.count(), broken.steps, resumed.steps, same(expected, found), bool((noise == noise[0]).all()))
-torch.distributed.destroy_process_group()
-"""
-
-
-def test_two_processes_resumed_are_bitwise_the_unbroken_two(tmp_path):
-    """Each process has noise and dropout of its own, and finds them again."""
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        port = s.getsockname()[1]
-    code = TWO.format(tests=os.path.dirname(__file__), folder=str(tmp_path))
-    common = {
-        "WORLD_SIZE": "2",
-        "MASTER_ADDR": "127.0.0.1",
-        "MASTER_PORT": str(port),
-        "ACCELERATE_USE_CPU": "true",
-    }
-    running = [
-        subprocess.Popen(
-            [sys.executable, "-c", code],
-            stdout=subprocess.PIPE,
-            text=True,
-            env={**os.environ, **common, "RANK": str(rank), "LOCAL_RANK": str(rank)},
-        )
-        for rank in range(2)
-    ]
-    for process in running:
-        assert process.communicate(timeout=200)[0].split() == ["2", "3", "6", "True", "True"]
 
 
 def test_resume_in_an_empty_folder_starts(encoder, texts, tmp_path):

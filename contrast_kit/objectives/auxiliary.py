@@ -115,7 +115,9 @@ class Auxiliary(nn.Module):
         rows = {key: value[own] for key, value in view.items()}
         logits = None
         if len(rows["selected"]):
-            logits = self.encoder.mlm_logits(self.encoder(rows)[rows["selected"]])  # [B, T, D] → [M, D] → [M, V]
+            logits = self.encoder.mlm_logits(
+                self.encoder(rows)[rows["selected"]]
+            )  # [B, T, D] → [M, D] → [M, V]
         if len(rows["selected"]) < len(selected):
             before, here = int(selected[: own.start].sum()), int(rows["selected"].sum())
             known, size = logits, self.encoder.vocabulary["vocab_size"]

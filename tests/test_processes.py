@@ -1,0 +1,202 @@
+"""k processes = one, for every objective; a checkpoint of k processes goes on with another k."""
+
+import os
+import shutil
+import socket
+import threading
+import time
+
+import pytest
+import torch
+import torch.multiprocessing as mp
+from conftest import make_encoder
+from test_step import OBJECTIVES, largest_difference, one_step
+from test_training import press_stop_at, same, weights
+
+import contrast_kit as ck
+from contrast_kit.step import gradient
+
+pytestmark = pytest.mark.filterwarnings("ignore:SimCSE's only noise")
+
+STEPS = 7
+
+
+def on_processes(rank, world, port, tokenizer, batch, texts, folder, answers):
+    """One of the processes: a step of each objective, CAPT's queue after one, and runs that go on from checkpoints."""
+    torch.set_num_threads(1)
+    where = {"WORLD_SIZE": world, "RANK": rank, "LOCAL_RANK": rank, "MASTER_PORT": port}
+    os.environ.update({name: str(value) for name, value in where.items()})
+    os.environ.update(MASTER_ADDR="127.0.0.1", ACCELERATE_USE_CPU="true")
+    from accelerate import PartialState
+
+    PartialState()  # starts gloo
+    # as numpy: a tensor would be fetched from this process, which may be gone by then
+    found = {"queue": [value.numpy() for value in queue_after_a_step(tokenizer, batch)]}
+    for name, make in OBJECTIVES.items():
+        parts, grads = one_step(make(make_encoder(tokenizer)).double().train(), [batch], chunk_size=2)
+        found[name] = parts, {key: value.numpy() for key, value in grads.items()}
+    found["views"] = {key: value.numpy() for key, value in corrupted(tokenizer, batch).items()}
+    if world == 2:
+        train(tokenizer, texts, folder / "of two", callback=press_stop_at(3))
+        _, found["run"] = train(tokenizer, texts, folder / "of one", resume=True)
+        dropout = dict(dropout=0.1)
+        unbroken, expected = train(tokenizer, texts, None, **dropout)
+        _, _ = train(tokenizer, texts, folder / "stopped", callback=stop_the_first(), **dropout)
+        resumed, again = train(tokenizer, texts, folder / "stopped", resume=True, **dropout)
+        rows = [run.history.drop(columns="seconds") for run in (unbroken, resumed)]
+        found["bitwise"] = same(expected, again) and rows[0].equals(rows[1])
+        found["full"] = full_disk(tokenizer, texts, folder / "full")
+    else:
+        _, found["run"] = train(tokenizer, texts, folder / "of two, for four", resume=True)
+    found["run"] = {key: value.numpy() for key, value in found["run"].items()}
+    answers.put(found)
+    answers.close()
+    answers.join_thread()
+    torch.distributed.barrier()
+    torch.distributed.destroy_process_group()
+
+
+def train(tokenizer, texts, folder, *, dropout=0.0, **options):
+    """A run of COCO-LM, whose auxiliary model samples words: batches of 11, which no number of processes divides."""
+    objective = ck.objectives.COCOLM(make_encoder(tokenizer, dropout=dropout)).double()
+    run = ck.fit(
+        objective, texts, steps=STEPS, batch_size=11, chunk_size=2, lr=1e-2, save_every=4, progress=False,
+        folder=folder, **options,
+    )  # fmt: skip
+    return run, weights(objective)
+
+
+def stop_the_first():
+    """A press of the stop button that only the first process hears."""
+    return press_stop_at(3) if ck.processes.rank() == 0 else None
+
+
+def full_disk(tokenizer, texts, folder):
+    """What a process says when the first one cannot write."""
+    folder.parent.mkdir(exist_ok=True)
+    if ck.processes.rank() == 0:
+        folder.write_text("a file where the folder should be")
+    torch.distributed.barrier()
+    try:
+        train(tokenizer, texts, folder)
+    except OSError as error:
+        return str(error)
+
+
+def queue_after_a_step(tokenizer, batch):
+    capt = ck.objectives.CAPT(make_encoder(tokenizer), queue=30).double()
+    _, seen = gradient(capt, [batch], torch.Generator().manual_seed(7), chunk_size=2)
+    capt.after_step(*seen[0])
+    return capt.queue.vectors, capt.queue.ids
+
+
+def corrupted(tokenizer, batch):
+    """A view for which a model draws words, in several slices."""
+    ck.objectives.auxiliary.TOKENS_AT_ONCE = 5 * batch["input_ids"].shape[1]
+    objective = ck.objectives.ELECTRA(make_encoder(tokenizer))
+    with ck.processes.together():
+        return objective.views(batch, torch.Generator().manual_seed(3))["corrupted"]
+
+
+@pytest.fixture(scope="module")
+def eleven(texts, tokenizer):
+    """Eleven rows: six and five on two processes, three, three, three and two on four."""
+    batch = ck.data.Texts(texts, tokenizer, max_length=64).batch(range(11))
+    return batch | {"label": torch.tensor([0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 3])}
+
+
+@pytest.fixture(scope="module")
+def answers(texts, tokenizer, eleven, tmp_path_factory):
+    """What every process found, by number of processes. They are started once, from one server that has torch."""
+    folder = tmp_path_factory.mktemp("runs")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OMP_NUM_THREADS", "1")
+        mp.set_forkserver_preload(
+            ["contrast_kit.objectives", "contrast_kit.training", "accelerate", "pandas"]
+        )
+        context, found = mp.get_context("forkserver"), {}
+        train(tokenizer, texts, folder / "of one", callback=press_stop_at(3))
+        for world in (2, 4):
+            queue = context.Queue()
+            arguments = (world, free_port(), tokenizer, eleven, texts, folder, queue)
+            running = mp.start_processes(
+                on_processes, arguments, nprocs=world, join=False, start_method="forkserver"
+            )
+            ended = threading.Thread(target=lambda r=running: wait_for(r))
+            ended.start()
+            found[world] = [queue.get(timeout=200) for _ in range(world)]
+            ended.join()
+            if world == 2:
+                shutil.copytree(folder / "of two", folder / "of two, for four")
+    found["folder"] = folder
+    return found
+
+
+def wait_for(running):
+    while not running.join():
+        time.sleep(0.01)
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+@pytest.mark.parametrize("name", OBJECTIVES, ids=lambda name: name.replace(" ", "-"))
+@pytest.mark.parametrize("world", [2, 4])
+def test_processes_give_the_loss_and_gradient_of_one(name, world, tokenizer, eleven, answers):
+    objective = OBJECTIVES[name](make_encoder(tokenizer)).double().train()
+    expected, wanted = one_step(objective, [eleven])
+    for found in answers[world]:  # all of them, so that their weights stay equal
+        parts, grads = found[name]
+        assert parts == pytest.approx(expected, rel=1e-12)
+        assert largest_difference({key: torch.from_numpy(g) for key, g in grads.items()}, wanted) < 1e-11
+
+
+@pytest.mark.parametrize("world", [2, 4])
+def test_every_process_has_the_queue_of_one(world, tokenizer, eleven, answers):
+    vectors, ids = queue_after_a_step(tokenizer, eleven)
+    for found in answers[world]:
+        assert torch.allclose(torch.from_numpy(found["queue"][0]), vectors, atol=1e-11)
+        assert found["queue"][1].tolist() == ids.tolist() and len(ids) == 22
+
+
+@pytest.mark.parametrize("world", [2, 4])
+def test_a_model_draws_the_same_words_however_many_share_the_work(world, tokenizer, eleven, answers):
+    tokens = ck.objectives.auxiliary.TOKENS_AT_ONCE
+    try:
+        expected = corrupted(tokenizer, eleven)
+    finally:
+        ck.objectives.auxiliary.TOKENS_AT_ONCE = tokens
+    assert (expected["input_ids"] != eleven["input_ids"]).any()
+    for found in answers[world]:
+        assert all((found["views"][key] == value.numpy()).all() for key, value in expected.items())
+
+
+@pytest.mark.parametrize(("world", "way"), [(2, "from 1 to 2"), (4, "from 2 to 4")])
+def test_a_checkpoint_goes_on_with_more_processes(world, way, tokenizer, texts, answers):
+    _, expected = train(tokenizer, texts, None)
+    for found in answers[world]:
+        assert close({key: torch.from_numpy(value) for key, value in found["run"].items()}, expected), way
+
+
+def test_a_checkpoint_of_two_processes_goes_on_with_one(tokenizer, texts, answers, tmp_path):
+    shutil.copytree(answers["folder"] / "of two", tmp_path / "of two")
+    _, expected = train(tokenizer, texts, None)
+    run, found = train(tokenizer, texts, tmp_path / "of two", resume=True)
+    assert close(found, expected) and list(run.history["step"]) == list(range(1, STEPS + 1))
+
+
+def close(a, b):
+    return a.keys() == b.keys() and all(torch.allclose(a[name], b[name], rtol=0, atol=1e-7) for name in a)
+
+
+def test_two_processes_resumed_are_bitwise_the_unbroken_two(answers):
+    """With dropout, each its own; stopped by a signal that only one of them received."""
+    assert [found["bitwise"] for found in answers[2]] == [True, True]
+
+
+def test_when_the_first_cannot_write_all_say_so(answers):
+    said = [found["full"] for found in answers[2]]
+    assert all("could not be written" in words or "could not write" in words for words in said)
