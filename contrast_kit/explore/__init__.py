@@ -1,0 +1,15 @@
+"""Panels to touch, made of the rooms below: sliders, points to drag, maps to search. Each is a static figure too.
+
+| what to touch | call |
+|---|---|
+| vectors on a circle, and what a loss does with them | `loss_playground` |
+| a map of sentences: hover, lasso, neighbours, two encoders linked | `embedding_map` |
+
+Make a panel the last line of a cell. `panel.set(…)` moves it from Python, `panel.state` reads it, `panel.figure()` is
+the picture that stands still. They need `pip install contrast-kit[notebooks]`, and nothing else here does.
+"""
+
+from .embedding_map import EmbeddingMap, embedding_map
+from .loss_playground import LossPlayground, loss_playground
+
+__all__ = ["EmbeddingMap", "LossPlayground", "embedding_map", "loss_playground"]

@@ -1,0 +1,193 @@
+"""What every panel has: controls to touch, a state that Python reads and sets, and a figure that stands still."""
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+WIDE = "960px"
+ALONE = "CONTRAST_KIT_PANELS"
+
+
+def widgets() -> Any:
+    """ipywidgets, or one sentence about how to get it."""
+    try:
+        import anywidget  # noqa: F401
+        import ipywidgets
+    except ImportError as error:
+        raise ImportError(
+            f"The panels of ck.explore need ipywidgets and anywidget ({error.name} is missing): "
+            "pip install 'contrast-kit[notebooks]', then restart the kernel."
+        ) from None
+    return ipywidgets
+
+
+class Panel:
+    """Something to touch in a notebook, that also stands as a static figure.
+
+    A subclass gives its `handles`, name -> (widget, trait), calls `assemble`, and says `figure()`, `words()` and,
+    where the picture is not simply that figure, `draw()`.
+
+    * Touch it: make the panel the last line of a cell.
+    * `panel.set(tau=0.1)` moves a slider from Python, `panel.state` reads them all.
+    * `panel.figure()` is the picture for the present state, made by `ck.plots`; it is also stored beside the widget, so
+      that a page which can show no widget shows it. With `CONTRAST_KIT_PANELS=static` in the environment, the figure
+      is all that is shown: this is how the notebooks of the course are stored.
+    """
+
+    def assemble(self, handles: Mapping[str, tuple[Any, str]], *rows: Any) -> None:
+        """Stack the rows of widgets, the sentence below them, and draw whenever one of the handles moves."""
+        w = widgets()
+        self._handles, self._setting = dict(handles), False
+        self.line = w.HTML()
+        self.line.add_class("ck-words")
+        layout = w.Layout(max_width=WIDE, overflow="visible")
+        self.widget = w.VBox([*rows, self.line], layout=layout)
+        self.draw()
+        for widget, trait in self._handles.values():
+            widget.observe(self._moved, names=trait)
+
+    def figure(self) -> "Figure":
+        """The static figure for the present state."""
+        raise NotImplementedError
+
+    def words(self) -> str:
+        """What the picture says, in a sentence with its numbers (HTML)."""
+        return ""
+
+    def draw(self) -> None:
+        """Bring what is shown up to date."""
+        self.line.value = f"<div style='line-height:1.5' aria-live='polite'>{self.words()}</div>"
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """Where every control stands."""
+        return {name: getattr(widget, trait) for name, (widget, trait) in self._handles.items()}
+
+    def set(self, **values: Any) -> Self:
+        """Move controls, as a hand would; the picture is drawn once, afterwards. Returns the panel.
+
+        Raises a ValueError for a control that is not there, or a value that it cannot take.
+        """
+        if unknown := values.keys() - self._handles.keys():
+            raise ValueError(f"There is no control {unknown.pop()!r}; there are {', '.join(self._handles)}.")
+        self._setting = True
+        try:
+            for name, value in values.items():
+                self._put(name, value)
+        finally:
+            self._setting = False
+            self.draw()
+        return self
+
+    def _put(self, name: str, value: Any) -> None:
+        widget, trait = self._handles[name]
+        from traitlets import TraitError
+
+        try:
+            setattr(widget, trait, value)
+        except TraitError:
+            allowed = getattr(widget, "options", None)
+            hint = f"one of {', '.join(map(repr, allowed))}" if allowed else "another kind of value"
+            raise ValueError(f"{name} must be {hint}, not {value!r}.") from None
+        low, high = getattr(widget, "min", None), getattr(widget, "max", None)
+        if getattr(widget, trait) != value and low is not None:  # a slider stops at its ends
+            base = getattr(widget, "base", None)
+            low, high = (low, high) if base is None else (base**low, base**high)
+            raise ValueError(f"{name} must lie between {low:g} and {high:g}, not {value!r}.")
+
+    def _moved(self, change: Any) -> None:
+        if not self._setting:
+            self.draw()
+
+    def _repr_mimebundle_(self, **kw: Any) -> dict[str, Any]:
+        bundle = {"text/plain": f"{type(self).__name__} (run this cell to touch it)"}
+        if os.environ.get(ALONE) != "static":
+            bundle |= self.widget._repr_mimebundle_(**kw)
+        return bundle | {"image/png": self.figure()._repr_png_()}
+
+
+class FigurePanel(Panel):
+    """A panel whose picture is its figure, drawn anew at every move."""
+
+    def assemble(self, handles: Mapping[str, tuple[Any, str]], *rows: Any) -> None:
+        self.picture = widgets().Image(
+            format="png", layout=widgets().Layout(max_width="100%", align_self="flex-start")
+        )
+        super().assemble(handles, *rows, self.picture)
+
+    def draw(self) -> None:
+        self.picture.value = self.figure()._repr_png_()
+        super().draw()
+
+
+def slider(name: str, value: float, low: float, high: float, step: float = 0.01) -> Any:
+    """A slider for a number that is written beside it."""
+    return widgets().FloatSlider(
+        value, min=low, max=high, step=step, description=name, readout_format=".2f", **_look("340px")
+    )
+
+
+def log_slider(name: str, value: float, low: float, high: float) -> Any:
+    """A slider whose equal steps are equal factors, a hundredth of the way each."""
+    from math import log10
+
+    low, high = log10(low), log10(high)
+    return widgets().FloatLogSlider(
+        value,
+        min=low,
+        max=high,
+        step=(high - low) / 100,
+        description=name,
+        readout_format=".3f",
+        **_look("340px"),
+    )
+
+
+def choice(name: str, options: Any, value: Any, width: str = "260px") -> Any:
+    """A drop-down list."""
+    return widgets().Dropdown(options=options, value=value, description=name, **_look(width))
+
+
+def button(words: str, does: Any, tip: str = "") -> Any:
+    """A button that calls `does()`."""
+    made = widgets().Button(description=words, tooltip=tip, layout=widgets().Layout(width="auto"))
+    made.on_click(lambda _: does())
+    return made
+
+
+def row(*items: Any) -> Any:
+    """Controls side by side, the next line taking what does not fit."""
+    return widgets().HBox(items, layout=widgets().Layout(flex_flow="row wrap", overflow="visible"))
+
+
+def beside(*figures: "Figure", columns: int = 2) -> "Figure":
+    """Several figures in one, as many abreast as `columns`: each keeps its size."""
+    import io
+
+    import numpy as np
+    from matplotlib.image import imread
+
+    from contrast_kit.plots.figure import Figure
+
+    pictures = [imread(io.BytesIO(figure._repr_png_())) for figure in figures]  # [height, width, 4] each
+    lines = [pictures[i : i + columns] for i in range(0, len(pictures), columns)]
+    height = sum(max(picture.shape[0] for picture in line) for line in lines)
+    width = max(sum(picture.shape[1] for picture in line) for line in lines)
+    page, top = np.ones((height, width, 4), dtype=np.float32), 0
+    for line in lines:
+        left = 0
+        for picture in line:
+            high, wide = picture.shape[:2]
+            page[top : top + high, left : left + wide] = picture
+            left += wide
+        top += max(picture.shape[0] for picture in line)
+    whole = Figure(figsize=(width / 110, height / 110), dpi=110)
+    whole.figimage(page)
+    return whole
+
+
+def _look(width: str) -> dict[str, Any]:
+    return {"style": {"description_width": "initial"}, "layout": widgets().Layout(width=width)}

@@ -1,0 +1,191 @@
+"""Points on a circle that one drags, and what a contrastive loss makes of them: weights, forces, its value."""
+
+import functools
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import torch
+
+from ._contrasts import LOSSES, Contrast, contrast
+from ._panel import Panel, beside, button, choice, log_slider, row, widgets
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# Degrees. A's views are far apart, B's are close, and C's second view has strayed among A's: a hard negative.
+START = (60.0, 175.0, 290.0, 115.0, 200.0, 20.0)
+STEP = 0.25
+
+
+class LossPlayground(Panel):
+    """B texts seen twice as points on the unit circle: drag them, choose the loss and τ. See `loss_playground`."""
+
+    def __init__(self, loss: str, tau: float, angles: Sequence[float], classes: Sequence[int]):
+        if len(angles) % 2 or not 2 <= len(angles) // 2 <= 5:
+            raise ValueError(
+                f"angles must hold two views of 2 to 5 texts, so 4 to 10 degrees, not {len(angles)}."
+            )
+        if len(classes) != len(angles) // 2:
+            raise ValueError(
+                f"classes must name the class of each of {len(angles) // 2} texts, not {len(classes)}."
+            )
+        letters = "ABCDE"[: len(classes)]
+        self.names = [f"{letter}{view}" for view in "₀₁" for letter in letters]
+        self.classes, self.start = torch.as_tensor(list(classes)), [float(angle) for angle in angles]
+        self.loss = choice("loss", LOSSES, LOSSES[0])
+        self.tau = log_slider("τ", 0.5, 0.02, 2.0)
+        self.circle = _circle_widget()(angles=self.start, names=self.names)
+        moves = [
+            button("one step", lambda: self.let_go(1), "move every point a little along its force"),
+            button("let go", lambda: self.let_go(60), "sixty such steps"),
+            button("start again", self.again, "put the points back"),
+        ]
+        handles = {name: (getattr(self, name), "value") for name in ("loss", "tau")}
+        handles |= {name: (self.circle, name) for name in ("angles", "anchor")}
+        self.assemble(handles, row(self.loss, self.tau, *moves), self.circle)
+        self.set(loss=loss, tau=tau)
+
+    def seen(self) -> Contrast:
+        """The loss at the present state: its value, pair weights [N, N], roles and forces [N, 2]."""
+        return contrast(self.loss.value, _points(self.circle.angles), self.tau.value, self.classes)
+
+    def let_go(self, steps: int = 60) -> Self:
+        """Gradient descent on the points themselves: `steps` small moves along the forces."""
+        path = [list(self.circle.angles)]
+        for _ in range(steps):
+            path.append(self._moved_along(path[-1]))
+        self.circle.path = path[:: max(1, steps // 30)]  # what the page plays, before it shows the end
+        return self.set(angles=path[-1])
+
+    def again(self) -> Self:
+        """Put the points back where they began."""
+        return self.set(angles=self.start)
+
+    def _moved_along(self, angles: list[float]) -> list[float]:
+        """One step: forces grow as 1/τ, so the step is τ times as long, and large forces are held back."""
+        x = _points(angles)
+        seen = contrast(self.loss.value, x, self.tau.value, self.classes)
+        turn = x[:, 0] * seen.forces[:, 1] - x[:, 1] * seen.forces[:, 0]  # [N], the force along the circle
+        scale = 1.0 if self.loss.value == "simsiam" else self.tau.value
+        turn = (turn * STEP * scale * len(x) / 2).clamp(-0.15, 0.15)
+        return [angle + math.degrees(by) for angle, by in zip(angles, turn.tolist(), strict=True)]
+
+    def draw(self) -> None:
+        seen = self.seen()
+        self.circle.seen = {
+            "forces": seen.forces.tolist(),
+            "weights": [[None if math.isnan(p) else p for p in line] for line in seen.weights.tolist()],
+            "roles": seen.roles,
+            "value": seen.value,
+        }
+        super().draw()
+
+    def words(self) -> str:
+        seen, i = self.seen(), self.circle.anchor
+        name, roles = self.names[i], seen.roles[i]
+        push = seen.forces.norm(dim=1)
+        told = f"<b>{self.loss.value} = {seen.value:.3f}</b>"
+        if self.loss.value == "simsiam":
+            return f"{told} (from 1/e = 0.368 to e): no denominator, so nothing pushes; each view pulls the other."
+        told += f" at τ = {self.tau.value:.3g}, the mean over its anchors. "
+        if set(roles) == {"out"}:
+            return told + f"{name} is no anchor: info_nce asks view 0 only."
+        negatives = [(p, other) for p, other, role in zip(seen.weights[i].tolist(), self.names, roles, strict=True)
+                     if role == "negative"]  # fmt: skip
+        if negatives:
+            most, hardest = max(negatives)
+            share = most / max(sum(p for p, _ in negatives), 1e-30)
+            told += f"Of what pushes {name}, {share:.0%} comes from {hardest}. "
+        return told + f"The strongest force, on {self.names[int(push.argmax())]}, is {push.max():.2f}."
+
+    def figure(self) -> "Figure":
+        """The circle with its forces, and beside it each anchor's weights on its candidates."""
+        from contrast_kit import plots
+
+        seen, b = self.seen(), len(self.classes)
+        tau = "" if self.loss.value == "simsiam" else f", τ = {self.tau.value:.3g}"
+        title = f"{self.loss.value}{tau}: {seen.value:.3f}"
+        letters = [name[0] for name in self.names]
+        pairs = [[i, i + b] for i in range(b)]
+        at = _points(self.circle.angles)
+        circle = plots.circle(at, letters, names=self.names, forces=seen.forces, pairs=pairs, title=title)
+        weights = None if self.loss.value == "simsiam" else seen.weights.nan_to_num(0)
+        matrix = plots.similarity_matrix(
+            weights, seen.roles, rows=self.names, columns=self.names, limits=(0, 1), title="pair weights"
+        )
+        return beside(circle, matrix)
+
+
+def loss_playground(
+    loss: str = "nt_xent",
+    tau: float = 0.5,
+    angles: Sequence[float] = START,
+    classes: Sequence[int] = (0, 0, 1),
+) -> LossPlayground:
+    """Drag vectors on a circle and see what a contrastive loss does with them.
+
+    Left, B texts in two views (A₀ and A₁ are positives of each other): an arrow for the force on each vector, minus
+    the gradient of the loss; and from the chosen anchor a line to each of its candidates, blue to what pulls it and
+    orange to what pushes it, as thick as its share. Right, the softmax weights of all anchors. *Let go* follows the
+    forces: pairs meet, texts spread (or, without negatives, only meet).
+
+    Args:
+        loss: "info_nce", "nt_xent", "sup_con" or "simsiam" (its predictor the identity here).
+        tau: the temperature, 0.02 to 2.
+        angles: degrees of the 2B points, view 0 of each text first, 2 to 5 texts.
+        classes: the class of each text, for "sup_con".
+
+    Returns:
+        A panel; `set(loss=…, tau=…, angles=…, anchor=…)` moves it from Python, `let_go()` follows the forces,
+        `seen()` gives the numbers and `figure()` the picture.
+
+    Raises:
+        ValueError: angles and classes that do not fit each other, a loss or a temperature out of range.
+        ImportError: without ipywidgets and anywidget.
+
+    Example:
+        >>> import contrast_kit as ck
+        >>> panel = ck.explore.loss_playground("nt_xent", tau=0.5)
+        >>> before = panel.seen().value
+        >>> panel.let_go().seen().value < before
+        True
+    """
+    widgets()
+    return LossPlayground(loss, tau, angles, classes)
+
+
+def _points(angles: Sequence[float]) -> torch.Tensor:
+    turn = torch.deg2rad(torch.tensor(angles, dtype=torch.float64))
+    return torch.stack([turn.cos(), turn.sin()], dim=1)  # [N] -> [N, 2]
+
+
+@functools.cache
+def _circle_widget() -> type:
+    import anywidget
+    import traitlets
+
+    class Circle(anywidget.AnyWidget):
+        """The page's side: sends angles and the anchor, shows what Python has seen."""
+
+        _esm = Path(__file__).with_suffix(".js")
+        names = traitlets.List(traitlets.Unicode()).tag(sync=True)
+        angles = traitlets.List(traitlets.Float()).tag(sync=True)
+        anchor = traitlets.Int(0).tag(sync=True)
+        seen = traitlets.Dict().tag(sync=True)
+        path = traitlets.List().tag(sync=True)
+
+        @traitlets.validate("angles")
+        def _as_many(self, proposal: Any) -> list[float]:
+            if self.names and len(proposal["value"]) != len(self.names):
+                raise traitlets.TraitError(f"There are {len(self.names)} points.")
+            return proposal["value"]
+
+        @traitlets.validate("anchor")
+        def _one_of_them(self, proposal: Any) -> int:
+            if not 0 <= proposal["value"] < len(self.names):
+                raise traitlets.TraitError(f"There are {len(self.names)} points.")
+            return proposal["value"]
+
+    return Circle
