@@ -10,6 +10,7 @@ shown once, or keep it with `figure.savefig("name.png")`. matplotlib is loaded b
 | the parts of a loss over training | `loss_curves` |
 | similar against random pairs | `cosine_histograms` |
 | a map of the sentences | `embedding_map`, with `project` |
+| that map along training | `animation`, with `align` |
 | every anchor against every candidate | `similarity_matrix` |
 | vectors one can see | `circle` |
 | methods over seeds | `bars_with_errors` |
@@ -17,6 +18,7 @@ shown once, or keep it with `figure.savefig("name.png")`. matplotlib is loaded b
 | alignment and uniformity at once | `alignment_uniformity_plane` |
 """
 
+from .animations import Animation, align, animation
 from .bars import bars_with_errors
 from .circles import circle
 from .curves import loss_curves
@@ -30,7 +32,10 @@ from .tokens import mask_heatmap, mask_kinds
 
 __all__ = [
     "PALETTE",
+    "Animation",
+    "align",
     "alignment_uniformity_plane",
+    "animation",
     "bars_with_errors",
     "circle",
     "cosine_histograms",

@@ -49,7 +49,7 @@ def circle(
     for panel, (name, at) in zip(axes, sets.items(), strict=True):
         _frame(panel, name)
         kinds = None if labels is None else texts(labels, "labels", len(at))
-        at = _rings(at, kinds)
+        at = rings(at, kinds)
         _points(panel, at, kinds)
         if longest > 0:
             x, y = (arrows[name] / longest / 2).T
@@ -111,7 +111,7 @@ def _frame(panel: Any, name: str) -> None:
     panel.set_title(name)
 
 
-def _rings(at: np.ndarray, kinds: list[str] | None) -> np.ndarray:
+def rings(at: np.ndarray, kinds: list[str] | None) -> np.ndarray:
     if kinds is None or len(at) < MANY:
         return at
     ring = {kind: 1 + 0.08 * i for i, kind in enumerate(in_order(kinds))}

@@ -54,7 +54,9 @@ def project(
         what = "perplexity" if method == "tsne" else "neighbors"
         raise ValueError(f"{what} must lie between 1 and the {len(points)} vectors there are, not {wanted}.")
     if method == "tsne":
-        return _tsne(points, perplexity, seed, _principal(points)[0] if start is None else _map(start, points))
+        return _tsne(
+            points, perplexity, seed, _principal(points)[0] if start is None else _map(start, points)
+        )
     if method == "umap":
         return _umap(points, neighbors, seed)
     return _principal(points)[0]
@@ -131,7 +133,9 @@ def _tsne(points: np.ndarray, perplexity: float, seed: int, start: np.ndarray) -
 def _map(start: Any, points: np.ndarray) -> np.ndarray:
     start = array(start, "start", 2)
     if start.shape != (len(points), 2):
-        raise ValueError(f"start must be a map of the same vectors, {[len(points), 2]}, not {list(start.shape)}.")
+        raise ValueError(
+            f"start must be a map of the same vectors, {[len(points), 2]}, not {list(start.shape)}."
+        )
     return start
 
 

@@ -1,0 +1,142 @@
+"""The player of an animation: one canvas, a button and a slider, in plain HTML that needs nothing from elsewhere."""
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, Any
+
+from .style import FAINT, INK
+
+if TYPE_CHECKING:
+    from .animations import Animation
+
+SIDE, COLUMN = 420, 280  # pixels: of the map, and of the column beside it with legend and measures
+
+
+def html(film: "Animation") -> str:
+    """The animation as a piece of HTML: its numbers, rounded to a thousandth of the map, and the script below."""
+    from .animations import CIRCLE, SECONDS, polygons
+
+    half = film.half_width()
+    kind = {word: i for i, word in enumerate(film.kinds)}
+    data = {
+        "title": film.title,
+        "names": list(film.maps),
+        "frames": [(at / half * 1000).round().astype(int).tolist() for at in film.maps.values()],
+        "circle": 1000 / half if film.method == CIRCLE else 0,
+        "kind": [kind[label] for label in film.labels or []],
+        "words": film.kinds,
+        "shapes": polygons(max(1, len(film.kinds))),
+        "pairs": film.pairs,
+        "measures": {name: [round(v, 4) for v in values] for name, values in film.measures.items()},
+        "seconds": SECONDS,
+        "side": SIDE,
+        "column": COLUMN if film.kinds or film.measures else 0,
+        "ink": INK,
+        "faint": FAINT,
+    }
+    return _page(data)
+
+
+def _page(data: dict[str, Any]) -> str:
+    numbers = json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
+    name = hashlib.sha256(numbers.encode()).hexdigest()[:12]  # the same numbers, the same page
+    note = "Run this cell to see the animation play; .sheet() shows its frames as a picture."
+    return f'<div data-animation="{name}"><em>{note}</em></div>\n<script>{SCRIPT % (numbers, name)}</script>'
+
+
+# Raw, so that the script reads as it runs; the two %s are the numbers and the name.
+SCRIPT = r"""
+(function (film, name) {
+  function start(root) {
+    const make = (tag, props, parent = root) =>
+      parent.appendChild(Object.assign(document.createElement(tag), props));
+    root.dataset.ready = "yes";
+    root.replaceChildren();
+    root.style.cssText = "font: 13px sans-serif; max-width: 100%%";
+    const width = film.side + film.column, height = film.side + 26, last = film.names.length - 1;
+    const canvas = make("canvas", {}), sharp = window.devicePixelRatio || 1;
+    canvas.width = width * sharp; canvas.height = height * sharp;
+    canvas.style.cssText = `width: ${width}px; max-width: 100%%; background: white; display: block`;
+    canvas.setAttribute("role", "img");
+    const bar = make("div", {}); bar.style.cssText = "display: flex; gap: 8px; align-items: center; padding: 4px";
+    const button = make("button", { textContent: "▶ play", type: "button" }, bar);
+    button.style.cssText = "min-width: 84px";
+    const slider = make("input", { type: "range", min: 0, max: last, step: 1, value: 0 }, bar);
+    slider.setAttribute("aria-label", "frame"); slider.style.cssText = `width: ${film.side - 100}px`;
+    const pen = canvas.getContext("2d"); pen.scale(sharp, sharp);
+    let at = 0, playing = false, before = 0;
+
+    function text(words, x, y, size, color, align) {
+      pen.font = `${size}px sans-serif`; pen.fillStyle = color || film.ink; pen.textAlign = align || "left";
+      pen.fillText(words, x, y);
+    }
+    const px = v => film.side / 2 * (1 + v / 1000), py = v => 26 + film.side / 2 * (1 - v / 1000);
+    function place(i) {  // between two frames: a straight line, on the circle an arc
+      const k = Math.min(Math.floor(at), Math.max(last - 1, 0)), s = at - k, u = s * s * (3 - 2 * s);
+      const a = film.frames[k][i], b = film.frames[Math.min(k + 1, last)][i];
+      let x = a[0] + (b[0] - a[0]) * u, y = a[1] + (b[1] - a[1]) * u;
+      if (film.circle) { const r = Math.hypot(...a) / Math.max(Math.hypot(x, y), 1); x *= r; y *= r; }
+      return [px(x), py(y)];
+    }
+    function mark(kind, x, y, size) {
+      const [outline, color] = film.shapes[kind];
+      pen.beginPath();
+      outline.forEach((p, i) => pen[i ? "lineTo" : "moveTo"](x + p[0] * size, y - p[1] * size));
+      pen.closePath(); pen.globalAlpha = 0.85; pen.fillStyle = color; pen.fill();
+      pen.globalAlpha = 1; pen.lineWidth = 0.6; pen.strokeStyle = "white"; pen.stroke();
+    }
+    function curve(name, values, x, y, w, h) {
+      const low = Math.min(...values), high = Math.max(...values), near = Math.round(at);
+      const cx = i => x + w * i / Math.max(last, 1), cy = v => y + h - h * (v - low) / (high - low || 1);
+      text(`${name} ${values[near].toFixed(2)}`.replace("-", "−"), x, y - 8, 13);
+      pen.lineWidth = 1; pen.strokeStyle = film.faint; pen.strokeRect(x, y - 3, w, h + 6);
+      pen.beginPath(); values.forEach((v, i) => pen[i ? "lineTo" : "moveTo"](cx(i), cy(v)));
+      pen.lineWidth = 1.6; pen.strokeStyle = film.ink; pen.stroke();
+      pen.beginPath(); pen.arc(cx(near), cy(values[near]), 4.5, 0, 7); pen.fillStyle = "#D55E00"; pen.fill();
+    }
+    function draw() {
+      const near = film.names[Math.round(at)];
+      pen.fillStyle = "white"; pen.fillRect(0, 0, width, height);
+      text((film.title ? film.title + ": " : "") + near, 4, 18, 14);
+      pen.lineWidth = 1; pen.strokeStyle = film.faint; pen.strokeRect(0.5, 26.5, film.side - 1, film.side - 1);
+      if (film.circle) {
+        pen.beginPath(); pen.arc(px(0), py(0), film.circle * film.side / 2000, 0, 7); pen.stroke();
+      }
+      const places = film.frames[0].map((_, i) => place(i));
+      pen.strokeStyle = "#888888"; pen.lineWidth = 0.8;
+      for (const [a, b] of film.pairs) {
+        pen.beginPath(); pen.moveTo(...places[a]); pen.lineTo(...places[b]); pen.stroke();
+      }
+      const size = places.length < 60 ? 5.5 : 3.6;
+      places.forEach(([x, y], i) => mark(film.kind.length ? film.kind[i] : 0, x, y, size));
+      let y = 40;
+      film.words.forEach((word, i) => {
+        mark(i, film.side + 26, y - 4, 5.5); text(word, film.side + 38, y, 13); y += 19;
+      });
+      const curves = Object.entries(film.measures), room = (height - y - 10) / Math.max(curves.length, 1);
+      for (const [name, values] of curves) {
+        curve(name, values, film.side + 22, y + 24, film.column - 40, Math.min(room - 40, 110));
+        y += Math.min(room, 150);
+      }
+      canvas.setAttribute("aria-label", `animation, ${near}`);
+      slider.value = Math.round(at);
+      button.textContent = playing ? "❚❚ pause" : "▶ play";
+    }
+    function tick(now) {
+      if (!playing || !root.isConnected) return;
+      at = Math.min(at + (now - before) / 1000 / film.seconds, last); before = now;
+      playing = at < last; draw(); requestAnimationFrame(tick);
+    }
+    button.onclick = () => {
+      playing = !playing; before = performance.now();
+      if (playing && at >= last) at = 0;
+      draw(); requestAnimationFrame(tick);
+    };
+    slider.oninput = () => { playing = false; at = Number(slider.value); draw(); };
+    draw();
+  }
+  // Notebooks put the page together before or after they run its script: wait for the end of this turn.
+  const all = () => document.querySelectorAll(`[data-animation="${name}"]`).forEach(r => r.dataset.ready || start(r));
+  setTimeout(all, 0);
+})(%s, "%s");
+"""

@@ -1,0 +1,204 @@
+"""Animations: frames turned onto one another, drawn as a sheet, a GIF and a player that plays."""
+
+import json
+import re
+import shutil
+
+import numpy as np
+import pytest
+import torch
+from matplotlib.figure import Figure
+from PIL import Image
+
+from contrast_kit import plots
+
+RNG = np.random.default_rng(0)
+BASE, DRIFT = RNG.normal(size=(2, 30, 8))
+FRAMES = {f"step {10 * k}": BASE + 0.4 * k * DRIFT for k in range(6)}
+CIRCLE = {name: x[:, :2] for name, x in FRAMES.items()}
+LABELS = ["visit", "stock", "opinion"] * 10
+MEASURES = {"alignment": np.linspace(1, 0, 6), "uniformity": torch.linspace(-1, -2, 6)}
+CHROMIUM = next(filter(None, map(shutil.which, ["chromium", "chromium-browser", "google-chrome"])), None)
+
+
+def film(**kw):
+    return plots.animation(FRAMES, LABELS, measures=MEASURES, **kw)
+
+
+def turn(angle, mirror):
+    c, s = np.cos(angle), np.sin(angle)
+    return np.array([[c, -s], [s, c]]) @ np.diag([1, -1 if mirror else 1])
+
+
+def data_of(animation):
+    """The numbers that the player gets."""
+    script = animation._repr_html_()
+    return json.loads(re.search(r'\}\)\((\{.*\}), "[0-9a-f]{12}"\);', script, re.DOTALL)[1])
+
+
+@pytest.mark.parametrize("mirror", [False, True])
+@pytest.mark.parametrize("angle", [0.0, 0.7, 2.5, -1.9])
+def test_aligning_undoes_a_turn_and_a_mirror_exactly(angle, mirror):
+    points = RNG.normal(size=(40, 2))
+    moved = points @ turn(angle, mirror).T + [3.0, -1.0]
+    assert np.allclose(plots.align(moved, points), points, atol=1e-12)
+    assert np.allclose(plots.align(moved - [3.0, -1.0], points, center=False), points, atol=1e-12)
+
+
+def test_aligning_stretches_nothing_and_is_the_best_of_all_turns():
+    points, reference = RNG.normal(size=(2, 40, 2))
+    aligned = plots.align(points, reference)
+    distances = [np.linalg.norm(x[:, None] - x[None], axis=-1) for x in (points, aligned)]
+    assert np.allclose(*distances)
+    assert np.allclose(aligned.mean(0), reference.mean(0))
+    centred, target = points - points.mean(0), reference - reference.mean(0)
+    best = np.linalg.norm(aligned - reference)
+    for angle in np.linspace(0, 2 * np.pi, 200):
+        for mirror in (False, True):
+            assert np.linalg.norm(centred @ turn(angle, mirror).T - target) >= best - 1e-9
+
+
+def test_without_alignment_the_same_space_would_seem_to_move():
+    """Principal components of a turned copy come out turned or mirrored; the frames do not show it."""
+    spun, _ = np.linalg.qr(RNG.normal(size=(8, 8)))
+    animation = plots.animation({"a": BASE, "b": BASE @ spun, "c": -BASE})
+    first, second, third = animation.maps.values()
+    assert np.allclose(first, second, atol=1e-9) and np.allclose(first, third, atol=1e-9)
+
+
+def test_the_scale_of_principal_components_is_kept_from_frame_to_frame():
+    wide, narrow = torch.randn(50, 6, generator=torch.Generator().manual_seed(1)), torch.ones(6)
+    animation = plots.animation({"cone": wide + 20 * narrow, "open": wide})
+    spreads = [at.std() for at in animation.maps.values()]
+    assert spreads[1] > 5 * spreads[0]
+
+
+def test_tsne_frames_have_one_size_and_stay_where_they_were():
+    wobble = RNG.normal(size=BASE.shape)
+    frames = {"a": BASE, "b": BASE + 0.02 * wobble, "c": BASE + 0.04 * wobble}
+    maps = list(plots.animation(frames, method="tsne", perplexity=8).maps.values())
+    assert all(np.isclose(np.sqrt((at**2).sum(1).mean()), 1) for at in maps)
+    moved = [np.linalg.norm(b - a, axis=1).mean() for a, b in zip(maps, maps[1:], strict=False)]
+    assert max(moved) < 0.5  # of a map whose points lie 1 from the middle
+
+
+def test_vectors_of_two_numbers_stand_on_the_circle_as_they_are():
+    maps = plots.animation(CIRCLE).maps
+    for name, x in CIRCLE.items():
+        assert np.allclose(maps[name], x / np.linalg.norm(x, axis=1, keepdims=True))
+
+
+def test_the_sheet_holds_as_many_frames_as_asked_first_and_last_among_them():
+    for count, shown in ((2, 2), (4, 4), (6, 6), (50, 6)):
+        figure = film().sheet(count)
+        titles = [axes.get_title().splitlines() for axes in figure.axes]
+        assert isinstance(figure, Figure) and len(titles) == shown
+        assert titles[0] == ["step 0", "alignment 1.00", "uniformity −1.00"]
+        assert titles[-1] == ["step 50", "alignment 0.00", "uniformity −2.00"]
+        assert all(axes.get_xlabel() and axes.get_ylabel() for axes in figure.axes)
+    assert [text.get_text() for text in film().sheet().legends[0].get_texts()] == [
+        "visit",
+        "stock",
+        "opinion",
+    ]
+
+
+def test_the_same_numbers_make_the_same_page_of_modest_size():
+    page = film()._repr_html_()
+    assert page == film()._repr_html_()
+    many = {f"step {k}": RNG.normal(size=(300, 5)) for k in range(40)}
+    assert len(plots.animation(many)._repr_html_()) < 300_000
+
+
+def test_the_player_gets_the_numbers_of_the_maps():
+    animation = film(pairs=[[0, 1]])
+    data = data_of(animation)
+    assert data["names"] == list(FRAMES) and data["pairs"] == [[0, 1]]
+    assert data["measures"]["alignment"] == [1.0, 0.8, 0.6, 0.4, 0.2, 0.0]
+    assert [data["words"][i] for i in data["kind"]] == LABELS
+    at = np.array(data["frames"]) / 1000 * animation.half_width()
+    assert np.allclose(at, list(animation.maps.values()), atol=animation.half_width() / 1000)
+
+
+def test_a_label_can_be_no_script():
+    page = plots.animation(FRAMES, ["</script><b>", "x", "y"] * 10)._repr_html_()
+    assert page.count("</script>") == 1 and "<b>" not in page
+
+
+def test_more_sentences_are_sampled_alike_in_all_frames_and_pairs_follow():
+    animation = plots.animation(CIRCLE, pairs=[[i, i + 1] for i in range(29)], max_points=12, seed=3)
+    assert all(len(at) == 12 for at in animation.maps.values())
+    x = CIRCLE["step 0"] / np.linalg.norm(CIRCLE["step 0"], axis=1, keepdims=True)
+    for a, b in animation.pairs:
+        row_a, row_b = (np.abs(x - animation.maps["step 0"][i]).sum(1).argmin() for i in (a, b))
+        assert row_b == row_a + 1
+
+
+def test_a_gif_plays_each_frame_and_a_page_stands_alone(tmp_path):
+    path = film().save(tmp_path / "space.gif")
+    with Image.open(path) as gif:
+        assert gif.n_frames == 6 and gif.info["loop"] == 0
+    assert path.stat().st_size < 300_000
+    page = film().save(tmp_path / "space.html").read_text(encoding="utf-8")
+    assert page.startswith("<!doctype html>") and "http" not in page
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda: plots.align(BASE, BASE[:5]), "shapes must agree"),
+        (lambda: plots.animation({"one": BASE}), "at least two frames"),
+        (lambda: plots.animation({}), "frames is empty"),
+        (lambda: plots.animation({"a": BASE, "b": BASE[:9]}), "same sentences"),
+        (lambda: plots.animation({"a": BASE, "b": BASE * np.nan}), "frames b holds NaN"),
+        (lambda: plots.animation({"a": BASE[:, :2], "b": np.zeros((30, 2))}), "zero vector"),
+        (lambda: plots.animation(FRAMES, LABELS[:3]), "list of 30 labels"),
+        (lambda: plots.animation(FRAMES, method="mds"), "method is one of"),
+        (lambda: plots.animation(FRAMES, pairs=[[0, 30]]), "row numbers between 0 and 29"),
+        (lambda: plots.animation(FRAMES, measures={"loss": [1.0, 2.0]}), "each of the 6 frames, not 2"),
+        (lambda: film().sheet(1), "at least two frames"),
+        (lambda: film().save("space.mp4"), "saved as .gif or .html, not as '.mp4'"),
+        (lambda: plots.project(BASE, perplexity=5, start=BASE[:3, :2]), "start must be a map"),
+    ],
+)
+def test_bad_input_gets_one_sentence(call, sentence):
+    with pytest.raises(ValueError, match=re.escape(sentence)) as error:
+        call()
+    assert "\n" not in str(error.value)
+
+
+def test_frames_in_a_list_are_asked_for_by_name():
+    with pytest.raises(TypeError, match="frames must be a dict"):
+        plots.animation([BASE, BASE])
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium found (on Debian: apt install chromium)")
+def test_the_player_plays_pauses_and_slides_in_a_browser(tmp_path):
+    from playwright.sync_api import sync_playwright
+
+    page_file = film().save(tmp_path / "space.html")
+    problems = []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=CHROMIUM,
+            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
+        )
+        page = browser.new_page()
+        page.on("console", lambda message: problems.append(message.text))
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.goto(page_file.as_uri())
+        canvas, button, slider = page.locator("canvas"), page.locator("button"), page.locator("input")
+        assert canvas.get_attribute("aria-label") == "animation, step 0"
+        first = canvas.screenshot()
+        slider.focus()
+        page.keyboard.press("ArrowRight")
+        assert canvas.get_attribute("aria-label") == "animation, step 10"
+        assert canvas.screenshot() != first
+        button.click()
+        assert "pause" in button.inner_text()
+        page.wait_for_selector("canvas[aria-label='animation, step 50']", timeout=20_000)
+        page.wait_for_function("document.querySelector('button').textContent.includes('play')")
+        assert slider.input_value() == "5"
+        browser.close()
+    assert problems == []
