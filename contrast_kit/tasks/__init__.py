@@ -7,7 +7,7 @@
 | which method is better, and is that more than luck? | `run(protocols.CMLM, data, encoder)` → `.differences("FT")` |
 """
 
-from contrast_kit.tasks import protocols
+from contrast_kit.tasks import protocols, scoreboard
 from contrast_kit.tasks.fine_tuning import Tuned, fine_tune, predict, weights_hash
 from contrast_kit.tasks.grid import METHODS, Method, run
 from contrast_kit.tasks.metrics import METRICS, accuracy, f1, glue_average, mcc, pearson, score, spearman
@@ -46,6 +46,7 @@ __all__ = [
     "protocols",
     "run",
     "score",
+    "scoreboard",
     "spearman",
     "split_hash",
     "weights_hash",
