@@ -132,6 +132,10 @@ class Objective(nn.Module):
         """
         return {}
 
+    def negatives(self, facts: Facts) -> float | None:
+        """How many negatives an anchor meets in a batch with these facts, on average; None where the method has none."""
+        return None
+
     @property
     def weights(self) -> dict[str, float]:
         """The weight of each part in the loss. A part without a weight is a diagnostic: logged, not trained."""
@@ -182,6 +186,21 @@ def check_choice(name: str, value: Any, choices: tuple) -> None:
 def facts_of(batch: View) -> Facts:
     """The entries of a batch that hold one number per example."""
     return {key: value for key, value in batch.items() if value.ndim == 1}
+
+
+def others(facts: Facts, ignore_duplicates: bool = False, by: str = "text_id") -> float:
+    """How many other examples an example meets in a batch; with `ignore_duplicates` only those of another id.
+
+    Example:
+        >>> import torch
+        >>> from contrast_kit.objectives.base import others
+        >>> facts = {"text_id": torch.tensor([0, 1, 1, 2])}
+        >>> others(facts), others(facts, ignore_duplicates=True)  # (3 + 2 + 2 + 3) / 4
+        (3.0, 2.5)
+    """
+    counts = torch.unique(facts[by], return_counts=True)[1].double()
+    n = counts.sum()
+    return float(n - (counts.square().sum() / n if ignore_duplicates else 1))
 
 
 def add(total: dict[str, Tensor], more: dict[str, Tensor]) -> None:

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from contrast_kit import losses, schedules
 from contrast_kit.noise import Noise, named
-from contrast_kit.objectives.base import Encoded, Facts, Objective, Vectors, View
+from contrast_kit.objectives.base import Encoded, Facts, Objective, Vectors, View, others
 from contrast_kit.objectives.mlm import mlm_sizes, mlm_sums
 from contrast_kit.objectives.queue import MemoryQueue
 
@@ -151,6 +151,10 @@ class CAPT(Objective):
     def weights(self) -> dict[str, float]:
         weights = {"mlm": 1.0} if self.config.mlm else {}
         return weights | {"contrast": self.config.weight}
+
+    def negatives(self, facts: Facts) -> float:
+        """2n - 2 of the batch, and the vectors of the queue once it is full."""
+        return 2 * others(facts, self.config.ignore_duplicates) + self.config.queue
 
     def views(self, batch: View, generator: torch.Generator | None = None) -> dict[str, View]:
         noisy = self.noise(batch, generator, self.encoder.vocabulary)

@@ -10,7 +10,16 @@ import torch
 from torch import Tensor, nn
 
 from contrast_kit import losses, masking
-from contrast_kit.objectives.base import Encoded, Facts, Objective, Vectors, View, check_choice, check_share
+from contrast_kit.objectives.base import (
+    Encoded,
+    Facts,
+    Objective,
+    Vectors,
+    View,
+    check_choice,
+    check_share,
+    others,
+)
 from contrast_kit.objectives.mlm import MLMConfig, masked_view, mlm_sizes, mlm_sums
 
 
@@ -113,6 +122,11 @@ class CMLM(Objective):
         config = self.config
         weights = {"mlm": 1.0} if config.mlm else {}
         return weights | ({"contrast": config.alpha} if config.contrast else {})
+
+    def negatives(self, facts: Facts) -> float | None:
+        """B - 1 for eq. 7, twice as many for the symmetric form; SimSiam has none."""
+        other = others(facts, self.config.ignore_duplicates)
+        return {"info_nce": other, "nt_xent": 2 * other}.get(self.config.contrast)
 
     def views(self, batch: View, generator: torch.Generator | None = None) -> dict[str, View]:
         """T^0 (eq. 3) and T^1 … T^K (eq. 4): the batch with masked `input_ids` and `selected`, [B, T] each.

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from contrast_kit import losses, masking
 from contrast_kit.encoder import Encoder
 from contrast_kit.objectives.auxiliary import CorruptionConfig
-from contrast_kit.objectives.base import Facts, Vectors, View
+from contrast_kit.objectives.base import Facts, Vectors, View, others
 from contrast_kit.objectives.corrective import Task, p_lm
 from contrast_kit.objectives.electra import ELECTRA
 from contrast_kit.relative import RelativePositions
@@ -184,6 +184,10 @@ class COCOLM(ELECTRA):
         if self.contrastive:
             views["crop"] = self._crop(batch, generator)
         return views
+
+    def negatives(self, facts: Facts) -> float | None:
+        """2B - 2 (eq. 3); None without a contrast."""
+        return 2 * others(facts, self.config.ignore_duplicates) if self.contrastive else None
 
     def _crop(self, batch: View, generator: torch.Generator | None) -> View:
         """X^crop: content tokens cropped, [CLS] and [SEP] put back; as narrow as the longest crop can be."""

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from contrast_kit import losses
-from contrast_kit.objectives.base import Encoded, Facts, Vectors, View
+from contrast_kit.objectives.base import Encoded, Facts, Vectors, View, others
 from contrast_kit.objectives.fine_tune import FineTune, FineTuneConfig
 
 
@@ -93,6 +93,10 @@ class SCL(FineTune):
         if not self.contrastive:
             return super().weights
         return {"ce": 1 - self.config.lam, "scl": self.config.lam}
+
+    def negatives(self, facts: Facts) -> float | None:
+        """The other texts of the batch with another label; those with the anchor's label are positives."""
+        return others(facts, ignore_duplicates=True, by="label") if self.contrastive else None
 
     def encode(self, view: View) -> Encoded:
         pooled = self.encoder.pool(self.encoder(view), view)  # [B, T, D] -> [B, D]

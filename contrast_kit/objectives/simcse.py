@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from contrast_kit import losses
 from contrast_kit.noise import Mask
-from contrast_kit.objectives.base import Encoded, Facts, Objective, Vectors, View
+from contrast_kit.objectives.base import Encoded, Facts, Objective, Vectors, View, others
 from contrast_kit.objectives.mlm import mlm_sizes, mlm_sums
 
 
@@ -91,6 +91,11 @@ class SimCSE(Objective):
     def weights(self) -> dict[str, float]:
         weights = {"contrast": 1.0}
         return weights | ({"mlm": self.config.mlm_weight} if self.config.mlm_weight else {})
+
+    def negatives(self, facts: Facts) -> float:
+        """N - 1 in eq. 4; in the symmetric form those of the anchors' own pass too."""
+        other = others(facts, self.config.ignore_duplicates)
+        return other if self.config.contrast == "info_nce" else 2 * other
 
     def views(self, batch: View, generator: torch.Generator | None = None) -> dict[str, View]:
         views = {"first": dict(batch), "second": dict(batch)}
