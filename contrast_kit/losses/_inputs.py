@@ -12,17 +12,28 @@ def repeated_texts(
     ids: Tensor | None, queue_ids: Tensor | None, n: int, queue_length: int, device: torch.device
 ) -> Tensor:
     """Bool [2B, 2B + Q]: True where a candidate is from the anchor's own text. Without ids: a lone False."""
+    ids, queue_ids = ids_of_pairs(ids, queue_ids, n // 2, queue_length, device)
     if ids is None:
-        if queue_ids is not None:
-            raise ValueError("queue_ids need ids to be compared with: pass the ids of the batch too.")
         return torch.zeros((), dtype=torch.bool, device=device)
-    rows = integers_for_rows(ids, n // 2, device, "ids").repeat(2)  # [B] -> [2B]
+    rows = ids.repeat(2)  # [B] -> [2B]
     repeated = same_text(rows, n, device)  # [2B, 2B]
     if queue_ids is None:
         in_queue = repeated.new_zeros(n, queue_length)
     else:
-        in_queue = rows[:, None] == integers_for_rows(queue_ids, queue_length, device, "queue_ids")[None, :]
+        in_queue = rows[:, None] == queue_ids[None, :]
     return torch.cat([repeated, in_queue], dim=1)  # [2B, 2B + Q]
+
+
+def ids_of_pairs(
+    ids: Tensor | None, queue_ids: Tensor | None, b: int, queue_length: int, device: torch.device
+) -> tuple[Tensor | None, Tensor | None]:
+    """The ids of B texts and of the queue as integers, [B] and [Q], or None where they are not told."""
+    if ids is None and queue_ids is not None:
+        raise ValueError("queue_ids need ids to be compared with: pass the ids of the batch too.")
+    ids = None if ids is None else integers_for_rows(ids, b, device, "ids")
+    if queue_ids is not None:
+        queue_ids = integers_for_rows(queue_ids, queue_length, device, "queue_ids")
+    return ids, queue_ids
 
 
 def same_text(ids: Tensor | None, n: int, device: torch.device) -> Tensor:

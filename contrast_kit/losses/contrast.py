@@ -10,15 +10,25 @@ candidate, who is a positive, and who is left out:
 | `nt_xent`  | both, 2B   | both views but itself, queue  | its own partner             | 2B - 1 + Q        |
 | `sup_con`  | all N      | all but itself                | all others with its label   | N - 1             |
 | `simsiam`  | both       | none: no negatives            | its own partner             | no denominator    |
+
+This file is the definition, one matrix of cosines. From about 1,000 x 1,000 cosines on (`fast.TILED_FROM`) the first
+three make the same numbers in tiles (`contrast_kit.fast`): memory O(N D) and a fraction of the time. `how` decides:
+
+- "auto": by size. - "plain": the matrix, at any size; also for a gradient of the gradient. - "tiled": tiles, at any
+size. - "bf16": tiles of vectors rounded to bfloat16, summed in float32: for speed on a GPU, two digits less.
 """
 
 import torch
 from torch import Tensor
 
+from contrast_kit import fast
+
+from . import _tiled
 from ._inputs import (
     check_pair,
     check_temperature,
     constant_rows,
+    ids_of_pairs,
     integers_for_rows,
     reduce,
     repeated_texts,
@@ -29,7 +39,13 @@ from .similarity import cosine_matrix, dot_products, normalise
 
 
 def info_nce(
-    anchors: Tensor, candidates: Tensor, tau: float, *, ids: Tensor | None = None, reduction: str = "mean"
+    anchors: Tensor,
+    candidates: Tensor,
+    tau: float,
+    *,
+    ids: Tensor | None = None,
+    reduction: str = "mean",
+    how: str = "auto",
 ) -> Tensor:
     """Pick each anchor's partner out of the other view's B vectors: contrast in one direction.
 
@@ -52,6 +68,7 @@ def info_nce(
             partner is a false negative, and is left out of the denominator. Without ids nothing is left
             out, as in the paper.
         reduction: "mean" over the B anchors (the paper), "sum", or "none" for one number per anchor, [B].
+        how: "auto", "plain", "tiled" or "bf16": one matrix or tiles, see the top of this file.
 
     Returns:
         A number >= 0, in float32 or float64; with one example there is no negative, and the loss is 0 (with
@@ -77,6 +94,9 @@ def info_nce(
     check_pair(anchors, candidates, "anchors", "candidates")
     warn_if_alone(len(anchors), "info_nce")
     anchors, candidates = normalise(anchors, "anchors"), normalise(candidates, "candidates")
+    if fast.tiled(how, len(anchors) ** 2):
+        ids = None if ids is None else integers_for_rows(ids, len(anchors), anchors.device, "ids")
+        return reduce(_tiled.info_nce(anchors, candidates, tau, ids, how), reduction)
     similarity = dot_products(anchors, candidates) / tau  # [B, B], row b: anchor b against view k
     positive = torch.eye(len(anchors), dtype=torch.bool, device=anchors.device)  # [B, B]
     excluded = same_text(ids, len(anchors), anchors.device) & ~positive
@@ -92,6 +112,7 @@ def nt_xent(
     ids: Tensor | None = None,
     queue_ids: Tensor | None = None,
     reduction: str = "mean",
+    how: str = "auto",
 ) -> Tensor:
     """Pick each vector's partner out of all other vectors of both views: contrast in both directions.
 
@@ -124,6 +145,7 @@ def nt_xent(
         queue_ids: [Q], the same for the queue, where a small corpus comes round again.
         reduction: "mean" over the 2B anchors, "sum" (CAPT, eq. 4: 2B times as much), or "none": [2B], a's
             rows first.
+        how: "auto", "plain", "tiled" or "bf16": one matrix or tiles, see the top of this file.
 
     Returns:
         A number >= 0, in float32 or float64. One example without a queue has no negative: 0, with a warning.
@@ -152,6 +174,9 @@ def nt_xent(
     queue = x[:0] if queue is None else constant_rows(queue, x)  # [Q, D]
     if n + len(queue) == 2:
         warn_if_alone(1, "nt_xent")
+    if fast.tiled(how, n * (n + len(queue))):
+        ids, queue_ids = ids_of_pairs(ids, queue_ids, n // 2, len(queue), x.device)
+        return reduce(_tiled.nt_xent(x, queue, tau, ids, queue_ids, how), reduction)
 
     similarity = dot_products(x, torch.cat([x, queue])) / tau  # [2B, 2B + Q]
     itself = torch.eye(n, n + len(queue), dtype=torch.bool, device=x.device)
@@ -160,7 +185,7 @@ def nt_xent(
     return reduce(_pick_positives(similarity, positive, excluded), reduction)
 
 
-def sup_con(x: Tensor, labels: Tensor, tau: float, *, reduction: str = "sum") -> Tensor:
+def sup_con(x: Tensor, labels: Tensor, tau: float, *, reduction: str = "sum", how: str = "auto") -> Tensor:
     """Pick the vectors with the anchor's label out of all other vectors: contrast between classes.
 
     SCL, eq. 3:
@@ -182,6 +207,7 @@ def sup_con(x: Tensor, labels: Tensor, tau: float, *, reduction: str = "sum") ->
             beside it (eq. 2 averages): under one lambda the sum weighs N times as much, so say which of
             them lambda was tuned for. "mean_valid" divides by the number of anchors that have a positive.
             "none": [N].
+        how: "auto", "plain", "tiled" or "bf16": one matrix or tiles, see the top of this file.
 
     Returns:
         A number >= 0, in float32 or float64; 0 where no two labels agree (a trailing batch of one, say).
@@ -204,13 +230,16 @@ def sup_con(x: Tensor, labels: Tensor, tau: float, *, reduction: str = "sum") ->
     """
     tau = check_temperature(tau)
     labels = integers_for_rows(labels, len(x), x.device, "labels")
-    similarity = cosine_matrix(x) / tau  # [N, N]
-    itself = torch.eye(len(x), dtype=torch.bool, device=x.device)
-    positive = (labels[:, None] == labels[None, :]) & ~itself  # [N] -> [N, N]
-    excluded = itself if len(x) > 1 else ~itself  # a lone vector: the softmax of nothing would be NaN
-    per_anchor = _pick_positives(similarity, positive, excluded)
+    if fast.tiled(how, len(x) ** 2):
+        per_anchor, valid = _tiled.sup_con(normalise(x), labels, tau, how)
+    else:
+        similarity = cosine_matrix(x) / tau  # [N, N]
+        itself = torch.eye(len(x), dtype=torch.bool, device=x.device)
+        positive = (labels[:, None] == labels[None, :]) & ~itself  # [N] -> [N, N]
+        excluded = itself if len(x) > 1 else ~itself  # a lone vector: the softmax of nothing would be NaN
+        per_anchor, valid = _pick_positives(similarity, positive, excluded), positive.any(dim=1)
     if reduction == "mean_valid":
-        return per_anchor.sum() / positive.any(dim=1).sum().clamp(min=1)
+        return per_anchor.sum() / valid.sum().clamp(min=1)
     return reduce(per_anchor, reduction, others=("mean_valid",))
 
 

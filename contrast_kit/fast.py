@@ -1,0 +1,354 @@
+"""The contrast in tiles: log Σ exp of all cosines, value and gradient, without ever holding the N × N matrix.
+
+Every contrast with negatives, and the uniformity of a space, is one sum: for vectors z on the unit sphere
+
+    lse_i = log Σ_j exp(z_i·z_j / τ)        over the candidates j of anchor i
+
+plus terms that are linear in N (the positives). Here that sum is made tile by tile with its own gradient:
+
+* Each tile of cosines is used and thrown away, in the backward pass once more: memory is O(N·D), not O(N²).
+* Among themselves, cosines are symmetric: only the tiles on and above the diagonal are visited, and each serves its
+  rows and its columns. Forward and backward take 4N²D operations; plain autograd takes 6N²D.
+* The gradient needs no second pass either: with weights w_i = g_i / Σ_j exp(…), it is Σ_j (w_i + w_j) e_ij z_j.
+* Cosines lie in [-1, 1], so exp(cos / τ) lies in [e^(-1/τ), e^(1/τ)]. Float32 holds that for τ ≥ 1/70 and needs no
+  running maximum; below, each tile is reduced around its own maximum, some 1.5 times as slow (`needs_maximum`).
+
+The losses (`contrast_kit.losses`) and `geometry.uniformity` are the readable definitions; they come here where N is
+large. Letters: N anchors, M candidates, D width, R and C rows and columns of a tile.
+"""
+
+import math
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+from torch.autograd import Function
+from torch.nn import functional as F
+
+TILED_FROM = 1024 * 1024
+"""Entries of a cosine matrix from which the losses take the tiles by themselves (`how="auto"`): below, one matrix is
+as fast, and small enough to hold."""
+
+HOW = ("auto", "plain", "tiled", "bf16")
+
+
+def tiled(how: str, entries: int) -> bool:
+    """Whether a contrast with a cosine matrix of so many entries is to be made in tiles.
+
+    Args:
+        how: "auto" decides by size; "plain" is the one matrix; "tiled" and "bf16" are tiles at any size.
+        entries: N·M.
+
+    Raises:
+        ValueError: another word.
+
+    Example:
+        >>> tiled("auto", 128 * 128), tiled("auto", 4096 * 4096), tiled("tiled", 4)
+        (False, True, True)
+    """
+    if how not in HOW:
+        raise ValueError(f"how must be one of {', '.join(map(repr, HOW))}, got {how!r}.")
+    return how in ("tiled", "bf16") or (how == "auto" and entries >= TILED_FROM)
+
+
+def self_log_sum_exp(
+    x: Tensor,
+    tau: float | Tensor,
+    *,
+    left_out: tuple[int, ...] = (),
+    groups: Tensor | None = None,
+    tile: int | None = None,
+    half: bool = False,
+) -> Tensor:
+    """log Σ_j exp(x_i·x_j / τ) over all other rows j ≠ i: [N, D] → [N].
+
+    Args:
+        x: N vectors of length 1 (`losses.normalise`), float32 or float64.
+        tau: the temperature, > 0, a number or a tensor (which then gets its gradient too).
+        left_out: distances k > 0 such that rows i and i + k do not meet: with (B,), no row of [a; b] meets its
+            partner.
+        groups: [N] integers; rows of one group do not meet (views of one text, say).
+        tile: rows and columns of a tile; None is what suits the device.
+        half: multiply vectors rounded to bfloat16, and add up in float32. On GPUs several times as fast.
+
+    Returns:
+        [N], in x's dtype; -inf for a row that meets nobody. Its gradient can be taken once, not twice.
+
+    Example:
+        >>> import torch
+        >>> self_log_sum_exp(torch.ones(5, 1), tau=1.0)  # four others, at cosine 1: log 4 + 1
+        tensor([2.3863, 2.3863, 2.3863, 2.3863, 2.3863])
+    """
+    z = _scaled(x, tau)
+    return _SelfSum.apply(
+        z, groups, (0, *left_out), _tile(z, tile), needs_maximum(tau, z.dtype, len(z)), half
+    )
+
+
+def cross_log_sum_exp(
+    x: Tensor,
+    y: Tensor,
+    tau: float | Tensor,
+    *,
+    left_out: tuple[int, ...] = (),
+    groups: tuple[Tensor, Tensor] | None = None,
+    tile: int | None = None,
+    half: bool = False,
+) -> Tensor:
+    """log Σ_j exp(x_i·y_j / τ) over the rows j of another set of vectors: [N, D], [M, D] → [N].
+
+    Where y needs no gradient (a queue), the gradient of x is made along with the value, and nothing is visited twice.
+
+    Args:
+        x: N vectors of length 1, the anchors.
+        y: M vectors of length 1, the candidates.
+        tau: the temperature, > 0.
+        left_out: distances k such that x_i and y_(i+k) do not meet; (0,) leaves out each row's own partner.
+        groups: [N] and [M] integers; two rows with one number do not meet.
+        tile, half: as in `self_log_sum_exp`.
+
+    Returns:
+        [N], -inf for a row that meets nobody. Its gradient can be taken once, not twice.
+
+    Example:
+        >>> import torch
+        >>> cross_log_sum_exp(torch.eye(2), torch.eye(2), tau=1.0)  # log(e + 1)
+        tensor([1.3133, 1.3133])
+    """
+    z, c = _scaled(x, tau), _scaled(y, tau)
+    maximum = needs_maximum(tau, z.dtype, len(c))
+    at_once = torch.is_grad_enabled() and z.requires_grad and not c.requires_grad and not maximum
+    ids = (None, None) if groups is None else groups
+    return _CrossSum.apply(z, c, *ids, left_out, _tile(z, tile), maximum, half, at_once)
+
+
+def needs_maximum(tau: float | Tensor, dtype: torch.dtype, n: int) -> bool:
+    """Whether n terms up to e^(1/τ), each at least e^(-1/τ), leave the range of a dtype.
+
+    >>> needs_maximum(0.05, torch.float32, 8192), needs_maximum(0.01, torch.float32, 8192)
+    (False, True)
+    """
+    # Cosines may step over 1 by rounding (in bfloat16 by 1 %); 6 leaves room for what the gradient multiplies by.
+    return 1.01 / float(tau) + math.log(max(n, 1)) + 6 > math.log(torch.finfo(dtype).max)
+
+
+def class_sums(x: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+    """For each row the sum of all rows with its label, itself included, and how many they are: [N, D], [N].
+
+    Linear in N, without a mask and without asking how many classes there are (which would wait for a GPU).
+
+    >>> import torch
+    >>> sums, counts = class_sums(torch.tensor([[1.0], [2.0], [4.0]]), torch.tensor([7, 0, 7]))
+    >>> sums.squeeze(1), counts
+    (tensor([5., 2., 5.]), tensor([2, 1, 2]))
+    """
+    ordered, order = labels.sort()
+    new = F.pad(ordered[1:] != ordered[:-1], (1, 0))  # [N]: True where another label begins
+    number = torch.empty_like(order).scatter_(0, order, new.cumsum(0))  # [N]: classes counted from 0
+    sums = torch.zeros_like(x).index_add(0, number, x)  # [N, D]: as many rows as there could be classes
+    counts = torch.zeros_like(number).index_add(0, number, torch.ones_like(number))
+    return sums[number], counts[number]
+
+
+class _SelfSum(Function):
+    """Symmetric: upper tiles only. Rows of z have length τ^(-1/2), so that a dot product is cosine / τ."""
+
+    @staticmethod
+    def forward(ctx, z, groups, left_out, tile, maximum, half):
+        total = _start(z, maximum)
+        with torch.autocast(z.device.type, enabled=False):
+            for rows, columns, scores in _upper_tiles(z, groups, left_out, tile, half):
+                terms = scores if maximum else scores.exp_()  # [R, C]
+                _add_terms(total, rows, terms, 1, maximum)
+                if rows != columns:
+                    _add_terms(total, columns, terms, 0, maximum)
+        lse = total if maximum else total.log()
+        ctx.save_for_backward(z, groups, lse)
+        ctx.options = left_out, tile, maximum, half
+        return lse
+
+    @staticmethod
+    def backward(ctx, upstream):
+        z, groups, lse = ctx.saved_tensors
+        left_out, tile, maximum, half = ctx.options
+        with torch.no_grad(), torch.autocast(z.device.type, enabled=False):
+            weights, lse = _weights(upstream, lse, maximum)  # [N]
+            gradient = torch.zeros_like(z)
+            for rows, columns, scores in _upper_tiles(z, groups, left_out, tile, half):
+                # What row i pulls on j and what row j pulls on i, in one tile: [R, C]
+                if maximum:
+                    p = (scores - lse[rows, None]).exp_().mul_(weights[rows, None])
+                    p += scores.sub_(lse[None, columns]).exp_().mul_(weights[None, columns])
+                else:
+                    p = scores.exp_().mul_(weights[rows, None] + weights[None, columns])
+                _add_product(gradient[rows], p, z[columns], half)
+                if rows != columns:
+                    _add_product(gradient[columns], p.T, z[rows], half)
+        return _once(gradient, z), None, None, None, None, None
+
+
+class _CrossSum(Function):
+    """Anchors against candidates: every tile, rows only."""
+
+    @staticmethod
+    def forward(ctx, z, c, groups, others, left_out, tile, maximum, half, at_once):
+        total = _start(z, maximum)
+        pull = torch.zeros_like(z) if at_once else None  # Σ_j e_ij c_j, [N, D]
+        with torch.autocast(z.device.type, enabled=False):
+            for rows, columns, scores in _all_tiles(z, c, groups, others, left_out, tile, half):
+                terms = scores if maximum else scores.exp_()  # [R, C]
+                _add_terms(total, rows, terms, 1, maximum)
+                if at_once:
+                    _add_product(pull[rows], terms, c[columns], half)
+        lse = total if maximum else total.log()
+        ctx.save_for_backward(z, c, groups, others, lse, pull)
+        ctx.options = left_out, tile, maximum, half
+        return lse
+
+    @staticmethod
+    def backward(ctx, upstream):
+        z, c, groups, others, lse, pull = ctx.saved_tensors
+        left_out, tile, maximum, half = ctx.options
+        with torch.no_grad(), torch.autocast(z.device.type, enabled=False):
+            weights, lse = _weights(upstream, lse, maximum)  # [N]
+            if pull is not None:
+                return _once(pull * weights[:, None], z, c), *[None] * 8
+            of_z = torch.zeros_like(z) if ctx.needs_input_grad[0] else None
+            of_c = torch.zeros_like(c) if ctx.needs_input_grad[1] else None
+            for rows, columns, scores in _all_tiles(z, c, groups, others, left_out, tile, half):
+                p = (scores.sub_(lse[rows, None]) if maximum else scores).exp_().mul_(weights[rows, None])
+                if of_z is not None:
+                    _add_product(of_z[rows], p, c[columns], half)
+                if of_c is not None:
+                    _add_product(of_c[columns], p.T, z[rows], half)
+        return _once(of_z, z, c), _once(of_c, z, c), *[None] * 7
+
+
+class _NoSecond(Function):
+    """The gradient as it is; asked for its own gradient, one clear sentence."""
+
+    @staticmethod
+    def forward(ctx, gradient, *sources):
+        return gradient.view_as(gradient)
+
+    @staticmethod
+    def backward(ctx, *upstream):
+        raise NotImplementedError(
+            "The tiled contrast gives first derivatives only; for a gradient of the gradient call the loss with "
+            'how="plain".'
+        )
+
+
+def _once(gradient: Tensor | None, *sources: Tensor) -> Tensor | None:
+    """A gradient that says so if somebody (`create_graph=True`) derives it a second time."""
+    if gradient is None or not torch.is_grad_enabled():
+        return gradient
+    return _NoSecond.apply(gradient, *sources)
+
+
+def _scaled(x: Tensor, tau: float | Tensor) -> Tensor:
+    """Rows of length τ^(-1/2): the temperature is then inside the dot products, with its gradient if it has one."""
+    return x * tau**-0.5
+
+
+def _tile(z: Tensor, tile: int | None) -> int:
+    if tile is not None and tile < 1:
+        raise ValueError(f"tile is a number of rows and must be at least 1, not {tile}.")
+    # A tile of 4 MiB stays in a processor's cache; a GPU wants few, large products (256 MiB each).
+    return tile or (1024 if z.device.type == "cpu" else 8192)
+
+
+def _start(z: Tensor, maximum: bool) -> Tensor:
+    """Running sums of e^score; with a maximum, their running logarithms: [N]."""
+    return z.new_full((len(z),), -torch.inf if maximum else 0.0)
+
+
+def _add_terms(total: Tensor, rows: slice, terms: Tensor, dim: int, maximum: bool) -> None:
+    """Add a tile to the running sums of its rows (dim=1) or columns (dim=0)."""
+    if maximum:
+        total[rows] = torch.logaddexp(total[rows], terms.logsumexp(dim))
+    else:
+        total[rows] += terms.sum(dim)
+
+
+def _weights(upstream: Tensor, lse: Tensor, maximum: bool) -> tuple[Tensor, Tensor]:
+    """What multiplies e^score (or, with a maximum, e^(score - lse)) in the gradient; 0 for rows that meet nobody."""
+    alone = lse == -torch.inf  # [N]
+    lse = lse.masked_fill(alone, 0.0)
+    weights = upstream if maximum else upstream * torch.exp(-lse)
+    return weights.masked_fill(alone, 0.0), lse
+
+
+def _upper_tiles(
+    z: Tensor, groups: Tensor | None, left_out: tuple[int, ...], tile: int, half: bool
+) -> Iterator[tuple[slice, slice, Tensor]]:
+    """Rows, columns and scores [R, C] of the tiles on and above the diagonal; the next overwrites the last.
+
+    What does not meet is -inf. Tiles on the diagonal hold both (i, j) and (j, i).
+    """
+    z = z.bfloat16() if half else z
+    room = _room(z, min(tile, len(z)) ** 2)
+    for rows in _slices(0, len(z), tile):
+        for columns in _slices(rows.start, len(z), tile):
+            scores = _scores(z[rows], z[columns], room)
+            ahead = rows.start - columns.start
+            for k in left_out:
+                scores.diagonal(ahead + k).fill_(-torch.inf)
+                if rows == columns:
+                    scores.diagonal(-k).fill_(-torch.inf)
+            if groups is not None:
+                scores.masked_fill_(groups[rows, None] == groups[None, columns], -torch.inf)
+            yield rows, columns, scores
+
+
+def _all_tiles(
+    z: Tensor,
+    c: Tensor,
+    groups: Tensor | None,
+    others: Tensor | None,
+    left_out: tuple[int, ...],
+    tile: int,
+    half: bool,
+) -> Iterator[tuple[slice, slice, Tensor]]:
+    """The same for all tiles of anchors [N, D] against candidates [M, D]."""
+    z, c = (z.bfloat16(), c.bfloat16()) if half else (z, c)
+    room = _room(z, min(tile, len(z)) * min(tile, len(c)))
+    for rows in _slices(0, len(z), tile):
+        for columns in _slices(0, len(c), tile):
+            scores = _scores(z[rows], c[columns], room)
+            for k in left_out:
+                scores.diagonal(rows.start - columns.start + k).fill_(-torch.inf)
+            if groups is not None:
+                scores.masked_fill_(groups[rows, None] == others[None, columns], -torch.inf)
+            yield rows, columns, scores
+
+
+def _slices(start: int, stop: int, tile: int) -> Iterator[slice]:
+    for i in range(start, stop, tile):
+        yield slice(i, min(i + tile, stop))
+
+
+def _room(z: Tensor, entries: int) -> Tensor:
+    """Memory for one tile, used again by every tile: fresh pages for each would cost more than the products."""
+    return torch.empty(entries, device=z.device, dtype=torch.promote_types(z.dtype, torch.float32))
+
+
+def _scores(x: Tensor, y: Tensor, room: Tensor) -> Tensor:
+    """x yᵀ in float32 or better, written into `room`: [R, D], [C, D] → [R, C]."""
+    scores = room[: len(x) * len(y)].view(len(x), len(y))
+    return scores.copy_(_half_product(x, y.T)) if x.dtype == torch.bfloat16 else torch.mm(x, y.T, out=scores)
+
+
+def _add_product(total: Tensor, p: Tensor, z: Tensor, half: bool) -> None:
+    """total += p z, [R, C] x [C, D], in place."""
+    if half:
+        total += _half_product(p.bfloat16(), z.bfloat16())
+    else:
+        total.addmm_(p, z)
+
+
+def _half_product(x: Tensor, y: Tensor) -> Tensor:
+    """The float32 product of two bfloat16 matrices; rounding the product itself to bfloat16 would lose the cosine."""
+    if x.device.type == "cuda":
+        return torch.mm(x, y, out_dtype=torch.float32)
+    return x.float() @ y.float()  # the same numbers where nothing is gained by it
