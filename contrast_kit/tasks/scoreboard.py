@@ -121,7 +121,7 @@ def measure(encoder: Encoder | WordCounts, exam: Exam) -> dict[str, float]:
         exam: what to ask.
 
     Returns:
-        column -> number.
+        column -> number; `noise` is NaN where all texts have one vector, so that there is no distance to measure in.
 
     Example:
         >>> import contrast_kit as ck
@@ -148,7 +148,7 @@ def measure(encoder: Encoder | WordCounts, exam: Exam) -> dict[str, float]:
         "alignment": geometry.alignment(a, b).item(),
         "uniformity": geometry.uniformity(a).item(),
         "effective_rank": geometry.effective_rank(a).item(),
-        "noise": geometry.noise_sensitivity(clean, moved).item(),
+        "noise": _noise(clean, moved),
     }
 
 
@@ -166,6 +166,13 @@ def small(data: TaskData, rows: int) -> TaskData:
     """The task with at most so many rows a split."""
     splits = {name: first_rows(getattr(data, name), rows) for name in ("train", "validation")}
     return replace(data, splits=splits)
+
+
+def _noise(clean: Tensor, moved: Tensor) -> float:
+    try:
+        return geometry.noise_sensitivity(clean, moved).item()
+    except ValueError:  # collapsed
+        return float("nan")
 
 
 def _vectors(encoder: Any, texts: Any) -> Tensor:

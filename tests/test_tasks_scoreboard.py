@@ -1,0 +1,72 @@
+"""The scoreboard: controls stand where theory puts them, and asking changes nothing."""
+
+import pytest
+import torch
+
+import contrast_kit as ck
+from contrast_kit.tasks import scoreboard
+
+
+@pytest.fixture(scope="module")
+def exam():
+    return scoreboard.Exam.toyshop(pairs=80, rows=200)
+
+
+@pytest.fixture(scope="module")
+def tokenizer(exam):
+    return ck.data.train_tokenizer([text for pair in exam.pairs for text in pair], vocab_size=400)
+
+
+def test_hard_pairs_share_few_words_and_mean_the_same(exam):
+    from contrast_kit.data.toyshop import record_of
+
+    assert all(scoreboard.overlap(a, b) <= 1 / 3 and a != b for a, b in exam.hard)
+    assert all(record_of(a) == record_of(b) for a, b in exam.hard + exam.pairs)
+
+
+def test_practice_and_exam_have_no_graded_pair_in_common(exam):
+    practice = scoreboard.Exam.toyshop(pairs=20, rows=200, split="train", seed=2, tasks=())
+    assert not set(practice.graded) & set(exam.graded)
+    assert not practice.probes
+
+
+def test_counting_words_is_blind_to_order_and_to_special_tokens(tokenizer):
+    bag = scoreboard.WordCounts(tokenizer)
+    a, b = bag.encode(["the kite is red", "is the red kite"])
+    assert torch.equal(a, b)
+    assert a[tokenizer.all_special_ids].sum() == 0
+    assert a.sum() == len(tokenizer("the kite is red", add_special_tokens=False)["input_ids"])
+
+
+def test_noise_moves_counts_by_the_share_that_is_masked(exam, tokenizer):
+    from dataclasses import replace
+
+    bag = scoreboard.WordCounts(tokenizer)
+    still = replace(exam, disturb=ck.noise.Mask(p=0.0))
+    moved = replace(exam, disturb=ck.noise.Mask(p=0.3, split=(1, 0, 0)))
+    assert scoreboard.measure(bag, still)["noise"] == pytest.approx(0, abs=1e-6)
+    assert 0.02 < scoreboard.measure(bag, moved)["noise"] < 1
+
+
+def test_a_constant_encoder_is_found_out(exam, tokenizer):
+    """Collapse: perfect alignment, worst uniformity, one direction, and no order among pairs."""
+
+    class Constant(scoreboard.WordCounts):
+        def of_view(self, view):
+            return torch.ones(len(view["input_ids"]), 8)
+
+    row = scoreboard.measure(Constant(tokenizer), exam)
+    assert row["alignment"] == row["uniformity"] == pytest.approx(0, abs=1e-6)
+    assert row["effective_rank"] == pytest.approx(1)
+    assert row["auc"] == row["auc_hard"] == pytest.approx(0.5)
+    assert row["sts"] == 0 and row["noise"] != row["noise"]
+
+
+def test_measuring_leaves_the_encoder_as_it_was(exam, tokenizer):
+    encoder = ck.Encoder.tiny(tokenizer, pooling="mean")
+    encoder.train()
+    before = {name: value.clone() for name, value in encoder.state_dict().items()}
+    first, second = (scoreboard.measure(encoder, exam) for _ in range(2))
+    assert first == second and encoder.training
+    assert all(torch.equal(value, before[name]) for name, value in encoder.state_dict().items())
+    assert set(first) >= {"sts", "sst2", "cola", "auc", "auc_hard", "alignment", "uniformity", "noise"}
