@@ -1,7 +1,7 @@
 """What every panel has: controls to touch, a state that Python reads and sets, and a figure that stands still."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
@@ -90,12 +90,11 @@ class Panel:
             setattr(widget, trait, value)
         except TraitError:
             allowed = getattr(widget, "options", None)
-            hint = f"one of {', '.join(map(repr, allowed))}" if allowed else "another kind of value"
+            allowed = [str(one[0] if isinstance(one, tuple) else one) for one in allowed or ()]
+            hint = f"one of {', '.join(allowed)}" if allowed else "another kind of value"
             raise ValueError(f"{name} must be {hint}, not {value!r}.") from None
         low, high = getattr(widget, "min", None), getattr(widget, "max", None)
-        if getattr(widget, trait) != value and low is not None:  # a slider stops at its ends
-            base = getattr(widget, "base", None)
-            low, high = (low, high) if base is None else (base**low, base**high)
+        if low is not None and getattr(widget, trait) != value:  # a slider stops at its ends
             raise ValueError(f"{name} must lie between {low:g} and {high:g}, not {value!r}.")
 
     def _moved(self, change: Any) -> None:
@@ -119,8 +118,11 @@ class FigurePanel(Panel):
         super().assemble(handles, *rows, self.picture)
 
     def draw(self) -> None:
-        self.picture.value = self.figure()._repr_png_()
-        super().draw()
+        try:
+            self.picture.value = self.figure()._repr_png_()
+            super().draw()
+        except ValueError as error:  # what a hand can type may be nothing yet: the last picture stays
+            self.line.value = str(error)
 
 
 def slider(name: str, value: float, low: float, high: float, step: float = 0.01) -> Any:
@@ -130,20 +132,15 @@ def slider(name: str, value: float, low: float, high: float, step: float = 0.01)
     )
 
 
-def log_slider(name: str, value: float, low: float, high: float) -> Any:
-    """A slider whose equal steps are equal factors, a hundredth of the way each."""
-    from math import log10
+def steps(name: str, values: Sequence[Any], value: Any, width: str = "340px") -> Any:
+    """A slider that stops at the given values only: round numbers, evenly spaced whatever their size."""
+    options = [(f"{each:g}", each) for each in values]
+    if value not in values:
+        raise ValueError(f"{name} must be one of {', '.join(word for word, _ in options)}, not {value!r}.")
+    return widgets().SelectionSlider(options=options, value=value, description=name, **_look(width))
 
-    low, high = log10(low), log10(high)
-    return widgets().FloatLogSlider(
-        value,
-        min=low,
-        max=high,
-        step=(high - low) / 100,
-        description=name,
-        readout_format=".3f",
-        **_look("340px"),
-    )
+
+TEMPERATURES = (0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0, 1.5, 2.0)
 
 
 def choice(name: str, options: Any, value: Any, width: str = "260px") -> Any:

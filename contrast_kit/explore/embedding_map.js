@@ -1,6 +1,6 @@
 // The map of ck.explore.embedding_map. Python says where the points are and what is near; this shows, and sends what
 // the hand chose.
-const INK = "#333333", SIZE = 440, MARGIN = 22, REACH = 12, LISTED = 300;
+const INK = "#333333", SIZE = 410, MARGIN = 22, REACH = 12, LISTED = 300;
 
 const STYLE = `
 .ck-map { font: 13px system-ui, sans-serif; color: ${INK}; background: white; padding: 10px; max-width: 940px; }

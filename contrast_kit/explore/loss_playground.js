@@ -79,11 +79,11 @@ function render({ model, el }) {
   });
   const frame = add(svg, "rect", { x: MATRIX[0] - 1, width: SIDE + 2, height: cell + 2, fill: "none", stroke: INK,
     "stroke-width": 1.8, rx: 4 });
-  const key = [["pulls: a positive", PULL], ["pushes: a negative", PUSH], ["× not a term of this anchor", "#777777"]];
-  key.forEach(([words, colour], i) => {
-    add(svg, "rect", { x: MATRIX[0] + i * 128, y: 390, width: 13, height: 13, rx: 2, fill: colour });
-    add(svg, "text", { x: MATRIX[0] + i * 128 + 18, y: 397, "font-size": 12, "dominant-baseline": "central", fill: INK },
-      words);
+  const key = [["positive, pulls", PULL, 0], ["negative, pushes", PUSH, 122], ["× no term of this anchor", null, 258]];
+  key.forEach(([words, colour, x]) => {
+    if (colour) add(svg, "rect", { x: MATRIX[0] + x, y: 389, width: 14, height: 14, rx: 2, fill: colour });
+    add(svg, "text", { x: MATRIX[0] + x + (colour ? 20 : 0), y: 397, "font-size": 13, "dominant-baseline": "central",
+      fill: INK }, words);
   });
 
   function choose(i) {

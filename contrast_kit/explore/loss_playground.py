@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import torch
 
 from ._contrasts import LOSSES, Contrast, contrast
-from ._panel import Panel, beside, button, choice, log_slider, row, widgets
+from ._panel import TEMPERATURES, Panel, beside, button, choice, row, steps, widgets
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -34,8 +34,8 @@ class LossPlayground(Panel):
         letters = "ABCDE"[: len(classes)]
         self.names = [f"{letter}{view}" for view in "₀₁" for letter in letters]
         self.classes, self.start = torch.as_tensor(list(classes)), [float(angle) for angle in angles]
-        self.loss = choice("loss", LOSSES, LOSSES[0])
-        self.tau = log_slider("τ", 0.5, 0.02, 2.0)
+        self.loss = choice("loss", LOSSES, loss)
+        self.tau = steps("τ", TEMPERATURES, tau)
         self.circle = _circle_widget()(angles=self.start, names=self.names)
         moves = [
             button("one step", lambda: self.let_go(1), "move every point a little along its force"),
@@ -45,7 +45,6 @@ class LossPlayground(Panel):
         handles = {name: (getattr(self, name), "value") for name in ("loss", "tau")}
         handles |= {name: (self.circle, name) for name in ("angles", "anchor")}
         self.assemble(handles, row(self.loss, self.tau, *moves), self.circle)
-        self.set(loss=loss, tau=tau)
 
     def seen(self) -> Contrast:
         """The loss at the present state: its value, pair weights [N, N], roles and forces [N, 2]."""
@@ -113,8 +112,12 @@ class LossPlayground(Panel):
         circle = plots.circle(at, letters, names=self.names, forces=seen.forces, pairs=pairs, title=title)
         weights = None if self.loss.value == "simsiam" else seen.weights.nan_to_num(0)
         matrix = plots.similarity_matrix(
-            weights, seen.roles, rows=self.names, columns=self.names, limits=(0, 1), title="pair weights"
+            weights, seen.roles, rows=self.names, columns=self.names, limits=(-1, 1), title="pair weights"
         )
+        circle.legends[0].remove()  # the names say it
+        if weights is not None:
+            matrix.axes[-1].set_ylabel("weight")
+            matrix.axes[-1].set_ylim(0, 1)
         return beside(circle, matrix)
 
 
@@ -133,7 +136,7 @@ def loss_playground(
 
     Args:
         loss: "info_nce", "nt_xent", "sup_con" or "simsiam" (its predictor the identity here).
-        tau: the temperature, 0.02 to 2.
+        tau: the temperature: one of the slider's values, 0.02, 0.03, 0.05, 0.07, 0.1 … 2.
         angles: degrees of the 2B points, view 0 of each text first, 2 to 5 texts.
         classes: the class of each text, for "sup_con".
 

@@ -16,6 +16,7 @@ shown once, or keep it with `figure.savefig("name.png")`. matplotlib is loaded b
 | methods over seeds | `bars_with_errors` |
 | methods over seeds, along a quantity | `lines_with_errors` |
 | alignment and uniformity at once | `alignment_uniformity_plane` |
+| what a temperature does to the negatives | `negative_weights` |
 """
 
 from .animations import Animation, align, animation
@@ -29,6 +30,7 @@ from .matrices import similarity_matrix
 from .planes import alignment_uniformity_plane
 from .style import PALETTE
 from .tokens import mask_heatmap, mask_kinds
+from .weights import negative_weights
 
 __all__ = [
     "PALETTE",
@@ -44,6 +46,7 @@ __all__ = [
     "loss_curves",
     "mask_heatmap",
     "mask_kinds",
+    "negative_weights",
     "project",
     "similarity_matrix",
 ]

@@ -1,0 +1,146 @@
+"""One sentence, two masked views of it, and two sliders for how much each of them hides."""
+
+from typing import TYPE_CHECKING, Any, Self
+
+import torch
+
+from contrast_kit import masking
+
+from ._panel import FigurePanel, button, choice, row, slider, widgets
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MASKERS = ("complementary", "two random masks", "two span masks")
+SPLITS = {"80/10/10": (0.8, 0.1, 0.1), "[MASK] only": (1.0, 0.0, 0.0)}
+SENTENCE = "The grandmother bought three red kites for the children on Saturday, and they are wonderful."
+
+
+class MaskExplorer(FigurePanel):
+    """A sentence in two masked views. See `mask_explorer`."""
+
+    def __init__(self, tokenizer: Any, sentence: str, p_m: float, p_c: float, masker: str, seed: int):
+        w = widgets()
+        self.tokenizer = tokenizer
+        wide = w.Layout(width="700px", max_width="100%")
+        self.sentence = w.Text(
+            sentence, description="sentence", style={"description_width": "initial"}, layout=wide
+        )
+        self.p_m, self.p_c = slider("p_m, of view 0", p_m, 0, 1), slider("p_c, of view 1", p_c, 0, 1)
+        self.masker = choice("masker", MASKERS, masker)
+        self.split = choice("selected become", tuple(SPLITS), "80/10/10")
+        self.seed = w.BoundedIntText(
+            seed, min=0, max=10**6, description="draw", layout=w.Layout(width="170px")
+        )
+        again = button("draw again", self.again, "the next draw: other tokens at the same rates")
+        names = ("sentence", "p_m", "p_c", "masker", "split", "seed")
+        handles = {name: (getattr(self, name), "value") for name in names}
+        rows = row(self.p_m, self.p_c), row(self.masker, self.split, self.seed, again)
+        self.assemble(handles, self.sentence, *rows)
+
+    def again(self) -> Self:
+        """Draw the masks anew, at the same rates."""
+        return self.set(seed=self.seed.value + 1)
+
+    def views(self) -> tuple[torch.Tensor, torch.Tensor, masking.Masked, masking.Masked]:
+        """The ids [1, T], which of them may be masked, and the two views."""
+        ids = torch.tensor([self.tokenizer(self.sentence.value)["input_ids"]])  # [1, T]
+        special = torch.tensor([self.tokenizer.all_special_ids])  # [1, S]
+        maskable = ~torch.isin(ids, special)
+        if not maskable.any():
+            raise ValueError("Type a sentence: there is no token yet that could be masked.")
+        # Each view has its own stream, so that moving one slider leaves the other view alone.
+        first, second = (torch.Generator().manual_seed(2 * self.seed.value + view) for view in (0, 1))
+        options = dict(
+            mask_id=self.tokenizer.mask_token_id,
+            vocab_size=len(self.tokenizer),
+            split=SPLITS[self.split.value],
+        )
+        draw = masking.span_mask if self.masker.value == "two span masks" else masking.dynamic_random_mask
+        view0 = draw(ids, maskable, self.p_m.value, generator=first, **options)
+        options["generator"] = second
+        if self.masker.value == "complementary":
+            view1 = masking.complementary_random_mask(
+                ids, maskable, view0.selected, self.p_c.value, **options
+            )
+        else:
+            view1 = draw(ids, maskable, self.p_c.value, **options)
+        return ids, maskable, view0, view1
+
+    def words(self) -> str:
+        _, maskable, view0, view1 = self.views()
+        n, both = int(maskable.sum()), int((view0.selected & view1.selected).sum())
+        share = [
+            f"view {i} selects {int(v.selected.sum())} ({v.selected.sum() / n:.0%})"
+            for i, v in enumerate((view0, view1))
+        ]
+        lost = (
+            "none is hidden in both"
+            if not both
+            else f"<b>{both} hidden in both</b>: neither view can tell what stood there"
+        )
+        return f"Of {n} tokens, {share[0]} and {share[1]}; {lost}."
+
+    def figure(self) -> "Figure":
+        """Both views below the sentence, as `plots.mask_heatmap` draws them."""
+        from contrast_kit import plots
+
+        ids, _, *views = self.views()
+        original = self.tokenizer.convert_ids_to_tokens(ids[0].tolist())
+        rows, kinds = (
+            {"sentence": original},
+            [plots.mask_kinds(original, original, [False] * len(original), **self._special())],
+        )
+        for number, view in enumerate(views):
+            name = f"view {number}"
+            rows[name] = self.tokenizer.convert_ids_to_tokens(view.input_ids[0].tolist())
+            kinds.append(plots.mask_kinds(rows[name], original, view.selected[0], **self._special()))
+        title = f"{self.masker.value}, p_m = {self.p_m.value:.2f}, p_c = {self.p_c.value:.2f}"
+        return plots.mask_heatmap(rows, kinds, title=title)
+
+    def _special(self) -> dict[str, Any]:
+        return {"mask_token": self.tokenizer.mask_token, "special": self.tokenizer.all_special_tokens}
+
+
+def mask_explorer(
+    tokenizer: Any,
+    sentence: str = SENTENCE,
+    p_m: float = 0.15,
+    p_c: float = 0.7,
+    *,
+    masker: str = "complementary",
+    seed: int = 0,
+) -> MaskExplorer:
+    """Type a sentence, move two sliders, and see what each of two views hides.
+
+    View 0 selects each token with probability p_m (CMLM, eq. 1). View 1, for "complementary", selects each token *that
+    view 0 left* with probability p_c (eq. 2); for "two random masks" any token, and for "two span masks" runs of tokens
+    (CAPT, table 1), so that some are hidden in both. One draw decides where each token stands in line: a larger
+    probability only adds to the selected ones.
+
+    Args:
+        tokenizer: a fast tokenizer of transformers, such as `ck.data.train_tokenizer(texts)`.
+        sentence: what to begin with.
+        p_m, p_c: the two probabilities, 0 to 1.
+        masker: "complementary", "two random masks" or "two span masks".
+        seed: of the draw.
+
+    Returns:
+        A panel; `set(sentence=…, p_m=…, p_c=…, masker=…, split=…, seed=…)` moves it, `views()` gives the ids.
+
+    Raises:
+        ValueError: for an unknown masker.
+        ImportError: without ipywidgets and anywidget.
+
+    Example:
+        >>> import contrast_kit as ck
+        >>> tokenizer = ck.data.train_tokenizer(["the red kite flies over the shelf"], vocab_size=60)
+        >>> panel = ck.explore.mask_explorer(tokenizer, "the red kite flies", p_m=0.5, p_c=1.0)
+        >>> ids, maskable, view0, view1 = panel.views()
+        >>> bool(((view0.selected | view1.selected) == maskable).all())  # p_c = 1: an exact complement
+        True
+    """
+    widgets()
+    if masker not in MASKERS:
+        raise ValueError(f"masker is one of {', '.join(MASKERS)}, not {masker!r}.")
+    return MaskExplorer(tokenizer, sentence, p_m, p_c, masker, seed)

@@ -1,0 +1,125 @@
+"""What a temperature and a queue do to one anchor: who pushes it, how hard, and where the loss can go."""
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from ._panel import TEMPERATURES, FigurePanel, row, slider, steps, widgets
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+BATCHES = (4, 8, 16, 32, 64, 128, 256, 512)
+QUEUES = (0, 64, 256, 1024, 4096, 8192)
+MOST = 2 * BATCHES[-1] - 2 + QUEUES[-1]
+
+
+class TemperatureAndQueue(FigurePanel):
+    """One anchor among its negatives. See `temperature_and_queue`."""
+
+    def __init__(self, negatives: torch.Tensor, positive: float, tau: float, batch: int, queue: int):
+        self.negatives = negatives
+        self.tau, self.positive = (
+            steps("τ", TEMPERATURES, tau),
+            slider("cosine of the positive", positive, -1, 1),
+        )
+        self.batch = steps("texts in the batch", BATCHES, batch, "300px")
+        self.queue = steps("vectors in the queue", QUEUES, queue, "320px")
+        handles = {name: (getattr(self, name), "value") for name in ("tau", "positive", "batch", "queue")}
+        self.assemble(handles, row(self.tau, self.positive), row(self.batch, self.queue))
+
+    def numbers(self) -> dict[str, float]:
+        """At the present state: how many candidates, the loss, the positive's weight, the force, the effective
+        number of negatives (e to the entropy of their weights) and the hardest one's share of the push."""
+        from contrast_kit.plots.weights import half_of
+
+        exponents = self._mine().double() / self.tau.value  # [M]
+        share = exponents.softmax(dim=0)  # of the push, among the negatives
+        log_z = torch.logaddexp(
+            exponents.logsumexp(dim=0), torch.tensor(self.positive.value / self.tau.value)
+        )
+        loss = (log_z - self.positive.value / self.tau.value).item()
+        entropy = -(share * share.clamp(min=1e-300).log()).sum().item()
+        return {
+            "candidates": len(exponents) + 1,
+            "loss": loss,
+            "positive": math.exp(-loss),
+            "force": -math.expm1(-loss) / self.tau.value,
+            "effective negatives": math.exp(entropy),
+            "half of the push": half_of(share.numpy()),
+            "hardest": share.max().item(),
+        }
+
+    def _mine(self) -> torch.Tensor:
+        """The negatives of NT-Xent: 2B - 2 of the batch, and the queue's."""
+        return self.negatives[: 2 * self.batch.value - 2 + self.queue.value]  # [M]
+
+    def words(self) -> str:
+        now = self.numbers()
+        return (
+            f"Among {now['candidates']:,} candidates the positive gets {now['positive']:.1%} of the weight, "
+            f"so it pulls with (1 − p⁺)/τ = <b>{now['force']:.2f}</b>. The negatives push like "
+            f"<b>{now['effective negatives']:,.0f}</b> equal ones; the hardest alone does {now['hardest']:.1%} of it."
+        )
+
+    def figure(self) -> "Figure":
+        """`plots.negative_weights` at the present state."""
+        from contrast_kit import plots
+
+        mine = self._mine()
+        rest = self.negatives[len(mine) :]
+        more = rest if len(rest) else None
+        return plots.negative_weights(mine, self.tau.value, self.positive.value, more=more)
+
+
+def temperature_and_queue(
+    negatives: Any = None,
+    positive: float = 0.7,
+    *,
+    tau: float = 0.1,
+    batch: int = 64,
+    queue: int = 0,
+    seed: int = 0,
+) -> TemperatureAndQueue:
+    """Turn the temperature, the batch and the queue of NT-Xent, and watch the weights on the negatives.
+
+    One anchor, its positive, and 2B − 2 + Q negatives (COCO-LM, eq. 3; CAPT, eq. 2 to 4 with its queue). The weight of
+    a negative is its softmax probability, e^{c/τ}/Z: a small τ leaves the push to the few hardest ones. More candidates
+    raise the loss, log(candidates) when all vectors are equal, whatever the encoder is worth: losses of different
+    batches or queues cannot be compared.
+
+    Args:
+        negatives: cosines of random pairs, such as `geometry.random_pair_cosines(vectors)`, drawn with replacement
+            where they are fewer than the largest batch and queue need. By default those of random directions in 32
+            dimensions.
+        positive: the cosine of the anchor with its positive.
+        tau: the temperature: one of the slider's values, 0.02, 0.03, 0.05, 0.07, 0.1 … 2.
+        batch, queue: B texts in the batch (4, 8 … 512) and Q vectors in the queue (0, 64, 256, 1024, 4096, 8192).
+        seed: of the draws.
+
+    Returns:
+        A panel; `set(tau=…, positive=…, batch=…, queue=…)` moves it and `numbers()` reads what it shows.
+
+    Raises:
+        ValueError: for numbers that are no cosines, or a value that the slider does not have.
+        ImportError: without ipywidgets and anywidget.
+
+    Example:
+        >>> import contrast_kit as ck
+        >>> panel = ck.explore.temperature_and_queue(tau=1.0)
+        >>> spread = panel.numbers()["effective negatives"]
+        >>> panel.set(tau=0.05).numbers()["effective negatives"] < spread / 2
+        True
+    """
+    widgets()
+    generator = torch.Generator().manual_seed(seed)
+    if negatives is None:
+        x = torch.nn.functional.normalize(torch.randn(MOST, 32, generator=generator), dim=1)
+        cosines = x[:, 0]  # with a fixed anchor, the first axis: [N, D] -> [N]
+    else:
+        given = torch.as_tensor(negatives).detach().cpu().flatten()
+        if not len(given) or not torch.isfinite(given).all() or given.abs().max() > 1 + 1e-3:
+            raise ValueError("negatives must be cosines between -1 and 1, at least one of them.")
+        cosines = given[torch.randint(len(given), (MOST,), generator=generator)]  # [MOST]
+    return TemperatureAndQueue(cosines.clamp(-1, 1), positive, tau, batch, queue)
