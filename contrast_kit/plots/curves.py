@@ -19,6 +19,7 @@ def loss_curves(
     *,
     smooth: int | None = None,
     levels: Mapping[str, Mapping[str, float]] | None = None,
+    ylabel: str = "loss",
     title: str | None = None,
 ) -> "Figure":
     """One panel for each part of the loss, over the steps: the raw values faint, a running mean strong.
@@ -30,6 +31,7 @@ def loss_curves(
     * `smooth`: rows in the running mean, centred so that nothing is shifted in time; by default a
       25th of the run, 1 turns it off.
     * `levels`: dashed lines to read a curve against, {"contrast": {"chance: log 64": 4.16}}.
+    * `ylabel`: what is drawn, where it is no loss: "share of tokens", "mean cosine".
 
     The vertical axes are not shared, because the parts have different units. Returns the figure. Raises a
     ValueError when a table has no `step`, or none of them has a wanted part.
@@ -64,7 +66,7 @@ def loss_curves(
         panel.set_xlabel("step")
         panel.grid(axis="y")
         if panel.get_subplotspec().is_first_col():
-            panel.set_ylabel("loss")
+            panel.set_ylabel(ylabel)
     if len(runs) > 1:
         handles = [_swatch(colour(i), str(name)) for i, name in enumerate(runs)]
         figure.legend(handles=handles, loc="outside lower center", ncols=min(6, len(runs)))
