@@ -1,0 +1,44 @@
+"""Tables of runs that were made once and kept, each with where it comes from: `data/recorded/` of the repository."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+FOLDER = Path(__file__).parents[2] / "data" / "recorded"
+
+
+def recorded(name: str, folder: str | Path = FOLDER) -> "DataFrame":
+    """A recorded table, with its provenance in `.attrs`: device, versions, commit, settings, seconds.
+
+    What a notebook shows from here was measured by the command that the provenance names, and can be measured again;
+    nothing in it is typed.
+
+    Args:
+        name: such as "side_by_side" for `data/recorded/side_by_side.csv` and `side_by_side.json`.
+        folder: where they lie.
+
+    Raises:
+        FileNotFoundError: there is no such table, or it has no provenance.
+
+    Example:
+        >>> import contrast_kit as ck
+        >>> table = ck.data.recorded("side_by_side")
+        >>> sorted(table.attrs)[:3]
+        ['command', 'commit', 'device']
+    """
+    import pandas as pd
+
+    table, origin = (Path(folder) / f"{name}.{kind}" for kind in ("csv", "json"))
+    if not table.exists():
+        have = ", ".join(sorted(path.stem for path in Path(folder).glob("*.csv"))) or "none"
+        raise FileNotFoundError(
+            f"No recorded table is called {name!r} (there are: {have}); they come with a checkout of the repository."
+        )
+    if not origin.exists():
+        raise FileNotFoundError(f"{table.name} has no {origin.name} beside it that says where its numbers come from.")
+    frame = pd.read_csv(table)
+    frame.attrs = json.loads(origin.read_text())
+    return frame
