@@ -5,12 +5,16 @@ count, and reduces in float32 or better, so half-precision vectors may come as t
 Letters in the shape comments: N vectors, D width, R rows of a block, C columns, P pairs.
 """
 
+from .classes import ClassCosines, class_cosines, class_spread
 from .cosines import pair_cosines, random_pair_cosines, separation
 from .spread import alignment, anisotropy, effective_rank, noise_sensitivity, uniformity
 
 __all__ = [
+    "ClassCosines",
     "alignment",
     "anisotropy",
+    "class_cosines",
+    "class_spread",
     "effective_rank",
     "noise_sensitivity",
     "pair_cosines",

@@ -58,10 +58,15 @@ def pairs_of(n: int) -> int:
     return n * (n - 1) // 2
 
 
-def block_starts(n: int, block: int) -> range:
-    """The first rows of blocks of `block` rows."""
+def check_block(block: int) -> None:
+    """Refuse a block without rows."""
     if block < 1:
         raise ValueError(f"block is a number of rows and must be at least 1, not {block}.")
+
+
+def block_starts(n: int, block: int) -> range:
+    """The first rows of blocks of `block` rows."""
+    check_block(block)
     return range(0, n - 1, block)  # the last row alone has no partner after it
 
 

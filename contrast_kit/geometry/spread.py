@@ -4,9 +4,10 @@ import math
 
 import torch
 from torch import Tensor
-from torch.utils.checkpoint import checkpoint
 
-from ._inputs import block_starts, pairs_of, unit, unit_pairs, upper_block
+from contrast_kit import fast
+
+from ._inputs import check_block, pairs_of, unit, unit_pairs, upper_block
 
 
 def alignment(a: Tensor, b: Tensor, alpha: float = 2) -> Tensor:
@@ -44,8 +45,8 @@ def uniformity(x: Tensor, t: float = 2, *, block: int = 1024) -> Tensor:
     spread in high dimension comes close to −4, and only two opposite points reach −8.
 
     `x` is [N, D] with N ≥ 2; the result is a number (0-d tensor) through which gradients flow. It is the same
-    as `torch.pdist(x).pow(2).mul(-t).exp().mean().log()` on unit vectors, but streamed in blocks of
-    `block` rows: memory is O(N·D + block·N), in the backward pass as well, and no exp can overflow.
+    as `torch.pdist(x).pow(2).mul(-t).exp().mean().log()` on unit vectors. Above `block` vectors it is made in tiles
+    of block × block (`contrast_kit.fast`): memory is O(N·D), in the backward pass as well; no exp can overflow.
     Raises a ValueError for fewer than two vectors, or for vectors that are zero or not finite.
 
     >>> import torch
@@ -57,17 +58,16 @@ def uniformity(x: Tensor, t: float = 2, *, block: int = 1024) -> Tensor:
     """
     if not t > 0:
         raise ValueError(f"t is the sharpness of the kernel and must be above 0, not {t}.")
+    check_block(block)
     x = unit(x, "x", at_least=2)
-    starts = block_starts(len(x), block)
-    recompute = x.requires_grad and torch.is_grad_enabled() and len(starts) > 1
-    if recompute:  # keep no [R, N] block for the backward pass: make it again when it is needed
-        parts = [
-            checkpoint(_log_sum, x, i, block, t, use_reentrant=False, preserve_rng_state=False)
-            for i in starts
-        ]
-    else:
-        parts = [_log_sum(x, i, block, t) for i in starts]
-    return torch.logsumexp(torch.stack(parts), dim=0) - math.log(pairs_of(len(x)))  # [blocks] -> []
+    n = len(x)
+    if n <= block:
+        cosines, keep = upper_block(x, 0, n)  # [N, N], and its pairs i < j
+        log_sum = torch.logsumexp(2 * t * (cosines[keep] - 1), dim=0)  # [pairs] -> []
+    else:  # on the sphere -t|u - v|^2 = 2t cos - 2t: the sum under the contrast, at tau = 1/(2t)
+        per_row = fast.self_log_sum_exp(x, 1 / (2 * t), tile=block)  # [N], over all j != i
+        log_sum = torch.logsumexp(per_row, dim=0) - 2 * t - math.log(2)  # each pair came twice
+    return log_sum - math.log(pairs_of(n))
 
 
 def anisotropy(x: Tensor) -> Tensor:
@@ -150,11 +150,3 @@ def noise_sensitivity(clean: Tensor, noisy: Tensor) -> Tensor:
         )
     # Half the squared distance is 1 − cosine, but keeps its digits where the two are close.
     return (clean - noisy).square().sum(dim=1).mean() / 2 / between  # [N, D] -> [N] -> []
-
-
-def _log_sum(x: Tensor, i: int, block: int, t: float) -> Tensor:
-    """log Σ exp(−t‖u−v‖²) over the pairs of one block; on the sphere ‖u−v‖² = 2 − 2·cos."""
-    cosines, keep = upper_block(x, i, block)
-    return torch.logsumexp(
-        (2 * t * (cosines - 1)).masked_fill(~keep, -torch.inf).flatten(), dim=0
-    )  # [R·C] -> []
