@@ -25,22 +25,9 @@ import transformers
 
 import contrast_kit as ck
 from contrast_kit.data import toyshop
-from contrast_kit.objectives import CAPT, CMLM, COCOLM, ELECTRA, MLM, SCL, AllTokenMLM, SimCSE
 from contrast_kit.tasks import scoreboard
+from contrast_kit.tasks.scoreboard import METHODS
 
-# What is ours and not the papers': mean pooling, one temperature for all, a queue that a small run can bear.
-TAU = 0.05
-METHODS = {
-    "MLM": lambda encoder: MLM(encoder),
-    "ELECTRA": lambda encoder: ELECTRA(encoder),
-    "All-Token MLM": lambda encoder: AllTokenMLM(encoder),
-    "COCO-LM": lambda encoder: COCOLM(encoder, tau=TAU),
-    "CMLM": lambda encoder: CMLM(encoder, contrast="info_nce", tau=TAU, alpha=1.0),
-    "CAPT": lambda encoder: CAPT(encoder, tau=TAU, queue=256),
-    "SimCSE": lambda encoder: SimCSE(encoder, tau=TAU),
-    "SimCSE + MLM": lambda encoder: SimCSE(encoder, tau=TAU, mlm_weight=1.0),
-    "SCL (labels)": lambda encoder: SCL(encoder, classes=2, tau=0.3),
-}
 RATES = (5e-4, 1e-3, 2e-3)
 clock = time.perf_counter if torch.cuda.is_available() else time.process_time
 
@@ -51,6 +38,7 @@ def provenance(args: argparse.Namespace) -> dict:
     ).stdout.strip()
     device = torch.cuda.get_device_name() if torch.cuda.is_available() else platform.machine() + " CPU"
     return {
+        "command": "python benchmarks/side_by_side.py --out data/recorded",
         "device": device,
         "threads": torch.get_num_threads(),
         "torch": torch.__version__,

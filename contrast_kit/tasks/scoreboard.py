@@ -17,7 +17,7 @@ No column alone says that an encoder is good: vectors that are spread evenly at 
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -26,13 +26,29 @@ from torch import Tensor
 from torch.nn.functional import one_hot
 from transformers import PreTrainedTokenizerBase
 
-from contrast_kit import geometry, noise
+from contrast_kit import geometry, noise, objectives
 from contrast_kit.encoder import Encoder
 from contrast_kit.tasks.metrics import spearman
 from contrast_kit.tasks.probes import first_rows, linear_probe
 from contrast_kit.tasks.table import TaskData, load
 
 Pairs = list[tuple[str, str]]
+
+# What is ours and not the papers': the encoder pools by the mean, one temperature serves all that contrast sentences,
+# and CAPT's queue is one that a small run can bear (8,192 vectors of a moving encoder are older than the run).
+TAU = 0.05
+METHODS: dict[str, Callable[[Encoder], objectives.Objective]] = {
+    "MLM": objectives.MLM,
+    "ELECTRA": objectives.ELECTRA,
+    "All-Token MLM": objectives.AllTokenMLM,
+    "COCO-LM": lambda encoder: objectives.COCOLM(encoder, tau=TAU),
+    "CMLM": lambda encoder: objectives.CMLM(encoder, contrast="info_nce", tau=TAU, alpha=1.0),
+    "CAPT": lambda encoder: objectives.CAPT(encoder, tau=TAU, queue=256),
+    "SimCSE": lambda encoder: objectives.SimCSE(encoder, tau=TAU),
+    "SimCSE + MLM": lambda encoder: objectives.SimCSE(encoder, tau=TAU, mlm_weight=1.0),
+    "SCL (labels)": lambda encoder: objectives.SCL(encoder, classes=2),
+}
+"""Every method around a new encoder, as `benchmarks/side_by_side.py` and notebook 09 train it; SCL alone sees labels."""
 
 
 @dataclass
