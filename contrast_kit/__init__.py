@@ -27,12 +27,14 @@ if TYPE_CHECKING:  # for editors; at run time __getattr__ does the same, at firs
         tasks,
     )
     from contrast_kit.encoder import Encoder
+    from contrast_kit.planning import Plan, plan
     from contrast_kit.training import Run, Training, fit
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Encoder",
+    "Plan",
     "Run",
     "Training",
     "data",
@@ -46,12 +48,20 @@ __all__ = [
     "objectives",
     "papers",
     "paraphrase",
+    "plan",
     "plots",
     "schedules",
     "tasks",
 ]
 
-_HOME = {"Encoder": "encoder", "Run": "training", "Training": "training", "fit": "training"}
+_HOME = {
+    "Encoder": "encoder",
+    "Plan": "planning",
+    "Run": "training",
+    "Training": "training",
+    "fit": "training",
+    "plan": "planning",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -10,6 +10,7 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 import contrast_kit as ck
 from contrast_kit.data import toyshop
+from contrast_kit.paraphrase import Toyshop, reworded
 
 
 @pytest.fixture(scope="session")
@@ -36,10 +37,16 @@ def make_encoder(tokenizer, **options):
     return ck.Encoder.tiny(tokenizer, **(dict(dropout=0.0, max_length=64) | shape | options))
 
 
+def with_wordings(texts, tokenizer):
+    """The texts, and two paraphrases of each, which CSSL reads and all others leave alone."""
+    rows = reworded(texts, Toyshop())
+    return ck.data.Paraphrased(rows, tokenizer, max_length=64)
+
+
 @pytest.fixture
 def batch(texts, tokenizer):
-    """Twelve sentences of different lengths as one padded batch, with labels: class 3 has one text only."""
-    batch = ck.data.Texts(texts, tokenizer, max_length=64).batch(range(12))
+    """Twelve sentences of different lengths, with two wordings of each, as one batch; class 3 has one text only."""
+    batch = with_wordings(texts, tokenizer).batch(range(12))
     return batch | {"label": torch.tensor([0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 3])}
 
 

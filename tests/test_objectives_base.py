@@ -21,6 +21,10 @@ OBJECTIVES = {
     "capt": lambda e: ck.objectives.CAPT(e),
     "coco_lm": lambda e: ck.objectives.COCOLM(e, auxiliary_layers=1),
     "electra": lambda e: ck.objectives.ELECTRA(e, auxiliary_layers=1),
+    "cssl": lambda e: ck.objectives.CSSL(e),
+    "cssl simsiam": lambda e: ck.objectives.CSSL(e, contrast="simsiam"),
+    "fine-tune": lambda e: ck.objectives.FineTune(e, classes=4),
+    "scl": lambda e: ck.objectives.SCL(e, classes=4, head="tanh", phi="feature"),
 }
 CMLM_AND_MLM = [name for name in OBJECTIVES if "mlm" in name]
 

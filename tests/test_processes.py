@@ -9,7 +9,7 @@ import time
 import pytest
 import torch
 import torch.multiprocessing as mp
-from conftest import make_encoder
+from conftest import make_encoder, with_wordings
 from test_step import OBJECTIVES, largest_difference, one_step
 from test_training import press_stop_at, same, weights
 
@@ -101,7 +101,7 @@ def corrupted(tokenizer, batch):
 @pytest.fixture(scope="module")
 def eleven(texts, tokenizer):
     """Eleven rows: six and five on two processes, three, three, three and two on four."""
-    batch = ck.data.Texts(texts, tokenizer, max_length=64).batch(range(11))
+    batch = with_wordings(texts, tokenizer).batch(range(11))
     return batch | {"label": torch.tensor([0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 3])}
 
 

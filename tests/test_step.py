@@ -34,6 +34,8 @@ OBJECTIVES = {
     "scl sum": lambda e: ck.objectives.SCL(
         e, classes=4, dropout=0.0, reduction="sum", head="tanh", phi="feature"
     ),
+    "cssl": lambda e: ck.objectives.CSSL(e),
+    "cssl simsiam": lambda e: ck.objectives.CSSL(e, contrast="simsiam"),
     "simcse": lambda e: ck.objectives.SimCSE(e),
     "simcse mlm": lambda e: ck.objectives.SimCSE(e, contrast="nt_xent", mlm_weight=0.1),
 }

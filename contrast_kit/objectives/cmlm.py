@@ -4,7 +4,7 @@ Contrastive Masked Language Modeling of "Bi-Granularity Contrastive Learning for
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -180,18 +180,18 @@ class CMLM(Objective):
             return {}
         first, *partners = vectors.values()
         ids = facts["text_id"] if self.config.ignore_duplicates else None
-        terms = [self._pull(first, partner, ids) for partner in partners]
+        terms = [pull(self.config, first, partner, ids) for partner in partners]
         return {"contrast": torch.stack(terms).mean()}  # 1/K Σ_k
 
-    def _pull(self, first: dict[str, Tensor], partner: dict[str, Tensor], ids: Tensor | None) -> Tensor:
-        """One k of eq. 7 or eq. 9."""
-        config = self.config
-        if config.contrast == "simsiam":
-            z0, h0, zk, hk = first["z"], first["h"], partner["z"], partner["h"]
-            return losses.simsiam(z0, h0, zk, hk, stop_gradient=config.stop_gradient)
-        if config.contrast == "info_nce":
-            return losses.info_nce(first["h"], partner["h"], config.tau, ids=ids)
-        return losses.nt_xent(first["h"], partner["h"], config.tau, ids=ids)
+
+def pull(config: Any, first: dict[str, Tensor], partner: dict[str, Tensor], ids: Tensor | None) -> Tensor:
+    """One k of L_CL: eq. 9, eq. 7 or the symmetric form, as `config` says (CMLM's, or CSSL's)."""
+    if config.contrast == "simsiam":
+        z0, h0, zk, hk = first["z"], first["h"], partner["z"], partner["h"]
+        return losses.simsiam(z0, h0, zk, hk, stop_gradient=config.stop_gradient)
+    if config.contrast == "info_nce":
+        return losses.info_nce(first["h"], partner["h"], config.tau, ids=ids)
+    return losses.nt_xent(first["h"], partner["h"], config.tau, ids=ids)
 
 
 class Predictor(nn.Module):

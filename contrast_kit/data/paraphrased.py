@@ -1,0 +1,73 @@
+"""Texts with other wordings of themselves in the same batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from typing import Any
+
+from torch import Tensor
+
+from .texts import Texts
+
+WORDING = "{column}/{k}"
+"""The column that holds wording k of a text column: "sentence/0", "sentence/1"."""
+
+_KEPT = ("input_ids", "attention_mask", "maskable", "token_type_ids")
+
+
+class Paraphrased(Texts):
+    """`Texts` whose batches also hold each text's paraphrases: what `CSSL` contrasts.
+
+    The rows have, beside each text column, columns with the same text in other words: `sentence/0` and `sentence/1`
+    beside `sentence` (`paraphrase.reworded` adds them). A batch is that of `Texts`, made of the original, and for
+    paraphrase k the keys `Tk/input_ids`, `Tk/attention_mask`, `Tk/maskable` (and `Tk/token_type_ids`), [B, T_k] each.
+    `text_id`, `label` and the lengths that batches are sorted by are the original's.
+
+    Raises what `Texts` raises, and `ValueError` where there is no column with a paraphrase.
+
+    >>> from contrast_kit.data import Paraphrased, train_tokenizer
+    >>> rows = [{"text": "a red ball", "text/0": "a ball that is red", "text/1": "a scarlet ball"}]
+    >>> texts = Paraphrased(rows, train_tokenizer(list(rows[0].values()), vocab_size=60))
+    >>> batch = texts.batch([0])
+    >>> [tuple(batch[key].shape) for key in ("input_ids", "T0/input_ids", "T1/input_ids")]
+    [(1, 5), (1, 7), (1, 5)]
+    """
+
+    def __init__(
+        self,
+        rows: Any,
+        tokenizer: Any,
+        columns: str | Sequence[str] | None = None,
+        max_length: int = 128,
+        *,
+        label: str = "label",
+    ) -> None:
+        super().__init__(rows, tokenizer, columns, max_length, label=label)
+        names = list(rows.column_names if hasattr(rows, "column_names") else rows[0])
+        self.wordings: list[Texts] = []
+        while set(wording := _names(self.columns, len(self.wordings))) <= set(names):
+            self.wordings.append(Texts(rows, tokenizer, wording, max_length, label=label))
+        if not self.wordings:
+            raise ValueError(
+                f"There is no column {_names(self.columns, 0)[0]!r} with a paraphrase of each text: make it with "
+                "paraphrase.reworded(rows, paraphraser)."
+            )
+
+    def batch(self, indices: Sequence[int]) -> dict[str, Tensor]:
+        """The rows `indices` as one batch: the originals' entries, and those of each paraphrase by its name."""
+        indices = list(indices)
+        batch = super().batch(indices)
+        for k, texts in enumerate(self.wordings):
+            again = texts.batch(indices)
+            batch |= {f"T{k}/{key}": again[key] for key in _KEPT if key in again}
+        return batch
+
+    def fingerprint(self) -> str:
+        """Eight hexadecimal digits that differ where a text, a paraphrase, their order or a label does."""
+        parts = [super().fingerprint(), *(texts.fingerprint() for texts in self.wordings)]
+        return f"{reduce(lambda all_, part: (all_ * 31 + int(part, 16)) % 2**32, parts, 0):08x}"
+
+
+def _names(columns: Sequence[str], k: int) -> tuple[str, ...]:
+    return tuple(WORDING.format(column=column, k=k) for column in columns)

@@ -1,0 +1,96 @@
+"""CSSL: pull two back-translations of a text together. CMLM's baseline.
+
+Contrastive Self-Supervised Learning as section 3.4 of "Bi-Granularity Contrastive Learning for Post-Training in
+Few-Shot Scene" writes it, after "CERT: Contrastive Self-supervised Learning for Language Understanding" (Fang & Xie
+2020).
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from contrast_kit.objectives.base import Encoded, Facts, Objective, Vectors, View, check_choice
+from contrast_kit.objectives.cmlm import Predictor, pull
+
+
+@dataclass(frozen=True)
+class CSSLConfig:
+    """What CSSL varies. The paper says "other equations stay the same" and prints no setting of its own."""
+
+    contrast: Literal["info_nce", "simsiam", "nt_xent"] = "info_nce"
+    """L_CL of eq. 14: eq. 7 ("info_nce"), which the authors' script takes for this baseline; eq. 9 ("simsiam"), which
+    CMLM itself takes; or the symmetric form with 2B-2 negatives ("nt_xent", not the paper's)."""
+    tau: float = 0.1
+    """Temperature of eq. 7. The paper does not print one; this value is ours."""
+    stop_gradient: bool = True
+    """Of eq. 11, with "simsiam". False shows what it prevents."""
+    ignore_duplicates: bool = False
+    """True leaves other copies of the anchor's own text out of its negatives. The paper does not."""
+
+    def __post_init__(self):
+        check_choice("contrast", self.contrast, ("info_nce", "simsiam", "nt_xent"))
+        if not self.tau > 0:
+            raise ValueError(f"tau is a temperature and must be above 0, not {self.tau}.")
+
+
+class CSSL(Objective):
+    """Contrast of two back-translations: L_CSSL = L_CL (CMLM, eq. 14), and no local loss.
+
+    Views: `"T0"` and `"T1"`, T_b^k = back(T_b) (eq. 13), two paraphrases of each text. They are made before training,
+    from text, and stand in the batch: give `fit` a `data.Paraphrased`, or the rows of `paraphrase.reworded` through
+    it. The batch's own text, the original, is in neither view. In the denominator of eq. 7: the B candidates of T^1,
+    the positive among them; the anchor is T^0.
+
+    Raises:
+        ValueError: for a batch without paraphrases; says how to make them.
+
+    Relation to its neighbours: `CMLM` replaces the translations by complementary masks and adds the masked LM;
+    `SimCSE` replaces them by dropout.
+
+    Example:
+        >>> import contrast_kit as ck
+        >>> from contrast_kit.paraphrase import Toyshop, reworded
+        >>> rows = reworded(["The big kite is very charming.", "Clara bought a small drum."], Toyshop())
+        >>> tokenizer = ck.data.train_tokenizer([text for row in rows for text in row.values()], vocab_size=80)
+        >>> texts = ck.data.Paraphrased(rows, tokenizer)
+        >>> objective = ck.objectives.CSSL(ck.Encoder.tiny(tokenizer), tau=0.05)
+        >>> sorted(objective(texts.batch([0, 1])))
+        ['contrast', 'loss']
+    """
+
+    Config = CSSLConfig
+    weights = {"contrast": 1.0}
+
+    @classmethod
+    def paper(cls) -> CSSLConfig:
+        """Eq. 14 with eq. 7, as the authors' script has it; τ is ours. Epochs, batch and rate are those of `CMLM`."""
+        return CSSLConfig(contrast="info_nce")
+
+    def build(self) -> None:
+        self.predictor = Predictor(self.encoder.width) if self.config.contrast == "simsiam" else None
+
+    def views(self, batch: View, generator: torch.Generator | None = None) -> dict[str, View]:
+        """The two paraphrases that the batch holds. Nothing is drawn here."""
+        views = {
+            name: {key[3:]: value for key, value in batch.items() if key.startswith(f"{name}/")}
+            for name in ("T0", "T1")
+        }
+        if not all(views.values()):
+            raise ValueError(
+                "CSSL contrasts two paraphrases of each text, and this batch holds none: give "
+                "data.Paraphrased(paraphrase.reworded(rows, paraphraser), encoder.tokenizer)."
+            )
+        return views
+
+    def encode(self, view: View) -> Encoded:
+        """`"h"`, and for SimSiam the prediction `"z"` (eq. 10), [B, D] each."""
+        vectors = {"h": self.encoder.pool(self.encoder(view), view)}  # [B, T, D] -> [B, D]
+        if self.predictor is not None:
+            vectors["z"] = self.predictor(vectors["h"])  # [B, D]
+        return Encoded(vectors, {})
+
+    def contrast(self, vectors: Vectors, facts: Facts) -> dict[str, Tensor]:
+        ids = facts["text_id"] if self.config.ignore_duplicates else None
+        return {"contrast": pull(self.config, vectors["T0"], vectors["T1"], ids)}

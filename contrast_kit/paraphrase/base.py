@@ -1,0 +1,139 @@
+"""What every paraphraser is, and the two ways to use one on the rows of a task."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+from contrast_kit.data import text_columns
+from contrast_kit.data.paraphrased import WORDING
+
+
+class Paraphraser(ABC):
+    """Texts in, as many texts out, each saying what the text at its place says.
+
+    Whoever makes another one fills in `_say_again`; the checks are here.
+
+    >>> from contrast_kit.paraphrase import Paraphraser
+    >>> class Shout(Paraphraser):
+    ...     def _say_again(self, texts, temperature, seed):
+    ...         return [text.upper() for text in texts]
+    >>> Shout()(["a red ball"])
+    ['A RED BALL']
+    """
+
+    def __call__(self, texts: Sequence[str], *, temperature: float | None = None, seed: int = 0) -> list[str]:
+        """Say texts in other words.
+
+        Args:
+            texts: what is to be said again.
+            temperature: of the sampling: 0 is the likeliest wording, higher is freer, and above about 0.5 meaning
+                begins to be lost. None takes the paraphraser's own.
+            seed: the answer is a function of the texts, the temperature and it.
+
+        Raises:
+            TypeError: for one string in place of several, or something that is no text.
+            ValueError: for a temperature below 0.
+        """
+        if isinstance(texts, str):
+            raise TypeError("A paraphraser takes several texts: write paraphraser([text]).")
+        texts = list(texts)
+        for at, text in enumerate(texts):
+            if not isinstance(text, str):
+                raise TypeError(f"Text {at} is {type(text).__name__}, not text.")
+        if temperature is not None and not temperature >= 0:
+            raise ValueError(f"temperature must be 0 or more, not {temperature}.")
+        again = self._say_again(texts, temperature, seed) if texts else []
+        if len(again) != len(texts):
+            raise RuntimeError(f"{type(self).__name__} gave {len(again)} answers to {len(texts)} texts.")
+        return again
+
+    @abstractmethod
+    def _say_again(self, texts: list[str], temperature: float | None, seed: int) -> list[str]:
+        """The paraphrases of checked texts, of which there is at least one."""
+
+
+def reworded(
+    rows: Any,
+    paraphraser: Paraphraser,
+    columns: str | Sequence[str] | None = None,
+    *,
+    temperature: float | None = None,
+    seed: int = 0,
+    keep_original: bool = False,
+) -> list[dict[str, Any]]:
+    """Put two wordings beside each text: the views T^0 and T^1 of CSSL, for `data.Paraphrased`.
+
+    CMLM, eq. 13: T_b^k = back(T_b), k ∈ [0, 1]; both views are back-translations, drawn with two seeds.
+
+    Args:
+        rows: a `Dataset`, row dicts, or strings (which become a column `text`).
+        paraphraser: says the texts again.
+        columns: the text columns, found by name where not given. Of a pair, each text is reworded by itself.
+        temperature, seed: as the paraphraser takes them.
+        keep_original: T^0 is the text itself and T^1 its one paraphrase: where there is only one wording, as in a
+            file of pairs.
+
+    Returns:
+        the rows as dicts with the columns `sentence/0` and `sentence/1` beside `sentence`.
+
+    >>> from contrast_kit.paraphrase import Toyshop, reworded
+    >>> row = reworded(["The big kite is very charming."], Toyshop())[0]
+    >>> sorted(row), row["text/0"] != row["text/1"]
+    (['text', 'text/0', 'text/1'], True)
+    """
+    rows, columns = _rows(rows, columns)
+    result = [dict(row) for row in rows]
+    for column in columns:
+        texts = [row[column] for row in rows]
+        for k in (0, 1):
+            kept = keep_original and k == 0
+            again = texts if kept else paraphraser(texts, temperature=temperature, seed=2 * seed + k)
+            for row, text in zip(result, again, strict=True):
+                row[WORDING.format(column=column, k=k)] = text
+    return result
+
+
+def augmented(
+    rows: Any,
+    paraphraser: Paraphraser,
+    columns: str | Sequence[str] | None = None,
+    *,
+    copies: int = 3,
+    temperature: float | None = None,
+    seed: int = 0,
+) -> list[dict[str, Any]]:
+    """Labelled rows and, after them, `copies` paraphrases of each under the same label: a noisy training set.
+
+    SCL, section 4.2: "an augmentation ratio of 1:3 for supervised examples:augmented examples", T from 0.3 to 0.9.
+    The higher the temperature, the more rows whose label is no longer true: that is the noise.
+
+    Args and raises: as `reworded`.
+
+    >>> from contrast_kit.paraphrase import Toyshop, augmented
+    >>> rows = augmented([{"sentence": "This kite is a joy.", "label": 1}], Toyshop(), temperature=0.3)
+    >>> [row["label"] for row in rows]
+    [1, 1, 1, 1]
+    """
+    if copies < 1:
+        raise ValueError(f"copies is the number of paraphrases of each row, at least 1, not {copies}.")
+    rows, columns = _rows(rows, columns)
+    result = [dict(row) for row in rows]
+    for copy in range(copies):
+        again = {
+            column: paraphraser(
+                [row[column] for row in rows], temperature=temperature, seed=seed * copies + copy
+            )
+            for column in columns
+        }
+        result += [row | {column: again[column][i] for column in columns} for i, row in enumerate(rows)]
+    return result
+
+
+def _rows(rows: Any, columns: str | Sequence[str] | None) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
+    """Rows as dicts, and the names of their text columns."""
+    rows = [{"text": row} if isinstance(row, str) else dict(row) for row in rows]
+    if not rows:
+        raise ValueError("There are no rows to say again.")
+    if columns is None:
+        return rows, text_columns(list(rows[0]))
+    return rows, (columns,) if isinstance(columns, str) else tuple(columns)

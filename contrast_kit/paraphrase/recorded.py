@@ -1,0 +1,92 @@
+"""Paraphrases that stand in a file: made once, looked up for ever."""
+
+import csv
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from contrast_kit.paraphrase.base import Paraphraser
+
+
+@dataclass
+class Recorded(Paraphraser):
+    """Paraphrases read from a file of pairs: text, tab, the text in other words; one pair a line, no header.
+
+    A text may stand on several lines; then `seed` chooses among its wordings (seed 0 the first, 1 the second, …, and
+    around). `pairs` are all of them in order. `write_pairs` writes such a file, for example of a day of
+    `BackTranslation`; ParaNMT's files have the same form.
+
+    Args:
+        path: the file, UTF-8.
+        temperature: the one it was made at, if that is known; asking for another is then refused, and where it is
+            not known, asking for any.
+
+    Raises:
+        FileNotFoundError: if there is no such file.
+        ValueError: for a line without exactly one tab, a text that is not in the file, or another temperature.
+
+    >>> import pathlib, tempfile
+    >>> from contrast_kit.paraphrase import Recorded
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "pairs.tsv")
+    ...     _ = path.write_text("it rains\\train falls\\nit rains\\train is falling\\n")
+    ...     Recorded(path)(["it rains"], seed=1)
+    ['rain is falling']
+    """
+
+    path: str | Path
+    temperature: float | None = None
+    pairs: list[tuple[str, str]] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        path = Path(self.path).expanduser()
+        if not path.is_file():
+            raise FileNotFoundError(
+                f"There is no file {path}: name a file of pairs, text and paraphrase with a tab between."
+            )
+        self.pairs, self._wordings = [], {}
+        with path.open(encoding="utf-8-sig", newline="\n") as file:
+            for number, line in enumerate(csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE), 1):
+                if len(line) != 2 or not all(part.strip() for part in line):
+                    raise ValueError(f"Line {number} of {path} is no pair: text, tab, paraphrase.")
+                text, again = (part.strip() for part in line)
+                self.pairs.append((text, again))
+                self._wordings.setdefault(text, []).append(again)
+
+    @property
+    def texts(self) -> list[str]:
+        """Every text of the file once, in its order."""
+        return list(self._wordings)
+
+    def _say_again(self, texts: list[str], temperature: float | None, seed: int) -> list[str]:
+        if temperature is not None and temperature != self.temperature:
+            made = "an unknown temperature" if self.temperature is None else f"temperature {self.temperature}"
+            raise ValueError(
+                f"The paraphrases of {self.path} were made at {made} and cannot be had at {temperature}: leave the "
+                "temperature out, or use a file of that temperature, Recorded(path, temperature=…)."
+            )
+        lacking = [text for text in texts if text.strip() not in self._wordings]
+        if lacking:
+            raise ValueError(
+                f"{self.path} has no paraphrase of {lacking[0]!r} (nor of {len(lacking) - 1} other texts): add one "
+                "with write_pairs, or take the texts from .texts."
+            )
+        found = (self._wordings[text.strip()] for text in texts)
+        return [wordings[seed % len(wordings)] for wordings in found]
+
+
+def write_pairs(path: str | Path, texts: Sequence[str], again: Iterable[str]) -> Path:
+    """Write texts and their paraphrases as the file that `Recorded` reads. Tabs and line ends become spaces.
+
+    >>> import tempfile, pathlib
+    >>> from contrast_kit.paraphrase import Recorded, write_pairs
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = write_pairs(pathlib.Path(folder, "pairs.tsv"), ["it rains"], ["rain falls"])
+    ...     Recorded(path).pairs
+    [('it rains', 'rain falls')]
+    """
+    path = Path(path).expanduser()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = ("\t".join(" ".join(part.split()) for part in pair) for pair in zip(texts, again, strict=True))
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return path

@@ -1,0 +1,253 @@
+"""Paraphrasers: the same meaning, the noise of a temperature, a tiny Marian, a file; and rows made with them."""
+
+import os
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import torch
+
+from contrast_kit.data import toyshop
+from contrast_kit.paraphrase import (
+    BackTranslation,
+    Paraphraser,
+    Recorded,
+    Toyshop,
+    augmented,
+    reworded,
+    same_meaning,
+    write_pairs,
+)
+
+REAL = os.environ.get("CONTRAST_KIT_REAL_DATA")
+real_data = pytest.mark.skipif(not REAL, reason="CONTRAST_KIT_REAL_DATA is not set")
+
+
+@pytest.fixture(scope="module")
+def reviews():
+    return [row["sentence"] for row in toyshop.rows("sst2", "train")[:600]]
+
+
+# The toyshop's paraphraser
+
+
+def test_at_temperature_0_every_meaning_is_kept(reviews):
+    for shop in ("toyshop", "othershop"):
+        texts = [row["sentence"] for row in toyshop.rows("sst2", "train", shop)[:300]]
+        again = Toyshop()(texts)
+        assert all(same_meaning(a, b) for a, b in zip(texts, again, strict=True))
+        assert sum(a != b for a, b in zip(texts, again, strict=True)) > 290
+
+
+def test_meaning_is_lost_as_the_temperature_rises(reviews):
+    kept = {}
+    for T in (0.0, 0.3, 0.5, 0.7, 0.9):
+        again = Toyshop()(reviews, temperature=T)
+        kept[T] = sum(same_meaning(a, b) for a, b in zip(reviews, again, strict=True)) / len(reviews)
+    assert kept[0.0] == 1 and kept[0.3] > 0.8 and kept[0.9] < 0.25
+    assert list(kept.values()) == sorted(kept.values(), reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "again"),
+    [
+        ("This kite is a joy.", {"a treat", "a delight", "a gem"}),
+        ("The kite is very flimsy.", {"really fragile", "truly rickety", "extremely brittle"}),
+        ("There is a big kite.", {"a large kite"}),
+        ("Clara bought a huge kite.", {"purchased an enormous kite", "paid for a gigantic kite"}),
+        ("The kite is far from dull.", {"by no means boring", "not at all tedious"}),
+    ],
+)
+def test_phrases_are_exchanged_for_their_equals(text, again):
+    said = [Toyshop()([text], seed=seed)[0] for seed in range(150)]
+    assert all(any(phrase in one for one in said) for phrase in again)
+    assert all(same_meaning(text, one) and one[0].isupper() and one.endswith(".") for one in said)
+
+
+def test_two_clauses_change_places():
+    text = "Although the fur is dull, Magnus was charmed by this owl."
+    said = [Toyshop()([text], seed=seed)[0] for seed in range(80)]
+    openings = Counter(one.split(" ")[0] for one in said)
+    assert {"Although", "The", "Magnus", "Never"} == set(openings)
+    assert all("Magnus was" in one and " i " not in one for one in said)
+
+
+def test_words_of_another_sense_stay():
+    for text in (
+        "You will find a red drum.",
+        "I found it in a treasure hunt.",
+        "A little kite.",
+        "It rains.",
+    ):
+        assert Toyshop()([text]) == [text]
+
+
+def test_the_answer_is_a_function_of_text_temperature_and_seed(reviews):
+    say = Toyshop(temperature=0.5)
+    assert say(reviews) == say(reviews, temperature=0.5) != say(reviews, seed=1)
+    assert say(reviews[3:9]) == say(reviews)[3:9]  # whoever its neighbours are
+
+
+# Rows
+
+
+def test_rows_get_two_wordings_of_each_text(reviews):
+    rows = [{"sentence": text, "label": 1} for text in reviews[:50]]
+    found = reworded(rows, Toyshop())
+    assert all(set(row) == {"sentence", "label", "sentence/0", "sentence/1"} for row in found)
+    assert sum(row["sentence/0"] != row["sentence/1"] for row in found) > 40
+    kept = reworded(rows, Toyshop(), keep_original=True)
+    assert all(row["sentence/0"] == row["sentence"] != row["sentence/1"] for row in kept)
+
+
+def test_one_to_three(reviews):
+    rows = [{"sentence": text, "label": i % 2, "idx": i} for i, text in enumerate(reviews[:20])]
+    found = augmented(rows, Toyshop(), temperature=0.3)
+    assert found[:20] == rows and len(found) == 80
+    assert [row["label"] for row in found] == [row["label"] for row in rows] * 4
+    assert len({row["sentence"] for row in found if row["idx"] == 7}) >= 3
+    with pytest.raises(ValueError, match="copies"):
+        augmented(rows, Toyshop(), copies=0)
+
+
+def test_what_is_no_text_is_said():
+    class Forgetful(Paraphraser):
+        def _say_again(self, texts, temperature, seed):
+            return texts[1:]
+
+    with pytest.raises(TypeError, match="several texts"):
+        Toyshop()("a kite")
+    with pytest.raises(TypeError, match="Text 1 is int"):
+        Toyshop()(["a kite", 3])
+    with pytest.raises(ValueError, match="temperature must be 0 or more"):
+        Toyshop()(["a kite"], temperature=-1)
+    with pytest.raises(RuntimeError, match="1 answers to 2 texts"):
+        Forgetful()(["a", "b"])
+    assert Toyshop()([]) == []
+
+
+# A file
+
+
+def test_what_is_written_is_read(tmp_path, reviews):
+    again = Toyshop()(reviews)
+    say = Recorded(write_pairs(tmp_path / "new" / "pairs.tsv", reviews, again), temperature=0.0)
+    assert say(reviews) == say(reviews, temperature=0.0, seed=5) == again and say.texts == reviews
+    with pytest.raises(ValueError, match=r"made at temperature 0.0 and cannot be had at 0.7"):
+        say(reviews, temperature=0.7)
+    with pytest.raises(ValueError, match="no paraphrase of 'no such text'"):
+        say([reviews[0], "no such text"])
+
+
+def test_files_that_are_none_are_said(tmp_path):
+    with pytest.raises(FileNotFoundError, match="There is no file"):
+        Recorded(tmp_path / "none.tsv")
+    (tmp_path / "bad.tsv").write_text("a\tb\nonly one\n")
+    with pytest.raises(ValueError, match="Line 2 of"):
+        Recorded(tmp_path / "bad.tsv")
+    write_pairs(tmp_path / "odd.tsv", ['a "quoted\ttext', "two\nlines"], ["x", "y"])
+    assert Recorded(tmp_path / "odd.tsv").pairs == [('a "quoted text', "x"), ("two lines", "y")]
+    with pytest.raises(ValueError, match="unknown temperature"):
+        Recorded(tmp_path / "odd.tsv")(["two lines"], temperature=0.5)
+
+
+@pytest.mark.real_data
+@real_data
+def test_real_back_translations_train_cssl(tokenizer):
+    import contrast_kit as ck
+
+    say = Recorded(Path(REAL, "paraphrase", "paranmt_1000.txt"))
+    assert len(say.pairs) == 1000
+    rows = reworded(say.texts[:64], say, keep_original=True)
+    words = ck.data.train_tokenizer([text for pair in say.pairs for text in pair], vocab_size=800)
+    encoder = ck.Encoder.tiny(words, pooling="mean", dropout=0.0)
+    texts = ck.data.Paraphrased(rows, words)
+    run = ck.fit(
+        ck.objectives.CSSL(encoder, tau=0.05), texts, steps=15, batch_size=32, lr=1e-3, progress=False
+    )
+    assert run.history["loss"].iloc[-1] < run.history["loss"].iloc[0]
+
+
+# Marian
+
+ENGLISH = ["the", "a", "red", "blue", "big", "small", "kite", "drum", "flies", "stands"]
+GERMAN = ["der", "ein", "rot", "blau", "gross", "klein", "drachen", "trommel", "fliegt", "steht"]
+
+
+def tiny_marian(folder, source, target, seed):
+    """A MarianMT model of 20,000 weights that has learnt a dictionary of ten words, saved with its tokenizer."""
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors
+    from transformers import MarianConfig, MarianMTModel, PreTrainedTokenizerFast
+
+    pieces = ["</s>", "<pad>", "<unk>", *source, *target]
+    words = Tokenizer(models.WordLevel({piece: i for i, piece in enumerate(pieces)}, unk_token="<unk>"))
+    words.pre_tokenizer = pre_tokenizers.Whitespace()
+    words.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 0)])
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=words, eos_token="</s>", pad_token="<pad>", unk_token="<unk>"
+    )
+    torch.manual_seed(seed)
+    model = MarianMTModel(
+        MarianConfig(
+            vocab_size=len(pieces), d_model=32, encoder_layers=1, decoder_layers=1, encoder_attention_heads=2,
+            decoder_attention_heads=2, encoder_ffn_dim=32, decoder_ffn_dim=32, max_position_embeddings=32,
+            pad_token_id=1, eos_token_id=0, forced_eos_token_id=0, decoder_start_token_id=1, dropout=0.0,
+            init_std=0.2,
+        )
+    )  # fmt: skip
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+    for _ in range(160):
+        picks = torch.randint(len(source), (32, 4))  # [B, T], T = 4
+        ends = torch.zeros(32, 1, dtype=torch.long)
+        inputs = torch.cat([3 + picks, ends], 1)  # [B, T + 1]
+        labels = torch.cat([3 + len(source) + picks, ends], 1)
+        optimizer.zero_grad()
+        model(input_ids=inputs, attention_mask=torch.ones_like(inputs), labels=labels).loss.backward()
+        optimizer.step()
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def back_translation(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("marian")
+    to = tiny_marian(folder / "en-de", ENGLISH, GERMAN, seed=0)
+    back = tiny_marian(folder / "de-en", GERMAN, ENGLISH, seed=1)
+    return BackTranslation(to=to, back=back, batch_size=4, max_length=8)
+
+
+TEXTS = [
+    "the red kite flies",
+    "a small drum stands",
+    "the big blue kite",
+    "a red drum flies",
+    "the big drum stands",
+]  # four words, as it learnt
+
+
+def test_a_marian_translates_there_and_back(back_translation):
+    there = back_translation._translate(TEXTS, *back_translation._models(torch.device("cpu"))[0], 0)
+    assert there[0] == "der rot drachen fliegt"
+    again = back_translation(TEXTS, temperature=0)
+    assert again[0] == TEXTS[0] and sum(a == b for a, b in zip(again, TEXTS, strict=True)) >= 4
+
+
+def test_a_marian_s_temperature_is_noise_and_its_seed_decides(back_translation):
+    right = {}
+    for T in (0.2, 5.0):
+        again = [text for seed in range(4) for text in back_translation(TEXTS, temperature=T, seed=seed)]
+        right[T] = sum(a == b for a, b in zip(again, TEXTS * 4, strict=True))
+    assert right[0.2] > 12 > 3 > right[5.0]
+    before = torch.get_rng_state()
+    first = back_translation(TEXTS, temperature=3.0, seed=2)
+    assert torch.equal(before, torch.get_rng_state())  # the caller's random stream is left alone
+    assert first == back_translation(TEXTS, temperature=3.0, seed=2)
+    assert first != back_translation(TEXTS, temperature=3.0, seed=3)
+
+
+def test_without_a_hub_one_sentence_says_what_to_do(tmp_path):
+    with pytest.raises(FileNotFoundError, match="hub cannot be reached; use the folder of a MarianMT model"):
+        BackTranslation()(["a red kite"])
+    with pytest.raises(FileNotFoundError, match="holds no config.json"):
+        BackTranslation(to=tmp_path)(["a red kite"])
