@@ -48,7 +48,7 @@ METHODS: dict[str, Callable[[Encoder], objectives.Objective]] = {
     "SimCSE + MLM": lambda encoder: objectives.SimCSE(encoder, tau=TAU, mlm_weight=1.0),
     "SCL (labels)": lambda encoder: objectives.SCL(encoder, classes=2),
 }
-"""Every method around a new encoder, as `benchmarks/side_by_side.py` and notebook 09 train it; SCL alone sees labels."""
+"""Every method around a new encoder, as notebook 09 and its recorded runs train it; SCL alone sees labels."""
 
 
 @dataclass
