@@ -1,0 +1,301 @@
+"""What a run will be, before it begins: negatives of an anchor, memory, time, and what accumulation would not give."""
+
+import math
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from contrast_kit.data import Batches, Texts
+from contrast_kit.measure import Encoding, in_bytes, in_seconds, of_contrast, optimizer_seconds
+from contrast_kit.objectives.base import Facts, Objective
+from contrast_kit.settings import Training
+from contrast_kit.training import texts_for
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What `plan` found out; printed, it is a short table. Bytes and seconds are of one process.
+
+    `negatives` is None for a method whose contrast has none, or that has no contrast.
+    """
+
+    method: str
+    device: str
+    examples: int
+    """Texts in the data."""
+    batch_size: int
+    """Texts in one contrast."""
+    chunk_size: int | None
+    accumulate: int
+    processes: int
+    steps: int
+    negatives: float | None
+    """That an anchor meets, on average."""
+    negatives_of_one_batch: float | None
+    """That it would meet if the batches which `accumulate` adds up were one batch."""
+    contrastive: bool
+    parameters: int
+    state_bytes: int
+    """Weights, gradients and the optimizer's two moments."""
+    activation_bytes: int
+    """What the encoder keeps for the backward pass at the longest texts, all at once or a chunk at a time."""
+    whole_bytes: int
+    """The same without `chunk_size`."""
+    contrast_bytes: int
+    """Vectors, their gradients and what the contrast keeps."""
+    available_bytes: int
+    """Memory of the device."""
+    largest_chunk: int
+    """Texts of the greatest length that can be encoded at once in what is left of it."""
+    seconds: float
+    """One optimizer step at texts of ordinary length, without sending anything between processes."""
+    sent_bytes: int
+    """What each process sends in a step: its gradients and its vectors."""
+
+    @property
+    def bytes(self) -> int:
+        """Memory in all."""
+        return self.state_bytes + self.activation_bytes + self.contrast_bytes
+
+    @property
+    def fits(self) -> bool:
+        """Whether that is less than nine tenths of the device's memory."""
+        return self.bytes < 0.9 * self.available_bytes
+
+    def __str__(self) -> str:
+        words = {
+            "batch": self._batch(),
+            "negatives": self._negatives(),
+            "memory": self._memory(),
+            "time": self._time(),
+        }
+        if self.processes > 1:
+            words["processes"] = self._processes()
+        rows = [f"  {key:<10} " + value.replace("\n", "\n" + " " * 13) for key, value in words.items()]
+        return "\n".join([f"{self.method} on {self.device}", *rows])
+
+    def _processes(self) -> str:
+        each = f"each encodes {math.ceil(self.batch_size / self.processes):,} texts"
+        if self.contrastive:
+            each += f" and contrasts all {self.batch_size:,}"
+        return f"{each};\nit sends about {in_bytes(self.sent_bytes)} a step, whose time is not in the above"
+
+    def _batch(self) -> str:
+        seen = self.steps * self.batch_size * self.accumulate
+        passes = f"{seen / self.examples:.3g}"
+        batches = f"{self.accumulate} batches" if self.accumulate > 1 else "one batch"
+        return (
+            f"{self.steps:,} steps of {batches} of {self.batch_size:,} texts: {passes} "
+            f"{'pass' if passes == '1' else 'passes'} over {self.examples:,}"
+        )
+
+    def _negatives(self) -> str:
+        if not self.contrastive:
+            return "none: no contrast here, so accumulating batches and one larger batch are the same"
+        if self.negatives is None:
+            return "none: this contrast only pulls positives together"
+        words = f"{_number(self.negatives)} an anchor" + (
+            ", chunk_size loses none" if self.chunk_size else ""
+        )
+        if self.accumulate > 1:
+            whole, more = self.batch_size * self.accumulate, _number(self.negatives_of_one_batch)
+            words += f";\naccumulate={self.accumulate} does not change that, batch_size={whole} would: {more}"
+        return words
+
+    def _memory(self) -> str:
+        share = math.ceil(self.batch_size / self.processes)
+        at_once = min(self.chunk_size or share, share)
+        words = (
+            f"about {in_bytes(self.bytes)} of {in_bytes(self.available_bytes)}:\nweights, gradients and AdamW "
+            f"{in_bytes(self.state_bytes)}, {at_once:,} texts at once {in_bytes(self.activation_bytes)}, contrast "
+            f"{in_bytes(self.contrast_bytes)}"
+        )
+        if self.chunk_size:
+            words += f"\n(all {share:,} texts at once would be {in_bytes(self.whole_bytes)})"
+        if not self.fits:
+            words += (
+                f"\nTOO MUCH: chunk_size={self.largest_chunk} would fit"
+                if self.largest_chunk
+                else "\nTOO MUCH"
+            )
+        return words
+
+    def _time(self) -> str:
+        return f"about {in_seconds(self.seconds)} a step, {in_seconds(self.seconds * self.steps)} in all" + (
+            " (a chunk is encoded twice: a third more than whole)"
+            if self.chunk_size and self.contrastive
+            else ""
+        )
+
+
+def plan(
+    objective: Objective,
+    dataset: Any,
+    training: Training | None = None,
+    *,
+    processes: int = 1,
+    **settings: Any,
+) -> Plan:
+    """Say what `fit(objective, dataset, …)` with these settings will be like, without training anything.
+
+    A few texts are taken through one step, and random vectors as many as the batch through the contrast; time and
+    memory of the encoder are carried on from there in proportion to the texts. So they are estimates, on this
+    machine and at this moment; the negatives are counted exactly, in the first batch. On a CPU the memory is that
+    which autograd keeps for the backward pass; passing buffers come on top.
+
+    Args:
+        objective, dataset, training, settings: as for `fit`. In place of the data its lengths in tokens will do, if the
+            objective needs no labels.
+        processes: how many will share each batch. This one measures the work of one of them.
+
+    Returns:
+        the `Plan`; print it.
+
+    Raises:
+        ValueError, TypeError: for what `fit` would refuse, and for fewer than 1 process.
+
+    Example:
+        >>> import contrast_kit as ck
+        >>> texts = [f"the {colour} kite flies over shelf {i}" for i in range(32) for colour in ("red", "blue")]
+        >>> encoder = ck.Encoder.tiny(ck.data.train_tokenizer(texts, vocab_size=90))
+        >>> simcse = ck.objectives.SimCSE(encoder)
+        >>> plan = ck.plan(simcse, texts, steps=100, batch_size=16, accumulate=4)
+        >>> print(plan)  # doctest: +ELLIPSIS
+        SimCSE on cpu
+          batch      100 steps of 4 batches of 16 texts: 100 passes over 64
+          negatives  15 an anchor;
+                     accumulate=4 does not change that, batch_size=64 would: 63
+          memory     about ... MiB of ... GiB:
+                     weights, gradients and AdamW ... MiB, 16 texts at once ... MiB, contrast ... MiB
+          time       about ... a step, ... in all
+        >>> plan.negatives, ck.plan(simcse, [12] * 64, batch_size=64, chunk_size=8).negatives
+        (15.0, 63.0)
+    """
+    if processes < 1:
+        raise ValueError(f"processes is at least 1, not {processes}.")
+    if training is not None and settings:
+        raise TypeError(
+            "Give a Training or single settings, not both: dataclasses.replace changes a Training."
+        )
+    training = training or Training.of(settings)
+    from accelerate import PartialState
+
+    objective = objective.to(PartialState().device)
+    texts = texts_for(objective.encoder, _texts_of_lengths(objective, dataset), training.max_length)
+    batches = Batches(texts, training.batch_size, training.seed, drop_last=len(texts) >= training.batch_size)
+    size = min(training.batch_size, len(texts))
+    share = math.ceil(size / processes)
+    chunk = min(training.chunk_size, share) if training.chunk_size else None
+    with _as_it_was(objective):
+        whole = Encoding.measure(objective, texts, training, chunked=False)
+        cut = whole if chunk in (None, share) else Encoding.measure(objective, texts, training, chunked=True)
+        facts = _facts(texts, batches.epoch(0)[0], objective.encoder.device)
+        contrast_bytes, contrast_seconds, vector_bytes = of_contrast(objective, whole.vectors, facts)
+        optimizer = optimizer_seconds(objective)
+    trained = sum(p.numel() * p.element_size() for p in objective.parameters() if p.requires_grad)
+    fixed = sum(p.numel() * p.element_size() for p in objective.parameters()) + 3 * trained
+    available = _available(objective.encoder.device)
+    left = 0.9 * available - fixed - contrast_bytes
+    steps = training.steps or math.ceil((training.epochs or 1) * len(batches) / training.accumulate)
+    every = _first_rows(batches, size * training.accumulate)
+    return Plan(
+        method=type(objective).__name__,
+        device=str(objective.encoder.device),
+        examples=len(texts),
+        batch_size=size,
+        chunk_size=chunk,
+        accumulate=training.accumulate,
+        processes=processes,
+        steps=steps,
+        negatives=objective.negatives(facts),
+        negatives_of_one_batch=objective.negatives(_facts(texts, every, objective.encoder.device)),
+        contrastive=objective.contrastive,
+        parameters=sum(p.numel() for p in objective.parameters()),
+        state_bytes=fixed,
+        activation_bytes=cut.bytes_at(chunk or share),
+        whole_bytes=whole.bytes_at(share),
+        contrast_bytes=contrast_bytes,
+        available_bytes=available,
+        largest_chunk=max(0, cut.largest(left)),
+        seconds=training.accumulate * (cut.seconds_at(share) + contrast_seconds) + optimizer,
+        sent_bytes=trained + vector_bytes // processes,
+    )
+
+
+@contextmanager
+def _as_it_was(objective: Objective) -> Iterator[None]:
+    """Leave the objective's mode and gradients, and the random streams, as they were."""
+    device, training = objective.encoder.device, objective.training
+    gradients = [p.grad for p in objective.parameters()]
+    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+        objective.train()
+        try:
+            yield
+        finally:
+            objective.train(training)
+            for parameter, grad in zip(objective.parameters(), gradients, strict=True):
+                parameter.grad = grad
+
+
+def _texts_of_lengths(objective: Objective, dataset: Any) -> Any:
+    """Texts of the given lengths, if lengths is what was given; other data as it is."""
+    if isinstance(dataset, Texts | str) or not isinstance(dataset, Sequence | Tensor) or not len(dataset):
+        return dataset
+    if not isinstance(dataset[0], int | Tensor):
+        return dataset
+    return _OfLengths(torch.as_tensor(dataset), objective.encoder.tokenizer)
+
+
+class _OfLengths(Texts):
+    """Texts of which only the lengths are known: random words between the tokenizer's special tokens."""
+
+    def __init__(self, lengths: Tensor, tokenizer: Any):
+        if int(lengths.min()) < 3:
+            raise ValueError(
+                f"A length of {int(lengths.min())} tokens leaves no word beside the special tokens: "
+                "give lengths from 3 on."
+            )
+        self.lengths, self.pad_id, self.types, self.labels = lengths, tokenizer.pad_token_id, None, None
+        self.starts = lengths.cumsum(0) - lengths  # [N]
+        special = set(tokenizer.all_special_ids)
+        words = torch.tensor([i for i in range(len(tokenizer)) if i not in special])
+        random = torch.randint(len(words), (int(lengths.sum()),), generator=torch.Generator().manual_seed(0))
+        self.ids = words[random].int()
+        self.ids[self.starts], self.ids[self.starts + lengths - 1] = (
+            tokenizer.cls_token_id,
+            tokenizer.sep_token_id,
+        )
+        self.maskable = ~torch.isin(self.ids, torch.tensor(sorted(special), dtype=torch.int32))
+        self.text_ids = torch.arange(len(lengths))
+
+
+def _number(value: float) -> str:
+    """Whole numbers as such, others with one digit behind the point."""
+    return f"{value:,.0f}" if value == round(value) else f"{value:,.1f}"
+
+
+def _facts(texts: Texts, rows: list[int], device: torch.device) -> Facts:
+    """What a batch would say of these rows."""
+    facts = {"text_id": texts.text_ids[rows].to(device)}
+    return facts if texts.labels is None else facts | {"label": texts.labels[rows].to(device)}
+
+
+def _first_rows(batches: Batches, n: int) -> list[int]:
+    """The rows of the first batches of a run, n of them, over as many epochs as they take."""
+    rows: list[int] = []
+    epoch = 0
+    while len(rows) < n:
+        rows += [row for batch in batches.epoch(epoch) for row in batch]
+        epoch += 1
+    return rows[:n]
+
+
+def _available(device: torch.device) -> int:
+    if device.type == "cuda":
+        return torch.cuda.mem_get_info(device)[1]
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -1,0 +1,130 @@
+"""The plan says what the step then does: negatives counted, memory kept, nothing trained on the way."""
+
+import math
+
+import pytest
+import torch
+from conftest import make_encoder
+from test_step import OBJECTIVES
+
+import contrast_kit as ck
+from contrast_kit.measure import most_kept
+from contrast_kit.step import gradient
+
+pytestmark = pytest.mark.filterwarnings("ignore:SimCSE's only noise")
+
+
+def kept_by_a_step(objective, batch, chunk_size):
+    with most_kept(objective) as kept:
+        parts, _ = gradient(objective, [batch], torch.Generator().manual_seed(0), chunk_size=chunk_size)
+    return kept.most, parts
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_memory_is_that_of_a_chunk_and_the_value_that_of_the_whole(name, tokenizer, wordings):
+    """96 texts in chunks of 4: what is kept for the backward pass is nearer to 4 texts' than to 96 texts'."""
+    batch = wordings.batch([i % 60 for i in range(96)])
+    batch |= {"label": torch.arange(96) % 4, "text_id": torch.arange(96)}
+    objective = OBJECTIVES[name](make_encoder(tokenizer)).double().train()
+    small, _ = kept_by_a_step(objective, {key: value[:4] for key, value in batch.items()}, None)
+    whole, expected = kept_by_a_step(objective, batch, None)
+    cut, parts = kept_by_a_step(objective, batch, 4)
+    assert {key: value.item() for key, value in parts.items()} == pytest.approx(
+        {key: value.item() for key, value in expected.items()}, rel=1e-10
+    )
+    assert whole > 12 * small
+    assert cut < whole / 5
+
+
+@pytest.mark.parametrize(
+    ("make", "expected"),
+    [
+        (lambda e: ck.objectives.CMLM(e, contrast="info_nce"), 11),
+        (lambda e: ck.objectives.CMLM(e, contrast="nt_xent"), 22),
+        (lambda e: ck.objectives.CMLM(e), None),
+        (lambda e: ck.objectives.SimCSE(e), 11),
+        (lambda e: ck.objectives.CAPT(e, queue=50), 72),
+        (lambda e: ck.objectives.COCOLM(e), 22),
+        (lambda e: ck.objectives.COCOLM(e, contrast=None), None),
+        (lambda e: ck.objectives.MLM(e), None),
+    ],
+)
+def test_negatives_are_counted(make, expected, encoder, batch):
+    assert make(encoder).negatives(batch) == expected
+
+
+def test_negatives_are_those_of_the_loss(encoder, batch):
+    """At a temperature so high that all candidates weigh the same, the loss is the log of their number."""
+    for contrast in ("info_nce", "nt_xent"):
+        objective = ck.objectives.CMLM(encoder, contrast=contrast, tau=1e6, ignore_duplicates=True)
+        batch["text_id"][:2] = 77  # one text twice
+        candidates = 1 + objective.negatives(batch)
+        assert math.exp(objective(batch)["contrast"].item()) == pytest.approx(candidates, rel=0.01)
+
+
+def test_negatives_of_classes_are_texts_of_other_classes(encoder, batch):
+    label = batch["label"]
+    by_hand = (label[:, None] != label[None, :]).sum(1).float().mean().item()
+    assert ck.objectives.SCL(encoder, classes=4).negatives(batch) == pytest.approx(by_hand)
+
+
+def test_a_plan_leaves_everything_as_it_was(tokenizer, texts):
+    objective = ck.objectives.CAPT(make_encoder(tokenizer, dropout=0.1), queue=32).eval()
+    before = {name: value.clone() for name, value in objective.state_dict().items()}
+    state = torch.get_rng_state()
+    ck.plan(objective, texts, steps=3, batch_size=16, chunk_size=4)
+    assert all(torch.equal(before[name], value) for name, value in objective.state_dict().items())
+    assert torch.equal(state, torch.get_rng_state()) and not objective.training
+    assert all(parameter.grad is None for parameter in objective.parameters())
+
+
+def test_what_accumulation_would_not_give(encoder, texts):
+    plan = ck.plan(ck.objectives.COCOLM(encoder), texts, steps=5, batch_size=16, accumulate=4)
+    assert (plan.negatives, plan.negatives_of_one_batch) == (30, 126)
+    assert "accumulate=4 does not change that, batch_size=64 would: 126" in str(plan)
+    assert "are the same" in str(ck.plan(ck.objectives.MLM(encoder), texts, accumulate=4))
+    assert "only pulls" in str(ck.plan(ck.objectives.CMLM(encoder), texts))
+
+
+def test_chunks_and_processes_lower_the_memory(encoder, texts):
+    objective = ck.objectives.CMLM(encoder, contrast="nt_xent")
+    whole, cut, shared = (
+        ck.plan(objective, texts, batch_size=160, **options)
+        for options in ({}, dict(chunk_size=8), dict(processes=4))
+    )
+    assert whole.negatives == cut.negatives == shared.negatives == 318
+    assert cut.activation_bytes < whole.activation_bytes / 10
+    assert shared.activation_bytes == pytest.approx(whole.activation_bytes / 4, rel=0.2)
+    assert "each encodes 40 texts and contrasts all 160" in str(shared)
+
+
+def test_the_estimated_memory_is_near_the_measured(tokenizer, texts):
+    encoder = make_encoder(tokenizer)
+    objective = ck.objectives.CMLM(encoder, contrast="nt_xent").train()
+    rows = ck.data.Texts([texts[0]] * 128, tokenizer, max_length=64)
+    plan = ck.plan(objective, rows, batch_size=128)
+    measured, _ = kept_by_a_step(objective, rows.batch(range(128)), None)
+    assert plan.activation_bytes + plan.contrast_bytes == pytest.approx(measured, rel=0.25)
+
+
+def test_lengths_alone_will_do(encoder):
+    plan = ck.plan(ck.objectives.CMLM(encoder, contrast="info_nce"), [8, 20, 60] * 20, batch_size=30)
+    assert plan.examples == 60 and plan.negatives == 29
+    with pytest.raises(ValueError, match="lengths from 3 on"):
+        ck.plan(ck.objectives.MLM(encoder), [2, 3])
+
+
+def test_a_plan_refuses_what_fit_refuses(encoder, texts):
+    with pytest.raises(ValueError, match="processes is at least 1"):
+        ck.plan(ck.objectives.MLM(encoder), texts, processes=0)
+    with pytest.raises(TypeError, match="did you mean 'batch_size'"):
+        ck.plan(ck.objectives.MLM(encoder), texts, batchsize=3)
+    with pytest.raises(TypeError, match="not several|not str|not dict|several splits"):
+        ck.plan(ck.objectives.MLM(encoder), {"train": texts})
+
+
+@pytest.fixture
+def wordings(texts, tokenizer):
+    from conftest import with_wordings
+
+    return with_wordings(texts, tokenizer)
