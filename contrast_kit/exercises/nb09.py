@@ -1,0 +1,81 @@
+"""The exercises of notebook 09, side by side, and the mistakes that are usual there."""
+
+from collections.abc import Callable, Sequence
+from math import isclose, sqrt
+from statistics import mean, pvariance, variance
+
+from ._frame import exercise
+
+Scores = Sequence[float]
+
+
+def _first_hint(said: float, mistakes: list[tuple[float, str]]) -> str | None:
+    return next((hint for value, hint in mistakes if isclose(float(said), value, rel_tol=1e-6)), None)
+
+
+@exercise("09.auc", right="Every similar pair against every random pair; only the order counts.")
+def auc(answer: Callable[[Scores, Scores], float]) -> str | None:
+    """The share of comparisons that a similar pair wins, a tie as half."""
+    similar, random = [0.9, 0.2, 0.5, 0.4, 0.25, 0.05], [0.5, 0.3, 0.1]
+    said = answer(similar, random)
+    more = sum(s > r for s in similar for r in random)
+    ties = sum(s == r for s in similar for r in random)
+    comparisons = len(similar) * len(random)
+    right = (more + ties / 2) / comparisons
+    mistakes = [
+        (more / comparisons, "A tie counts half; yours counts for nothing."),
+        ((more + ties) / comparisons, "A tie counts half; yours counts as won."),
+        (1 - right, "The other way round: a *similar* pair wins when its cosine is the higher one."),
+        (more + ties / 2, "That is the number of comparisons won; divide by how many there are."),
+        ((more + ties / 2) / len(similar), "Divide by all comparisons, len(similar) * len(random)."),
+        (
+            mean(s > r for s, r in zip(similar, random, strict=False)),
+            "zip compares each similar pair with one random pair; AUC compares it with all.",
+        ),
+        (float(mean(similar) > mean(random)), "That compares the means; AUC compares pair with pair."),
+    ]
+    if isclose(float(said), right, rel_tol=1e-6):
+        return None
+    return _first_hint(said, mistakes) or "Two loops, s over similar and r over random: how often is s > r?"
+
+
+@exercise("09.needed", right="Anything smaller may well be the luck of the seeds.")
+def needed(answer: Callable[[Scores, Scores], float]) -> str | None:
+    """t · s · sqrt(2/n) with the pooled standard deviation s."""
+    from scipy.stats import t
+
+    a, b = [0.61, 0.65, 0.60, 0.68], [0.70, 0.72, 0.71, 0.66]
+    said, n = float(answer(a, b)), len(a)
+    s = sqrt((variance(a) + variance(b)) / 2)
+    quantile = t.ppf(0.975, 2 * (n - 1))
+    right = quantile * s * sqrt(2 / n)
+    biased = sqrt((pvariance(a) + pvariance(b)) / 2)
+    mistakes = [
+        (t.ppf(0.95, 2 * (n - 1)) * s * sqrt(2 / n), "5 % in both directions together leaves 2.5 % at each end."),
+        (t.ppf(0.975, n - 1) * s * sqrt(2 / n), "Both lists tell something of s: 2(n - 1) degrees of freedom."),
+        (t.ppf(0.975, 2 * n) * s * sqrt(2 / n), "Each list spends one degree of freedom on its mean: 2(n - 1)."),
+        (quantile * s / sqrt(n), "Two means are uncertain, not one: sqrt(2/n)."),
+        (quantile * s, "s is the spread of single seeds; means of n spread less: times sqrt(2/n)."),
+        (quantile * biased * sqrt(2 / n), "Divide by n - 1 in the variance: the mean was estimated from the same seeds."),
+        (quantile * (sqrt(variance(a)) + sqrt(variance(b))) / 2 * sqrt(2 / n), "Average the variances, then the root."),
+        (abs(mean(a) - mean(b)), "That is the difference itself; asked is how large it must be to surprise."),
+    ]  # fmt: skip
+    if isclose(said, right, rel_tol=1e-6):
+        return None
+    return (
+        _first_hint(said, mistakes)
+        or "t.ppf(0.975, 2(n - 1)) · s · sqrt(2/n); s² is the mean of the two variances."
+    )
+
+
+@exercise("09.shift", right="Every cosine moves, none overtakes another.")
+def shift(answer: set[str]) -> str | None:
+    """Which measures change when one orthogonal vector is added to all."""
+    said = set(answer)
+    if unknown := said - {"auc", "alignment", "uniformity"}:
+        return f"There are 'auc', 'alignment' and 'uniformity', but no {sorted(unknown)[0]!r}."
+    if "auc" in said:
+        return "With |v| = 1 and c at right angles, cos becomes (cos + c²) / (1 + c²). Does that change any order?"
+    if missing := {"alignment", "uniformity"} - said:
+        return f"{sorted(missing)[0]} is made of distances, 2 - 2 cos, and all cosines move towards 1."
+    return None
