@@ -61,6 +61,7 @@ class Encoder(nn.Module):
             )
         self.model, self.tokenizer, self.pooling = relative.prepare(model), tokenizer, pooling
         self.projection = True
+        self.slots: float | None = None
 
     # -- construction ------------------------------------------------------------------------------------------
 
@@ -236,6 +237,14 @@ class Encoder(nn.Module):
         if not self.projection:
             return plain_head.scores(self.model, hidden)
         return vocabulary_head.scores(self.model, hidden)
+
+    def word_layer(self, hidden: torch.Tensor) -> tuple[torch.Tensor, nn.Linear] | None:
+        """The two halves of `mlm_logits`: what its last layer reads, [M, D], and that layer, [M, D] → [M, V].
+
+        For losses that never hold all scores (`losses.words`). None for a head that is not known well enough.
+        """
+        states = vocabulary_head.states(self.model, hidden) if self.projection else hidden
+        return None if states is None else (states, self.model.get_output_embeddings())
 
     def use_plain_head(self, bias: bool = False) -> None:
         """From here on word scores are h · x, without projection (COCO-LM, appendix D) or, unless asked, bias."""

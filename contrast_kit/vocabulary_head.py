@@ -23,6 +23,29 @@ def scores(model: nn.Module, hidden: Tensor) -> Tensor:
     return hidden
 
 
+# Model types whose head is dense, gelu, LayerNorm, then the linear layer over words; and BERT's, one level deeper.
+ROBERTA_LIKE = ("roberta", "xlm-roberta", "camembert", "mpnet", "contrast_kit_relative")
+BERT_LIKE = ("bert",)
+IN_ORDER = ("electra", "distilbert")
+
+
+def states(model: nn.Module, hidden: Tensor) -> Tensor | None:
+    """What the head's last layer, the linear one over words, reads: [M, D] → [M, D].
+
+    `scores` is `model.get_output_embeddings()` of it. None for a head whose parts are not known here.
+    """
+    kind, parts = model.config.model_type, modules(model)
+    if kind in ROBERTA_LIKE:
+        return parts[0].layer_norm(nn.functional.gelu(parts[0].dense(hidden)))
+    if kind in BERT_LIKE:
+        return parts[0].predictions.transform(hidden)
+    if kind not in IN_ORDER:
+        return None
+    for module in parts[:-1]:
+        hidden = module(hidden)
+    return hidden
+
+
 @torch.no_grad()
 def check(model: nn.Module, view: dict[str, Tensor]) -> None:
     """Refuse a model whose head, taken apart, does not give the model's own word scores for a view of one text.

@@ -11,8 +11,10 @@ from transformers import AutoModel, AutoModelForMaskedLM, pipeline
 
 import contrast_kit as ck
 from contrast_kit.data import toyshop
+from contrast_kit.losses import words
 from contrast_kit.objectives import COCOLM, ELECTRA, AllTokenMLM, auxiliary, corrective
 from contrast_kit.objectives.coco_lm import TABLE_3, mean_cosines
+from contrast_kit.step import gradient
 
 
 def seeded(seed=0):
@@ -598,9 +600,9 @@ class Largest(TorchDispatchMode):
 def test_no_step_makes_a_tensor_of_batch_by_length_by_vocabulary(tokenizer, batch, monkeypatch, kind):
     objective = make(tokenizer, kind, double=False).train()
     tokens, vocabulary = int(batch["attention_mask"].sum()), len(tokenizer)
-    monkeypatch.setattr(corrective, "NUMBERS_AT_ONCE", 16 * vocabulary)
+    monkeypatch.setattr(words, "NUMBERS_AT_ONCE", 16 * vocabulary)
     with Largest(vocabulary) as largest:
-        ck.step.gradient(objective, [batch], seeded())
+        gradient(objective, [batch], seeded())
     masked = int(objective.views(batch, seeded())["corrupted"]["selected"].sum())
     assert 16 <= largest.rows <= max(masked, objective.encoder.width)  # [D, V]: the word vectors themselves
     assert largest.rows < 0.2 * tokens
@@ -610,8 +612,8 @@ def test_no_step_makes_a_tensor_of_batch_by_length_by_vocabulary(tokenizer, batc
 @pytest.mark.parametrize("task", ["clm", "all_token", "plain_lm"])
 def test_blocks_of_positions_give_the_same_loss_and_gradient(tokenizer, batch, monkeypatch, task):
     found = []
-    for numbers in (corrective.NUMBERS_AT_ONCE, 7 * len(tokenizer)):
-        monkeypatch.setattr(corrective, "NUMBERS_AT_ONCE", numbers)
+    for numbers in (words.NUMBERS_AT_ONCE, 7 * len(tokenizer)):
+        monkeypatch.setattr(words, "NUMBERS_AT_ONCE", numbers)
         objective = make(tokenizer, task=task)
         parts = objective(batch, seeded())
         parts["loss"].backward()

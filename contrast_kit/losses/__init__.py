@@ -2,6 +2,7 @@
 
 `contrast` holds the losses between whole texts, `gradients` what they push, `similarity` the cosine under both;
 `tokens` the losses at single positions, `corrective` COCO-LM's. This is the plain form, to be read beside the papers.
+`words` sums a loss over the vocabulary without all its scores; `values` says whether numbers are looked at.
 """
 
 from .contrast import info_nce, nt_xent, simsiam, sup_con
@@ -9,6 +10,8 @@ from .corrective import all_token_lm, copy, corrective_lm
 from .gradients import nt_xent_anchor_gradient
 from .similarity import NotFiniteError, cosine_matrix, normalise
 from .tokens import mlm, replaced_token_detection
+from .values import unchecked
+from .words import sum_over_words
 
 __all__ = [
     "NotFiniteError",
@@ -23,5 +26,7 @@ __all__ = [
     "nt_xent_anchor_gradient",
     "replaced_token_detection",
     "simsiam",
+    "sum_over_words",
     "sup_con",
+    "unchecked",
 ]

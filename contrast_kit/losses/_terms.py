@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from . import values
 from .similarity import NotFiniteError
 
 
@@ -24,21 +25,26 @@ def check_in_vocabulary(labels: Tensor, vocab_size: int) -> None:
     """Refuse labels that are no ids of the vocabulary."""
     if labels.is_floating_point():
         raise TypeError(f"labels must be token ids (integers), not {labels.dtype}.")
-    if ((labels < 0) | (labels >= vocab_size)).any():
+    if values.checked() and ((labels < 0) | (labels >= vocab_size)).any():
         low, high = int(labels.min()), int(labels.max())
         raise ValueError(
             f"Labels must be ids in 0 .. {vocab_size - 1}, the width of logits, got {low} .. {high}."
         )
 
 
-def reduce_terms(terms: Tensor, counted: Tensor, reduction: str, loss: str) -> Tensor:
-    """Terms -> a number; terms that do not count are 0 in them already. No terms at all: 0, and no 0/0."""
-    total = terms.sum()
-    if not torch.isfinite(total.detach()):
+def refuse_not_finite(total: Tensor, loss: str) -> None:
+    """Refuse a sum that is NaN or infinite."""
+    if values.checked() and not torch.isfinite(total.detach()):
         raise NotFiniteError(
             f"{loss} is {total.item()}: the logits hold NaN or infinity, so the model has diverged; "
             "lower the learning rate or go back to an earlier checkpoint."
         )
+
+
+def reduce_terms(terms: Tensor, counted: Tensor, reduction: str, loss: str) -> Tensor:
+    """Terms -> a number; terms that do not count are 0 in them already. No terms at all: 0, and no 0/0."""
+    total = terms.sum()
+    refuse_not_finite(total, loss)
     if reduction == "sum":
         return total
     if reduction == "mean":

@@ -113,17 +113,23 @@ def corrective_lm(
     check_in_vocabulary(original, logits.shape[1])
     if stop_gradient:
         copy_logits = copy_logits.detach()
-    # Logarithms all the way: they stay finite where a probability itself rounds to 0.
     log_q = -F.cross_entropy(logits, original.long(), reduction="none")  # [M, V] -> [M]
+    terms = corrective_terms(log_q, copy_logits, corrupted == original, variant)  # [M]
+    return reduce_terms(terms, torch.ones_like(terms, dtype=torch.bool), reduction, "corrective_lm")
+
+
+def corrective_terms(log_q: Tensor, copy_logits: Tensor, same: Tensor, variant: str = "paper") -> Tensor:
+    """The terms of `corrective_lm`, [M], from log q_i [M], w_copy^T h_i [M] and where x_i^MLM = x_i^orig, bool [M].
+
+    Logarithms all the way: they stay finite where a probability itself rounds to 0.
+    """
     log_copy, log_correct = F.logsigmoid(copy_logits), F.logsigmoid(-copy_logits)  # [M]
     if variant == "paper":
-        copied = log_copy.masked_fill(corrupted != original, -torch.inf)
-        terms = -torch.logaddexp(copied, log_correct + log_q)  # [M]
-    elif variant == "authors_code":
-        terms = -log_correct.exp() * log_q
-    else:
-        raise ValueError(f"variant must be 'paper' or 'authors_code', got {variant!r}.")
-    return reduce_terms(terms, torch.ones_like(terms, dtype=torch.bool), reduction, "corrective_lm")
+        copied = log_copy.masked_fill(~same, -torch.inf)
+        return -torch.logaddexp(copied, log_correct + log_q)  # [M]
+    if variant == "authors_code":
+        return -log_correct.exp() * log_q
+    raise ValueError(f"variant must be 'paper' or 'authors_code', got {variant!r}.")
 
 
 def all_token_lm(

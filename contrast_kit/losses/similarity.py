@@ -3,6 +3,8 @@
 import torch
 from torch import Tensor
 
+from . import values
+
 
 class NotFiniteError(ValueError):
     """A number that should be finite is not: a `ValueError` of its own, so that a trainer can catch it."""
@@ -46,7 +48,7 @@ def normalise(x: Tensor, name: str = "x") -> Tensor:
     x = x.to(torch.promote_types(x.dtype, torch.float32))
     norm = torch.linalg.vector_norm(x, dim=1, keepdim=True)  # [N, D] -> [N, 1]
     usable = torch.isfinite(norm.detach()) & (norm.detach() > 0)
-    if not usable.all():
+    if values.checked() and not usable.all():
         row = int((~usable.squeeze(1)).nonzero()[0])
         if norm[row] == 0:
             raise ValueError(

@@ -71,7 +71,7 @@ def mlm(
     logits = floating(logits, "logits").flatten(0, -2)  # [M, V] (or [B, T, V] -> [B*T, V])
     labels = labels.reshape(-1)  # [M]
     counted = labels != ignore_index  # [M]
-    check_in_vocabulary(labels[counted], logits.shape[1])
+    check_in_vocabulary(labels.where(counted, 0), logits.shape[1])
     terms = F.cross_entropy(logits, labels.long(), ignore_index=ignore_index, reduction="none")  # [M]
     if reduction.endswith("_per_seq"):
         terms, counted = _text_means(terms, counted, rows)  # [number of texts]

@@ -13,10 +13,10 @@ import torch
 from torch import Tensor, nn
 from transformers import ElectraConfig, ElectraForMaskedLM
 
-from contrast_kit import losses, masking, processes
+from contrast_kit import masking, processes
 from contrast_kit.encoder import Encoder
 from contrast_kit.objectives.base import View
-from contrast_kit.objectives.corrective import over_rows
+from contrast_kit.objectives.words import mlm_sum
 
 TOKENS_AT_ONCE = 2**14
 """Tokens from which samples are drawn at once. A batch of a million tokens must not need a million tokens' scores."""
@@ -128,17 +128,8 @@ class Auxiliary(nn.Module):
 
     def sums(self, view: View, diagnostics: bool = True) -> dict[str, Tensor]:
         """The summed masked-LM loss over the selected positions, `"aux_mlm"`, and how many were right, `"aux_acc"`."""
-
-        def at(hidden: Tensor, targets: Tensor) -> dict[str, Tensor]:
-            logits = self.encoder.mlm_logits(hidden)  # [M, D] → [M, V]
-            found = {"aux_mlm": losses.mlm(logits, targets, reduction="sum")}
-            if diagnostics:
-                found["aux_acc"] = (logits.detach().argmax(-1) == targets).sum()
-            return found
-
-        selected = view["selected"]  # [B, T]
-        hidden = self.encoder(view)[selected]  # [B, T, D] → [M, D]
-        return over_rows(at, self.encoder.vocabulary["vocab_size"], hidden, view["targets"][selected])
+        total, right = mlm_sum(self.encoder, self.encoder(view), view, hits=diagnostics)  # of [B, T, D]
+        return {"aux_mlm": total, "aux_acc": right} if diagnostics else {"aux_mlm": total}
 
 
 class RandomWords(nn.Module):

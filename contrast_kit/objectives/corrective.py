@@ -5,22 +5,20 @@ A *replaced* token is one that differs from the original. A masked position whos
 is an original token, everywhere here.
 """
 
-from collections.abc import Callable
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
-from torch.utils.checkpoint import checkpoint
 
 from contrast_kit import losses
 from contrast_kit.encoder import Encoder
-from contrast_kit.objectives.base import View, add
+from contrast_kit.losses.corrective import corrective_terms
+from contrast_kit.losses.words import Words
+from contrast_kit.objectives.base import View
+from contrast_kit.objectives.words import Positions, block_sum, in_blocks, mlm_terms, positions
 
 Task = Literal["clm", "rtd", "all_token", "plain_lm"]
-
-NUMBERS_AT_ONCE = 2**25
-"""Word scores that stand in memory at once (128 MiB in float32); a head on more positions runs in blocks."""
 
 
 class CopyHead(nn.Module):
@@ -99,12 +97,13 @@ def token_sums(
     if task == "rtd":
         return sums
 
-    at = partial(word_sums, encoder, task, variant, stop_gradient, diagnostics)
-    where = real if task == "all_token" else selected  # [B, T]
-    rows = [hidden[where], ids[where], original[where]]  # [B, T, …] → [N, …]
-    rows += [] if copy_logits is None else [copy_logits[where]]
-    add(sums, over_rows(at, encoder.vocabulary["vocab_size"], *rows))
-    return sums
+    every = task == "all_token"
+    at = positions(encoder, real if every else selected, rate=1.0 if every else None)
+    rows = [at.rows(hidden), at.rows(ids), at.rows(original)]  # [B, T, …] → [N, …]
+    rows += [] if copy_logits is None else [at.rows(copy_logits)]
+    if in_blocks(encoder, at, rows[0]):
+        return sums | block_word_sums(encoder, task, variant, stop_gradient, diagnostics, at, *rows)
+    return sums | word_sums(encoder, task, variant, stop_gradient, diagnostics, *rows)
 
 
 def word_sums(
@@ -128,6 +127,40 @@ def word_sums(
         options = dict(variant=variant, stop_gradient=stop_gradient, reduction="sum")
         found = {"lm": losses.corrective_lm(logits, copy_logits, corrupted, original, **options)}
     return found | (accuracies(logits, copy_logits, corrupted, original) if diagnostics else {})
+
+
+def block_word_sums(
+    encoder: Encoder,
+    task: Task,
+    variant: str,
+    stop_gradient: bool,
+    diagnostics: bool,
+    at: Positions,
+    states: Tensor,
+    corrupted: Tensor,
+    original: Tensor,
+    copy_logits: Tensor | None = None,
+) -> dict[str, Tensor]:
+    """The same numbers and gradients as `word_sums`, without ever holding the scores [N, V] (`losses.words`)."""
+    same, exact = corrupted == original, torch.promote_types(states.dtype, torch.float32)
+    weights = at.weights(exact)  # [N], or None
+    if copy_logits is None:
+        terms, rows = mlm_terms, []
+    else:
+        plain_copy = stop_gradient and task == "clm"
+        terms = partial(_weighed, variant if task == "clm" else "paper")
+        rows = [copy_logits.detach().to(exact) if plain_copy else copy_logits.to(exact), same]
+    rows += [] if weights is None else [weights]
+    found = block_sum(encoder, terms, states, original, *rows, also=corrupted if diagnostics else None)
+    sums = {"all_token" if task == "all_token" else "lm": found.total}
+    return sums | (block_accuracies(found, copy_logits, same, original, at.counted) if diagnostics else {})
+
+
+def _weighed(
+    variant: str, log_q: Tensor, copy_logits: Tensor, same: Tensor, weight: Tensor | None = None
+) -> Tensor:
+    terms = corrective_terms(log_q, copy_logits, same, variant)
+    return terms if weight is None else weight * terms
 
 
 def token_sizes(
@@ -170,16 +203,18 @@ def accuracies(
     return {"clm_acc_replaced": (right & ~same).sum(), "clm_acc_original": (right & same).sum()}
 
 
-def over_rows(function: Callable[..., dict[str, Any]], vocabulary: int, *rows: Tensor) -> dict[str, Tensor]:
-    """Add up a function of rows [N, …] over blocks, so that no [N, V] tensor larger than `NUMBERS_AT_ONCE` exists.
+@torch.no_grad()
+def block_accuracies(
+    found: Words, copy_logits: Tensor | None, same: Tensor, original: Tensor, counted: Tensor | None
+) -> dict[str, Tensor]:
+    """`accuracies` without scores: under p_LM the first choice is the softmax's best word, or the word that was read.
 
-    With several blocks the word scores of a block are computed again in the backward pass instead of being kept.
+    That word has p_copy(1) + p_copy(0) q, the best other one p_copy(0) q.
     """
-    pieces = list(zip(*(row.split(max(1, NUMBERS_AT_ONCE // vocabulary)) for row in rows), strict=True))
-    total: dict[str, Tensor] = {}
-    for piece in pieces:
-        if len(pieces) > 1 and torch.is_grad_enabled():
-            add(total, checkpoint(function, *piece, use_reentrant=False, preserve_rng_state=False))
-        else:
-            add(total, function(*piece))
-    return total
+    right = found.best == original  # [N]
+    if copy_logits is not None:
+        p = copy_logits.to(found.log_q.dtype).sigmoid()
+        read = p + (1 - p) * found.log_also.exp()  # p_LM of the word that was read
+        right = torch.where(read >= (1 - p) * found.log_best.exp(), same, right)
+    right = right if counted is None else right & counted
+    return {"clm_acc_replaced": (right & ~same).sum(), "clm_acc_original": (right & same).sum()}

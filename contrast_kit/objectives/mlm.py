@@ -6,10 +6,11 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from contrast_kit import losses, masking
+from contrast_kit import masking
 from contrast_kit.encoder import Encoder
 from contrast_kit.masking import check_split
 from contrast_kit.objectives.base import Encoded, Objective, View, check_choice, check_share
+from contrast_kit.objectives.words import mlm_sum
 
 
 @dataclass(frozen=True)
@@ -97,11 +98,4 @@ def mlm_sums(encoder: Encoder, hidden: Tensor, view: View, mean: str = "tokens")
     """The summed masked-LM loss of a view that carries `targets`; the head runs at the selected positions only."""
     if "targets" not in view:
         return {}
-    selected = view["selected"]  # [B, T]
-    logits = encoder.mlm_logits(hidden[selected])  # [M, V]
-    targets = view["targets"][selected]  # [M]
-    rows = (
-        selected.nonzero()[:, 0] if mean == "sequences" else None
-    )  # [M], the sequence of each selected token
-    reduction = "sum" if mean == "tokens" else "sum_per_seq"
-    return {"mlm": losses.mlm(logits, targets, reduction=reduction, rows=rows)}
+    return {"mlm": mlm_sum(encoder, hidden, view, mean)[0]}
