@@ -18,12 +18,13 @@ large. Letters: N anchors, M candidates, D width, R and C rows and columns of a 
 """
 
 import math
-from collections.abc import Iterator
 
 import torch
 from torch import Tensor
 from torch.autograd import Function
 from torch.nn import functional as F
+
+from contrast_kit._tiles import add_product, all_tiles, upper_tiles
 
 TILED_FROM = 1024 * 1024
 """Entries of a cosine matrix from which the losses take the tiles by themselves (`how="auto"`): below, one matrix is
@@ -128,8 +129,9 @@ def needs_maximum(tau: float | Tensor, dtype: torch.dtype, n: int) -> bool:
     >>> needs_maximum(0.05, torch.float32, 8192), needs_maximum(0.01, torch.float32, 8192)
     (False, True)
     """
+    tau = float(tau.detach() if isinstance(tau, Tensor) else tau)
     # Cosines may step over 1 by rounding (in bfloat16 by 1 %); 6 leaves room for what the gradient multiplies by.
-    return 1.01 / float(tau) + math.log(max(n, 1)) + 6 > math.log(torch.finfo(dtype).max)
+    return 1.01 / tau + math.log(max(n, 1)) + 6 > math.log(torch.finfo(dtype).max)
 
 
 def class_sums(x: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
@@ -157,7 +159,7 @@ class _SelfSum(Function):
     def forward(ctx, z, groups, left_out, tile, maximum, half):
         total = _start(z, maximum)
         with torch.autocast(z.device.type, enabled=False):
-            for rows, columns, scores in _upper_tiles(z, groups, left_out, tile, half):
+            for rows, columns, scores in upper_tiles(z, groups, left_out, tile, half):
                 terms = scores if maximum else scores.exp_()  # [R, C]
                 _add_terms(total, rows, terms, 1, maximum)
                 if rows != columns:
@@ -174,16 +176,16 @@ class _SelfSum(Function):
         with torch.no_grad(), torch.autocast(z.device.type, enabled=False):
             weights, lse = _weights(upstream, lse, maximum)  # [N]
             gradient = torch.zeros_like(z)
-            for rows, columns, scores in _upper_tiles(z, groups, left_out, tile, half):
+            for rows, columns, scores in upper_tiles(z, groups, left_out, tile, half):
                 # What row i pulls on j and what row j pulls on i, in one tile: [R, C]
                 if maximum:
                     p = (scores - lse[rows, None]).exp_().mul_(weights[rows, None])
                     p += scores.sub_(lse[None, columns]).exp_().mul_(weights[None, columns])
                 else:
                     p = scores.exp_().mul_(weights[rows, None] + weights[None, columns])
-                _add_product(gradient[rows], p, z[columns], half)
+                add_product(gradient[rows], p, z[columns], half)
                 if rows != columns:
-                    _add_product(gradient[columns], p.T, z[rows], half)
+                    add_product(gradient[columns], p.T, z[rows], half)
         return _once(gradient, z), None, None, None, None, None
 
 
@@ -195,11 +197,11 @@ class _CrossSum(Function):
         total = _start(z, maximum)
         pull = torch.zeros_like(z) if at_once else None  # Σ_j e_ij c_j, [N, D]
         with torch.autocast(z.device.type, enabled=False):
-            for rows, columns, scores in _all_tiles(z, c, groups, others, left_out, tile, half):
+            for rows, columns, scores in all_tiles(z, c, groups, others, left_out, tile, half):
                 terms = scores if maximum else scores.exp_()  # [R, C]
                 _add_terms(total, rows, terms, 1, maximum)
                 if at_once:
-                    _add_product(pull[rows], terms, c[columns], half)
+                    add_product(pull[rows], terms, c[columns], half)
         lse = total if maximum else total.log()
         ctx.save_for_backward(z, c, groups, others, lse, pull)
         ctx.options = left_out, tile, maximum, half
@@ -215,12 +217,12 @@ class _CrossSum(Function):
                 return _once(pull * weights[:, None], z, c), *[None] * 8
             of_z = torch.zeros_like(z) if ctx.needs_input_grad[0] else None
             of_c = torch.zeros_like(c) if ctx.needs_input_grad[1] else None
-            for rows, columns, scores in _all_tiles(z, c, groups, others, left_out, tile, half):
+            for rows, columns, scores in all_tiles(z, c, groups, others, left_out, tile, half):
                 p = (scores.sub_(lse[rows, None]) if maximum else scores).exp_().mul_(weights[rows, None])
                 if of_z is not None:
-                    _add_product(of_z[rows], p, c[columns], half)
+                    add_product(of_z[rows], p, c[columns], half)
                 if of_c is not None:
-                    _add_product(of_c[columns], p.T, z[rows], half)
+                    add_product(of_c[columns], p.T, z[rows], half)
         return _once(of_z, z, c), _once(of_c, z, c), *[None] * 7
 
 
@@ -277,78 +279,3 @@ def _weights(upstream: Tensor, lse: Tensor, maximum: bool) -> tuple[Tensor, Tens
     lse = lse.masked_fill(alone, 0.0)
     weights = upstream if maximum else upstream * torch.exp(-lse)
     return weights.masked_fill(alone, 0.0), lse
-
-
-def _upper_tiles(
-    z: Tensor, groups: Tensor | None, left_out: tuple[int, ...], tile: int, half: bool
-) -> Iterator[tuple[slice, slice, Tensor]]:
-    """Rows, columns and scores [R, C] of the tiles on and above the diagonal; the next overwrites the last.
-
-    What does not meet is -inf. Tiles on the diagonal hold both (i, j) and (j, i).
-    """
-    z = z.bfloat16() if half else z
-    room = _room(z, min(tile, len(z)) ** 2)
-    for rows in _slices(0, len(z), tile):
-        for columns in _slices(rows.start, len(z), tile):
-            scores = _scores(z[rows], z[columns], room)
-            ahead = rows.start - columns.start
-            for k in left_out:
-                scores.diagonal(ahead + k).fill_(-torch.inf)
-                if rows == columns:
-                    scores.diagonal(-k).fill_(-torch.inf)
-            if groups is not None:
-                scores.masked_fill_(groups[rows, None] == groups[None, columns], -torch.inf)
-            yield rows, columns, scores
-
-
-def _all_tiles(
-    z: Tensor,
-    c: Tensor,
-    groups: Tensor | None,
-    others: Tensor | None,
-    left_out: tuple[int, ...],
-    tile: int,
-    half: bool,
-) -> Iterator[tuple[slice, slice, Tensor]]:
-    """The same for all tiles of anchors [N, D] against candidates [M, D]."""
-    z, c = (z.bfloat16(), c.bfloat16()) if half else (z, c)
-    room = _room(z, min(tile, len(z)) * min(tile, len(c)))
-    for rows in _slices(0, len(z), tile):
-        for columns in _slices(0, len(c), tile):
-            scores = _scores(z[rows], c[columns], room)
-            for k in left_out:
-                scores.diagonal(rows.start - columns.start + k).fill_(-torch.inf)
-            if groups is not None:
-                scores.masked_fill_(groups[rows, None] == others[None, columns], -torch.inf)
-            yield rows, columns, scores
-
-
-def _slices(start: int, stop: int, tile: int) -> Iterator[slice]:
-    for i in range(start, stop, tile):
-        yield slice(i, min(i + tile, stop))
-
-
-def _room(z: Tensor, entries: int) -> Tensor:
-    """Memory for one tile, used again by every tile: fresh pages for each would cost more than the products."""
-    return torch.empty(entries, device=z.device, dtype=torch.promote_types(z.dtype, torch.float32))
-
-
-def _scores(x: Tensor, y: Tensor, room: Tensor) -> Tensor:
-    """x yᵀ in float32 or better, written into `room`: [R, D], [C, D] → [R, C]."""
-    scores = room[: len(x) * len(y)].view(len(x), len(y))
-    return scores.copy_(_half_product(x, y.T)) if x.dtype == torch.bfloat16 else torch.mm(x, y.T, out=scores)
-
-
-def _add_product(total: Tensor, p: Tensor, z: Tensor, half: bool) -> None:
-    """total += p z, [R, C] x [C, D], in place."""
-    if half:
-        total += _half_product(p.bfloat16(), z.bfloat16())
-    else:
-        total.addmm_(p, z)
-
-
-def _half_product(x: Tensor, y: Tensor) -> Tensor:
-    """The float32 product of two bfloat16 matrices; rounding the product itself to bfloat16 would lose the cosine."""
-    if x.device.type == "cuda":
-        return torch.mm(x, y, out_dtype=torch.float32)
-    return x.float() @ y.float()  # the same numbers where nothing is gained by it
