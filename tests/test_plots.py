@@ -362,6 +362,15 @@ def test_roles_alone_are_coloured():
     assert [text.get_text() for text in figure.axes[0].texts] == ["×", "+", "−", "+", "×", "−"]
 
 
+def test_the_legend_of_all_four_roles_is_not_cut_off():
+    cells = [["positive", "numerator", "negative", "out"]] * 4
+    for panels in (1, 3, 6):
+        figure = plots.similarity_matrix(None, {str(i): cells for i in range(panels)})
+        figure.savefig(io.BytesIO())  # the layout is made while drawing
+        assert len(figure.legends[0].get_texts()) == 4
+        assert figure.legends[0].get_window_extent().x1 <= figure.bbox.x1
+
+
 def test_points_lie_on_the_circle_and_forces_share_a_scale():
     points, forces = np.array([[3.0, 0.0], [0.0, 0.2]]), np.array([[0.0, 4.0], [1.0, 0.0]])
     figure = plots.circle({"a": points, "b": points}, forces={"a": forces, "b": forces / 2}, pairs=[[0, 1]])

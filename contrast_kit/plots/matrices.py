@@ -192,6 +192,5 @@ def _legend(figure: Any, uses: Mapping[str, np.ndarray], framed: bool) -> None:
         elif role == "out":
             look = {"facecolor": fill}
         handles.append(Patch(**look, label=f"{sign} {words}" if sign and not framed else words))
-    figure.legend(
-        handles=handles, loc="outside lower left", ncols=len(handles) if figure.get_figwidth() > 8 else 2
-    )
+    columns = len(handles) if figure.get_figwidth() > 8 and len(handles) < 4 else 2  # four do not fit abreast
+    figure.legend(handles=handles, loc="outside lower left", ncols=columns)

@@ -1,0 +1,368 @@
+"""The exercises of notebook 02, losses, and the mistakes that are usual there."""
+
+from collections.abc import Callable, Mapping
+
+import torch
+from torch import Tensor
+
+from contrast_kit import losses
+
+from ._frame import NotYet, exercise
+
+
+def _vectors(count: int, rows: int = 5, width: int = 4) -> list[Tensor]:
+    """Vectors of different lengths in float64, so that a missing normalisation or a transposition shows."""
+    noise = torch.Generator().manual_seed(2)
+    scale = torch.linspace(0.5, 3.0, rows, dtype=torch.float64)[:, None]
+    return [torch.randn(rows, width, generator=noise, dtype=torch.float64) * scale for _ in range(count)]
+
+
+def _is(value: object, target: Tensor | float) -> bool:
+    """Whether the answer is this one number. What is no number at all is not."""
+    try:
+        value = torch.as_tensor(value).detach().to(torch.float64)
+    except (TypeError, ValueError, RuntimeError):
+        return False
+    target = torch.as_tensor(target, dtype=torch.float64)
+    return value.dim() == 0 and bool(torch.isclose(value, target, rtol=1e-5, atol=1e-7))
+
+
+def _first(said: object, mistakes: list[tuple[Tensor | float, str]]) -> str | None:
+    return next((hint for value, hint in mistakes if _is(said, value)), None)
+
+
+def _no_number(said: object, what: str) -> str | None:
+    if isinstance(said, Tensor) and said.dim() == 0 and not torch.isfinite(said):
+        return f"Your loss is {said.item()}. Does an exponential overflow, or a -inf meet a 0?"
+    if isinstance(said, Tensor) and said.dim() > 0:
+        return f"Return one number, {what}; yours has shape {list(said.shape)}."
+    return None
+
+
+@exercise("02.row", right="log-sum-exp minus the right score: no exponential can overflow.")
+def row(answer: Callable[[Tensor, int], Tensor]) -> str | None:
+    """-log softmax of one row of scores, at the right candidate."""
+    scores, right = torch.tensor([1.6, -0.8, 0.5, 2.0], dtype=torch.float64), 2
+    said = answer(scores, right)
+    p = scores.softmax(0)
+    others = torch.cat([scores[:right], scores[right + 1 :]])
+    mistakes = [
+        (p[right], "That is the probability of the right candidate. The loss is minus its logarithm."),
+        (p[right].log(), "The sign: a loss is *minus* the log of the probability."),
+        (-p[right].log2(), "The natural logarithm, please, as in torch.log: your number is in bits."),
+        (
+            others.logsumexp(0) - scores[right],
+            "Your positive is not in the denominator: it runs over *all* candidates, the right one too.",
+        ),
+        (
+            torch.cat([scores, scores[right : right + 1]]).logsumexp(0) - scores[right],
+            "Your positive is in the denominator twice: the sum over all candidates holds it already.",
+        ),
+        (
+            -torch.log(scores[right] / scores.sum()),
+            "Take the exponential of each score first: scores may be negative, shares may not.",
+        ),
+        (-p.log().mean(), "Only the right candidate's probability counts, not the mean over all of them."),
+    ]
+    if hint := _first(said, mistakes) or _no_number(said, "the loss of the row"):
+        return hint
+    if not _is(said, -p[right].log()):
+        return "The exponential of the right score, over the sum of all exponentials; then minus the log."
+    large = answer(torch.tensor([2000.0, 1990.0], dtype=torch.float64), 1)
+    if not _is(large, 10.0000454):
+        return "Right, but scores of 2000 (a cosine of 1 at tau = 0.0005) overflow: exp gives inf. Try logsumexp."
+    return None
+
+
+def _two_views(a: Tensor, b: Tensor) -> Tensor:
+    return losses.normalise(torch.cat([a, b]))
+
+
+@exercise("02.nt_xent", right="2B anchors, and 2B - 1 candidates for each.")
+def nt_xent(answer: Callable[[Tensor, Tensor, float], Tensor]) -> str | None:
+    """NT-Xent of two views in matrix form."""
+    a, b = _vectors(2)
+    tau = 0.3
+    said = answer(a.clone(), b.clone(), tau)
+    if hint := _first(said, _nt_xent_mistakes(a, b, tau)) or _no_number(said, "the mean over all 2B anchors"):
+        return hint
+    if not _is(said, losses.nt_xent(a, b, tau)):
+        return (
+            "[2B, 2B] cosines over tau; the diagonal to -inf; the right column of row i is i + B, or i - B."
+        )
+    return None
+
+
+def _nt_xent_mistakes(a: Tensor, b: Tensor, tau: float) -> list[tuple[Tensor, str]]:
+    x = _two_views(a, b)
+    n = len(x)
+    cosines, partner = x @ x.T, torch.arange(n).roll(n // 2)
+    itself = torch.eye(n, dtype=torch.bool)
+    own = cosines[torch.arange(n), partner]  # [2B], the positives
+
+    def entropy(scores: Tensor, leave_out: Tensor = itself, **kw: str) -> Tensor:
+        return torch.nn.functional.cross_entropy(scores.masked_fill(leave_out, -torch.inf), partner, **kw)
+
+    scores, raw = cosines / tau, torch.cat([a, b]) @ torch.cat([a, b]).T
+    without = scores.masked_fill(itself | itself.roll(n // 2, 0), -torch.inf).logsumexp(1)  # negatives only
+    all_but_itself = scores.masked_fill(itself, -torch.inf).logsumexp(1)
+    columns = torch.nn.functional.normalize(torch.cat([a, b]), dim=0)
+    towards, back = losses.info_nce(a, b, tau), losses.info_nce(b, a, tau)
+    return [
+        (entropy(scores / tau), "You divided by τ twice."),
+        (entropy(cosines * tau), "Divide by τ; do not multiply: a small τ must make differences larger."),
+        (entropy(cosines), "τ is missing."),
+        (entropy(raw / tau), "You forgot to normalise: a score is the *cosine* over τ, not the dot product."),
+        (
+            entropy(columns @ columns.T / tau),
+            "You normalised over dim=0, the batch. Each *vector* must have length 1: dim=1.",
+        ),
+        (
+            entropy(scores, torch.zeros_like(itself)),
+            "The anchor itself is among its candidates, at a cosine of 1: put -inf on the diagonal.",
+        ),
+        (
+            entropy(scores.masked_fill(itself, 0.0), torch.zeros_like(itself)),
+            "A 0 on the diagonal still adds e^0 = 1 to each denominator: only -inf takes the anchor out.",
+        ),
+        (
+            (torch.logaddexp(all_but_itself, own / tau) - own / tau).mean(),
+            "Your positive is in the denominator twice: the sum over the other 2B - 1 holds it already.",
+        ),
+        (
+            (without - own / tau).mean(),
+            "Your positive is not in the denominator: it is one of the 2B - 1 candidates.",
+        ),
+        (
+            entropy(scores, reduction="none")[: n // 2].mean(),
+            "One direction only: view b asks too, 2B anchors.",
+        ),
+        (
+            entropy(scores, reduction="none")[n // 2 :].mean(),
+            "One direction only: view a asks too, 2B anchors.",
+        ),
+        (towards, "That is info_nce: B candidates and one direction. Both views stand in both roles."),
+        (back, "That is info_nce: B candidates and one direction. Both views stand in both roles."),
+        ((towards + back) / 2, "Both directions, but only B candidates: the anchor's own view is missing."),
+        (entropy(scores, reduction="sum"), "That is CAPT's sum (eq. 4). Here: the mean over the 2B anchors."),
+        (
+            entropy(scores, reduction="sum") / (n // 2),
+            "There are 2B anchors, not B: divide by all of them.",
+        ),
+        (-entropy(scores), "The sign: a loss is *minus* the log of the probability."),
+    ]
+
+
+@exercise("02.sup_con", right="The logarithm inside the sum over positives, and 0 where there is none.")
+def sup_con(answer: Callable[[Tensor, Tensor, float], Tensor]) -> str | None:
+    """SCL, eq. 3, as the sum over anchors; one class has a single member."""
+    x = _vectors(1, rows=7)[0]
+    labels, tau = torch.tensor([0, 1, 0, 2, 1, 0, 0]), 0.3
+    said = answer(x.clone(), labels.clone(), tau)
+    if isinstance(said, Tensor) and said.dim() == 0 and said.isnan():
+        return "NaN: is it 0 · -inf on the diagonal, or 0/0 for the label that occurs only once?"
+    if hint := _first(said, _sup_con_mistakes(x, labels, tau)) or _no_number(said, "the sum over anchors"):
+        return hint
+    if not _is(said, losses.sup_con(x, labels, tau)):
+        return "log p_ij for all pairs; per row the mean over j of the same label, j ≠ i; then the sum over rows."
+    return None
+
+
+def _sup_con_mistakes(x: Tensor, labels: Tensor, tau: float) -> list[tuple[Tensor, str]]:
+    unit = losses.normalise(x)
+    itself = torch.eye(len(x), dtype=torch.bool)
+    same = labels[:, None] == labels[None, :]
+    positive = same & ~itself
+    count = positive.sum(1).clamp(min=1)  # [N]
+
+    def total(scores: Tensor, candidates: Tensor = ~itself, share: Tensor = count) -> Tensor:
+        z = scores.masked_fill(~candidates, -torch.inf).logsumexp(1, keepdim=True)
+        return -((scores - z).masked_fill(~positive, 0).sum(1) / share).sum()
+
+    scores = unit @ unit.T / tau
+    p = scores.masked_fill(itself, -torch.inf).softmax(1)
+    outside = -(p.masked_fill(~positive, 0).sum(1)[positive.any(1)]).log()
+    negatives = scores.masked_fill(same, -torch.inf).logsumexp(1, keepdim=True)  # [N, 1]
+    one_by_one = (torch.logaddexp(negatives, scores) - scores).masked_fill(~positive, 0)
+    return [
+        (
+            outside.sum(),
+            "The log stands outside the sum over positives: eq. 3 takes log p_ij first, then the mean.",
+        ),
+        (
+            (outside + count[positive.any(1)].log()).sum(),
+            "The log stands outside the mean over positives: eq. 3 takes log p_ij first, then the mean.",
+        ),
+        (total(scores, torch.ones_like(itself)), "The anchor itself is in the denominator: 1[i ≠ k]."),
+        (total(scores, ~same), "The positives belong to the denominator too: k runs over all but i."),
+        (
+            (one_by_one.sum(1) / count).sum(),
+            "Your other positives left the denominator; eq. 3 keeps them (that form is another library's NT-Xent).",
+        ),
+        (total(scores, share=same.sum(1)), "N_y − 1 positives, not N_y: the anchor is not its own positive."),
+        (total(scores, share=torch.ones_like(count)), "Divide each anchor's sum by its N_y − 1 positives."),
+        (total(scores / tau), "You divided by τ twice."),
+        (total(scores * tau), "τ is missing."),
+        (total(x @ x.T / tau), "You forgot to normalise: Φ(x) has length 1."),
+        (total(scores) / len(x), "Eq. 3 is a sum over the N anchors; yours is their mean."),
+        (-total(scores), "The sign: minus the log of the probability."),
+    ]
+
+
+TERMS: Mapping[str, tuple[int, dict[int, str]]] = {
+    "info_nce": (
+        32,
+        {
+            31: "info_nce: the positive stands in the denominator too, so B, not B - 1.",
+            63: "info_nce: that is nt_xent's number. Candidates are the *other* view only.",
+            64: "info_nce: candidates are the other view only.",
+        },
+    ),
+    "nt_xent": (
+        63,
+        {
+            62: "nt_xent: 2B - 2 are the *negatives*. The positive stands in the denominator as well.",
+            64: "nt_xent: the anchor is no candidate of its own: 2B - 1.",
+            32: "nt_xent: that is info_nce's number. Both views are candidates.",
+            31: "nt_xent: both views are candidates.",
+        },
+    ),
+    "nt_xent with a queue": (
+        163,
+        {
+            100: "With a queue: the queue comes *in addition to* the batch.",
+            101: "With a queue: that is MoCo, the positive and the queue. In CAPT the batch stays in.",
+            162: "With a queue: the positive stands in the denominator too.",
+            164: "With a queue: the anchor is no candidate of its own.",
+            132: "With a queue: nt_xent has both views as candidates.",
+        },
+    ),
+    "sup_con": (
+        63,
+        {
+            64: "sup_con: the anchor is no candidate of its own: N - 1.",
+            32: "sup_con: the other positives stay in the denominator.",
+            33: "sup_con: the *other* positives stay in the denominator too.",
+            62: "sup_con: all but the anchor, N - 1.",
+            31: "sup_con: those are the positives; the denominator holds all but the anchor.",
+        },
+    ),
+    "simsiam": (0, {1: "simsiam: there is no denominator at all: 0."}),
+}
+
+
+@exercise("02.denominators", right="Who is in the denominator is all that tells these losses apart.")
+def denominators(answer: Mapping[str, int]) -> str | None:
+    """How many terms stand under one anchor, for B = 32, Q = 100 and N = 64 vectors in two equal classes."""
+    missing = [name for name in TERMS if name not in answer]
+    if missing:
+        return f"The entry {missing[0]!r} is gone: keep the names as they were."
+    if all(answer[name] is None for name in TERMS):
+        raise NotYet
+    for name, (right, hints) in TERMS.items():
+        said = answer[name]
+        if said is None:
+            return f"{name} is still None."
+        if said != right:
+            return hints.get(
+                int(said), f"{name}: count the coloured cells in one row of its matrix, for B = 32."
+            )
+    return None
+
+
+@exercise("02.weight", right="Only the difference counts, and τ is its unit.")
+def weight(answer: Callable[[float, float, float], float]) -> str | None:
+    """How many times as hard one negative is pushed as another, as a scalar weight p."""
+    hard, easy, tau = 0.9, 0.4, 0.2
+    said = answer(hard, easy, tau)
+    e = torch.tensor(1.0, dtype=torch.float64).exp()
+    mistakes = [
+        (
+            hard / easy,
+            "The weights are not proportional to the cosines, but to *exponentials* of cosine over τ.",
+        ),
+        (e ** (hard - easy), "τ is missing: the exponent is the difference *divided by τ*."),
+        (e ** ((hard - easy) * tau), "Divide by τ; do not multiply: a small τ makes the hard one heavier."),
+        (
+            e ** ((easy - hard) / tau),
+            "That is the easy one's weight in units of the hard one's: upside down.",
+        ),
+        ((hard - easy) / tau, "That is the logarithm of the answer."),
+        (e ** (hard / easy / tau), "A quotient of exponentials is the exponential of a *difference*."),
+        (e ** (hard / tau), "And the other one? Divide by its exponential; Z cancels."),
+        (e ** ((hard - easy) / tau**2), "You divided by τ twice."),
+    ]
+    if hint := _first(said, mistakes):
+        return hint
+    if not _is(said, e ** ((hard - easy) / tau)):
+        return "Each weight is e^{cosine/τ} / Z with the same Z. Divide one by the other."
+    return None
+
+
+@exercise("02.left_out", right="The anchor itself, and other copies of its text, but never its own partner.")
+def left_out(answer: Callable[[Tensor], Tensor]) -> str | None:
+    """The [2B, 2B] cells that stand in no numerator and no denominator, with ids of texts."""
+    ids = torch.tensor([4, 7, 4, 9])
+    said = torch.as_tensor(answer(ids.clone()))
+    b, n = len(ids), 2 * len(ids)
+    if said.shape == (b, b):
+        return (
+            f"Both views ask, and both are candidates: [2B, 2B] = [{n}, {n}], not [B, B]. Try ids.repeat(2)."
+        )
+    if said.shape != (n, n):
+        return f"The mask is [2B, 2B] = [{n}, {n}]; yours has shape {list(said.shape)}."
+    said = said != 0
+    both = ids.repeat(2)
+    same = both[:, None] == both[None, :]
+    itself = torch.eye(n, dtype=torch.bool)
+    partner = itself.roll(b, 0)
+    mistakes = [
+        (same, "Your mask leaves the positives out as well: an anchor's own partner must stay."),
+        (same & ~itself & ~partner, "And the anchor itself: it is no candidate of its own."),
+        (
+            same & ~itself,
+            "The anchor itself must be out, and its own partner must stay in: it is the other way round.",
+        ),
+        (itself, "Those are the anchors only. Texts 0 and 2 are the same: their copies are false negatives."),
+        (~((same & ~partner) | itself), "Inverted: True should mean *left out*."),
+    ]
+    for wrong, hint in mistakes:
+        if torch.equal(said, wrong):
+            return hint
+    if not torch.equal(said, (same & ~partner) | itself):
+        return (
+            "True where row and column are of one text, unless they are each other's partner (B rows apart)."
+        )
+    return None
+
+
+@exercise("02.negatives", right="Accumulation adds up gradients, and no candidates.")
+def negatives(answer: Callable[[int, int], int]) -> str | None:
+    """Negatives per anchor in NT-Xent with accumulated gradients."""
+    batch, steps = 12, 5
+    said = answer(batch, steps)
+    mistakes = [
+        (
+            2 * batch * steps - 2,
+            "The steps never see each other's vectors: accumulation adds gradients, not candidates.",
+        ),
+        (
+            2 * batch * steps - 1,
+            "The steps never see each other's vectors: accumulation adds gradients, not candidates.",
+        ),
+        (
+            steps * (2 * batch - 2),
+            "Each anchor is in one step only, and that step has one batch of candidates.",
+        ),
+        (
+            batch * steps,
+            "The steps never see each other's vectors: accumulation adds gradients, not candidates.",
+        ),
+        (2 * batch - 1, "That is the number of terms in the denominator; one of them is the positive."),
+        (batch - 1, "That is info_nce: in NT-Xent both views are candidates."),
+        (2 * batch, "Neither the anchor itself nor its positive is a negative."),
+    ]
+    hint = _first(said, mistakes)
+    if hint is None and not _is(said, 2 * batch - 2):
+        return "Which vectors are there when the loss of one step is computed?"
+    return hint
