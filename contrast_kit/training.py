@@ -27,7 +27,8 @@ class Run:
     """What `fit` returns: the trained encoder and what happened on the way.
 
     `steps` of `total` are done; `history` has one row per logged step: the loss, its parts (as trained, before their
-    weights), learning rate, gradient norm before clipping, and seconds so far. `interrupted` says that Ctrl-C ended it.
+    weights), learning rate, gradient norm before clipping, and seconds so far. `interrupted` says that Ctrl-C, or
+    `stop()`, ended it.
 
     Example:
         >>> import contrast_kit as ck
@@ -46,6 +47,11 @@ class Run:
     seconds: float = 0.0
     folder: Path | None = None
     interrupted: bool = False
+    stopping: bool = False
+
+    def stop(self) -> None:
+        """Ask the run to end after the present step: from a callback, or from a thread beside it, as a button does."""
+        self.stopping = True
 
     @property
     def encoder(self) -> Encoder:
@@ -88,7 +94,8 @@ def fit(
         resume: go on from the newest checkpoint in `folder`, if there is one. On a CPU the end is bit for bit the
             same as that of a run never stopped; on another number of processes than before it is equal up to rounding
             but for dropout, whose masks each process draws for its own rows.
-        callback: called with the run so far after each logged step, for example to measure the space on the way.
+        callback: called with the run so far after each logged step, for example to measure the space on the way; it
+            may end the run with `run.stop()`.
         progress: show a progress line.
         live: in a notebook, also draw the loss curves while they grow.
 
@@ -98,6 +105,7 @@ def fit(
     Raises:
         FloatingPointError: when the loss or gradient is no longer finite; names the step, the parts and the last good
             checkpoint, and carries the run so far as `.run`.
+        ConnectionError: when one of several processes ended; the others end with a sentence, too.
         ValueError: for settings that contradict each other, a checkpoint of another run, or a `folder` that already
             holds checkpoints, without `resume=True`: two runs never mix in one folder.
         TypeError: for something that is no objective, or rows that hold no text.
@@ -133,9 +141,7 @@ class _Loop:
     """One run of `fit`: what it holds, and one method per thing it does."""
 
     def __init__(self, objective: Objective, dataset: Any, plan: Training, folder: Path | None):
-        from accelerate import PartialState
-
-        self.device = PartialState().device
+        self.device = processes.start()
         self.objective, self.plan = objective.to(self.device), plan
         self.texts = texts_for(objective.encoder, dataset, plan.max_length)
         self.batches = Batches(
@@ -188,6 +194,8 @@ class _Loop:
                 result.interrupted = stopped and result.steps < self.total
                 if result.interrupted and result.steps % self.plan.save_every:
                     self.save()
+            except processes.LostError as error:
+                raise self.lost(error) from error
             finally:
                 bar.close()
                 self.objective.eval()
@@ -195,7 +203,7 @@ class _Loop:
 
     def asked(self, stop: threading.Event) -> bool:
         """Whether any process was asked to stop: all end after the same step."""
-        return processes.anywhere(stop.is_set(), self.device)
+        return processes.anywhere(stop.is_set() or self.result.stopping, self.device)
 
     def step(self, step: int) -> dict[str, Any]:
         """One optimizer step; returns its parts, learning rate and gradient norm."""
@@ -247,6 +255,18 @@ class _Loop:
         )
         error.run = self.result
         return error
+
+    def lost(self, error: processes.LostError) -> processes.LostError:
+        """The error that ends this process when another one is gone: what to do."""
+        where = (
+            f", with resume=True: {checkpoint.newest_in_words(self.result.folder)}"
+            if self.result.folder
+            else ""
+        )
+        return processes.LostError(
+            f"Another of the {processes.count()} processes ended or did not answer in step {self.result.steps + 1}, "
+            f"so this one ends too; start all of them again{where} ({error})."
+        )
 
     def save(self) -> None:
         """Write a checkpoint, if the run has a folder."""

@@ -303,6 +303,20 @@ def test_stop_button_returns_the_run_so_far(encoder, texts, tmp_path):
     assert again.steps == 50 and list(again.history["step"]) == list(range(1, 51))
 
 
+def test_a_callback_or_a_thread_beside_it_may_stop_a_run(encoder, texts, tmp_path):
+    def stop_at_three(run):
+        if run.steps == 3:
+            beside = threading.Thread(target=run.stop)
+            beside.start()
+            beside.join()
+
+    objective = ck.objectives.MLM(encoder)
+    run = ck.fit(objective, texts, steps=50, callback=stop_at_three, folder=tmp_path, progress=False)
+    assert run.interrupted and run.steps == 3 and len(run.history) == 3
+    again = ck.fit(objective, texts, steps=5, folder=tmp_path, resume=True, progress=False)
+    assert again.steps == 5 and not again.interrupted
+
+
 def test_pressed_twice_it_interrupts_at_once(encoder, texts):
     def press(run):
         for _ in range(2):

@@ -5,6 +5,7 @@
 | a sentence in two masked views | `mask_explorer` |
 | vectors on a circle, and what a loss does with them | `loss_playground` |
 | which negatives push, at which temperature | `temperature_and_queue` |
+| a run that grows and can be stopped | `live_training` |
 | a map of sentences: hover, lasso, neighbours, two encoders linked | `embedding_map` |
 
 Make a panel the last line of a cell. `panel.set(…)` moves it from Python, `panel.state` reads it, `panel.figure()` is
@@ -12,16 +13,19 @@ the picture that stands still. They need `pip install contrast-kit[notebooks]`, 
 """
 
 from .embedding_map import EmbeddingMap, embedding_map
+from .live_training import LiveTraining, live_training
 from .loss_playground import LossPlayground, loss_playground
 from .mask_explorer import MaskExplorer, mask_explorer
 from .temperature_and_queue import TemperatureAndQueue, temperature_and_queue
 
 __all__ = [
     "EmbeddingMap",
+    "LiveTraining",
     "LossPlayground",
     "MaskExplorer",
     "TemperatureAndQueue",
     "embedding_map",
+    "live_training",
     "loss_playground",
     "mask_explorer",
     "temperature_and_queue",

@@ -1,6 +1,7 @@
 """What every panel has: controls to touch, a state that Python reads and sets, and a figure that stands still."""
 
 import os
+import threading
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
@@ -9,6 +10,7 @@ if TYPE_CHECKING:
 
 WIDE = "960px"
 ALONE = "CONTRAST_KIT_PANELS"
+_DRAWING = threading.RLock()  # matplotlib's settings belong to all threads, and one panel trains in its own
 
 
 def widgets() -> Any:
@@ -43,7 +45,7 @@ class Panel:
         self._handles, self._setting = dict(handles), False
         self.line = w.HTML()
         self.line.add_class("ck-words")
-        layout = w.Layout(max_width=WIDE, overflow="visible")
+        layout = w.Layout(width="100%", max_width=WIDE, overflow="visible")
         self.widget = w.VBox([*rows, self.line], layout=layout)
         self.draw()
         for widget, trait in self._handles.values():
@@ -105,7 +107,10 @@ class Panel:
         bundle = {"text/plain": f"{type(self).__name__} (run this cell to touch it)"}
         if os.environ.get(ALONE) != "static":
             bundle |= self.widget._repr_mimebundle_(**kw)
-        return bundle | {"image/png": self.figure()._repr_png_()}
+        try:
+            return bundle | {"image/png": self.figure()._repr_png_()}
+        except ValueError:  # there is nothing to draw yet
+            return bundle
 
 
 class FigurePanel(Panel):
@@ -119,7 +124,8 @@ class FigurePanel(Panel):
 
     def draw(self) -> None:
         try:
-            self.picture.value = self.figure()._repr_png_()
+            with _DRAWING:
+                self.picture.value = self.figure()._repr_png_()
             super().draw()
         except ValueError as error:  # what a hand can type may be nothing yet: the last picture stays
             self.line.value = str(error)

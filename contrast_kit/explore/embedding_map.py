@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST = 20_000
+AXES = {"pca": "two principal components", "tsne": "t-SNE", "umap": "UMAP"}
 
 
 class EmbeddingMap(Panel):
@@ -117,7 +118,9 @@ class EmbeddingMap(Panel):
         told = f"{len(self.texts):,} sentences"
         if self.map.near:
             told += ". Neighbours are sought in the space itself: where the map puts them far away, the map is wrong"
-        return f"{told}. Distances on a map by {self.projection['method']} are not distances in the space."
+        return (
+            f"{told}. Distances on a map by {AXES[self.projection['method']]} are not distances in the space."
+        )
 
     def figure(self) -> "Figure":
         """The maps as `plots.embedding_map` draws them."""

@@ -37,6 +37,7 @@ function render({ model, el }) {
     const group = add(svg, "g", { class: "ck-point", tabindex: 0, role: "slider", style: "cursor:grab;outline:none",
       "aria-label": name, "aria-valuemin": 0, "aria-valuemax": 360 });
     const view1 = i >= n / 2, fill = COLOURS[i % (n / 2)];
+    add(group, "circle", { r: 20, fill: "transparent", class: "ck-hit" });
     const ring = add(group, "circle", { r: 17, fill: "white", stroke: INK, "stroke-width": 1.6 });
     if (view1) add(group, "rect", { x: -10, y: -10, width: 20, height: 20, rx: 3, fill });
     else add(group, "circle", { r: 11, fill });
@@ -136,7 +137,7 @@ function render({ model, el }) {
     playing = true;  // forces stand for the end of the path, so they wait for it
     const frame = now => {
       if (mine !== plays) return;
-      const place = Math.min(1, (now - began) / PLAY) * (path.length - 1), k = Math.floor(place);
+      const place = Math.min(1, Math.max(0, now - began) / PLAY) * (path.length - 1), k = Math.floor(place);
       const next = path[Math.min(k + 1, path.length - 1)];
       angles = path[k].map((angle, i) => angle + (place - k) * (next[i] - angle));
       draw();
