@@ -13,6 +13,7 @@ from torch import Tensor
 from contrast_kit.data import Batches, Texts
 from contrast_kit.measure import Encoding, in_bytes, in_seconds, of_contrast, optimizer_seconds
 from contrast_kit.objectives.base import Facts, Objective
+from contrast_kit.processes import alone, count, start
 from contrast_kit.settings import Training
 from contrast_kit.training import texts_for
 
@@ -138,7 +139,7 @@ def plan(
     dataset: Any,
     training: Training | None = None,
     *,
-    processes: int = 1,
+    processes: int | None = None,
     **settings: Any,
 ) -> Plan:
     """Say what `fit(objective, dataset, …)` with these settings will be like, without training anything.
@@ -151,7 +152,7 @@ def plan(
     Args:
         objective, dataset, training, settings: as for `fit`. In place of the data its lengths in tokens will do, if the
             objective needs no labels.
-        processes: how many will share each batch. This one measures the work of one of them.
+        processes: how many will share each batch, by default as many as there are. The work of one of them is measured.
 
     Returns:
         the `Plan`; print it.
@@ -176,6 +177,7 @@ def plan(
         >>> plan.negatives, ck.plan(simcse, [12] * 64, batch_size=64, chunk_size=8).negatives
         (15.0, 63.0)
     """
+    processes = count() if processes is None else processes
     if processes < 1:
         raise ValueError(f"processes is at least 1, not {processes}.")
     if training is not None and settings:
@@ -183,15 +185,13 @@ def plan(
             "Give a Training or single settings, not both: dataclasses.replace changes a Training."
         )
     training = training or Training.of(settings)
-    from accelerate import PartialState
-
-    objective = objective.to(PartialState().device)
+    objective = objective.to(start())
     texts = texts_for(objective.encoder, _texts_of_lengths(objective, dataset), training.max_length)
     batches = Batches(texts, training.batch_size, training.seed, drop_last=len(texts) >= training.batch_size)
     size = min(training.batch_size, len(texts))
     share = math.ceil(size / processes)
     chunk = min(training.chunk_size, share) if training.chunk_size else None
-    with _as_it_was(objective):
+    with _as_it_was(objective), alone():
         whole = Encoding.measure(objective, texts, training, chunked=False)
         cut = whole if chunk in (None, share) else Encoding.measure(objective, texts, training, chunked=True)
         facts = _facts(texts, batches.epoch(0)[0], objective.encoder.device)

@@ -7,8 +7,11 @@ losses are divided by counts over the whole batch. Token ids are small, so drawi
 nothing, and the views do not depend on how many processes there are.
 """
 
-from collections.abc import Iterable, Iterator
+import os
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any
 
 import torch
 import torch.distributed as dist
@@ -17,12 +20,40 @@ from torch import Tensor, nn
 BUCKET = 2**23
 """Gradients summed over processes in one message: 32 MiB in float32. Few large messages are faster than many."""
 
-_together = False
+PATIENCE = timedelta(minutes=10)
+"""How long to wait for another process. One that ended is noticed at once on a CPU; one that hangs, after this."""
+
+_together = _alone = False
+
+
+class LostError(ConnectionError):
+    """Another process ended, or did not answer."""
+
+
+def start() -> torch.device:
+    """Connect the processes that torchrun, accelerate or `notebook_launcher` started; the device of this one."""
+    from accelerate import PartialState
+
+    several = int(os.environ.get("WORLD_SIZE", "1")) > 1
+    if several and not dist.is_initialized():
+        PartialState._reset_state()  # a notebook's process that trained alone before hands this down to its copies
+    return PartialState(timeout=PATIENCE).device if several else PartialState().device
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """Inside, this process works as if there were no other: to measure or to look at something by itself."""
+    global _alone
+    before, _alone = _alone, True
+    try:
+        yield
+    finally:
+        _alone = before
 
 
 def count() -> int:
     """How many processes train together."""
-    return dist.get_world_size() if dist.is_available() and dist.is_initialized() else 1
+    return dist.get_world_size() if dist.is_available() and dist.is_initialized() and not _alone else 1
 
 
 def rank() -> int:
@@ -64,11 +95,19 @@ def work(rows: int) -> slice:
     return own(rows) if _together else slice(0, rows)
 
 
+def _talk(operation: Callable[..., Any], *arguments: Any) -> None:
+    """A collective operation; where another process is gone, `LostError`."""
+    try:
+        operation(*arguments)
+    except RuntimeError as error:
+        raise LostError(str(error).strip().split("\n")[0]) from error
+
+
 def total(value: Tensor) -> Tensor:
     """The sum of a tensor over processes."""
     if count() > 1:
         value = value.detach().clone()
-        dist.all_reduce(value)
+        _talk(dist.all_reduce, value)
     return value
 
 
@@ -77,12 +116,6 @@ def anywhere(fact: bool, device: torch.device) -> bool:
     if count() == 1:
         return fact
     return bool(total(torch.tensor(float(fact), device=device)))
-
-
-def wait() -> None:
-    """Go on when every process has come here."""
-    if count() > 1:
-        dist.barrier()
 
 
 def gather(rows: Tensor, length: int | None = None) -> Tensor:
@@ -97,12 +130,12 @@ def gather(rows: Tensor, length: int | None = None) -> Tensor:
         lengths = [stop - start for start, stop in _bounds(length)]
     else:
         told = [torch.zeros(1, dtype=torch.long, device=rows.device) for _ in range(count())]
-        dist.all_gather(told, torch.tensor([len(rows)], device=rows.device))
+        _talk(dist.all_gather, told, torch.tensor([len(rows)], device=rows.device))
         lengths = [int(number) for number in told]
     padded = rows.detach().new_zeros(max(lengths), *rows.shape[1:])
     padded[: len(rows)] = rows.detach()
     everyone = [torch.empty_like(padded) for _ in lengths]
-    dist.all_gather(everyone, padded)
+    _talk(dist.all_gather, everyone, padded)
     pieces = [piece[:length] for piece, length in zip(everyone, lengths, strict=True)]
     pieces[rank()] = rows  # the own rows with their gradient
     return torch.cat(pieces)  # [B, …]
@@ -113,7 +146,7 @@ def same_weights(module: nn.Module) -> None:
     if count() > 1:
         for value in module.state_dict().values():
             if isinstance(value, Tensor):
-                dist.broadcast(value, 0)
+                _talk(dist.broadcast, value, 0)
 
 
 def sum_gradients(parameters: Iterable[nn.Parameter]) -> None:
@@ -136,7 +169,7 @@ def sum_gradients(parameters: Iterable[nn.Parameter]) -> None:
             gradients.append(parameter.grad)
     for bucket in _buckets(gradients):
         flat = torch.cat([gradient.flatten() for gradient in bucket])
-        dist.all_reduce(flat)
+        _talk(dist.all_reduce, flat)
         for gradient, summed in zip(bucket, flat.split([g.numel() for g in bucket]), strict=True):
             gradient.copy_(summed.view_as(gradient))
 

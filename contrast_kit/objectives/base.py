@@ -133,7 +133,7 @@ class Objective(nn.Module):
         return {}
 
     def negatives(self, facts: Facts) -> float | None:
-        """How many negatives an anchor meets in a batch with these facts, on average; None where the method has none."""
+        """How many negatives an anchor meets in a batch with these facts, on average; None: the method has none."""
         return None
 
     @property
