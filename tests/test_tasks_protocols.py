@@ -15,8 +15,9 @@ from conftest import make_encoder
 
 import contrast_kit as ck
 from contrast_kit import tasks
-from contrast_kit.objectives import CMLM, MLM, SCL, FineTune
-from contrast_kit.tasks import Method, Protocol, protocols
+from contrast_kit.objectives import CMLM, CSSL, MLM, SCL, FineTune
+from contrast_kit.paraphrase import Toyshop, same_meaning
+from contrast_kit.tasks import Method, Protocol, Sweep, protocols
 from contrast_kit.tasks.results import Results, interval, picked, read, write
 
 REAL = os.environ.get("CONTRAST_KIT_REAL_DATA")
@@ -345,6 +346,100 @@ def test_transfer_starts_from_the_task_model(opinions, start):
     )
     assert set(result.table["start"]) == {tasks.weights_hash(model.objective)}
     assert set(result.table["n"]) == {40} and set(result.table["task"]) == {"othershop/sst2"}
+
+
+# CSSL, noise, sweeps, transfer
+
+
+def test_cssl_is_a_post_training_method(opinions, start):
+    """CMLM's table 1 has five methods; all carry their post-trained weights into fine-tuning."""
+    cssl = Method(post=CSSL, paraphraser=Toyshop())
+    one = replace(QUICK, draws=1, seeds=(31,))
+    methods = {"FT": Method(), "TAPT": ALL["TAPT"], "CMLM": ALL["CMLM"], "CSSL": cssl, "SCL": ALL["SCL"]}
+    table = tasks.run(one, opinions, start, methods, progress=False).table.set_index("method")
+    assert list(table.index) == ["FT", "TAPT", "CMLM", "CSSL", "SCL"]
+    assert table["post"][["TAPT", "CMLM", "CSSL"]].nunique() == 3 and table["post"]["FT"] == ""
+    assert cssl.words == "CSSL → FineTune by Toyshop(temperature=0.0)"
+
+
+NOISY = Sweep(replace(QUICK, name="noisy", draws=1, seeds=(31,)), "temperature", (None, 0.3, 0.9))
+
+
+def test_noise_adds_three_rows_to_one(opinions, start, monkeypatch):
+    from contrast_kit.tasks import grid
+
+    real, seen = grid.fine_tune, []
+    monkeypatch.setattr(grid, "fine_tune", lambda *a, **o: (seen.append(a[1]), real(*a, **o))[1])
+    swept = tasks.sweep(NOISY, opinions, start, ["FT"], paraphraser=Toyshop(), progress=False)
+    assert [len(rows) for rows in seen] == [20, 80, 80] and swept.complete
+    originals = list(seen[0]["sentence"])
+    for rows in seen[1:]:  # the same draw, with its labels, and noise after it
+        assert [row["sentence"] for row in rows[:20]] == originals
+        assert [row["label"] for row in rows] == list(seen[0]["label"]) * 4
+    kept = [
+        sum(same_meaning(rows[i]["sentence"], rows[20 + i]["sentence"]) for i in range(20))
+        for rows in seen[1:]
+    ]
+    assert kept[0] > kept[1]
+    assert swept.table["temperature"].tolist() == ["none", 0.3, 0.9]
+    assert set(swept.summary()["n"]) == {20} and len(swept.summary()) == 3
+    with pytest.raises(ValueError, match="say who makes them"):
+        tasks.run(NOISY.protocols[0.3], opinions, start, ["FT"], progress=False)
+
+
+def test_a_sweep_goes_on_and_its_values_do_not_mix(opinions, start, tmp_path, monkeypatch):
+    go = dict(folder=tmp_path, paraphraser=Toyshop(), progress=False)
+    first = tasks.sweep(NOISY, opinions, start, ["FT", "SCL"], **go)
+    assert len(list(tmp_path.glob("temperature=*/results.csv"))) == 3
+    monkeypatch.setattr("contrast_kit.tasks.grid.fine_tune", None)  # another run would now be an error
+    again = tasks.sweep(NOISY, opinions, start, ["FT", "SCL"], **go)
+    same(again.table, first.table)
+    assert first.differences("FT")["temperature"].tolist() == ["none", 0.3, 0.9]
+    with pytest.raises(ValueError, match="another folder"):  # by somebody else it would be other noise
+        tasks.sweep(NOISY, opinions, start, ["FT", "SCL"], **(go | {"paraphraser": Toyshop(temperature=1.0)}))
+
+
+def test_the_papers_sweeps():
+    noise, sizes = protocols.SCL_NOISE, protocols.SCL_BATCH_SIZE
+    assert noise.values == (None, 0.3, 0.5, 0.7, 0.9) and noise.base.copies == 3
+    assert noise.base.sizes == (100,) and noise.base.report == "top"  # "as in Section 4 for few-shot"
+    assert {p.batch_size for p in sizes.protocols.values()} == {16, 64, 256} and sizes.base.sizes == (None,)
+    assert len({p.lr for p in sizes.protocols.values()}) == 1
+    with pytest.raises(ValueError, match="no field 'tau'"):
+        Sweep(QUICK, "tau", (0.1,))
+    with pytest.raises(ValueError, match="no value twice"):
+        Sweep(QUICK, "lr", (0.1, 0.1))
+    with pytest.raises(ValueError, match="temperature must be None"):
+        replace(QUICK, temperature=-0.1)
+
+
+def test_batch_sizes_change_the_updates(opinions, start):
+    sizes = Sweep(replace(QUICK, draws=1, seeds=(31,)), "batch_size", (5, 20))
+    table = tasks.sweep(sizes, opinions, start, ["SCL"], progress=False).table
+    assert table.set_index("batch_size")["steps"].to_dict() == {5: 16, 20: 4}
+
+
+def test_transfer_trains_each_methods_own_source(opinions, start, tmp_path, monkeypatch):
+    first = replace(protocols.SCL_FULL, sizes=(64,), epochs={64: 1}, lr=1e-3, validation=30)
+    small = tasks.TaskData(
+        opinions.task, {name: opinions.splits[name].select(range(64)) for name in opinions.splits}
+    )
+    then = replace(
+        protocols.SCL_TRANSFER, draws=2, top=1, epochs={40: 1}, lr=1e-3, most_test={"sst2": 50}, validation=30
+    )
+    targets = [tasks.load("othershop/sst2"), opinions]
+    go = dict(first=first, then=then, folder=tmp_path, progress=False)
+    result = tasks.transfer(small, targets, start, **go)
+    table = result.table
+    assert (
+        len(table) == 2 * 2 * 2
+        and set(table["task"]) == {"othershop/sst2", "toyshop/sst2"}
+        and result.complete
+    )
+    assert (table.groupby("method")["start"].nunique() == 1).all() and table["start"].nunique() == 2
+    assert (table.groupby(["task", "draw"])["split"].nunique() == 1).all()  # the methods see the same rows
+    monkeypatch.setattr("contrast_kit.tasks.sweeps.fine_tune", None)  # the source models come from the folder
+    same(tasks.transfer(small, targets, start, **go).table, table)
 
 
 def test_methods_say_what_they_are():

@@ -5,6 +5,8 @@
 | what is in the vectors, without changing the encoder? | `probe`, `linear_probe`, `knn_probe`, `zero_shot_sts` |
 | how well does it do a task after fine-tuning? | `fine_tune(…).evaluate(rows)` |
 | which method is better, and is that more than luck? | `run(protocols.CMLM, data, encoder)` → `.differences("FT")` |
+| how does that change with noise, or the batch size? | `sweep(protocols.SCL_NOISE, data, encoder, paraphraser=…)` |
+| does what was learnt on one task help on another? | `transfer(sst2, [amazon, yelp], encoder)` |
 """
 
 from contrast_kit.tasks import protocols, scoreboard
@@ -12,20 +14,24 @@ from contrast_kit.tasks.fine_tuning import Tuned, fine_tune, predict, weights_ha
 from contrast_kit.tasks.grid import METHODS, Method, run
 from contrast_kit.tasks.metrics import METRICS, accuracy, f1, glue_average, mcc, pearson, score, spearman
 from contrast_kit.tasks.probes import knn_probe, linear_probe, probe, zero_shot_sts
-from contrast_kit.tasks.protocols import PROTOCOLS, Protocol
+from contrast_kit.tasks.protocols import PROTOCOLS, SWEEPS, Protocol, Sweep
 from contrast_kit.tasks.results import Results
 from contrast_kit.tasks.splits import HeldOut, draw, hold_out, split_hash
+from contrast_kit.tasks.sweeps import Swept, sweep, transfer
 from contrast_kit.tasks.table import TASKS, Task, TaskData, find, load
 
 __all__ = [
     "METHODS",
     "METRICS",
     "PROTOCOLS",
+    "SWEEPS",
     "TASKS",
     "HeldOut",
     "Method",
     "Protocol",
     "Results",
+    "Sweep",
+    "Swept",
     "Task",
     "TaskData",
     "Tuned",
@@ -49,6 +55,8 @@ __all__ = [
     "scoreboard",
     "spearman",
     "split_hash",
+    "sweep",
+    "transfer",
     "weights_hash",
     "zero_shot_sts",
 ]

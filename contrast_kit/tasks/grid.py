@@ -11,8 +11,10 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from contrast_kit.data import Paraphrased
 from contrast_kit.encoder import Encoder
 from contrast_kit.objectives import CMLM, MLM, SCL, FineTune
+from contrast_kit.paraphrase import Paraphraser, augmented, reworded
 from contrast_kit.progress import Progress
 from contrast_kit.tasks.fine_tuning import Tuned, fine_tune, named, tokenized, weights_hash
 from contrast_kit.tasks.probes import labels_of
@@ -42,13 +44,16 @@ class Method:
     """Makes the post-training objective from an encoder: `MLM` (then it is TAPT), `CMLM`, `partial(CMLM, K=2)`."""
     unlabeled: int = 0
     """Further training texts, without their labels, for post-training (CMLM, section 4.8)."""
+    paraphraser: Paraphraser | None = None
+    """Makes the two wordings of each text that post-training with `CSSL` contrasts."""
 
     @property
     def words(self) -> str:
         """The method in words: its stages and what differs from their defaults."""
         stages = ([named(self.post)] if self.post else []) + [named(self.tune)]
         more = f" with {self.unlabeled} further texts" if self.post and self.unlabeled else ""
-        return " → ".join(stages) + more
+        by = f" by {self.paraphraser!r}" if self.post and self.paraphraser else ""
+        return " → ".join(stages) + by + more
 
 
 METHODS: dict[str, Method] = {
@@ -57,7 +62,8 @@ METHODS: dict[str, Method] = {
     "TAPT": Method(post=MLM),
     "CMLM": Method(post=CMLM),
 }
-"""The rows of CMLM's table 1 by name, CSSL apart: that one needs a back-translator, `Method(post=partial(CSSL, …))`."""
+"""The rows of CMLM's table 1 by name, CSSL apart: that one needs somebody who translates, `Method(post=CSSL,
+paraphraser=BackTranslation())`."""
 
 
 def post_train(
@@ -67,7 +73,13 @@ def post_train(
     encoder = copy.deepcopy(start)
     if method.post is None:
         return encoder
-    texts = tokenized(rows, encoder, task, min(128, encoder.max_length))
+    length = min(settings.get("max_length", 128), encoder.max_length)
+    if method.paraphraser is None:
+        texts = tokenized(rows, encoder, task, length)
+    else:
+        columns = task.columns_in(list(rows.column_names if hasattr(rows, "column_names") else rows[0]))
+        worded = reworded(rows, method.paraphraser, columns, seed=seed)
+        texts = Paraphrased(worded, encoder.tokenizer, columns, length)
     epochs = settings.pop("epochs")
     steps = math.ceil(epochs * math.ceil(len(texts) / settings["batch_size"]))
     run = fit(method.post(encoder, seed=seed), texts, steps=steps, seed=seed, progress=False, **settings)
@@ -87,6 +99,7 @@ def run(
     methods: Mapping[str, Method] | Sequence[str] = ("FT", "SCL", "TAPT", "CMLM"),
     *,
     folder: str | Path | None = None,
+    paraphraser: Paraphraser | None = None,
     progress: bool = True,
     **settings: Any,
 ) -> Results:
@@ -103,6 +116,7 @@ def run(
         start: the encoder that every run starts from; not changed. A fine-tuned objective lends its head too.
         methods: names in `METHODS`, or `{"name": Method(…)}`.
         folder: where the table is kept.
+        paraphraser: makes the noisy copies of training rows, where the protocol has a temperature.
         progress: show a line with the runs and the time that are left.
         settings: for both stages, as `Training` takes them: precision, chunk_size, max_length, …
 
@@ -110,14 +124,20 @@ def run(
         the `Results`: its `table`, `summary()`, `differences("FT")`.
 
     Raises:
-        ValueError: for a size that the protocol has no epochs for, or a folder with runs of other settings.
+        ValueError: for a size that the protocol has no epochs for, a folder with runs of other settings, or a protocol
+            with a temperature and no paraphraser.
     """
+    if protocol.temperature is not None and paraphraser is None:
+        raise ValueError(
+            "This protocol adds paraphrases to the training rows: say who makes them, run(…, paraphraser="
+            "paraphrase.BackTranslation()) or paraphrase.Toyshop()."
+        )
     methods = {m: METHODS[m] for m in methods} if not isinstance(methods, Mapping) else dict(methods)
     data = [data] if isinstance(data, TaskData) else list(data)
     before = weights_hash(start)
     path = Path(folder, "results.csv") if folder is not None else None
     done = {} if path is None or not path.exists() else _by_key(read(path))
-    plan = list(_plan(protocol, data, methods))
+    plan = list(_plan(protocol, data, methods, paraphraser))
     _refuse_others(plan, done, protocol, before, settings, path)
     left = [item for item in plan if item.key not in done]
     bar = Progress(len(plan), len(plan) - len(left), show=progress, unit="run")
@@ -148,6 +168,7 @@ class _Item:
     size: int | None
     draw: int
     seed: int
+    paraphraser: Paraphraser | None = None
 
     @property
     def key(self) -> tuple:
@@ -155,7 +176,9 @@ class _Item:
         return (self.name, self.data.name, n, self.draw, self.seed)
 
 
-def _plan(protocol: Protocol, data: list[TaskData], methods: Mapping[str, Method]) -> Iterator[_Item]:
+def _plan(
+    protocol: Protocol, data: list[TaskData], methods: Mapping[str, Method], paraphraser: Paraphraser | None
+) -> Iterator[_Item]:
     """All runs, methods innermost: after a stop the methods have been through the same draws."""
     for of in data:
         held = hold_out(
@@ -168,19 +191,26 @@ def _plan(protocol: Protocol, data: list[TaskData], methods: Mapping[str, Method
         )
         for size, number, seed in product(protocol.sizes, range(protocol.draws), protocol.seeds):
             for name, method in methods.items():
-                yield _Item(name, method, of, held, size, number, seed)
+                yield _Item(name, method, of, held, size, number, seed, paraphraser)
 
 
 def _rows(item: _Item, protocol: Protocol) -> tuple[Any, Any]:
-    """The rows of a draw, and those that post-training may read without labels."""
+    """The rows of a draw, with noisy copies if the protocol adds some, and those that post-training may read."""
     rows, labels = item.data.train, labels_of(item.data.train)
     seed = [protocol.split_seed, item.draw, item.size or 0]
     chosen = draw(labels, item.size, seed, stratified=protocol.stratified, per_class=protocol.per_class)
+    train = pick(rows, chosen)
+    if protocol.temperature is not None:
+        columns = item.data.task.columns_in(
+            list(train.column_names if hasattr(train, "column_names") else train[0])
+        )
+        noise = dict(copies=protocol.copies, temperature=protocol.temperature, seed=item.draw)
+        train = augmented(train, item.paraphraser, columns, **noise)
     if not item.method.unlabeled:
-        return pick(rows, chosen), pick(rows, chosen)
+        return train, train
     others = sorted(set(range(len(rows))) - set(chosen))
     more = draw(labels, min(item.method.unlabeled, len(others)), [*seed, 1], among=others)
-    return pick(rows, chosen), pick(rows, chosen + more)
+    return train, pick(rows, chosen + more)
 
 
 def _one(item: _Item, protocol: Protocol, start: Any, before: str, settings: Mapping[str, Any]) -> dict:
@@ -215,7 +245,10 @@ def _one(item: _Item, protocol: Protocol, start: Any, before: str, settings: Map
 
 def _setting(item: _Item, protocol: Protocol, before: str, settings: Mapping[str, Any]) -> str:
     """A hash of all that decides a run's outcome beside its key."""
-    said = {
+    noise = {}
+    if protocol.temperature is not None:
+        noise = {"noise": [protocol.temperature, protocol.copies, repr(item.paraphraser)]}
+    said = noise | {
         "method": item.method.words,
         "start": before,
         "fine-tuning": protocol.training(item.size),

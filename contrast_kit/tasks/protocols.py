@@ -12,7 +12,7 @@ one with the learning rate and the few epochs that a tiny encoder wants:
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 
@@ -58,6 +58,11 @@ class Protocol:
     """Of post-training."""
     post_batch_size: int = 8
     """Of post-training."""
+    temperature: float | None = None
+    """Add paraphrases of the drawn rows, sampled at this temperature, to the training rows (SCL 4.2): noise. None
+    adds nothing. `run` then wants a paraphraser."""
+    copies: int = 3
+    """How many paraphrases of each row are added. SCL: 1:3."""
     split_seed: int = 0
     """Of the held-out rows and of the draws: one for all methods, so that their runs can be compared in pairs."""
     search: Mapping[str, tuple] = field(default_factory=dict)
@@ -70,6 +75,10 @@ class Protocol:
             raise ValueError(f"report must be 'mean', 'top', 'median' or 'best', not {self.report!r}.")
         if self.report in ("top", "best") and self.validation == 0:
             raise ValueError("Without validation rows there is nothing to pick runs by.")
+        if self.temperature is not None and not self.temperature >= 0:
+            raise ValueError(f"temperature must be None or 0 or more, not {self.temperature}.")
+        if self.copies < 1:
+            raise ValueError(f"copies must be 1 or more, not {self.copies}: temperature=None adds none.")
 
     @property
     def runs(self) -> int:
@@ -98,6 +107,38 @@ def _at(table: Mapping[int | None, float], n: int | None, name: str) -> float:
             f"This protocol does not say {name} at size {n}: dataclasses.replace(protocol, {name}={{{n}: …}})."
         )
     return table[n]
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """One protocol several times, with one field changed: an ablation, as data. `tasks.sweep` runs it.
+
+    >>> from contrast_kit.tasks import protocols
+    >>> [p.batch_size for p in protocols.SCL_BATCH_SIZE.protocols.values()]
+    [16, 64, 256]
+    """
+
+    base: Protocol
+    by: str
+    """The field that changes."""
+    values: tuple
+    """What it becomes, in turn."""
+
+    def __post_init__(self):
+        if not hasattr(self.base, self.by):
+            raise ValueError(f"A protocol has no field {self.by!r} to be swept.")
+        if len(set(self.values)) < len(self.values) or not self.values:
+            raise ValueError("A sweep needs values, and no value twice.")
+
+    @property
+    def name(self) -> str:
+        """The protocol's name and what is swept."""
+        return f"{self.base.name} by {self.by}"
+
+    @property
+    def protocols(self) -> dict[Any, Protocol]:
+        """The protocol of each value."""
+        return {value: replace(self.base, **{self.by: value}) for value in self.values}
 
 
 CMLM = Protocol(
@@ -180,8 +221,18 @@ SCL_TRANSFER = Protocol(
     report="top",
     epochs={40: 200},
 )
-"""SCL, section 5.4: start from the model fine-tuned on SST-2, 20 rows of each class of Amazon-2 or Yelp-2. The epochs
-are ours, between those of 20 and of 100 rows."""
+"""SCL, section 5.4: start from the model fine-tuned on SST-2 (`SCL_FULL`; `tasks.transfer` does both), 20 rows of each
+class of Amazon-2 or Yelp-2. The epochs are ours, between those of 20 and of 100 rows."""
+
+SCL_NOISE = Sweep(
+    replace(SCL_FEW_SHOT, name="SCL noise", sizes=(100,)), "temperature", (None, 0.3, 0.5, 0.7, 0.9)
+)
+"""SCL, section 5.3: 100 labelled rows and three back-translations of each at temperature T; None is "Original". Nothing
+about the epochs is printed: they are those of 100 rows, so that an augmented run takes four times as many updates."""
+
+SCL_BATCH_SIZE = Sweep(replace(SCL_FULL, name="SCL batch size"), "batch_size", (16, 64, 256))
+"""SCL, table 3: all rows. Epochs and learning rate stay, as far as the paper says: a larger batch means fewer
+updates. The batch is that of the contrast (`chunk_size` where it does not fit); gradient accumulation would change nothing."""
 
 COCO_LM = Protocol(
     "COCO-LM GLUE",
@@ -227,3 +278,6 @@ PROTOCOLS: dict[str, Protocol] = {
     "capt": CAPT,
 }
 """All protocols by name."""
+
+SWEEPS: dict[str, Sweep] = {"scl_noise": SCL_NOISE, "scl_batch_size": SCL_BATCH_SIZE}
+"""All sweeps by name."""

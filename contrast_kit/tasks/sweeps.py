@@ -1,0 +1,185 @@
+"""Two experiments that are several protocols one after the other: a sweep of one field, and transfer between tasks."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from contrast_kit.encoder import Encoder
+from contrast_kit.objectives.fine_tune import FineTune
+from contrast_kit.tasks.fine_tuning import fine_tune, prepare, weights_hash
+from contrast_kit.tasks.grid import METHODS, Method, post_train, run
+from contrast_kit.tasks.protocols import SCL_FULL, SCL_TRANSFER, Protocol, Sweep
+from contrast_kit.tasks.results import Results, write
+from contrast_kit.tasks.splits import hold_out
+from contrast_kit.tasks.table import TaskData
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass
+class Swept:
+    """The `Results` of each value of a sweep, and their tables as one, with the swept field as first column."""
+
+    by: str
+    results: dict[Any, Results]
+
+    @property
+    def table(self) -> "pd.DataFrame":
+        """All runs."""
+        return self._joined(lambda result: result.table)
+
+    def summary(self, level: float = 0.95) -> "pd.DataFrame":
+        """As `Results.summary`, for each value."""
+        return self._joined(lambda result: result.summary(level))
+
+    def differences(self, baseline: str, level: float = 0.95) -> "pd.DataFrame":
+        """As `Results.differences`, for each value."""
+        return self._joined(lambda result: result.differences(baseline, level))
+
+    @property
+    def complete(self) -> bool:
+        """False after an interruption."""
+        return all(result.complete for result in self.results.values())
+
+    def save(self, path: str | Path) -> Path:
+        """Write the table, whole or not at all, as `.csv` or `.parquet`. Returns the path."""
+        return write(self.table, path)
+
+    def _joined(self, part: Callable[[Results], "pd.DataFrame"]) -> "pd.DataFrame":
+        import pandas as pd
+
+        tables = []
+        for value, result in self.results.items():
+            table = part(result)
+            table.insert(0, self.by, ["none" if value is None else value] * len(table))
+            tables.append(table)
+        return pd.concat(tables, ignore_index=True)
+
+
+def sweep(
+    plan: Sweep,
+    data: TaskData | Sequence[TaskData],
+    start: Encoder | FineTune,
+    methods: Mapping[str, Method] | Sequence[str] = ("FT", "SCL"),
+    *,
+    folder: str | Path | None = None,
+    **options: Any,
+) -> Swept:
+    """Run a protocol once for each value of a sweep: SCL's noise (table 5), its batch sizes (table 3).
+
+    Args:
+        plan: `protocols.SCL_NOISE`, `protocols.SCL_BATCH_SIZE`, or another `Sweep`.
+        data, start, methods: as `run`.
+        folder: each value gets a folder of its own inside it, so that a sweep too goes on where it was stopped.
+        options: whatever else `run` takes; for noise a `paraphraser`.
+
+    >>> from dataclasses import replace
+    >>> import contrast_kit as ck
+    >>> from contrast_kit.tasks import protocols
+    >>> data = ck.tasks.load("toyshop/sst2")
+    >>> encoder = ck.Encoder.tiny(ck.data.train_tokenizer(data.train["sentence"], vocab_size=300))
+    >>> quick = dict(sizes=(20,), draws=1, epochs={20: 1}, top=1, validation=20, most_test={"sst2": 20})
+    >>> noise = protocols.Sweep(replace(protocols.SCL_NOISE.base, **quick), "temperature", (None, 0.9))
+    >>> say = ck.paraphrase.Toyshop()
+    >>> ck.tasks.sweep(noise, data, encoder, ["FT"], paraphraser=say, progress=False).table["steps"].tolist()
+    [2, 5]
+    """
+    results = {}
+    for value, protocol in plan.protocols.items():
+        inside = None if folder is None else Path(folder, f"{plan.by}={value}")
+        results[value] = run(protocol, data, start, methods, folder=inside, **options)
+        if not results[value].complete:
+            break
+    return Swept(plan.by, results)
+
+
+def transfer(
+    source: TaskData,
+    targets: TaskData | Sequence[TaskData],
+    start: Encoder,
+    methods: Mapping[str, Method] | Sequence[str] = ("FT", "SCL"),
+    *,
+    first: Protocol = SCL_FULL,
+    then: Protocol = SCL_TRANSFER,
+    folder: str | Path | None = None,
+    progress: bool = True,
+    **settings: Any,
+) -> Results:
+    """Fine-tune on all of `source`, then go on from that model, head and all, on a few rows of each target.
+
+    SCL, section 5.4 and table 7: "using the SCL term for both source (SST-2) and target domains (Amazon-2, Yelp-2)", so
+    each method is its own source model's. A target with other classes gets a new head.
+
+    Args:
+        source: SST-2, from `tasks.load`.
+        targets: other tasks: Amazon-2, Yelp-2.
+        start: the encoder that the source models start from.
+        methods: as `run`.
+        first: how the source model is trained: all rows, the first seed, its best step by validation.
+        then: how few rows of a target are drawn, and how they are trained on.
+        folder: keeps the source models and the runs; called again, it goes on where it was.
+        progress, settings: as `run`.
+
+    Returns:
+        one `Results` of all methods and targets; `start` in its table is the hash of the source model.
+    """
+    methods = {m: METHODS[m] for m in methods} if not isinstance(methods, Mapping) else dict(methods)
+    tables, complete = [], True
+    for name, method in methods.items():
+        inside = None if folder is None else Path(folder, name)
+        model = source_model(source, start, method, first, inside, **settings)
+        runs = run(
+            then,
+            targets,
+            model,
+            {name: replace(method, post=None)},
+            folder=inside,
+            progress=progress,
+            **settings,
+        )
+        tables.append(runs.table)
+        complete = complete and runs.complete
+        if not complete:
+            break
+    import pandas as pd
+
+    return Results(pd.concat(tables, ignore_index=True), then, complete)
+
+
+def source_model(
+    source: TaskData, start: Encoder, method: Method, protocol: Protocol, folder: Path | None, **settings: Any
+) -> FineTune:
+    """The model that a method makes of all rows of the source; read from `folder` if it was made from there before."""
+    seed, size = protocol.seeds[0], protocol.sizes[-1]
+    file = None if folder is None else folder / f"source-{weights_hash(start)}.pt"
+    if file is not None and file.exists():
+        objective = prepare(start, method.tune, source.task, seed)
+        objective.load_state_dict(torch.load(file, weights_only=True))
+        return objective.eval()
+    held = hold_out(
+        source,
+        validation=protocol.validation,
+        test=protocol.test,
+        stratified=protocol.stratified and not source.task.regression,
+        seed=protocol.split_seed,
+    )
+    begin = start
+    if method.post is not None:
+        options = protocol.post_training(size) | settings
+        begin = post_train(start, method, source.train, task=source.task, seed=seed, **options)
+    training = protocol.training(size) | settings
+    tuned = fine_tune(
+        begin, source.train, held.validation, task=source.task, method=method.tune, seed=seed, **training
+    )
+    if tuned.run.interrupted:
+        raise KeyboardInterrupt
+    if file is not None:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        draft = file.with_suffix(".draft")
+        torch.save(tuned.objective.state_dict(), draft)
+        draft.replace(file)
+    return tuned.objective
