@@ -1,6 +1,7 @@
 """A map of the sentences in two dimensions: t-SNE, UMAP or principal components."""
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,8 +28,9 @@ def project(
     `vectors` [N, D] are put on the unit sphere first, so near means a high cosine. Methods:
 
     * `"tsne"`: van der Maaten & Hinton 2008; keeps neighbours, about `perplexity` of them. Sizes of
-      clusters and distances between them mean nothing. Starts from the principal components, or from the map
-      `start` [N, 2], which keeps the maps of a run alike from one frame to the next (`animation`).
+      clusters and distances between them mean nothing. Starts from the principal components; or from the map
+      `start` [N, 2], which keeps the maps of a run alike from one frame to the next (`animation`); or, with
+      `start="random"`, from random places drawn by `seed`. (`seed` alone changes nothing in it.)
     * `"umap"`: McInnes et al. 2018; keeps `neighbors` neighbours. Its first call in a process compiles for
       seconds.
     * `"pca"`: the two directions of largest variance; linear, so distances can be read, but much is hidden.
@@ -54,9 +56,7 @@ def project(
         what = "perplexity" if method == "tsne" else "neighbors"
         raise ValueError(f"{what} must lie between 1 and the {len(points)} vectors there are, not {wanted}.")
     if method == "tsne":
-        return _tsne(
-            points, perplexity, seed, _principal(points)[0] if start is None else _map(start, points)
-        )
+        return _tsne(points, perplexity, seed, _start(start, points, seed))
     if method == "umap":
         return _umap(points, neighbors, seed)
     return _principal(points)[0]
@@ -68,20 +68,21 @@ def embedding_map(
     labels: Any = None,
     method: str = "tsne",
     *,
-    seed: int = 0,
+    seed: int | Sequence[int] = 0,
     perplexity: float | Sequence[float] = 30,
-    neighbors: int = 15,
+    neighbors: int | Sequence[int] = 15,
+    start: str | None = None,
     pairs: Any = None,
     max_points: int = 1000,
     title: str | None = None,
 ) -> "Figure":
-    """The sentences as points, coloured by label: one panel for each encoder and each perplexity.
+    """The sentences as points, coloured by label: one panel for each encoder and each setting of the map.
 
     * `vectors` [N, D], or a dict {"random encoder": [N, D], "CMLM": …} of the *same* sentences in the same
       order; always look at a random encoder beside a trained one.
     * `labels`: N labels (numbers or words), or None. Colour and shape both carry the label.
-    * `method`, `seed`, `perplexity`, `neighbors`: as in `project`. Several perplexities, (5, 30, 100), draw
-      a panel each: what holds for only one of them is an artefact.
+    * `method`, `seed`, `perplexity`, `neighbors`, `start`: as in `project`. Several perplexities, (5, 30, 100),
+      numbers of neighbours or seeds draw a panel each: what holds for only one of them is an artefact.
     * `pairs` [P, 2]: row numbers of similar sentences, joined by a line (COCO-LM figure 6).
     * `max_points`: of more sentences, this many are drawn at random (`seed`), the same in all panels.
 
@@ -100,25 +101,36 @@ def embedding_map(
         raise ValueError("All encoders must hold a vector for each of the same sentences, but N differs.")
     labels = None if labels is None else np.array(texts(labels, "labels", n))
     pairs = checked_pairs(pairs, n)
-    keep = sample(n, max_points, seed)
-    perplexities = [perplexity] if np.ndim(perplexity) == 0 or method != "tsne" else list(perplexity)
-    jobs = [(name, p) for name in encoders for p in perplexities]
+    settings = _settings(method, seed, perplexity, neighbors)
+    keep = sample(n, max_points, settings[0]["seed"])
+    jobs = [(name, each) for name in encoders for each in settings]
     size = {"height": 3.2} if len(jobs) > 1 else {"height": 4.4, "width": 4.9 + 1.1 * (labels is not None)}
-    columns = len(perplexities) if len(perplexities) > 1 else 3
+    columns = len(settings) if len(settings) > 1 else 3
     figure, axes = panels(len(jobs), columns=columns, title=title, **size)
-    for panel, (name, p) in zip(axes, jobs, strict=True):
-        points = project(encoders[name][keep], method, seed=seed, perplexity=p, neighbors=neighbors)
+    for panel, (name, each) in zip(axes, jobs, strict=True):
+        points = project(encoders[name][keep], method, start=start, **each)
         _scatter(panel, points, None if labels is None else labels[keep], labels)
         _join(panel, points, keep, pairs)
         _name(panel, method, encoders[name][keep])
-        words = [name, f"perplexity {p:g}" if len(perplexities) > 1 else ""]
-        panel.set_title(", ".join(word for word in words if word))
+        varied = [f"{word} {value:g}" for word, value in each.items() if len({s[word] for s in settings}) > 1]
+        panel.set_title(", ".join(word for word in [name, *varied] if word))
     if len(keep) < n:
         figure.text(0.99, 0.005, f"{len(keep):,} of {n:,} sentences", ha="right", fontsize=9, color="#777777")
     if labels is not None:
         handles, names = axes[0].get_legend_handles_labels()
         figure.legend(handles, names, loc="outside right upper", markerscale=1.8, handletextpad=0.2)
     return figure
+
+
+def _settings(method: str, seed: Any, perplexity: Any, neighbors: Any) -> list[dict[str, Any]]:
+    """Every combination of the settings that this method knows, each a number or several."""
+    known = {"tsne": ("perplexity", "seed"), "umap": ("neighbors", "seed")}.get(method, ())
+    given = {"perplexity": perplexity, "neighbors": neighbors, "seed": seed}
+    lists = [
+        np.atleast_1d(given[word]).tolist() if word in known else [np.atleast_1d(given[word])[0]]
+        for word in given
+    ]
+    return [dict(zip(given, each, strict=True)) for each in product(*lists)]
 
 
 def _tsne(points: np.ndarray, perplexity: float, seed: int, start: np.ndarray) -> np.ndarray:
@@ -130,7 +142,11 @@ def _tsne(points: np.ndarray, perplexity: float, seed: int, start: np.ndarray) -
     return tsne.fit_transform(points).astype(float)
 
 
-def _map(start: Any, points: np.ndarray) -> np.ndarray:
+def _start(start: Any, points: np.ndarray, seed: int) -> np.ndarray:
+    if start is None:
+        return _principal(points)[0]
+    if isinstance(start, str) and start == "random":
+        return np.random.default_rng(seed).normal(size=(len(points), 2))
     start = array(start, "start", 2)
     if start.shape != (len(points), 2):
         raise ValueError(
