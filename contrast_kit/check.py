@@ -110,6 +110,9 @@ def _processor() -> Iterator[tuple[str, str]]:
         "kernels",
         " ".join([torch.backends.cpu.get_cpu_capability(), *(k for k, t in tests.items() if has(t))]),
     )
+    from contrast_kit import kernels
+
+    yield "float32 products", str(kernels.probe())
     yield "fast bf16", "yes" if has("_is_avx512_bf16_supported") or has("_is_amx_tile_supported") else "no"
 
 

@@ -1,0 +1,77 @@
+"""The faster float32 product: probed, never assumed, put back."""
+
+import pytest
+import torch
+
+from contrast_kit import check, kernels
+
+
+@pytest.fixture
+def setting():
+    """Reads torch's setting; None where this torch has none."""
+
+    def read():
+        switch = kernels._switch()
+        return None if switch is None else switch.fp32_precision
+
+    return read
+
+
+def test_probing_says_what_it_found_and_leaves_the_setting(setting):
+    before = setting()
+    kernels.probe.cache_clear()
+    found = kernels.probe()
+    assert setting() == before
+    assert 0 < found.error < 1e-6 and found.gflops > 0
+    assert found.available or "no switch" in str(found)
+
+
+def found(**kw):
+    return kernels.Probe(
+        **(dict(available=True, error=2e-7, switched_error=3e-7, gflops=100.0, switched_gflops=200.0) | kw)
+    )
+
+
+def test_used_only_where_accurate_and_wanted_and_put_back(setting, monkeypatch):
+    if setting() is None:
+        pytest.skip("this torch has no switch")
+    before = setting()
+    monkeypatch.setattr(kernels, "probe", lambda: found())
+    with kernels.fast_float32() as used:
+        assert used and setting() == "bf16"
+        with kernels.fast_float32(wanted=False) as inner:
+            assert not inner and setting() == "bf16"
+    assert setting() == before
+    with kernels.fast_float32(wanted=False) as used:
+        assert not used and setting() == before
+    with pytest.raises(RuntimeError, match="inside"), kernels.fast_float32():
+        raise RuntimeError("inside")
+    assert setting() == before
+    monkeypatch.setattr(kernels, "probe", lambda: found(switched_error=2e-3))  # what AMX does
+    with kernels.fast_float32() as used:
+        assert not used and setting() == before
+
+
+def test_a_torch_without_the_switch_is_no_error(monkeypatch):
+    monkeypatch.setattr(kernels, "_switch", lambda: None)
+    kernels.probe.cache_clear()
+    try:
+        assert not kernels.probe().accurate
+        with kernels.fast_float32() as used:
+            assert not used
+    finally:
+        kernels.probe.cache_clear()
+
+
+def test_a_product_inside_has_float32s_digits():
+    x = torch.randn(300, 300, generator=torch.Generator().manual_seed(1))
+    exact = x.double() @ x.double()
+    with kernels.fast_float32():
+        product = x @ x
+    assert (product - exact).norm() / exact.norm() < kernels.ACCURATE
+
+
+def test_the_words():
+    assert "may be used" in str(found())
+    assert "will not be used" in str(found(switched_error=2e-3))
+    assert "float32 products" in check.report()
