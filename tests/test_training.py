@@ -311,10 +311,10 @@ def test_a_callback_or_a_thread_beside_it_may_stop_a_run(encoder, texts, tmp_pat
             beside.join()
 
     objective = ck.objectives.MLM(encoder)
-    run = ck.fit(objective, texts, steps=50, callback=stop_at_three, folder=tmp_path, progress=False)
+    run = ck.fit(objective, texts, steps=6, callback=stop_at_three, folder=tmp_path, progress=False)
     assert run.interrupted and run.steps == 3 and len(run.history) == 3
-    again = ck.fit(objective, texts, steps=5, folder=tmp_path, resume=True, progress=False)
-    assert again.steps == 5 and not again.interrupted
+    again = ck.fit(objective, texts, steps=6, folder=tmp_path, resume=True, progress=False)
+    assert again.steps == 6 and not again.interrupted
 
 
 def test_pressed_twice_it_interrupts_at_once(encoder, texts):
