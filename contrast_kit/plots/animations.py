@@ -247,9 +247,9 @@ def _maps(
         start = last if method == "tsne" else None
         points = project(x, method, seed=seed, perplexity=perplexity, neighbors=neighbors, start=start)
         points = points - points.mean(axis=0)
-        if method != "pca":
-            points = points / max(np.sqrt((points**2).sum(axis=1).mean()), 1e-12)
-        last = maps[name] = points if last is None else align(points, last)
+        last = points if last is None else align(points, last)
+        size = 1 if method == "pca" else max(np.sqrt((last**2).sum(axis=1).mean()), 1e-12)
+        maps[name] = last / size
     return maps
 
 

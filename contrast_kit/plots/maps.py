@@ -28,9 +28,9 @@ def project(
     `vectors` [N, D] are put on the unit sphere first, so near means a high cosine. Methods:
 
     * `"tsne"`: van der Maaten & Hinton 2008; keeps neighbours, about `perplexity` of them. Sizes of
-      clusters and distances between them mean nothing. Starts from the principal components; or from the map
-      `start` [N, 2], which keeps the maps of a run alike from one frame to the next (`animation`); or, with
-      `start="random"`, from random places drawn by `seed`. (`seed` alone changes nothing in it.)
+      clusters and distances between them mean nothing. Starts from the principal components; or goes on
+      from the map `start` [N, 2], so that the maps of a run stay alike from frame to frame (`animation`); or, with
+      `start="random"`, begins at random places drawn by `seed`. (`seed` alone changes nothing in it.)
     * `"umap"`: McInnes et al. 2018; keeps `neighbors` neighbours. Its first call in a process compiles for
       seconds.
     * `"pca"`: the two directions of largest variance; linear, so distances can be read, but much is hidden.
@@ -56,7 +56,7 @@ def project(
         what = "perplexity" if method == "tsne" else "neighbors"
         raise ValueError(f"{what} must lie between 1 and the {len(points)} vectors there are, not {wanted}.")
     if method == "tsne":
-        return _tsne(points, perplexity, seed, _start(start, points, seed))
+        return _tsne(points, perplexity, seed, start)
     if method == "umap":
         return _umap(points, neighbors, seed)
     return _principal(points)[0]
@@ -133,26 +133,28 @@ def _settings(method: str, seed: Any, perplexity: Any, neighbors: Any) -> list[d
     return [dict(zip(given, each, strict=True)) for each in product(*lists)]
 
 
-def _tsne(points: np.ndarray, perplexity: float, seed: int, start: np.ndarray) -> np.ndarray:
+def _tsne(points: np.ndarray, perplexity: float, seed: int, start: Any) -> np.ndarray:
     from sklearn.manifold import TSNE
 
-    # 1e-4 wide as van der Maaten advises (scikit-learn's own "pca" start is not quite deterministic in its sign).
-    start = (start / max(start[:, 0].std(), 1e-12) * 1e-4).astype(np.float32)
-    tsne = TSNE(perplexity=perplexity, init=start, learning_rate="auto", random_state=seed)
-    return tsne.fit_transform(points).astype(float)
+    options = {"init": _start(start, points, seed), "learning_rate": "auto", "random_state": seed}
+    if not (start is None or isinstance(start, str)):
+        options["early_exaggeration"] = 1.0  # that phase would scatter the map one goes on from
+    return TSNE(perplexity=perplexity, **options).fit_transform(points).astype(float)
 
 
 def _start(start: Any, points: np.ndarray, seed: int) -> np.ndarray:
-    if start is None:
-        return _principal(points)[0]
-    if isinstance(start, str) and start == "random":
-        return np.random.default_rng(seed).normal(size=(len(points), 2))
-    start = array(start, "start", 2)
-    if start.shape != (len(points), 2):
+    """Where t-SNE begins: 1e-4 wide as van der Maaten advises, unless it goes on from a map."""
+    if start is None or (isinstance(start, str) and start == "random"):
+        # scikit-learn's own "pca" start is not quite deterministic in its sign
+        random = np.random.default_rng(seed).normal(size=(len(points), 2))
+        begin = _principal(points)[0] if start is None else random
+        return (begin / max(begin[:, 0].std(), 1e-12) * 1e-4).astype(np.float32)
+    begin = array(start, "start", 2)
+    if begin.shape != (len(points), 2):
         raise ValueError(
-            f"start must be a map of the same vectors, {[len(points), 2]}, not {list(start.shape)}."
+            f"start must be a map of the same vectors, {[len(points), 2]}, not {list(begin.shape)}."
         )
-    return start
+    return begin.astype(np.float32)
 
 
 def _umap(points: np.ndarray, neighbors: int, seed: int) -> np.ndarray:
