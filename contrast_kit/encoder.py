@@ -7,19 +7,13 @@ from pathlib import Path
 
 import torch
 from torch import nn
-from transformers import PreTrainedTokenizerBase, RobertaConfig, RobertaForMaskedLM
+from transformers import PreTrainedTokenizerBase
 
-from contrast_kit import folders, plain_head, relative, vocabulary_head
+from contrast_kit import folders, packed, plain_head, relative, vocabulary_head
 from contrast_kit.folders import POOLINGS
 from contrast_kit.relative import RelativePositions
-
-# RoBERTa's own shapes for base and large; CAPT Table 4's small; tiny is ours, for a minute on a laptop.
-SHAPES = {
-    "tiny": dict(num_hidden_layers=2, hidden_size=128, num_attention_heads=2, intermediate_size=512),
-    "small": dict(num_hidden_layers=6, hidden_size=256, num_attention_heads=4, intermediate_size=1024),
-    "base": dict(num_hidden_layers=12, hidden_size=768, num_attention_heads=12, intermediate_size=3072),
-    "large": dict(num_hidden_layers=24, hidden_size=1024, num_attention_heads=16, intermediate_size=4096),
-}
+from contrast_kit.shapes import SHAPES as SHAPES
+from contrast_kit.shapes import new_model
 
 
 class Encoder(nn.Module):
@@ -60,7 +54,7 @@ class Encoder(nn.Module):
                 "open both from the same folder, or train the tokenizer first and build the model for it."
             )
         self.model, self.tokenizer, self.pooling = relative.prepare(model), tokenizer, pooling
-        self.projection = True
+        self.projection, self.packed = True, False
         self.slots: float | None = None
 
     # -- construction ------------------------------------------------------------------------------------------
@@ -114,28 +108,15 @@ class Encoder(nn.Module):
         Raises:
             ValueError: for a shape that has no name here.
         """
-        if shape not in SHAPES:
-            raise ValueError(f"No shape is called {shape!r}; there are {', '.join(SHAPES)}.")
-        options = dict(
-            **(SHAPES[shape] | shape_changes),
-            vocab_size=len(tokenizer),
-            hidden_dropout_prob=dropout,
-            attention_probs_dropout_prob=dropout,
-            layer_norm_eps=1e-5,
-            pad_token_id=tokenizer.pad_token_id,
-            bos_token_id=tokenizer.cls_token_id,
-            eos_token_id=tokenizer.sep_token_id,
+        model = new_model(
+            shape,
+            tokenizer,
+            seed=seed,
+            max_length=max_length,
+            dropout=dropout,
+            relative_positions=relative_positions,
+            **shape_changes,
         )
-        with torch.random.fork_rng(devices=[]):  # weights are drawn on the CPU: no other stream is touched
-            torch.default_generator.manual_seed(seed)
-            if relative_positions:
-                positions = RelativePositions() if relative_positions is True else relative_positions
-                model = relative.masked_lm(positions, max_length=max_length, **options)
-            else:
-                # RoBERTa counts positions from the padding id upwards.
-                places = max_length + tokenizer.pad_token_id + 1
-                config = RobertaConfig(max_position_embeddings=places, type_vocab_size=1, **options)
-                model = RobertaForMaskedLM(config)
         return cls(model, tokenizer, pooling)
 
     @classmethod
@@ -219,6 +200,8 @@ class Encoder(nn.Module):
         inputs = {key: view[key] for key in ("input_ids", "attention_mask")}
         if "token_type_ids" in view and getattr(self.model.config, "type_vocab_size", 1) > 1:
             inputs["token_type_ids"] = view["token_type_ids"]
+        if self.packed:
+            return packed.hidden_states(self.model.base_model, inputs)  # [B, T, D]
         return self.model.base_model(**inputs).last_hidden_state  # [B, T, D]
 
     def pool(self, hidden: torch.Tensor, view: dict[str, torch.Tensor]) -> torch.Tensor:
@@ -245,6 +228,12 @@ class Encoder(nn.Module):
         """
         states = vocabulary_head.states(self.model, hidden) if self.projection else hidden
         return None if states is None else (states, self.model.get_output_embeddings())
+
+    def use_packing(self, on: bool = True) -> None:
+        """From here on compute nothing on padding (`packed`): the same states, faster where texts differ in length."""
+        if on:
+            packed.prepare(self.model)
+        self.packed = on
 
     def use_plain_head(self, bias: bool = False) -> None:
         """From here on word scores are h · x, without projection (COCO-LM, appendix D) or, unless asked, bias."""

@@ -1,0 +1,175 @@
+"""No computation on padding: the real tokens of a batch stand in one row, and only attention knows whose they are.
+
+A batch [B, T] of texts of 8 to 64 tokens is nearly half padding, and everything but attention works on each token by
+itself. So the real tokens are taken out, shortest text first, [N, D]; layers run on them; and attention takes all
+texts of one length at a time, which then need neither padding nor mask. On a GPU it is torch's attention for texts of
+various lengths. In the end the states go back to their places.
+
+The numbers are those of the padded batch, up to rounding; dropout draws others.
+
+Letters: B examples, T tokens, N real tokens, D width, H heads, d = D/H.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from transformers import AttentionInterface, AttentionMaskInterface
+from transformers.integrations.sdpa_attention import sdpa_attention_forward
+from transformers.masking_utils import sdpa_mask
+from transformers.models.mpnet.modeling_mpnet import MPNetModel
+
+NAME = "contrast_kit_packed"
+
+LONG = 256
+"""Texts above this length go through the fused kernel on a CPU: it is slower there below, but holds no [T, T]."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where the N real tokens of a batch come from, and which of them belong together."""
+
+    shape: tuple[int, int]
+    """(B, T)."""
+    index: Tensor
+    """[N] long, places in the flattened batch: texts from short to long, each in its order."""
+    groups: list[tuple[int, int]]
+    """(how many texts, of how many tokens), from short to long."""
+
+    @classmethod
+    def of(cls, attention_mask: Tensor) -> "Layout":
+        """The layout of a padded batch, from its attention mask [B, T]. Waits for the device once."""
+        real, (examples, length) = attention_mask.bool(), attention_mask.shape
+        lengths = real.sum(1).tolist()
+        order = sorted(range(examples), key=lengths.__getitem__)
+        groups: dict[int, int] = {}
+        for text in order:
+            groups[lengths[text]] = groups.get(lengths[text], 0) + 1
+        order = torch.tensor(order, device=real.device)  # [B]
+        row, column = real[order].nonzero(as_tuple=True)  # [N] each
+        kept = [(count, tokens) for tokens, count in groups.items() if tokens]
+        return cls((examples, length), order[row] * length + column, kept)
+
+    def pack(self, x: Tensor) -> Tensor:
+        """[B, T, …] → [1, N, …], the shape of a batch of one long text."""
+        return x.flatten(0, 1).index_select(0, self.index).unsqueeze(0)
+
+    def unpack(self, x: Tensor) -> Tensor:
+        """[1, N, …] → [B, T, …] with zeros at padding."""
+        examples, length = self.shape
+        places = x.new_zeros(examples * length, *x.shape[2:])
+        return places.index_copy(0, self.index, x[0]).unflatten(0, self.shape)
+
+
+def prepare(model: nn.Module) -> None:
+    """Let a transformers model attend in packed batches as well as in padded ones.
+
+    Raises:
+        ValueError: for a model that is not embeddings, then a stack of layers.
+    """
+    base = model.base_model
+    if not (hasattr(base, "embeddings") and hasattr(base, "encoder")):
+        raise ValueError(
+            f"{type(model).__name__} is not built of embeddings and an encoder, as BERT, RoBERTa, ELECTRA and MPNet "
+            "are, so it cannot run without padding here."
+        )
+    if not isinstance(base, MPNetModel):  # whose attention is ours already (`relative`)
+        model.set_attn_implementation(NAME)
+
+
+def hidden_states(base: nn.Module, inputs: dict[str, Tensor]) -> Tensor:
+    """Last hidden states of a padded batch, [B, T, D], computed on its real tokens; zeros at padding.
+
+    Args:
+        base: the base model of a model that was given to `prepare`.
+        inputs: `input_ids` and `attention_mask` [B, T], and `token_type_ids` where the model has types.
+    """
+    layout = Layout.of(inputs["attention_mask"])
+    types = {key: value for key, value in inputs.items() if key == "token_type_ids"}
+    states = layout.pack(base.embeddings(input_ids=inputs["input_ids"], **types))  # [B, T, D] → [1, N, D]
+    if hasattr(base, "embeddings_project"):  # ELECTRA's, where embeddings have another width
+        states = base.embeddings_project(states)
+    return layout.unpack(base.encoder(states, layout=layout, return_dict=True).last_hidden_state)
+
+
+def attend(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    layout: Layout,
+    *,
+    dropout: float = 0.0,
+    scale: float | None = None,
+    bias: Tensor | None = None,
+) -> Tensor:
+    """Each token attends to the tokens of its own text: q, k, v [N, H, d] → [N, H, d].
+
+    Args:
+        layout: which tokens make a text.
+        dropout: of the attention weights.
+        scale: of the products; 1 / √d by default.
+        bias: added to the scaled products, [H, T, T], as for relative positions.
+    """
+    scale = q.shape[-1] ** -0.5 if scale is None else scale
+    if q.device.type == "cuda" and bias is None:
+        return _attend_on_gpu(q, k, v, layout, dropout, scale)
+    mixed, start = [], 0
+    for count, tokens in layout.groups:
+        stop = start + count * tokens
+        group = (x[start:stop].view(count, tokens, *x.shape[1:]).transpose(1, 2) for x in (q, k, v))
+        here = None if bias is None else bias[:, :tokens, :tokens]
+        some = _attend_group(*group, here, dropout, scale)  # [texts, H, t, d]
+        mixed.append(some.transpose(1, 2).flatten(0, 1))  # [texts * t, H, d]
+        start = stop
+    return torch.cat(mixed)  # [N, H, d]
+
+
+def _attend_group(
+    q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None, dropout: float, scale: float
+) -> Tensor:
+    """Attention among texts of one length, [texts, H, t, d] each."""
+    if q.shape[2] > LONG or q.device.type != "cpu":
+        mask = None if bias is None else bias.to(q.dtype)
+        return nn.functional.scaled_dot_product_attention(
+            q, k, v, attn_mask=mask, dropout_p=dropout, scale=scale
+        )
+    scores = (q * scale) @ k.transpose(2, 3)  # [texts, H, t, t]
+    weights = (scores if bias is None else scores + bias).softmax(-1).to(v.dtype)
+    return nn.functional.dropout(weights, dropout, training=dropout > 0) @ v
+
+
+def _attend_on_gpu(q: Tensor, k: Tensor, v: Tensor, layout: Layout, dropout: float, scale: float) -> Tensor:
+    """All texts in one call: torch's nested tensors, behind which stands a kernel for various lengths."""
+    lengths = [tokens for count, tokens in layout.groups for _ in range(count)]
+    ends = torch.tensor([0, *lengths]).cumsum(0).to(q.device, non_blocking=True)  # [B + 1]
+    nested = (
+        torch.nested.nested_tensor_from_jagged(x, ends, min_seqlen=lengths[0], max_seqlen=lengths[-1])
+        for x in (q, k, v)
+    )
+    q, k, v = (x.transpose(1, 2) for x in nested)  # [B, H, (t), d] each
+    mixed = nn.functional.scaled_dot_product_attention(q, k, v, dropout_p=dropout, scale=scale)
+    return mixed.transpose(1, 2).values()  # [N, H, d]
+
+
+def attention(
+    module: nn.Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None,
+    layout: Layout | None = None,
+    dropout: float = 0.0,
+    scaling: float | None = None,
+    **more: object,
+) -> tuple[Tensor, None]:
+    """What transformers' layers call: packed where a layout came with the batch, else as their `"sdpa"`."""
+    if layout is None:
+        return sdpa_attention_forward(
+            module, query, key, value, attention_mask, dropout=dropout, scaling=scaling, **more
+        )
+    q, k, v = (x[0].transpose(0, 1) for x in (query, key, value))  # [1, H, N, d] → [N, H, d]
+    return attend(q, k, v, layout, dropout=dropout, scale=scaling).unsqueeze(0), None  # [1, N, H, d]
+
+
+AttentionInterface.register(NAME, attention)
+AttentionMaskInterface.register(NAME, sdpa_mask)

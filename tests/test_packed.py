@@ -1,0 +1,149 @@
+"""Packed batches give the states, gradients and folders of padded ones."""
+
+import pytest
+import torch
+from conftest import make_encoder
+from transformers import (
+    AutoModelForMaskedLM,
+    BertConfig,
+    BertForMaskedLM,
+    DistilBertConfig,
+    DistilBertForMaskedLM,
+    ElectraConfig,
+    ElectraForMaskedLM,
+)
+
+import contrast_kit as ck
+from contrast_kit import packed
+from contrast_kit.packed import Layout
+from contrast_kit.relative import RelativePositions
+
+SMALL = dict(hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64)
+
+
+def bert(tokenizer):
+    config = BertConfig(
+        vocab_size=len(tokenizer), hidden_dropout_prob=0, attention_probs_dropout_prob=0, **SMALL
+    )
+    return ck.Encoder(BertForMaskedLM(config), tokenizer)
+
+
+def electra(tokenizer):
+    options = dict(vocab_size=len(tokenizer), embedding_size=16, **SMALL)
+    config = ElectraConfig(hidden_dropout_prob=0, attention_probs_dropout_prob=0, **options)
+    return ck.Encoder(ElectraForMaskedLM(config), tokenizer)
+
+
+SYMMETRIC = RelativePositions(64, 128, "symmetric")
+ENCODERS = {
+    "roberta": lambda t: make_encoder(t, num_hidden_layers=2),
+    "mpnet": lambda t: make_encoder(t, num_hidden_layers=2, relative_positions=True),
+    "symmetric": lambda t: make_encoder(t, num_hidden_layers=2, relative_positions=SYMMETRIC),
+    "bert": bert,
+    "electra": electra,
+}
+
+
+def states_and_gradient(encoder, view):
+    encoder.zero_grad()
+    real = view["attention_mask"].bool()
+    states = encoder(view)[real]
+    states.pow(3).sum().backward()
+    return states.detach(), {n: p.grad.clone() for n, p in encoder.named_parameters() if p.grad is not None}
+
+
+@pytest.mark.parametrize("name", ENCODERS)
+@pytest.mark.parametrize(("dtype", "limit"), [(torch.float64, 1e-12), (torch.float32, 1e-5)])
+def test_states_and_gradients_are_those_of_the_padded_batch(name, dtype, limit, tokenizer, batch):
+    torch.manual_seed(0)
+    encoder = ENCODERS[name](tokenizer).to(dtype)
+    padded, expected = states_and_gradient(encoder, batch)
+    encoder.use_packing()
+    states, ours = states_and_gradient(encoder, batch)
+    assert (states - padded).abs().max() < limit
+    assert expected.keys() == ours.keys()
+    scale = max(g.abs().max() for g in expected.values())
+    assert max((ours[n] - expected[n]).abs().max() for n in expected) < limit * scale
+    assert encoder(batch)[~batch["attention_mask"].bool()].abs().sum() == 0
+
+
+def test_layers_run_on_real_tokens_only(encoder, batch):
+    encoder.use_packing()
+    seen = []
+    for module in encoder.model.base_model.encoder.modules():
+        if isinstance(module, torch.nn.Linear):
+            module.register_forward_hook(lambda module, inputs, output: seen.append(inputs[0].shape[:2]))
+    encoder(batch)
+    assert set(seen) == {(1, int(batch["attention_mask"].sum()))}
+
+
+def test_layout_goes_there_and_back():
+    mask = torch.tensor([[1, 1, 1, 0], [1, 1, 0, 0], [1, 1, 1, 0], [0, 1, 1, 1]])
+    layout = Layout.of(mask)
+    assert layout.groups == [(1, 2), (3, 3)]
+    x = torch.randn(4, 4, 5)
+    assert torch.equal(layout.pack(x)[0, :2], x[1, :2])  # the shortest text first
+    assert torch.equal(layout.unpack(layout.pack(x)), x * mask[:, :, None])
+
+
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
+@pytest.mark.parametrize("bias", [False, True])
+def test_every_way_of_attending_agrees(bias, monkeypatch):
+    g = torch.Generator().manual_seed(0)
+    lengths = [3, 7, 7, 12]
+    mask = torch.arange(12) < torch.tensor(lengths)[:, None]
+    layout, n = Layout.of(mask), sum(lengths)
+    q, k, v = (torch.randn(n, 2, 4, generator=g, dtype=torch.float64) for _ in range(3))
+    table = torch.randn(2, 12, 12, generator=g, dtype=torch.float64) if bias else None
+    ours = packed.attend(q, k, v, layout, bias=table)
+    start = 0
+    for length in lengths:  # text by text, as printed: softmax(q k' / sqrt(d) + b) v
+        here = slice(start, start + length)
+        scores = torch.einsum("ihd,jhd->hij", q[here], k[here]) / 2
+        scores = scores if table is None else scores + table[:, :length, :length]
+        expected = torch.einsum("hij,jhd->ihd", scores.softmax(-1), v[here])
+        assert torch.allclose(ours[here], expected, atol=1e-12)
+        start += length
+    monkeypatch.setattr(packed, "LONG", 0)
+    assert torch.allclose(packed.attend(q, k, v, layout, bias=table), ours, atol=1e-12)
+    if not bias:
+        assert torch.allclose(packed._attend_on_gpu(q, k, v, layout, 0.0, 0.5), ours, atol=1e-12)
+
+
+def test_dropout_falls_on_attention_and_is_repeated_by_the_seed(tokenizer, batch):
+    encoder = make_encoder(tokenizer, dropout=0.3).train()
+    encoder.use_packing()
+    torch.manual_seed(1)
+    first = encoder(batch)
+    torch.manual_seed(1)
+    assert torch.equal(encoder(batch), first) and not torch.equal(encoder(batch), first)
+
+
+@pytest.mark.parametrize("chunk_size", [None, 5])
+def test_a_step_packed_is_a_step(chunk_size, tokenizer, batch):
+    from contrast_kit.step import gradient
+
+    found = []
+    for packing in (False, True):
+        objective = ck.objectives.CMLM(make_encoder(tokenizer), contrast="info_nce").double().train()
+        objective.encoder.use_packing(packing)
+        parts, _ = gradient(objective, [batch], torch.Generator().manual_seed(0), chunk_size=chunk_size)
+        found.append({name: value.item() for name, value in parts.items()})
+    assert found[0] == pytest.approx(found[1], rel=1e-11)
+
+
+def test_a_folder_does_not_know_of_packing(encoder, tmp_path, batch):
+    encoder.eval().use_packing()
+    encoder.save_pretrained(tmp_path)
+    again = AutoModelForMaskedLM.from_pretrained(tmp_path)
+    assert packed.NAME not in (tmp_path / "config.json").read_text()
+    states = again.base_model(batch["input_ids"], batch["attention_mask"]).last_hidden_state
+    real = batch["attention_mask"].bool()
+    assert torch.allclose(states[real], encoder(batch)[real], atol=1e-6)
+
+
+def test_another_architecture_is_refused(tokenizer):
+    config = DistilBertConfig(vocab_size=len(tokenizer), dim=32, hidden_dim=64, n_layers=1, n_heads=2)
+    encoder = ck.Encoder(DistilBertForMaskedLM(config), tokenizer)
+    with pytest.raises(ValueError, match="without padding"):
+        encoder.use_packing()
