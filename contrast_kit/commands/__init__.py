@@ -1,0 +1,1 @@
+"""What `python -m contrast_kit` can do, one command a file."""

@@ -1,0 +1,252 @@
+"""`python -m contrast_kit`: options from dataclasses, runs that go on, sentences instead of tracebacks."""
+
+import importlib.util
+import json
+import os
+import socket
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+import torch
+
+import contrast_kit as ck
+from contrast_kit.__main__ import main
+from contrast_kit.commands import bench, options, recipes, train
+from contrast_kit.commands.trackers import Tracker
+
+QUICK = ["--batch-size", "8", "--words", "300", "--limit", "60", "--no-plan", "--quiet"]
+
+
+@pytest.fixture
+def lines(tmp_path, texts):
+    """The texts as a file."""
+    file = tmp_path / "lines.txt"
+    file.write_text("\n".join(texts))
+    return str(file)
+
+
+def test_help_names_the_commands_and_the_methods(capsys):
+    assert main(["--help"]) == main([]) == 0
+    assert "train" in capsys.readouterr().out
+    with pytest.raises(SystemExit) as end:
+        main(["train", "--help"])
+    told = capsys.readouterr().out
+    assert end.value.code == 0 and all(method in told for method in recipes.METHODS)
+    assert "accelerate launch -m contrast_kit train" in told
+
+
+@pytest.mark.parametrize("method", recipes.METHODS)
+def test_every_setting_of_a_method_has_an_option_with_its_reason(method, capsys):
+    with pytest.raises(SystemExit):
+        main(["train", method, "--help"])
+    told = " ".join(capsys.readouterr().out.split())
+    config = recipes.METHODS[method].Config
+    for name in {*config.__dataclass_fields__, *ck.Training.__dataclass_fields__} - {"classes"}:
+        assert f" --{name.replace('_', '-')} " in told
+    missing = {
+        name
+        for cls in (config, ck.Training)
+        for name in cls.__dataclass_fields__
+        if not options.field_docs(cls).get(name)
+    }
+    assert not missing
+
+
+@pytest.mark.parametrize("scale", recipes.SCALES)
+@pytest.mark.parametrize("method", recipes.METHODS)
+def test_recipes_are_settings_that_exist(method, scale):
+    recipe = recipes.recipe(method, scale)
+    ck.Training.of(recipe.training)
+    recipes.METHODS[method].Config(**recipe.config)
+
+
+def test_what_is_asked_goes_before_the_recipe():
+    asked = train.parse(["cmlm", "--scale", "small", "--lr", "1e-3", "--tau", "0.2", "--stop-gradient", "no"])
+    assert asked.training == {"batch_size": 512, "steps": 2000, "lr": 1e-3}
+    assert asked.config == {"contrast": "info_nce", "tau": 0.2, "alpha": 1.0, "stop_gradient": False}
+    assert train.parse(["mlm", "--epochs", "2"]).training["steps"] is None
+
+
+def test_a_run_goes_on_and_ends_as_one_that_was_never_stopped(lines, tmp_path, capsys, monkeypatch):
+    command = ["train", "cmlm", "--data", lines, *QUICK, "--steps", "6", "--save-every", "2", "--folder"]
+    assert main([*command, str(tmp_path / "unbroken")]) == 0
+    assert "ck.Encoder.from_pretrained" in capsys.readouterr().out
+    stop_at(monkeypatch, 3)
+    assert main([*command, str(tmp_path / "broken")]) == 0
+    assert "Stopped after step 3" in capsys.readouterr().out
+    monkeypatch.undo()
+    assert main([*command, str(tmp_path / "broken")]) == 0
+    assert "Going on from" in capsys.readouterr().out
+    first, second = (ck.Encoder.from_pretrained(tmp_path / run / "encoder") for run in ("unbroken", "broken"))
+    assert all(torch.equal(a, b) for a, b in zip(first.parameters(), second.parameters(), strict=True))
+    history = pd.read_csv(tmp_path / "broken" / "history.csv")
+    assert list(history["step"]) == [1, 2, 3, 4, 5, 6]
+    assert json.loads((tmp_path / "broken" / "settings.json").read_text())["method"] == "cmlm"
+    assert first.pooling == "mean"
+
+
+def stop_at(monkeypatch, step):
+    """As a press of Ctrl-C after so many steps."""
+    monkeypatch.setattr(Tracker, "log", lambda self, run: run.stop() if run.steps == step else None)
+
+
+@pytest.mark.parametrize("method", recipes.METHODS)
+def test_every_method_trains(method, lines, tmp_path):
+    data = "toyshop/sst2" if method in ("scl", "fine-tune") else lines
+    folder = str(tmp_path / "run")
+    assert main(["train", method, "--data", data, *QUICK, "--steps", "2", "--folder", folder]) == 0
+    assert ck.Encoder.from_pretrained(tmp_path / "run" / "encoder").width == 128
+
+
+def test_an_encoder_that_exists_is_trained_on(lines, tmp_path, capsys):
+    first, second = str(tmp_path / "first"), str(tmp_path / "second")
+    assert main(["train", "mlm", "--data", lines, *QUICK, "--steps", "1", "--folder", first]) == 0
+    assert main(["train", "cmlm", "--data", lines, *QUICK, "--start", f"{first}/encoder", "--steps", "1",
+                 "--folder", second]) == 0  # fmt: skip
+    assert not (tmp_path / "second" / "vocabulary").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--data", "nowhere/at/all.txt"], "There is no file or folder"),
+        (["--part", "dress"], "no split 'dress'; there are train"),
+        (["--tau", "-1"], "tau is a temperature"),
+        (["--lr", "fast"], "lr must be a number, not 'fast'"),
+        (["--log", "tensorbored"], "--log knows no tracker 'tensorbored'"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_sentence(arguments, words, lines, capsys):
+    assert main(["train", "cmlm", "--data", lines, *QUICK, "--steps", "1", *arguments]) == 1
+    told = capsys.readouterr().err
+    assert words in told and len(told.strip().splitlines()) == 1
+
+
+def test_settings_and_commands_that_are_none(lines, capsys):
+    with pytest.raises(SystemExit) as end:
+        main(["train", "cmlm", "--data", lines, "--temperature", "1"])
+    assert end.value.code == 2 and "--temperature" in capsys.readouterr().err
+    assert main(["trian"]) == 2 and "There is no command 'trian'" in capsys.readouterr().err
+
+
+def test_a_folder_of_another_run_is_refused(lines, tmp_path, capsys):
+    command = ["train", "mlm", "--data", lines, *QUICK, "--steps", "1", "--folder", str(tmp_path / "run")]
+    assert main(command) == 0
+    assert main([*command, "--lr", "1e-4"]) == 1
+    assert "training.lr = 0.001, not 0.0001" in capsys.readouterr().err
+    assert main([*command, "--fresh"]) == 1
+    assert "already holds step-00000001" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(importlib.util.find_spec("tensorboard") is not None, reason="tensorboard is here")
+def test_a_tracker_that_is_not_installed_is_said(lines, tmp_path, capsys):
+    command = ["train", "mlm", "--data", lines, *QUICK, "--steps", "1", "--log", "tensorboard"]
+    assert main(command) == 1
+    assert "tensorboard is not installed here: pip install tensorboard" in capsys.readouterr().err
+
+
+def test_trackers_get_the_rows_of_the_history(encoder, texts):
+    class Recorder:
+        rows, trackers = {}, ()
+
+        def log(self, row, step):
+            self.rows[step] = row
+
+    tracker = Tracker(None, None, {})
+    with tracker:
+        tracker.accelerator = recorder = Recorder()
+        run = ck.fit(
+            ck.objectives.MLM(encoder), texts, steps=4, log_every=2, progress=False, callback=tracker.log
+        )
+    assert list(recorder.rows) == [2, 4] and recorder.rows[4]["loss"] == run.rows[-1]["loss"]
+
+
+@pytest.mark.skipif(importlib.util.find_spec("tensorboard") is None, reason="needs tensorboard")
+def test_tensorboard_gets_the_rows(lines, tmp_path):
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    folder = tmp_path / "run"
+    command = ["train", "mlm", "--data", lines, *QUICK, "--steps", "3", "--log", "tensorboard"]
+    assert main([*command, "--folder", str(folder)]) == 0
+    events = EventAccumulator(str(folder / "log"))
+    events.Reload()
+    assert [event.step for event in events.Scalars("loss")] == [1, 2, 3]
+
+
+def test_check_reports(capsys):
+    assert main(["check"]) == 0
+    assert "Everything needed is here." in capsys.readouterr().out
+
+
+def test_bench_says_where_the_benchmarks_are_not(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(
+        bench.contrast_kit, "__file__", str(tmp_path / "site" / "contrast_kit" / "__init__.py")
+    )
+    assert main(["bench"]) == 1
+    assert "get a checkout" in capsys.readouterr().err
+    (tmp_path / "benchmarks").mkdir()
+    (tmp_path / "benchmarks" / "__main__.py").write_text("import sys; sys.exit(len(sys.argv))")
+    assert main(["bench", "contrast", "--quick"]) == 3
+
+
+LAUNCHED = """
+import sys
+import torch
+import contrast_kit as ck
+from contrast_kit.__main__ import main
+
+def go(arguments):
+    torch.set_num_threads(1)  # a copy of this process cannot use the threads that this one has started
+    if main(arguments):
+        raise SystemExit(1)
+
+if __name__ == "__main__":
+    encoder = ck.Encoder.tiny(ck.data.train_tokenizer(["a red kite", "a drum"], vocab_size=60))
+    ck.fit(ck.objectives.MLM(encoder), ["a red kite", "a drum"], steps=1, progress=False)  # alone, before
+    from accelerate import notebook_launcher
+    notebook_launcher(go, (sys.argv[1:],), num_processes=2, use_port="{port}")
+"""
+
+
+@pytest.mark.slow
+def test_started_in_four_ways_the_run_is_the_same(lines, tmp_path):
+    """By itself, by torchrun, by accelerate and from a notebook; on a CPU accelerate starts one process."""
+    quick = ["train", "cmlm", "--data", lines, *QUICK, "--steps", "4", "--lr", "1e-3", "--seed", "3"]
+    (tmp_path / "launched.py").write_text(LAUNCHED.format(port=free_port()))
+    port = ["--master-port", str(free_port())]
+    ways = {
+        "alone": [sys.executable, "-m", "contrast_kit"],
+        "torchrun": [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", *port,
+                     "-m", "contrast_kit"],
+        "accelerate": [sys.executable, "-m", "accelerate.commands.launch", "--cpu", "--num_processes", "1", "-m",
+                       "contrast_kit"],
+        "notebook": [sys.executable, str(tmp_path / "launched.py")],
+    }  # fmt: skip
+    env = os.environ | {"ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1"}
+    running = {
+        way: subprocess.Popen(
+            [*start, *quick, "--folder", str(tmp_path / way)],
+            env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=tmp_path,
+        )
+        for way, start in ways.items()
+    }  # fmt: skip
+    said = {way: process.communicate(timeout=280)[0] for way, process in running.items()}
+    for way, process in running.items():
+        assert process.returncode == 0, said[way]
+        assert said[way].count("4 of 4 steps") == 1, said[way]  # the first process speaks
+    histories = {way: pd.read_csv(tmp_path / way / "history.csv") for way in ways}
+    first = histories["alone"]["loss"]
+    assert (histories["accelerate"]["loss"] == first).all()
+    for way in ("torchrun", "notebook"):  # the same texts and masks; dropout is drawn by each process
+        assert list(histories[way]["loss"]) == pytest.approx(list(first), rel=0.05)
+        state = json.loads((tmp_path / way / "step-00000004" / "state.json").read_text())
+        assert state["processes"] == 2
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
