@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, Self
 import torch
 
 from contrast_kit import geometry
-from contrast_kit.objectives.base import Objective
-from contrast_kit.training import Run, fit
 
 from ._panel import FigurePanel, beside, button, row, widgets
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from contrast_kit.objectives.base import Objective
+    from contrast_kit.training import Run
 
 SHARE = 3  # a picture may take as long as a third of the time until the next one
 
@@ -24,7 +25,7 @@ class LiveTraining(FigurePanel):
 
     def __init__(
         self,
-        objective: Objective,
+        objective: "Objective",
         data: Any,
         pairs: Any,
         texts: Any,
@@ -35,10 +36,10 @@ class LiveTraining(FigurePanel):
         self.objective, self.data, self.settings, self.every = objective, data, settings, every
         self.pairs = None if pairs is None else [list(side) for side in zip(*pairs, strict=True)]
         self.texts, self.labels = texts, labels
-        self.run: Run | None = None
+        self.run: "Run | None" = None
         self.problem = ""
         self._thread: threading.Thread | None = None
-        self._asked, self._began, self._due = threading.Event(), threading.Event(), 0.0
+        self._asked, self._busy, self._due = threading.Event(), threading.Event(), 0.0
         self._first = self._now = self.measure()
         w = widgets()
         self.buttons = {
@@ -53,17 +54,17 @@ class LiveTraining(FigurePanel):
     @property
     def running(self) -> bool:
         """True while the thread trains."""
-        return self._thread is not None and self._thread.is_alive()
+        return self._busy.is_set()
 
     def start(self) -> Self:
         """Train from where the encoder stands, in a thread; returns at once. While it trains, does nothing."""
         if not self.running:
             self._asked.clear()
-            self._began.clear()
+            self._busy.set()
             self.problem, self.run, self._due = "", None, 0.0
             self._thread = threading.Thread(target=self._train, daemon=True)
             self._thread.start()
-            self._began.wait()  # so that `running` is told truly from here on
+            self._count()
         return self
 
     def ask(self) -> None:
@@ -72,19 +73,20 @@ class LiveTraining(FigurePanel):
         if self.run is not None:
             self.run.stop()
 
-    def stop(self) -> Run | None:
+    def stop(self) -> "Run | None":
         """Ask the run to end, wait for it, and return it; None if none was begun."""
         self.ask()
         return self.wait()
 
-    def wait(self, timeout: float | None = None) -> Run | None:
+    def wait(self, timeout: float | None = None) -> "Run | None":
         """Wait until the run has ended (or `timeout` seconds), and return it."""
         if self._thread is not None:
             self._thread.join(timeout)
         return self.run
 
     def _train(self) -> None:
-        self._began.set()
+        from contrast_kit.training import fit
+
         try:
             self.run = fit(self.objective, self.data, callback=self._step, progress=False, **self.settings)
         except Exception as error:  # in a thread nobody would see it
@@ -92,10 +94,10 @@ class LiveTraining(FigurePanel):
             self.run = getattr(error, "run", self.run)
         if self.run is not None:
             self._now = self.measure()
-        self._thread = None
+        self._busy.clear()
         self.draw()
 
-    def _step(self, run: Run) -> None:
+    def _step(self, run: "Run") -> None:
         self.run = run
         if self._asked.is_set():
             run.stop()
@@ -129,8 +131,7 @@ class LiveTraining(FigurePanel):
         running, run = self.running, self.run
         if run is not None:
             self.bar.max, self.bar.value = max(1, run.total), run.steps
-        if self.buttons["start"].disabled != running:
-            self.buttons["start"].disabled, self.buttons["stop"].disabled = running, not running
+        self.buttons["start"].disabled, self.buttons["stop"].disabled = running, not running
 
     def words(self) -> str:
         if self.problem:
@@ -164,7 +165,7 @@ class LiveTraining(FigurePanel):
 
 
 def live_training(
-    objective: Objective,
+    objective: "Objective",
     data: Any,
     *,
     pairs: Sequence[tuple[str, str]] | None = None,
@@ -203,6 +204,8 @@ def live_training(
         >>> panel.start().wait().steps
         3
     """
+    from contrast_kit.objectives.base import Objective
+
     widgets()
     if not isinstance(objective, Objective):
         raise TypeError(

@@ -3,6 +3,7 @@ const PULL = "#0072B2", PUSH = "#D55E00", INK = "#333333", FAINT = "#BBBBBB";
 const COLOURS = ["#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7"];
 const CENTRE = [215, 205], RADIUS = 150, MATRIX = [500, 66], SIDE = 300;
 const PLAY = 1500;  // milliseconds
+const WEAK = 0.1;  // a force that gets a full arrow, unless another is larger
 
 function add(parent, tag, attributes = {}, text = null) {
   const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
@@ -80,7 +81,7 @@ function render({ model, el }) {
   });
   const frame = add(svg, "rect", { x: MATRIX[0] - 1, width: SIDE + 2, height: cell + 2, fill: "none", stroke: INK,
     "stroke-width": 1.8, rx: 4 });
-  const key = [["positive, pulls", PULL, 0], ["negative, pushes", PUSH, 122], ["× no term of this anchor", null, 258]];
+  const key = [["a positive pulls", PULL, -40], ["a negative pushes", PUSH, 90], ["× left out", null, 244]];
   key.forEach(([words, colour, x]) => {
     if (colour) add(svg, "rect", { x: MATRIX[0] + x, y: 389, width: 14, height: 14, rx: 2, fill: colour });
     add(svg, "text", { x: MATRIX[0] + x + (colour ? 20 : 0), y: 397, "font-size": 13, "dominant-baseline": "central",
@@ -102,13 +103,13 @@ function render({ model, el }) {
   function draw() {
     const seen = model.get("seen"), chosen = model.get("anchor");
     if (!seen.weights) return;
-    const sizes = seen.forces.map(([x, y]) => Math.hypot(x, y)), longest = Math.max(...sizes, 1e-9);
+    const sizes = seen.forces.map(([x, y]) => Math.hypot(x, y)), longest = Math.max(...sizes, WEAK);
     points.forEach(({ group, ring, label }, i) => {
       const [x, y] = at(angles[i]), [lx, ly] = at(angles[i], 32).map((v, k) => v - CENTRE[k]);
       set(group, { transform: `translate(${x},${y})`, "aria-valuenow": Math.round(angles[i]) });
       set(label, { x: lx, y: ly });
       ring.style.visibility = i === chosen ? "visible" : "hidden";
-      const [fx, fy] = seen.forces[i].map(v => v / longest * RADIUS / 2), shown = !playing && sizes[i] > Math.max(1e-6, 0.02 * longest);
+      const [fx, fy] = seen.forces[i].map(v => v / longest * RADIUS / 2), shown = !playing && sizes[i] > 0.04 * longest;
       set(arrows[i], { x1: x, y1: y, x2: x + fx, y2: y - fy, visibility: shown ? "visible" : "hidden" });
     });
     const [cx, cy] = at(angles[chosen]);

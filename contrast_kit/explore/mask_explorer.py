@@ -96,7 +96,7 @@ class MaskExplorer(FigurePanel):
             rows[name] = self.tokenizer.convert_ids_to_tokens(view.input_ids[0].tolist())
             kinds.append(plots.mask_kinds(rows[name], original, view.selected[0], **self._special()))
         title = f"{self.masker.value}, p_m = {self.p_m.value:.2f}, p_c = {self.p_c.value:.2f}"
-        return plots.mask_heatmap(rows, kinds, title=title)
+        return plots.mask_heatmap(rows, kinds, title=title, legend={"special": "special token"})
 
     def _special(self) -> dict[str, Any]:
         return {"mask_token": self.tokenizer.mask_token, "special": self.tokenizer.all_special_tokens}

@@ -1,0 +1,306 @@
+"""The panels without a page: sliders moved from Python, and what they then say and show."""
+
+import math
+import subprocess
+import sys
+import time
+
+import pytest
+import torch
+from conftest import make_encoder
+from matplotlib.figure import Figure
+
+import contrast_kit as ck
+from contrast_kit.explore._contrasts import LOSSES, contrast
+
+pytest.importorskip("anywidget")
+
+WIDGET = "application/vnd.jupyter.widget-view+json"
+SENTENCES = ["a red kite", "the blue kite", "a small drum", "the loud drum", "an old bear", "a bear"]
+CLASSES = torch.tensor([0, 0, 1])
+
+
+def vectors(n=6, width=4, seed=0):
+    return torch.randn(n, width, generator=torch.Generator().manual_seed(seed))
+
+
+@pytest.fixture
+def every_panel(tokenizer, texts):
+    return {
+        "mask_explorer": ck.explore.mask_explorer(tokenizer, texts[0]),
+        "loss_playground": ck.explore.loss_playground(),
+        "temperature_and_queue": ck.explore.temperature_and_queue(),
+        "embedding_map": ck.explore.embedding_map(vectors(), SENTENCES, [text.split()[-1] for text in SENTENCES]),
+        "live_training": ck.explore.live_training(
+            ck.objectives.MLM(make_encoder(tokenizer)), texts, texts=texts[:20], labels=[0, 1] * 10, steps=2
+        ),
+    }  # fmt: skip
+
+
+# --- what holds for all of them ---
+
+
+def test_each_panel_is_a_widget_and_a_figure(every_panel, monkeypatch):
+    for name, panel in every_panel.items():
+        assert isinstance(panel.figure(), Figure)
+        shown = panel._repr_mimebundle_()
+        assert {WIDGET, "image/png", "text/plain"} <= shown.keys(), name
+        assert panel.words() in panel.line.value and len(panel.words()) > 20
+    monkeypatch.setenv("CONTRAST_KIT_PANELS", "static")  # a page that can show no widget
+    for name, panel in every_panel.items():
+        assert panel._repr_mimebundle_().keys() == {"image/png", "text/plain"}, name
+
+
+def test_a_control_that_is_not_there_or_a_value_it_cannot_take_is_told(every_panel):
+    with pytest.raises(ValueError, match="no control 'temperature'; there are loss, tau, angles, anchor"):
+        every_panel["loss_playground"].set(temperature=1)
+    with pytest.raises(ValueError, match=r"tau must be one of 0.02, .*, 2, not 0.33"):
+        every_panel["temperature_and_queue"].set(tau=0.33)
+    with pytest.raises(ValueError, match="p_m must lie between 0 and 1, not 1.5"):
+        every_panel["mask_explorer"].set(p_m=1.5)
+    with pytest.raises(ValueError, match="chosen must be"):
+        every_panel["embedding_map"].set(chosen=[6])
+
+
+def test_the_kit_loads_without_widgets():
+    code = (
+        "import sys; sys.modules['ipywidgets'] = sys.modules['anywidget'] = None\n"
+        "import contrast_kit as ck\n"
+        "try: ck.explore.loss_playground()\n"
+        "except ImportError as error: print(error)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "pip install 'contrast-kit[notebooks]'" in run.stdout, run.stderr
+
+
+# --- masks ---
+
+
+def test_moving_a_slider_hides_more_and_never_both(tokenizer, texts):
+    panel = ck.explore.mask_explorer(tokenizer, " ".join(texts[:3]))
+    picture = panel.picture.value
+    panel.p_c.value = 1.0  # as a hand would
+    assert panel.picture.value != picture
+    _, maskable, view0, view1 = panel.views()
+    assert torch.equal(view0.selected ^ view1.selected, maskable)
+    fewer = panel.set(p_m=0.2).views()[2].selected
+    more = panel.set(p_m=0.5).views()[2].selected
+    assert (fewer <= more).all() and fewer.sum() < more.sum()
+    assert "none is hidden in both" in panel.words()
+    panel.set(masker="two random masks", p_c=0.9)
+    assert "hidden in both</b>" in panel.words()
+    assert not torch.equal(panel.again().views()[2].selected, more)
+
+
+def test_an_empty_sentence_asks_for_one_and_keeps_the_picture(tokenizer):
+    panel = ck.explore.mask_explorer(tokenizer, "the red kite")
+    picture = panel.picture.value
+    panel.sentence.value = "  "
+    assert panel.picture.value == picture and panel.line.value.startswith("Type a sentence")
+    panel.sentence.value = "the kite"
+    assert panel.picture.value != picture and "tokens" in panel.line.value
+
+
+# --- losses on a circle ---
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_weights_and_forces_are_those_of_the_loss(loss):
+    x, tau = torch.nn.functional.normalize(vectors().double(), dim=1), 0.3
+    seen = contrast(loss, x, tau, CLASSES)
+    a, b = x[:3], x[3:]
+    expected = {
+        "info_nce": lambda: ck.losses.info_nce(a, b, tau),
+        "nt_xent": lambda: ck.losses.nt_xent(a, b, tau),
+        "sup_con": lambda: ck.losses.sup_con(x, CLASSES.repeat(2), tau, reduction="mean"),
+        "simsiam": lambda: ck.losses.simsiam(a, a, b, b),
+    }[loss]()
+    assert seen.value == pytest.approx(expected.item())
+    positive = torch.tensor([[role == "positive" for role in row] for row in seen.roles])
+    out = torch.tensor([[role in ("out", "numerator") for role in row] for row in seen.roles])
+    assert torch.equal(seen.weights.isnan(), out)
+    if loss != "simsiam":  # the loss from the weights: -log p at the positives
+        log_p = seen.weights.log().masked_fill(~positive, 0).sum(1) / positive.sum(1).clamp(min=1)
+        assert -log_p[positive.any(1)].mean().item() == pytest.approx(seen.value)
+        assert seen.weights[positive.any(1)].nansum(1).tolist() == pytest.approx(
+            [1.0] * int(positive.any(1).sum())
+        )
+    assert (seen.forces * x).sum(1).abs().max() < 1e-12  # along the sphere
+    moved = torch.nn.functional.normalize(x + 1e-4 * seen.forces, dim=1)
+    assert contrast(loss, moved, tau, CLASSES).value < seen.value
+
+
+def test_let_go_meets_and_spreads(every_panel):
+    panel = every_panel["loss_playground"].set(loss="nt_xent", tau=0.5)
+    before = panel.seen().value
+    panel.let_go(200)
+    x = torch.deg2rad(torch.tensor(panel.state["angles"]))
+    assert torch.cos(x[:3] - x[3:]).min() > 0.99  # pairs meet
+    assert torch.cos(x[:3] - x[:3].roll(1)).max() < -0.4  # three texts at 120 degrees
+    assert panel.seen().value < before
+    assert panel.again().seen().value == pytest.approx(before)
+    near = panel.set(loss="simsiam", angles=[0.0, 5.0, 10.0, 3.0, 8.0, 13.0]).let_go(200).state["angles"]
+    assert max(near) - min(near) < 15  # nothing spreads them
+
+
+def test_the_chosen_loss_changes_what_the_page_gets(every_panel):
+    panel = every_panel["loss_playground"]
+    shown = dict(panel.circle.seen)
+    panel.loss.value = "info_nce"
+    assert panel.circle.seen != shown and panel.circle.seen["weights"][5] == [None] * 6
+    assert "no anchor" in panel.set(anchor=5).words()
+    panel.circle.angles = [0.0, 90.0, 180.0, 0.0, 90.0, 180.0]  # as a hand would drag
+    assert panel.circle.seen["weights"][0][3] == pytest.approx(1 / (1 + math.exp(-2) + math.exp(-4)))
+
+
+def test_points_and_classes_must_fit(every_panel):
+    with pytest.raises(ValueError, match="two views of 2 to 5 texts"):
+        ck.explore.loss_playground(angles=[0, 1, 2])
+    with pytest.raises(ValueError, match="the class of each of 2 texts, not 3"):
+        ck.explore.loss_playground(angles=[0, 1, 2, 3])
+    with pytest.raises(ValueError, match="angles must be"):
+        every_panel["loss_playground"].set(angles=[0.0, 1.0])
+
+
+# --- temperature and queue ---
+
+
+def test_numbers_of_the_temperature_are_those_of_nt_xent():
+    anchor, positive = torch.nn.functional.normalize(vectors(2, 8), dim=1)
+    rest = torch.nn.functional.normalize(vectors(10, 8, seed=1), dim=1)
+    panel = ck.explore.temperature_and_queue(tau=0.2, batch=4, queue=0)
+    panel.negatives[:6] = rest[:6] @ anchor
+    panel.set(positive=round((anchor @ positive).item(), 2))
+    logits = torch.cat([torch.tensor([panel.positive.value]), rest[:6] @ anchor]) / 0.2
+    now = panel.numbers()
+    assert now["candidates"] == 7 and now["loss"] == pytest.approx(-logits.log_softmax(0)[0].item(), rel=1e-5)
+    assert now["positive"] == pytest.approx(logits.softmax(0)[0].item(), rel=1e-5)
+    assert now["force"] == pytest.approx((1 - now["positive"]) / 0.2)
+
+
+def test_a_small_temperature_leaves_the_push_to_few_and_a_queue_raises_the_loss():
+    panel = ck.explore.temperature_and_queue()
+    few = panel.set(tau=0.02).numbers()
+    many = panel.set(tau=2.0).numbers()
+    assert few["half of the push"] < 5 < many["half of the push"] and few["effective negatives"] < 10
+    picture, short = panel.picture.value, panel.set(tau=0.2).numbers()["loss"]
+    panel.queue.value = 4096
+    assert panel.numbers()["loss"] > short and panel.picture.value != picture
+    equal = ck.explore.temperature_and_queue([0.7], 0.7, batch=8).numbers()
+    assert equal["loss"] == pytest.approx(math.log(15), abs=1e-6) and equal[
+        "effective negatives"
+    ] == pytest.approx(14)
+
+
+def test_no_cosines_are_refused():
+    with pytest.raises(ValueError, match="between -1 and 1"):
+        ck.explore.temperature_and_queue([1.0, 3.0])
+    with pytest.raises(ValueError, match="tau is a temperature"):
+        ck.plots.negative_weights([0.1], 0, 0.5)
+    with pytest.raises(ValueError, match="no cosines"):
+        ck.plots.negative_weights([0.1, 2.0], 0.1, 0.5)
+
+
+def test_the_picture_of_the_weights_holds_the_numbers():
+    negatives = torch.linspace(-0.5, 0.6, 12)
+    figure = ck.plots.negative_weights(negatives, 0.1, 0.8, more=[0.0, 0.1])
+    left, right = figure.axes
+    grey = [patch.get_height() for patch in left.patches[:20]]
+    assert sum(grey) == pytest.approx(1)
+    loss = next(line for line in right.lines if line.get_label() == "the loss")
+    expected = torch.nn.functional.softplus(torch.logsumexp((negatives - 0.8) / 0.1, 0))
+    assert loss.get_ydata()[12] == pytest.approx(expected.item()) and len(loss.get_ydata()) == 15
+    assert f"loss {expected:.2f}" in right.get_title()
+
+
+# --- maps ---
+
+
+def test_neighbours_are_sought_in_the_space_and_selection_is_read(tokenizer, texts):
+    encoder = make_encoder(tokenizer, pooling="mean")
+    spaces = {"encoder": encoder.encode(texts), "other": vectors(len(texts), 8)}
+    panel = ck.explore.embedding_map(spaces, texts, encode={"encoder": encoder}, k=5)
+    near = panel.neighbours(texts[3])
+    assert near.keys() == spaces.keys()
+    cosines = ck.losses.cosine_matrix(spaces["encoder"])[3]
+    order = cosines.argsort(descending=True)[1:6].tolist()
+    assert [text for text, _ in near["encoder"]] == [texts[i] for i in order]
+    assert near["encoder"][0][1] == pytest.approx(cosines[order[0]].item(), abs=1e-5)
+    panel.map.chosen = [4, 2]  # as the lasso does
+    assert panel.chosen_texts == [texts[4], texts[2]] and panel.state["chosen"] == [4, 2]
+    panel.map.query = texts[3]
+    assert [i for i, _ in panel.map.near["encoder"]] == order and not panel.map.problem
+    panel.map.query = "a sentence that is not there"
+    assert panel.map.near == {} and "give encode=" in panel.map.problem
+    panel.map.query = ""
+    assert panel.map.near == {} and not panel.map.problem
+
+
+def test_a_typed_sentence_is_encoded(tokenizer, texts):
+    encoder = make_encoder(tokenizer, pooling="mean")
+    panel = ck.explore.embedding_map(encoder.encode(texts), texts, encode=encoder, k=1)
+    typed = texts[7].rstrip(".") + " ."  # the same tokens in other letters
+    assert panel.neighbours(typed)[""][0] == (texts[7], pytest.approx(1.0, abs=1e-4))
+
+
+def test_points_reach_the_page_fitted_into_the_square(texts):
+    import numpy as np
+
+    points = {"a": [[0.0, 0.0], [4.0, 1.0], [2.0, 0.5]], "b": [[1.0, 1.0], [1.0, 3.0], [1.5, 2.0]]}
+    panel = ck.explore.embedding_map(
+        dict.fromkeys("ab", vectors(3)), SENTENCES[:3], [2, 10, 2], points=points
+    )
+    xy = np.frombuffer(panel.map.xy, dtype=np.float32).reshape(2, 3, 2)
+    assert xy[0].tolist() == [[-1, -0.25], [1, 0.25], [0, 0]] and abs(xy[1]).max() == 1
+    assert panel.map.legend == ["2", "10"] and panel.map.kinds == [0, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (dict(texts=SENTENCES[:5]), "has 6 rows for 5 texts"),
+        (dict(labels=["a"]), "labels has 1 entries for 6 texts"),
+        (dict(vectors=torch.zeros(6, 3)), "zero"),
+        (dict(points=[[0.0, 1.0]]), "must be"),
+        (dict(encode={"other": len}), "encode names 'other'"),
+        (dict(method="mds"), "method is one of"),
+    ],
+)
+def test_what_does_not_fit_is_told(change, message):
+    with pytest.raises(ValueError, match=message):
+        ck.explore.embedding_map(**(dict(vectors=vectors(), texts=SENTENCES) | change))
+
+
+# --- live training ---
+
+
+def test_stop_keeps_a_run_that_can_be_used(tokenizer, texts, tmp_path):
+    objective = ck.objectives.CMLM(make_encoder(tokenizer), contrast="info_nce")
+    pairs = list(zip(texts[:10], texts[10:20], strict=True))
+    panel = ck.explore.live_training(
+        objective, texts, pairs=pairs, texts=texts[:30], labels=[0, 1, 2] * 10, every=0.0, steps=5000,
+        batch_size=16, folder=tmp_path,
+    )  # fmt: skip
+    before = panel.picture.value
+    assert panel.buttons["stop"].disabled and not panel.running
+    panel.start()
+    assert panel.running and panel.start() is panel  # a second press does nothing
+    until = time.monotonic() + 60
+    while (panel.picture.value == before or panel.bar.value < 3) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert panel.picture.value != before  # it grew while it trained
+    run = panel.stop()
+    assert not panel.running and run.interrupted and 3 <= run.steps < 5000
+    assert len(run.history) == run.steps and run.encoder.encode(["a kite"]).isfinite().all()
+    assert not run.encoder.training and panel.buttons["stop"].disabled and not panel.buttons["start"].disabled
+    assert "Stopped" in panel.words() and (tmp_path / f"step-{run.steps:08d}").exists()
+
+
+def test_a_run_that_fails_says_so(tokenizer, texts):
+    panel = ck.explore.live_training(ck.objectives.MLM(make_encoder(tokenizer)), texts, steps=3, lr=-1.0)
+    panel.start().wait()
+    assert "has ended" in panel.words() and "lr" in panel.words() and not panel.buttons["start"].disabled
+    with pytest.raises(ValueError, match="press start"):
+        panel.figure()
+    with pytest.raises(TypeError, match="not Encoder"):
+        ck.explore.live_training(make_encoder(tokenizer), texts)
