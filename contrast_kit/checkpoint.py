@@ -1,8 +1,8 @@
 """Everything a run needs to go on as if it had never stopped, written so that a kill at any moment loses nothing.
 
 A checkpoint is a folder `step-00000100/` with the objective and the optimizer as safetensors, the random states, and
-`state.json` (step, settings, history). It is written under another name and renamed when complete, so a folder with
-this name is always whole.
+`state.json` (step, settings, history). It is written under another name and renamed when whole, and renamed before it
+is deleted, so a folder with this name is always whole.
 
 A run may be resumed on another number of processes. Order of the data, batches and the noise of the views are the same
 then, so the gradients are equal up to rounding; dropout masks are drawn by each process for its own rows and start
@@ -79,7 +79,7 @@ def save(
         try:
             _write(final, objective, optimizer, random, {"step": step, **state})
             for old in found(folder)[:-keep]:
-                shutil.rmtree(old, ignore_errors=True)
+                _remove(old)
         except OSError as error:
             failure = error
     if processes.anywhere(
@@ -96,7 +96,8 @@ def _write(
 ) -> None:
     """Write a checkpoint under another name, and rename it when it is whole."""
     draft = final.with_name(f".{final.name}.draft")
-    shutil.rmtree(draft, ignore_errors=True)
+    for left in final.parent.glob(f".{PREFIX}*"):  # of a run that was killed while it wrote or deleted
+        shutil.rmtree(left, ignore_errors=True)
     tensors, groups = _pack(optimizer)
     try:
         draft.mkdir(parents=True)
@@ -106,8 +107,9 @@ def _write(
         (draft / "state.json").write_text(json.dumps({"optimizer": groups, **state}))
         for file in draft.iterdir():
             _flush(file)
-        shutil.rmtree(final, ignore_errors=True)
+        _remove(final)
         draft.rename(final)
+        _flush(final.parent)
     except (OSError, SafetensorError) as error:
         shutil.rmtree(draft, ignore_errors=True)
         raise OSError(
@@ -229,10 +231,23 @@ def _unpack(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor], rest: 
     optimizer.load_state_dict({"state": state, **rest})
 
 
-def _flush(file: Path) -> None:
-    """Ask the system to put a file on the disk now."""
-    with open(file, "rb") as handle:
-        os.fsync(handle.fileno())
+def _remove(path: Path) -> None:
+    """Delete a checkpoint, if it is there; killed half-way, no checkpoint of that name is left."""
+    if path.exists():
+        gone = path.with_name(f".{path.name}.gone")
+        path.rename(gone)
+        shutil.rmtree(gone, ignore_errors=True)
+
+
+def _flush(path: Path) -> None:
+    """Ask the system to put a file, or the names in a folder, on the disk now."""
+    if path.is_dir() and os.name == "nt":
+        return  # folders cannot be opened there
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def newest_in_words(folder: Path) -> str:

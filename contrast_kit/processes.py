@@ -40,6 +40,12 @@ def start() -> torch.device:
     return PartialState(timeout=PATIENCE).device if several else PartialState().device
 
 
+def stop() -> None:
+    """Take leave of the others, at the end of a program: threads that still listen to them would disturb its exit."""
+    if dist.is_available() and dist.is_initialized():
+        dist.destroy_process_group()
+
+
 @contextmanager
 def alone() -> Iterator[None]:
     """Inside, this process works as if there were no other: to measure or to look at something by itself."""

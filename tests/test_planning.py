@@ -43,6 +43,7 @@ def test_memory_is_that_of_a_chunk_and_the_value_that_of_the_whole(name, tokeniz
         (lambda e: ck.objectives.CMLM(e, contrast="nt_xent"), 22),
         (lambda e: ck.objectives.CMLM(e), None),
         (lambda e: ck.objectives.SimCSE(e), 11),
+        (lambda e: ck.objectives.CSSL(e), 11),
         (lambda e: ck.objectives.CAPT(e, queue=50), 72),
         (lambda e: ck.objectives.COCOLM(e), 22),
         (lambda e: ck.objectives.COCOLM(e, contrast=None), None),

@@ -47,6 +47,8 @@ def main(arguments: list[str]) -> int:
     except (ValueError, TypeError, OSError, FloatingPointError) as error:
         print(f"{type(error).__name__}: {error}" if not str(error) else str(error), file=sys.stderr)
         return 1
+    finally:
+        processes.stop()
     return 0
 
 

@@ -11,7 +11,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from contrast_kit.objectives.base import Encoded, Facts, Objective, Vectors, View, check_choice
+from contrast_kit.objectives.base import Encoded, Facts, Objective, Vectors, View, check_choice, others
 from contrast_kit.objectives.cmlm import Predictor, pull
 
 
@@ -70,6 +70,11 @@ class CSSL(Objective):
 
     def build(self) -> None:
         self.predictor = Predictor(self.encoder.width) if self.config.contrast == "simsiam" else None
+
+    def negatives(self, facts: Facts) -> float | None:
+        """B - 1 for eq. 7, twice as many for the symmetric form; SimSiam has none."""
+        other = others(facts, self.config.ignore_duplicates)
+        return {"info_nce": other, "nt_xent": 2 * other}.get(self.config.contrast)
 
     def views(self, batch: View, generator: torch.Generator | None = None) -> dict[str, View]:
         """The two paraphrases that the batch holds. Nothing is drawn here."""
