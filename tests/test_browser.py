@@ -1,141 +1,37 @@
 """The course in a real JupyterLab in a real browser: opens, runs from top to bottom, shows what it should."""
 
-import json
-import os
 import shutil
-import socket
-import subprocess
-import sys
-import time
-import urllib.error
-import urllib.request
-from collections.abc import Iterator
 from pathlib import Path
 
+import jupyter_page
 import pytest
 
 FOLDER = Path(__file__).parents[1] / "notebooks"
 # All of them would repeat what nbval does; these are the ones that a reader opens first.
 PATTERNS = ["00_*.ipynb"]
 NOTEBOOKS = sorted(path for pattern in PATTERNS for path in FOLDER.glob(pattern))
-CHROMIUM = next(filter(None, map(shutil.which, ["chromium", "chromium-browser", "google-chrome"])), None)
-FLAGS = [
-    "--no-sandbox",  # containers run as root
-    *("--disable-gpu", "--disable-quic", "--no-first-run"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-]
-SECONDS_TO_START, SECONDS_TO_RUN = 60, 300
 
-# Every cell exists in the page also while it is off screen, and nothing asks the network or the reader.
-SETTINGS = {
-    "@jupyterlab/notebook-extension/tracker": {"windowingMode": "none"},
-    "@jupyterlab/apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
-}
-
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.slow,
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium found (on Debian: apt install chromium)"),
-]
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def answers(url: str) -> bool:
-    try:
-        with urllib.request.urlopen(url, timeout=2) as reply:
-            return reply.status == 200
-    except (urllib.error.URLError, OSError):
-        return False
+pytestmark = jupyter_page.MARKS
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory) -> Iterator[str]:
-    """The address of a JupyterLab on copies of the notebooks that shares no file with the reader's own."""
+def lab(tmp_path_factory):
     home = tmp_path_factory.mktemp("lab")
     shutil.copytree(FOLDER, home / "notebooks")
-    for name, values in SETTINGS.items():
-        path = home / "settings" / f"{name}.jupyterlab-settings"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(values))
-    own = {
-        "JUPYTER_CONFIG_DIR": "config",
-        "JUPYTER_DATA_DIR": "data",
-        "JUPYTER_RUNTIME_DIR": "runtime",
-        "JUPYTERLAB_SETTINGS_DIR": "settings",
-        "JUPYTERLAB_WORKSPACES_DIR": "workspaces",
-        "IPYTHONDIR": "ipython",
-    }
-    env = os.environ | {name: str(home / folder) for name, folder in own.items()}
-    env.pop("MPLBACKEND", None)  # the kernel chooses its own, which shows figures in the page
-    address = f"http://127.0.0.1:{(port := free_port())}"
-    command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--expose-app-in-browser"]
-    command += [f"--ServerApp.port={port}", "--ServerApp.port_retries=0", "--IdentityProvider.token="]
-    command += [f"--ServerApp.root_dir={home / 'notebooks'}"]
-    log = home / "lab.log"
-    with log.open("w") as out:
-        server = subprocess.Popen(command, env=env, cwd=home, stdout=out, stderr=subprocess.STDOUT)
-    try:
-        deadline = time.monotonic() + SECONDS_TO_START
-        while not answers(f"{address}/api/status"):
-            assert server.poll() is None and time.monotonic() < deadline, log.read_text()[-2000:]
-            time.sleep(0.2)
+    with jupyter_page.lab(home) as address:
         yield address
-    finally:
-        server.terminate()
-        server.wait(timeout=30)
 
 
 @pytest.fixture(scope="module")
 def browser():
-    playwright = pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as p:
-        yield p.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-
-
-IDLE = "() => window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'"
-RUN = """() => {
-    const run = async () => {
-        await jupyterapp.commands.execute('notebook:clear-all-cell-outputs');
-        await jupyterapp.commands.execute('notebook:run-all-cells');
-        window.allRun = true;
-    };
-    run();
-}"""
-CELLS = "() => jupyterapp.shell.currentWidget.content.widgets.map(cell => cell.model.toJSON())"
-HEIGHT = "() => document.querySelector('.jp-NotebookPanel .jp-WindowedPanel-inner')?.scrollHeight ?? 0"
-BROKEN = "() => [...document.querySelectorAll('.jp-OutputArea img')].filter(i => !i.naturalWidth).length"
+    with jupyter_page.browser() as chromium:
+        yield chromium
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_runs_from_top_to_bottom(lab, browser, path, tmp_path):
-    page = browser.new_page(viewport={"width": 1300, "height": 1000})
-    complaints = []
-    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.goto(f"{lab}/lab/tree/{path.name}?reset", timeout=1000 * SECONDS_TO_START)
-    page.wait_for_function(IDLE, timeout=1000 * SECONDS_TO_START)
-    page.evaluate(RUN)
-    page.wait_for_function("() => window.allRun", timeout=1000 * SECONDS_TO_RUN)
-    page.wait_for_function(IDLE, timeout=1000 * SECONDS_TO_START)
-
-    cells = [cell for cell in page.evaluate(CELLS) if cell["cell_type"] == "code" and cell["source"]]
-    assert cells
-    for cell in cells:
-        source = "".join(cell["source"])[:80]
-        failed = any(output["output_type"] == "error" for output in cell["outputs"])
-        assert failed == ("raises-exception" in cell["metadata"].get("tags", [])), f"error in {source!r}"
-        assert cell["execution_count"], f"not run: {source!r}"
-    assert page.evaluate(BROKEN) == 0, "a picture could not be shown"
-    assert page.get_by_text("Error displaying widget").count() == 0
-
-    # A page as tall as the notebook, so that one picture shows all of it.
-    page.set_viewport_size({"width": 1300, "height": min(200 + page.evaluate(HEIGHT), 16000)})
-    page.wait_for_timeout(500)
+    page, complaints = jupyter_page.opened(lab, browser, path.name)
+    jupyter_page.tall(page)
     picture = tmp_path / f"{path.stem}.png"
     page.screenshot(path=picture)
     print(f"screenshot: {picture}")

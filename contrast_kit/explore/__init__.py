@@ -12,6 +12,7 @@ Make a panel the last line of a cell. `panel.set(…)` moves it from Python, `pa
 the picture that stands still. They need `pip install contrast-kit[notebooks]`, and nothing else here does.
 """
 
+from ._panel import Panel
 from .embedding_map import EmbeddingMap, embedding_map
 from .live_training import LiveTraining, live_training
 from .loss_playground import LossPlayground, loss_playground
@@ -23,6 +24,7 @@ __all__ = [
     "LiveTraining",
     "LossPlayground",
     "MaskExplorer",
+    "Panel",
     "TemperatureAndQueue",
     "embedding_map",
     "live_training",

@@ -36,7 +36,7 @@ class LiveTraining(FigurePanel):
         self.objective, self.data, self.settings, self.every = objective, data, settings, every
         self.pairs = None if pairs is None else [list(side) for side in zip(*pairs, strict=True)]
         self.texts, self.labels = texts, labels
-        self.run: "Run | None" = None
+        self.run: Run | None = None
         self.problem = ""
         self._thread: threading.Thread | None = None
         self._asked, self._busy, self._due = threading.Event(), threading.Event(), 0.0
