@@ -204,6 +204,7 @@ MISTAKES = [
     ("02.denominators", RIGHT_TERMS | {"nt_xent": 7}, "count the coloured cells"),
     ("02.denominators", RIGHT_TERMS | {"nt_xent": None}, "still None"),
     ("02.denominators", {"nt_xent": 63}, "keep the names"),
+    ("02.denominators", [32, 63], "Fill in the dict"),
     ("02.weight", lambda hard, easy, tau: hard / easy, "not proportional"),
     ("02.weight", lambda hard, easy, tau: 2.718281828459045 ** (hard - easy), "τ is missing"),
     ("02.weight", lambda hard, easy, tau: 2.718281828459045 ** ((hard - easy) * tau), "do not multiply"),
