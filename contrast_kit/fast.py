@@ -24,7 +24,7 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.nn import functional as F
 
-from contrast_kit._tiles import add_product, all_tiles, upper_tiles
+from contrast_kit._tiles import Tiles
 
 TILED_FROM = 1024 * 1024
 """Entries of a cosine matrix from which the losses take the tiles by themselves (`how="auto"`): below, one matrix is
@@ -80,10 +80,9 @@ def self_log_sum_exp(
         >>> self_log_sum_exp(torch.ones(5, 1), tau=1.0)  # four others, at cosine 1: log 4 + 1
         tensor([2.3863, 2.3863, 2.3863, 2.3863, 2.3863])
     """
-    z = _scaled(x, tau)
-    return _SelfSum.apply(
-        z, groups, (0, *left_out), _tile(z, tile), needs_maximum(tau, z.dtype, len(z)), half
-    )
+    z, scale = _scaled(x, tau)
+    how = Tiles(scale, (0, *left_out), _tile(x, tile), half)
+    return _SelfSum.apply(z, groups, how, needs_maximum(tau, x.dtype, len(x)))
 
 
 def cross_log_sum_exp(
@@ -116,11 +115,12 @@ def cross_log_sum_exp(
         >>> cross_log_sum_exp(torch.eye(2), torch.eye(2), tau=1.0)  # log(e + 1)
         tensor([1.3133, 1.3133])
     """
-    z, c = _scaled(x, tau), _scaled(y, tau)
-    maximum = needs_maximum(tau, z.dtype, len(c))
+    (z, scale), (c, _) = _scaled(x, tau), _scaled(y, tau)
+    how = Tiles(scale, left_out, _tile(x, tile), half)
+    maximum = needs_maximum(tau, x.dtype, len(y))
     at_once = torch.is_grad_enabled() and z.requires_grad and not c.requires_grad and not maximum
     ids = (None, None) if groups is None else groups
-    return _CrossSum.apply(z, c, *ids, left_out, _tile(z, tile), maximum, half, at_once)
+    return _CrossSum.apply(z, c, *ids, how, maximum, at_once)
 
 
 def needs_maximum(tau: float | Tensor, dtype: torch.dtype, n: int) -> bool:
@@ -153,77 +153,78 @@ def class_sums(x: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
 
 
 class _SelfSum(Function):
-    """Symmetric: upper tiles only. Rows of z have length τ^(-1/2), so that a dot product is cosine / τ."""
+    """Symmetric: upper tiles only."""
 
     @staticmethod
-    def forward(ctx, z, groups, left_out, tile, maximum, half):
+    def forward(ctx, z, groups, how, maximum):
         total = _start(z, maximum)
         with torch.autocast(z.device.type, enabled=False):
-            for rows, columns, scores in upper_tiles(z, groups, left_out, tile, half):
+            for rows, columns, scores in how.upper(z, groups):
                 terms = scores if maximum else scores.exp_()  # [R, C]
                 _add_terms(total, rows, terms, 1, maximum)
                 if rows != columns:
                     _add_terms(total, columns, terms, 0, maximum)
-        lse = total if maximum else total.log()
+        lse = total if maximum else total.log_()
         ctx.save_for_backward(z, groups, lse)
-        ctx.options = left_out, tile, maximum, half
+        ctx.options = how, maximum
         return lse
 
     @staticmethod
     def backward(ctx, upstream):
         z, groups, lse = ctx.saved_tensors
-        left_out, tile, maximum, half = ctx.options
+        how, maximum = ctx.options
         with torch.no_grad(), torch.autocast(z.device.type, enabled=False):
             weights, lse = _weights(upstream, lse, maximum)  # [N]
             gradient = torch.zeros_like(z)
-            for rows, columns, scores in upper_tiles(z, groups, left_out, tile, half):
+            for rows, columns, scores in how.upper(z, groups):
                 # What row i pulls on j and what row j pulls on i, in one tile: [R, C]
+                spare = how.spare(scores)
                 if maximum:
-                    p = (scores - lse[rows, None]).exp_().mul_(weights[rows, None])
-                    p += scores.sub_(lse[None, columns]).exp_().mul_(weights[None, columns])
+                    torch.sub(scores, lse[rows, None], out=spare).exp_().mul_(weights[rows, None])
+                    scores.sub_(lse[None, columns]).exp_().mul_(weights[None, columns]).add_(spare)
                 else:
-                    p = scores.exp_().mul_(weights[rows, None] + weights[None, columns])
-                add_product(gradient[rows], p, z[columns], half)
+                    scores.exp_().mul_(torch.add(weights[rows, None], weights[None, columns], out=spare))
+                how.add_product(gradient[rows], scores, z[columns])
                 if rows != columns:
-                    add_product(gradient[columns], p.T, z[rows], half)
-        return _once(gradient, z), None, None, None, None, None
+                    how.add_product(gradient[columns], scores.T, z[rows])
+        return _once(gradient, z), None, None, None
 
 
 class _CrossSum(Function):
     """Anchors against candidates: every tile, rows only."""
 
     @staticmethod
-    def forward(ctx, z, c, groups, others, left_out, tile, maximum, half, at_once):
+    def forward(ctx, z, c, groups, others, how, maximum, at_once):
         total = _start(z, maximum)
-        pull = torch.zeros_like(z) if at_once else None  # Σ_j e_ij c_j, [N, D]
+        pull = torch.zeros_like(z) if at_once else None  # Σ_j e_ij c_j / τ, [N, D]
         with torch.autocast(z.device.type, enabled=False):
-            for rows, columns, scores in all_tiles(z, c, groups, others, left_out, tile, half):
+            for rows, columns, scores in how.all(z, c, groups, others):
                 terms = scores if maximum else scores.exp_()  # [R, C]
                 _add_terms(total, rows, terms, 1, maximum)
                 if at_once:
-                    add_product(pull[rows], terms, c[columns], half)
-        lse = total if maximum else total.log()
+                    how.add_product(pull[rows], terms, c[columns])
+        lse = total if maximum else total.log_()
         ctx.save_for_backward(z, c, groups, others, lse, pull)
-        ctx.options = left_out, tile, maximum, half
+        ctx.options = how, maximum
         return lse
 
     @staticmethod
     def backward(ctx, upstream):
         z, c, groups, others, lse, pull = ctx.saved_tensors
-        left_out, tile, maximum, half = ctx.options
+        how, maximum = ctx.options
         with torch.no_grad(), torch.autocast(z.device.type, enabled=False):
             weights, lse = _weights(upstream, lse, maximum)  # [N]
             if pull is not None:
-                return _once(pull * weights[:, None], z, c), *[None] * 8
+                return _once(pull * weights[:, None], z, c), *[None] * 6
             of_z = torch.zeros_like(z) if ctx.needs_input_grad[0] else None
             of_c = torch.zeros_like(c) if ctx.needs_input_grad[1] else None
-            for rows, columns, scores in all_tiles(z, c, groups, others, left_out, tile, half):
+            for rows, columns, scores in how.all(z, c, groups, others):
                 p = (scores.sub_(lse[rows, None]) if maximum else scores).exp_().mul_(weights[rows, None])
                 if of_z is not None:
-                    add_product(of_z[rows], p, c[columns], half)
+                    how.add_product(of_z[rows], p, c[columns])
                 if of_c is not None:
-                    add_product(of_c[columns], p.T, z[rows], half)
-        return _once(of_z, z, c), _once(of_c, z, c), *[None] * 7
+                    how.add_product(of_c[columns], p.T, z[rows])
+        return _once(of_z, z, c), _once(of_c, z, c), *[None] * 5
 
 
 class _NoSecond(Function):
@@ -248,9 +249,9 @@ def _once(gradient: Tensor | None, *sources: Tensor) -> Tensor | None:
     return _NoSecond.apply(gradient, *sources)
 
 
-def _scaled(x: Tensor, tau: float | Tensor) -> Tensor:
-    """Rows of length τ^(-1/2): the temperature is then inside the dot products, with its gradient if it has one."""
-    return x * tau**-0.5
+def _scaled(x: Tensor, tau: float | Tensor) -> tuple[Tensor, float]:
+    """Vectors, and what their dot products are multiplied by. A τ that learns goes into the vectors."""
+    return (x * tau**-0.5, 1.0) if isinstance(tau, Tensor) else (x, 1 / tau)
 
 
 def _tile(z: Tensor, tile: int | None) -> int:

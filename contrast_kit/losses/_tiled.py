@@ -21,16 +21,22 @@ def info_nce(x: Tensor, y: Tensor, tau: float | Tensor, ids: Tensor | None, how:
 
 
 def nt_xent(
-    x: Tensor, queue: Tensor, tau: float | Tensor, ids: Tensor | None, queue_ids: Tensor | None, how: str
+    a: Tensor,
+    b: Tensor,
+    queue: Tensor,
+    tau: float | Tensor,
+    ids: Tensor | None,
+    queue_ids: Tensor | None,
+    how: str,
 ) -> Tensor:
-    """[2B] for unit rows x = [a; b] and a queue of unit rows [Q, D]; ids [B] leave out what has the anchor's id."""
-    b, half = len(x) // 2, how == "bf16"
+    """[2B] for unit rows a, b [B, D] and a queue of unit rows [Q, D]; ids [B] leave out what has the anchor's id."""
+    x, half = torch.cat([a, b]), how == "bf16"  # [2B, D]
     ids = None if ids is None else ids.repeat(2)  # [B] -> [2B]
-    rest = fast.self_log_sum_exp(x, tau, left_out=() if ids is not None else (b,), groups=ids, half=half)
+    rest = fast.self_log_sum_exp(x, tau, left_out=(len(a),) if ids is None else (), groups=ids, half=half)
     if len(queue):
         groups = None if queue_ids is None else (ids, queue_ids)
         rest = torch.logaddexp(rest, fast.cross_log_sum_exp(x, queue, tau, groups=groups, half=half))
-    return _softplus(rest - _own(x[:b], x[b:], tau).repeat(2))
+    return _softplus(rest - _own(a, b, tau).repeat(2))
 
 
 def sup_con(x: Tensor, labels: Tensor, tau: float | Tensor, how: str) -> tuple[Tensor, Tensor]:

@@ -169,15 +169,16 @@ def nt_xent(
     """
     tau = check_temperature(tau)
     check_pair(a, b, "a", "b")
-    x = torch.cat([normalise(a, "a"), normalise(b, "b")])  # [2B, D]
-    n = len(x)
-    queue = x[:0] if queue is None else constant_rows(queue, x)  # [Q, D]
+    a, b = normalise(a, "a"), normalise(b, "b")
+    queue = a[:0] if queue is None else constant_rows(queue, a)  # [Q, D]
+    n = 2 * len(a)
     if n + len(queue) == 2:
         warn_if_alone(1, "nt_xent")
     if fast.tiled(how, n * (n + len(queue))):
-        ids, queue_ids = ids_of_pairs(ids, queue_ids, n // 2, len(queue), x.device)
-        return reduce(_tiled.nt_xent(x, queue, tau, ids, queue_ids, how), reduction)
+        ids, queue_ids = ids_of_pairs(ids, queue_ids, n // 2, len(queue), a.device)
+        return reduce(_tiled.nt_xent(a, b, queue, tau, ids, queue_ids, how), reduction)
 
+    x = torch.cat([a, b])  # [2B, D]
     similarity = dot_products(x, torch.cat([x, queue])) / tau  # [2B, 2B + Q]
     itself = torch.eye(n, n + len(queue), dtype=torch.bool, device=x.device)
     positive = itself.roll(n // 2, dims=0)  # row i: True at its partner, B rows further on
