@@ -33,6 +33,8 @@ import torch
 
 Contenders = Mapping[str, Callable[[], object]]
 MIB = 2**20
+# For glibc: no mapping of its own for a large buffer, and nothing given back. A buffer's pages are then made once.
+KEEP_PAGES = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(2**40), "MALLOC_TOP_PAD_": str(2**26)}
 HERE = Path(__file__).resolve().parent
 
 
@@ -255,7 +257,9 @@ def _short(rows: list[dict]) -> list[dict]:
 
 def parser(name: str, text: str | None = None) -> argparse.ArgumentParser:
     """The options that every benchmark has."""
-    options = argparse.ArgumentParser(prog=f"benchmarks/{name}.py", description=text)
+    options = argparse.ArgumentParser(
+        prog=f"benchmarks/{name}.py", description=text, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument(
         "--out", type=Path, default=Path("runs/benchmarks"), help="folder for JSON and figure"
     )
@@ -263,6 +267,9 @@ def parser(name: str, text: str | None = None) -> argparse.ArgumentParser:
     options.add_argument("--rounds", type=int, default=5, help="rounds of alternating (default 5)")
     options.add_argument("--budget", type=float, default=20.0, help="seconds to spend on a case (default 20)")
     options.add_argument("--no-memory", action="store_true", help="leave the fresh processes out")
+    options.add_argument(
+        "--tuned", action="store_true", help="with an allocator that keeps its pages (glibc)"
+    )
     options.add_argument("--only", nargs="*", help="cases to run, by name")
     options.add_argument("--memory", nargs=2, metavar=("CASE", "CONTENDER"), help=argparse.SUPPRESS)
     return options
@@ -277,6 +284,9 @@ def main(
 ) -> list[dict]:
     """Run the cases of a script (or, in a fresh process, measure the memory of one contender) and write the result."""
     options = parser(name, text).parse_args(arguments)
+    if options.tuned and any(os.environ.get(key) != value for key, value in KEEP_PAGES.items()):
+        os.environ.update(KEEP_PAGES)
+        os.execv(sys.executable, [sys.executable, *sys.argv])  # glibc reads its settings once, at the start
     chosen = tiny if options.tiny and tiny is not None else cases
     if options.memory:
         case = next(case for case in chosen if case.name == options.memory[0])
@@ -294,6 +304,7 @@ def main(
                     row["mib"] = memory_of(script, case.name, row["contender"], flags)
         print(table(mine), flush=True)
         rows += mine
+    name += "_tuned" * options.tuned
     record = write(name, rows, options.out, time.perf_counter() - start)
     print(f"\n{record['device']}, {record['threads']} threads, torch {record['versions']['torch']}")
     print(f"wrote {options.out / name}.json and .png")
