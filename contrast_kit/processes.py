@@ -8,6 +8,7 @@ nothing, and the views do not depend on how many processes there are.
 """
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -106,7 +107,8 @@ def _talk(operation: Callable[..., Any], *arguments: Any) -> None:
     try:
         operation(*arguments)
     except RuntimeError as error:
-        raise LostError(str(error).strip().split("\n")[0]) from error
+        place_in_torch, first_sentence = r"^\[[^\]]*\] ", str(error).strip().split("\n")[0].split(". ")[0]
+        raise LostError(re.sub(place_in_torch, "", first_sentence)) from error
 
 
 def total(value: Tensor) -> Tensor:

@@ -188,8 +188,20 @@ def test_bench_says_where_the_benchmarks_are_not(tmp_path, monkeypatch, capsys):
     assert main(["bench"]) == 1
     assert "get a checkout" in capsys.readouterr().err
     (tmp_path / "benchmarks").mkdir()
-    (tmp_path / "benchmarks" / "__main__.py").write_text("import sys; sys.exit(len(sys.argv))")
-    assert main(["bench", "contrast", "--quick"]) == 3
+    (tmp_path / "benchmarks" / "_shared.py").write_text("")
+    (tmp_path / "benchmarks" / "losses.py").write_text(
+        '"""Losses side by side."""\nimport sys; sys.exit(len(sys.argv))'
+    )
+    assert main(["bench"]) == 0
+    told = capsys.readouterr().out
+    assert "losses         Losses side by side." in told and "_shared" not in told
+    assert main(["bench", "losses", "--quick"]) == 2
+    assert main(["bench", "loses"]) == 2 and "there are losses" in capsys.readouterr().err
+
+
+def test_this_checkout_has_benchmarks_that_say_what_they_do(capsys):
+    assert main(["bench", "--help"]) == 0
+    assert "losses" in capsys.readouterr().out
 
 
 LAUNCHED = """

@@ -1,14 +1,21 @@
-"""`python -m contrast_kit bench …`: run the benchmarks of a checkout."""
+"""`python -m contrast_kit bench NAME …`: run a benchmark of a checkout."""
 
+import ast
 import subprocess
 import sys
 from pathlib import Path
 
 import contrast_kit
 
+HELP = """usage: python -m contrast_kit bench NAME [options]
+
+Each benchmark runs this kit and other libraries side by side on this machine, and prints ratios: a lone time says
+little. bench NAME --help lists its options; benchmarks/README.md has the results that were kept and the commands.
+"""
+
 
 def main(arguments: list[str]) -> int:
-    """Hand the arguments to `benchmarks/` and return its exit status; 1 with a sentence where there is none."""
+    """Run the named benchmark and return its exit status; 1 with a sentence where there is none, 2 for no such name."""
     folder = find()
     if folder is None:
         print(
@@ -16,13 +23,36 @@ def main(arguments: list[str]) -> int:
             file=sys.stderr,
         )
         return 1
-    return subprocess.run([sys.executable, str(folder), *arguments], check=False).returncode
+    scripts = benchmarks(folder)
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print(HELP)
+        for name, script in scripts.items():
+            print(f"  {name:<14} {_first_line(script)}")
+        return 0
+    name, *rest = arguments
+    if name not in scripts:
+        print(f"There is no benchmark {name!r}; there are {', '.join(scripts)}.", file=sys.stderr)
+        return 2
+    return subprocess.run([sys.executable, str(scripts[name]), *rest], check=False).returncode
 
 
 def find() -> Path | None:
-    """The folder `benchmarks` here, or beside the package; None where neither is one that can be run."""
+    """The folder `benchmarks` here, or beside the package; None where neither holds one."""
     beside = Path(contrast_kit.__file__).resolve().parent.parent
     for place in (Path.cwd(), beside):
-        if (place / "benchmarks" / "__main__.py").is_file():
+        if (place / "benchmarks").is_dir() and benchmarks(place / "benchmarks"):
             return place / "benchmarks"
     return None
+
+
+def benchmarks(folder: Path) -> dict[str, Path]:
+    """What can be run in it, by name: scripts, and folders that have a `__main__.py`."""
+    scripts = {file.stem: file for file in folder.glob("*.py") if not file.name.startswith("_")}
+    rooms = {file.parent.name: file.parent for file in folder.glob("*/__main__.py")}
+    return dict(sorted((scripts | rooms).items()))
+
+
+def _first_line(script: Path) -> str:
+    """The first line of its docstring."""
+    file = script / "__main__.py" if script.is_dir() else script
+    return (ast.get_docstring(ast.parse(file.read_text())) or "").split("\n")[0]

@@ -112,7 +112,7 @@ class Objective(nn.Module):
         """Make the heads that the method needs beside the encoder. Most need none."""
 
     def views(self, batch: View, generator: torch.Generator | None = None) -> dict[str, View]:
-        """Noisy copies of a batch, by name. Called without gradient."""
+        """Noisy copies of a batch, by name. No gradient. Several processes each call it for the whole batch."""
         raise NotImplementedError(f"{type(self).__name__} must say which views of a batch it takes.")
 
     def sizes(self, view: View) -> dict[str, Tensor]:
