@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 SECONDS = 0.4  # from one frame to the next
 CIRCLE = "circle"
+RING = 0.045  # between the rings of two labels
+LEGEND = 4  # labels a line
 
 
 def align(points: Any, reference: Any, *, center: bool = True) -> np.ndarray:
@@ -96,7 +98,7 @@ def animation(
     chosen = {name: x[keep] for name, x in vectors.items()}
     if width == 2:
         words = None if kinds is None else kinds[keep].tolist()
-        method, maps = CIRCLE, {name: rings(_on_circle(x, name), words) for name, x in chosen.items()}
+        method, maps = CIRCLE, {name: rings(_on_circle(x, name), words, RING) for name, x in chosen.items()}
     else:
         maps = _maps(chosen, method, seed, perplexity, neighbors)
     return Animation(
@@ -144,7 +146,8 @@ class Animation:
         columns = min(columns, len(chosen))
         rows = -(-len(chosen) // columns)
         # A square as wide as its column, a line for the name and for each measure, and room for the legend below.
-        height = 9 / columns + 0.05 + 0.18 * len(self.measures) + 0.5 / rows
+        below = 0.25 + 0.25 * -(-len(self.kinds) // LEGEND)
+        height = 9 / columns + 0.05 + 0.18 * len(self.measures) + below / rows
         figure, axes = panels(len(chosen), height=height, columns=columns, title=self.title or None)
         for panel, name in zip(axes, chosen, strict=True):
             self._draw(panel, name)

@@ -111,10 +111,10 @@ def _frame(panel: Any, name: str) -> None:
     panel.set_title(name)
 
 
-def rings(at: np.ndarray, kinds: list[str] | None) -> np.ndarray:
+def rings(at: np.ndarray, kinds: list[str] | None, gap: float = 0.08) -> np.ndarray:
     if kinds is None or len(at) < MANY:
         return at
-    ring = {kind: 1 + 0.08 * i for i, kind in enumerate(in_order(kinds))}
+    ring = {kind: 1 + gap * i for i, kind in enumerate(in_order(kinds))}
     return at * np.array([ring[kind] for kind in kinds])[:, None]
 
 

@@ -1,0 +1,168 @@
+"""The exercises of notebook 03, the representation space, and the mistakes that are usual there."""
+
+import math
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from contrast_kit import geometry
+
+from ._frame import exercise
+
+
+def _is(value: object, target: Tensor | float) -> bool:
+    try:
+        value = torch.as_tensor(value, dtype=torch.float64)
+    except (TypeError, ValueError, RuntimeError):
+        return False
+    return value.dim() == 0 and bool(torch.isclose(value, torch.as_tensor(target, dtype=torch.float64)))
+
+
+def _first(said: object, mistakes: list[tuple[Tensor | float, str]]) -> str | None:
+    return next((hint for value, hint in mistakes if _is(said, value)), None)
+
+
+@exercise("03.alignment", right="So a mean cosine of 1 is 0, of 0 is 2, of −1 is 4.")
+def alignment(answer: Callable[[float], float]) -> str | None:
+    """Alignment from the mean cosine of the positive pairs."""
+    c = 0.3
+    said = answer(c)
+    mistakes = [
+        (1 - c, "Half of it: ‖u − v‖² = ‖u‖² + ‖v‖² − 2·cos, and both squared lengths are 1."),
+        (2 - c, "Expand ‖u − v‖²: the inner product u·v occurs twice."),
+        (2 + 2 * c, "The sign: closer pairs, with a higher cosine, must have a *smaller* distance."),
+        (
+            math.sqrt(2 - 2 * c),
+            "That is a distance; alignment (with its power 2) is the mean *squared* distance.",
+        ),
+        (c, "That is the mean cosine itself; alignment is a distance, and 0 when the cosine is 1."),
+    ]
+    if hint := _first(said, mistakes):
+        return hint
+    return None if _is(said, 2 - 2 * c) else "Expand ‖u − v‖² for two vectors of length 1."
+
+
+@exercise("03.uniformity", right="Distinct pairs, unit vectors, the log outside the mean.")
+def uniformity(answer: Callable[[Tensor], Tensor]) -> str | None:
+    """Wang and Isola's uniformity, t = 2."""
+    noise = torch.Generator().manual_seed(0)
+    x = torch.randn(6, 4, generator=noise, dtype=torch.float64) * torch.linspace(0.5, 2, 6)[:, None]
+    said = answer(x.clone())
+    unit = torch.nn.functional.normalize(x, dim=1)
+    distance = torch.pdist(unit)
+    raw, everyone = torch.pdist(x), torch.cdist(unit, unit)
+    terms = (-2 * distance**2).exp()
+    mistakes = [
+        ((-2 * raw**2).exp().mean().log(), "Put the rows on the sphere first: divide each by its length."),
+        (
+            (-2 * everyone**2).exp().mean().log(),
+            "Each vector is paired with itself too, the closest pair there is: leave the diagonal out.",
+        ),
+        (terms.mean(), "The log is missing."),
+        (terms.sum().log(), "A mean over the pairs, not a sum: else it grows with the number of vectors."),
+        ((-2 * distance).exp().mean().log(), "The *squared* distance stands in the exponent."),
+        (
+            terms.log().mean(),
+            "The log stands outside the mean; inside, it undoes the exp, and the kernel is gone.",
+        ),
+        ((2 * distance**2).exp().mean().log(), "The sign in the exponent: close pairs must weigh most."),
+        ((-(distance**2)).exp().mean().log(), "t = 2 is missing in the exponent."),
+        (
+            -terms.mean().log(),
+            "The sign in front: uniformity is a loss, and *lower* (more negative) is more even.",
+        ),
+    ]
+    if hint := _first(said, mistakes):
+        return hint
+    if isinstance(said, Tensor) and said.dim() > 0:
+        return f"Return one number; yours has shape {list(said.shape)}."
+    return (
+        None
+        if _is(said, geometry.uniformity(x))
+        else "Distances of unit vectors, squared, times −2, exp, mean, log."
+    )
+
+
+@exercise("03.cone", right="With shared = own it is one half: a cone needs no more than that.")
+def cone(answer: Callable[[float, float], float]) -> str | None:
+    """The cosine of two sums of a shared and an own part."""
+    shared, own = 3.0, 1.5
+    said = answer(shared, own)
+    mistakes = [
+        (
+            shared / own,
+            "The denominator is the squared length of the whole vector, shared part and own part.",
+        ),
+        (own / (shared + own), "Exchanged: what the two have in common is the *shared* part."),
+        (
+            shared / (shared + 2 * own),
+            "Two vectors, but each length once: √(shared + own) · √(shared + own) is shared + own.",
+        ),
+        (
+            shared / math.sqrt(shared + own),
+            "Divide by both lengths: √(shared + own) twice, which is shared + own.",
+        ),
+        (
+            math.sqrt(shared / (shared + own)),
+            "That is the cosine with the *shared* direction; two such vectors lie further apart.",
+        ),
+        (
+            shared**2 / (shared**2 + own**2),
+            "`shared` and `own` are squared lengths already: do not square them again.",
+        ),
+    ]
+    if hint := _first(said, mistakes):
+        return hint
+    right = shared / (shared + own)
+    return (
+        None
+        if _is(said, right)
+        else "Inner product over the product of lengths: which parts meet in (c + a)·(c + b)?"
+    )
+
+
+@exercise("03.effective_rank", right="k equal values give exactly k, and a small value counts a little.")
+def effective_rank(answer: Callable[[Tensor], Tensor]) -> str | None:
+    """Roy and Vetterli's effective rank from the singular values."""
+    sigma = torch.tensor([4.0, 2.0, 1.0, 0.5], dtype=torch.float64)
+    said = answer(sigma.clone())
+
+    def entropy(p: Tensor) -> Tensor:
+        return -(p * p.log()).sum()
+
+    p = sigma / sigma.sum()
+    squares = sigma**2 / (sigma**2).sum()
+    mistakes = [
+        (entropy(p), "That is the entropy; the rank is its exponential."),
+        (
+            entropy(p) / math.log(2),
+            "That is the entropy in bits; the rank is the exponential of the one in nats.",
+        ),
+        (
+            (entropy(p) / math.log(2)).exp(),
+            "Entropy in bits goes with 2 to its power; with exp take the natural log.",
+        ),
+        (
+            entropy(squares).exp(),
+            "That weighs the *squared* values (also in use, and smaller); here p = σ / Σσ.",
+        ),
+        ((-entropy(p)).exp(), "The sign of the entropy: it is *minus* the sum of p log p."),
+        (
+            len(sigma),
+            "That counts the values above 0, the plain rank: small ones count as much as large ones.",
+        ),
+        (
+            1 / (p**2).sum(),
+            "That is the participation ratio, another count of directions; here it is exp of the entropy.",
+        ),
+    ]
+    if hint := _first(said, mistakes):
+        return hint
+    if isinstance(said, Tensor) and said.dim() == 0 and not torch.isfinite(said):
+        return (
+            "Not finite: did you take the exp of something that is no entropy? Divide sigma by its sum first."
+        )
+    if _is(said, entropy(sigma).exp()):
+        return "Make a distribution of the values first: divide by their sum."
+    return None if _is(said, entropy(p).exp()) else "p = σ / Σσ, then exp(−Σ p log p)."
