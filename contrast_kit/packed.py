@@ -113,14 +113,14 @@ def attend(
     scale = q.shape[-1] ** -0.5 if scale is None else scale
     if q.device.type == "cuda" and bias is None:
         return _attend_on_gpu(q, k, v, layout, dropout, scale)
-    mixed, start = [], 0
-    for count, tokens in layout.groups:
-        stop = start + count * tokens
-        group = (x[start:stop].view(count, tokens, *x.shape[1:]).transpose(1, 2) for x in (q, k, v))
+    sizes = [count * tokens for count, tokens in layout.groups]
+    mixed = []
+    for (count, tokens), *group in zip(layout.groups, *(x.split(sizes) for x in (q, k, v)), strict=True):
+        texts = (x.unflatten(0, (count, tokens)).transpose(1, 2) for x in group)  # [texts, H, t, d] each
         here = None if bias is None else bias[:, :tokens, :tokens]
-        some = _attend_group(*group, here, dropout, scale)  # [texts, H, t, d]
-        mixed.append(some.transpose(1, 2).flatten(0, 1))  # [texts * t, H, d]
-        start = stop
+        mixed.append(
+            _attend_group(*texts, here, dropout, scale).transpose(1, 2).flatten(0, 1)
+        )  # [texts * t, H, d]
     return torch.cat(mixed)  # [N, H, d]
 
 

@@ -114,9 +114,8 @@ class _Blocks(torch.autograd.Function):
         product = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else states.dtype
         exact = torch.promote_types(product, torch.float32)
         inputs = (states, weight, bias, *rows)
-        gradients = [
-            torch.zeros_like(x, dtype=exact) if want else None for x, want in zip(inputs, wanted, strict=True)
-        ]
+        new = torch.zeros_like if len(labels) == 0 else torch.empty_like  # the first block fills them
+        gradients = [new(x, dtype=exact) if want else None for x, want in zip(inputs, wanted, strict=True)]
         also = labels if also is None else also
         found = [states.new_empty(len(labels), dtype=dtype) for dtype in (exact, torch.long, exact, exact)]
         total = states.new_zeros((), dtype=exact)
@@ -134,6 +133,7 @@ class _Blocks(torch.autograd.Function):
                     [row[block] for row in rows],
                     [of[block] for of in found],
                     [g if g is None or i in (1, 2) else g[block] for i, g in enumerate(gradients)],
+                    first=start == 0,
                 )
         ctx.gradients = [g if g is None else g.to(x.dtype) for g, x in zip(gradients, inputs, strict=True)]
         ctx.mark_non_differentiable(*found)
@@ -160,8 +160,9 @@ def _one_block(
     rows: list[Tensor],
     found: list[Tensor],
     gradients: list[Tensor | None],
+    first: bool,
 ) -> Tensor:
-    """The summed terms of R positions; fills `found` and adds to `gradients`. One [R, V] buffer throughout."""
+    """The summed terms of R positions; fills `found`, fills or adds to `gradients`. One [R, V] buffer throughout."""
     log_q, best, log_best, log_also = found
     exact = log_q.dtype
     scores = states @ weight.T if bias is None else torch.addmm(bias.to(states.dtype), states, weight.T)
@@ -186,25 +187,29 @@ def _one_block(
     # d log q / d scores = onehot(label) − softmax, times each position's slope
     scores.mul_((-slope / mass).unsqueeze(1))
     scores.scatter_add_(1, labels.unsqueeze(1), slope.unsqueeze(1))
-    _add_products(scores, states, weight, for_states, for_weight, for_bias)
+    _products(scores, states, weight, for_states, for_weight, for_bias, first)
     return total.detach()
 
 
-def _add_products(
+def _products(
     scores: Tensor,
     states: Tensor,
     weight: Tensor,
     for_states: Tensor | None,
     for_weight: Tensor | None,
     for_bias: Tensor | None,
+    first: bool,
 ) -> None:
     """From the gradient on a block's scores [R, V] to those on its states [R, D], the words [V, D] and the bias [V]."""
+    old = 0 if first else 1  # 0: what stands there is not read
     if for_bias is not None:
-        for_bias += scores.sum(0)
+        torch.add(scores.sum(0), for_bias if old else 0, out=for_bias)
     scores = scores.to(states.dtype)
     if for_states is not None:
         for_states.copy_(scores @ weight)
     if for_weight is not None and states.dtype == for_weight.dtype:
-        for_weight.addmm_(scores.T, states)  # in place: a second [V, D] would be the largest tensor here
+        for_weight.addmm_(
+            scores.T, states, beta=old
+        )  # in place: a second [V, D] would be the largest tensor here
     elif for_weight is not None:
-        for_weight += scores.T @ states
+        for_weight.copy_(scores.T @ states) if first else for_weight.add_(scores.T @ states)
