@@ -91,9 +91,10 @@ def dynamic_random_mask(
     )  # [B, T]
     to_mask, _, to_keep = split
     selected = maskable & (u < p)
-    becomes_mask = selected & (u < p * to_mask)
-    becomes_random = selected & ~becomes_mask & (u < p * (1 - to_keep))
-    noisy = torch.where(becomes_random, random_ids, ids.masked_fill(becomes_mask, mask_id))
+    becomes_mask = maskable & (u < p * to_mask)
+    becomes_new = selected & (u < p * (1 - to_keep))  # [MASK] or random
+    # Random first, [MASK] over it, both in the memory of the draw: fresh pages would cost more than the work.
+    noisy = torch.where(becomes_new, random_ids, ids, out=random_ids).masked_fill_(becomes_mask, mask_id)
     return Masked(noisy, selected)
 
 
