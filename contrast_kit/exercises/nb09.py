@@ -71,7 +71,7 @@ def needed(answer: Callable[[Scores, Scores], float]) -> str | None:
 @exercise("09.shift", right="Every cosine moves, none overtakes another.")
 def shift(answer: set[str]) -> str | None:
     """Which measures change when one orthogonal vector is added to all."""
-    said = set(answer)
+    said = set(answer() if callable(answer) else answer)
     if unknown := said - {"auc", "alignment", "uniformity"}:
         return f"There are 'auc', 'alignment' and 'uniformity', but no {sorted(unknown)[0]!r}."
     if "auc" in said:
