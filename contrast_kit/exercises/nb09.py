@@ -56,7 +56,7 @@ def needed(answer: Callable[[Scores, Scores], float]) -> str | None:
         (t.ppf(0.975, 2 * n) * s * sqrt(2 / n), "Each list spends one degree of freedom on its mean: 2(n - 1)."),
         (quantile * s / sqrt(n), "Two means are uncertain, not one: sqrt(2/n)."),
         (quantile * s, "s is the spread of single seeds; means of n spread less: times sqrt(2/n)."),
-        (quantile * biased * sqrt(2 / n), "Divide by n - 1 in the variance: the mean was estimated from the same seeds."),
+        (quantile * biased * sqrt(2 / n), "Divide the variance by n - 1: the mean came from the same seeds."),
         (quantile * (sqrt(variance(a)) + sqrt(variance(b))) / 2 * sqrt(2 / n), "Average the variances, then the root."),
         (abs(mean(a) - mean(b)), "That is the difference itself; asked is how large it must be to surprise."),
     ]  # fmt: skip
