@@ -3,6 +3,7 @@
 import pytest
 import torch
 from conftest import make_encoder
+from test_step import asked
 from torch.nn.functional import pad
 
 import contrast_kit as ck
@@ -23,6 +24,7 @@ OBJECTIVES = {
     "electra": lambda e: ck.objectives.ELECTRA(e, auxiliary_layers=1),
     "cssl": lambda e: ck.objectives.CSSL(e),
     "cssl simsiam": lambda e: ck.objectives.CSSL(e, contrast="simsiam"),
+    "prompt": lambda e: asked(ck.objectives.Prompt(e, words=("the", "a", "of", "is"))),
     "fine-tune": lambda e: ck.objectives.FineTune(e, classes=4),
     "scl": lambda e: ck.objectives.SCL(e, classes=4, head="tanh", phi="feature"),
 }

@@ -16,6 +16,19 @@ def queued(objective):
     return objective
 
 
+def asked(objective):
+    """Prompting wants a mask in each text: here in place of its first word."""
+    views, mask = objective.views, objective.encoder.tokenizer.mask_token_id
+
+    def with_mask(batch, generator=None):
+        return views(
+            batch | {"input_ids": batch["input_ids"].index_fill(1, torch.tensor([1]), mask)}, generator
+        )
+
+    objective.views = with_mask
+    return objective
+
+
 # Every objective, by name, in each form that takes another way through the step.
 OBJECTIVES = {
     "mlm": lambda e: ck.objectives.MLM(e),
@@ -34,6 +47,7 @@ OBJECTIVES = {
     "scl sum": lambda e: ck.objectives.SCL(
         e, classes=4, dropout=0.0, reduction="sum", head="tanh", phi="feature"
     ),
+    "prompt": lambda e: asked(ck.objectives.Prompt(e, words=("the", "a", "of", "is"))),
     "cssl": lambda e: ck.objectives.CSSL(e),
     "cssl simsiam": lambda e: ck.objectives.CSSL(e, contrast="simsiam"),
     "simcse": lambda e: ck.objectives.SimCSE(e),

@@ -8,6 +8,7 @@ from contrast_kit.objectives.cssl import CSSL, CSSLConfig
 from contrast_kit.objectives.electra import ELECTRA, AllTokenMLM, AllTokenMLMConfig, ELECTRAConfig
 from contrast_kit.objectives.fine_tune import FineTune, FineTuneConfig
 from contrast_kit.objectives.mlm import MLM, MLMConfig
+from contrast_kit.objectives.prompt import Prompt, PromptConfig
 from contrast_kit.objectives.queue import MemoryQueue
 from contrast_kit.objectives.scl import SCL, SCLConfig
 from contrast_kit.objectives.simcse import SimCSE, SimCSEConfig
@@ -33,6 +34,8 @@ __all__ = [
     "MLMConfig",
     "MemoryQueue",
     "Objective",
+    "Prompt",
+    "PromptConfig",
     "SCLConfig",
     "SimCSE",
     "SimCSEConfig",

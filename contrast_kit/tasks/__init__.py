@@ -9,7 +9,7 @@
 | does what was learnt on one task help on another? | `transfer(sst2, [amazon, yelp], encoder)` |
 """
 
-from contrast_kit.tasks import protocols, scoreboard
+from contrast_kit.tasks import prompting, protocols, scoreboard
 from contrast_kit.tasks.fine_tuning import Tuned, fine_tune, predict, weights_hash
 from contrast_kit.tasks.grid import METHODS, Method, run
 from contrast_kit.tasks.metrics import METRICS, accuracy, f1, glue_average, mcc, pearson, score, spearman
@@ -49,6 +49,7 @@ __all__ = [
     "pearson",
     "predict",
     "probe",
+    "prompting",
     "protocols",
     "run",
     "score",

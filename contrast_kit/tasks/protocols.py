@@ -231,8 +231,8 @@ SCL_NOISE = Sweep(
 about the epochs is printed: they are those of 100 rows, so that an augmented run takes four times as many updates."""
 
 SCL_BATCH_SIZE = Sweep(replace(SCL_FULL, name="SCL batch size"), "batch_size", (16, 64, 256))
-"""SCL, table 3: all rows. Epochs and learning rate stay, as far as the paper says: a larger batch means fewer
-updates. The batch is that of the contrast (`chunk_size` where it does not fit); gradient accumulation would change nothing."""
+"""SCL, table 3: all rows. Epochs and learning rate stay, as far as the paper says: a larger batch means fewer updates.
+The batch is that of the contrast (`chunk_size` where it does not fit); accumulation would add no positives."""
 
 COCO_LM = Protocol(
     "COCO-LM GLUE",

@@ -115,7 +115,8 @@ class TaskData:
             ValueError: if the test rows have no labels; `tasks.hold_out` makes labelled ones.
         """
         rows = self._split("test")
-        if all(label == -1 for label in rows["label"]):
+        labels = rows["label"] if hasattr(rows, "column_names") else [row["label"] for row in rows]
+        if all(label == -1 for label in labels):
             raise ValueError(
                 f"The test labels of {self.task.name} are secret. As the papers do, take a part of the validation "
                 "rows as the test set: tasks.hold_out(data, protocol)."

@@ -1,0 +1,177 @@
+"""The few-shot comparisons that notebook 10 shows: CMLM's and SCL's protocols in small, from one MLM start.
+
+    python benchmarks/few_shot.py --out data/recorded          # all of it, on what there is
+
+On one CPU core the 20-label table (`few_shot_20`) takes a few minutes, all tables about a quarter of an hour. Each run
+is written as it ends, so that a stopped script goes on. One start for all: an encoder trained by masked LM on sentences
+of the *other* shop, as RoBERTa was trained on other text than the task's.
+
+| table | protocol | what |
+|---|---|---|
+| `few_shot_20` | CMLM's: 5 draws × 3 seeds, mean of all | five methods, 20 labels: what kind of sentence is it? |
+| `few_shot_top3` | SCL's: 10 draws, top 3 by validation | cross-entropy with and without SCL |
+| `few_shot_sizes` | 5 draws × 1 seed | five methods, 100 and 1,000 labels |
+| `few_shot_unlabeled` | 5 draws × 1 seed | post-training on 2,000 further texts without labels (CMLM 4.8) |
+| `few_shot_opinion` | 5 draws × 1 seed | five methods, 20 labels: is an opinion given, and which? |
+| `few_shot_noise` | SCL's noise, three temperatures | training rows and three paraphrases of each |
+| `few_shot_sst2` | 3 draws × 1 seed | real SST-2 (CONTRAST_KIT_REAL_DATA names its folder); start: MLM on its phrases |
+"""
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import torch
+import transformers
+
+import contrast_kit as ck
+from contrast_kit import tasks
+from contrast_kit.data import toyshop
+from contrast_kit.objectives import CMLM, CSSL, MLM, SCL
+from contrast_kit.paraphrase import Toyshop
+from contrast_kit.tasks import Method, Sweep, protocols
+
+KINDS = ("opinion", "shelf", "visit", "visit and opinion")
+OPINIONS = ("negative", "none", "positive")
+TAU = 0.05
+METHODS = {
+    "FT": Method(),
+    "TAPT → FT": Method(post=MLM),
+    "CMLM → FT": Method(post=partial(CMLM, contrast="info_nce", tau=TAU)),
+    "CSSL → FT": Method(post=partial(CSSL, tau=TAU), paraphraser=Toyshop()),
+    "SCL": Method(tune=partial(SCL, lam=0.3, tau=0.3)),
+}
+CE = {"CE": Method(), "CE + SCL": METHODS["SCL"]}
+TINY = dict(
+    lr=1e-3, batch_size=16, evaluate_every=10, validation=150, most_test={"kind": 500, "opinion": 500}
+)
+SMALL = replace(
+    protocols.CMLM, name="CMLM few-shot, in small", sizes=(20,), epochs={20: 20, 100: 8, 1000: 3},
+    post_epochs={20: 20, 100: 6, 1000: 2}, post_lr=5e-4, **TINY,
+)  # fmt: skip
+ONE_SEED = replace(SMALL, seeds=(31,))
+SMALL_SCL = replace(
+    protocols.SCL_FEW_SHOT, name="SCL few-shot, in small", sizes=(20,), epochs=SMALL.epochs, **TINY
+)
+
+
+def sentences(rows: int = 6_500) -> dict[str, tasks.TaskData]:
+    """Two tasks on sentences of the toyshop's corpus: what kind of sentence it is, and which opinion it gives."""
+    lines = toyshop.labelled_corpus(20_000 + rows)[20_000:]
+    labels = {"kind": [kind(line["text"]) for line in lines]}
+    labels["opinion"] = [OPINIONS.index(line["opinion"]) for line in lines]
+    found = {}
+    for (name, of), names in zip(labels.items(), (KINDS, OPINIONS), strict=True):
+        task = tasks.Task(name, ("text",), names, ("accuracy",))
+        all_rows = [{"text": line["text"], "label": label} for line, label in zip(lines, of, strict=True)]
+        cut = {"train": slice(0, -1_500), "validation": slice(-1_500, -1_000), "test": slice(-1_000, None)}
+        found[name] = tasks.TaskData(
+            task, {split: all_rows[part] for split, part in cut.items()}, f"toyshop/{name}"
+        )
+    return found
+
+
+def kind(text: str) -> int:
+    """A number in KINDS, from the record that the sentence tells."""
+    record = toyshop.record_of(text)
+    if isinstance(record, tuple):
+        return KINDS.index("visit and opinion")
+    return {toyshop.Opinion: 0, toyshop.Stock: 1, toyshop.Visit: 2}[type(record)]
+
+
+def start(texts: list[str], words: list[str], steps: int, folder: Path) -> ck.Encoder:
+    """The encoder that all methods start from: masked LM, no contrast. Made once and kept in `folder`."""
+    if (folder / "config.json").exists():
+        return ck.Encoder.from_pretrained(folder)
+    tokenizer = ck.data.train_tokenizer(words, vocab_size=2_000)
+    encoder = ck.Encoder.tiny(tokenizer, pooling="mean", dropout=0.1, initializer_range=0.05)
+    ck.fit(MLM(encoder, p_m=0.3), texts, steps=steps, batch_size=32, lr=1e-3, progress=False)
+    encoder.save_pretrained(folder)
+    return ck.Encoder.from_pretrained(folder)
+
+
+def tables(steps: int, work: Path) -> dict:
+    """Of each table its name and a function that makes its results in a folder; they share one start."""
+    other = toyshop.corpus(20_000, shop="othershop")
+    shop = start(other, toyshop.corpus(20_000) + other, steps, work / "start")
+    data = sentences()
+    more = {f"{name}, 2,000 texts": replace(METHODS[name], unlabeled=2_000) for name in list(METHODS)[1:4]}
+    once = replace(ONE_SEED, post_epochs={20: 2}, post_batch_size=32)
+    sizes = replace(ONE_SEED, sizes=(100, 1000))
+    noise = Sweep(replace(SMALL_SCL, sizes=(100,), draws=5, epochs={100: 5}), "temperature", (None, 0.3, 0.9))
+    found = {
+        "few_shot_20": lambda folder: tasks.run(SMALL, data["kind"], shop, METHODS, folder=folder),
+        "few_shot_top3": lambda folder: tasks.run(SMALL_SCL, data["kind"], shop, CE, folder=folder),
+        "few_shot_sizes": lambda folder: tasks.run(sizes, data["kind"], shop, METHODS, folder=folder),
+        "few_shot_unlabeled": lambda folder: tasks.run(once, data["kind"], shop, more, folder=folder),
+        "few_shot_opinion": lambda folder: tasks.run(ONE_SEED, data["opinion"], shop, METHODS, folder=folder),
+        "few_shot_noise": lambda folder: tasks.sweep(
+            noise, data["opinion"], shop, CE, folder=folder, paraphraser=Toyshop()
+        ),
+    }
+    return found | {"few_shot_sst2": lambda folder: real_sst2(steps, folder)}
+
+
+def real_sst2(steps: int, folder: Path) -> tasks.Results | None:
+    """CMLM's protocol on real film reviews, where they are."""
+    real = os.environ.get("CONTRAST_KIT_REAL_DATA")
+    if not real:
+        print("CONTRAST_KIT_REAL_DATA is not set: real SST-2 is left out.")
+        return None
+    sst2 = tasks.load("glue/sst2", folder=Path(real, "glue_data"))
+    phrases = list(sst2.train["sentence"])[:20_000]
+    plan = replace(ONE_SEED, sizes=(20, 1000), draws=3)
+    of = {name: METHODS[name] for name in METHODS if name != "CSSL → FT"}  # the toyshop cannot reword films
+    return tasks.run(plan, sst2, start(phrases, phrases, steps, folder / "start"), of, folder=folder)
+
+
+def provenance(seconds: float, args: argparse.Namespace) -> dict:
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True
+    ).stdout.strip()
+    device = torch.cuda.get_device_name() if torch.cuda.is_available() else platform.machine() + " CPU"
+    return {
+        "command": "python benchmarks/few_shot.py --out data/recorded",
+        "device": device,
+        "threads": torch.get_num_threads(),
+        "torch": torch.__version__,
+        "transformers": transformers.__version__,
+        "commit": commit,
+        "seconds": round(seconds),
+        "settings": {"steps of the start": args.steps},
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--out", type=Path, default=Path("runs/few_shot"), help="folder of the tables")
+    parser.add_argument("--work", type=Path, default=Path("runs/few_shot"), help="folder of the runs so far")
+    parser.add_argument("--steps", type=int, default=600, help="updates of the masked LM that all start from")
+    parser.add_argument("--only", nargs="*", help="names of tables; all by default")
+    args = parser.parse_args()
+    args.out.mkdir(parents=True, exist_ok=True)
+    for name, make in tables(args.steps, args.work).items():
+        if args.only and name not in args.only:
+            continue
+        results = make(args.work / name)
+        if results is None:
+            continue
+        if not results.complete:
+            print(f"{name} was stopped; the same command goes on.")
+            return
+        table = results.table.drop(columns=["setting", "post", "best_step"])
+        tasks.results.write(table.round(4), args.out / f"{name}.csv")
+        origin = provenance(table["seconds"].sum(), args)
+        (args.out / f"{name}.json").write_text(json.dumps(origin, indent=1, ensure_ascii=False) + "\n")
+        print(f"{name}: {len(table)} runs\n{results.summary().drop(columns=['metric', 'rule'])}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
