@@ -31,6 +31,8 @@ from pathlib import Path
 
 import torch
 
+from contrast_kit import kernels
+
 Contenders = Mapping[str, Callable[[], object]]
 MIB = 2**20
 # For glibc: no mapping of its own for a large buffer, and nothing given back. A buffer's pages are then made once.
@@ -50,6 +52,8 @@ class Case:
     """Useful floating-point operations of one call: what the matmul limit is computed from."""
     units: float | None = None
     """How many things (tokens, texts) one call handles, for a rate in millions a second."""
+    memory: bool = True
+    """Whether memory is worth a fresh process for each contender at this size."""
     leave_out: frozenset[str] = frozenset()
     """Contenders that are known not to finish at this size: listed as such, not run."""
     facts: dict = field(default_factory=dict)
@@ -115,6 +119,8 @@ def growth(call: Callable[[], object]) -> float:
     """MiB by which one call raises the peak of this process above what it holds before. Use a fresh process."""
     x = torch.randn(256, 256, requires_grad=True)
     (x @ x).exp().sum().backward()  # thread pools and library buffers are not the call's
+    with kernels.fast_float32():
+        (x @ x).exp().sum().backward()
     if torch.cuda.is_available():
         torch.cuda.reset_peak_memory_stats()
         before = torch.cuda.memory_allocated()
@@ -239,10 +245,19 @@ def figure(title: str, rows: list[dict], file: Path) -> None:
     plt.close(drawing)
 
 
+def merged(old: list[dict], rows: list[dict]) -> list[dict]:
+    """The rows of an earlier result brought up to date by new ones; in the old order, what is new at the end."""
+    kept = {(row["case"], row["contender"]): row for row in old}
+    for row in rows:
+        key = row["case"], row["contender"]
+        kept[key] = kept.get(key, {}) | row
+    return list(kept.values())
+
+
 def write(name: str, rows: list[dict], out: Path, seconds: float, **more: object) -> dict:
     """`name`.json and `name`.png in the folder `out`; returns what was written."""
     out.mkdir(parents=True, exist_ok=True)
-    record = {"benchmark": name, **machine(), "seconds": round(seconds, 1), **more, "rows": _short(rows)}
+    record = {"benchmark": name, **(machine() | more), "seconds": round(seconds, 1), "rows": _short(rows)}
     (out / f"{name}.json").write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
     figure(f"{name}: {record['device']}, {record['threads']} threads", rows, out / f"{name}.png")
     return record
@@ -266,6 +281,8 @@ def parser(name: str, text: str | None = None) -> argparse.ArgumentParser:
     options.add_argument("--tiny", action="store_true", help="smallest sizes, one round: does it run at all")
     options.add_argument("--rounds", type=int, default=5, help="rounds of alternating (default 5)")
     options.add_argument("--budget", type=float, default=20.0, help="seconds to spend on a case (default 20)")
+    options.add_argument("--merge", action="store_true", help="keep what the file in --out holds besides")
+    options.add_argument("--memory-only", action="store_true", help="no times (implies --merge)")
     options.add_argument("--no-memory", action="store_true", help="leave the fresh processes out")
     options.add_argument(
         "--tuned", action="store_true", help="with an allocator that keeps its pages (glibc)"
@@ -296,16 +313,29 @@ def main(
     for case in chosen:
         if options.only and case.name not in options.only:
             continue
-        mine = run_case(case, 1 if options.tiny else options.rounds, 0.1 if options.tiny else options.budget)
-        if not options.no_memory:
+        if options.memory_only:
+            mine = [{"case": case.name, "contender": who} for who in case.make() if who not in case.leave_out]
+        else:
+            mine = run_case(
+                case, 1 if options.tiny else options.rounds, 0.1 if options.tiny else options.budget
+            )
+        if case.memory and not options.no_memory:
             flags = ["--tiny"] * options.tiny
             for row in mine:
-                if "seconds" in row:
+                if "note" not in row:
                     row["mib"] = memory_of(script, case.name, row["contender"], flags)
         print(table(mine), flush=True)
         rows += mine
     name += "_tuned" * options.tuned
-    record = write(name, rows, options.out, time.perf_counter() - start)
+    file, old = options.out / f"{name}.json", {}
+    if (options.merge or options.memory_only) and file.exists():
+        old = json.loads(file.read_text())
+        rows = merged(old["rows"], rows)
+    seconds = time.perf_counter() - start + old.get("seconds", 0)
+    about = {key: old[key] for key in machine() if key in old} if options.memory_only else {}
+    record = write(
+        name, rows, options.out, seconds, **about
+    )  # memory knows no clock: the head stays the times'
     print(f"\n{record['device']}, {record['threads']} threads, torch {record['versions']['torch']}")
     print(f"wrote {options.out / name}.json and .png")
     return rows

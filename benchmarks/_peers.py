@@ -18,12 +18,12 @@ def lightly_nt_xent(a: Tensor, b: Tensor, tau: float = TAU) -> Tensor:
     """Four blocks of similarities, the diagonals of two cut out, cross-entropy towards the partner's column."""
     a, b = F.normalize(a), F.normalize(b)
     n = len(a)
-    others = ~torch.eye(n, dtype=torch.bool)
+    others = ~torch.eye(n, dtype=torch.bool, device=a.device)
     aa, ab = a @ a.T / tau, a @ b.T / tau  # [B, B]
     ba, bb = b @ a.T / tau, b @ b.T / tau
     aa, bb = aa[others].view(n, -1), bb[others].view(n, -1)  # [B, B - 1]
     logits = torch.cat([torch.cat([ab, aa], dim=1), torch.cat([ba, bb], dim=1)])  # [2B, 2B - 1]
-    return F.cross_entropy(logits, torch.arange(n).repeat(2))
+    return F.cross_entropy(logits, torch.arange(n, device=a.device).repeat(2))
 
 
 def supcontrast(x: Tensor, labels: Tensor, tau: float = TAU) -> Tensor:
@@ -43,14 +43,14 @@ def masked_cross_entropy(a: Tensor, b: Tensor, tau: float = TAU) -> Tensor:
     """The shortest way to write NT-Xent: one matrix, the diagonal filled, cross-entropy."""
     x = F.normalize(torch.cat([a, b]))
     logits = (x @ x.T / tau).fill_diagonal_(-torch.inf)  # [2B, 2B]
-    return F.cross_entropy(logits, torch.arange(len(x)).roll(len(a)))
+    return F.cross_entropy(logits, torch.arange(len(x), device=a.device).roll(len(a)))
 
 
 def linear_cross_entropy(a: Tensor, b: Tensor, tau: float = TAU) -> Tensor:
     """torch's own chunked form (2.13): the other view as a linear layer's weight."""
     options = torch.nn.LinearCrossEntropyOptions(chunking_method="auto")
     a, b = F.normalize(a) / tau, F.normalize(b)
-    return F.linear_cross_entropy(a, b, torch.arange(len(a)), options=options)
+    return F.linear_cross_entropy(a, b, torch.arange(len(a), device=a.device), options=options)
 
 
 def metric_learning(name: str, tau: float = TAU) -> Callable[[Tensor, Tensor], Tensor]:

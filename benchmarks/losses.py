@@ -90,9 +90,8 @@ def large(n: int) -> dict[str, Callable[[], object]]:
 
 def case(kind: str, make: Callable[[int], dict], n: int, products: int) -> Case:
     left_out = frozenset(name for name, most in TOO_LARGE.items() if n > most and kind == "NT-Xent")
-    return Case(
-        f"{kind} {n}", lambda: make(n), flop=products * n**2 * D, leave_out=left_out, facts={"n": n, "d": D}
-    )
+    flop, facts, memory = products * n**2 * D, {"n": n, "d": D}, n >= 8192 or n < 100
+    return Case(f"{kind} {n}", lambda: make(n), flop, memory=memory, leave_out=left_out, facts=facts)
 
 
 # 4 N²D where the matrix is symmetric: forward, forward again, and two halves of a gradient; 6 N²D where it is not.

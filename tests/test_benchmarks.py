@@ -1,0 +1,89 @@
+"""The benchmarks run at their smallest size and write what they promise. Their numbers are no test."""
+
+import json
+import runpy
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).resolve().parent.parent / "benchmarks"
+pytestmark = [
+    pytest.mark.skipif(not FOLDER.is_dir(), reason="needs a checkout"),
+    pytest.mark.filterwarnings("ignore"),
+]
+
+
+def run(monkeypatch, tmp_path, name, *options):
+    monkeypatch.setattr(sys, "argv", [str(FOLDER / name), "--tiny", "--out", str(tmp_path), *options])
+    monkeypatch.syspath_prepend(str(FOLDER))
+    runpy.run_path(str(FOLDER / name), run_name="__main__")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["losses", "uniformity", "masking", "corrective"])
+def test_a_benchmark_runs_and_writes(name, monkeypatch, tmp_path, capsys):
+    run(monkeypatch, tmp_path, f"{name}.py", "--no-memory")
+    record = json.loads((tmp_path / f"{name}.json").read_text())
+    assert (tmp_path / f"{name}.png").stat().st_size > 1000
+    assert {"device", "threads", "versions", "commit", "seconds"} <= record.keys()
+    failed = [row for row in record["rows"] if str(row.get("note", "")).startswith("fails")]
+    assert record["rows"] and not failed
+    assert "ratio" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_growth_is_drawn_with_its_exponent(monkeypatch, tmp_path):
+    run(monkeypatch, tmp_path, "scaling.py", "--no-memory", "--only", "vectors", "length")
+    series = json.loads((tmp_path / "scaling.json").read_text())["series"]
+    assert all(isinstance(one["time_exponent"], float) for one in series.values())
+
+
+@pytest.mark.slow
+def test_the_gpu_parts_run_on_a_processor(monkeypatch, tmp_path):
+    run(monkeypatch, tmp_path, "gpu", "--device", "cpu", "--only", "G2", "G3", "G4", "G5", "G7")
+    rows = json.loads((tmp_path / "gpu.json").read_text())["rows"]
+    assert {row["part"] for row in rows} == {"G2", "G3", "G4", "G5", "G7"}
+    assert not [row for row in rows if "note" in row]
+
+
+@pytest.fixture
+def harness(monkeypatch):
+    monkeypatch.syspath_prepend(str(FOLDER))
+    import _bench
+
+    return _bench
+
+
+def test_contenders_alternate_and_a_failure_is_a_result(harness):
+    order = []
+
+    def too_large():
+        raise RuntimeError("not enough memory: you tried to allocate 550 GB\nmore")
+
+    best = harness.alternate(
+        {"a": lambda: order.append("a"), "b": lambda: order.append("b"), "c": too_large}, rounds=2, budget=9
+    )
+    assert order == ["a", "b"] * 3  # a warm-up and two rounds
+    assert best["c"] == "fails: not enough memory: you tried to allocate 550 GB"
+
+
+def test_rows_hold_ratios_and_shares_of_the_limit(harness):
+    case = harness.Case(
+        "x", lambda: {"ours": lambda: sum(range(1000)), "peer": lambda: sum(range(100_000))}, flop=1e6
+    )
+    ours, peer = harness.run_case(case, rounds=2, budget=1)
+    assert ours["ratio"] == 1 and peer["ratio"] > 5
+    assert 0 < peer["of_limit"] < ours["of_limit"]
+    old = [{"case": "x", "contender": "ours", "mib": 3.0}, {"case": "y", "contender": "ours"}]
+    both = harness.merged(old, [ours, peer])
+    assert [row["case"] for row in both] == ["x", "y", "x"] and both[0]["mib"] == 3.0
+
+
+def test_memory_counts_what_a_call_adds(harness):
+    import torch
+
+    kept = []
+    small = harness.growth(lambda: None)
+    large = harness.growth(lambda: kept.append(torch.ones(24 * 2**20 // 4)))
+    assert small < 8 and 20 < large < 40
