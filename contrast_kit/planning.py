@@ -50,7 +50,7 @@ class Plan:
     contrast_bytes: int
     """Vectors, their gradients and what the contrast keeps."""
     available_bytes: int
-    """Memory of the device."""
+    """Memory of the device; 0 where it is not known."""
     largest_chunk: int
     """Texts of the greatest length that can be encoded at once in what is left of it."""
     seconds: float
@@ -66,7 +66,7 @@ class Plan:
     @property
     def fits(self) -> bool:
         """Whether that is less than nine tenths of the device's memory."""
-        return self.bytes < 0.9 * self.available_bytes
+        return not self.available_bytes or self.bytes < 0.9 * self.available_bytes
 
     def __str__(self) -> str:
         words = {
@@ -99,7 +99,7 @@ class Plan:
         if not self.contrastive:
             return "none: no contrast here, so accumulating batches and one larger batch are the same"
         if self.negatives is None:
-            return "none: this contrast only pulls positives together"
+            return "none: this contrast only pulls positives together, in accumulated batches as in one"
         words = f"{_number(self.negatives)} an anchor" + (
             ", chunk_size loses none" if self.chunk_size else ""
         )
@@ -111,8 +111,9 @@ class Plan:
     def _memory(self) -> str:
         share = math.ceil(self.batch_size / self.processes)
         at_once = min(self.chunk_size or share, share)
+        of_all = f" of {in_bytes(self.available_bytes)}" if self.available_bytes else ""
         words = (
-            f"about {in_bytes(self.bytes)} of {in_bytes(self.available_bytes)}:\nweights, gradients and AdamW "
+            f"about {in_bytes(self.bytes)}{of_all}:\nweights, gradients and AdamW "
             f"{in_bytes(self.state_bytes)}, {at_once:,} texts at once {in_bytes(self.activation_bytes)}, contrast "
             f"{in_bytes(self.contrast_bytes)}"
         )
@@ -298,4 +299,6 @@ def _first_rows(batches: Batches, n: int) -> list[int]:
 def _available(device: torch.device) -> int:
     if device.type == "cuda":
         return torch.cuda.mem_get_info(device)[1]
+    if not hasattr(os, "sysconf"):  # Windows does not tell
+        return 0
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
