@@ -188,7 +188,9 @@ def beside(*figures: "Figure", columns: int = 2) -> "Figure":
             left += wide
         top += max(picture.shape[0] for picture in line)
     whole = Figure(figsize=(width / 110, height / 110), dpi=110)
-    whole.figimage(page)
+    axes = whole.add_axes((0, 0, 1, 1))  # not figimage: a notebook shows no figure without axes
+    axes.imshow(page, interpolation="none")
+    axes.axis("off")
     return whole
 
 

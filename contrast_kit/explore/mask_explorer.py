@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 MASKERS = ("complementary", "two random masks", "two span masks")
 SPLITS = {"80/10/10": (0.8, 0.1, 0.1), "[MASK] only": (1.0, 0.0, 0.0)}
-SENTENCE = "The grandmother bought three red kites for the children on Saturday, and they are wonderful."
+SENTENCE = "The grandmother bought three red kites on Saturday, and she believes that they are dazzling."
 
 
 class MaskExplorer(FigurePanel):
@@ -96,7 +96,7 @@ class MaskExplorer(FigurePanel):
             rows[name] = self.tokenizer.convert_ids_to_tokens(view.input_ids[0].tolist())
             kinds.append(plots.mask_kinds(rows[name], original, view.selected[0], **self._special()))
         title = f"{self.masker.value}, p_m = {self.p_m.value:.2f}, p_c = {self.p_c.value:.2f}"
-        return plots.mask_heatmap(rows, kinds, title=title, legend={"special": "special token"})
+        return plots.mask_heatmap(rows, kinds, title=title, legend={"special": "special"})
 
     def _special(self) -> dict[str, Any]:
         return {"mask_token": self.tokenizer.mask_token, "special": self.tokenizer.all_special_tokens}
