@@ -230,7 +230,6 @@ def test_started_in_four_ways_the_run_is_the_same(lines, tmp_path):
     (tmp_path / "launched.py").write_text(LAUNCHED.format(port=free_port()))
     port = ["--master-port", str(free_port())]
     ways = {
-        "alone": [sys.executable, "-m", "contrast_kit"],
         "torchrun": [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", *port,
                      "-m", "contrast_kit"],
         "accelerate": [sys.executable, "-m", "accelerate.commands.launch", "--cpu", "--num_processes", "1", "-m",
@@ -245,11 +244,12 @@ def test_started_in_four_ways_the_run_is_the_same(lines, tmp_path):
         )
         for way, start in ways.items()
     }  # fmt: skip
+    assert main([*quick, "--folder", str(tmp_path / "alone")]) == 0
     said = {way: process.communicate(timeout=280)[0] for way, process in running.items()}
     for way, process in running.items():
         assert process.returncode == 0, said[way]
         assert said[way].count("4 of 4 steps") == 1, said[way]  # the first process speaks
-    histories = {way: pd.read_csv(tmp_path / way / "history.csv") for way in ways}
+    histories = {way: pd.read_csv(tmp_path / way / "history.csv") for way in ("alone", *ways)}
     first = histories["alone"]["loss"]
     assert (histories["accelerate"]["loss"] == first).all()
     for way in ("torchrun", "notebook"):  # the same texts and masks; dropout is drawn by each process
