@@ -22,7 +22,6 @@ import math
 import torch
 from torch import Tensor
 from torch.autograd import Function
-from torch.nn import functional as F
 
 from contrast_kit._tiles import Tiles
 
@@ -134,24 +133,6 @@ def needs_maximum(tau: float | Tensor, dtype: torch.dtype, n: int) -> bool:
     return 1.01 / tau + math.log(max(n, 1)) + 6 > math.log(torch.finfo(dtype).max)
 
 
-def class_sums(x: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
-    """For each row the sum of all rows with its label, itself included, and how many they are: [N, D], [N].
-
-    Linear in N, without a mask and without asking how many classes there are (which would wait for a GPU).
-
-    >>> import torch
-    >>> sums, counts = class_sums(torch.tensor([[1.0], [2.0], [4.0]]), torch.tensor([7, 0, 7]))
-    >>> sums.squeeze(1), counts
-    (tensor([5., 2., 5.]), tensor([2, 1, 2]))
-    """
-    ordered, order = labels.sort()
-    new = F.pad(ordered[1:] != ordered[:-1], (1, 0))  # [N]: True where another label begins
-    number = torch.empty_like(order).scatter_(0, order, new.cumsum(0))  # [N]: classes counted from 0
-    sums = torch.zeros_like(x).index_add(0, number, x)  # [N, D]: as many rows as there could be classes
-    counts = torch.zeros_like(number).index_add(0, number, torch.ones_like(number))
-    return sums[number], counts[number]
-
-
 class _SelfSum(Function):
     """Symmetric: upper tiles only."""
 
@@ -187,7 +168,7 @@ class _SelfSum(Function):
                 how.add_product(gradient[rows], scores, z[columns])
                 if rows != columns:
                     how.add_product(gradient[columns], scores.T, z[rows])
-        return _once(gradient, z), None, None, None
+        return first_derivative_only(gradient, z), None, None, None
 
 
 class _CrossSum(Function):
@@ -215,7 +196,7 @@ class _CrossSum(Function):
         with torch.no_grad(), torch.autocast(z.device.type, enabled=False):
             weights, lse = _weights(upstream, lse, maximum)  # [N]
             if pull is not None:
-                return _once(pull * weights[:, None], z, c), *[None] * 6
+                return first_derivative_only(pull * weights[:, None], z, c), *[None] * 6
             of_z = torch.zeros_like(z) if ctx.needs_input_grad[0] else None
             of_c = torch.zeros_like(c) if ctx.needs_input_grad[1] else None
             for rows, columns, scores in how.all(z, c, groups, others):
@@ -224,7 +205,7 @@ class _CrossSum(Function):
                     how.add_product(of_z[rows], p, c[columns])
                 if of_c is not None:
                     how.add_product(of_c[columns], p.T, z[rows])
-        return _once(of_z, z, c), _once(of_c, z, c), *[None] * 5
+        return first_derivative_only(of_z, z, c), first_derivative_only(of_c, z, c), *[None] * 5
 
 
 class _NoSecond(Function):
@@ -242,7 +223,7 @@ class _NoSecond(Function):
         )
 
 
-def _once(gradient: Tensor | None, *sources: Tensor) -> Tensor | None:
+def first_derivative_only(gradient: Tensor | None, *sources: Tensor) -> Tensor | None:
     """A gradient that says so if somebody (`create_graph=True`) derives it a second time."""
     if gradient is None or not torch.is_grad_enabled():
         return gradient

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch.autograd import gradcheck
 
 from contrast_kit import fast, geometry, losses
-from contrast_kit.losses import info_nce, nt_xent, sup_con
+from contrast_kit.losses import _positives, info_nce, nt_xent, sup_con
 
 
 def vectors(*shape, seed=0, dtype=torch.float64):
@@ -128,13 +128,18 @@ def test_finite_differences():
 
 
 @settings(deadline=None, max_examples=30)
-@given(st.integers(1, 40), st.integers(1, 6))
-def test_class_sums_are_those_of_a_mask(n, classes):
-    x, labels = vectors(n, 3, seed=n), torch.randint(-2, classes, (n,))
-    one_class = (labels[:, None] == labels[None, :]).double()
-    sums, counts = fast.class_sums(x, labels)
-    assert torch.allclose(sums, one_class @ x)
-    assert torch.equal(counts, one_class.sum(1).long())
+@given(st.integers(1, 40), st.integers(1, 6), st.sampled_from([1, 7, 2048]))
+def test_means_of_positives_are_those_of_a_mask(n, kinds, rows):
+    x, labels = vectors(n, 3, seed=n).requires_grad_(), torch.randint(-2, kinds, (n,))
+    positive = ((labels[:, None] == labels[None, :]) & ~torch.eye(n, dtype=torch.bool)).double()
+    expected = ((x @ x.T) * positive).sum(1) / positive.sum(1).clamp(min=1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_positives, "ROWS", rows)
+        means, others = _positives.mean_of_positives(x, labels)
+        (gradient,) = torch.autograd.grad((means * torch.arange(1.0, n + 1)).sum(), x)
+    assert torch.equal(others, positive.sum(1).long())
+    assert torch.allclose(means, expected)
+    assert torch.allclose(gradient, torch.autograd.grad((expected * torch.arange(1.0, n + 1)).sum(), x)[0])
 
 
 # --- the losses ----------------------------------------------------------------------------------------
@@ -312,6 +317,8 @@ def test_the_same_on_a_gpu_without_waiting_for_it():
     x = losses.normalise(a).requires_grad_()
     torch.cuda.set_sync_debug_mode("error")
     try:
-        (fast.self_log_sum_exp(x, 0.05, tile=512).sum() + fast.class_sums(x, labels)[0].sum()).backward()
+        (
+            fast.self_log_sum_exp(x, 0.05, tile=512).sum() + _positives.mean_of_positives(x, labels)[0].sum()
+        ).backward()
     finally:
         torch.cuda.set_sync_debug_mode("default")

@@ -10,6 +10,8 @@ from torch.nn import functional as F
 
 from contrast_kit import fast
 
+from ._positives import mean_of_positives
+
 
 def info_nce(x: Tensor, y: Tensor, tau: float | Tensor, ids: Tensor | None, how: str) -> Tensor:
     """[B] for unit rows x, y [B, D]. Candidates with the anchor's id, its own partner apart, are left out."""
@@ -42,10 +44,8 @@ def nt_xent(
 def sup_con(x: Tensor, labels: Tensor, tau: float | Tensor, how: str) -> tuple[Tensor, Tensor]:
     """[N], and which anchors have a positive, [N]: the positives of one class enter through the class's sum alone."""
     lse = fast.self_log_sum_exp(x, tau, half=how == "bf16")
-    sums, counts = fast.class_sums(x, labels)  # [N, D], [N]
-    positives = (counts - 1).clamp(min=1)
-    own = (x * (sums - x)).sum(dim=1) / tau / positives  # [N, D] -> [N], the mean score of the positives
-    return torch.where(counts > 1, lse - own, 0.0), counts > 1
+    means, positives = mean_of_positives(x, labels)  # [N], [N]
+    return torch.where(positives > 0, lse - means / tau, 0.0), positives > 0
 
 
 def _own(x: Tensor, y: Tensor, tau: float | Tensor) -> Tensor:
