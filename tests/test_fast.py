@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch.autograd import gradcheck
 
 from contrast_kit import fast, geometry, losses
-from contrast_kit.losses import _positives, info_nce, nt_xent, sup_con
+from contrast_kit.losses import _positives, _unit, info_nce, nt_xent, sup_con
 
 
 def vectors(*shape, seed=0, dtype=torch.float64):
@@ -134,12 +134,27 @@ def test_means_of_positives_are_those_of_a_mask(n, kinds, rows):
     positive = ((labels[:, None] == labels[None, :]) & ~torch.eye(n, dtype=torch.bool)).double()
     expected = ((x @ x.T) * positive).sum(1) / positive.sum(1).clamp(min=1)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_positives, "ROWS", rows)
+        patch.setattr(_unit, "ROWS", rows)
         means, others = _positives.mean_of_positives(x, labels)
         (gradient,) = torch.autograd.grad((means * torch.arange(1.0, n + 1)).sum(), x)
     assert torch.equal(others, positive.sum(1).long())
     assert torch.allclose(means, expected)
     assert torch.allclose(gradient, torch.autograd.grad((expected * torch.arange(1.0, n + 1)).sum(), x)[0])
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
+def test_unit_rows_are_normalised_rows(dtype):
+    x = (vectors(9, 4) * torch.logspace(-6, 6, 9)[:, None]).to(dtype)
+    agree(
+        value_and_gradients(_unit.unit_rows, x),
+        value_and_gradients(losses.normalise, x),
+        1e-2 if dtype == torch.bfloat16 else 1e-6,
+    )
+    assert _unit.unit_rows(x).dtype == losses.normalise(x).dtype
+    with pytest.raises(ValueError, match="Row 1 of b is a vector of zeros"):
+        _unit.unit_rows(torch.tensor([[1.0], [0.0]]), "b")
+    if dtype == torch.float64:
+        assert gradcheck(_unit.unit_rows, vectors(3, 4).requires_grad_())
 
 
 # --- the losses ----------------------------------------------------------------------------------------

@@ -12,8 +12,7 @@ from torch.nn import functional as F
 
 from contrast_kit.fast import first_derivative_only
 
-ROWS = 2048
-"""Rows handled at once, so that nothing of the size of all vectors is needed besides the gradient."""
+from ._unit import pieces
 
 
 def mean_of_positives(x: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
@@ -54,7 +53,7 @@ class _Means(Function):
         ctx.save_for_backward(x, number, weight)
         ctx.room = room
         means = torch.empty_like(weight)
-        for rows in _pieces(x):
+        for rows in pieces(x):
             means[rows] = ((sums[number[rows]] - x[rows]) * x[rows]).sum(dim=1)  # [R, D] -> [R]
         return means * weight
 
@@ -64,16 +63,11 @@ class _Means(Function):
         with torch.no_grad():
             weight = (weight * upstream)[:, None]  # [N, 1]
             sums, pulls = x.new_zeros(2, ctx.room, x.shape[1])  # [C, D]
-            for rows in _pieces(x):
+            for rows in pieces(x):
                 sums.index_add_(0, number[rows], x[rows])
                 pulls.index_add_(0, number[rows], weight[rows] * x[rows])
             gradient = torch.empty_like(x)
-            for rows in _pieces(x):  # as the anchor, to its positives; as a positive, to its anchors
+            for rows in pieces(x):  # as the anchor, to its positives; as a positive, to its anchors
                 own = weight[rows] * (sums[number[rows]] - 2 * x[rows])
                 gradient[rows] = own.add_(pulls[number[rows]])
         return first_derivative_only(gradient, x), None, None, None
-
-
-def _pieces(x: Tensor) -> list[slice]:
-    size = ROWS if x.device.type == "cpu" else 32 * ROWS
-    return [slice(i, i + size) for i in range(0, len(x), size)]

@@ -35,6 +35,7 @@ from ._inputs import (
     same_text,
     warn_if_alone,
 )
+from ._unit import unit_rows
 from .similarity import cosine_matrix, dot_products, normalise
 
 
@@ -93,10 +94,12 @@ def info_nce(
     tau = check_temperature(tau)
     check_pair(anchors, candidates, "anchors", "candidates")
     warn_if_alone(len(anchors), "info_nce")
-    anchors, candidates = normalise(anchors, "anchors"), normalise(candidates, "candidates")
     if fast.tiled(how, len(anchors) ** 2):
+        anchors, candidates = unit_rows(anchors, "anchors"), unit_rows(candidates, "candidates")
         ids = None if ids is None else integers_for_rows(ids, len(anchors), anchors.device, "ids")
         return reduce(_tiled.info_nce(anchors, candidates, tau, ids, how), reduction)
+
+    anchors, candidates = normalise(anchors, "anchors"), normalise(candidates, "candidates")
     similarity = dot_products(anchors, candidates) / tau  # [B, B], row b: anchor b against view k
     positive = torch.eye(len(anchors), dtype=torch.bool, device=anchors.device)  # [B, B]
     excluded = same_text(ids, len(anchors), anchors.device) & ~positive
@@ -169,12 +172,13 @@ def nt_xent(
     """
     tau = check_temperature(tau)
     check_pair(a, b, "a", "b")
-    a, b = normalise(a, "a"), normalise(b, "b")
+    n, queue_length = 2 * len(a), 0 if queue is None else len(queue)
+    tiled = fast.tiled(how, n * (n + queue_length))
+    a, b = (unit_rows(a, "a"), unit_rows(b, "b")) if tiled else (normalise(a, "a"), normalise(b, "b"))
     queue = a[:0] if queue is None else constant_rows(queue, a)  # [Q, D]
-    n = 2 * len(a)
     if n + len(queue) == 2:
         warn_if_alone(1, "nt_xent")
-    if fast.tiled(how, n * (n + len(queue))):
+    if tiled:
         ids, queue_ids = ids_of_pairs(ids, queue_ids, n // 2, len(queue), a.device)
         return reduce(_tiled.nt_xent(a, b, queue, tau, ids, queue_ids, how), reduction)
 
@@ -232,7 +236,7 @@ def sup_con(x: Tensor, labels: Tensor, tau: float, *, reduction: str = "sum", ho
     tau = check_temperature(tau)
     labels = integers_for_rows(labels, len(x), x.device, "labels")
     if fast.tiled(how, len(x) ** 2):
-        per_anchor, valid = _tiled.sup_con(normalise(x), labels, tau, how)
+        per_anchor, valid = _tiled.sup_con(unit_rows(x), labels, tau, how)
     else:
         similarity = cosine_matrix(x) / tau  # [N, N]
         itself = torch.eye(len(x), dtype=torch.bool, device=x.device)
