@@ -7,6 +7,7 @@ the encoder's parameters θ only through the vectors v_i and through local sums,
     dL/dθ = Σ_i (dL/dv_i) · (dv_i/dθ) + local terms,
 
 1. encode all chunks without keeping graphs, remembering the random state of each (so that dropout can be repeated);
+   only the vectors are wanted here, so views that have none, and heads for local losses, are left out;
 2. compute the contrast on the vectors as leaves; its backward gives dL/dv_i, the cached gradient, [B, D] numbers;
 3. encode each chunk again, now with a graph, and send its rows of dL/dv_i, and its local losses, backward.
 
@@ -23,6 +24,7 @@ import torch
 from torch import Tensor
 
 from contrast_kit import processes
+from contrast_kit.losses import unchecked
 from contrast_kit.objectives.base import Encoded, Facts, Objective, Vectors, View, add, at_least_one, facts_of
 
 Autocast = Callable[[], AbstractContextManager]
@@ -82,33 +84,39 @@ def gradient(
         raise ValueError(
             f"chunk_size is a number of examples, at least 1, not {chunk_size}; None means the whole batch."
         )
-    with torch.no_grad(), autocast(), processes.together():  # some views are drawn from a model
-        noisy = [objective.views(batch, generator) for batch in batches]
-    sizes = count_terms(objective, noisy)
-    contrasts: dict[str, Tensor] = {}
     sums: dict[str, Tensor] = {}
+    contrasts: dict[str, Tensor] = {}
     remembered = []
-    for batch, views in zip(batches, noisy, strict=True):
-        facts, examples = facts_of(batch), len(next(iter(batch.values())))
-        own = {name: rows_of(view, processes.own(examples)) for name, view in views.items()}
-        pieces = [Piece(name, chunk) for name, view in own.items() for chunk in cut(view, chunk_size)]
-        keep_graph = len(pieces) == len(views)
-        if objective.contrastive or keep_graph:
-            encode_all(objective, pieces, keep_graph, autocast)
-        leaves = join(pieces) if objective.contrastive else {}
-        if leaves:
-            vectors = {
-                name: {head: processes.gather(rows, examples) for head, rows in of.items()}
-                for name, of in leaves.items()
-            }
-            parts = objective.contrast(vectors, facts)
-            (objective.total(parts) / len(batches)).backward()
-            add(contrasts, {name: part.detach() / len(batches) for name, part in parts.items()})
-            detached = {
-                name: {head: rows.detach() for head, rows in of.items()} for name, of in vectors.items()
-            }
-            remembered.append((detached, facts))
-        add(sums, send_back(objective, pieces, leaves, sizes, keep_graph, autocast))
+    with unchecked(
+        objective.encoder.device.type != "cpu"
+    ):  # a look at a value would make a GPU's queue run empty
+        with torch.no_grad(), autocast(), processes.together():  # some views are drawn from a model
+            noisy = [objective.views(batch, generator) for batch in batches]
+        sizes = count_terms(objective, noisy)
+        for batch, views in zip(batches, noisy, strict=True):
+            facts, examples = facts_of(batch), len(next(iter(batch.values())))
+            own = {name: rows_of(view, processes.own(examples)) for name, view in views.items()}
+            pieces = [Piece(name, chunk) for name, view in own.items() for chunk in cut(view, chunk_size)]
+            keep_graph = len(pieces) == len(views)
+            local, pieces = encode_all(objective, pieces, sizes, keep_graph, autocast)
+            encoded = RandomState.now(objective.encoder.device) if pieces and not keep_graph else None
+            add(sums, local)
+            leaves = join(pieces)
+            if leaves:
+                vectors = {
+                    name: {head: processes.gather(rows, examples) for head, rows in of.items()}
+                    for name, of in leaves.items()
+                }
+                parts = objective.contrast(vectors, facts)
+                (objective.total(parts) / len(batches)).backward()
+                add(contrasts, {name: part.detach() / len(batches) for name, part in parts.items()})
+                detached = {
+                    n: {head: rows.detach() for head, rows in of.items()} for n, of in vectors.items()
+                }
+                remembered.append((detached, facts))
+            add(sums, send_back(objective, pieces, leaves, sizes, keep_graph, autocast))
+            if encoded is not None:  # the random stream goes on where one pass would have left it
+                encoded.restore()
     processes.sum_gradients(objective.parameters())
     parts = {name: processes.total(value) / sizes[name] for name, value in sums.items()} | contrasts
     return {"loss": objective.total(parts), **parts}, remembered
@@ -135,12 +143,28 @@ def rows_of(view: View, rows: slice) -> View:
     return {key: value[rows] for key, value in view.items()}
 
 
-def encode_all(objective: Objective, pieces: list[Piece], keep_graph: bool, autocast: Autocast) -> None:
-    """Step 1: the vectors of every piece, with their graph where it is kept, else with the way to repeat them."""
+def encode_all(
+    objective: Objective, pieces: list[Piece], sizes: dict[str, Tensor], keep_graph: bool, autocast: Autocast
+) -> tuple[dict[str, Tensor], list[Piece]]:
+    """Step 1: the vectors of every piece, with their graph where it is kept, else with the way to repeat them.
+
+    A piece that takes no part in the contrast waits for nothing: it is encoded and sent back at once.
+
+    Returns:
+        the summed local losses of those that are done, and the pieces that wait for the contrast.
+    """
+    sums: dict[str, Tensor] = {}
+    waiting = []
     for piece in pieces:
+        view = objective.contrast_view(piece.view)
+        if view is None:
+            add(sums, send_back(objective, [piece], {}, sizes, False, autocast))
+            continue
         piece.random = None if keep_graph else RandomState.now(objective.encoder.device)
         with torch.set_grad_enabled(keep_graph), autocast():
-            piece.encoded = objective.encode(piece.view)
+            piece.encoded = objective.encode(piece.view if keep_graph else view)
+        waiting.append(piece)
+    return sums, waiting
 
 
 def join(pieces: list[Piece]) -> Vectors:

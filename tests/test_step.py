@@ -171,3 +171,16 @@ def test_random_state_comes_back():
     first = torch.rand(3)
     state.restore()
     assert torch.equal(first, torch.rand(3))
+
+
+@pytest.mark.parametrize("name", ["coco_lm", "cmlm info_nce", "capt", "simcse mlm"])
+def test_the_first_pass_of_chunks_computes_vectors_only(name, tokenizer, batch):
+    """Views without vectors are encoded once, and no word is scored twice."""
+    objective = OBJECTIVES[name](make_encoder(tokenizer)).train()
+    calls = []
+    encode = objective.encode
+    objective.encode = lambda view: calls.append((torch.is_grad_enabled(), encode(view))) or calls[-1][1]
+    gradient(objective, [batch], torch.Generator().manual_seed(7), chunk_size=6)
+    first = [encoded for grad, encoded in calls if not grad]
+    assert first and all(encoded.vectors and not encoded.sums for encoded in first)
+    assert len(calls) - len(first) == 2 * len(objective.views(batch))  # two chunks of each view, once with a graph

@@ -123,6 +123,14 @@ class Objective(nn.Module):
         """Sequence vectors and summed local losses of a view, or of any chunk of its examples."""
         raise NotImplementedError(f"{type(self).__name__} must say how it encodes a view.")
 
+    def contrast_view(self, view: View) -> View | None:
+        """What of a view its sequence vectors need; None for a view without any, which is then encoded only once.
+
+        A batch in chunks is encoded twice, the first time for the vectors alone. A method that also has local losses
+        may leave out here what only they read, such as `targets`, and is spared their heads in that pass.
+        """
+        return view if self.contrastive else None
+
     def contrast(self, vectors: Vectors, facts: Facts) -> dict[str, Tensor]:
         """Losses that need every vector of the batch at once, by name; no parameters. No contrast: `{}`.
 
@@ -181,6 +189,11 @@ def check_choice(name: str, value: Any, choices: tuple) -> None:
     """Refuse a config's word that is not one of its choices: `ValueError`."""
     if value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, not {value!r}.")
+
+
+def without(view: View, *names: str) -> View:
+    """A view without some of its entries."""
+    return {key: value for key, value in view.items() if key not in names}
 
 
 def facts_of(batch: View) -> Facts:

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from contrast_kit import losses, schedules
 from contrast_kit.noise import Noise, named
-from contrast_kit.objectives.base import Encoded, Facts, Objective, Vectors, View, others
+from contrast_kit.objectives.base import Encoded, Facts, Objective, Vectors, View, others, without
 from contrast_kit.objectives.mlm import mlm_sizes, mlm_sums
 from contrast_kit.objectives.queue import MemoryQueue
 
@@ -169,6 +169,10 @@ class CAPT(Objective):
         hidden = self.encoder(view)  # [B, T, D]
         s = self.aggregate(self.encoder.pool(hidden, view))  # [B, D]; the ℓ2 norm of eq. 1 is in the loss
         return Encoded({"s": s}, self.local_sums(hidden, view))
+
+    def contrast_view(self, view: View) -> View:
+        """Without `targets`, which the masked LM alone reads."""
+        return without(view, "targets")
 
     def local_sums(self, hidden: Tensor, view: View) -> dict[str, Tensor]:
         """The summed local losses of a view: MLM where it has `targets`, so on x̂; none on x."""

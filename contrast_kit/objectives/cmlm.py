@@ -19,6 +19,7 @@ from contrast_kit.objectives.base import (
     check_choice,
     check_share,
     others,
+    without,
 )
 from contrast_kit.objectives.mlm import MLMConfig, masked_view, mlm_sizes, mlm_sums
 
@@ -173,6 +174,10 @@ class CMLM(Objective):
         if self.predictor is not None:
             vectors["z"] = self.predictor(vectors["h"])  # [B, D]
         return Encoded(vectors, mlm_sums(self.encoder, hidden, view, self.config.mlm_mean))
+
+    def contrast_view(self, view: View) -> View | None:
+        """Without `targets`, which the masked LM alone reads."""
+        return without(view, "targets") if self.contrastive else None
 
     def contrast(self, vectors: Vectors, facts: Facts) -> dict[str, Tensor]:
         """1/K Σ_k of eq. 9, of eq. 7, or of the symmetric form, each T^k against T^0."""

@@ -4,7 +4,7 @@
 """
 
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -12,8 +12,10 @@ from torch import Tensor, nn
 from contrast_kit import losses, masking
 from contrast_kit.encoder import Encoder
 from contrast_kit.objectives.auxiliary import CorruptionConfig
-from contrast_kit.objectives.base import Facts, Vectors, View, others
-from contrast_kit.objectives.corrective import Task, p_lm
+from contrast_kit.objectives.base import Facts, Vectors, View, others, without
+from contrast_kit.objectives.correcting import Correction as Correction
+from contrast_kit.objectives.correcting import corrections
+from contrast_kit.objectives.corrective import Task
 from contrast_kit.objectives.electra import ELECTRA
 from contrast_kit.relative import RelativePositions
 
@@ -213,6 +215,10 @@ class COCOLM(ELECTRA):
         config = self.config
         return super().sums_of(hidden, view, variant=config.lm_variant, stop_gradient=config.stop_gradient)
 
+    def contrast_view(self, view: View) -> View | None:
+        """The masked view is the auxiliary model's and has no vectors; X^orig is for the token losses alone."""
+        return None if "targets" in view or not self.contrastive else without(view, "original")
+
     def contrast(self, vectors: Vectors, facts: Facts) -> dict[str, Tensor]:
         if not self.contrastive:
             return {}
@@ -222,7 +228,7 @@ class COCOLM(ELECTRA):
         return parts | (mean_cosines(corrupted, cropped) if self.config.diagnostics else {})
 
     @torch.no_grad()
-    def correct(self, texts: list[str]) -> list[list["Correction"]]:
+    def correct(self, texts: list[str]) -> list[list[Correction]]:
         """Read texts as the trained main model does: for each token, is it original, and which word belongs there?
 
         Args:
@@ -238,37 +244,7 @@ class COCOLM(ELECTRA):
             raise ValueError(
                 f"Only task='clm' or 'all_token' learns to correct words; this is task={self.task!r}."
             )
-        tokenizer, was_training = self.encoder.tokenizer, self.training
-        self.eval()
-        try:
-            view = tokenizer(
-                texts, padding=True, truncation=True, max_length=self.encoder.max_length, return_tensors="pt"
-            ).to(self.encoder.device)
-            where = view["attention_mask"].bool()  # [B, T]
-            for special in (tokenizer.cls_token_id, tokenizer.sep_token_id):
-                where &= view["input_ids"] != special
-            states, ids = self.encoder(view)[where], view["input_ids"][where]  # [N, D], [N]
-            copying = self.copy_head(states)  # [N, D] → [N]
-            best = p_lm(self.encoder.mlm_logits(states), copying, ids).max(-1)  # [N, V] → [N]
-        finally:
-            self.train(was_training)
-        words = tokenizer.convert_ids_to_tokens(best.indices.tolist())
-        tokens = tokenizer.convert_ids_to_tokens(ids.tolist())
-        probabilities = zip(copying.sigmoid().tolist(), best.values.tolist(), strict=True)
-        rows = iter(
-            Correction(token, copied, word, p)
-            for token, word, (copied, p) in zip(tokens, words, probabilities, strict=True)
-        )
-        return [[next(rows) for _ in range(count)] for count in where.sum(1).tolist()]
-
-
-class Correction(NamedTuple):
-    """What the main model thinks of one token of a text."""
-
-    token: str
-    p_copy: float  # that the token is original
-    word: str  # the most probable word here under p_LM, often the token itself
-    p_word: float  # its probability
+        return corrections(self, texts)
 
 
 class SCLHead(nn.Module):

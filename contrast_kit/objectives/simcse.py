@@ -113,6 +113,10 @@ class SimCSE(Objective):
         h = self.encoder.pool(hidden, view)  # [B, D]
         return Encoded({"h": h if self.projector is None else self.projector(h)}, {})
 
+    def contrast_view(self, view: View) -> View | None:
+        """The masked view has no vectors."""
+        return None if "targets" in view else view
+
     def contrast(self, vectors: Vectors, facts: Facts) -> dict[str, Tensor]:
         loss = losses.info_nce if self.config.contrast == "info_nce" else losses.nt_xent
         ids = facts["text_id"] if self.config.ignore_duplicates else None
