@@ -52,6 +52,14 @@ def test_no_stored_error_but_the_announced_ones(notebook):
         assert bool(errors) == announced, f"{errors or 'no error'} stored below {cell.source[:80]!r}"
 
 
+def test_panels_are_stored_as_their_figures(notebook):
+    """A widget is gone with its kernel: a page would say "model not found" where `make notebooks` leaves a picture."""
+    for cell in code_cells(notebook):
+        shown = [kind for output in cell.outputs for kind in output.get("data", {})]
+        told = f"store it with CONTRAST_KIT_PANELS=static: {cell.source[:80]!r}"
+        assert "application/vnd.jupyter.widget-view+json" not in shown, told
+
+
 def test_checked_cells_have_something_to_check(notebook):
     checked = [cell for cell in code_cells(notebook) if "nbval-check-output" in tags(cell)]
     assert checked, "no cell is compared with its stored output: nothing would notice a changed number"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 # Degrees. A's views are far apart, B's are close, and C's second view has strayed among A's: a hard negative.
 START = (60.0, 175.0, 290.0, 115.0, 200.0, 20.0)
-STEP = 0.25
+STEP, REST = 0.25, 0.02
 
 
 class LossPlayground(Panel):
@@ -109,10 +109,14 @@ class LossPlayground(Panel):
         letters = [name[0] for name in self.names]
         pairs = [[i, i + b] for i in range(b)]
         at = _points(self.circle.angles)
-        circle = plots.circle(at, letters, names=self.names, forces=seen.forces, pairs=pairs, title=title)
+        # Arrows are drawn relative to the longest: at rest, what is left of the forces would look like storms.
+        forces = seen.forces if seen.forces.norm(dim=1).max() > REST else None
+        title += "" if forces is not None else ", at rest"
+        circle = plots.circle(at, letters, names=self.names, forces=forces, pairs=pairs, title=title)
+        name = "who pulls whom" if self.loss.value == "simsiam" else "pair weights"
         weights = None if self.loss.value == "simsiam" else seen.weights.nan_to_num(0)
         matrix = plots.similarity_matrix(
-            weights, seen.roles, rows=self.names, columns=self.names, limits=(-1, 1), title="pair weights"
+            weights, seen.roles, rows=self.names, columns=self.names, limits=(-1, 1), title=name
         )
         circle.legends[0].remove()  # the names say it
         if weights is not None:
