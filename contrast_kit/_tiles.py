@@ -17,9 +17,13 @@ class Tiles:
         left_out: entries (i, i + k) are -inf for each of these k (in `upper`, (i + k, i) as well).
         tile: rows and columns of a tile.
         half: multiply in bfloat16, add up in float32.
+        columns: another number of columns (in `all`).
     """
 
-    def __init__(self, scale: float, left_out: tuple[int, ...], tile: int, half: bool):
+    def __init__(
+        self, scale: float, left_out: tuple[int, ...], tile: int, half: bool, columns: int | None = None
+    ):
+        self.columns = columns or tile
         self.scale, self.left_out, self.tile, self.half = scale, left_out, tile, half
         self._spare: Tensor | None = None
 
@@ -47,9 +51,9 @@ class Tiles:
     ) -> Iterator[tuple[slice, slice, Tensor]]:
         """The same for all tiles of z cᵀ; `groups` [N] and `others` [M] are compared."""
         z, c = (z.bfloat16(), c.bfloat16()) if self.half else (z, c)
-        room = _room(z, min(self.tile, len(z)) * min(self.tile, len(c)))
+        room = _room(z, min(self.tile, len(z)) * min(self.columns, len(c)))
         for rows in self._slices(0, len(z)):
-            for columns in self._slices(0, len(c)):
+            for columns in self._slices(0, len(c), self.columns):
                 scores = self._scores(z[rows], c[columns], room)
                 for k in self.left_out:
                     scores.diagonal(rows.start - columns.start + k).fill_(-torch.inf)
@@ -77,9 +81,10 @@ class Tiles:
             return torch.mul(_half_product(x, y.T), self.scale, out=scores)
         return torch.addmm(scores, x, y.T, beta=0, alpha=self.scale, out=scores)
 
-    def _slices(self, start: int, stop: int) -> Iterator[slice]:
-        for i in range(start, stop, self.tile):
-            yield slice(i, min(i + self.tile, stop))
+    def _slices(self, start: int, stop: int, size: int | None = None) -> Iterator[slice]:
+        size = size or self.tile
+        for i in range(start, stop, size):
+            yield slice(i, min(i + size, stop))
 
 
 def _room(z: Tensor, entries: int) -> Tensor:

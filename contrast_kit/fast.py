@@ -79,7 +79,7 @@ def self_log_sum_exp(
         >>> self_log_sum_exp(torch.ones(5, 1), tau=1.0)  # four others, at cosine 1: log 4 + 1
         tensor([2.3863, 2.3863, 2.3863, 2.3863, 2.3863])
     """
-    z, scale = _scaled(x, tau)
+    z, scale = scaled(x, tau)
     how = Tiles(scale, (0, *left_out), _tile(x, tile), half)
     return _SelfSum.apply(z, groups, how, needs_maximum(tau, x.dtype, len(x)))
 
@@ -114,7 +114,7 @@ def cross_log_sum_exp(
         >>> cross_log_sum_exp(torch.eye(2), torch.eye(2), tau=1.0)  # log(e + 1)
         tensor([1.3133, 1.3133])
     """
-    (z, scale), (c, _) = _scaled(x, tau), _scaled(y, tau)
+    (z, scale), (c, _) = scaled(x, tau), scaled(y, tau)
     how = Tiles(scale, left_out, _tile(x, tile), half)
     maximum = needs_maximum(tau, x.dtype, len(y))
     at_once = torch.is_grad_enabled() and z.requires_grad and not c.requires_grad and not maximum
@@ -230,7 +230,7 @@ def first_derivative_only(gradient: Tensor | None, *sources: Tensor) -> Tensor |
     return _NoSecond.apply(gradient, *sources)
 
 
-def _scaled(x: Tensor, tau: float | Tensor) -> tuple[Tensor, float]:
+def scaled(x: Tensor, tau: float | Tensor) -> tuple[Tensor, float]:
     """Vectors, and what their dot products are multiplied by. A τ that learns goes into the vectors."""
     return (x * tau**-0.5, 1.0) if isinstance(tau, Tensor) else (x, 1 / tau)
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch.autograd import gradcheck
 
 from contrast_kit import fast, geometry, losses
-from contrast_kit.losses import _positives, _unit, info_nce, nt_xent, sup_con
+from contrast_kit.losses import _partners, _positives, _unit, info_nce, nt_xent, sup_con
 
 
 def vectors(*shape, seed=0, dtype=torch.float64):
@@ -177,7 +177,8 @@ def test_nt_xent_and_info_nce_are_the_plain_form(n, tau, queue, ids, queue_ids):
     if queue and queue_ids and rows is not None:
         options["queue_ids"] = torch.arange(queue) % 4
     same(lambda a, b, how: nt_xent(a, b, tau, reduction="none", how=how, **options), a, b)
-    same(lambda a, b, how: info_nce(a, b, tau, ids=rows, reduction="none", how=how), a, b)
+    for reduction in ("none", "mean"):  # anchors of different weight, and of one
+        same(lambda a, b, how, r=reduction: info_nce(a, b, tau, ids=rows, reduction=r, how=how), a, b)
 
 
 @settings(deadline=None, max_examples=40)
@@ -214,6 +215,11 @@ def test_products_in_bfloat16_are_near(tau):
     exact = value_and_gradients(lambda a, b, how: nt_xent(a, b, tau, queue=q, how=how), a, b, how="plain")
     near = value_and_gradients(lambda a, b, how: nt_xent(a, b, tau, queue=q, how=how), a, b, how="bf16")
     agree(near, exact, 2e-2)
+    pairs = [
+        value_and_gradients(lambda a, b, how: info_nce(a, b, tau, how=how), a, b, how=h)
+        for h in ("bf16", "plain")
+    ]
+    agree(*pairs, 2e-2)
     assert not torch.equal(near[1], exact[1])
 
 
@@ -249,6 +255,37 @@ def test_a_solved_batch_keeps_its_digits():
     exact = value_and_gradients(lambda a, b, how: nt_xent(a, b, 0.05, how=how), y, y, how="plain")
     assert 0 < exact[0] < 1e-5
     assert mine[0].item() == pytest.approx(exact[0].item(), rel=1e-4)
+
+
+@pytest.mark.parametrize("who", [(True, True), (True, False), (False, True)])
+def test_panels_of_rows_give_each_side_its_gradient(who, monkeypatch):
+    monkeypatch.setattr(_partners, "ENTRIES", 40)  # three rows of thirteen at a time
+    x, y = units(13, 5), units(13, 5, seed=1)
+    tau = torch.tensor(0.2, dtype=torch.float64, requires_grad=True)
+    for z, grad in zip((x, y), who, strict=True):
+        z.requires_grad_(grad)
+    wanted = [z for z in (x, y, tau) if z.requires_grad]
+    for weight in (torch.ones(()).double(), torch.arange(13.0).double()):
+        mine = (_partners.pick_partner(x, y, tau) * weight).mean()
+        plain = (
+            torch.nn.functional.cross_entropy(x @ y.T / tau, torch.arange(13), reduction="none") * weight
+        ).mean()
+        assert torch.allclose(mine, plain, rtol=1e-12)
+        for got, want in zip(
+            torch.autograd.grad(mine, wanted), torch.autograd.grad(plain, wanted), strict=True
+        ):
+            assert torch.allclose(got, want, rtol=1e-9, atol=1e-12)
+
+
+def test_a_mean_scores_every_pair_once(monkeypatch):
+    visits = []
+    pulls = _partners._pulls
+    monkeypatch.setattr(_partners, "_pulls", lambda *args: (visits.append(1), pulls(*args))[1])
+    a, b = vectors(2, 9, 4).requires_grad_()
+    for reduction, count in (("mean", 1), ("sum", 1), ("none", 2)):
+        visits.clear()
+        info_nce(a, b, 0.2, how="tiled", reduction=reduction).square().sum().backward()
+        assert len(visits) == count
 
 
 def test_the_size_decides_or_the_caller():

@@ -96,7 +96,7 @@ def warn_if_alone(n: int, loss: str) -> None:
 def reduce(per_anchor: Tensor, reduction: str, others: tuple[str, ...] = ()) -> Tensor:
     """[N] -> a number, or [N] as it is."""
     if reduction == "mean":
-        return per_anchor.mean()
+        return per_anchor.sum() / len(per_anchor)  # its gradient is one number for all: `_partners` sees that
     if reduction == "sum":
         return per_anchor.sum()
     if reduction == "none":

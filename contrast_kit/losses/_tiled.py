@@ -10,15 +10,15 @@ from torch.nn import functional as F
 
 from contrast_kit import fast
 
+from ._partners import pick_partner
 from ._positives import mean_of_positives
 
 
 def info_nce(x: Tensor, y: Tensor, tau: float | Tensor, ids: Tensor | None, how: str) -> Tensor:
     """[B] for unit rows x, y [B, D]. Candidates with the anchor's id, its own partner apart, are left out."""
-    groups = None if ids is None else (ids, ids)
-    rest = fast.cross_log_sum_exp(
-        x, y, tau, left_out=() if groups else (0,), groups=groups, half=how == "bf16"
-    )
+    if ids is None:
+        return pick_partner(x, y, tau, half=how == "bf16")
+    rest = fast.cross_log_sum_exp(x, y, tau, groups=(ids, ids), half=how == "bf16")
     return _softplus(rest - _own(x, y, tau))
 
 
