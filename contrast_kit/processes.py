@@ -28,7 +28,11 @@ _together = _alone = False
 
 
 class LostError(ConnectionError):
-    """Another process ended, or did not answer."""
+    """Another process ended, or did not answer; `seen` is what this one noticed of it."""
+
+    def __init__(self, seen: str, told: str | None = None):
+        super().__init__(told or f"Another process ended or did not answer, so this one ends too ({seen}).")
+        self.seen = seen
 
 
 def start() -> torch.device:

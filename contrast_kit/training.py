@@ -212,8 +212,9 @@ class _Loop:
             else ""
         )
         return processes.LostError(
+            error.seen,
             f"Another of the {processes.count()} processes ended or did not answer in step {self.result.steps + 1}, "
-            f"so this one ends too; start all of them again{where} ({error})."
+            f"so this one ends too; start all of them again{where} ({error.seen}).",
         )
 
     def save(self) -> None:
