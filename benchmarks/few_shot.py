@@ -48,7 +48,11 @@ METHODS = {
 }
 CE = {"CE": Method(), "CE + SCL": METHODS["SCL"]}
 TINY = dict(
-    lr=1e-3, batch_size=16, evaluate_every=10, validation=150, most_test={"kind": 500, "opinion": 500}
+    lr=1e-3,
+    batch_size=16,
+    evaluate_every=10,
+    validation=150,
+    most_test={"kind": 500, "opinion": 500, "sst2": 500},
 )
 SMALL = replace(
     protocols.CMLM, name="CMLM few-shot, in small", sizes=(20,), epochs={20: 20, 100: 8, 1000: 3},
