@@ -88,7 +88,9 @@ SCRIPT = r"""
     function curve(name, values, x, y, w, h) {
       const low = Math.min(...values), high = Math.max(...values), near = Math.round(at);
       const cx = i => x + w * i / Math.max(last, 1), cy = v => y + h - h * (v - low) / (high - low || 1);
-      text(`${name} ${values[near].toFixed(2)}`.replace("-", "−"), x, y - 8, 13);
+      const say = v => v.toFixed(2).replace("-", "−");
+      text(`${name} ${say(values[near])}`, x, y - 8, 13);
+      text(say(high), x + w + 4, y + 6, 11, "#777777"); text(say(low), x + w + 4, y + h + 2, 11, "#777777");
       pen.lineWidth = 1; pen.strokeStyle = film.faint; pen.strokeRect(x, y - 3, w, h + 6);
       pen.beginPath(); values.forEach((v, i) => pen[i ? "lineTo" : "moveTo"](cx(i), cy(v)));
       pen.lineWidth = 1.6; pen.strokeStyle = film.ink; pen.stroke();
@@ -115,7 +117,7 @@ SCRIPT = r"""
       });
       const curves = Object.entries(film.measures), room = (height - y - 10) / Math.max(curves.length, 1);
       for (const [name, values] of curves) {
-        curve(name, values, film.side + 22, y + 24, film.column - 40, Math.min(room - 40, 110));
+        curve(name, values, film.side + 22, y + 24, film.column - 64, Math.min(room - 40, 110));
         y += Math.min(room, 150);
       }
       canvas.setAttribute("aria-label", `animation, ${near}`);
