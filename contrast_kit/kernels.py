@@ -77,10 +77,10 @@ def probe() -> Probe:
 def fast_float32(wanted: bool = True) -> Iterator[bool]:
     """Use the faster float32 product inside a `with` block, if this machine has one that is accurate.
 
-    It concerns every float32 product on the CPU that is made inside, forward and backward: wrap a whole training step,
-    not only the loss. Results differ in the last digits from those outside (another order of summation), so stay on one
-    side for a whole run. Do not compile inside: torch.compile asks for the setting by its older name, and torch then
-    raises.
+    It concerns every float32 product on the CPU that is made inside, forward and backward, so wrap a whole run,
+    `with kernels.fast_float32(): fit(...)`, not only a loss. Results differ in the last digits from those outside
+    (another order of summation): stay on one side when you resume. Do not compile inside: torch.compile asks for the
+    setting by its older name, and torch then raises.
 
     Args:
         wanted: False leaves everything as it is, for a caller with an option.

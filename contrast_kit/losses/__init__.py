@@ -2,6 +2,7 @@
 
 `contrast` holds the losses between whole texts, `gradients` what they push, `similarity` the cosine under both;
 `tokens` the losses at single positions, `corrective` COCO-LM's. This is the plain form, to be read beside the papers.
+For many vectors the contrasts make the same numbers in tiles (`contrast_kit.fast`; `how=` says which form), and
 `words` sums a loss over the vocabulary without all its scores; `values` says whether numbers are looked at.
 """
 
