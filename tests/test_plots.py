@@ -296,6 +296,15 @@ def test_pca_is_the_projection_of_largest_variance_and_ignores_lengths():
     np.testing.assert_allclose(plots.project(7 * VECTORS, "pca"), at)
 
 
+def test_a_map_draws_points_made_before():
+    made = RNG.normal(size=(40, 2))
+    figure = plots.embedding_map({"a": VECTORS}, points={"a": made}, max_points=10, seed=3)
+    drawn = figure.axes[0].collections[0].get_offsets()
+    assert len(drawn) == 10 and all((made == at).all(axis=1).any() for at in drawn)
+    with pytest.raises(ValueError, match=r"points must be \[40, 2\] for each of 'a', 'b'"):
+        plots.embedding_map({"a": VECTORS, "b": VECTORS}, points={"a": made})
+
+
 def test_the_points_of_a_map_are_the_projection_by_label():
     figure = plots.embedding_map(VECTORS, LABELS, perplexity=5, seed=2)
     at = plots.project(VECTORS, perplexity=5, seed=2)

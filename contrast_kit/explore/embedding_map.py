@@ -126,7 +126,8 @@ class EmbeddingMap(Panel):
         """The maps as `plots.embedding_map` draws them."""
         from contrast_kit import plots
 
-        return plots.embedding_map(self.vectors, self.labels, max_points=MOST, **self.projection)
+        options = dict(points=self.points, max_points=MOST, **self.projection)
+        return plots.embedding_map(self.vectors, self.labels, **options)
 
 
 def embedding_map(

@@ -73,6 +73,7 @@ def embedding_map(
     neighbors: int | Sequence[int] = 15,
     start: str | None = None,
     pairs: Any = None,
+    points: Any = None,
     max_points: int = 1000,
     title: str | None = None,
 ) -> "Figure":
@@ -84,6 +85,8 @@ def embedding_map(
     * `method`, `seed`, `perplexity`, `neighbors`, `start`: as in `project`. Several perplexities, (5, 30, 100),
       numbers of neighbours or seeds draw a panel each: what holds for only one of them is an artefact.
     * `pairs` [P, 2]: row numbers of similar sentences, joined by a line (COCO-LM figure 6).
+    * `points`: [N, 2] made before by `project` with the same `method` (or a dict of them, like `vectors`), to be drawn
+      as they are.
     * `max_points`: of more sentences, this many are drawn at random (`seed`), the same in all panels.
 
     The axes have no ticks: t-SNE and UMAP coordinates have no unit. Returns the figure. Raises a ValueError
@@ -100,7 +103,7 @@ def embedding_map(
     if any(len(value) != n for value in encoders.values()):
         raise ValueError("All encoders must hold a vector for each of the same sentences, but N differs.")
     labels = None if labels is None else np.array(texts(labels, "labels", n))
-    pairs = checked_pairs(pairs, n)
+    pairs, made = checked_pairs(pairs, n), _checked_points(points, encoders, n)
     settings = _settings(method, seed, perplexity, neighbors)
     keep = sample(n, max_points, settings[0]["seed"])
     jobs = [(name, each) for name in encoders for each in settings]
@@ -108,9 +111,9 @@ def embedding_map(
     columns = len(settings) if len(settings) > 1 else 3
     figure, axes = panels(len(jobs), columns=columns, title=title, **size)
     for panel, (name, each) in zip(axes, jobs, strict=True):
-        points = project(encoders[name][keep], method, start=start, **each)
-        _scatter(panel, points, None if labels is None else labels[keep], labels)
-        _join(panel, points, keep, pairs)
+        at = made[name][keep] if made else project(encoders[name][keep], method, start=start, **each)
+        _scatter(panel, at, None if labels is None else labels[keep], labels)
+        _join(panel, at, keep, pairs)
         _name(panel, method, encoders[name][keep])
         varied = [f"{word} {value:g}" for word, value in each.items() if len({s[word] for s in settings}) > 1]
         panel.set_title(", ".join(word for word in [name, *varied] if word))
@@ -188,6 +191,16 @@ def checked_pairs(pairs: Any, n: int) -> np.ndarray | None:
     if pairs.shape[1] != 2 or pairs.min() < 0 or pairs.max() >= n:
         raise ValueError(f"pairs must be [P, 2] row numbers between 0 and {n - 1}.")
     return pairs
+
+
+def _checked_points(points: Any, encoders: Mapping[str, Any], n: int) -> dict[str, np.ndarray]:
+    if points is None:
+        return {}
+    made = named(points, "points") if isinstance(points, Mapping) else dict.fromkeys(encoders, points)
+    made = {name: array(value, f"points {name}".strip(), 2) for name, value in made.items()}
+    if made.keys() != encoders.keys() or any(value.shape != (n, 2) for value in made.values()):
+        raise ValueError(f"points must be [{n}, 2] for each of {', '.join(map(repr, encoders))}.")
+    return made
 
 
 def _scatter(
