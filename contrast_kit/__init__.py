@@ -29,6 +29,7 @@ if TYPE_CHECKING:  # for editors; at run time __getattr__ does the same, at firs
         tasks,
     )
     from contrast_kit.encoder import Encoder
+    from contrast_kit.opt_in import faster
     from contrast_kit.planning import Plan, plan
     from contrast_kit.training import Run, Training, fit
 
@@ -43,6 +44,7 @@ __all__ = [
     "exercises",
     "explore",
     "fast",
+    "faster",
     "fit",
     "geometry",
     "kernels",
@@ -63,6 +65,7 @@ _HOME = {
     "Plan": "planning",
     "Run": "training",
     "Training": "training",
+    "faster": "opt_in",
     "fit": "training",
     "plan": "planning",
 }

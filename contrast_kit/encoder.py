@@ -202,6 +202,8 @@ class Encoder(nn.Module):
             inputs["token_type_ids"] = view["token_type_ids"]
         if self.packed:
             return packed.hidden_states(self.model.base_model, inputs)  # [B, T, D]
+        if self.slots is not None:
+            inputs["attention_mask"] = packed.ready_made(self.model, inputs["attention_mask"])
         return self.model.base_model(**inputs).last_hidden_state  # [B, T, D]
 
     def pool(self, hidden: torch.Tensor, view: dict[str, torch.Tensor]) -> torch.Tensor:

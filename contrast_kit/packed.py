@@ -77,6 +77,17 @@ def prepare(model: nn.Module) -> None:
         model.set_attn_implementation(NAME)
 
 
+def ready_made(model: nn.Module, attention_mask: Tensor) -> Tensor:
+    """A mask [B, T] in the form [B, 1, 1, T] that attention reads: made by transformers it costs a wait for the device,
+    which is asked whether there is any padding. For a model whose attention is of another kind: the mask as it is.
+    """
+    real = attention_mask[:, None, None, :].bool()  # [B, 1, 1, T]
+    if isinstance(model.base_model, MPNetModel):  # adds it to the scores
+        lowest = torch.finfo(model.dtype).min
+        return torch.zeros_like(real, dtype=model.dtype).masked_fill(~real, lowest)
+    return real if model.config._attn_implementation in ("sdpa", NAME) else attention_mask
+
+
 def hidden_states(base: nn.Module, inputs: dict[str, Tensor]) -> Tensor:
     """Last hidden states of a padded batch, [B, T, D], computed on its real tokens; zeros at padding.
 

@@ -15,8 +15,9 @@ from transformers import ElectraConfig, ElectraForMaskedLM
 
 from contrast_kit import masking, processes
 from contrast_kit.encoder import Encoder
+from contrast_kit.losses.words import at_once
 from contrast_kit.objectives.base import View
-from contrast_kit.objectives.words import mlm_sum
+from contrast_kit.objectives.words import mlm_sum, positions
 
 TOKENS_AT_ONCE = 2**14
 """Tokens from which samples are drawn at once. A batch of a million tokens must not need a million tokens' scores."""
@@ -111,6 +112,8 @@ class Auxiliary(nn.Module):
 
     def _sample(self, view: View, own: slice, generator: torch.Generator | None) -> Tensor:
         """Samples for the rows `own`; at other rows the same draws are made, for nothing."""
+        if self.encoder.slots is not None:
+            return self._sample_in_slots(view, generator)
         targets, selected = view["targets"], view["selected"]  # [B, T] each
         rows = {key: value[own] for key, value in view.items()}
         logits = None
@@ -125,6 +128,24 @@ class Auxiliary(nn.Module):
             if known is not None:
                 logits[before : before + here] = known
         return masking.replace(targets, selected, logits, generator=generator)
+
+    def _sample_in_slots(self, view: View, generator: torch.Generator | None) -> Tensor:
+        """The same without a wait for the device: draws for a fixed number of positions, block after block."""
+        targets = view["targets"]  # [B, T]
+        at = positions(self.encoder, view["selected"])
+        states = at.rows(self.encoder(view))  # [B, T, D] → [M, D]
+        words = []
+        for block in states.split(max(1, at_once(states.device) // self.encoder.vocabulary["vocab_size"])):
+            p = self.encoder.mlm_logits(block).float().softmax(-1)  # [R, D] → [R, V]
+            waiting = torch.empty_like(p).exponential_(generator=generator)
+            words.append(
+                (p / waiting).argmax(-1)
+            )  # the first of exponential clocks with rates p: a draw from p
+        places = at.slots.where(
+            at.counted, targets.numel()
+        )  # [M]; slots left over write into a bin at the end
+        flat = torch.cat([targets.flatten(), targets.new_zeros(1)])  # [B*T + 1]
+        return flat.scatter(0, places, torch.cat(words).to(targets.dtype))[:-1].view_as(targets)
 
     def sums(self, view: View, diagnostics: bool = True) -> dict[str, Tensor]:
         """The summed masked-LM loss over the selected positions, `"aux_mlm"`, and how many were right, `"aux_acc"`."""
