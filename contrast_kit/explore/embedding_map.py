@@ -117,7 +117,7 @@ class EmbeddingMap(Panel):
     def words(self) -> str:
         told = f"{len(self.texts):,} sentences"
         if self.map.near:
-            told += ". Neighbours are sought in the space itself: where the map puts them far away, the map is wrong"
+            told += ". Neighbours are sought in the space itself: where the map puts them far apart, the map misleads"
         return (
             f"{told}. Distances on a map by {AXES[self.projection['method']]} are not distances in the space."
         )
