@@ -93,7 +93,7 @@ def each_method(setting: Setting) -> None:
         rows = setting.size(32_768, 32) // length
         made = batch(setting, rows, length, length)
         for method, useful in USEFUL.items():
-            setting.attempt(f"{method}, length {length}", partial(_one, setting, method, made, useful[place]))
+            _one(setting, method, made, useful[place])
         model = build(setting, "mlm").encoder.model
         forms = {"transformers": model}
         if length == 128:  # compiling takes a minute: once
@@ -105,16 +105,13 @@ def each_method(setting: Setting) -> None:
 
 
 def _one(setting: Setting, method: str, made: dict[str, Tensor], useful: float) -> None:
-    objective = build(setting, method)
-    for name, slots in (("", None), (", fixed slots", 0.15)):
-        objective.encoder.slots = slots
-        _row(
-            setting,
-            f"{method}{name}, length {made['input_ids'].shape[1]}",
-            trainer(setting, objective, made),
-            made,
-            useful,
-        )
+    forms = {"": {}, ", fixed slots": dict(slots=0.15)}
+    if method in ("mlm", "coco-lm") and made["input_ids"].shape[1] == 128:  # compiling takes a minute
+        forms[", compiled"] = dict(slots=0.15, compiled=True)
+    for name, options in forms.items():
+        objective = ck.faster(build(setting, method), **options)
+        what = f"{method}{name}, length {made['input_ids'].shape[1]}"
+        setting.attempt(what, partial(_row, setting, what, trainer(setting, objective, made), made, useful))
 
 
 def _row(
@@ -133,8 +130,7 @@ def ragged(setting: Setting) -> None:
     uneven = batch(setting, rows, setting.size(16, 4), longest)
     even = batch(setting, max(1, int(uneven["attention_mask"].sum()) // longest), longest, longest)
     for name, made, packed in (("dense", even, False), ("padded", uneven, False), ("packed", uneven, True)):
-        objective = build(setting, "mlm")
-        objective.encoder.use_packing(packed)
+        objective = ck.faster(build(setting, "mlm"), packing=packed)
         setting.attempt(name, lambda n=name, o=objective, m=made: _row(setting, n, trainer(setting, o, m), m))
     model = build(setting, "mlm").encoder.model
     theirs = lambda: _row(setting, "transformers, padded", transformers_loop(setting, model, uneven), uneven)  # noqa: E731
@@ -145,8 +141,7 @@ def waits(setting: Setting) -> None:
     """G6: does a step wait for the device, and how many steps a second does a small model make."""
     made = batch(setting, setting.size(64, 4), setting.size(64, 8), setting.size(64, 8))
     for method in USEFUL:
-        objective = build(setting, method, small=True)
-        objective.encoder.slots = 0.15
+        objective = ck.faster(build(setting, method, small=True), slots=0.15)
         call = trainer(setting, objective, made)
         seconds, _ = setting.time(call, rounds=10)
         setting.keep(f"{method}, 2 layers x 32", steps_a_second=1 / seconds, waits=_waits(setting, call))
