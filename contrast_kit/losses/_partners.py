@@ -71,7 +71,7 @@ def _pulls(z: Tensor, c: Tensor, panels: Tiles, loss: Tensor):
     """For each panel its rows and what they pull on each candidate, [R, B]; their `loss` is filled in."""
     for rows, _, scores in panels.all(z, c, None, None):  # -inf at the partner
         own = (z[rows] * c[rows]).sum(dim=1) * panels.scale  # [R]
-        rest = scores.logsumexp(dim=1).clamp(min=torch.finfo(z.dtype).min)  # of the negatives; alone: none
+        rest = scores.logsumexp(dim=1).clamp(min=torch.finfo(scores.dtype).min)  # of the negatives; alone: none
         loss[rows] = F.softplus(rest - own, threshold=40.0)
         wrong = torch.sigmoid(rest - own)  # what the softmax gives to the negatives
         pull = scores.sub_(rest[:, None]).exp_().mul_(wrong[:, None])
