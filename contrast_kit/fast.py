@@ -81,7 +81,7 @@ def self_log_sum_exp(
     """
     z, scale = scaled(x, tau)
     how = Tiles(scale, (0, *left_out), _tile(x, tile), half)
-    return _SelfSum.apply(z, groups, how, needs_maximum(tau, x.dtype, len(x)))
+    return _SelfSum.apply(z, groups, how, needs_maximum(tau, _summed_in(x, half), len(x)))
 
 
 def cross_log_sum_exp(
@@ -116,7 +116,7 @@ def cross_log_sum_exp(
     """
     (z, scale), (c, _) = scaled(x, tau), scaled(y, tau)
     how = Tiles(scale, left_out, _tile(x, tile), half)
-    maximum = needs_maximum(tau, x.dtype, len(y))
+    maximum = needs_maximum(tau, _summed_in(x, half), len(y))
     at_once = torch.is_grad_enabled() and z.requires_grad and not c.requires_grad and not maximum
     ids = (None, None) if groups is None else groups
     return _CrossSum.apply(z, c, *ids, how, maximum, at_once)
@@ -233,6 +233,10 @@ def first_derivative_only(gradient: Tensor | None, *sources: Tensor) -> Tensor |
 def scaled(x: Tensor, tau: float | Tensor) -> tuple[Tensor, float]:
     """Vectors, and what their dot products are multiplied by. A τ that learns goes into the vectors."""
     return (x * tau**-0.5, 1.0) if isinstance(tau, Tensor) else (x, 1 / tau)
+
+
+def _summed_in(x: Tensor, half: bool) -> torch.dtype:
+    return torch.float32 if half else x.dtype
 
 
 def _tile(z: Tensor, tile: int | None) -> int:

@@ -223,6 +223,21 @@ def test_products_in_bfloat16_are_near(tau):
     assert not torch.equal(near[1], exact[1])
 
 
+@pytest.mark.parametrize("tau", [0.01, 0.05])
+def test_products_in_bfloat16_take_float64_too(tau):
+    """Tiles are float32 then, whatever the vectors are: so are the limits of exp, and the lowest number."""
+    a, b = vectors(2, 70, 16, dtype=torch.float64)
+    ids = torch.arange(70) // 2
+    losses = (
+        lambda a, b, how: info_nce(a, b, tau, how=how),
+        lambda a, b, how: info_nce(a, b, tau, ids=ids, how=how),
+        lambda a, b, how: nt_xent(a, b, tau, queue=units(40, 16, seed=5), how=how),
+        lambda a, b, how: sup_con(torch.cat([a, b]), ids.repeat(2), tau, how=how),
+    )
+    for loss in losses:
+        agree(*(value_and_gradients(loss, a, b, how=h) for h in ("bf16", "plain")), 2e-3 / tau)
+
+
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
 def test_extremes_stay_finite(dtype):
     """All equal, all opposite, nothing but far candidates at τ = 0.01: e^-200 is 0 in float32."""
