@@ -41,9 +41,9 @@ format: $(STAMP)  ## Put the code into the house's form
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format contrast_kit tests
 
-# Timings and widget states are left out: what is stored changes only when an output does.
+# Timings and widget states are left out, panels are stored as figures: what is stored changes only when an output does.
 notebooks: $(STAMP)  ## Run the notebooks and store their outputs (COURSE=notebooks/05_cmlm.ipynb for one)
-	$(PY) -m jupyter nbconvert --to notebook --inplace --execute --ExecutePreprocessor.timeout=300 \
+	CONTRAST_KIT_PANELS=static $(PY) -m jupyter nbconvert --to notebook --inplace --execute --ExecutePreprocessor.timeout=300 \
 	    --ExecutePreprocessor.record_timing=False --ExecutePreprocessor.store_widget_state=False \
 	    --ClearMetadataPreprocessor.enabled=True \
 	    $(addprefix --ClearMetadataPreprocessor.preserve_nb_metadata_mask=,kernelspec language_info) \
