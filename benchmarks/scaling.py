@@ -148,16 +148,28 @@ def figure(found: dict[str, dict], file: Path) -> None:
             if not series[key]:
                 axis.set_visible(False)
                 continue
-            axis.loglog(series["sizes"], [scale * y for y in series[key]], "o-")
+            values = [scale * y for y in series[key]]
+            axis.loglog(series["sizes"], values, "o-")
+            for size, value in zip(series["sizes"], values, strict=True):
+                axis.annotate(
+                    f"{value:,.0f}",
+                    (size, value),
+                    (-3, 4),
+                    textcoords="offset points",
+                    ha="right",
+                    fontsize=7,
+                )
+            axis.margins(0.2)
             slope = series["time_exponent" if key == "seconds" else "memory_exponent"]
             axis.set_title("" if slope is None else f"exponent {slope:.2f}", fontsize=9)
             axis.set_xticks(series["sizes"], [f"{x:,}" for x in series["sizes"]], fontsize=6, minor=False)
             axis.minorticks_off()
+            axis.set_yticks([])
             axis.grid(alpha=0.3)
-        column[1].set_xlabel(series["what"], fontsize=9)
+        column[1 if series["mib"] else 0].set_xlabel(series["what"], fontsize=9)
     axes[0][0].set_ylabel("milliseconds")
     axes[1][0].set_ylabel("MiB above the inputs")
-    drawing.savefig(file, dpi=110)
+    drawing.savefig(file, dpi=80)
     plt.close(drawing)
 
 
