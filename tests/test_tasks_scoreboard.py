@@ -70,3 +70,15 @@ def test_measuring_leaves_the_encoder_as_it_was(exam, tokenizer):
     assert first == second and encoder.training
     assert all(torch.equal(value, before[name]) for name, value in encoder.state_dict().items())
     assert set(first) >= {"sts", "sst2", "cola", "auc", "auc_hard", "alignment", "uniformity", "noise"}
+
+
+def test_taking_the_mean_away_opens_the_cone_and_moves_no_text_against_another(exam, tokenizer):
+    encoder = ck.Encoder.tiny(tokenizer, pooling="mean")
+    texts = [text for pair in exam.pairs for text in pair]
+    centred = scoreboard.Centred(encoder, texts)
+    assert torch.allclose(centred.encode(texts).mean(0), torch.zeros(encoder.width), atol=1e-6)
+    differences = [e.encode(texts[:2]).cpu().diff(dim=0) for e in (encoder, centred)]
+    assert torch.allclose(*differences, atol=1e-6)
+    before, after = (scoreboard.measure(e, exam) for e in (encoder, centred))
+    assert after["uniformity"] < before["uniformity"] - 1
+    assert after["noise"] != before["noise"]  # cosines, so the view's vectors are centred too

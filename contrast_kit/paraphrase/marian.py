@@ -105,5 +105,5 @@ def _read(name: str | Path) -> tuple[Any, Any]:
             return AutoModelForSeq2SeqLM.from_pretrained(name), AutoTokenizer.from_pretrained(name)
         except ImportError as error:
             raise ImportError(
-                f"The tokenizer of {str(name)!r} needs the package sentencepiece: pip install 'contrast-kit[translation]'."
+                f"The tokenizer of {str(name)!r} needs sentencepiece: pip install 'contrast-kit[translation]'."
             ) from error

@@ -112,7 +112,7 @@ class WordCounts:
     """
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
-        self.tokenizer, self.device = tokenizer, torch.device("cpu")
+        self.tokenizer = tokenizer
         self.vocabulary = {"mask_id": tokenizer.mask_token_id, "vocab_size": len(tokenizer)}
 
     def encode(self, texts: list[str]) -> Tensor:
@@ -129,7 +129,34 @@ class WordCounts:
         return torch.stack(rows).float()
 
 
-def measure(encoder: Encoder | WordCounts, exam: Exam) -> dict[str, float]:
+class Centred:
+    """A control: an encoder from whose vectors the mean vector of some texts is taken away.
+
+    That opens the narrow cone without any training. What a contrast is praised for must be more than this.
+
+    >>> import contrast_kit as ck
+    >>> texts = ["the kite is red", "a small drum", "the green train stops"]
+    >>> encoder = ck.Encoder.tiny(ck.data.train_tokenizer(texts, vocab_size=60), pooling="mean")
+    >>> centred = ck.tasks.scoreboard.Centred(encoder, texts)
+    >>> before, after = (ck.geometry.anisotropy(each.encode(texts)).item() for each in (encoder, centred))
+    >>> before > 0.5, after < 0
+    (True, True)
+    """
+
+    def __init__(self, encoder: Encoder, texts: list[str]) -> None:
+        self.encoder, self.tokenizer, self.vocabulary = encoder, encoder.tokenizer, encoder.vocabulary
+        self.mean = encoder.encode(texts).mean(0).float().cpu()  # [N, D] -> [D]
+
+    def encode(self, texts: list[str]) -> Tensor:
+        """Vectors [N, D] with the mean taken away."""
+        return self.encoder.encode(texts).float().cpu() - self.mean
+
+    def of_view(self, view: Mapping[str, Tensor]) -> Tensor:
+        """The same of each row of a view, [B, T] -> [B, D]."""
+        return _of_view(self.encoder, view) - self.mean
+
+
+def measure(encoder: Encoder | WordCounts | Centred, exam: Exam) -> dict[str, float]:
     """One row of the scoreboard; the columns are explained above.
 
     Args:
@@ -199,17 +226,21 @@ def _with_noise(encoder: Any, texts: list[str], disturb: noise.Noise) -> tuple[T
     """Vectors of the texts as they are and with noise on them, [N, D] each."""
     batch = _batch(texts, encoder.tokenizer)
     noisy = disturb(batch, torch.Generator().manual_seed(0), encoder.vocabulary)
-    if isinstance(encoder, WordCounts):
-        return encoder.of_view(batch), encoder.of_view(noisy)
+    return _of_view(encoder, batch), _of_view(encoder, noisy)
+
+
+def _of_view(encoder: Any, view: Mapping[str, Tensor]) -> Tensor:
+    """The vectors of a view, [B, T] -> [B, D], in evaluation mode."""
+    if hasattr(encoder, "of_view"):  # a control
+        return encoder.of_view(view)
     was_training = encoder.training
     encoder.eval()
     try:
         with torch.no_grad():
-            on_device = [{k: v.to(encoder.device) for k, v in view.items()} for view in (batch, noisy)]
-            clean, moved = (encoder.pool(encoder(view), view).float().cpu() for view in on_device)
+            view = {key: value.to(encoder.device) for key, value in view.items()}
+            return encoder.pool(encoder(view), view).float().cpu()
     finally:
         encoder.train(was_training)
-    return clean, moved
 
 
 def _batch(texts: list[str], tokenizer: PreTrainedTokenizerBase) -> dict[str, Tensor]:
