@@ -159,6 +159,7 @@ def same_weights(module: nn.Module) -> None:
         for value in module.state_dict().values():
             if isinstance(value, Tensor):
                 _talk(dist.broadcast, value, 0)
+                torch.autograd.graph.increment_version(value)  # which a message from outside does not do
 
 
 def sum_gradients(parameters: Iterable[nn.Parameter]) -> None:

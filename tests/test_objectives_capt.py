@@ -240,6 +240,19 @@ def test_T48_no_graph_and_no_gradient():
     assert not torch.equal(before, queue.vectors)  # what was handed out is a copy
 
 
+def test_T48_its_length_is_read_anew_whoever_wrote_it():
+    filled, state = MemoryQueue(4, 3), MemoryQueue(4, 3).state_dict()
+    filled.push(torch.eye(3))
+    for options in ({}, {"assign": True}):
+        queue = MemoryQueue(4, 3)
+        assert len(queue) == 0
+        queue.load_state_dict(filled.state_dict(), **options)
+        assert len(queue) == 3
+        queue.load_state_dict(state)
+        assert len(queue) == 0
+    assert len(copy.deepcopy(filled)) == 3
+
+
 def test_T50_the_queue_starts_empty(encoder, batch):
     objective = CAPT(encoder, queue=100)
     assert len(objective.queue) == 0 and objective.queue.vectors.shape == (0, encoder.width)

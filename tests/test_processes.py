@@ -32,6 +32,7 @@ def on_processes(rank, world, port, tokenizer, batch, texts, folder, answers):
     PartialState()  # starts gloo
     # as numpy: a tensor would be fetched from this process, which may be gone by then
     found = {"queue": [value.numpy() for value in queue_after_a_step(tokenizer, batch)]}
+    found["shared"] = queue_of_the_first(rank)
     for name, make in OBJECTIVES.items():
         parts, grads = one_step(make(make_encoder(tokenizer)).double().train(), [batch], chunk_size=2)
         found[name] = parts, {key: value.numpy() for key, value in grads.items()}
@@ -88,6 +89,16 @@ def queue_after_a_step(tokenizer, batch):
     _, seen = gradient(capt, [batch], torch.Generator().manual_seed(7), chunk_size=2)
     capt.after_step(*seen[0])
     return capt.queue.vectors, capt.queue.ids
+
+
+def queue_of_the_first(rank):
+    """How full a queue is that only the first process had filled."""
+    queue = ck.objectives.MemoryQueue(9, 2)
+    assert len(queue) == 0
+    if rank == 0:
+        queue.push(torch.eye(2))
+    ck.processes.same_weights(queue)
+    return len(queue), queue.vectors.numpy()
 
 
 def corrupted(tokenizer, batch):
@@ -160,6 +171,13 @@ def test_every_process_has_the_queue_of_one(world, tokenizer, eleven, answers):
     for found in answers[world]:
         assert torch.allclose(torch.from_numpy(found["queue"][0]), vectors, atol=1e-11)
         assert found["queue"][1].tolist() == ids.tolist() and len(ids) == 22
+
+
+@pytest.mark.parametrize("world", [2, 4])
+def test_every_process_starts_with_the_queue_of_the_first(world, answers):
+    for found in answers[world]:
+        length, vectors = found["shared"]
+        assert length == 2 and (vectors == torch.eye(2).numpy()).all()
 
 
 @pytest.mark.parametrize("world", [2, 4])

@@ -54,18 +54,19 @@ class MemoryQueue(nn.Module):
         self.register_buffer("rows", torch.zeros(capacity, width))  # [capacity, D], a ring
         self.register_buffer("row_ids", torch.full((capacity,), UNKNOWN))  # [capacity]
         self.register_buffer("pushed", torch.zeros((), dtype=torch.long))  # since the first step
-        self._known = (
-            -1,
-            0,
-        )  # a version of `pushed`, and what it says: read once, for reading waits for the device
+        self._known = (None, 0, 0)  # `pushed`, its version, its value: reading it waits for a device
 
     def __len__(self) -> int:
         """How many vectors are in it now, Q."""
-        if (
-            self._known[0] != self.pushed._version
-        ):  # something else than `push` wrote it, such as a checkpoint
-            self._known = (self.pushed._version, int(self.pushed))
-        return min(self._known[1], self.capacity)
+        return min(self._count(), self.capacity)
+
+    def _count(self) -> int:
+        """How many vectors were pushed, read anew where something else than `push` wrote it, such as a checkpoint."""
+        tensor, version, count = self._known
+        if tensor is not self.pushed or version != self.pushed._version:
+            count = int(self.pushed)
+            self._known = (self.pushed, self.pushed._version, count)
+        return count
 
     @property
     def vectors(self) -> Tensor:
@@ -110,9 +111,9 @@ class MemoryQueue(nn.Module):
         newest = slice(-self.capacity, None)
         self.rows[places[newest]] = rows[newest]
         self.row_ids[places[newest]] = ids[newest].to(self.row_ids)
-        known = self._known[1] if self._known[0] == self.pushed._version else int(self.pushed)
+        count = self._count() + len(rows)
         self.pushed += len(rows)
-        self._known = (self.pushed._version, known + len(rows))
+        self._known = (self.pushed, self.pushed._version, count)
 
     def clear(self) -> None:
         """Empty it."""
