@@ -13,6 +13,7 @@ from torch import Tensor
 from contrast_kit.data import Batches, Texts
 from contrast_kit.measure import Encoding, in_bytes, in_seconds, of_contrast, optimizer_seconds
 from contrast_kit.objectives.base import Facts, Objective
+from contrast_kit.objectives.queue import MemoryQueue
 from contrast_kit.processes import alone, count, start
 from contrast_kit.settings import Training
 from contrast_kit.training import texts_for
@@ -42,7 +43,7 @@ class Plan:
     contrastive: bool
     parameters: int
     state_bytes: int
-    """Weights, gradients and the optimizer's two moments."""
+    """Weights, gradients and the optimizer's two moments; a memory queue."""
     activation_bytes: int
     """What the encoder keeps for the backward pass at the longest texts, all at once or a chunk at a time."""
     whole_bytes: int
@@ -196,10 +197,12 @@ def plan(
         whole = Encoding.measure(objective, texts, training, chunked=False)
         cut = whole if chunk in (None, share) else Encoding.measure(objective, texts, training, chunked=True)
         facts = _facts(texts, batches.epoch(0)[0], objective.encoder.device)
-        contrast_bytes, contrast_seconds, vector_bytes = of_contrast(objective, whole.vectors, facts)
+        with _full_queues(objective):
+            contrast_bytes, contrast_seconds, vector_bytes = of_contrast(objective, whole.vectors, facts)
         optimizer = optimizer_seconds(objective)
     trained = sum(p.numel() * p.element_size() for p in objective.parameters() if p.requires_grad)
-    fixed = sum(p.numel() * p.element_size() for p in objective.parameters()) + 3 * trained
+    held = (*objective.parameters(), *objective.buffers())
+    fixed = sum(p.numel() * p.element_size() for p in held) + 3 * trained
     available = _available(objective.encoder.device)
     left = 0.9 * available - fixed - contrast_bytes
     steps = training.steps or math.ceil((training.epochs or 1) * len(batches) / training.accumulate)
@@ -241,6 +244,20 @@ def _as_it_was(objective: Objective) -> Iterator[None]:
             objective.train(training)
             for parameter, grad in zip(objective.parameters(), gradients, strict=True):
                 parameter.grad = grad
+
+
+@contextmanager
+def _full_queues(objective: Objective) -> Iterator[None]:
+    """Memory queues full of random vectors, as they are for most of a run; afterwards as they were."""
+    queues = [module for module in objective.modules() if isinstance(module, MemoryQueue)]
+    before = [{name: value.clone() for name, value in queue.state_dict().items()} for queue in queues]
+    for queue in queues:
+        queue.push(torch.randn_like(queue.rows))
+    try:
+        yield
+    finally:
+        for queue, state in zip(queues, before, strict=True):
+            queue.load_state_dict(state)
 
 
 def _texts_of_lengths(objective: Objective, dataset: Any) -> Any:

@@ -54,6 +54,18 @@ def test_negatives_are_counted(make, expected, encoder, batch):
     assert make(encoder).negatives(batch) == expected
 
 
+def test_a_queue_is_planned_full_and_left_as_it_was(encoder, texts):
+    objective = ck.objectives.CAPT(encoder, queue=4000)
+    objective.queue.push(torch.eye(3, encoder.width), torch.tensor([7, 8, 9]))
+    plan = ck.plan(objective, texts, batch_size=16, steps=1)
+    without = ck.plan(ck.objectives.CAPT(encoder, queue=0), texts, batch_size=16, steps=1)
+    cosines = 32 * 4000 * 4  # bytes, of 32 anchors with all of it
+    assert plan.contrast_bytes > without.contrast_bytes + cosines
+    assert plan.state_bytes >= without.state_bytes + 4000 * encoder.width * 4
+    assert objective.queue.ids.tolist() == [7, 8, 9]
+    assert torch.equal(objective.queue.vectors, torch.eye(3, encoder.width))
+
+
 def test_negatives_are_those_of_the_loss(encoder, batch):
     """At a temperature so high that all candidates weigh the same, the loss is the log of their number."""
     for contrast in ("info_nce", "nt_xent"):
