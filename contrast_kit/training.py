@@ -238,11 +238,13 @@ def texts_for(encoder: Encoder, dataset: Any, max_length: int) -> Texts:
     """The data as `Texts` that this encoder can read; ready `Texts` are looked at and given back."""
     if not isinstance(dataset, Texts):
         return Texts(dataset, encoder.tokenizer, max_length=min(max_length, encoder.max_length))
-    longest, highest = int(dataset.lengths.max()), int(dataset.ids.max())
+    every = [dataset, *getattr(dataset, "wordings", ())]
+    longest = max(int(texts.lengths.max()) for texts in every)
+    highest = max(int(texts.ids.max()) for texts in every)
     if longest > encoder.max_length:
         raise ValueError(
             f"The longest of these Texts has {longest} tokens, but the encoder takes {encoder.max_length}: make "
-            f"them with Texts(rows, encoder.tokenizer, max_length={encoder.max_length})."
+            f"them with {type(dataset).__name__}(rows, encoder.tokenizer, max_length={encoder.max_length})."
         )
     if highest >= len(encoder.tokenizer) or dataset.pad_id != encoder.tokenizer.pad_token_id:
         raise ValueError(

@@ -56,6 +56,14 @@ def test_a_batch_without_wordings_is_told_what_is_missing(encoder, texts):
         ck.data.Paraphrased(texts, encoder.tokenizer)
 
 
+def test_a_wording_too_long_for_the_encoder_is_said_before_training(tokenizer, encoder):
+    rows = [{"text": "a kite", "text/0": "a kite", "text/1": "kite " * 90}] * 4
+    ready = ck.data.Paraphrased(rows, tokenizer, max_length=80)
+    for start in (ck.fit, ck.plan):
+        with pytest.raises(ValueError, match=r"has 80 tokens, but the encoder takes 64: .* Paraphrased\("):
+            start(CSSL(encoder), ready, steps=1)
+
+
 @pytest.mark.parametrize("change", [dict(tau=0), dict(contrast="supcon")])
 def test_settings_that_make_no_sense_are_said(encoder, change):
     with pytest.raises(ValueError, match=next(iter(change))):
