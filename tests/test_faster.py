@@ -166,3 +166,10 @@ def test_bad_choices_are_refused(tokenizer):
         ck.faster(objective, slots=15)
     with pytest.raises(ValueError, match="choose one"):
         ck.faster(objective, slots=0.15, packing=True)
+
+
+def test_slots_need_a_head_that_is_known(encoder, batch, monkeypatch):
+    objective = ck.faster(ck.objectives.MLM(encoder), slots=0.15)
+    monkeypatch.setattr("contrast_kit.vocabulary_head.states", lambda model, hidden: None)
+    with pytest.raises(ValueError, match="vocabulary head of .* not known well enough here for fixed slots"):
+        objective(batch)

@@ -86,7 +86,13 @@ def block_sum(
     encoder: Encoder, terms: Terms, hidden: Tensor, labels: Tensor, *rows: Tensor, also: Tensor | None = None
 ) -> Words:
     """`losses.words.sum_over_words` with an encoder's vocabulary head: hidden [M, D], labels [M]."""
-    states, layer = encoder.word_layer(hidden)
+    found = encoder.word_layer(hidden)
+    if found is None:  # only asked for by `Encoder.slots`
+        raise ValueError(
+            f"The vocabulary head of {type(encoder.model).__name__} is not known well enough here for fixed slots: "
+            "leave slots out."
+        )
+    states, layer = found
     return words.sum_over_words(terms, states, layer.weight, layer.bias, labels, *rows, also=also)
 
 
