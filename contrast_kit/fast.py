@@ -218,8 +218,8 @@ class _NoSecond(Function):
     @staticmethod
     def backward(ctx, *upstream):
         raise NotImplementedError(
-            "The tiled contrast gives first derivatives only; for a gradient of the gradient call the loss with "
-            'how="plain".'
+            "Made piece by piece, a loss gives first derivatives only; for a gradient of the gradient take its plain "
+            'form (of a contrast: how="plain").'
         )
 
 

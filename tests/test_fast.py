@@ -238,6 +238,21 @@ def test_products_in_bfloat16_take_float64_too(tau):
         agree(*(value_and_gradients(loss, a, b, how=h) for h in ("bf16", "plain")), 2e-3 / tau)
 
 
+@pytest.mark.parametrize("how", ["tiled", "bf16"])
+def test_no_temperature_leaves_the_range_of_float32(how):
+    """Around the τ from which tiles need their maximum: sums up to 900 e^(1/τ), and weights down to its inverse."""
+    together = torch.ones(300, 8)
+    apart = together * torch.tensor([1.0, -1.0]).repeat(150)[:, None]
+    for tau in (1 / k for k in (60, 70, 75, 78, 80, 82, 84, 86, 88, 90, 95, 99)):
+        for a, b in ((together, together), (apart, -apart)):
+            mine = value_and_gradients(
+                lambda a, b, how, t=tau: 1000 * nt_xent(a, b, t, queue=together, how=how), a, b, how=how
+            )
+            assert all(torch.isfinite(x).all() for x in mine)
+            plain = nt_xent(a, b, tau, queue=together, how="plain").item()
+            assert mine[0].item() == pytest.approx(1000 * plain, rel=1e-2)
+
+
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
 def test_extremes_stay_finite(dtype):
     """All equal, all opposite, nothing but far candidates at τ = 0.01: e^-200 is 0 in float32."""

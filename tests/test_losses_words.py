@@ -118,6 +118,15 @@ def test_bad_input_is_refused():
         total.backward()
 
 
+def test_a_second_derivative_is_refused_and_not_zero():
+    x, labels, _ = inputs()
+    total = summed(x, lambda log_q: -log_q, labels).total
+    (once,) = torch.autograd.grad(total, x["states"], create_graph=True)
+    assert once.abs().sum() > 0
+    with pytest.raises(NotImplementedError, match="first derivatives only"):
+        once.square().sum().backward()
+
+
 class Largest(TorchDispatchMode):
     """The most numbers in one tensor."""
 

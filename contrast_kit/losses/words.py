@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from contrast_kit.fast import first_derivative_only
+
 from ._terms import check_in_vocabulary, refuse_not_finite
 
 NUMBERS_AT_ONCE = 2**21
@@ -146,8 +148,10 @@ class _Blocks(torch.autograd.Function):
             raise RuntimeError(
                 "sum_over_words keeps its gradient for one backward pass; compute the sum again."
             )
-        scaled = [g if g is None else g.mul_(scale.to(g.dtype)) for g in gradients]
-        return None, None, None, None, None, *scaled
+        with torch.no_grad():
+            scaled = [g if g is None else g.mul_(scale.to(g.dtype)) for g in gradients]
+        derived = torch.empty(0, requires_grad=True)  # so that a gradient of the gradient is not silently 0
+        return None, None, None, None, None, *(first_derivative_only(g, derived) for g in scaled)
 
 
 def _one_block(
