@@ -167,7 +167,9 @@ class _Loop:
         except NotFiniteError as error:
             raise self.not_finite(step, str(error)) from error
         norm = torch.nn.utils.clip_grad_norm_(objective.parameters(), plan.clip or math.inf)
-        self.refuse_nan(step, parts, norm)
+        self.last = step, parts, norm
+        if self.looks(step):
+            self.refuse_nan(*self.last)
         rate = learning_rate(step, self.total, plan)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
@@ -183,6 +185,13 @@ class _Loop:
             self._epoch, self._order = epoch, self.batches.epoch(epoch)
         batch = self.texts.batch(self._order[position])
         return {key: value.to(self.device, non_blocking=True) for key, value in batch.items()}
+
+    def looks(self, step: int) -> bool:
+        """Whether the host reads the losses of this step: on a CPU always; a GPU would have to be waited for.
+
+        There a NaN is seen at the next step that is logged or saved: later, but before it gets into a checkpoint.
+        """
+        return self.device.type == "cpu" or (step + 1) % self.plan.log_every == 0 or step + 1 == self.total
 
     def refuse_nan(self, step: int, parts: dict[str, Any], norm: torch.Tensor) -> None:
         """Stop before the optimizer's step would carry a NaN into the weights."""
@@ -222,6 +231,7 @@ class _Loop:
         result = self.result
         if result.folder is None:
             return
+        self.refuse_nan(*self.last)
         state = {"settings": self.settings, "rows": result.rows, "seconds": result.seconds}
         state["processes"] = processes.count()
         checkpoint.save(result.folder, result.steps, self.objective, self.optimizer, self.generator, state)

@@ -1,3 +1,4 @@
+import copy
 import math
 import os
 import signal
@@ -283,6 +284,36 @@ def test_a_gradient_that_is_not_finite_stops_between_two_rows_of_the_history(enc
             ck.objectives.MLM(encoder), texts, steps=15, log_every=10, save_every=3, folder=tmp_path, progress=False
         )  # fmt: skip
     assert all(value.isfinite().all() for value in weights(encoder).values())
+
+
+def test_where_looking_costs_time_a_nan_is_seen_at_the_next_logged_step_and_never_saved(
+    encoder, texts, tmp_path
+):
+    """A GPU is not waited for at each step; a CPU that says it is one shows what happens there."""
+    from contrast_kit.training import _Loop
+
+    class OnAGPU(_Loop):
+        def looks(self, step):
+            cpu, self.device = self.device, torch.device("cuda")
+            try:
+                return super().looks(step)
+            finally:
+                self.device = cpu
+
+    def loop(**settings):
+        plan = Training(steps=6, batch_size=4, lr=1e-3, **settings)
+        return OnAGPU(ck.objectives.MLM(copy.deepcopy(encoder)), texts, plan, tmp_path)
+
+    assert [loop(log_every=4).looks(step) for step in range(6)] == [False, False, False, True, False, True]
+    spoiled = loop(log_every=4)
+    next(spoiled.objective.parameters()).register_hook(lambda grad: grad * math.nan)
+    with pytest.raises(FloatingPointError, match="Step 4 is not finite"), ck.losses.unchecked():
+        spoiled.run(False, None, False, False)
+    spoiled = loop(log_every=6, save_every=2)
+    next(spoiled.objective.parameters()).register_hook(lambda grad: grad * math.nan)
+    with pytest.raises(FloatingPointError, match="Step 2 is not finite"), ck.losses.unchecked():
+        spoiled.run(False, None, False, False)
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_vector_that_is_not_finite_is_told_the_same_way(encoder, texts):
