@@ -251,3 +251,9 @@ def test_without_a_hub_one_sentence_says_what_to_do(tmp_path):
         BackTranslation()(["a red kite"])
     with pytest.raises(FileNotFoundError, match="holds no config.json"):
         BackTranslation(to=tmp_path)(["a red kite"])
+
+
+def test_a_little_is_a_size_before_a_toy_and_a_degree_before_an_opinion():
+    assert same_meaning("The nurse bought a little badger.", "The nurse purchased a small badger.")
+    assert not same_meaning("The nurse bought a little badger.", "The nurse bought a big badger.")
+    assert not same_meaning("The fur is a little dull.", "The fur is really dull.")
