@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -17,6 +18,9 @@ from contrast_kit.objectives.queue import MemoryQueue
 from contrast_kit.processes import alone, count, start
 from contrast_kit.settings import Training
 from contrast_kit.training import texts_for
+
+LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
+"""Where Linux tells a container, such as a notebook server's, what share of the machine's memory it has."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +55,7 @@ class Plan:
     contrast_bytes: int
     """Vectors, their gradients and what the contrast keeps."""
     available_bytes: int
-    """Memory of the device; 0 where it is not known."""
+    """Memory of the device, or what a container may take of it; 0 where it is not known."""
     largest_chunk: int
     """Texts of the greatest length that can be encoded at once in what is left of it."""
     seconds: float
@@ -318,4 +322,5 @@ def _available(device: torch.device) -> int:
         return torch.cuda.mem_get_info(device)[1]
     if not hasattr(os, "sysconf"):  # Windows does not tell
         return 0
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    limits = [int(text) for path in LIMITS if path.is_file() and (text := path.read_text().strip()).isdigit()]
+    return min([os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"), *limits])

@@ -8,6 +8,7 @@ from conftest import make_encoder
 from test_step import OBJECTIVES
 
 import contrast_kit as ck
+from contrast_kit import planning
 from contrast_kit.measure import most_kept
 from contrast_kit.step import gradient
 
@@ -64,6 +65,25 @@ def test_a_queue_is_planned_full_and_left_as_it_was(encoder, texts):
     assert plan.state_bytes >= without.state_bytes + 4000 * encoder.width * 4
     assert objective.queue.ids.tolist() == [7, 8, 9]
     assert torch.equal(objective.queue.vectors, torch.eye(3, encoder.width))
+
+
+def test_the_state_is_weights_gradients_and_two_moments(encoder, texts):
+    objective = ck.objectives.MLM(encoder)
+    frozen = next(objective.parameters()).requires_grad_(False).numel()  # has none of the last three
+    expected = 16 * sum(p.numel() for p in objective.parameters()) - 12 * frozen
+    found = ck.plan(objective, texts, batch_size=4, steps=1).state_bytes
+    assert found == expected + sum(b.numel() * b.element_size() for b in objective.buffers())
+
+
+def test_a_containers_share_of_the_memory_is_what_there_is(encoder, texts, monkeypatch, tmp_path):
+    limits = [tmp_path / "memory.max", tmp_path / "older"]
+    monkeypatch.setattr(planning, "LIMITS", limits)
+    objective = ck.objectives.MLM(encoder)
+    limits[0].write_text("max\n")
+    assert ck.plan(objective, texts, batch_size=4, steps=1).available_bytes > 2**20
+    limits[0].write_text("65536\n")
+    plan = ck.plan(objective, texts, batch_size=4, steps=1)
+    assert plan.available_bytes == 2**16 and not plan.fits and "TOO MUCH" in str(plan)
 
 
 def test_negatives_are_those_of_the_loss(encoder, batch):
