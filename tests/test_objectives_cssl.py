@@ -41,6 +41,20 @@ def test_the_loss_is_the_contrast_and_nothing_else(contrast, loss, tokenizer, ba
     assert torch.allclose(parts["loss"], loss(vectors_of(objective, batch)))
 
 
+def test_the_first_wording_is_the_anchor_and_its_copies_are_left_out_on_request():  # eq. 7
+    encoder = make_encoder(ck.data.train_tokenizer(["a b"], vocab_size=20))
+    h = torch.randn(2, 6, encoder.width, generator=torch.Generator().manual_seed(0)).double()
+    vectors, ids = {f"T{k}": {"h": h[k]} for k in (0, 1)}, torch.tensor([0, 1, 2, 0, 1, 2])
+    for ignore in (False, True):
+        objective = CSSL(encoder, tau=0.2, ignore_duplicates=ignore)
+        scores = losses.cosine_matrix(h[0], h[1]) / 0.2  # row b: anchor h_b^0
+        copies = (ids[:, None] == ids) & ~torch.eye(6, dtype=torch.bool)
+        scores = scores.masked_fill(copies, -torch.inf) if ignore else scores
+        expected = torch.nn.functional.cross_entropy(scores, torch.arange(6))
+        found = objective.contrast(vectors, {"text_id": ids})["contrast"]
+        assert torch.allclose(found, expected, rtol=1e-12)
+
+
 def test_pairs_are_reworded_text_by_text(tokenizer):
     rows = [{"sentence1": "This kite is charming.", "sentence2": "Clara bought a big drum.", "label": 1}]
     rows = reworded(rows, Toyshop())

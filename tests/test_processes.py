@@ -218,3 +218,9 @@ def test_two_processes_resumed_are_bitwise_the_unbroken_two(answers):
 def test_when_the_first_cannot_write_all_say_so(answers):
     said = [found["full"] for found in answers[2]]
     assert all("could not be written" in words or "could not write" in words for words in said)
+
+
+def test_fewer_rows_than_processes_are_refused(encoder, texts, monkeypatch):
+    monkeypatch.setattr(ck.processes, "count", lambda: 4)
+    with pytest.raises(ValueError, match="A batch of 3 gives nothing to do to some of 4 processes"):
+        ck.fit(ck.objectives.MLM(encoder), texts, steps=1, batch_size=3, progress=False)

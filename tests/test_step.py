@@ -145,6 +145,21 @@ def test_accumulation_averages_tokens_as_one_large_batch_would(tokenizer, batch)
     assert largest_difference(ours, expected) < 1e-12
 
 
+def test_accumulation_averages_the_gradients_of_the_contrasts(tokenizer, batch):
+    objective = ck.objectives.CMLM(make_encoder(tokenizer), contrast="info_nce", mlm=False).double()
+    halves = [{key: value[rows] for key, value in batch.items()} for rows in (slice(0, 5), slice(5, 10))]
+    generator = torch.Generator().manual_seed(7)
+    found = []
+    for which in halves:
+        objective.zero_grad()
+        gradient(objective, [which], generator)
+        found.append(gradients(objective))
+    objective.zero_grad()
+    gradient(objective, halves, torch.Generator().manual_seed(7))
+    mean = {name: (found[0][name] + found[1][name]) / 2 for name in found[0]}
+    assert largest_difference(gradients(objective), mean) < 1e-12
+
+
 def test_accumulation_adds_no_negatives(tokenizer, batch):  # T62
     objective = ck.objectives.CMLM(make_encoder(tokenizer), contrast="info_nce", tau=10.0, mlm=False).double()
     whole, _ = one_step(objective, [batch])
@@ -183,4 +198,6 @@ def test_the_first_pass_of_chunks_computes_vectors_only(name, tokenizer, batch):
     gradient(objective, [batch], torch.Generator().manual_seed(7), chunk_size=6)
     first = [encoded for grad, encoded in calls if not grad]
     assert first and all(encoded.vectors and not encoded.sums for encoded in first)
-    assert len(calls) - len(first) == 2 * len(objective.views(batch))  # two chunks of each view, once with a graph
+    assert len(calls) - len(first) == 2 * len(
+        objective.views(batch)
+    )  # two chunks of each view, once with a graph
