@@ -168,6 +168,15 @@ def test_bad_choices_are_refused(tokenizer):
         ck.faster(objective, slots=0.15, packing=True)
 
 
+@pytest.mark.parametrize("slots", [0.15, 0.5])
+def test_samples_in_slots_touch_selected_tokens_only(slots, tokenizer, batch):
+    objective = ck.faster(make("coco_lm", tokenizer), slots=slots)
+    for seed in range(3):
+        view = objective.views(batch, torch.Generator().manual_seed(seed))["corrupted"]
+        changed = view["input_ids"] != view["original"]
+        assert changed.any() and not (changed & ~view["selected"]).any()
+
+
 def test_slots_need_a_head_that_is_known(encoder, batch, monkeypatch):
     objective = ck.faster(ck.objectives.MLM(encoder), slots=0.15)
     monkeypatch.setattr("contrast_kit.vocabulary_head.states", lambda model, hidden: None)

@@ -226,6 +226,19 @@ TEXTS = [
 ]  # four words, as it learnt
 
 
+def test_a_marian_samples_from_all_words(back_translation, monkeypatch):
+    from transformers import MarianMTModel
+
+    generate, asked = MarianMTModel.generate, []
+    monkeypatch.setattr(
+        MarianMTModel, "generate", lambda self, **options: asked.append(options) or generate(self, **options)
+    )
+    back_translation(TEXTS[:1], temperature=0.9)
+    assert [(o["do_sample"], o["temperature"], o["top_k"], o["num_beams"]) for o in asked] == [
+        (True, 0.9, 0, 1)
+    ] * 2
+
+
 def test_a_marian_translates_there_and_back(back_translation):
     there = back_translation._translate(TEXTS, *back_translation._models(torch.device("cpu"))[0], 0)
     assert there[0] == "der rot drachen fliegt"
