@@ -73,7 +73,7 @@ def sum_over_words(
         `Words`. Under autocast the products are taken in its dtype, all else in float32 or better.
 
     Raises:
-        TypeError, ValueError: labels outside the vocabulary.
+        TypeError, ValueError: labels outside the vocabulary; terms that are not one a position.
         NotFiniteError: the states or words give NaN or infinity.
 
     See also:
@@ -181,7 +181,12 @@ def _one_block(
     leaves = [log_q.detach().clone().requires_grad_()]
     leaves += [row.detach().requires_grad_(g is not None) for row, g in zip(rows, for_rows, strict=True)]
     with torch.enable_grad():
-        total = terms(*leaves).sum()
+        each = terms(*leaves)  # [R]
+        if each.shape != log_q.shape:
+            raise ValueError(
+                f"terms must give one number a position, [{len(log_q)}], not {list(each.shape)}."
+            )
+        total = each.sum()
     if all(g is None for g in gradients):
         return total.detach()
     needed = [leaves[0], *(leaf for leaf, g in zip(leaves[1:], for_rows, strict=True) if g is not None)]
