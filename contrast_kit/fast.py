@@ -114,6 +114,7 @@ def cross_log_sum_exp(
         >>> cross_log_sum_exp(torch.eye(2), torch.eye(2), tau=1.0)  # log(e + 1)
         tensor([1.3133, 1.3133])
     """
+    x, y = of_one_dtype(x, y)
     (z, scale), (c, _) = scaled(x, tau), scaled(y, tau)
     how = Tiles(scale, left_out, _tile(x, tile), half)
     maximum = needs_maximum(tau, _summed_in(x, half), len(y))
@@ -233,6 +234,12 @@ def first_derivative_only(gradient: Tensor | None, *sources: Tensor) -> Tensor |
 def scaled(x: Tensor, tau: float | Tensor) -> tuple[Tensor, float]:
     """Vectors, and what their dot products are multiplied by. A τ that learns goes into the vectors."""
     return (x * tau**-0.5, 1.0) if isinstance(tau, Tensor) else (x, 1 / tau)
+
+
+def of_one_dtype(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    """Both in the wider of their dtypes."""
+    dtype = torch.promote_types(x.dtype, y.dtype)
+    return x.to(dtype), y.to(dtype)
 
 
 def _summed_in(x: Tensor, half: bool) -> torch.dtype:

@@ -238,6 +238,15 @@ def test_products_in_bfloat16_take_float64_too(tau):
         agree(*(value_and_gradients(loss, a, b, how=h) for h in ("bf16", "plain")), 2e-3 / tau)
 
 
+def test_views_of_two_dtypes_meet_in_the_wider_one():
+    a, b = vectors(70, 16, dtype=torch.float32), vectors(70, 16, seed=1)
+    q, ids = vectors(40, 16, seed=2), torch.arange(70) // 2
+    for x, y in ((a, b), (b, a)):
+        same(lambda x, y, how: info_nce(x, y, 0.1, how=how), x, y, tolerance=2e-5)
+        same(lambda x, y, how: info_nce(x, y, 0.1, ids=ids, how=how), x, y, tolerance=2e-5)
+        same(lambda x, y, how: nt_xent(x, y, 0.1, queue=q, how=how), x, y, tolerance=2e-5)
+
+
 @pytest.mark.parametrize("how", ["tiled", "bf16"])
 def test_no_temperature_leaves_the_range_of_float32(how):
     """Around the τ from which tiles need their maximum: sums up to 900 e^(1/τ), and weights down to its inverse."""

@@ -11,7 +11,7 @@ from torch.autograd import Function
 from torch.nn import functional as F
 
 from contrast_kit._tiles import Tiles
-from contrast_kit.fast import first_derivative_only, scaled
+from contrast_kit.fast import first_derivative_only, of_one_dtype, scaled
 
 ENTRIES = 2**21
 """Scores that stand in memory at once on a CPU: 8 MiB in float32."""
@@ -28,6 +28,7 @@ def pick_partner(x: Tensor, y: Tensor, tau: float | Tensor, *, half: bool = Fals
         >>> pick_partner(torch.eye(2), torch.eye(2), tau=1.0)  # log(1 + 1/e)
         tensor([0.3133, 0.3133])
     """
+    x, y = of_one_dtype(x, y)
     (z, scale), (c, _) = scaled(x, tau), scaled(y, tau)
     entries = ENTRIES if x.device.type == "cpu" else ON_A_GPU
     panels = Tiles(scale, (0,), max(1, entries // len(y)), half, columns=len(y))
@@ -71,7 +72,9 @@ def _pulls(z: Tensor, c: Tensor, panels: Tiles, loss: Tensor):
     """For each panel its rows and what they pull on each candidate, [R, B]; their `loss` is filled in."""
     for rows, _, scores in panels.all(z, c, None, None):  # -inf at the partner
         own = (z[rows] * c[rows]).sum(dim=1) * panels.scale  # [R]
-        rest = scores.logsumexp(dim=1).clamp(min=torch.finfo(scores.dtype).min)  # of the negatives; alone: none
+        rest = scores.logsumexp(dim=1).clamp(
+            min=torch.finfo(scores.dtype).min
+        )  # of the negatives; alone: none
         loss[rows] = F.softplus(rest - own, threshold=40.0)
         wrong = torch.sigmoid(rest - own)  # what the softmax gives to the negatives
         pull = scores.sub_(rest[:, None]).exp_().mul_(wrong[:, None])
