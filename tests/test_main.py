@@ -251,7 +251,9 @@ def test_started_in_four_ways_the_run_is_the_same(lines, tmp_path):
         assert said[way].count("4 of 4 steps") == 1, said[way]  # the first process speaks
     histories = {way: pd.read_csv(tmp_path / way / "history.csv") for way in ("alone", *ways)}
     first = histories["alone"]["loss"]
-    assert (histories["accelerate"]["loss"] == first).all()
+    assert list(histories["accelerate"]["loss"]) == pytest.approx(
+        list(first), rel=1e-5
+    )  # other threads round otherwise
     for way in ("torchrun", "notebook"):  # the same texts and masks; dropout is drawn by each process
         assert list(histories[way]["loss"]) == pytest.approx(list(first), rel=0.05)
         state = json.loads((tmp_path / way / "step-00000004" / "state.json").read_text())
