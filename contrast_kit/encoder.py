@@ -56,6 +56,8 @@ class Encoder(nn.Module):
         self.model, self.tokenizer, self.pooling = relative.prepare(model), tokenizer, pooling
         self.projection, self.packed = True, False
         self.slots: float | None = None
+        self.joined = False  # encode the views of a batch together (`joined`)
+        self.ahead: dict[int, torch.Tensor] = {}  # states already made, by the id of a view's input_ids
 
     # -- construction ------------------------------------------------------------------------------------------
 
@@ -197,6 +199,8 @@ class Encoder(nn.Module):
         Returns:
             hidden states [B, T, D].
         """
+        if id(view["input_ids"]) in self.ahead:
+            return self.ahead[id(view["input_ids"])]  # [B, T, D]
         inputs = {key: view[key] for key in ("input_ids", "attention_mask")}
         if "token_type_ids" in view and getattr(self.model.config, "type_vocab_size", 1) > 1:
             inputs["token_type_ids"] = view["token_type_ids"]

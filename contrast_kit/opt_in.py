@@ -9,6 +9,7 @@ def faster(
     *,
     packing: bool = False,
     slots: float | None = None,
+    joined: bool = False,
     compiled: bool | str = False,
 ) -> Objective:
     """Choose how the encoders of an objective compute, the auxiliary model's too; what is not named is switched off.
@@ -23,6 +24,8 @@ def faster(
         slots: how many of the positions are masked, 0.15 for most: word scores are then made in a fixed number of
             slots, so that a GPU is never waited for and shapes are static. Costs some unused slots; not with packing,
             which waits for the device.
+        joined: encode the views of a batch in one pass (`joined`), where they are of one length. Wins where a batch is
+            small for the machine; needs the memory of both at once either way, and does nothing with `chunk_size`.
         compiled: compile the Transformer, `True` for torch's default backend or a backend's name. Pays on a GPU
             for long runs with few shapes; on a CPU it gave nothing here.
 
@@ -51,7 +54,7 @@ def faster(
     for module in objective.modules():
         if isinstance(module, Encoder):
             module.use_packing(packing)
-            module.slots = slots
+            module.slots, module.joined = slots, joined
             base = module.model.base_model
             base._compiled_call_impl = None
             if compiled:

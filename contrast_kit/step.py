@@ -24,6 +24,7 @@ import torch
 from torch import Tensor
 
 from contrast_kit import processes
+from contrast_kit.joined import JoinedPass
 from contrast_kit.losses import unchecked
 from contrast_kit.objectives.base import Encoded, Facts, Objective, Vectors, View, add, at_least_one, facts_of
 
@@ -98,7 +99,10 @@ def gradient(
             own = {name: rows_of(view, processes.own(examples)) for name, view in views.items()}
             pieces = [Piece(name, chunk) for name, view in own.items() for chunk in cut(view, chunk_size)]
             keep_graph = len(pieces) == len(views)
-            local, pieces = encode_all(objective, pieces, sizes, keep_graph, autocast)
+            with autocast():
+                joined = JoinedPass(objective.encoder, to_join(objective, pieces) if keep_graph else [])
+            with joined.ready():
+                local, pieces = encode_all(objective, pieces, sizes, keep_graph, autocast)
             encoded = RandomState.now(objective.encoder.device) if pieces and not keep_graph else None
             add(sums, local)
             leaves = join(pieces)
@@ -115,6 +119,7 @@ def gradient(
                 }
                 remembered.append((detached, facts))
             add(sums, send_back(objective, pieces, leaves, sizes, keep_graph, autocast))
+            joined.send_back()
             if encoded is not None:  # the random stream goes on where one pass would have left it
                 encoded.restore()
     processes.sum_gradients(objective.parameters())
@@ -136,6 +141,12 @@ def cut(view: View, chunk_size: int | None) -> list[View]:
     length = len(next(iter(view.values())))
     size = chunk_size or length
     return [rows_of(view, slice(start, start + size)) for start in range(0, length, size)]
+
+
+def to_join(objective: Objective, pieces: list[Piece]) -> list[View]:
+    """The views that wait for the contrast, where the encoder is asked to encode them together."""
+    views = [piece.view for piece in pieces] if objective.encoder.joined else []
+    return [view for view in views if objective.contrast_view(view) is not None]
 
 
 def rows_of(view: View, rows: slice) -> View:

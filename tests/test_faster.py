@@ -182,3 +182,33 @@ def test_slots_need_a_head_that_is_known(encoder, batch, monkeypatch):
     monkeypatch.setattr("contrast_kit.vocabulary_head.states", lambda model, hidden: None)
     with pytest.raises(ValueError, match="vocabulary head of .* not known well enough here for fixed slots"):
         objective(batch)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_views_joined_in_one_pass_give_the_same_loss_and_gradient(name, tokenizer, batch):
+    objective = make(name, tokenizer, dropout=0.0).double().train()
+    passes, forward = [], objective.encoder.model.base_model.forward
+    objective.encoder.model.base_model.forward = lambda *args, **kw: passes.append(1) or forward(*args, **kw)
+
+    def step(**options):
+        ck.faster(objective, **options).zero_grad()
+        passes.clear()
+        parts, _ = gradient(objective, [batch], seeded())
+        return parts, [p.grad.clone() for p in objective.parameters() if p.grad is not None], len(passes)
+
+    (plain, expected, apart), (parts, got, together) = step(), step(joined=True)
+    assert parts.keys() == plain.keys() and len(got) == len(expected)
+    assert all(torch.allclose(parts[key], plain[key], rtol=1e-12, atol=1e-12) for key in plain)
+    assert all(torch.allclose(a, b, rtol=1e-9, atol=1e-11) for a, b in zip(got, expected, strict=True))
+    assert together < apart if name in ("cmlm", "simsiam", "capt", "simcse mlm") else together <= apart
+    assert not objective.encoder.ahead
+
+
+def test_joined_views_have_dropout_of_their_own(tokenizer, batch):
+    """SimCSE's only noise: were the masks of both copies one, its loss would be that of two equal views."""
+    objective = ck.objectives.SimCSE(make_encoder(tokenizer, dropout=0.3)).train()
+    parts, seen = gradient(ck.faster(objective, joined=True), [batch], seeded())
+    first, second = (
+        heads["h"] if "h" in heads else next(iter(heads.values())) for heads in seen[0][0].values()
+    )
+    assert not torch.allclose(first, second)
