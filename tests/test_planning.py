@@ -37,6 +37,19 @@ def test_memory_is_that_of_a_chunk_and_the_value_that_of_the_whole(name, tokeniz
     assert cut < whole / 5
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_two_thousand_texts_are_trained_on_at_once_with_the_memory_of_few(name, tokenizer, wordings):
+    """`batch_size=2048, chunk_size=64`: less is kept than by 512 texts encoded whole."""
+    batch = wordings.batch([i % 60 for i in range(2048)])
+    batch |= {"label": torch.arange(2048) % 4, "text_id": torch.arange(2048)}
+    objective = OBJECTIVES[name](make_encoder(tokenizer)).train()
+    few, _ = kept_by_a_step(objective, {key: value[:512] for key, value in batch.items()}, None)
+    cut, parts = kept_by_a_step(objective, batch, 64)
+    assert cut < few
+    assert all(value.isfinite() for value in parts.values())
+
+
 @pytest.mark.parametrize(
     ("make", "expected"),
     [
