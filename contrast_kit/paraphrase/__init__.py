@@ -6,20 +6,20 @@ A `Paraphraser` takes texts and gives texts back: `again = paraphraser(texts, te
 |---|---|---|
 | `Toyshop` | exchanges words and clauses of the toyshop's grammar for others that mean the same | nothing |
 | `BackTranslation` | to German and back with two MarianMT models, by sampling | their folders, or the hub |
-| `Recorded` | looks up paraphrases that stand in a file | the file |
+| `FromFile` | looks up paraphrases that stand in a file | the file |
 
 `reworded` puts paraphrases beside each text, for `CSSL`; `augmented` adds them as further training rows (SCL 4.2).
 """
 
 from contrast_kit.paraphrase.base import Paraphraser, augmented, reworded
+from contrast_kit.paraphrase.from_file import FromFile, write_pairs
 from contrast_kit.paraphrase.marian import BackTranslation
-from contrast_kit.paraphrase.recorded import Recorded, write_pairs
 from contrast_kit.paraphrase.toyshop import Toyshop, same_meaning
 
 __all__ = [
     "BackTranslation",
     "Paraphraser",
-    "Recorded",
+    "FromFile",
     "Toyshop",
     "augmented",
     "reworded",

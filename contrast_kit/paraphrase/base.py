@@ -1,5 +1,6 @@
 """What every paraphraser is, and the two ways to use one on the rows of a task."""
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
@@ -90,6 +91,13 @@ def reworded(
             again = texts if kept else paraphraser(texts, temperature=temperature, seed=2 * seed + k)
             for row, text in zip(result, again, strict=True):
                 row[WORDING.format(column=column, k=k)] = text
+        names = [WORDING.format(column=column, k=k) for k in (0, 1)]
+        if all(row[names[0]] == row[names[1]] for row in result):
+            warnings.warn(
+                f"Both wordings of every {column!r} are the same, so the two views differ by dropout only: take a "
+                "paraphraser that has several wordings, a higher temperature, or keep_original=True.",
+                stacklevel=2,
+            )
     return result
 
 

@@ -9,7 +9,7 @@ from contrast_kit.paraphrase.base import Paraphraser
 
 
 @dataclass
-class Recorded(Paraphraser):
+class FromFile(Paraphraser):
     """Paraphrases read from a file of pairs: text, tab, the text in other words; one pair a line, no header.
 
     A text may stand on several lines; then `seed` chooses among its wordings (seed 0 the first, 1 the second, …, and
@@ -26,11 +26,11 @@ class Recorded(Paraphraser):
         ValueError: for a line without exactly one tab, a text that is not in the file, or another temperature.
 
     >>> import pathlib, tempfile
-    >>> from contrast_kit.paraphrase import Recorded
+    >>> from contrast_kit.paraphrase import FromFile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "pairs.tsv")
     ...     _ = path.write_text("it rains\\train falls\\nit rains\\train is falling\\n")
-    ...     Recorded(path)(["it rains"], seed=1)
+    ...     FromFile(path)(["it rains"], seed=1)
     ['rain is falling']
     """
 
@@ -63,7 +63,7 @@ class Recorded(Paraphraser):
             made = "an unknown temperature" if self.temperature is None else f"temperature {self.temperature}"
             raise ValueError(
                 f"The paraphrases of {self.path} were made at {made} and cannot be had at {temperature}: leave the "
-                "temperature out, or use a file of that temperature, Recorded(path, temperature=…)."
+                "temperature out, or use a file of that temperature, FromFile(path, temperature=…)."
             )
         lacking = [text for text in texts if text.strip() not in self._wordings]
         if lacking:
@@ -76,13 +76,13 @@ class Recorded(Paraphraser):
 
 
 def write_pairs(path: str | Path, texts: Sequence[str], again: Iterable[str]) -> Path:
-    """Write texts and their paraphrases as the file that `Recorded` reads. Tabs and line ends become spaces.
+    """Write texts and their paraphrases as the file that `FromFile` reads. Tabs and line ends become spaces.
 
     >>> import tempfile, pathlib
-    >>> from contrast_kit.paraphrase import Recorded, write_pairs
+    >>> from contrast_kit.paraphrase import FromFile, write_pairs
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = write_pairs(pathlib.Path(folder, "pairs.tsv"), ["it rains"], ["rain falls"])
-    ...     Recorded(path).pairs
+    ...     FromFile(path).pairs
     [('it rains', 'rain falls')]
     """
     path = Path(path).expanduser()
