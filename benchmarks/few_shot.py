@@ -18,16 +18,12 @@ of the *other* shop, as RoBERTa was trained on other text than the task's.
 """
 
 import argparse
-import json
 import os
-import platform
-import subprocess
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-import torch
-import transformers
+from _origin import write_origin
 
 import contrast_kit as ck
 from contrast_kit import tasks
@@ -134,23 +130,6 @@ def real_sst2(steps: int, folder: Path) -> tasks.Results | None:
     return tasks.run(plan, sst2, start(phrases, phrases, steps, folder / "start"), of, folder=folder)
 
 
-def provenance(seconds: float, args: argparse.Namespace) -> dict:
-    commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True
-    ).stdout.strip()
-    device = torch.cuda.get_device_name() if torch.cuda.is_available() else platform.machine() + " CPU"
-    return {
-        "command": "python benchmarks/few_shot.py --out data/recorded",
-        "device": device,
-        "threads": torch.get_num_threads(),
-        "torch": torch.__version__,
-        "transformers": transformers.__version__,
-        "commit": commit,
-        "seconds": round(seconds),
-        "settings": {"steps of the start": args.steps},
-    }
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -172,8 +151,8 @@ def main() -> None:
             return
         table = results.table.drop(columns=["setting", "post", "best_step"])
         tasks.results.write(table.round(4), args.out / f"{name}.csv")
-        origin = provenance(table["seconds"].sum(), args)
-        (args.out / f"{name}.json").write_text(json.dumps(origin, indent=1, ensure_ascii=False) + "\n")
+        settings = {"steps of the start": args.steps}
+        write_origin(args.out / f"{name}.csv", "few_shot", table["seconds"].sum(), settings)
         print(f"{name}: {len(table)} runs\n{results.summary().drop(columns=['metric', 'rule'])}", flush=True)
 
 

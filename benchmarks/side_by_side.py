@@ -14,14 +14,11 @@ need more seconds for it; they stand in the table (on a CPU processor seconds, w
 
 import argparse
 import csv
-import json
-import platform
-import subprocess
 import time
 from pathlib import Path
 
 import torch
-import transformers
+from _origin import write_origin
 
 import contrast_kit as ck
 from contrast_kit.data import toyshop
@@ -30,23 +27,6 @@ from contrast_kit.tasks.scoreboard import METHODS
 
 RATES = (5e-4, 1e-3, 2e-3)
 clock = time.perf_counter if torch.cuda.is_available() else time.process_time
-
-
-def provenance(args: argparse.Namespace) -> dict:
-    commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True
-    ).stdout.strip()
-    device = torch.cuda.get_device_name() if torch.cuda.is_available() else platform.machine() + " CPU"
-    return {
-        "command": "python benchmarks/side_by_side.py --out data/recorded",
-        "device": device,
-        "threads": torch.get_num_threads(),
-        "seconds": round(clock()),
-        "torch": torch.__version__,
-        "transformers": transformers.__version__,
-        "commit": commit,
-        "settings": {k: v for k, v in vars(args).items() if k != "out"},
-    }
 
 
 def train(name: str, tokenizer, texts, labelled, seed: int, steps: int, lr: float, args: argparse.Namespace):
@@ -112,7 +92,8 @@ def main() -> None:
                 }
                 board.add(row | scoreboard.measure(run.encoder, exam))
     for grown in (table, board):
-        grown.path.with_suffix(".json").write_text(json.dumps(provenance(args), indent=2) + "\n")
+        settings = {k: v for k, v in vars(args).items() if k != "out"}
+        write_origin(grown.path, "side_by_side", clock(), settings)
 
 
 class Table:

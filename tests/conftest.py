@@ -12,6 +12,9 @@ import contrast_kit as ck
 from contrast_kit.data import toyshop
 from contrast_kit.paraphrase import Toyshop, reworded
 
+REAL = os.environ.get("CONTRAST_KIT_REAL_DATA")
+real_data = pytest.mark.skipif(not REAL, reason="CONTRAST_KIT_REAL_DATA is not set")
+
 
 @pytest.fixture(scope="session")
 def texts():

@@ -1,17 +1,14 @@
 """load: one name, one schema, wherever the text comes from; and a clear answer where it is not there."""
 
-import os
 import time
 from pathlib import Path
 
 import pytest
+from conftest import REAL, real_data
 
 from contrast_kit import data
 from contrast_kit.data import Texts, glue, train_tokenizer
 from contrast_kit.data.prose import split_sentences, units
-
-REAL = os.environ.get("CONTRAST_KIT_REAL_DATA")
-real_data = pytest.mark.skipif(not REAL, reason="CONTRAST_KIT_REAL_DATA is not set")
 
 
 def real(*parts):

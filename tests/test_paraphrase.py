@@ -1,26 +1,23 @@
 """Paraphrasers: the same meaning, the noise of a temperature, a tiny Marian, a file; and rows made with them."""
 
-import os
 from collections import Counter
 from pathlib import Path
 
 import pytest
 import torch
+from conftest import REAL, real_data
 
 from contrast_kit.data import toyshop
 from contrast_kit.paraphrase import (
     BackTranslation,
+    FromFile,
     Paraphraser,
-    Recorded,
     Toyshop,
     augmented,
     reworded,
     same_meaning,
     write_pairs,
 )
-
-REAL = os.environ.get("CONTRAST_KIT_REAL_DATA")
-real_data = pytest.mark.skipif(not REAL, reason="CONTRAST_KIT_REAL_DATA is not set")
 
 
 @pytest.fixture(scope="module")
@@ -131,7 +128,7 @@ def test_what_is_no_text_is_said():
 
 def test_what_is_written_is_read(tmp_path, reviews):
     again = Toyshop()(reviews)
-    say = Recorded(write_pairs(tmp_path / "new" / "pairs.tsv", reviews, again), temperature=0.0)
+    say = FromFile(write_pairs(tmp_path / "new" / "pairs.tsv", reviews, again), temperature=0.0)
     assert say(reviews) == say(reviews, temperature=0.0, seed=5) == again and say.texts == reviews
     with pytest.raises(ValueError, match=r"made at temperature 0.0 and cannot be had at 0.7"):
         say(reviews, temperature=0.7)
@@ -141,14 +138,14 @@ def test_what_is_written_is_read(tmp_path, reviews):
 
 def test_files_that_are_none_are_said(tmp_path):
     with pytest.raises(FileNotFoundError, match="There is no file"):
-        Recorded(tmp_path / "none.tsv")
+        FromFile(tmp_path / "none.tsv")
     (tmp_path / "bad.tsv").write_text("a\tb\nonly one\n")
     with pytest.raises(ValueError, match="Line 2 of"):
-        Recorded(tmp_path / "bad.tsv")
+        FromFile(tmp_path / "bad.tsv")
     write_pairs(tmp_path / "odd.tsv", ['a "quoted\ttext', "two\nlines"], ["x", "y"])
-    assert Recorded(tmp_path / "odd.tsv").pairs == [('a "quoted text', "x"), ("two lines", "y")]
+    assert FromFile(tmp_path / "odd.tsv").pairs == [('a "quoted text', "x"), ("two lines", "y")]
     with pytest.raises(ValueError, match="unknown temperature"):
-        Recorded(tmp_path / "odd.tsv")(["two lines"], temperature=0.5)
+        FromFile(tmp_path / "odd.tsv")(["two lines"], temperature=0.5)
 
 
 @pytest.mark.real_data
@@ -156,7 +153,7 @@ def test_files_that_are_none_are_said(tmp_path):
 def test_real_back_translations_train_cssl(tokenizer):
     import contrast_kit as ck
 
-    say = Recorded(Path(REAL, "paraphrase", "paranmt_1000.txt"))
+    say = FromFile(Path(REAL, "paraphrase", "paranmt_1000.txt"))
     assert len(say.pairs) == 1000
     rows = reworded(say.texts[:64], say, keep_original=True)
     words = ck.data.train_tokenizer([text for pair in say.pairs for text in pair], vocab_size=800)
@@ -270,3 +267,11 @@ def test_a_little_is_a_size_before_a_toy_and_a_degree_before_an_opinion():
     assert same_meaning("The nurse bought a little badger.", "The nurse purchased a small badger.")
     assert not same_meaning("The nurse bought a little badger.", "The nurse bought a big badger.")
     assert not same_meaning("The fur is a little dull.", "The fur is really dull.")
+
+
+def test_two_wordings_that_are_one_are_not_passed_over_in_silence(tmp_path):
+    path = tmp_path / "pairs.tsv"
+    path.write_text("it rains\train falls\n")
+    with pytest.warns(UserWarning, match="differ by dropout only.*keep_original=True"):
+        reworded(["it rains"], FromFile(path))
+    assert reworded(["it rains"], FromFile(path), keep_original=True)[0]["text/1"] == "rain falls"

@@ -1,22 +1,18 @@
 """The table, the metrics, the probes, and fine-tuning that never sees the test rows."""
 
 import copy
-import os
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from conftest import make_encoder
+from conftest import REAL, make_encoder, real_data
 
 import contrast_kit as ck
 from contrast_kit import tasks
 from contrast_kit.data import glue, toyshop
 from contrast_kit.objectives import CMLM, SCL, FineTune
-
-REAL = os.environ.get("CONTRAST_KIT_REAL_DATA")
-real_data = pytest.mark.skipif(not REAL, reason="CONTRAST_KIT_REAL_DATA is not set")
 
 
 @pytest.fixture(scope="module")

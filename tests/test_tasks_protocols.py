@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import make_encoder
+from conftest import REAL, make_encoder, real_data
 
 import contrast_kit as ck
 from contrast_kit import tasks
@@ -19,9 +19,6 @@ from contrast_kit.objectives import CMLM, CSSL, MLM, SCL, FineTune
 from contrast_kit.paraphrase import Toyshop, same_meaning
 from contrast_kit.tasks import Method, Protocol, Sweep, protocols
 from contrast_kit.tasks.results import Results, interval, picked, read, write
-
-REAL = os.environ.get("CONTRAST_KIT_REAL_DATA")
-real_data = pytest.mark.skipif(not REAL, reason="CONTRAST_KIT_REAL_DATA is not set")
 
 
 @pytest.fixture(scope="module")

@@ -8,17 +8,17 @@ machines.
 from __future__ import annotations
 
 import ast
-import gc
 import hashlib
 import os
 import sys
 import sysconfig
 import warnings
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from contrast_kit import collector
 
 from .docstring_prose import docstring_sentences
 
@@ -105,7 +105,7 @@ def harvest(sources: Iterable[tuple[str, Path]], progress: bool = True) -> DataF
     seen: set[str] = set()
     rows = []
     number = 0
-    with _no_garbage_collection():
+    with collector.resting():
         for topic, file in tqdm(list(sources), "reading docstrings", unit=" files", disable=not progress):
             for docstring in _docstrings(file):
                 sentences = docstring_sentences(docstring)
@@ -137,18 +137,6 @@ def installed_sources() -> Iterator[tuple[str, Path]]:
                     and file.stat().st_size <= _LARGEST_FILE
                 ):
                     yield topic, file
-
-
-@contextmanager
-def _no_garbage_collection() -> Iterator[None]:
-    """Rest the collector: it would walk through each syntax tree again and again, half of all the time."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def _docstrings(file: Path) -> Iterator[str]:

@@ -9,6 +9,7 @@ from contrast_kit import losses
 
 from ._frame import NotYet, exercise
 from ._nb02_mistakes import nt_xent_mistakes, sup_con_mistakes
+from ._numbers import equals, first_hint
 
 
 def _vectors(count: int, rows: int = 5, width: int = 4) -> list[Tensor]:
@@ -16,20 +17,6 @@ def _vectors(count: int, rows: int = 5, width: int = 4) -> list[Tensor]:
     noise = torch.Generator().manual_seed(2)
     scale = torch.linspace(0.5, 3.0, rows, dtype=torch.float64)[:, None]
     return [torch.randn(rows, width, generator=noise, dtype=torch.float64) * scale for _ in range(count)]
-
-
-def _is(value: object, target: Tensor | float) -> bool:
-    """Whether the answer is this one number. What is no number at all is not."""
-    try:
-        value = torch.as_tensor(value).detach().to(torch.float64)
-    except (TypeError, ValueError, RuntimeError):
-        return False
-    target = torch.as_tensor(target, dtype=torch.float64)
-    return value.dim() == 0 and bool(torch.isclose(value, target, rtol=1e-5, atol=1e-7))
-
-
-def _first(said: object, mistakes: list[tuple[Tensor | float, str]]) -> str | None:
-    return next((hint for value, hint in mistakes if _is(said, value)), None)
 
 
 def _no_number(said: object, what: str) -> str | None:
@@ -65,12 +52,12 @@ def row(answer: Callable[[Tensor, int], Tensor]) -> str | None:
         ),
         (-p.log().mean(), "Only the right candidate's probability counts, not the mean over all of them."),
     ]
-    if hint := _first(said, mistakes) or _no_number(said, "the loss of the row"):
+    if hint := first_hint(said, mistakes) or _no_number(said, "the loss of the row"):
         return hint
-    if not _is(said, -p[right].log()):
+    if not equals(said, -p[right].log()):
         return "The exponential of the right score, over the sum of all exponentials; then minus the log."
     large = answer(torch.tensor([2000.0, 1990.0], dtype=torch.float64), 1)
-    if not _is(large, 10.0000454):
+    if not equals(large, 10.0000454):
         return "Right, but scores of 2000 (a cosine of 1 at tau = 0.0005) overflow: exp gives inf. Try logsumexp."
     return None
 
@@ -81,9 +68,11 @@ def nt_xent(answer: Callable[[Tensor, Tensor, float], Tensor]) -> str | None:
     a, b = _vectors(2)
     tau = 0.3
     said = answer(a.clone(), b.clone(), tau)
-    if hint := _first(said, nt_xent_mistakes(a, b, tau)) or _no_number(said, "the mean over all 2B anchors"):
+    if hint := first_hint(said, nt_xent_mistakes(a, b, tau)) or _no_number(
+        said, "the mean over all 2B anchors"
+    ):
         return hint
-    if not _is(said, losses.nt_xent(a, b, tau)):
+    if not equals(said, losses.nt_xent(a, b, tau)):
         return (
             "[2B, 2B] cosines over tau; the diagonal to -inf; the right column of row i is i + B, or i - B."
         )
@@ -98,9 +87,9 @@ def sup_con(answer: Callable[[Tensor, Tensor, float], Tensor]) -> str | None:
     said = answer(x.clone(), labels.clone(), tau)
     if isinstance(said, Tensor) and said.dim() == 0 and said.isnan():
         return "NaN: is it 0 · -inf on the diagonal, or 0/0 for the label that occurs only once?"
-    if hint := _first(said, sup_con_mistakes(x, labels, tau)) or _no_number(said, "the sum over anchors"):
+    if hint := first_hint(said, sup_con_mistakes(x, labels, tau)) or _no_number(said, "the sum over anchors"):
         return hint
-    if not _is(said, losses.sup_con(x, labels, tau)):
+    if not equals(said, losses.sup_con(x, labels, tau)):
         return "log p_ij for all pairs; per row the mean over j of the same label, j ≠ i; then the sum over rows."
     return None
 
@@ -191,9 +180,9 @@ def weight(answer: Callable[[float, float, float], float]) -> str | None:
         (e ** (hard / tau), "And the other one? Divide by its exponential; Z cancels."),
         (e ** ((hard - easy) / tau**2), "You divided by τ twice."),
     ]
-    if hint := _first(said, mistakes):
+    if hint := first_hint(said, mistakes):
         return hint
-    if not _is(said, e ** ((hard - easy) / tau)):
+    if not equals(said, e ** ((hard - easy) / tau)):
         return "Each weight is e^{cosine/τ} / Z with the same Z. Divide one by the other."
     return None
 
@@ -261,7 +250,7 @@ def negatives(answer: Callable[[int, int], int]) -> str | None:
         (batch - 1, "That is info_nce: in NT-Xent both views are candidates."),
         (2 * batch, "Neither the anchor itself nor its positive is a negative."),
     ]
-    hint = _first(said, mistakes)
-    if hint is None and not _is(said, 2 * batch - 2):
+    hint = first_hint(said, mistakes)
+    if hint is None and not equals(said, 2 * batch - 2):
         return "Which vectors are there when the loss of one step is computed?"
     return hint

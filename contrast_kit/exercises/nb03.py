@@ -9,18 +9,7 @@ from torch import Tensor
 from contrast_kit import geometry
 
 from ._frame import exercise
-
-
-def _is(value: object, target: Tensor | float) -> bool:
-    try:
-        value = torch.as_tensor(value, dtype=torch.float64)
-    except (TypeError, ValueError, RuntimeError):
-        return False
-    return value.dim() == 0 and bool(torch.isclose(value, torch.as_tensor(target, dtype=torch.float64)))
-
-
-def _first(said: object, mistakes: list[tuple[Tensor | float, str]]) -> str | None:
-    return next((hint for value, hint in mistakes if _is(said, value)), None)
+from ._numbers import equals, first_hint
 
 
 @exercise("03.alignment", right="So a mean cosine of 1 is 0, of 0 is 2, of −1 is 4.")
@@ -38,9 +27,9 @@ def alignment(answer: Callable[[float], float]) -> str | None:
         ),
         (c, "That is the mean cosine itself; alignment is a distance, and 0 when the cosine is 1."),
     ]
-    if hint := _first(said, mistakes):
+    if hint := first_hint(said, mistakes):
         return hint
-    return None if _is(said, 2 - 2 * c) else "Expand ‖u − v‖² for two vectors of length 1."
+    return None if equals(said, 2 - 2 * c) else "Expand ‖u − v‖² for two vectors of length 1."
 
 
 @exercise("03.uniformity", right="Distinct pairs, unit vectors, the log outside the mean.")
@@ -73,13 +62,13 @@ def uniformity(answer: Callable[[Tensor], Tensor]) -> str | None:
             "The sign in front: uniformity is a loss, and *lower* (more negative) is more even.",
         ),
     ]
-    if hint := _first(said, mistakes):
+    if hint := first_hint(said, mistakes):
         return hint
     if isinstance(said, Tensor) and said.dim() > 0:
         return f"Return one number; yours has shape {list(said.shape)}."
     return (
         None
-        if _is(said, geometry.uniformity(x))
+        if equals(said, geometry.uniformity(x))
         else "Distances of unit vectors, squared, times −2, exp, mean, log."
     )
 
@@ -112,12 +101,12 @@ def cone(answer: Callable[[float, float], float]) -> str | None:
             "`shared` and `own` are squared lengths already: do not square them again.",
         ),
     ]
-    if hint := _first(said, mistakes):
+    if hint := first_hint(said, mistakes):
         return hint
     right = shared / (shared + own)
     return (
         None
-        if _is(said, right)
+        if equals(said, right)
         else "Inner product over the product of lengths: which parts meet in (c + a)·(c + b)?"
     )
 
@@ -157,12 +146,12 @@ def effective_rank(answer: Callable[[Tensor], Tensor]) -> str | None:
             "That is the participation ratio, another count of directions; here it is exp of the entropy.",
         ),
     ]
-    if hint := _first(said, mistakes):
+    if hint := first_hint(said, mistakes):
         return hint
     if isinstance(said, Tensor) and said.dim() == 0 and not torch.isfinite(said):
         return (
             "Not finite: did you take the exp of something that is no entropy? Divide sigma by its sum first."
         )
-    if _is(said, entropy(sigma).exp()):
+    if equals(said, entropy(sigma).exp()):
         return "Make a distribution of the values first: divide by their sum."
-    return None if _is(said, entropy(p).exp()) else "p = σ / Σσ, then exp(−Σ p log p)."
+    return None if equals(said, entropy(p).exp()) else "p = σ / Σσ, then exp(−Σ p log p)."

@@ -8,6 +8,7 @@ from torch import Tensor
 from contrast_kit import losses
 
 from ._frame import exercise
+from ._numbers import equals
 
 
 def _vectors(count: int, rows: int = 6, width: int = 4) -> list[Tensor]:
@@ -17,25 +18,20 @@ def _vectors(count: int, rows: int = 6, width: int = 4) -> list[Tensor]:
     return [torch.randn(rows, width, generator=noise, dtype=torch.float64) * scale for _ in range(count)]
 
 
-def _is(value: object, target: Tensor | float) -> bool:
-    value = torch.as_tensor(value, dtype=torch.float64)
-    return value.dim() == 0 and bool(torch.isclose(value, torch.as_tensor(target, dtype=torch.float64)))
-
-
 @exercise("05.hidden_share", right="p_c is a rate among the tokens that T0 left free.")
 def hidden_share(answer: Callable[[float, float], float]) -> str | None:
     """The share of all tokens that the complementary mask hides."""
     p_m, p_c = 0.2, 0.7
     said = answer(p_m, p_c)
-    if _is(said, p_c):
+    if equals(said, p_c):
         return "p_c is conditional: it is the rate among the tokens *not* selected in T0, not among all."
-    if _is(said, p_c * p_m):
+    if equals(said, p_c * p_m):
         return "That is the share hidden in both, were the masks independent. T1 draws from the 1 - p_m left free."
-    if _is(said, p_c - p_m):
+    if equals(said, p_c - p_m):
         return "Probabilities of 'free in T0' and 'selected there' multiply; they are not subtracted."
     return (
         None
-        if _is(said, p_c * (1 - p_m))
+        if equals(said, p_c * (1 - p_m))
         else "Which tokens may T1 select at all? With which probability each?"
     )
 
@@ -74,13 +70,13 @@ def info_nce(answer: Callable[[Tensor, Tensor, float], Tensor]) -> str | None:
         (-entropy(cosines / tau, own), "The sign: a loss is *minus* the log of the probability."),
     ]
     for value, hint in mistakes:
-        if _is(said, value):
+        if equals(said, value):
             return hint
     if isinstance(said, Tensor) and said.dim() > 0:
         return f"Return one number, the mean over anchors; yours has shape {list(said.shape)}."
     return (
         None
-        if _is(said, losses.info_nce(h0, h1, tau))
+        if equals(said, losses.info_nce(h0, h1, tau))
         else "Compute the B × B cosines over tau; which cell is right?"
     )
 
@@ -111,9 +107,9 @@ def simsiam(answer: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]) -> str |
         (torch.exp(-cosine(z1, h0)).mean(), "Only one direction; eq. 9 takes both."),
     ]
     for value, hint in mistakes:
-        if _is(said, value.detach()):
+        if equals(said, value.detach()):
             return hint
-    if not _is(said, losses.simsiam(z0, h0, z1, h1).detach()):
+    if not equals(said, losses.simsiam(z0, h0, z1, h1).detach()):
         return "Two cosines per sentence, half their sum, exp of minus that, mean over sentences."
     found = torch.autograd.grad(said, (z0, z1, h0, h1), allow_unused=True)
     if any(gradient is not None and gradient.abs().max() > 0 for gradient in found[2:]):

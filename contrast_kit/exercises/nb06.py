@@ -9,6 +9,7 @@ from contrast_kit import losses
 from contrast_kit.objectives.corrective import p_lm as library_p_lm
 
 from ._frame import exercise
+from ._numbers import equals
 
 
 def _corrupted(rows: int = 8, vocabulary: int = 5) -> tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -19,11 +20,6 @@ def _corrupted(rows: int = 8, vocabulary: int = 5) -> tuple[Tensor, Tensor, Tens
     original = torch.arange(rows) % vocabulary  # [N]
     corrupted = torch.where(torch.arange(rows) % 2 == 0, original, (original + 2) % vocabulary)
     return logits, copying, corrupted, original
-
-
-def _is(value: object, target: Tensor | float) -> bool:
-    value, target = torch.as_tensor(value), torch.as_tensor(target, dtype=torch.float64)
-    return value.shape == target.shape and bool(torch.allclose(value.double(), target))
 
 
 @exercise("06.labels", right="A sample that is the original again is original, though it was masked.")
@@ -67,9 +63,9 @@ def p_lm(answer: Callable[[Tensor, Tensor, Tensor], Tensor]) -> str | None:
         ((1 - copied) * q, "Only the second term; add p_copy(1) at the word that stands there."),
     ]  # fmt: skip
     for value, hint in mistakes:
-        if _is(said, value):
+        if equals(said, value):
             return hint
-    if _is(said, library_p_lm(logits, copying, corrupted)):
+    if equals(said, library_p_lm(logits, copying, corrupted)):
         return None
     return (
         f"The first row sums to {said[0].sum():.3f}. p_copy(1) for the word there, p_copy(0)·softmax for all."
@@ -97,9 +93,9 @@ def corrective_lm(answer: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]) ->
         (right.detach() * len(logits), "A mean over positions here, not a sum."),
     ]  # fmt: skip
     for value, hint in mistakes:
-        if _is(torch.as_tensor(said).detach(), value):
+        if equals(torch.as_tensor(said).detach(), value):
             return hint
-    if not _is(torch.as_tensor(said).detach(), right.detach()):
+    if not equals(torch.as_tensor(said).detach(), right.detach()):
         return "Take p_LM at the original word of each row, then minus the mean of its logarithm."
     to_words, to_copy = torch.autograd.grad(said, (logits, copying), allow_unused=True)
     if to_copy is not None and to_copy.abs().max() > 0:

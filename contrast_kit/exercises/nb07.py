@@ -9,18 +9,10 @@ from torch import Tensor
 from contrast_kit import losses
 
 from ._frame import exercise
+from ._numbers import equals
 
 TAU = 0.4
 LABELS = torch.tensor([0, 1, 0, 2, 1, 0, 0])  # class 2 has one text
-
-
-def _is(value: object, target: Tensor | float) -> bool:
-    target = torch.as_tensor(target, dtype=torch.float64)
-    try:
-        value = torch.as_tensor(value, dtype=torch.float64)
-    except (TypeError, ValueError, RuntimeError):
-        return False
-    return value.shape == target.shape and bool(torch.allclose(value, target, atol=1e-7))
 
 
 def _vectors() -> Tensor:
@@ -38,7 +30,7 @@ def floor(answer: Callable[[int], float]) -> str | None:
     said = [answer(P) for P in (1, 3, 7)]
 
     def all_are(formula: Callable[[int], float]) -> bool:
-        return all(_is(value, formula(P)) for value, P in zip(said, (1, 3, 7), strict=True))
+        return all(equals(value, formula(P)) for value, P in zip(said, (1, 3, 7), strict=True))
 
     if all_are(math.log):
         return None
@@ -137,9 +129,9 @@ def sup_con(answer: Callable[[Tensor, Tensor, float], Tensor]) -> str | None:
         (TAU * terms.mean(), "A factor tau too many: lightly's rescaling, not in eq. 3."),
     ]
     for value, hint in mistakes:
-        if _is(said, value):
+        if equals(said, value):
             return hint
-    if not _is(said, terms.mean()):
+    if not equals(said, terms.mean()):
         return "In each row: log_softmax over all but i, minus its mean over the positives; then the mean of rows."
     return _corners(answer, x)
 
@@ -147,9 +139,9 @@ def sup_con(answer: Callable[[Tensor, Tensor, float], Tensor]) -> str | None:
 def _corners(answer: Callable[[Tensor, Tensor, float], Tensor], x: Tensor) -> str | None:
     """What is asked of a right value besides: one class, no pair at all, and a gradient."""
     one_class = answer(x, torch.zeros(7, dtype=torch.long), TAU)
-    if not _is(one_class, losses.sup_con(x, torch.zeros(7, dtype=torch.long), TAU, reduction="mean")):
+    if not equals(one_class, losses.sup_con(x, torch.zeros(7, dtype=torch.long), TAU, reduction="mean")):
         return "Right, but not for a batch with one class only: eq. 3 is not 0 there, positives compete."
-    if not _is(answer(x, torch.arange(7), TAU), 0.0):
+    if not equals(answer(x, torch.arange(7), TAU), 0.0):
         return "Right, but where no two labels agree the loss should be 0, not 0/0: guard the division."
     free = x.clone().requires_grad_()
     value = answer(free, LABELS, TAU)
@@ -169,11 +161,11 @@ def lam(answer: Callable[[float, int], float]) -> str | None:
     said = [answer(*case) for case in cases]
 
     def all_are(formula: Callable[[float, int], float]) -> bool:
-        return all(_is(value, formula(*case)) for value, case in zip(said, cases, strict=True))
+        return all(equals(value, formula(*case)) for value, case in zip(said, cases, strict=True))
 
     if all_are(lambda λ, N: λ / (λ + N * (1 - λ))):
         for λ, words in ((0.0, "λ = 0"), (1.0, "λ = 1")):
-            if not _is(answer(λ, 16), λ):
+            if not equals(answer(λ, 16), λ):
                 return f"Right in between, but {words} must stay {words}."
         return None
     mistakes = [
@@ -204,7 +196,7 @@ def wrong_pairs(answer: Callable[[float], float]) -> str | None:
     said = [answer(q) for q in (0.0, 0.2, 0.5)]
 
     def all_are(formula: Callable[[float], float]) -> bool:
-        return all(_is(value, formula(q)) for value, q in zip(said, (0.0, 0.2, 0.5), strict=True))
+        return all(equals(value, formula(q)) for value, q in zip(said, (0.0, 0.2, 0.5), strict=True))
 
     if all_are(lambda q: 2 * q * (1 - q)):
         return None

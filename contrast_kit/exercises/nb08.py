@@ -8,15 +8,7 @@ from torch import Tensor
 from contrast_kit import losses
 
 from ._frame import exercise
-
-
-def _is(value: object, target: Tensor | float) -> bool:
-    target = torch.as_tensor(target, dtype=torch.float64)
-    try:
-        value = torch.as_tensor(value, dtype=torch.float64)
-    except (TypeError, ValueError, RuntimeError):
-        return False
-    return value.shape == target.shape and bool(torch.allclose(value, target))
+from ._numbers import equals
 
 
 @exercise("08.temperature", right="0.55 at both ends, 0.05 half-way, on the clock of optimizer steps.")
@@ -26,7 +18,7 @@ def temperature(answer: Callable[[float, float], float]) -> str | None:
     said = [answer(t, total) for t in times]
 
     def all_are(formula: Callable[[float], float]) -> bool:
-        return all(_is(value, formula(t)) for value, t in zip(said, times, strict=True))
+        return all(equals(value, formula(t)) for value, t in zip(said, times, strict=True))
 
     if all_are(lambda t: abs(t - total / 2) / total + 0.05):
         return None
@@ -68,10 +60,10 @@ def denominator(answer: Callable[[int, int], int]) -> str | None:
         queue + 1: "The queue is *added* to the batch's own negatives; it does not replace them.",
         4 * n - 2 + queue: "That counts both directions; each anchor has its own denominator.",
     }
-    if _is(said, 2 * n - 1 + queue):
+    if equals(said, 2 * n - 1 + queue):
         return None
     return next(
-        (hint for value, hint in mistakes.items() if _is(said, value)),
+        (hint for value, hint in mistakes.items() if equals(said, value)),
         "Count: all ŝ_j, all s_j but s_i, and Q.",
     )
 
@@ -109,12 +101,12 @@ def gradient(answer: Callable[[Tensor, Tensor, int, float], Tensor]) -> str | No
             "This is taken through the ℓ2 norm. Eq. 5 is the gradient before it: s_i as a free vector.",
         ),
     ]
-    if _is(said, right):
+    if equals(said, right):
         return None
     if isinstance(said, Tensor) and said.shape != right.shape:
         return f"Return one vector, [D] = [3], for the one anchor i; yours has shape {list(said.shape)}."
     return next(
-        (hint for value, hint in mistakes if _is(said, value)),
+        (hint for value, hint in mistakes if equals(said, value)),
         "Σ p_c c − ŝ_i, over τ; p is the softmax of eq. 2.",
     )
 

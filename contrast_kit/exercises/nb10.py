@@ -5,13 +5,9 @@ from collections.abc import Callable
 import numpy as np
 
 from ._frame import exercise
+from ._numbers import equals
 
 Runs = np.ndarray
-
-
-def _is(value: object, target: float) -> bool:
-    value = np.asarray(value, dtype=float)
-    return value.ndim == 0 and bool(np.isclose(value, target))
 
 
 def _t(count: int) -> float:
@@ -28,15 +24,15 @@ def majority(answer: Callable[[Runs, Runs], float]) -> str | None:
     train = np.array([1] * 9 + [0] * 5 + [2] * 6)
     test = np.array([0] * 6 + [1] * 3 + [2] * 1)
     said = answer(train, test)
-    if _is(said, 0.6):
+    if equals(said, 0.6):
         return "You took the commonest label of the *test* rows; nobody may look there."
-    if _is(said, 0.45):
+    if equals(said, 0.45):
         return "That is how often the label is right on the training rows. How often is it on the test rows?"
-    if _is(said, 1 / 3):
+    if equals(said, 1 / 3):
         return "One over the number of classes is guessing at random; the majority can do better, or worse."
-    if _is(said, 3):
+    if equals(said, 3):
         return "Count, then divide by the number of test rows."
-    return None if _is(said, 0.3) else "Which label is commonest in train? What share of test has it?"
+    return None if equals(said, 0.3) else "Which label is commonest in train? What share of test has it?"
 
 
 @exercise(
@@ -64,10 +60,10 @@ def top(answer: Callable[[Runs, Runs, int], float]) -> str | None:
         (test[validation.argmax()], "That is the single best run; the protocol keeps k of them."),
     ]
     for value, hint in mistakes:
-        if _is(said, value):
+        if equals(said, value):
             return hint
     right = test[np.argsort(validation)[-k:]].mean()
-    return None if _is(said, right) else "Sort the runs by validation, keep k, average their test scores."
+    return None if equals(said, right) else "Sort the runs by validation, keep k, average their test scores."
 
 
 @exercise("10.half_width", right="Five draws are five observations, however many seeds each was run with.")
@@ -109,12 +105,12 @@ def half_width(answer: Callable[[Runs], float]) -> str | None:
         ),
     ]
     for value, hint in mistakes:
-        if _is(said, value):
+        if equals(said, value):
             return hint
     right = _t(draws) * spread / draws**0.5
     return (
         None
-        if _is(said, right)
+        if equals(said, right)
         else "Means of draws [5]; their deviation over √5; times t with 4 degrees of freedom."
     )
 
@@ -142,7 +138,7 @@ def paired(answer: Callable[[Runs, Runs], float]) -> str | None:
         ((b - a).var(ddof=1) / count, "That is a variance; take its root."),
     ]
     for value, hint in mistakes:
-        if _is(said, value):
+        if equals(said, value):
             return hint
     right = (b - a).std(ddof=1) / count**0.5
-    return None if _is(said, right) else "Differences draw by draw, their deviation, over √n."
+    return None if equals(said, right) else "Differences draw by draw, their deviation, over √n."

@@ -1,11 +1,11 @@
 """What every panel has: controls to touch, a state that Python reads and sets, and a figure that stands still."""
 
-import gc
 import os
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
+
+from contrast_kit import collector
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -13,20 +13,6 @@ if TYPE_CHECKING:
 WIDE = "960px"
 ALONE = "CONTRAST_KIT_PANELS"
 _DRAWING = threading.RLock()  # matplotlib's settings belong to all threads, and one panel trains in its own
-
-
-@contextmanager
-def _collected_later() -> Iterator[None]:
-    """Keep the garbage collector quiet, then let it take what is new: figures are full of cycles, and every tenth of
-    them would otherwise wait half a second while all objects of torch are searched."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
-        gc.collect(1)
 
 
 def widgets() -> Any:
@@ -140,7 +126,7 @@ class FigurePanel(Panel):
 
     def draw(self) -> None:
         try:
-            with _DRAWING, _collected_later():
+            with _DRAWING, collector.resting(then_collect=True):
                 self.picture.value = self.figure()._repr_png_()
             super().draw()
         except ValueError as error:  # what a hand can type may be nothing yet: the last picture stays

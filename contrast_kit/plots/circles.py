@@ -112,6 +112,7 @@ def _frame(panel: Any, name: str) -> None:
 
 
 def rings(at: np.ndarray, kinds: list[str] | None, gap: float = 0.08) -> np.ndarray:
+    """Many points as one ring a kind, each `gap` further out, so that no kind hides another: [N, 2] -> [N, 2]."""
     if kinds is None or len(at) < MANY:
         return at
     ring = {kind: 1 + gap * i for i, kind in enumerate(in_order(kinds))}

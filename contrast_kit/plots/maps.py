@@ -177,6 +177,7 @@ def _principal(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def sample(n: int, max_points: int, seed: int) -> np.ndarray:
+    """Which of n points are drawn, in order: all, or `max_points` of them at random."""
     if max_points < 2:
         raise ValueError(f"max_points must be at least 2, not {max_points}.")
     if n <= max_points:
@@ -185,6 +186,7 @@ def sample(n: int, max_points: int, seed: int) -> np.ndarray:
 
 
 def checked_pairs(pairs: Any, n: int) -> np.ndarray | None:
+    """Pairs of row numbers below n as an array [P, 2]; None stays None."""
     if pairs is None:
         return None
     pairs = array(pairs, "pairs", 2).astype(int)

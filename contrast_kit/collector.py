@@ -1,0 +1,23 @@
+"""Python's garbage collector, told to rest while many objects are made at once."""
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def resting(then_collect: bool = False) -> Iterator[None]:
+    """Inside, no garbage is collected: the collector would walk through all objects of torch again and again.
+
+    Args:
+        then_collect: take what is new at the end, where what was made is full of cycles (figures).
+    """
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+        if then_collect:
+            gc.collect(1)

@@ -1,0 +1,32 @@
+"""Recorded tables: each says where it comes from, and what is not there is said in a sentence."""
+
+import pytest
+
+import contrast_kit as ck
+from contrast_kit.data.recorded import FOLDER, recorded
+
+TABLES = sorted(path.stem for path in FOLDER.glob("*.csv"))
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_each_table_has_its_origin(name):
+    table = recorded(name)
+    assert len(table) and {
+        "command",
+        "device",
+        "torch",
+        "transformers",
+        "commit",
+        "seconds",
+        "settings",
+    } <= set(table.attrs)
+    assert table.attrs["commit"] and table.attrs["command"].startswith("python benchmarks/")
+
+
+def test_what_is_missing_is_said(tmp_path):
+    assert TABLES
+    with pytest.raises(FileNotFoundError, match="No recorded table is called 'none' .*side_by_side"):
+        ck.data.recorded("none")
+    (tmp_path / "alone.csv").write_text("a\n1\n")
+    with pytest.raises(FileNotFoundError, match="alone.csv has no alone.json"):
+        recorded("alone", tmp_path)
