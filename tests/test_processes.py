@@ -10,7 +10,7 @@ import pytest
 import torch
 import torch.multiprocessing as mp
 from conftest import make_encoder, with_wordings
-from test_step import OBJECTIVES, largest_difference, one_step
+from test_step import EXACT, OBJECTIVES, largest_difference, one_step
 from test_training import press_stop_at, same, weights
 
 import contrast_kit as ck
@@ -162,14 +162,14 @@ def test_processes_give_the_loss_and_gradient_of_one(name, world, tokenizer, ele
     for found in answers[world]:  # all of them, so that their weights stay equal
         parts, grads = found[name]
         assert parts == pytest.approx(expected, rel=1e-12)
-        assert largest_difference({key: torch.from_numpy(g) for key, g in grads.items()}, wanted) < 1e-11
+        assert largest_difference({key: torch.from_numpy(g) for key, g in grads.items()}, wanted) < EXACT
 
 
 @pytest.mark.parametrize("world", [2, 4])
 def test_every_process_has_the_queue_of_one(world, tokenizer, eleven, answers):
     vectors, ids = queue_after_a_step(tokenizer, eleven)
     for found in answers[world]:
-        assert torch.allclose(torch.from_numpy(found["queue"][0]), vectors, atol=1e-11)
+        assert torch.allclose(torch.from_numpy(found["queue"][0]), vectors, atol=EXACT)
         assert found["queue"][1].tolist() == ids.tolist() and len(ids) == 22
 
 

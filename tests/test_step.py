@@ -58,6 +58,11 @@ OBJECTIVES = {
 pytestmark = pytest.mark.filterwarnings("ignore:SimCSE's only noise")
 
 
+EXACT = 1e-10
+"""What float64 leaves of an equality, of the largest gradient. SimCSE's two equal views have gradients that nearly
+cancel: 1.1e-11 was seen on a CPU without AVX-512."""
+
+
 def gradients(objective):
     """The gradient of every parameter, in float64 for comparing."""
     return {name: p.grad.double().clone() for name, p in objective.named_parameters() if p.grad is not None}
@@ -90,7 +95,7 @@ def test_whole_step_is_the_definition(objective, batch):
     definition = objective(batch, torch.Generator().manual_seed(7))
     definition["loss"].backward()
     assert parts == pytest.approx({name: value.item() for name, value in definition.items()}, abs=1e-12)
-    assert largest_difference(ours, gradients(objective)) < 1e-11
+    assert largest_difference(ours, gradients(objective)) < EXACT
 
 
 @pytest.mark.parametrize("chunk_size", [1, 5, 12, 100])
@@ -98,7 +103,7 @@ def test_chunks_give_the_loss_and_gradient_of_the_whole(objective, batch, chunk_
     whole, expected = one_step(objective, [batch])
     chunked, ours = one_step(objective, [batch], chunk_size=chunk_size)
     assert chunked == pytest.approx(whole, rel=1e-12)
-    assert largest_difference(ours, expected) < 1e-11
+    assert largest_difference(ours, expected) < EXACT
 
 
 @pytest.mark.parametrize("name", OBJECTIVES)
@@ -125,7 +130,7 @@ def test_with_dropout_the_replay_repeats_every_mask(name, tokenizer, batch):
     total = objective.total(local | objective.contrast(vectors, facts_of(batch)))
     total.backward()
     assert parts["loss"] == pytest.approx(total.item(), rel=1e-12)
-    assert largest_difference(ours, gradients(objective)) < 1e-11
+    assert largest_difference(ours, gradients(objective)) < EXACT
     assert torch.equal(after, torch.rand(1))  # the random stream goes on where one pass would have left it
 
 
@@ -142,7 +147,7 @@ def test_accumulation_averages_tokens_as_one_large_batch_would(tokenizer, batch)
     whole, expected = one_step(objective, [views])
     parts, ours = one_step(objective, cut(views, 3))  # four batches with unequal numbers of masked tokens
     assert parts["mlm"] == pytest.approx(whole["mlm"], rel=1e-12)
-    assert largest_difference(ours, expected) < 1e-12
+    assert largest_difference(ours, expected) < EXACT
 
 
 def test_accumulation_averages_the_gradients_of_the_contrasts(tokenizer, batch):
@@ -157,7 +162,7 @@ def test_accumulation_averages_the_gradients_of_the_contrasts(tokenizer, batch):
     objective.zero_grad()
     gradient(objective, halves, torch.Generator().manual_seed(7))
     mean = {name: (found[0][name] + found[1][name]) / 2 for name in found[0]}
-    assert largest_difference(gradients(objective), mean) < 1e-12
+    assert largest_difference(gradients(objective), mean) < EXACT
 
 
 def test_accumulation_adds_no_negatives(tokenizer, batch):  # T62
