@@ -2,11 +2,13 @@
 
     python benchmarks/side_by_side.py --out data/recorded          # 300 steps, five seeds: half an hour on one core
 
-Two stages, both written as they go, so that a stopped run continues:
+Three tables, all written as they go, so that a stopped run continues:
 
 1. the learning rate of each method, out of three, by the graded similarity (Spearman) of other rows than those that are
    reported, with a third of the steps and a seed of its own;
-2. each method with its rate and each seed, put to one exam (`contrast_kit.tasks.scoreboard`).
+2. each method with its rate and each seed, put to one exam (`contrast_kit.tasks.scoreboard`);
+3. some of these encoders once more, with the mean vector of 2,000 sentences taken away: the control of what a contrast
+   is praised for. (Where the second table is there and the third is not, these few are trained again.)
 
 The same budget means the same sentences in the same number of steps. Methods that encode a sentence two or three times
 need more seconds for it; they stand in the table (on a CPU processor seconds, which other programs do not disturb).
@@ -26,81 +28,96 @@ from contrast_kit.tasks import scoreboard
 from contrast_kit.tasks.scoreboard import METHODS
 
 RATES = (5e-4, 1e-3, 2e-3)
+CENTRED = ("random", "CMLM", "SimCSE")
 clock = time.perf_counter if torch.cuda.is_available() else time.process_time
 
 
-def train(name: str, tokenizer, texts, labelled, seed: int, steps: int, lr: float, args: argparse.Namespace):
-    encoder = ck.Encoder.build(args.scale, tokenizer, seed=seed, pooling="mean")
-    data = labelled if name.startswith("SCL") else texts
-    return ck.fit(
-        METHODS[name](encoder), data, steps=steps, batch_size=args.batch, lr=lr, seed=seed, progress=False
-    )
+def train(name: str, world: "World", seed: int, steps: int, lr: float) -> ck.Encoder:
+    encoder = ck.Encoder.build(world.scale, world.tokenizer, seed=seed, pooling="mean")
+    if name == "random":
+        return encoder
+    data = world.labelled if name.startswith("SCL") else world.texts
+    settings = dict(steps=steps, batch_size=world.batch, lr=lr, seed=seed, progress=False)
+    return ck.fit(METHODS[name](encoder), data, **settings).encoder
+
+
+class World:
+    """What all methods share: sentences, tokenizer, and the size of an encoder and of a batch."""
+
+    def __init__(self, args: argparse.Namespace) -> None:
+        self.scale, self.batch = args.scale, args.batch
+        self.sentences = toyshop.corpus(args.sentences)
+        self.tokenizer = ck.data.train_tokenizer(self.sentences, vocab_size=args.words)
+        self.texts = ck.data.Texts(self.sentences, self.tokenizer)
+        rows = ck.data.load("toyshop/sst2")["train"]
+        self.labelled = ck.data.Texts(rows, self.tokenizer, columns=["sentence"])
+
+
+def choose_rates(world: World, table: "Table", methods: list[str], steps: int) -> dict[str, float]:
+    """The best learning rate of each method; what the table lacks is trained."""
+    practice = scoreboard.Exam.toyshop(seed=2, split="train", tasks=())
+    for name in methods:
+        for lr in RATES:
+            if not table.has(name, lr):
+                encoder = train(name, world, 100, steps, lr)
+                table.add({"method": name, "lr": lr, "sts": scoreboard.measure(encoder, practice)["sts"]})
+    rows = [(row["method"], float(row["sts"]), float(row["lr"])) for row in table.rows]
+    return {name: max(row[1:] for row in rows if row[0] == name)[1] for name in methods}
 
 
 def main() -> None:
+    args = arguments()
+    args.out.mkdir(parents=True, exist_ok=True)
+    world, exam = World(args), scoreboard.Exam.toyshop(seed=1)
+    rates = Table(args.out / "side_by_side_rates.csv", ("method", "lr"))
+    board = Table(args.out / "side_by_side.csv", ("method", "seed"))
+    centred = Table(args.out / "side_by_side_centred.csv", ("method", "seed"))
+
+    best = choose_rates(world, rates, args.methods, args.steps // 3)
+    if not board.has("counting words", ""):
+        row = {"method": "counting words", "seed": "", "lr": "", "seconds": 0.0}
+        board.add(row | scoreboard.measure(scoreboard.WordCounts(world.tokenizer), exam))
+    for seed in args.seeds:
+        for name in ("random", *args.methods):
+            tables = [board, centred] if name in CENTRED else [board]
+            lacking = [table for table in tables if not table.has(name, seed)]
+            if not lacking:
+                continue
+            started = clock()
+            encoder = train(name, world, seed, args.steps, best.get(name, 0.0))
+            seconds = 0.0 if name == "random" else clock() - started
+            row = {"method": name, "seed": seed, "lr": best.get(name, ""), "seconds": seconds}
+            for table in lacking:
+                asked = scoreboard.Centred(encoder, world.sentences[:2_000]) if table is centred else encoder
+                table.add(row | scoreboard.measure(asked, exam))
+    settings = {k: v for k, v in vars(args).items() if k not in ("out", "methods")}
+    for table in (rates, board, centred):
+        if table.grew:  # a table keeps the origin of the run that made it
+            write_origin(table.path, "side_by_side", clock(), settings)
+
+
+def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "--out", type=Path, default=Path("runs/side_by_side"), help="folder of the two tables"
+        "--out", type=Path, default=Path("runs/side_by_side"), help="folder of the three tables"
     )
+    parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=list(METHODS), metavar="NAME")
     parser.add_argument("--scale", default="tiny", help="size of the encoder: tiny, small, base")
     parser.add_argument("--sentences", type=int, default=20_000)
     parser.add_argument("--words", type=int, default=2_000, help="size of the vocabulary")
     parser.add_argument("--steps", type=int, default=300)
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2, 3, 4])
-    args = parser.parse_args()
-    args.out.mkdir(parents=True, exist_ok=True)
-
-    sentences = toyshop.corpus(args.sentences)
-    tokenizer = ck.data.train_tokenizer(sentences, vocab_size=args.words)
-    texts = ck.data.Texts(sentences, tokenizer)
-    labelled = ck.data.Texts(ck.data.load("toyshop/sst2")["train"], tokenizer, columns=["sentence"])
-    exam = scoreboard.Exam.toyshop(seed=1)
-    practice = scoreboard.Exam.toyshop(seed=2, split="train", tasks=())
-
-    table = Table(args.out / "side_by_side_rates.csv", ("method", "lr"))
-    for name in METHODS:
-        for lr in RATES:
-            if not table.has(name, lr):
-                run = train(name, tokenizer, texts, labelled, 100, args.steps // 3, lr, args)
-                table.add({"method": name, "lr": lr, "sts": scoreboard.measure(run.encoder, practice)["sts"]})
-    best = {
-        name: max((float(row["sts"]), float(row["lr"])) for row in table.rows if row["method"] == name)[1]
-        for name in METHODS
-    }
-
-    board = Table(args.out / "side_by_side.csv", ("method", "seed"))
-    if not board.has("counting words", ""):
-        board.add({"method": "counting words", "seed": "", "lr": "", "seconds": 0.0}
-                  | scoreboard.measure(scoreboard.WordCounts(tokenizer), exam))  # fmt: skip
-    for seed in args.seeds:
-        if not board.has("random", seed):
-            encoder = ck.Encoder.build(args.scale, tokenizer, seed=seed, pooling="mean")
-            row = {"method": "random", "seed": seed, "lr": "", "seconds": 0.0}
-            board.add(row | scoreboard.measure(encoder, exam))
-        for name in METHODS:
-            if not board.has(name, seed):
-                started = clock()
-                run = train(name, tokenizer, texts, labelled, seed, args.steps, best[name], args)
-                row = {
-                    "method": name,
-                    "seed": seed,
-                    "lr": best[name],
-                    "seconds": clock() - started,
-                }
-                board.add(row | scoreboard.measure(run.encoder, exam))
-    for grown in (table, board):
-        settings = {k: v for k, v in vars(args).items() if k != "out"}
-        write_origin(grown.path, "side_by_side", clock(), settings)
+    return parser.parse_args()
 
 
 class Table:
     """A CSV that grows by one row at a time and knows which rows it has."""
 
     def __init__(self, path: Path, keys: tuple[str, ...]) -> None:
-        self.path, self.keys = path, keys
+        self.path, self.keys, self.grew = path, keys, False
         self.rows = list(csv.DictReader(path.open())) if path.exists() else []
 
     def has(self, *key: object) -> bool:
@@ -115,6 +132,7 @@ class Table:
                 writer.writeheader()
             writer.writerow(row)
         self.rows.append(row)
+        self.grew = True
         print(*row.values(), flush=True)
 
 
