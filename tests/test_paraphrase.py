@@ -69,6 +69,20 @@ def test_two_clauses_change_places():
     assert all("Magnus was" in one and " i " not in one for one in said)
 
 
+@pytest.mark.parametrize("temperature", [0.0, 0.9])
+def test_no_word_stands_twice_in_a_row(temperature):
+    def doubled(text):
+        words = text.lower().split()
+        return {a for a, b in zip(words, words[1:], strict=False) if a == b}
+
+    cleft = "What Rosa bought for her niece was two blue jigsaws."  # not "paid for for her niece"
+    for seed in range(30):
+        assert not doubled(Toyshop()([cleft], temperature=temperature, seed=seed)[0])
+    texts = toyshop.corpus(5_000)
+    for text, again in zip(texts, Toyshop()(texts, temperature=temperature), strict=True):
+        assert doubled(again) <= doubled(text), again
+
+
 def test_words_of_another_sense_stay():
     for text in (
         "You will find a red drum.",

@@ -71,9 +71,17 @@ def _again(text: str, chance: float, rng: Random) -> str:
     """One text, said again; another wording than its own where a few tries find one."""
     for _ in range(10):
         said = _exchanged(_turned(text, rng), chance, rng)
-        if said != text:
+        if said != text and _doubled(said) <= _doubled(text):
             return said
     return text
+
+
+_DOUBLED = re.compile(r"(?<![\w'-])([\w'-]+) \1(?![\w'-])", re.IGNORECASE)
+
+
+def _doubled(text: str) -> set[str]:
+    """Words that stand twice in a row: "what she bought for him" must not become "what she paid for for him"."""
+    return {word.lower() for word in _DOUBLED.findall(text)}
 
 
 def _exchanged(text: str, chance: float, rng: Random) -> str:
