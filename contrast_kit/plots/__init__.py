@@ -14,6 +14,7 @@ shown once, or keep it with `figure.savefig("name.png")`. matplotlib is loaded b
 | every anchor against every candidate | `similarity_matrix` |
 | vectors one can see | `circle` |
 | methods over seeds | `bars_with_errors` |
+| methods against one of them, and noise | `differences_from` |
 | methods over seeds, along a quantity | `lines_with_errors` |
 | alignment and uniformity at once | `alignment_uniformity_plane` |
 | what a temperature does to the negatives | `negative_weights` |
@@ -23,6 +24,7 @@ from .animations import Animation, align, animation
 from .bars import bars_with_errors
 from .circles import circle
 from .curves import loss_curves
+from .differences import differences_from
 from .histograms import cosine_histograms
 from .lines import lines_with_errors
 from .maps import embedding_map, project
@@ -41,6 +43,7 @@ __all__ = [
     "bars_with_errors",
     "circle",
     "cosine_histograms",
+    "differences_from",
     "embedding_map",
     "lines_with_errors",
     "loss_curves",

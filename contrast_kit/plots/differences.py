@@ -1,0 +1,104 @@
+"""Methods as differences from one of them, beside what the seeds alone leave open."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .bars import _table
+from .style import INK, colour, named, panels, styled
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+UNCLEAR = "#999999"
+
+
+@styled
+def differences_from(
+    results: Mapping[str, Any],
+    reference: str,
+    label: str = "score",
+    *,
+    level: float = 0.95,
+    digits: int = 3,
+    title: str | None = None,
+) -> "Figure":
+    """One row a method: how far its mean lies from that of `reference`, with the interval that chance leaves open.
+
+    Where the interval crosses zero, seeds alone explain the difference, and the row is grey; in colour it is larger
+    than that. `bars_with_errors` shows the scores themselves.
+
+    * `results`: {"COCO-LM": [seeds …], "CLM Only": [seeds …]}, or a dict of such dicts for a panel each. `reference`
+      is one of the methods, in every panel.
+    * `label`: what is compared, with its unit; in the case of panels their names say it.
+    * `level`: of the intervals.
+
+    The interval is Student's t with the standard deviation *pooled* over all methods of the panel: two or three seeds
+    of one method say little about their own spread, those of five methods together say more. It takes the methods to
+    vary alike, and says nothing of the many comparisons that a figure holds. Returns the figure. Raises a ValueError
+    where `reference` is missing, or where no method has a second seed.
+
+    >>> from contrast_kit import plots
+    >>> figure = plots.differences_from({"MLM": [0.7, 0.72], "CMLM": [0.8, 0.82], "CAPT": [0.7, 0.74]}, "MLM")
+    >>> [text.get_text() for text in figure.axes[0].texts]
+    ['+0.100 ± 0.064', '+0.010 ± 0.064']
+    """
+    from matplotlib.ticker import MaxNLocator
+
+    if not 0 < level < 1:
+        raise ValueError(f"level is a share between 0 and 1, not {level}.")
+    results = named(results, "results")
+    tables = results if all(isinstance(value, Mapping) for value in results.values()) else {"": results}
+    tables = {name: _table(table, name) for name, table in tables.items()}
+    for name, table in tables.items():
+        if reference not in table:
+            raise ValueError(
+                f"There is no {reference!r}{f' in {name!r}' if name else ''}; it has {', '.join(table)}."
+            )
+    methods = [m for m in dict.fromkeys(m for table in tables.values() for m in table) if m != reference]
+    if not methods:
+        raise ValueError(f"There is nothing beside {reference!r} to compare it with.")
+    figure, axes = panels(len(tables), height=0.42 * len(methods) + 1.0, columns=2, title=title, sharey=True)
+    for panel, (name, table) in zip(axes, tables.items(), strict=True):
+        rows = {m: pooled_interval(table, m, reference, level) for m in methods if m in table}
+        for row, method in enumerate(methods):
+            if method in rows:
+                _row(panel, row, *rows[method], digits)
+        panel.axvline(0, color=INK, linewidth=1)
+        panel.set_yticks(range(len(methods)), methods, fontsize=10)
+        panel.set_ylim(len(methods) - 0.4, -0.6)
+        panel.set_xlabel(f"{name or label}, minus {reference}")
+        panel.margins(x=0.12)
+        panel.xaxis.set_major_locator(MaxNLocator(5))
+        panel.grid(axis="x")
+        panel.spines["left"].set_visible(False)
+        panel.tick_params(axis="y", length=0)
+    return figure
+
+
+def pooled_interval(
+    table: Mapping[str, np.ndarray], method: str, reference: str, level: float
+) -> tuple[float, float]:
+    """The difference of two means, and the half width of its interval with the deviation of all methods pooled."""
+    from scipy.stats import t
+
+    freedom = sum(len(seeds) - 1 for seeds in table.values())
+    if not freedom:
+        raise ValueError("No method has a second seed, so there is no noise to hold a difference against.")
+    pooled = np.sqrt(sum(((seeds - seeds.mean()) ** 2).sum() for seeds in table.values()) / freedom)
+    one, other = table[method], table[reference]
+    half = t.ppf((1 + level) / 2, freedom) * pooled * np.sqrt(1 / len(one) + 1 / len(other))
+    return float(one.mean() - other.mean()), float(half)
+
+
+def _row(panel: Any, row: int, difference: float, half: float, digits: int) -> None:
+    clear = abs(difference) > half
+    color = colour(0 if difference > 0 else 3) if clear else UNCLEAR
+    look = {"color": color, "linewidth": 2.2 if clear else 1.4, "capsize": 4, "zorder": 3}
+    panel.errorbar(difference, row, xerr=half, fmt="o", markersize=7 if clear else 5, **look)
+    words = f"{difference:+.{digits}f} ± {half:.{digits}f}".replace("-", "−")
+    ink = color if clear else "#666666"
+    box = {"facecolor": "white", "alpha": 0.8, "linewidth": 0, "pad": 0.5}
+    at = {"xytext": (0, 7), "textcoords": "offset points", "ha": "center", "bbox": box}
+    panel.annotate(words, (difference, row), fontsize=9, color=ink, **at)
