@@ -237,6 +237,13 @@ def test_curves_skip_steps_without_a_value_and_draw_levels():
     assert not lines(axes, "raw")  # smooth=1: the curve itself is raw
 
 
+def test_what_is_no_loss_is_labelled_by_its_own_name():
+    figure = plots.loss_curves(TABLE, ["mlm", "contrast"], ylabel={"contrast": "mean cosine"})
+    assert [panel.get_ylabel() for panel in figure.axes] == ["loss", "mean cosine"]
+    figure = plots.loss_curves(TABLE, ["mlm", "contrast"], ylabel="share of tokens")
+    assert [panel.get_ylabel() for panel in figure.axes] == ["share of tokens", ""]
+
+
 # --- cosine histograms ---
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from matplotlib.lines import Line2D
 
 from contrast_kit import plots
 
@@ -42,10 +43,47 @@ def test_a_logarithmic_axis_has_geometric_means_and_plain_numbers():
     assert "0.1" in written and not any("$" in text for text in written)
 
 
+def test_very_small_ticks_are_powers_of_ten():
+    figure = plots.lines_with_errors({"a": {0: 1e-6, 1: 1.0}}, "x", log=True)
+    figure.canvas.draw()
+    written = {tick.get_text() for tick in figure.axes[0].get_yticklabels()}
+    assert {"10⁻⁵", "0.001", "1"} <= written
+
+
 def test_even_places_carry_the_names_of_x():
     panel = plots.lines_with_errors({"a": {128: [1.0], 8192: [2.0]}}, "negatives", even=True).axes[0]
     assert [tick.get_text() for tick in panel.get_xticklabels()] == ["128", "8192"]
     assert panel.containers[0].lines[0].get_xdata().tolist() == [0.0, 1.0]
+
+
+def test_the_legend_shows_lines_without_bars_and_an_unnamed_line_has_none():
+    figure = plots.lines_with_errors({"a": {0: [1.0, 2.0], 1: 3.0}}, "x")
+    (handle,) = figure.legends[0].legend_handles
+    assert isinstance(handle, Line2D) and handle.get_marker() == "o"
+    assert not plots.lines_with_errors({"": {0: [1.0, 2.0], 1: 3.0}}, "x").legends
+
+
+def test_few_x_have_a_tick_each_and_many_whole_ones_have_whole_ticks():
+    few = plots.lines_with_errors({"a": {0.05: 1.0, 0.15: 2.0, 0.75: 3.0}}, "x").axes[0]
+    assert [tick.get_text() for tick in few.get_xticklabels()] == ["0.05", "0.15", "0.75"]
+    many = plots.lines_with_errors({"a": {x: float(x) for x in range(2, 21)}}, "step").axes[0]
+    assert all(tick == int(tick) for tick in many.get_xticks())
+
+
+def test_each_panel_may_have_its_own_label_and_levels():
+    line = {"a": {0: 1.0, 1: 2.0}}
+    levels = {"memory": {"limit": 1.5}}
+    figure = plots.lines_with_errors(
+        {"time": line, "memory": line}, "N", {"time": "ms", "memory": "MiB"}, levels=levels
+    )
+    assert [panel.get_ylabel() for panel in figure.axes] == ["ms", "MiB"]
+    assert [[words.get_text() for words in panel.texts] for panel in figure.axes] == [[], ["limit"]]
+
+
+@pytest.mark.parametrize(("values", "side"), [([1.0, 1.1, 5.0], "right"), ([5.0, 1.1, 1.0], "left")])
+def test_a_level_is_named_at_the_end_where_the_curves_leave_room(values, side):
+    figure = plots.lines_with_errors({"a": dict(enumerate(values))}, "x", levels={"a level at one": 1.0})
+    assert figure.axes[0].texts[0].get_ha() == side
 
 
 @pytest.mark.parametrize(
@@ -55,6 +93,7 @@ def test_even_places_carry_the_names_of_x():
         ({"a": [1.0]}, {}, "method"),
         ({"a": {0: [float("nan")]}}, {}, "NaN"),
         ({"a": {0: [0.0]}}, {"log": True}, "logarithmic"),
+        ({"a": {0: [1.0]}}, {"levels": {"": {"one": 1.0}, "two": 2.0}}, "mixture"),
     ],
 )
 def test_bad_numbers_are_said(results, options, words):

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .style import array, colour, panels, styled
+from .style import array, colour, level_lines, panels, styled, y_label
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -19,7 +19,7 @@ def loss_curves(
     *,
     smooth: int | None = None,
     levels: Mapping[str, Mapping[str, float]] | None = None,
-    ylabel: str = "loss",
+    ylabel: str | Mapping[str, str] = "loss",
     title: str | None = None,
 ) -> "Figure":
     """One panel for each part of the loss, over the steps: the raw values faint, a running mean strong.
@@ -31,7 +31,8 @@ def loss_curves(
     * `smooth`: rows in the running mean, centred so that nothing is shifted in time; by default a
       25th of the run, 1 turns it off.
     * `levels`: dashed lines to read a curve against, {"contrast": {"chance: log 64": 4.16}}.
-    * `ylabel`: what is drawn, where it is no loss: "share of tokens", "mean cosine".
+    * `ylabel`: what is drawn, where it is no loss: "share of tokens"; or by part, {"spread": "distance"}, for the
+      parts that are none.
 
     The vertical axes are not shared, because the parts have different units. Returns the figure. Raises a
     ValueError when a table has no `step`, or none of them has a wanted part.
@@ -43,6 +44,8 @@ def loss_curves(
     >>> [axes.get_title() for axes in figure.axes]
     ['mlm', 'contrast']
     """
+    from matplotlib.ticker import MaxNLocator
+
     runs = history if isinstance(history, Mapping) else {"": history}
     if not runs:
         raise ValueError("history is empty, so there is nothing to draw.")
@@ -57,16 +60,12 @@ def loss_curves(
         for i, (name, table) in enumerate(runs.items()):
             if part in table.columns:
                 _curve(panel, table, part, smooth, color=colour(i), label=str(name))
-        for label, level in (levels or {}).get(part, {}).items():
-            panel.axhline(level, color="#777777", linewidth=1, linestyle=(0, (4, 3)))
-            at = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
-            box = {"facecolor": "white", "alpha": 0.8, "linewidth": 0, "pad": 1}
-            panel.annotate(label, (1, level), (0, 4), ha="right", fontsize=9, bbox=box, **at)
+        level_lines(panel, (levels or {}).get(part, {}))
         panel.set_title(part)
         panel.set_xlabel("step")
         panel.grid(axis="y")
-        if panel.get_subplotspec().is_first_col():
-            panel.set_ylabel(ylabel)
+        panel.xaxis.set_major_locator(MaxNLocator("auto", integer=True, steps=[1, 2, 5, 10]))
+        y_label(panel, ylabel, part, "loss")
     if len(runs) > 1:
         handles = [_swatch(colour(i), str(name)) for i, name in enumerate(runs)]
         figure.legend(handles=handles, loc="outside lower center", ncols=min(6, len(runs)))

@@ -1,26 +1,28 @@
 """Methods along a quantity that is turned up step by step, with every seed to be seen."""
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .style import array, colour, marker, named, panels, plain_ticks, styled
+from .style import array, colour, level_lines, marker, named, panels, plain_ticks, styled, y_label
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DODGE = 0.006  # of the width between neighbouring methods, so that their error bars do not cover one another
+MARKED = 30  # points a line; with more, markers would hide it
 
 
 @styled
 def lines_with_errors(
     results: Mapping[str, Any],
     x_label: str,
-    label: str = "score",
+    label: str | Mapping[str, str] = "score",
     *,
     even: bool = False,
-    levels: Mapping[str, float] | None = None,
+    levels: Mapping[str, Any] | None = None,
     log: bool = False,
     title: str | None = None,
 ) -> "Figure":
@@ -28,9 +30,10 @@ def lines_with_errors(
 
     * `results`: {"MLM": {0.0: [seeds …], 0.15: [seeds …]}, "CAPT": …}, for each x the numbers of its seeds (or one
       number); or a dict of such dicts for a panel each, with the same methods in the same colours.
-    * `x_label`, `label`: what the axes mean, with units.
+    * `x_label`, `label`: what the axes mean, with units; where panels differ, {panel: label}. A single line with the
+      name "" has no legend.
     * `even`: place the values of x at even distances, as names, which suits 128, 512, 2048 … or words.
-    * `levels`: dashed lines to read the curves against, {"another text": 1.0}.
+    * `levels`: dashed lines to read the curves against, {"another text": 1.0}, or {panel: {"another text": 1.0}}.
     * `log`: a logarithmic vertical axis, where methods differ by factors. Mean and standard deviation are then those
       of the logarithms (the mean is the geometric one), so no bar reaches below 0; all values must be above 0.
 
@@ -61,18 +64,17 @@ def lines_with_errors(
             if method in table:
                 shift = DODGE * width * (i - (len(methods) - 1) / 2)
                 _line(panel, {places[x] + shift: seeds for x, seeds in table[method].items()}, i, method, log)
-        if even:
-            panel.set_xticks(list(places.values()), [str(x) for x in xs])
+        _ticks(panel, places, even)
         if log:
             _logarithmic(panel)
-        _levels(panel, levels or {})
+        level_lines(panel, _levels_of(levels or {}, name))
         panel.set_title(name)
         panel.set_xlabel(x_label)
         panel.grid(axis="y")
-        if panel.get_subplotspec().is_first_col():
-            panel.set_ylabel(label)
-    handles, words = axes[0].get_legend_handles_labels()
-    figure.legend(handles, words, loc="outside lower center", ncols=min(4, len(methods)))
+        y_label(panel, label, name)
+    if methods != [""]:
+        handles = [_sample(i, method) for i, method in enumerate(methods)]
+        figure.legend(handles=handles, loc="outside lower center", ncols=min(4, len(methods)))
     return figure
 
 
@@ -111,36 +113,53 @@ def _line(panel: Any, seeds: Mapping[float, np.ndarray], i: int, label: str, log
     spread = np.array([into(values).std(ddof=1) if len(values) > 1 else np.nan for values in seeds.values()])
     middle = back(means)
     bars = np.stack([middle - back(means - spread), back(means + spread) - middle])
-    look = {
-        "color": colour(i),
-        "marker": marker(i),
-        "markersize": 5,
-        "linewidth": 1.8,
-        "capsize": 3,
-        "elinewidth": 1,
-    }
+    points = {"marker": marker(i), "markersize": 5} if len(seeds) <= MARKED else {}
+    look = {"color": colour(i), "linewidth": 1.8, "capsize": 3, "elinewidth": 1} | points
     panel.errorbar(list(seeds), middle, yerr=bars, label=label, **look)
     for place, values in seeds.items():
         if len(values) > 1:
             panel.scatter(
-                [place] * len(values), values, s=10, color=colour(i), alpha=0.4, linewidths=0, zorder=1
+                [place] * len(values), values, s=16, color=colour(i), alpha=0.5, linewidths=0, zorder=1
             )
 
 
-def _levels(panel: Any, levels: Mapping[str, float]) -> None:
-    for words, level in levels.items():
-        panel.axhline(level, color="#777777", linewidth=1, linestyle=(0, (4, 3)))
-        at = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
-        box = {"facecolor": "white", "alpha": 0.8, "linewidth": 0, "pad": 1}
-        panel.annotate(words, (0, level), (4, 4), ha="left", fontsize=9, bbox=box, **at)
+def _sample(i: int, label: str) -> Any:
+    """What the legend shows: the line and its marker, without the bars."""
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], color=colour(i), marker=marker(i), markersize=5, linewidth=1.8, label=label)
+
+
+def _levels_of(levels: Mapping[str, Any], name: str) -> Mapping[str, float]:
+    """The dashed lines of one panel, from those of all panels or from a dict of each panel's own."""
+    own = {panel: lines for panel, lines in levels.items() if isinstance(lines, Mapping)}
+    if own and len(own) != len(levels):
+        raise ValueError("levels must be {words: level}, or {panel: {words: level}}, not a mixture.")
+    return own.get(name, {}) if own else levels
+
+
+def _ticks(panel: Any, places: Mapping[Any, float], even: bool) -> None:
+    """A tick at every x where these are few and apart; else at round numbers, whole ones for whole x."""
+    from matplotlib.ticker import MaxNLocator
+
+    at = sorted(places.values())
+    apart = min((b - a for a, b in pairwise(at)), default=0.0) > 0.05 * (at[-1] - at[0])
+    if even or (len(at) <= 9 and apart):
+        panel.set_xticks(
+            list(places.values()), [f"{x:g}" if isinstance(x, float) else str(x) for x in places]
+        )
+    else:
+        panel.xaxis.set_major_locator(
+            MaxNLocator("auto", steps=[1, 2, 5, 10], integer=all(x == int(x) for x in at))
+        )
 
 
 def _logarithmic(panel: Any) -> None:
-    """A logarithmic axis with a number at every power of ten, and at 2 and 5 times it where there are few of them."""
+    """A logarithmic axis with a number at every power of ten, and at 2 and 5 times it where powers are few."""
     from matplotlib.ticker import LogLocator, NullLocator
 
     panel.set_yscale("log")
     low, high = panel.get_ylim()
-    panel.yaxis.set_major_locator(LogLocator(subs=(1.0,) if high / low > 100 else (1.0, 2.0, 5.0)))
+    panel.yaxis.set_major_locator(LogLocator(subs=(1.0,) if high / low > 300 else (1.0, 2.0, 5.0)))
     panel.yaxis.set_minor_locator(NullLocator())
     plain_ticks(panel.yaxis)

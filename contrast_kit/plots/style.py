@@ -78,6 +78,17 @@ def panels(
     return figure, axes[:n]
 
 
+def outer_labels(axes: Sequence["Axes"]) -> None:
+    """Panels that share what their axes mean say it once: at the left of a row, and below a column's last."""
+    for panel in axes:
+        place = panel.get_subplotspec()
+        if not place.is_first_col():
+            panel.set_ylabel("")
+        below = [each.get_subplotspec() for each in axes if each is not panel]
+        if any(b.colspan == place.colspan and b.rowspan.start > place.rowspan.start for b in below):
+            panel.set_xlabel("")
+
+
 def in_order(labels: Sequence[str]) -> list[str]:
     """The distinct labels: numbers by size, words as they come."""
     distinct = list(dict.fromkeys(labels))
@@ -133,6 +144,51 @@ def texts(values: Any, name: str, n: int) -> list[str]:
 
 
 def plain_ticks(axis: Any) -> None:
-    """Write the ticks of a logarithmic axis as numbers, 0.01, not as powers: math text is off in these figures."""
-    axis.set_major_formatter(lambda value, _: f"{value:g}")
+    """Write the ticks of a logarithmic axis as numbers, 0.01 or 10⁻⁵: math text is off in these figures."""
+    axis.set_major_formatter(lambda value, _: _plain(value))
     axis.set_minor_formatter(lambda value, _: "")
+
+
+def _plain(value: float) -> str:
+    digits, _, power = f"{value:g}".partition("e")
+    if not power:
+        return digits
+    power = f"10{str(int(power)).translate(str.maketrans('-0123456789', '⁻⁰¹²³⁴⁵⁶⁷⁸⁹'))}"
+    return power if digits == "1" else f"{digits}·{power}"
+
+
+def y_label(panel: "Axes", words: str | Mapping[str, str], name: str, default: str = "") -> None:
+    """The label of the vertical axis: one for the first column, or each panel's own by its name."""
+    if isinstance(words, Mapping):
+        panel.set_ylabel(words.get(name, default))
+    elif panel.get_subplotspec().is_first_col():
+        panel.set_ylabel(words)
+
+
+def level_lines(panel: "Axes", levels: Mapping[str, float]) -> None:
+    """Dashed lines across the panel, each named just above it, at the end where the curves leave more room."""
+    for words, level in levels.items():
+        panel.axhline(level, color="#777777", linewidth=1, linestyle=(0, (4, 3)), gid="level")
+        right = _room(panel, level, words, right=True) >= _room(panel, level, words, right=False)
+        at = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
+        box = {"facecolor": "white", "alpha": 0.8, "linewidth": 0, "pad": 1}
+        x, shift, side = (1, -2, "right") if right else (0, 4, "left")
+        panel.annotate(words, (x, level), (shift, 4), ha=side, fontsize=9, bbox=box, zorder=4, **at)
+
+
+def _room(panel: "Axes", level: float, words: str, right: bool) -> float:
+    """How far the curves stay from words just above `level`, in heights of the panel; a quarter is enough."""
+    panel.get_xlim(), panel.get_ylim()  # brings the transform up to date
+    grid = panel.get_subplotspec().get_gridspec()
+    width = min(0.9, 0.075 * len(words) / (panel.figure.get_figwidth() / grid.ncols))  # inches a letter
+    at = np.linspace(1 - width, 1, 20) if right else np.linspace(0, width, 20)
+    transform = panel.transData + panel.transAxes.inverted()  # data to fractions of the panel
+    middle = transform.transform((1, level))[1] + 0.05
+    free = 0.25
+    for line in panel.lines:
+        points = np.asarray(line.get_xydata(), dtype=float)
+        points = points[np.isfinite(points).all(axis=1)]
+        if line.get_gid() != "level" and len(points):
+            x, y = transform.transform(points).T
+            free = min(free, np.abs(np.interp(at, x, y, left=np.inf, right=np.inf) - middle).min())
+    return free
