@@ -2,19 +2,19 @@
 
     python benchmarks/few_shot.py --out data/recorded          # all of it, on what there is
 
-On one CPU core the 20-label table (`few_shot_20`) takes a few minutes, all tables about a quarter of an hour. Each run
-is written as it ends, so that a stopped script goes on. One start for all: an encoder trained by masked LM on sentences
-of the *other* shop, as RoBERTa was trained on other text than the task's.
+On one CPU core the 20-label table (`few_shot_20`) takes a few minutes, all tables about three quarters of an hour. Each
+run is written as it ends, so that a stopped script goes on. One start for all: an encoder trained by masked LM on
+sentences of the *other* shop, as RoBERTa was trained on other text than the task's.
 
 | table | protocol | what |
 |---|---|---|
 | `few_shot_20` | CMLM's: 5 draws × 3 seeds, mean of all | five methods, 20 labels: what kind of sentence is it? |
 | `few_shot_top3` | SCL's: 10 draws, top 3 by validation | cross-entropy with and without SCL |
-| `few_shot_sizes` | 5 draws × 1 seed | five methods, 100 and 1,000 labels |
-| `few_shot_unlabeled` | 5 draws × 1 seed | post-training on 2,000 further texts without labels (CMLM 4.8) |
-| `few_shot_opinion` | 5 draws × 1 seed | five methods, 20 labels: is an opinion given, and which? |
-| `few_shot_noise` | SCL's noise, three temperatures | training rows and three paraphrases of each |
-| `few_shot_sst2` | 3 draws × 1 seed | real SST-2 (CONTRAST_KIT_REAL_DATA names its folder); start: MLM on its phrases |
+| `few_shot_sizes` | 5 draws × 3 seeds | five methods, 100 and 1,000 labels |
+| `few_shot_unlabeled` | 5 draws × 3 seeds | post-training on 2,000 further texts without labels (CMLM 4.8) |
+| `few_shot_opinion` | 5 draws × 3 seeds | five methods, 20 labels: is an opinion given, and which? |
+| `few_shot_noise` | SCL's noise: 10 draws, its four temperatures | 100 rows, and three paraphrases of each |
+| `few_shot_sst2` | 5 draws × 1 seed | real SST-2 (CONTRAST_KIT_REAL_DATA names its folder); start: MLM on its phrases |
 """
 
 import argparse
@@ -54,7 +54,6 @@ SMALL = replace(
     protocols.CMLM, name="CMLM few-shot, in small", sizes=(20,), epochs={20: 20, 100: 8, 1000: 3},
     post_epochs={20: 20, 100: 6, 1000: 2}, post_lr=5e-4, **TINY,
 )  # fmt: skip
-ONE_SEED = replace(SMALL, seeds=(31,))
 SMALL_SCL = replace(
     protocols.SCL_FEW_SHOT, name="SCL few-shot, in small", sizes=(20,), epochs=SMALL.epochs, **TINY
 )
@@ -101,17 +100,18 @@ def tables(steps: int, work: Path) -> dict:
     shop = start(other, toyshop.corpus(20_000) + other, steps, work / "start")
     data = sentences()
     more = {f"{name}, 2,000 texts": replace(METHODS[name], unlabeled=2_000) for name in list(METHODS)[1:4]}
-    once = replace(ONE_SEED, post_epochs={20: 2}, post_batch_size=32)
-    sizes = replace(ONE_SEED, sizes=(100, 1000))
-    noise = Sweep(replace(SMALL_SCL, sizes=(100,), draws=5, epochs={100: 5}), "temperature", (None, 0.3, 0.9))
+    once = replace(SMALL, post_epochs={20: 2}, post_batch_size=32)
+    sizes = replace(SMALL, sizes=(100, 1000))
+    noise = replace(SMALL_SCL, sizes=(100,), epochs={100: 5})
+    temperatures = Sweep(noise, "temperature", protocols.SCL_NOISE.values)
     found = {
         "few_shot_20": lambda folder: tasks.run(SMALL, data["kind"], shop, METHODS, folder=folder),
         "few_shot_top3": lambda folder: tasks.run(SMALL_SCL, data["kind"], shop, CE, folder=folder),
         "few_shot_sizes": lambda folder: tasks.run(sizes, data["kind"], shop, METHODS, folder=folder),
         "few_shot_unlabeled": lambda folder: tasks.run(once, data["kind"], shop, more, folder=folder),
-        "few_shot_opinion": lambda folder: tasks.run(ONE_SEED, data["opinion"], shop, METHODS, folder=folder),
+        "few_shot_opinion": lambda folder: tasks.run(SMALL, data["opinion"], shop, METHODS, folder=folder),
         "few_shot_noise": lambda folder: tasks.sweep(
-            noise, data["opinion"], shop, CE, folder=folder, paraphraser=Toyshop()
+            temperatures, data["opinion"], shop, CE, folder=folder, paraphraser=Toyshop()
         ),
     }
     return found | {"few_shot_sst2": lambda folder: real_sst2(steps, folder)}
@@ -125,7 +125,7 @@ def real_sst2(steps: int, folder: Path) -> tasks.Results | None:
         return None
     sst2 = tasks.load("glue/sst2", folder=Path(real, "glue_data"))
     phrases = list(sst2.train["sentence"])[:20_000]
-    plan = replace(ONE_SEED, sizes=(20, 1000), draws=3)
+    plan = replace(SMALL, sizes=(20, 1000), seeds=SMALL.seeds[:1])
     of = {name: METHODS[name] for name in METHODS if name != "CSSL → FT"}  # the toyshop cannot reword films
     return tasks.run(plan, sst2, start(phrases, phrases, steps, folder / "start"), of, folder=folder)
 
