@@ -118,7 +118,6 @@ class LossPlayground(Panel):
         matrix = plots.similarity_matrix(
             weights, seen.roles, rows=self.names, columns=self.names, limits=(-1, 1), title=name
         )
-        circle.legends[0].remove()  # the names say it
         if weights is not None:
             matrix.axes[-1].set_ylabel("weight")
             matrix.axes[-1].set_ylim(0, 1)

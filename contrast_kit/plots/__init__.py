@@ -13,10 +13,13 @@ shown once, or keep it with `figure.savefig("name.png")`. matplotlib is loaded b
 | that map along training | `animation`, with `align` |
 | every anchor against every candidate | `similarity_matrix` |
 | vectors one can see | `circle` |
+| a whole cut into parts | `shares` |
 | methods over seeds | `bars_with_errors` |
 | methods against one of them, and noise | `differences_from` |
+| estimates with intervals | `intervals` |
 | methods over seeds, along a quantity | `lines_with_errors` |
 | alignment and uniformity at once | `alignment_uniformity_plane` |
+| two wishes at once | `trade_off` |
 | what a temperature does to the negatives | `negative_weights` |
 """
 
@@ -26,12 +29,15 @@ from .circles import circle
 from .curves import loss_curves
 from .differences import differences_from
 from .histograms import cosine_histograms
+from .intervals import intervals
 from .lines import lines_with_errors
 from .maps import embedding_map, project
 from .matrices import similarity_matrix
 from .planes import alignment_uniformity_plane
+from .shares import shares
 from .style import PALETTE
 from .tokens import mask_heatmap, mask_kinds
+from .trade_offs import trade_off
 from .weights import negative_weights
 
 __all__ = [
@@ -45,11 +51,14 @@ __all__ = [
     "cosine_histograms",
     "differences_from",
     "embedding_map",
+    "intervals",
     "lines_with_errors",
     "loss_curves",
     "mask_heatmap",
     "mask_kinds",
     "negative_weights",
     "project",
+    "shares",
     "similarity_matrix",
+    "trade_off",
 ]

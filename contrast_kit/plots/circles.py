@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MANY = 60  # points, from which on they are drawn small
+MARGIN, ROOM_FOR_WORDS = 1.25, 1.6  # from the centre to the edge of the picture, in radii
 
 
 @styled
@@ -28,7 +29,8 @@ def circle(
     * `points` [N, 2], put on the circle by their direction; or a dict {"step 0": [N, 2], "step 50": …} for a
       panel each.
     * `labels`: N classes or texts; colour and shape carry them. From 60 points on, each label gets a ring of
-      its own just outside the last, or one would hide the other. `names`: N words written beside the points.
+      its own just outside the last, or one would hide the other. `names`: N words written beside the points;
+      where each begins with its label, they say what a legend would.
     * `forces` [N, 2] (or a dict like `points`): drawn as they are, for example *minus* the gradient, the way
       the loss pushes a vector. All arrows of a figure share one scale, the longest being half a radius.
     * `pairs` [P, 2]: row numbers of positive pairs, joined by a line.
@@ -44,15 +46,23 @@ def circle(
     sets = {name: _on_circle(value, f"points {name}".strip()) for name, value in sets.items()}
     arrows = _forces(forces, sets)
     longest = max((np.linalg.norm(force, axis=1).max() for force in arrows.values()), default=0)
-    size = {"height": 3.1} if len(sets) > 1 else {"height": 4.2, "width": 4.6 + (labels is not None)}
-    figure, axes = panels(len(sets), title=title, **size)
+    n = len(sets)
+    size = (
+        {"height": 2.95 if n == 4 else 3.1, "columns": 4 if n == 4 else 3}
+        if n > 1
+        else {"height": 4, "width": 4.4}
+    )
+    figure, axes = panels(n, title=title, **size)
+    reach = MARGIN if names is None else ROOM_FOR_WORDS
     for panel, (name, at) in zip(axes, sets.items(), strict=True):
         _frame(panel, name)
         kinds = None if labels is None else texts(labels, "labels", len(at))
         at = rings(at, kinds)
         _points(panel, at, kinds)
+        reach = max(reach, np.abs(at).max() + 0.12)
         if longest > 0:
             x, y = (arrows[name] / longest / 2).T
+            reach = max(reach, np.abs(at + arrows[name] / longest / 2).max() + 0.12)
             look = {
                 "angles": "xy",
                 "scale_units": "xy",
@@ -66,10 +76,20 @@ def circle(
             _words(panel, at, texts(names, "names", len(at)))
         for a, b in [] if pairs is None else _rows(pairs, len(at)):
             panel.plot(*at[[a, b]].T, color="#888888", linewidth=0.9, zorder=1, gid="pair")
-    if labels is not None:
+    for panel in axes:  # one scale for all
+        panel.set(xlim=(-reach, reach), ylim=(-reach, reach))
+    if labels is not None and not _said(names, labels):
         handles, words = axes[0].get_legend_handles_labels()
-        figure.legend(handles, words, loc="outside right upper")
+        look = {"ncols": min(len(words), 4 * len(axes)), "handletextpad": 0.2}
+        figure.legend(handles, words, loc="outside lower center", **look)
     return figure
+
+
+def _said(names: Any, labels: Any) -> bool:
+    """Whether the words beside the points already tell their labels: kite and kite′ are both of text kite."""
+    return names is not None and all(
+        str(word).startswith(str(label)) for word, label in zip(names, labels, strict=True)
+    )
 
 
 def _on_circle(value: Any, name: str) -> np.ndarray:
@@ -103,11 +123,10 @@ def _frame(panel: Any, name: str) -> None:
     turn = np.linspace(0, 2 * np.pi, 361)
     panel.plot(np.cos(turn), np.sin(turn), color=FAINT, linewidth=1.2, zorder=0)
     panel.plot([0], [0], "+", color=FAINT, markersize=7, zorder=0)
-    panel.set(
-        xlim=(-1.6, 1.6), ylim=(-1.6, 1.6), aspect="equal", xlabel="first number", ylabel="second number"
-    )
-    panel.set_xticks([-1, 0, 1])
-    panel.set_yticks([-1, 0, 1])
+    first = panel.get_subplotspec().is_first_col()
+    panel.set(aspect="equal", xlabel="first number", ylabel="second number" if first else "")
+    panel.set(xticks=[-1, 0, 1], yticks=[-1, 0, 1])
+    panel.tick_params(labelleft=first)
     panel.set_title(name)
 
 

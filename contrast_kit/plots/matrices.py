@@ -10,6 +10,7 @@ from .style import INK, WIDTH, array, named, panels, styled, texts
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+CELL, LETTER = 0.7, 0.09  # inches: the largest cell, and a letter
 # What a loss does with a similarity: (fill without numbers, sign, legend).
 ROLES = {
     "positive": ("#0072B2", "+", "positive: numerator and denominator"),
@@ -101,10 +102,10 @@ def _roles(given: Any) -> np.ndarray:
 def _size(cells: Mapping[str, np.ndarray], framed: bool) -> dict[str, float]:
     """Inches that fit the shape: a panel's height, and a narrower figure for a single narrow matrix."""
     anchors, candidates = np.max([c.shape for c in cells.values()], axis=0)
-    height = float(np.clip(7.2 / min(3, len(cells)) * anchors / candidates, 1.2, 4.2))
+    height = float(np.clip(7.2 / min(3, len(cells)) * anchors / candidates, 1.2, min(4.2, CELL * anchors)))
     size = {"height": height + 0.9 + 0.3 * ("" not in cells)}
     if len(cells) == 1 and framed:
-        size["width"] = float(np.clip(height * candidates / anchors + 2.4, 6, WIDTH))
+        size["width"] = float(np.clip(height * candidates / anchors + 2.4, 5, WIDTH))
     return size
 
 
@@ -159,15 +160,19 @@ def _ticks(panel: Any, shape: tuple[int, int], rows: Any, columns: Any) -> None:
         panel.set_yticks(range(anchors), texts(range(anchors) if rows is None else rows, "rows", anchors))
     if columns is not None or candidates <= 24:
         words = texts(range(candidates) if columns is None else columns, "columns", candidates)
-        long = max(len(word) for word in words) > 4
+        inches = (
+            panel.figure.get_figwidth() * panel.get_position().width / candidates
+        )  # about, before the layout
+        long = max(len(word) for word in words) * LETTER > min(inches, CELL)
         panel.set_xticks(
             range(candidates), words, rotation=40 if long else 0, ha="right" if long else "center"
         )
     panel.tick_params(length=0)
     panel.set_xlim(-0.5, candidates - 0.5)
     panel.set_ylim(anchors - 0.5, -0.5)
+    place = panel.get_subplotspec()
     panel.set_xlabel("candidate")
-    panel.set_ylabel("anchor")
+    panel.set_ylabel("anchor" if place.is_first_col() else "")
     if max(shape) <= 24:
         panel.set_xticks(np.arange(candidates - 1) + 0.5, minor=True)
         panel.set_yticks(np.arange(anchors - 1) + 0.5, minor=True)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .style import FAINT, INK, WIDTH, styled
+from .style import FAINT, INK, WIDTH, styled, texts
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -17,6 +17,7 @@ KINDS = {
     "special": ("#E4E4E4", "#777777", "never selected (special, padding)"),
 }
 PADDING, LINE, TYPE = 0.16, 0.3, 9.5  # inches around a token, inches a row is high, points
+FEW = 30  # rows; more are numbered, not named
 
 
 def mask_kinds(
@@ -55,8 +56,9 @@ def mask_kinds(
 @styled
 def mask_heatmap(
     tokens: Mapping[str, Sequence[str]] | Sequence[Sequence[str]] | None,
-    kinds: Sequence[Sequence[Any]] | Mapping[str, Sequence[Any]],
+    kinds: Sequence[Sequence[Any]] | Mapping[str, Any],
     *,
+    columns: Sequence[str] | None = None,
     legend: Mapping[str, str] | None = None,
     title: str | None = None,
 ) -> "Figure":
@@ -65,7 +67,9 @@ def mask_heatmap(
     * `tokens`: K rows of T strings, as a list, or as a dict whose keys name the rows ("view 0", …). A text
       wider than the page goes on below, all rows together. `None` writes nothing and draws one small cell a
       token: for many rows or long texts (what 15 % looks like).
-    * `kinds`: for each row T names from `mask_kinds`, or T booleans (selected or not).
+    * `kinds`: for each row T names from `mask_kinds`, or T booleans (selected or not). Without tokens also a dict of
+      such dicts, {"static": {"epoch 1": […], …}, "dynamic": …}, for boards side by side; `columns` are then the words
+      below each.
     * `legend` puts other words to the colours, such as {"random": "sampled by the auxiliary model"}.
 
     Returns the figure. Raises a ValueError when rows differ in length or a kind is unknown.
@@ -76,12 +80,14 @@ def mask_heatmap(
     >>> [text.get_text() for text in figure.axes[0].texts[:3]]
     ['the', '[MASK]', 'ball']
     """
-    names, cells = _rows(tokens, kinds)
-    codes = [[_kind(kind) for kind in row] for row in _row_values(kinds)]
     words = {kind: label for kind, (_, _, label) in KINDS.items()} | dict(legend or {})
     if tokens is None:
-        return _compact(names, codes, words, title)
-    return _written(names, cells, codes, words, title)
+        boards = {name: _rows(None, board) for name, board in _boards(kinds).items()}
+        return _compact(
+            {name: (rows, _codes(cells)) for name, (rows, cells) in boards.items()}, words, columns, title
+        )
+    names, cells = _rows(tokens, kinds)
+    return _written(names, cells, _codes(_row_values(kinds)), words, title)
 
 
 def _plain(values: Any) -> list[Any]:
@@ -93,7 +99,7 @@ def _row_values(rows: Any) -> list[list[Any]]:
     return [_plain(row) for row in rows]
 
 
-def _rows(tokens: Any, kinds: Any) -> tuple[list[str], list[list[str]]]:
+def _rows(tokens: Any, kinds: Any) -> tuple[list[str], list[list[Any]]]:
     """The names and the strings of the rows, after checking that everything has one shape."""
     named = tokens if isinstance(tokens, Mapping) else kinds if isinstance(kinds, Mapping) else None
     marks = _row_values(kinds)
@@ -106,7 +112,16 @@ def _rows(tokens: Any, kinds: Any) -> tuple[list[str], list[list[str]]]:
             f"and {[len(row) for row in marks]}."
         )
     names = [str(name) for name in named] if named is not None else [f"view {i}" for i in range(len(cells))]
-    return names, [[str(cell) for cell in row] for row in cells]
+    return names, cells if tokens is None else [[str(cell) for cell in row] for row in cells]
+
+
+def _boards(kinds: Any) -> dict[str, Any]:
+    boards = isinstance(kinds, Mapping) and all(isinstance(board, Mapping) for board in kinds.values())
+    return dict(kinds) if boards and kinds else {"": kinds}
+
+
+def _codes(cells: list[list[Any]]) -> list[list[str]]:
+    return [[_kind(kind) for kind in row] for row in cells]
 
 
 def _kind(kind: Any) -> str:
@@ -197,35 +212,56 @@ def _handles(codes: list, words: Mapping[str, str]) -> list[Any]:
     ]
 
 
-def _compact(names: list[str], codes: list, words: Mapping, title: str | None) -> "Figure":
+def _compact(
+    boards: dict[str, tuple[list[str], list]], words: Mapping, columns: Any, title: str | None
+) -> "Figure":
+    """A panel for each board of small cells, side by side; rows and cells are parted by fine white lines."""
     from matplotlib.colors import to_rgb
 
     from .style import panels
 
+    rows = max(len(codes) for _, codes in boards.values())
+    everything = [row for _, codes in boards.values() for row in codes]
     # White cells would leave no edge to see where a row ends.
     fills = {
-        code: "#EFEFEF" if code == "untouched" else _look(code, words)[0] for row in codes for code in row
+        code: "#EFEFEF" if code == "untouched" else _look(code, words)[0]
+        for row in everything
+        for code in row
     }
-
-    many = len(names) > 30
-    figure, (axes,) = panels(1, height=0.9 + len(names) * (0.08 if many else 0.22), title=title)
-    axes.imshow(
-        [[to_rgb(fills[code]) for code in row] for row in codes],
-        aspect="auto",
-        interpolation="none",
-    )
-    axes.set_xlabel("token position")
-    if many:
-        axes.set_ylabel("row")
-    else:
-        axes.set_yticks(range(len(names)), names)
-        axes.set_yticks([k + 0.5 for k in range(len(names) - 1)], minor=True)
-        axes.grid(axis="y", which="minor", color="white", linewidth=2)
-        axes.tick_params(which="minor", length=0)
-    axes.spines[["left", "bottom"]].set_visible(False)
-    handles = _handles(codes, words)
+    height = 0.9 + rows * (0.08 if rows > FEW else 0.22) + 0.5 * (columns is not None)
+    figure, axes = panels(len(boards), height=height, title=title)
+    for panel, (name, (names, codes)) in zip(axes, boards.items(), strict=True):
+        panel.imshow(
+            [[to_rgb(fills[code]) for code in row] for row in codes], aspect="auto", interpolation="none"
+        )
+        panel.set_title(name)
+        _cell_lines(panel, len(codes), len(codes[0]))
+        if columns is not None:
+            panel.set_xticks(range(len(codes[0])), texts(columns, "columns", len(codes[0])), rotation=60)
+        else:
+            panel.set_xlabel("token position")
+        if len(codes) > FEW:
+            panel.set_ylabel("row")
+        else:
+            told = (
+                panel is not axes[0] and names == next(iter(boards.values()))[0]
+            )  # by the board on the left
+            panel.set_yticks(range(len(names)), [""] * len(names) if told else names)
+        panel.tick_params(length=0, which="both")
+    handles = _handles(everything, words)
     for handle in handles:
         if handle.get_label() == words["untouched"]:
             handle.set_facecolor(fills["untouched"])
     figure.legend(handles=handles, loc="outside lower left", ncols=5)
     return figure
+
+
+def _cell_lines(panel: Any, rows: int, tokens: int) -> None:
+    """White lines between the cells, as long as they would not be all there is to see."""
+    if rows <= 3 * FEW:
+        panel.set_yticks([k + 0.5 for k in range(rows - 1)], minor=True)
+        panel.grid(axis="y", which="minor", color="white", linewidth=0.6 if rows > FEW else 2)
+    if tokens <= 2 * FEW:
+        panel.set_xticks([t + 0.5 for t in range(tokens - 1)], minor=True)
+        panel.grid(axis="x", which="minor", color="white", linewidth=0.6 if rows > FEW else 1)
+    panel.spines[["left", "bottom"]].set_visible(False)

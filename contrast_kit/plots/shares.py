@@ -1,0 +1,83 @@
+"""A whole cut into parts, a bar for each whole."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .style import INK, array, colour, named, panels, styled
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+WRITTEN = 0.035  # of the whole: a smaller part has no room for its number
+
+
+@styled
+def shares(
+    wholes: Mapping[str, Mapping[str, float]],
+    label: str = "share",
+    *,
+    colours: Sequence[str] | None = None,
+    points: Mapping[str, float] | None = None,
+    title: str | None = None,
+) -> "Figure":
+    """One bar from 0 to 1 a row, cut into parts that lie end to end, each with its share written in it.
+
+    * `wholes`: {"one mask": {"readable": 0.85, "hidden": 0.15}, …}, the parts of each row in one order and with one
+      colour; their sum is 1.
+    * `label`: of what they are shares. `colours`: one for each part; the palette's by default.
+    * `points`: {"word": 0.23, …}, places on the bars' common scale, marked above the first bar with their names.
+
+    Returns the figure. Raises a ValueError for rows with other parts, or that do not sum to 1.
+
+    >>> from contrast_kit import plots
+    >>> figure = plots.shares({"first": {"seen": 0.25, "hidden": 0.75}})
+    >>> [text.get_text() for text in figure.axes[0].texts]
+    ['25 %', '75 %']
+    """
+    rows = {name: named(parts, f"wholes[{name!r}]") for name, parts in named(wholes, "wholes").items()}
+    parts = list(next(iter(rows.values())))
+    colours = [colour(i) for i in range(len(parts))] if colours is None else list(colours)
+    _check(rows, parts, colours)
+    height = 0.42 * len(rows) + 0.85 + 0.6 * bool(points)
+    figure, (panel,) = panels(1, height=height, title=title)
+    for i, part in enumerate(parts):
+        widths = np.array([row[part] for row in rows.values()])  # [rows]
+        left = np.array([sum(row[p] for p in parts[:i]) for row in rows.values()])
+        panel.barh(range(len(rows)), widths, left=left, height=0.7, color=colours[i], label=part)
+        for y, (x, width) in enumerate(zip(left, widths, strict=True)):
+            if width >= WRITTEN:
+                at = {"ha": "center", "va": "center", "color": _ink(colours[i])}
+                panel.text(x + width / 2, y, f"{round(100 * width)} %", **at)
+    panel.set(xlim=(0, 1), ylim=(len(rows) - 0.55, -0.45), xlabel=label)
+    panel.set_yticks(range(len(rows)), list(rows))
+    panel.spines["left"].set_visible(False)
+    panel.tick_params(axis="y", length=0)
+    for word, place in (points or {}).items():
+        panel.plot(place, -0.42, "v", color=INK, markersize=6, clip_on=False, gid="point")
+        panel.annotate(
+            word, (place, -0.42), (-3, 7), textcoords="offset points", rotation=45, annotation_clip=False
+        )
+    figure.legend(loc="outside lower center", ncols=5)
+    return figure
+
+
+def _check(rows: Mapping[str, Mapping[str, float]], parts: list[str], colours: list[str]) -> None:
+    if len(colours) < len(parts):
+        raise ValueError(f"{len(parts)} parts need a colour each; there are {len(colours)}.")
+    for name, row in rows.items():
+        if list(row) != parts:
+            raise ValueError(f"Every row has the same parts in one order: {parts}; {name!r} has {list(row)}.")
+        total = array(list(row.values()), f"wholes[{name!r}]", 1).sum()
+        if abs(total - 1) > 1e-3 or min(row.values()) < 0:
+            raise ValueError(
+                f"Parts make up a whole, so the shares of {name!r} must sum to 1, not {total:.3f}."
+            )
+
+
+def _ink(fill: str) -> str:
+    """White on dark colours, dark on light ones."""
+    from matplotlib.colors import to_rgb
+
+    return "white" if np.dot(to_rgb(fill), (0.299, 0.587, 0.114)) < 0.5 else INK
