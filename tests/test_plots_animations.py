@@ -66,6 +66,11 @@ def test_without_alignment_the_same_space_would_seem_to_move():
     assert np.allclose(first, second, atol=1e-9) and np.allclose(first, third, atol=1e-9)
 
 
+def test_a_measure_just_below_zero_is_zero():
+    figure = plots.animation(CIRCLE, measures={"uniformity": [-1.0] * 5 + [-0.001]}).sheet(2)
+    assert figure.axes[-1].get_title().splitlines()[-1] == "uniformity 0.00"
+
+
 def test_the_scale_of_principal_components_is_kept_from_frame_to_frame():
     wide, narrow = torch.randn(50, 6, generator=torch.Generator().manual_seed(1)), torch.ones(6)
     animation = plots.animation({"cone": wide + 20 * narrow, "open": wide})
@@ -97,7 +102,10 @@ def test_the_sheet_holds_as_many_frames_as_asked_first_and_last_among_them():
         assert isinstance(figure, Figure) and len(titles) == shown
         assert titles[0] == ["step 0", "alignment 1.00", "uniformity −1.00"]
         assert titles[-1] == ["step 50", "alignment 0.00", "uniformity −2.00"]
-        assert all(axes.get_xlabel() and axes.get_ylabel() for axes in figure.axes)
+        first, last = figure.axes[0], figure.axes[-1]
+        assert first.get_ylabel() and last.get_xlabel(), "each axis is named,"
+        named = [bool(axes.get_ylabel()) for axes in figure.axes]
+        assert named == [i % 4 == 0 for i in range(shown)], "but once a row"
     assert [text.get_text() for text in film().sheet().legends[0].get_texts()] == [
         "visit",
         "stock",

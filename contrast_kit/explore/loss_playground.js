@@ -3,6 +3,7 @@ const PULL = "#0072B2", PUSH = "#D55E00", INK = "#333333", FAINT = "#BBBBBB";
 const COLOURS = ["#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7"];
 const CENTRE = [215, 205], RADIUS = 150, MATRIX = [500, 66], SIDE = 300;
 const PLAY = 1500;  // milliseconds
+const NAME = [182, 8];  // a point's name: at which radius, and how many degrees from the next name
 const WEAK = 0.1;  // a force that gets a full arrow, unless another is larger
 
 function add(parent, tag, attributes = {}, text = null) {
@@ -18,6 +19,20 @@ function set(element, attributes) {
 const at = (angle, radius = RADIUS) => [
   CENTRE[0] + radius * Math.cos(angle * Math.PI / 180), CENTRE[1] - radius * Math.sin(angle * Math.PI / 180),
 ];
+
+// Where names are written: at their points, or fanned out where points meet.
+function fanned(angles) {
+  const order = angles.map((_, i) => i).sort((i, j) => angles[i] - angles[j]), fan = [...angles];
+  for (let round = 0; round < 60; round++) {
+    order.forEach((i, k) => {
+      const j = order[(k + 1) % order.length], gap = fan[j] - fan[i] + (k + 1 < order.length ? 0 : 360);
+      const short = Math.max(0, Math.min(NAME[1], 360 / order.length) - gap);
+      fan[i] -= short / 2;
+      fan[j] += short / 2;
+    });
+  }
+  return fan;
+}
 
 function render({ model, el }) {
   const names = model.get("names"), n = names.length, cell = SIDE / n;
@@ -104,10 +119,11 @@ function render({ model, el }) {
     const seen = model.get("seen"), chosen = model.get("anchor");
     if (!seen.weights) return;
     const sizes = seen.forces.map(([x, y]) => Math.hypot(x, y)), longest = Math.max(...sizes, WEAK);
+    const fan = fanned(angles.map(angle => (angle % 360 + 360) % 360));
     points.forEach(({ group, ring, label }, i) => {
-      const [x, y] = at(angles[i]), [lx, ly] = at(angles[i], 32).map((v, k) => v - CENTRE[k]);
+      const [x, y] = at(angles[i]), [nx, ny] = at(fan[i], NAME[0]);
       set(group, { transform: `translate(${x},${y})`, "aria-valuenow": Math.round(angles[i]) });
-      set(label, { x: lx, y: ly });
+      set(label, { x: nx - x, y: ny - y });
       ring.style.visibility = i === chosen ? "visible" : "hidden";
       const [fx, fy] = seen.forces[i].map(v => v / longest * RADIUS / 2), shown = !playing && sizes[i] > 0.04 * longest;
       set(arrows[i], { x1: x, y1: y, x2: x + fx, y2: y - fy, visibility: shown ? "visible" : "hidden" });

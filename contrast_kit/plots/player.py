@@ -88,7 +88,7 @@ SCRIPT = r"""
     function curve(name, values, x, y, w, h) {
       const low = Math.min(...values), high = Math.max(...values), near = Math.round(at);
       const cx = i => x + w * i / Math.max(last, 1), cy = v => y + h - h * (v - low) / (high - low || 1);
-      const say = v => v.toFixed(2).replace("-", "−");
+      const say = v => (Math.round(v * 100) / 100 + 0).toFixed(2).replace("-", "−");  // no "-0.00"
       text(`${name} ${say(values[near])}`, x, y - 8, 13);
       text(say(high), x + w + 4, y + 6, 11, "#777777"); text(say(low), x + w + 4, y + h + 2, 11, "#777777");
       pen.lineWidth = 1; pen.strokeStyle = film.faint; pen.strokeRect(x, y - 3, w, h + 6);
