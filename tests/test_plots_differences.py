@@ -6,7 +6,8 @@ from matplotlib.colors import to_hex
 from scipy.stats import t, ttest_ind
 
 from contrast_kit import plots
-from contrast_kit.plots.differences import UNCLEAR, pooled_interval
+from contrast_kit.plots.differences import pooled_interval
+from contrast_kit.plots.intervals import UNCLEAR
 
 SCORES = {"MLM": [0.70, 0.72, 0.71], "CMLM": [0.80, 0.81, 0.79], "CAPT": [0.70, 0.73, 0.70]}
 

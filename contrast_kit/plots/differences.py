@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .bars import _table
-from .style import INK, colour, named, panels, styled
+from .intervals import interval_axes, interval_row
+from .style import named, panels, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-UNCLEAR = "#999999"
 
 
 @styled
@@ -44,8 +43,6 @@ def differences_from(
     >>> [text.get_text() for text in figure.axes[0].texts]
     ['+0.100 ± 0.064', '+0.010 ± 0.064']
     """
-    from matplotlib.ticker import MaxNLocator
-
     if not 0 < level < 1:
         raise ValueError(f"level is a share between 0 and 1, not {level}.")
     results = named(results, "results")
@@ -64,16 +61,11 @@ def differences_from(
         rows = {m: pooled_interval(table, m, reference, level) for m in methods if m in table}
         for row, method in enumerate(methods):
             if method in rows:
-                _row(panel, row, *rows[method], digits)
-        panel.axvline(0, color=INK, linewidth=1)
-        panel.set_yticks(range(len(methods)), methods, fontsize=10)
-        panel.set_ylim(len(methods) - 0.4, -0.6)
+                difference, half = rows[method]
+                words = f"{difference:+.{digits}f} ± {half:.{digits}f}".replace("-", "−")
+                interval_row(panel, row, difference, difference - half, difference + half, words)
+        interval_axes(panel, methods)
         panel.set_xlabel(f"{name or label}, minus {reference}")
-        panel.margins(x=0.12)
-        panel.xaxis.set_major_locator(MaxNLocator(5))
-        panel.grid(axis="x")
-        panel.spines["left"].set_visible(False)
-        panel.tick_params(axis="y", length=0)
     return figure
 
 
@@ -90,15 +82,3 @@ def pooled_interval(
     one, other = table[method], table[reference]
     half = t.ppf((1 + level) / 2, freedom) * pooled * np.sqrt(1 / len(one) + 1 / len(other))
     return float(one.mean() - other.mean()), float(half)
-
-
-def _row(panel: Any, row: int, difference: float, half: float, digits: int) -> None:
-    clear = abs(difference) > half
-    color = colour(0 if difference > 0 else 3) if clear else UNCLEAR
-    look = {"color": color, "linewidth": 2.2 if clear else 1.4, "capsize": 4, "zorder": 3}
-    panel.errorbar(difference, row, xerr=half, fmt="o", markersize=7 if clear else 5, **look)
-    words = f"{difference:+.{digits}f} ± {half:.{digits}f}".replace("-", "−")
-    ink = color if clear else "#666666"
-    box = {"facecolor": "white", "alpha": 0.8, "linewidth": 0, "pad": 0.5}
-    at = {"xytext": (0, 7), "textcoords": "offset points", "ha": "center", "bbox": box}
-    panel.annotate(words, (difference, row), fontsize=9, color=ink, **at)
