@@ -10,6 +10,7 @@ from torch import nn
 from transformers import PreTrainedTokenizerBase
 
 from contrast_kit import folders, packed, plain_head, relative, vocabulary_head
+from contrast_kit._checks import check_texts, check_tokenizer
 from contrast_kit.folders import POOLINGS
 from contrast_kit.relative import RelativePositions
 from contrast_kit.shapes import SHAPES as SHAPES
@@ -45,8 +46,7 @@ class Encoder(nn.Module):
         super().__init__()
         if pooling not in POOLINGS:
             raise ValueError(f"pooling must be one of {POOLINGS}, not {pooling!r}.")
-        if tokenizer.mask_token_id is None:
-            raise ValueError("This tokenizer has no mask token; masked language modelling needs one.")
+        check_tokenizer(tokenizer)
         rows = model.get_input_embeddings().num_embeddings
         if len(tokenizer) > rows:
             raise ValueError(
@@ -108,8 +108,9 @@ class Encoder(nn.Module):
             shape_changes: single changes to the shape, for example `num_hidden_layers=4`.
 
         Raises:
-            ValueError: for a shape that has no name here.
+            TypeError, ValueError: for a shape that has no name here, or what is no tokenizer with a mask token.
         """
+        check_tokenizer(tokenizer)
         model = new_model(
             shape,
             tokenizer,
@@ -247,6 +248,20 @@ class Encoder(nn.Module):
         if not bias:
             plain_head.remove_bias(self.model)
 
+    def view_of(self, texts: list, max_length: int | None = None) -> dict[str, torch.Tensor]:
+        """Strings, or pairs of them, as one view on the encoder's device, cut to its `max_length` or less.
+
+        Padded on the right, whatever side the tokenizer likes: a sequence vector is the *first* token's.
+        """
+        return self.tokenizer(
+            texts,
+            padding=True,
+            padding_side="right",
+            truncation=True,
+            max_length=min(max_length or self.max_length, self.max_length),
+            return_tensors="pt",
+        ).to(self.device)
+
     @torch.no_grad()
     def encode(
         self, texts: str | list, batch_size: int = 64, max_length: int | None = None, normalize: bool = False
@@ -264,16 +279,12 @@ class Encoder(nn.Module):
 
         Raises:
             ValueError: if there is no text, or an empty one, or `batch_size` is below 1.
+            TypeError: for something else than strings or pairs of them, such as whole rows.
         """
         if batch_size < 1:
             raise ValueError(f"batch_size must be at least 1, not {batch_size}.")
         texts = [texts] if isinstance(texts, str) else list(texts)
-        if not texts:
-            raise ValueError("There is no text to encode: give at least one string.")
-        if any(not part.strip() for text in texts for part in ([text] if isinstance(text, str) else text)):
-            raise ValueError(
-                "One of the texts is empty: an encoder has nothing to say about it; leave it out."
-            )
+        check_texts(texts)
         size = [len(text) if isinstance(text, str) else sum(map(len, text)) for text in texts]
         order = sorted(range(len(texts)), key=lambda i: -size[i])
         was_training = self.training
@@ -282,13 +293,7 @@ class Encoder(nn.Module):
             rows = []
             for start in range(0, len(order), batch_size):
                 chosen = [texts[i] for i in order[start : start + batch_size]]
-                view = self.tokenizer(
-                    chosen,
-                    padding=True,
-                    truncation=True,
-                    max_length=min(max_length or self.max_length, self.max_length),
-                    return_tensors="pt",
-                ).to(self.device)
+                view = self.view_of(chosen, max_length)
                 rows.append(self.pool(self(view), view))  # [batch, D]
         finally:
             self.train(was_training)

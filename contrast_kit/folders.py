@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import torch
 from torch import nn
 from transformers import AutoModelForMaskedLM, AutoTokenizer, PreTrainedTokenizerBase
 from transformers.utils import logging
@@ -18,7 +19,7 @@ THEIR_POOLINGS = {"first": ("cls", "pooling_mode_cls_token"), "mean": ("mean", "
 
 
 def read(name: str | Path) -> tuple[nn.Module, PreTrainedTokenizerBase]:
-    """A masked-LM model and its tokenizer from a local folder, else from the hub.
+    """A masked-LM model, in float32 whatever precision it was saved in, and its tokenizer: local, else from the hub.
 
     Raises:
         FileNotFoundError: if there is neither such a folder nor a hub that could be reached; says what to do.
@@ -39,7 +40,8 @@ def read(name: str | Path) -> tuple[nn.Module, PreTrainedTokenizerBase]:
 
 def _open(name: str | Path) -> tuple[nn.Module, PreTrainedTokenizerBase]:
     with without_bars():
-        return AutoModelForMaskedLM.from_pretrained(name), AutoTokenizer.from_pretrained(name)
+        model = AutoModelForMaskedLM.from_pretrained(name, dtype=torch.float32)  # else it is the file's own
+        return model, AutoTokenizer.from_pretrained(name)
 
 
 def write(

@@ -1,3 +1,4 @@
+import copy
 import time
 
 import pytest
@@ -208,6 +209,26 @@ def test_encode_keeps_order_and_mode(encoder):
     assert torch.allclose(encoder.encode(SENTENCES, normalize=True).norm(dim=1), torch.ones(3))
 
 
+@pytest.mark.parametrize("pooling", ["first", "mean"])
+def test_a_tokenizer_that_pads_on_the_left_changes_no_vector(tokenizer, pooling):
+    encoder = make_encoder(copy.deepcopy(tokenizer), pooling=pooling)
+    wanted = encoder.encode(SENTENCES)
+    encoder.tokenizer.padding_side = "left"
+    assert torch.equal(encoder.encode(SENTENCES), wanted)
+
+
+def test_a_checkpoint_saved_in_half_precision_is_trained_in_float32(encoder, tmp_path):
+    encoder.model.half()
+    opened = ck.Encoder.from_pretrained(encoder.save_pretrained(tmp_path))
+    assert {parameter.dtype for parameter in opened.parameters()} == {torch.float32}
+
+
+@pytest.mark.parametrize("what", [["a kite", None], [{"text": "a kite"}], [("a kite", 3)]])
+def test_what_is_no_text_to_encode_is_said(encoder, what):
+    with pytest.raises(TypeError, match="strings, or pairs of them"):
+        encoder.encode(what)
+
+
 def test_encode_pairs(encoder):
     assert encoder.encode([("a red kite", "the kite is red"), ("a drum", "a train")]).shape == (
         2,
@@ -250,6 +271,13 @@ def test_wrong_arguments_are_said(tokenizer, tmp_path):
         make_encoder(tokenizer, pooling="max")
     with pytest.raises(ValueError, match="No shape is called"):
         ck.Encoder.build("huge", tokenizer)
+    with pytest.raises(TypeError, match="Encoder.from_pretrained"):
+        ck.Encoder.tiny("roberta-base")
+    for name in ("mask", "pad"):
+        lacking = copy.deepcopy(tokenizer)
+        setattr(lacking, f"{name}_token", None)
+        with pytest.raises(ValueError, match=f"no {name} token"):
+            ck.Encoder.tiny(lacking)
     with pytest.raises(FileNotFoundError, match="no saved model"):
         ck.Encoder.from_pretrained(tmp_path)
 

@@ -26,9 +26,7 @@ def corrections(objective: nn.Module, texts: list[str]) -> list[list[Correction]
     tokenizer, was_training = objective.encoder.tokenizer, objective.training
     objective.eval()
     try:
-        view = tokenizer(
-            texts, padding=True, truncation=True, max_length=objective.encoder.max_length, return_tensors="pt"
-        ).to(objective.encoder.device)
+        view = objective.encoder.view_of(texts)
         where = view["attention_mask"].bool()  # [B, T]
         for special in (tokenizer.cls_token_id, tokenizer.sep_token_id):
             where &= view["input_ids"] != special
