@@ -396,6 +396,17 @@ def test_the_legend_of_all_four_roles_is_not_cut_off():
         assert figure.legends[0].get_window_extent().x1 <= figure.bbox.x1
 
 
+def test_words_fan_out_where_points_meet_and_stay_elsewhere():
+    from contrast_kit.plots.circles import fanned
+
+    apart = np.deg2rad([0.0, 90.0, 200.0])
+    assert np.array_equal(fanned(apart, ["A₀", "B₀", "C₀"]), apart)
+    for at in (0.0, 90.0, 175.0):
+        x, y = (turn(fanned(np.deg2rad([at] * 4), ["A₀", "", "A₁", "B₀"])) for turn in (np.cos, np.sin))
+        for i, j in ((0, 2), (2, 3), (0, 3)):
+            assert abs(x[i] - x[j]) > 0.2 or abs(y[i] - y[j]) > 0.15
+
+
 def test_points_lie_on_the_circle_and_forces_share_a_scale():
     points, forces = np.array([[3.0, 0.0], [0.0, 0.2]]), np.array([[0.0, 4.0], [1.0, 0.0]])
     figure = plots.circle({"a": points, "b": points}, forces={"a": forces, "b": forces / 2}, pairs=[[0, 1]])
@@ -421,6 +432,7 @@ def test_bars_show_mean_deviation_and_every_seed():
     assert {patch.get_x() for patch in axes.patches} == {0.5}
     seeds = [sorted(dots.get_offsets()[:, 0]) for dots in axes.collections if len(dots.get_offsets())]
     assert [0.7, 0.72, 0.74] in [pytest.approx(s) for s in seeds]
+    assert [0.75] not in seeds  # a single number is its bar
     spans = [c.lines[2][0].get_segments()[0][:, 0] for c in axes.containers if hasattr(c, "has_xerr")]
     np.testing.assert_allclose(spans, [[0.70, 0.74], [0.79, 0.81]])  # ± one sd, none for a single seed
     assert [t.get_text() for t in axes.texts] == ["0.720 ± 0.020", "0.800 ± 0.010", "0.750"]

@@ -32,7 +32,7 @@ def bars_with_errors(
     * `limit`: the best score there can be, such as 1 for a share; the axis has no ticks beyond it.
 
     The standard deviation is that of the seeds (n − 1 in its denominator), not of their mean; with one seed
-    there is none, and none is drawn. Returns the figure. Raises a ValueError for empty or non-finite scores.
+    there is none, and neither line nor dot is drawn. Returns the figure. Raises a ValueError for empty or non-finite scores.
 
     >>> from contrast_kit import plots
     >>> figure = plots.bars_with_errors({"MLM": [0.7, 0.8], "CMLM": [0.8, 0.9]}, "accuracy")
@@ -86,9 +86,9 @@ def _bar(panel: Any, row: int, scores: np.ndarray, baseline: float, digits: int)
         panel.errorbar(mean, row, xerr=sd, color=INK, linewidth=1.3, capsize=4, zorder=3)
         words += f" ± {sd:.{digits}f}"
         reach = max(reach, mean + sd)
-    # Seeds a little apart, so that equal scores stay countable; fixed places, no chance in a picture.
-    rows = row + np.linspace(-0.16, 0.16, len(scores)) * (len(scores) > 1)
-    panel.scatter(scores, rows, s=20, color=color, edgecolors="white", linewidths=0.6, zorder=4)
+        # Seeds a little apart, so that equal scores stay countable; fixed places, no chance in a picture.
+        rows = row + np.linspace(-0.16, 0.16, len(scores))
+        panel.scatter(scores, rows, s=20, color=color, edgecolors="white", linewidths=0.6, zorder=4)
     at = max(reach, baseline)
     panel.annotate(words, (at, row), (6, 0), textcoords="offset points", va="center", fontsize=9.5)
 
