@@ -32,7 +32,8 @@ def bars_with_errors(
     * `limit`: the best score there can be, such as 1 for a share; the axis has no ticks beyond it.
 
     The standard deviation is that of the seeds (n − 1 in its denominator), not of their mean; with one seed
-    there is none, and neither line nor dot is drawn. Returns the figure. Raises a ValueError for empty or non-finite scores.
+    there is none, and neither line nor dot is drawn. Returns the figure. Raises a ValueError for empty or
+    non-finite scores.
 
     >>> from contrast_kit import plots
     >>> figure = plots.bars_with_errors({"MLM": [0.7, 0.8], "CMLM": [0.8, 0.9]}, "accuracy")
