@@ -10,6 +10,7 @@ from .style import FAINT, INK, array, colour, in_order, marker, named, panels, s
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+WORD = (0.09, 0.17)  # a letter's width and a word's height, in radii
 MANY = 60  # points, from which on they are drawn small
 MARGIN, ROOM_FOR_WORDS = 1.25, 1.6  # from the centre to the edge of the picture, in radii
 
@@ -150,6 +151,27 @@ def _points(panel: Any, at: np.ndarray, kinds: list[str] | None) -> None:
 
 
 def _words(panel: Any, at: np.ndarray, words: list[str]) -> None:
-    for (x, y), word in zip(at, words, strict=True):
+    radius = np.linalg.norm(at, axis=1)
+    for angle, r, word in zip(fanned(np.arctan2(at[:, 1], at[:, 0]), words), radius, words, strict=True):
+        x, y = r * np.cos(angle), r * np.sin(angle)
         side = "left" if x > 0.3 else "right" if x < -0.3 else "center"
         panel.annotate(word, (x, y), (9 * x, 11 * y), textcoords="offset points", ha=side, va="center")
+
+
+def fanned(angles: np.ndarray, words: Sequence[str]) -> np.ndarray:
+    """Where words are written beside points at these angles: at the points, or fanned out where points meet."""
+    fan = angles.astype(float)
+    order = [i for i in np.argsort(fan, kind="stable").tolist() if words[i]]
+    neighbours = list(zip(order, order[1:], strict=False))
+    if len(order) > 2:
+        neighbours.append((order[-1], order[0]))  # round the circle
+    for _ in range(100):
+        for i, j in neighbours:
+            gap = fan[j] - fan[i] + 2 * np.pi * (j == order[0])
+            middle = fan[i] + gap / 2
+            wide, high = WORD[0] * (len(words[i]) + len(words[j])) / 2 + 0.05, WORD[1]
+            # Side by side at the top of the circle, one above the other at its sides.
+            short = min(wide / max(abs(np.sin(middle)), 1e-9), high / max(abs(np.cos(middle)), 1e-9)) - gap
+            if short > 0:
+                fan[i], fan[j] = fan[i] - short / 2, fan[j] + short / 2
+    return fan
