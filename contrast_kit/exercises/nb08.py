@@ -54,8 +54,7 @@ def denominator(answer: Callable[[int, int], int]) -> str | None:
         2 * n - 2 + queue: "These are the negatives. The positive stands in the denominator too.",
         n + queue: "That is one view's vectors (as in CMLM). CAPT takes both views' negatives.",
         n - 1 + queue: "That is one view's negatives. CAPT takes both views', and the positive.",
-        2 * n
-        - 1: "Without the queue. Its vectors are further negatives (A-CAPT-01: in addition to the batch's).",
+        2 * n - 1: "Without the queue. Its vectors are further negatives, in addition to the batch's.",
         queue: "The queue is *added* to the batch's own negatives; it does not replace them.",
         queue + 1: "The queue is *added* to the batch's own negatives; it does not replace them.",
         4 * n - 2 + queue: "That counts both directions; each anchor has its own denominator.",
