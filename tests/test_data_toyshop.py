@@ -230,6 +230,16 @@ def test_paraphrase_pairs_mean_the_same():
         assert a != b and toyshop.record_of(a) == toyshop.record_of(b)
 
 
+def test_families_mean_one_thing_each_and_are_about_different_goods():
+    told = toyshop.families(5, 12, seed=3)
+    assert told == toyshop.families(5, 12, seed=3) and len(told) == 5
+    for good, said in told.items():
+        assert len(set(said)) == 12
+        assert any(good in sentence for sentence in said)
+    with pytest.raises(ValueError, match="fewer families or fewer ways"):
+        toyshop.families(2, 5_000)
+
+
 def test_every_error_changes_the_sentence_and_keeps_its_length():
     rng = Random(1)
     for _ in range(500):

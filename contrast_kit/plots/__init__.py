@@ -10,8 +10,9 @@ shown once, or keep it with `figure.savefig("name.png")`. matplotlib is loaded b
 | the parts of a loss over training | `loss_curves` |
 | similar against random pairs | `cosine_histograms` |
 | a map of the sentences | `embedding_map`, with `project` |
-| that map along training | `animation`, with `align` |
+| that map along training | `animation`, with `Camera` and `align` |
 | every anchor against every candidate | `similarity_matrix` |
+| a matrix that is computed in pieces | `tiles` |
 | vectors one can see | `circle` |
 | a whole cut into parts | `shares` |
 | methods over seeds | `bars_with_errors` |
@@ -25,6 +26,7 @@ shown once, or keep it with `figure.savefig("name.png")`. matplotlib is loaded b
 
 from .animations import Animation, align, animation
 from .bars import bars_with_errors
+from .camera import Camera
 from .circles import circle
 from .curves import loss_curves
 from .differences import differences_from
@@ -36,6 +38,7 @@ from .matrices import similarity_matrix
 from .planes import alignment_uniformity_plane
 from .shares import shares
 from .style import PALETTE
+from .tiles import tiles
 from .tokens import mask_heatmap, mask_kinds
 from .trade_offs import trade_off
 from .weights import negative_weights
@@ -43,6 +46,7 @@ from .weights import negative_weights
 __all__ = [
     "PALETTE",
     "Animation",
+    "Camera",
     "align",
     "alignment_uniformity_plane",
     "animation",
@@ -60,5 +64,6 @@ __all__ = [
     "project",
     "shares",
     "similarity_matrix",
+    "tiles",
     "trade_off",
 ]

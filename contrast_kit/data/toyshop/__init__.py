@@ -12,6 +12,7 @@ Read `world` for meaning (records), `grammar` for how it is said, `makers` for h
 from contrast_kit.data.toyshop.tables import rows, splits, tasks
 from contrast_kit.data.toyshop.unlabeled import (
     corpus,
+    families,
     labelled_corpus,
     paraphrase,
     probe_pairs,
@@ -37,6 +38,7 @@ __all__ = [
     "corpus",
     "draw_record",
     "entails",
+    "families",
     "labelled_corpus",
     "paraphrase",
     "probe_pairs",

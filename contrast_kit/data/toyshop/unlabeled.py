@@ -95,6 +95,33 @@ def ways_to_say(record: Meaning, n: int, seed: int = 0, shop: str = "toyshop") -
     return list(said)[:n]
 
 
+def families(count: int, ways: int, seed: int = 0, shop: str = "toyshop") -> dict[str, list[str]]:
+    """`count` meanings, each said in `ways` different ways, by the good that they are about: {"kite": [...], ...}.
+
+    To watch in a space: what means the same should come together. No good occurs twice. Raises a ValueError where so
+    many are not found.
+
+    >>> told = families(2, 3)
+    >>> [len(said) for said in told.values()]
+    [3, 3]
+    """
+    rng, where = Random(seed), _shop(shop)
+    found: dict[str, list[str]] = {}
+    for _ in range(100 * count):
+        if len(found) == count:
+            break
+        record = draw_record(rng, where)
+        said = ways_to_say(record, ways, shop=shop)
+        if len(said) == ways:
+            found[record.good] = said
+    if len(found) < count:
+        raise ValueError(
+            f"Only {len(found)} of {100 * count} meanings drawn were about a new good and can be said in {ways} ways: "
+            "ask for fewer families or fewer ways."
+        )
+    return found
+
+
 def record_of(sentence: str) -> Meaning:
     """The record that a sentence of the corpus tells (a pair of records for two clauses).
 
