@@ -244,6 +244,14 @@ def test_what_is_no_loss_is_labelled_by_its_own_name():
     assert [panel.get_ylabel() for panel in figure.axes] == ["share of tokens", ""]
 
 
+def test_a_long_legend_under_tokens_stays_within_the_figure():
+    tokens = [["a", "b", "c", "d", "[SEP]"]]
+    figure = plots.mask_heatmap(tokens, [["untouched", "mask", "random", "kept", "special"]])
+    figure.canvas.draw()
+    box = figure.legends[0].get_window_extent()
+    assert len(figure.legends[0].get_texts()) == 5 and box.x1 <= figure.bbox.x1 and box.y0 >= 0
+
+
 # --- cosine histograms ---
 
 
@@ -527,3 +535,13 @@ def test_bars_have_no_ticks_beyond_the_best_score():
         {"MLM": [0.9, 0.92], "CMLM": [0.98, 0.97]}, "AUC", baseline=0.5, limit=1.0
     )
     assert max(figure.axes[0].get_xticks()) <= 1.0 + 1e-9 and figure.axes[0].get_xlim()[1] > 1.0
+
+
+def test_three_circles_have_room_for_a_title_and_their_axes():
+    points = {name: [[1.0, 0.0], [0.0, 1.0]] for name in ("tau = 1", "tau = 0.3", "tau = 0.1")}
+    figure = plots.circle(points, names=["a", "b"], title="a title")
+    figure.canvas.draw()
+    title = figure._suptitle.get_window_extent()
+    for panel in figure.axes:
+        assert panel.xaxis.label.get_window_extent().y0 > 0
+        assert panel.title.get_window_extent().y1 < title.y0

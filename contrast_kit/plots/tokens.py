@@ -1,5 +1,6 @@
 """The mask heatmap: which tokens a masking took, and what it put there."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -190,14 +191,19 @@ def _page(height: float, codes: list, words: Mapping, title: str | None) -> tupl
     """A figure whose axes are measured in inches from the upper left, with the legend below."""
     from .figure import Figure
 
-    above, below = 0.4 * bool(title), 0.36
+    handles = _handles(codes, words)
+    legend = sum(_inches([handle.get_label() for handle in handles])) + 0.62 * len(handles)
+    rows = math.ceil(legend / WIDTH)
+    above, below = 0.4 * bool(title), 0.14 + 0.22 * rows
     total = height + above + below
     figure = Figure(figsize=(WIDTH, total))
     axes = figure.add_axes((0, below / total, 1, height / total), xlim=(0, WIDTH), ylim=(height, 0))
     axes.axis("off")
     if title:
         figure.text(0.01, 1 - 0.12 / total, title, va="top", fontsize=12)
-    figure.legend(handles=_handles(codes, words), loc="lower left", ncols=5, bbox_to_anchor=(0, 0))
+    figure.legend(
+        handles=handles, loc="lower left", ncols=math.ceil(len(handles) / rows), bbox_to_anchor=(0, 0)
+    )
     return figure, axes
 
 
