@@ -23,7 +23,7 @@ import torch
 from torch import Tensor
 from torch.autograd import Function
 
-from contrast_kit._tiles import Tiles
+from contrast_kit._tiles import Tiles, above
 
 TILED_FROM = 1024 * 1024
 """Entries of a cosine matrix from which the losses take the tiles by themselves (`how="auto"`): below, one matrix is
@@ -68,7 +68,7 @@ def self_log_sum_exp(
         left_out: distances k > 0 such that rows i and i + k do not meet: with (B,), no row of [a; b] meets its
             partner.
         groups: [N] integers; rows of one group do not meet (views of one text, say).
-        tile: rows and columns of a tile; None is what suits the device.
+        tile: the square root of how many entries a tile has; None is what suits the device.
         half: multiply vectors rounded to bfloat16, and add up in float32. On GPUs several times as fast.
 
     Returns:
@@ -80,8 +80,9 @@ def self_log_sum_exp(
         tensor([2.3863, 2.3863, 2.3863, 2.3863, 2.3863])
     """
     z, scale = scaled(x, tau)
-    how = Tiles(scale, (0, *left_out), _tile(x, tile), half)
-    return _SelfSum.apply(z, groups, how, needs_maximum(tau, _summed_in(x, half), len(x)))
+    maximum = needs_maximum(tau, _summed_in(x, half), len(x))
+    how = Tiles(scale, (0, *left_out), _tile(x, tile), half, powers_of_2=not maximum)
+    return _SelfSum.apply(z, groups, how, maximum)
 
 
 def cross_log_sum_exp(
@@ -116,8 +117,8 @@ def cross_log_sum_exp(
     """
     x, y = of_one_dtype(x, y)
     (z, scale), (c, _) = scaled(x, tau), scaled(y, tau)
-    how = Tiles(scale, left_out, _tile(x, tile), half)
     maximum = needs_maximum(tau, _summed_in(x, half), len(y))
+    how = Tiles(scale, left_out, _tile(x, tile), half, powers_of_2=not maximum)
     at_once = torch.is_grad_enabled() and z.requires_grad and not c.requires_grad and not maximum
     ids = (None, None) if groups is None else groups
     return _CrossSum.apply(z, c, *ids, how, maximum, at_once)
@@ -142,10 +143,9 @@ class _SelfSum(Function):
         total = _start(z, maximum)
         with torch.autocast(z.device.type, enabled=False):
             for rows, columns, scores in how.upper(z, groups):
-                terms = scores if maximum else scores.exp_()  # [R, C]
+                terms = scores if maximum else scores.exp2_()  # [R, C]
                 _add_terms(total, rows, terms, 1, maximum)
-                if rows != columns:
-                    _add_terms(total, columns, terms, 0, maximum)
+                _add_terms(total, *above(rows, columns, terms), 0, maximum)
         lse = total if maximum else total.log_()
         ctx.save_for_backward(z, groups, lse)
         ctx.options = how, maximum
@@ -165,10 +165,10 @@ class _SelfSum(Function):
                     torch.sub(scores, lse[rows, None], out=spare).exp_().mul_(weights[rows, None])
                     scores.sub_(lse[None, columns]).exp_().mul_(weights[None, columns]).add_(spare)
                 else:
-                    scores.exp_().mul_(torch.add(weights[rows, None], weights[None, columns], out=spare))
+                    scores.exp2_().mul_(torch.add(weights[rows, None], weights[None, columns], out=spare))
                 how.add_product(gradient[rows], scores, z[columns])
-                if rows != columns:
-                    how.add_product(gradient[columns], scores.T, z[rows])
+                others, pulls = above(rows, columns, scores)
+                how.add_product(gradient[others], pulls.T, z[rows])
         return first_derivative_only(gradient, z), None, None, None
 
 
@@ -181,7 +181,7 @@ class _CrossSum(Function):
         pull = torch.zeros_like(z) if at_once else None  # Σ_j e_ij c_j / τ, [N, D]
         with torch.autocast(z.device.type, enabled=False):
             for rows, columns, scores in how.all(z, c, groups, others):
-                terms = scores if maximum else scores.exp_()  # [R, C]
+                terms = scores if maximum else scores.exp2_()  # [R, C]
                 _add_terms(total, rows, terms, 1, maximum)
                 if at_once:
                     how.add_product(pull[rows], terms, c[columns])
@@ -201,7 +201,8 @@ class _CrossSum(Function):
             of_z = torch.zeros_like(z) if ctx.needs_input_grad[0] else None
             of_c = torch.zeros_like(c) if ctx.needs_input_grad[1] else None
             for rows, columns, scores in how.all(z, c, groups, others):
-                p = (scores.sub_(lse[rows, None]) if maximum else scores).exp_().mul_(weights[rows, None])
+                p = scores.sub_(lse[rows, None]).exp_() if maximum else scores.exp2_()
+                p.mul_(weights[rows, None])
                 if of_z is not None:
                     how.add_product(of_z[rows], p, c[columns])
                 if of_c is not None:
@@ -246,11 +247,13 @@ def _summed_in(x: Tensor, half: bool) -> torch.dtype:
     return torch.float32 if half else x.dtype
 
 
-def _tile(z: Tensor, tile: int | None) -> int:
+def _tile(z: Tensor, tile: int | None) -> tuple[int, int]:
     if tile is not None and tile < 1:
         raise ValueError(f"tile is a number of rows and must be at least 1, not {tile}.")
-    # A tile of 4 MiB stays in a processor's cache; a GPU wants few, large products (256 MiB each).
-    return tile or (1024 if z.device.type == "cpu" else 8192)
+    if z.device.type != "cpu":  # a GPU wants few, large products (256 MiB each)
+        return tile or 8192, tile or 8192
+    side = tile or 1024  # 4 MiB stay in a processor's cache
+    return max(side // 4, 1), 4 * side  # low strips waste little of themselves below the diagonal
 
 
 def _start(z: Tensor, maximum: bool) -> Tensor:

@@ -31,7 +31,7 @@ def pick_partner(x: Tensor, y: Tensor, tau: float | Tensor, *, half: bool = Fals
     x, y = of_one_dtype(x, y)
     (z, scale), (c, _) = scaled(x, tau), scaled(y, tau)
     entries = ENTRIES if x.device.type == "cpu" else ON_A_GPU
-    panels = Tiles(scale, (0,), max(1, entries // len(y)), half, columns=len(y))
+    panels = Tiles(scale, (0,), (max(1, entries // len(y)), len(y)), half, powers_of_2=True)
     return _Pick.apply(z, c, panels, torch.is_grad_enabled())
 
 
@@ -72,11 +72,13 @@ def _pulls(z: Tensor, c: Tensor, panels: Tiles, loss: Tensor):
     """For each panel its rows and what they pull on each candidate, [R, B]; their `loss` is filled in."""
     for rows, _, scores in panels.all(z, c, None, None):  # -inf at the partner
         own = (z[rows] * c[rows]).sum(dim=1) * panels.scale  # [R]
-        rest = scores.logsumexp(dim=1).clamp(
-            min=torch.finfo(scores.dtype).min
-        )  # of the negatives; alone: none
+        lowest = torch.finfo(scores.dtype).min
+        top = scores.amax(dim=1).clamp(min=lowest)  # [R], of the negatives; alone: none
+        terms = scores.sub_(top[:, None]).exp2_()  # [R, B]
+        mass = terms.sum(dim=1).clamp(min=1)  # the largest term is 1, unless there is none
+        rest = top * panels.unit + mass.log()
         loss[rows] = F.softplus(rest - own, threshold=40.0)
         wrong = torch.sigmoid(rest - own)  # what the softmax gives to the negatives
-        pull = scores.sub_(rest[:, None]).exp_().mul_(wrong[:, None])
+        pull = terms.mul_((wrong / mass)[:, None])
         pull.diagonal(rows.start).copy_(-wrong)
         yield rows, pull
