@@ -535,6 +535,8 @@ def test_bars_have_no_ticks_beyond_the_best_score():
         {"MLM": [0.9, 0.92], "CMLM": [0.98, 0.97]}, "AUC", baseline=0.5, limit=1.0
     )
     assert max(figure.axes[0].get_xticks()) <= 1.0 + 1e-9 and figure.axes[0].get_xlim()[1] > 1.0
+    below = plots.bars_with_errors({"MLM": 0.1, "CMLM": 0.9}, "wins", baseline=0.5, limit=1.0).axes[0]
+    assert min(below.get_xticks()) < 0.5  # a bar that falls short of guessing has ticks, too
 
 
 def test_three_circles_have_room_for_a_title_and_their_axes():

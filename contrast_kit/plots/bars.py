@@ -103,4 +103,4 @@ def _room(
     span = (high - low) or 1.0
     panel.set_xlim(low - 0.04 * span * (low < baseline), high + share * span)
     if limit is not None:
-        panel.set_xticks([tick for tick in panel.get_xticks() if baseline <= tick <= limit + 1e-9])
+        panel.set_xticks([tick for tick in panel.get_xticks() if low <= tick <= limit + 1e-9])
