@@ -80,15 +80,17 @@ def test_a_circle_has_a_legend_only_where_the_names_do_not_say_it():
     assert len(plots.circle(points, labels).legends) == 1
 
 
+@pytest.mark.parametrize("lines", [1, 2])
 @pytest.mark.parametrize("panels", [2, 3, 4])
-def test_circles_keep_clear_of_the_legend_and_of_their_arrows(panels):
+def test_circles_keep_clear_of_the_legend_and_of_their_arrows(panels, lines):
     points, forces = np.eye(2), 3 * np.eye(2)
-    sets = {str(i): points for i in range(panels)}
-    figure = plots.circle(sets, ["a", "b"], forces=dict.fromkeys(sets, forces))
+    sets = {f"{i}" + "\nsecond line" * (lines - 1): points for i in range(panels)}
+    figure = plots.circle(sets, ["a", "b"], forces=dict.fromkeys(sets, forces), title="a title")
     figure.savefig(io.BytesIO())  # the layout is made while drawing
     assert len({axes.get_position().y0.round(6) for axes in figure.axes}) == 1  # one row
     assert all(axes.get_xlim()[1] > 1.5 for axes in figure.axes)  # the longest arrow is half a radius
-    legend = figure.legends[0].get_window_extent()
+    legend, title = figure.legends[0].get_window_extent(), figure.texts[0].get_window_extent()
+    assert all(axes.title.get_window_extent().y1 <= title.y0 + 2 for axes in figure.axes)
     assert all(axes.xaxis.get_label().get_window_extent().y0 >= legend.y1 - 1 for axes in figure.axes)
 
 

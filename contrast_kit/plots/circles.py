@@ -47,13 +47,7 @@ def circle(
     sets = {name: _on_circle(value, f"points {name}".strip()) for name, value in sets.items()}
     arrows = _forces(forces, sets)
     longest = max((np.linalg.norm(force, axis=1).max() for force in arrows.values()), default=0)
-    n = len(sets)
-    size = (
-        {"height": 2.95 if n == 4 else 3.1, "columns": 4 if n == 4 else 3}
-        if n > 1
-        else {"height": 4, "width": 4.4}
-    )
-    figure, axes = panels(n, title=title, **size)
+    figure, axes = panels(len(sets), title=title, **_size(sets))
     reach = MARGIN if names is None else ROOM_FOR_WORDS
     for panel, (name, at) in zip(axes, sets.items(), strict=True):
         _frame(panel, name)
@@ -84,6 +78,19 @@ def circle(
         look = {"ncols": min(len(words), 4 * len(axes)), "handletextpad": 0.2}
         figure.legend(handles, words, loc="outside lower center", **look)
     return figure
+
+
+def _size(sets: Mapping[str, Any]) -> dict[str, float]:
+    """Inches: a single panel, or up to four abreast.
+
+    Heights at which the layout leaves the legend and the titles free: it does not know that the panels stay square.
+    """
+    if len(sets) == 1:
+        return {"height": 4, "width": 4.4}
+    lines = max(name.count("\n") for name in sets)
+    if len(sets) == 4:
+        return {"height": 3.05 + 0.15 * lines, "columns": 4}
+    return {"height": 3.3 if len(sets) == 2 else 3.1}
 
 
 def _said(names: Any, labels: Any) -> bool:

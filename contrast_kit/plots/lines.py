@@ -60,9 +60,10 @@ def lines_with_errors(
         xs = list(dict.fromkeys(x for line in table.values() for x in line))
         places = {x: float(i) if even else float(x) for i, x in enumerate(xs)}
         width = max(places.values()) - min(places.values())
+        barred = any(len(seeds) > 1 for line in table.values() for seeds in line.values())
         for i, method in enumerate(methods):
             if method in table:
-                shift = DODGE * width * (i - (len(methods) - 1) / 2)
+                shift = DODGE * width * (i - (len(methods) - 1) / 2) * barred
                 _line(panel, {places[x] + shift: seeds for x, seeds in table[method].items()}, i, method, log)
         _ticks(panel, places, even)
         if log:
