@@ -1,9 +1,9 @@
 """No computation on padding: the real tokens of a batch stand in one row, and only attention knows whose they are.
 
 A batch [B, T] of texts of 8 to 64 tokens is nearly half padding, and everything but attention works on each token by
-itself. So the real tokens are taken out, shortest text first, [N, D]; layers run on them; and attention takes all
-texts of one length at a time, which then need neither padding nor mask. On a GPU it is torch's attention for texts of
-various lengths. In the end the states go back to their places.
+itself. So the real tokens are taken out, shortest text first, [N, D]; layers run on them; and attention takes texts
+of like length at a time, filled up to the longest of them. On a GPU it is torch's attention for texts of various
+lengths. In the end the states go back to their places.
 
 The numbers are those of the padded batch, up to rounding; dropout draws others.
 
@@ -24,6 +24,43 @@ NAME = "contrast_kit_packed"
 LONG = 256
 """Texts above this length go through the fused kernel on a CPU: it is slower there below, but holds no [T, T]."""
 
+ALIKE = 32
+"""Texts attend together that differ by less than this many tokens: filling them up costs less than calls of their own.
+Above `LONG`, and on a GPU, only texts of one length."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Texts that attend together, [texts, t] tokens with what fills the short ones up."""
+
+    real: Tensor
+    """bool [texts, t]."""
+    places: Tensor | None
+    """[n] long, where the n real tokens stand among all texts * t; None: there are no others."""
+
+    @classmethod
+    def of(cls, lengths: list[int], device: torch.device) -> "Group":
+        """A group of texts of these lengths, from short to long."""
+        real = torch.arange(lengths[-1]) < torch.tensor(lengths)[:, None]  # [texts, t]
+        places = None if lengths[0] == lengths[-1] else real.flatten().nonzero()[:, 0].to(device)
+        return cls(real.to(device), places)
+
+    @property
+    def size(self) -> int:
+        """n."""
+        return self.real.numel() if self.places is None else len(self.places)
+
+    def spread(self, x: Tensor) -> Tensor:
+        """[n, H, d] → [texts, H, t, d], zeros at what fills up."""
+        if self.places is not None:
+            x = x.new_zeros(self.real.numel(), *x.shape[1:]).index_copy(0, self.places, x)
+        return x.unflatten(0, self.real.shape).transpose(1, 2)
+
+    def collect(self, x: Tensor) -> Tensor:
+        """[texts, H, t, d] → [n, H, d]."""
+        x = x.transpose(1, 2).flatten(0, 1)  # [texts * t, H, d]
+        return x if self.places is None else x.index_select(0, self.places)
+
 
 @dataclass(frozen=True)
 class Layout:
@@ -33,8 +70,10 @@ class Layout:
     """(B, T)."""
     index: Tensor
     """[N] long, places in the flattened batch: texts from short to long, each in its order."""
-    groups: list[tuple[int, int]]
-    """(how many texts, of how many tokens), from short to long."""
+    lengths: list[int]
+    """Of the texts that have any token, from short to long."""
+    groups: list[Group]
+    """The same texts, like with like."""
 
     @classmethod
     def of(cls, attention_mask: Tensor) -> "Layout":
@@ -42,13 +81,17 @@ class Layout:
         real, (examples, length) = attention_mask.bool(), attention_mask.shape
         lengths = real.sum(1).tolist()
         order = sorted(range(examples), key=lengths.__getitem__)
-        groups: dict[int, int] = {}
-        for text in order:
-            groups[lengths[text]] = groups.get(lengths[text], 0) + 1
+        kept = [lengths[text] for text in order if lengths[text]]
         order = torch.tensor(order, device=real.device)  # [B]
         row, column = real[order].nonzero(as_tuple=True)  # [N] each
-        kept = [(count, tokens) for tokens, count in groups.items() if tokens]
-        return cls((examples, length), order[row] * length + column, kept)
+        starts = []
+        for place, tokens in enumerate(kept):
+            alike = ALIKE if tokens <= LONG and real.device.type == "cpu" else 1
+            if not starts or tokens - kept[starts[-1]] >= alike:
+                starts.append(place)
+        groups = [kept[i:j] for i, j in zip(starts, [*starts[1:], None], strict=True)]
+        places = order[row] * length + column
+        return cls((examples, length), places, kept, [Group.of(group, real.device) for group in groups])
 
     def pack(self, x: Tensor) -> Tensor:
         """[B, T, …] → [1, N, …], the shape of a batch of one long text."""
@@ -124,37 +167,40 @@ def attend(
     scale = q.shape[-1] ** -0.5 if scale is None else scale
     if q.device.type == "cuda" and bias is None:
         return _attend_on_gpu(q, k, v, layout, dropout, scale)
-    sizes = [count * tokens for count, tokens in layout.groups]
+    parts = (x.split([group.size for group in layout.groups]) for x in (q, k, v))
     mixed = []
-    for (count, tokens), *group in zip(layout.groups, *(x.split(sizes) for x in (q, k, v)), strict=True):
-        texts = (x.unflatten(0, (count, tokens)).transpose(1, 2) for x in group)  # [texts, H, t, d] each
-        here = None if bias is None else bias[:, :tokens, :tokens]
-        mixed.append(
-            _attend_group(*texts, here, dropout, scale).transpose(1, 2).flatten(0, 1)
-        )  # [texts * t, H, d]
+    for group, *rows in zip(layout.groups, *parts, strict=True):
+        t = group.real.shape[1]
+        here = None if bias is None else bias[:, :t, :t]
+        texts = (group.spread(x) for x in rows)  # [texts, H, t, d] each
+        mixed.append(group.collect(_attend_group(*texts, group, here, dropout, scale)))  # [n, H, d]
     return torch.cat(mixed)  # [N, H, d]
 
 
 def _attend_group(
-    q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None, dropout: float, scale: float
+    q: Tensor, k: Tensor, v: Tensor, group: Group, bias: Tensor | None, dropout: float, scale: float
 ) -> Tensor:
-    """Attention among texts of one length, [texts, H, t, d] each."""
+    """Attention among texts of like length, [texts, H, t, d] each."""
     if q.shape[2] > LONG or q.device.type != "cpu":
         mask = None if bias is None else bias.to(q.dtype)
         return nn.functional.scaled_dot_product_attention(
             q, k, v, attn_mask=mask, dropout_p=dropout, scale=scale
         )
     scores = (q * scale) @ k.transpose(2, 3)  # [texts, H, t, t]
-    weights = (scores if bias is None else scores + bias).softmax(-1).to(v.dtype)
+    scores = scores if bias is None else scores + bias
+    if group.places is not None:
+        scores = scores.masked_fill(~group.real[:, None, None, :], -torch.inf)
+    weights = scores.softmax(-1).to(v.dtype)
     return nn.functional.dropout(weights, dropout, training=dropout > 0) @ v
 
 
 def _attend_on_gpu(q: Tensor, k: Tensor, v: Tensor, layout: Layout, dropout: float, scale: float) -> Tensor:
     """All texts in one call: torch's nested tensors, behind which stands a kernel for various lengths."""
-    lengths = [tokens for count, tokens in layout.groups for _ in range(count)]
-    ends = torch.tensor([0, *lengths]).cumsum(0).to(q.device, non_blocking=True)  # [B + 1]
+    ends = torch.tensor([0, *layout.lengths]).cumsum(0).to(q.device, non_blocking=True)  # [B + 1]
     nested = (
-        torch.nested.nested_tensor_from_jagged(x, ends, min_seqlen=lengths[0], max_seqlen=lengths[-1])
+        torch.nested.nested_tensor_from_jagged(
+            x, ends, min_seqlen=layout.lengths[0], max_seqlen=layout.lengths[-1]
+        )
         for x in (q, k, v)
     )
     q, k, v = (x.transpose(1, 2) for x in nested)  # [B, H, (t), d] each

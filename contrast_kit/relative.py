@@ -140,7 +140,7 @@ class RelativeEncoder(MPNetEncoder):
     ) -> BaseModelOutput | tuple:
         if layout is not None:  # MPNet's layers hand on a mask, and a packed batch has a layout for one
             table, positions = self.relative_attention_bias, RelativePositions.of(self.config)
-            attention_mask, scores = layout, bias(table, layout.groups[-1][1], positions)  # [H, T, T]
+            attention_mask, scores = layout, bias(table, layout.lengths[-1], positions)  # [H, T, T]
         else:
             scores = self.compute_position_bias(hidden_states)  # [1, H, T, T]
         if layout is None and attention_mask is not None:

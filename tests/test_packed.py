@@ -80,15 +80,25 @@ def test_layers_run_on_real_tokens_only(encoder, batch):
 def test_layout_goes_there_and_back():
     mask = torch.tensor([[1, 1, 1, 0], [1, 1, 0, 0], [1, 1, 1, 0], [0, 1, 1, 1]])
     layout = Layout.of(mask)
-    assert layout.groups == [(1, 2), (3, 3)]
+    assert layout.lengths == [2, 3, 3, 3]
     x = torch.randn(4, 4, 5)
     assert torch.equal(layout.pack(x)[0, :2], x[1, :2])  # the shortest text first
     assert torch.equal(layout.unpack(layout.pack(x)), x * mask[:, :, None])
 
 
+def test_texts_of_like_length_attend_together(monkeypatch):
+    mask = torch.arange(300) < torch.tensor([0, 290, 5, 36, 37, 9, 300, 300])[:, None]
+    groups = [group.real.sum(1).tolist() for group in Layout.of(mask).groups]
+    assert groups == [[5, 9, 36], [37], [290], [300, 300]]
+    monkeypatch.setattr(packed, "ALIKE", 1)
+    assert [len(group.real) for group in Layout.of(mask).groups] == [1, 1, 1, 1, 1, 2]
+
+
 @pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
+@pytest.mark.parametrize("alike", [1, 5, 32])
 @pytest.mark.parametrize("bias", [False, True])
-def test_every_way_of_attending_agrees(bias, monkeypatch):
+def test_every_way_of_attending_agrees(bias, alike, monkeypatch):
+    monkeypatch.setattr(packed, "ALIKE", alike)
     g = torch.Generator().manual_seed(0)
     lengths = [3, 7, 7, 12]
     mask = torch.arange(12) < torch.tensor(lengths)[:, None]
@@ -105,7 +115,8 @@ def test_every_way_of_attending_agrees(bias, monkeypatch):
         assert torch.allclose(ours[here], expected, atol=1e-12)
         start += length
     monkeypatch.setattr(packed, "LONG", 0)
-    assert torch.allclose(packed.attend(q, k, v, layout, bias=table), ours, atol=1e-12)
+    one_length_each = Layout.of(mask)
+    assert torch.allclose(packed.attend(q, k, v, one_length_each, bias=table), ours, atol=1e-12)
     if not bias:
         assert torch.allclose(packed._attend_on_gpu(q, k, v, layout, 0.0, 0.5), ours, atol=1e-12)
 
