@@ -30,7 +30,8 @@ if TYPE_CHECKING:  # for editors; at run time __getattr__ does the same, at firs
     )
     from contrast_kit.encoder import Encoder
     from contrast_kit.opt_in import faster
-    from contrast_kit.planning import Plan, plan
+    from contrast_kit.planned import Plan
+    from contrast_kit.planning import plan
     from contrast_kit.training import Run, Training, fit
 
 __version__ = "0.1.0"
@@ -62,7 +63,7 @@ __all__ = [
 
 _HOME = {
     "Encoder": "encoder",
-    "Plan": "planning",
+    "Plan": "planned",
     "Run": "training",
     "Training": "training",
     "faster": "opt_in",

@@ -29,13 +29,19 @@ PREFIX = "step-"
 
 
 def settings(objective: nn.Module, plan: Any) -> dict[str, Any]:
-    """What must be equal for a run to be continued: the method, its config, the training plan, the shape."""
+    """What must be equal for a run to be continued: the method, its config, the training plan, the encoder."""
+    encoder = objective.encoder
     return json.loads(
         json.dumps(
             {
                 "objective": type(objective).__name__,
                 "config": dataclasses.asdict(objective.config),
                 "training": dataclasses.asdict(plan),
+                "encoder": {
+                    "model": type(encoder.model).__name__,
+                    "pooling": encoder.pooling,
+                    "dropout": sorted({m.p for m in encoder.modules() if isinstance(m, nn.Dropout)}),
+                },
                 "weights": sum(p.numel() for p in objective.parameters()),
             },
             default=_name,
@@ -122,9 +128,11 @@ def found(folder: Path) -> list[Path]:
     return sorted(path for path in Path(folder).glob(f"{PREFIX}*") if path.is_dir())
 
 
-def refuse_used(folder: Path) -> None:
-    """Raise a `ValueError` if a folder holds checkpoints: an older run's would pass for the new one's."""
-    if checkpoints := found(folder):
+def check_folder(folder: Path, resume: bool) -> None:
+    """Raise a `ValueError` for a file, and for a new run in a folder of another one, whose checkpoints pass for its."""
+    if folder.is_file():
+        raise ValueError(f"{folder} is a file, so it can hold no checkpoints: name a folder.")
+    if not resume and (checkpoints := found(folder)):
         raise ValueError(
             f"{folder} already holds {checkpoints[-1].name} of a run: go on with resume=True, "
             "or take another folder (or delete this one) to start afresh."
@@ -156,7 +164,14 @@ def load(
         load_model(objective, str(newest / "objective.safetensors"))
         _unpack(optimizer, load_file(newest / "optimizer.safetensors"), state["optimizer"])
         random = load_file(newest / "random.safetensors")
-    except (SafetensorError, json.JSONDecodeError, KeyError, RuntimeError, FileNotFoundError) as error:
+    except (
+        SafetensorError,
+        json.JSONDecodeError,
+        KeyError,
+        TypeError,
+        RuntimeError,
+        FileNotFoundError,
+    ) as error:
         raise ValueError(
             f"The checkpoint {newest} is damaged ({type(error).__name__}); delete it to go on from the one before it, "
             "or start afresh in another folder."
@@ -206,7 +221,7 @@ def _random_states(device: torch.device, generator: torch.Generator) -> dict[str
 def _refuse_other_settings(path: Path, saved: Any, expected: Any, name: str = "") -> None:
     """Raise for the first setting in which the checkpoint differs from what is asked for."""
     if isinstance(saved, dict) and isinstance(expected, dict):
-        for key in sorted(saved.keys() | expected.keys()):
+        for key in [*expected, *(key for key in saved if key not in expected)]:  # the method first
             _refuse_other_settings(path, saved.get(key), expected.get(key), f"{name}.{key}" if name else key)
     elif saved != expected:
         raise ValueError(

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from contrast_kit.data import Texts
 from contrast_kit.objectives.base import Facts, Objective, Vectors
 from contrast_kit.settings import Training, autocast
-from contrast_kit.step import gradient
+from contrast_kit.step import backward, gradient
 
 LARGEST_MEASURED = 4096
 """Rows of a contrast up to which its time and memory are measured; beyond, they are carried on from two sizes."""
@@ -181,9 +181,7 @@ def _contrast_of(objective: Objective, like: Vectors, facts: Facts) -> tuple[flo
     for _ in range(2):  # the first one is slower
         with most_kept(objective) as kept:
             start = _now(device)
-            loss = objective.total(objective.contrast(vectors, facts))
-            if isinstance(loss, Tensor) and loss.requires_grad:
-                loss.backward()
+            backward(objective.total(objective.contrast(vectors, facts)))
             best = min(best, _now(device) - start)
     return kept.most, best
 

@@ -4,7 +4,6 @@ import math
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,132 +11,16 @@ import torch
 from torch import Tensor
 
 from contrast_kit.data import Batches, Texts
-from contrast_kit.measure import Encoding, in_bytes, in_seconds, of_contrast, optimizer_seconds
+from contrast_kit.measure import Encoding, of_contrast, optimizer_seconds
 from contrast_kit.objectives.base import Facts, Objective
 from contrast_kit.objectives.queue import MemoryQueue
+from contrast_kit.planned import Plan
 from contrast_kit.processes import alone, count, start
 from contrast_kit.settings import Training
-from contrast_kit.training import texts_for
+from contrast_kit.training import asked, batches_of, texts_for
 
 LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 """Where Linux tells a container, such as a notebook server's, what share of the machine's memory it has."""
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What `plan` found out; printed, it is a short table. Bytes and seconds are of one process.
-
-    `negatives` is None for a method whose contrast has none, or that has no contrast.
-    """
-
-    method: str
-    device: str
-    examples: int
-    """Texts in the data."""
-    batch_size: int
-    """Texts in one contrast."""
-    chunk_size: int | None
-    accumulate: int
-    processes: int
-    steps: int
-    negatives: float | None
-    """That an anchor meets, on average."""
-    negatives_of_one_batch: float | None
-    """That it would meet if the batches which `accumulate` adds up were one batch."""
-    contrastive: bool
-    parameters: int
-    state_bytes: int
-    """Weights, gradients and the optimizer's two moments; a memory queue."""
-    activation_bytes: int
-    """What the encoder keeps for the backward pass at the longest texts, all at once or a chunk at a time."""
-    whole_bytes: int
-    """The same without `chunk_size`."""
-    contrast_bytes: int
-    """Vectors, their gradients and what the contrast keeps."""
-    available_bytes: int
-    """Memory of the device, or what a container may take of it; 0 where it is not known."""
-    largest_chunk: int
-    """Texts of the greatest length that can be encoded at once in what is left of it."""
-    seconds: float
-    """One optimizer step at texts of ordinary length, without sending anything between processes."""
-    sent_bytes: int
-    """What each process sends in a step: its gradients and its vectors."""
-
-    @property
-    def bytes(self) -> int:
-        """Memory in all."""
-        return self.state_bytes + self.activation_bytes + self.contrast_bytes
-
-    @property
-    def fits(self) -> bool:
-        """Whether that is less than nine tenths of the device's memory."""
-        return not self.available_bytes or self.bytes < 0.9 * self.available_bytes
-
-    def __str__(self) -> str:
-        words = {
-            "batch": self._batch(),
-            "negatives": self._negatives(),
-            "memory": self._memory(),
-            "time": self._time(),
-        }
-        if self.processes > 1:
-            words["processes"] = self._processes()
-        rows = [f"  {key:<10} " + value.replace("\n", "\n" + " " * 13) for key, value in words.items()]
-        return "\n".join([f"{self.method} on {self.device}", *rows])
-
-    def _processes(self) -> str:
-        each = f"each encodes {math.ceil(self.batch_size / self.processes):,} texts"
-        if self.contrastive:
-            each += f" and contrasts all {self.batch_size:,}"
-        return f"{each};\nit sends about {in_bytes(self.sent_bytes)} a step, whose time is not in the above"
-
-    def _batch(self) -> str:
-        seen = self.steps * self.batch_size * self.accumulate
-        passes = f"{seen / self.examples:.3g}"
-        batches = f"{self.accumulate} batches" if self.accumulate > 1 else "one batch"
-        return (
-            f"{self.steps:,} steps of {batches} of {self.batch_size:,} texts: {passes} "
-            f"{'pass' if passes == '1' else 'passes'} over {self.examples:,}"
-        )
-
-    def _negatives(self) -> str:
-        if not self.contrastive:
-            return "none: no contrast here, so accumulating batches and one larger batch are the same"
-        if self.negatives is None:
-            return "none: this contrast only pulls positives together, in accumulated batches as in one"
-        words = f"{_number(self.negatives)} an anchor" + (
-            ", chunk_size loses none" if self.chunk_size else ""
-        )
-        if self.accumulate > 1:
-            whole, more = self.batch_size * self.accumulate, _number(self.negatives_of_one_batch)
-            words += f";\naccumulate={self.accumulate} does not change that, batch_size={whole} would: {more}"
-        return words
-
-    def _memory(self) -> str:
-        share = math.ceil(self.batch_size / self.processes)
-        at_once = min(self.chunk_size or share, share)
-        of_all = f" of {in_bytes(self.available_bytes)}" if self.available_bytes else ""
-        words = (
-            f"about {in_bytes(self.bytes)}{of_all}:\nweights, gradients and AdamW "
-            f"{in_bytes(self.state_bytes)}, {at_once:,} texts at once {in_bytes(self.activation_bytes)}, contrast "
-            f"{in_bytes(self.contrast_bytes)}"
-        )
-        if self.chunk_size:
-            words += f"\n(all {share:,} texts at once would be {in_bytes(self.whole_bytes)})"
-        if not self.fits:
-            words += (
-                f"\nTOO MUCH: chunk_size={self.largest_chunk} would fit"
-                if self.largest_chunk
-                else "\nTOO MUCH"
-            )
-        return words
-
-    def _time(self) -> str:
-        return f"about {in_seconds(self.seconds)} a step, {in_seconds(self.seconds * self.steps)} in all" + (
-            " (a chunk is encoded twice: a third more than whole)"
-            if self.chunk_size and self.contrastive
-            else ""
-        )
 
 
 def plan(
@@ -186,21 +69,39 @@ def plan(
     processes = count() if processes is None else processes
     if processes < 1:
         raise ValueError(f"processes is at least 1, not {processes}.")
-    if training is not None and settings:
-        raise TypeError(
-            "Give a Training or single settings, not both: dataclasses.replace changes a Training."
-        )
-    training = training or Training.of(settings)
+    training = asked(objective, training, settings)
     objective = objective.to(start())
     texts = texts_for(objective.encoder, _texts_of_lengths(objective, dataset), training.max_length)
-    batches = Batches(texts, training.batch_size, training.seed, drop_last=len(texts) >= training.batch_size)
+    batches = batches_of(texts, training)
     size = min(training.batch_size, len(texts))
-    share = math.ceil(size / processes)
+    facts = _facts(texts, batches.epoch(0)[0], objective.encoder.device)
+    more = _facts(texts, _first_rows(batches, size * training.accumulate), objective.encoder.device)
+    with torch.inference_mode(False):  # gradients, also where a reader's torch.no_grad() stands around
+        cost = _cost(objective, texts, training, facts, math.ceil(size / processes), processes)
+    return Plan(
+        method=type(objective).__name__,
+        device=str(objective.encoder.device),
+        examples=len(texts),
+        batch_size=size,
+        accumulate=training.accumulate,
+        processes=processes,
+        steps=training.total(len(batches)),
+        negatives=objective.negatives(facts),
+        negatives_of_one_batch=objective.negatives(more),
+        contrastive=objective.contrastive,
+        parameters=sum(p.numel() for p in objective.parameters()),
+        **cost,
+    )
+
+
+def _cost(
+    objective: Objective, texts: Texts, training: Training, facts: Facts, share: int, processes: int
+) -> dict[str, Any]:
+    """What a `Plan` says of memory and time, for one process that encodes a `share` of each batch: measured."""
     chunk = min(training.chunk_size, share) if training.chunk_size else None
     with _as_it_was(objective), alone():
         whole = Encoding.measure(objective, texts, training, chunked=False)
         cut = whole if chunk in (None, share) else Encoding.measure(objective, texts, training, chunked=True)
-        facts = _facts(texts, batches.epoch(0)[0], objective.encoder.device)
         with _full_queues(objective):
             contrast_bytes, contrast_seconds, vector_bytes = of_contrast(objective, whole.vectors, facts)
         optimizer = optimizer_seconds(objective)
@@ -208,28 +109,14 @@ def plan(
     held = (*objective.parameters(), *objective.buffers())
     fixed = sum(p.numel() * p.element_size() for p in held) + 3 * trained
     available = _available(objective.encoder.device)
-    left = 0.9 * available - fixed - contrast_bytes
-    steps = training.steps or math.ceil((training.epochs or 1) * len(batches) / training.accumulate)
-    every = _first_rows(batches, size * training.accumulate)
-    return Plan(
-        method=type(objective).__name__,
-        device=str(objective.encoder.device),
-        examples=len(texts),
-        batch_size=size,
+    return dict(
         chunk_size=chunk,
-        accumulate=training.accumulate,
-        processes=processes,
-        steps=steps,
-        negatives=objective.negatives(facts),
-        negatives_of_one_batch=objective.negatives(_facts(texts, every, objective.encoder.device)),
-        contrastive=objective.contrastive,
-        parameters=sum(p.numel() for p in objective.parameters()),
         state_bytes=fixed,
         activation_bytes=cut.bytes_at(chunk or share),
         whole_bytes=whole.bytes_at(share),
         contrast_bytes=contrast_bytes,
         available_bytes=available,
-        largest_chunk=max(0, cut.largest(left)),
+        largest_chunk=max(0, cut.largest(0.9 * available - fixed - contrast_bytes)),
         seconds=training.accumulate * (cut.seconds_at(share) + contrast_seconds) + optimizer,
         sent_bytes=trained + vector_bytes // processes,
     )
@@ -294,11 +181,6 @@ class _OfLengths(Texts):
         )
         self.maskable = ~torch.isin(self.ids, torch.tensor(sorted(special), dtype=torch.int32))
         self.text_ids = torch.arange(len(lengths))
-
-
-def _number(value: float) -> str:
-    """Whole numbers as such, others with one digit behind the point."""
-    return f"{value:,.0f}" if value == round(value) else f"{value:,.1f}"
 
 
 def _facts(texts: Texts, rows: list[int], device: torch.device) -> Facts:

@@ -76,6 +76,9 @@ class Training:
             if getattr(self, name) not in choices:
                 told = " or ".join(map(repr, choices))
                 raise ValueError(f"{name} must be {told}, not {getattr(self, name)!r}.")
+        betas = self.betas if isinstance(self.betas, tuple | list) else ()
+        if len(betas) != 2 or not all(isinstance(beta, Real) and 0 <= beta < 1 for beta in betas):
+            raise ValueError(f"betas must be two numbers from 0 to below 1, not {self.betas!r}.")
         if self.epochs == 0 or self.lr == 0:
             raise ValueError(f"{'lr' if self.lr == 0 else 'epochs'} must be above 0, or nothing is learnt.")
 
@@ -89,6 +92,10 @@ class Training:
                 asked = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names)}."
                 raise TypeError(f"There is no training setting {name!r}; {asked}")
         return cls(**settings)
+
+    def total(self, batches: int) -> int:
+        """Optimizer steps of a run over data that makes so many batches an epoch."""
+        return self.steps or math.ceil((self.epochs or 1) * batches / self.accumulate)
 
 
 # Each number with its range; None is allowed where it is the default.

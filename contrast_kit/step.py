@@ -112,7 +112,7 @@ def gradient(
                     for name, of in leaves.items()
                 }
                 parts = objective.contrast(vectors, facts)
-                (objective.total(parts) / len(batches)).backward()
+                backward(objective.total(parts) / len(batches))
                 add(contrasts, {name: part.detach() / len(batches) for name, part in parts.items()})
                 detached = {
                     n: {head: rows.detach() for head, rows in of.items()} for n, of in vectors.items()
@@ -213,11 +213,16 @@ def send_back(
         for head, leaf in leaves.get(piece.name, {}).items():
             if leaf.grad is not None:
                 loss = loss + (piece.encoded.vectors[head] * leaf.grad[start:stop]).sum()
-        if isinstance(loss, Tensor) and loss.requires_grad:
-            loss.backward()
+        backward(loss)
         add(sums, {name: value.detach() for name, value in piece.encoded.sums.items()})
         piece.encoded = None  # free the graph before the next piece
     return sums
+
+
+def backward(loss: Tensor | float) -> None:
+    """Send a loss backward; where no part of it is trained, as with diagnostics alone, there is nothing to send."""
+    if isinstance(loss, Tensor) and loss.requires_grad:
+        loss.backward()
 
 
 @dataclass

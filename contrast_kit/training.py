@@ -66,23 +66,17 @@ def fit(
         >>> list(run.history.columns)
         ['step', 'loss', 'mlm', 'contrast', 'lr', 'grad_norm', 'seconds']
     """
-    if training is not None and settings:
-        raise TypeError(
-            "Give a Training or single settings, not both: dataclasses.replace changes a Training."
-        )
-    if not isinstance(objective, Objective):
-        kind = objective.__name__ if isinstance(objective, type) else type(objective).__name__
-        raise TypeError(f"fit trains an objective, such as ck.objectives.CMLM(encoder), not {kind}.")
-    plan = training or Training.of(settings)
+    plan = asked(objective, training, settings)
     if resume and folder is None:
         raise ValueError(
             "resume=True needs the folder in which the checkpoints are: fit(…, folder='runs/cmlm')."
         )
     folder = Path(folder).expanduser() if folder else None
-    if folder and not resume:
-        checkpoint.refuse_used(folder)
-    loop = _Loop(objective, dataset, plan, folder)
-    return loop.run(resume, callback, progress and processes.rank() == 0, live)
+    if folder:
+        checkpoint.check_folder(folder, resume)
+    with torch.inference_mode(False):  # gradients, also where a reader's torch.no_grad() stands around
+        loop = _Loop(objective, dataset, plan, folder)
+        return loop.run(resume, callback, progress and processes.rank() == 0, live)
 
 
 class _Loop:
@@ -92,11 +86,8 @@ class _Loop:
         self.device = processes.start()
         self.objective, self.plan = objective.to(self.device), plan
         self.texts = texts_for(objective.encoder, dataset, plan.max_length)
-        self.batches = Batches(
-            self.texts, plan.batch_size, plan.seed, drop_last=len(self.texts) >= plan.batch_size
-        )
-        passes = math.ceil((plan.epochs or 1) * len(self.batches) / plan.accumulate)
-        self.total = passes if plan.steps is None else plan.steps
+        self.batches = batches_of(self.texts, plan)
+        self.total = plan.total(len(self.batches))
         self.optimizer = adamw(objective, plan)
         if (smallest := min(map(len, self.batches.epoch(0)))) < processes.count():
             raise ValueError(
@@ -110,6 +101,7 @@ class _Loop:
         data = {"examples": len(self.texts), "fingerprint": self.texts.fingerprint()}
         self.settings = checkpoint.settings(objective, plan) | {"data": data}
         self.result = Run(objective, plan, total=self.total, folder=folder)
+        self.saved = 0  # the step of the newest checkpoint
 
     def run(self, resume: bool, callback: Callable[[Run], None] | None, show: bool, live: bool) -> Run:
         """From the first step, or the checkpoint's, to the last; the caller's random state is left as it was."""
@@ -140,7 +132,7 @@ class _Loop:
                     if result.steps % self.plan.save_every == 0 or result.steps == self.total:
                         self.save()
                 result.interrupted = stopped and result.steps < self.total
-                if result.interrupted and result.steps % self.plan.save_every:
+                if result.interrupted:
                     self.save()
             except processes.LostError as error:
                 raise self.lost(error) from error
@@ -227,14 +219,15 @@ class _Loop:
         )
 
     def save(self) -> None:
-        """Write a checkpoint, if the run has a folder."""
+        """Write a checkpoint, if the run has a folder and has gone on since the last one."""
         result = self.result
-        if result.folder is None:
+        if result.folder is None or result.steps == self.saved:
             return
         self.refuse_nan(*self.last)
         state = {"settings": self.settings, "rows": result.rows, "seconds": result.seconds}
         state["processes"] = processes.count()
         checkpoint.save(result.folder, result.steps, self.objective, self.optimizer, self.generator, state)
+        self.saved = result.steps
 
     def restore(self) -> None:
         """Go back to the newest checkpoint, if there is one."""
@@ -242,6 +235,24 @@ class _Loop:
         state = checkpoint.load(result.folder, self.objective, self.optimizer, self.generator, self.settings)
         if state is not None:
             result.steps, result.rows, result.seconds = state["step"], state["rows"], state["seconds"]
+            self.saved = result.steps
+
+
+def asked(objective: Any, training: Training | None, settings: dict[str, Any]) -> Training:
+    """The `Training` that is asked for, whole or by its fields; refuses both at once, and what is no objective."""
+    if training is not None and settings:
+        raise TypeError(
+            "Give a Training or single settings, not both: dataclasses.replace changes a Training."
+        )
+    if not isinstance(objective, Objective):
+        kind = objective.__name__ if isinstance(objective, type) else type(objective).__name__
+        raise TypeError(f"fit trains an objective, such as ck.objectives.CMLM(encoder), not {kind}.")
+    return training or Training.of(settings)
+
+
+def batches_of(texts: Texts, training: Training) -> Batches:
+    """The batches of a run: all full, but for data that makes less than one."""
+    return Batches(texts, training.batch_size, training.seed, drop_last=len(texts) >= training.batch_size)
 
 
 def texts_for(encoder: Encoder, dataset: Any, max_length: int) -> Texts:

@@ -184,6 +184,8 @@ def test_a_plan_refuses_what_fit_refuses(encoder, texts):
         ck.plan(ck.objectives.MLM(encoder), texts, processes=0)
     with pytest.raises(TypeError, match="did you mean 'batch_size'"):
         ck.plan(ck.objectives.MLM(encoder), texts, batchsize=3)
+    with pytest.raises(TypeError, match=r"such as .*, not MLM\."):
+        ck.plan(ck.objectives.MLM, texts)
     with pytest.raises(TypeError, match="not several|not str|not dict|several splits"):
         ck.plan(ck.objectives.MLM(encoder), {"train": texts})
 

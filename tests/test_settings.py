@@ -30,6 +30,8 @@ from contrast_kit.settings import Training, adamw
         (dict(batch_size=8.0), TypeError, "batch_size must be a whole number, not 8.0"),
         (dict(lr="1e-3"), TypeError, "lr must be a number, not '1e-3'"),
         (dict(stepz=3), TypeError, "no training setting 'stepz'; did you mean 'steps'"),
+        (dict(betas=0.9), ValueError, "betas must be two numbers from 0 to below 1, not 0.9"),
+        (dict(betas=(0.9, 1.0)), ValueError, "betas must be two numbers"),
         (dict(training=Training(), lr=1e-3), TypeError, "not both"),
     ],
 )

@@ -181,6 +181,23 @@ def test_a_row_without_a_selected_token_is_no_nan(tokenizer, batch):
         assert parts == {"loss": 0.0, "mlm": 0.0}
 
 
+def test_a_contrast_that_is_only_logged_is_no_loss(encoder, batch):
+    class Watched(ck.objectives.MLM):
+        contrastive = True
+
+        def encode(self, view):
+            return super().encode(view)._replace(vectors={"h": self.encoder.pool(self.encoder(view), view)})
+
+        def contrast(self, vectors, facts):
+            return {"cone": ck.geometry.anisotropy(vectors["T0"]["h"])}
+
+    for chunk_size in (None, 5):
+        parts, ours = one_step(Watched(encoder).double(), [batch], chunk_size=chunk_size)
+        _, expected = one_step(ck.objectives.MLM(encoder).double(), [batch], chunk_size=chunk_size)
+        assert 0 < parts["cone"] <= 1 and parts["loss"] == parts["mlm"]
+        assert largest_difference(ours, expected) < EXACT
+
+
 def test_chunk_size_below_one_is_refused(encoder, batch):
     with pytest.raises(ValueError, match="chunk_size"):
         gradient(ck.objectives.MLM(encoder), [batch], chunk_size=0)

@@ -13,7 +13,7 @@ from conftest import make_encoder
 from transformers import AutoModelForSequenceClassification
 
 import contrast_kit as ck
-from contrast_kit import checkpoint
+from contrast_kit import checkpoint, training
 from contrast_kit.settings import Training, learning_rate
 
 # A run in a process of its own, so that it can be killed; it prints a hash of its final weights.
@@ -358,6 +358,34 @@ def test_pressed_twice_it_interrupts_at_once(encoder, texts):
         ck.fit(ck.objectives.MLM(encoder), texts, steps=50, callback=press, progress=False)
 
 
+def test_stopped_before_its_first_step_a_resumed_run_ends_where_it_was(encoder, texts, tmp_path, monkeypatch):
+    objective = ck.objectives.MLM(encoder)
+    ck.fit(objective, texts, steps=5, folder=tmp_path, callback=lambda run: run.stop(), progress=False)
+    restore = training._Loop.restore
+    monkeypatch.setattr(
+        training._Loop, "restore", lambda loop: (restore(loop), signal.raise_signal(signal.SIGINT))
+    )
+    run = ck.fit(objective, texts, steps=5, folder=tmp_path, resume=True, progress=False)
+    assert run.interrupted and run.steps == 1 and checkpoint.found(tmp_path)[-1].name == "step-00000001"
+
+
+@pytest.mark.parametrize("without", [torch.no_grad, torch.inference_mode])
+def test_inside_no_grad_it_trains_all_the_same(tokenizer, texts, without):
+    objectives = [ck.objectives.CMLM(make_encoder(tokenizer)) for _ in range(2)]
+    expected = ck.fit(objectives[0], texts, steps=2, progress=False)
+    with without():
+        run = ck.fit(objectives[1], texts, steps=2, progress=False)
+        assert ck.plan(objectives[1], texts, steps=2).activation_bytes > 0
+    assert run.history["loss"].equals(expected.history["loss"])
+
+
+def test_a_file_in_place_of_a_folder_is_said_before_training(encoder, texts, tmp_path):
+    (tmp_path / "run").write_text("")
+    for resume in (False, True):
+        with pytest.raises(ValueError, match="is a file"):
+            ck.fit(ck.objectives.MLM(encoder), texts, folder=tmp_path / "run", resume=resume, progress=False)
+
+
 def test_stopped_at_the_last_step_it_is_finished(encoder, texts):
     run = ck.fit(ck.objectives.MLM(encoder), texts, steps=3, callback=press_stop_at(3), progress=False)
     assert not run.interrupted and run.steps == 3
@@ -375,6 +403,15 @@ def test_checkpoint_of_other_settings_is_refused(encoder, texts, tmp_path):
         )
 
 
+def test_the_method_and_the_pooling_are_settings_too(tokenizer, texts, tmp_path):
+    options = dict(steps=2, folder=tmp_path, progress=False)
+    ck.fit(ck.objectives.MLM(make_encoder(tokenizer)), texts, **options)
+    with pytest.raises(ValueError, match="objective = 'MLM', not 'CMLM'"):
+        ck.fit(ck.objectives.CMLM(make_encoder(tokenizer)), texts, resume=True, **options)
+    with pytest.raises(ValueError, match="encoder.pooling = 'first', not 'mean'"):
+        ck.fit(ck.objectives.MLM(make_encoder(tokenizer, pooling="mean")), texts, resume=True, **options)
+
+
 @pytest.mark.parametrize(
     "file", ["objective.safetensors", "optimizer.safetensors", "random.safetensors", "state.json"]
 )
@@ -382,6 +419,9 @@ def test_truncated_checkpoint_is_refused(encoder, texts, tmp_path, file):
     ck.fit(ck.objectives.MLM(encoder), texts, steps=2, folder=tmp_path, progress=False)
     damaged = checkpoint.found(tmp_path)[-1] / file
     damaged.write_bytes(damaged.read_bytes()[: damaged.stat().st_size // 2])
+    with pytest.raises(ValueError, match="is damaged"):
+        ck.fit(ck.objectives.MLM(encoder), texts, steps=2, folder=tmp_path, resume=True, progress=False)
+    (damaged.parent / "state.json").write_text("[]")  # JSON, but not a run's
     with pytest.raises(ValueError, match="is damaged"):
         ck.fit(ck.objectives.MLM(encoder), texts, steps=2, folder=tmp_path, resume=True, progress=False)
 
