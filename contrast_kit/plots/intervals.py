@@ -70,7 +70,7 @@ def interval_axes(panel: Any, rows: list[str]) -> None:
     panel.set_yticks(range(len(rows)), rows, fontsize=10)
     panel.set_ylim(len(rows) - 0.4, -0.6)
     panel.margins(x=0.12)
-    panel.xaxis.set_major_locator(MaxNLocator(5))
+    panel.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
     panel.grid(axis="x")
     panel.spines["left"].set_visible(False)
     panel.tick_params(axis="y", length=0)
