@@ -542,7 +542,7 @@ def test_bars_have_no_ticks_beyond_the_best_score():
 def test_three_circles_have_room_for_a_title_and_their_axes():
     points = {name: [[1.0, 0.0], [0.0, 1.0]] for name in ("tau = 1", "tau = 0.3", "tau = 0.1")}
     figure = plots.circle(points, names=["a", "b"], title="a title")
-    figure.canvas.draw()
+    figure.savefig(io.BytesIO())  # the layout is made while drawing
     title = figure._suptitle.get_window_extent()
     for panel in figure.axes:
         assert panel.xaxis.label.get_window_extent().y0 > 0

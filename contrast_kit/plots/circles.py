@@ -90,7 +90,7 @@ def _size(sets: Mapping[str, Any]) -> dict[str, float]:
     lines = max(name.count("\n") for name in sets)
     if len(sets) == 4:
         return {"height": 3.05 + 0.15 * lines, "columns": 4}
-    return {"height": 3.3}
+    return {"height": 3.3 if len(sets) == 2 else 3.0}
 
 
 def _said(names: Any, labels: Any) -> bool:
