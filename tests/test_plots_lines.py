@@ -80,6 +80,12 @@ def test_each_panel_may_have_its_own_label_and_levels():
     assert [[words.get_text() for words in panel.texts] for panel in figure.axes] == [[], ["limit"]]
 
 
+def test_a_level_at_the_top_leaves_room_for_its_words():
+    panel = plots.lines_with_errors({"a": {0: 1.0, 1: 2.0}}, "x", levels={"guessing": 2.5}).axes[0]
+    bottom, top = panel.get_ylim()
+    assert (2.5 - bottom) / (top - bottom) <= 0.9 + 1e-9
+
+
 @pytest.mark.parametrize(("values", "side"), [([1.0, 1.1, 5.0], "right"), ([5.0, 1.1, 1.0], "left")])
 def test_a_level_is_named_at_the_end_where_the_curves_leave_room(values, side):
     figure = plots.lines_with_errors({"a": dict(enumerate(values))}, "x", levels={"a level at one": 1.0})

@@ -168,6 +168,9 @@ def y_label(panel: "Axes", words: str | Mapping[str, str], name: str, default: s
 def level_lines(panel: "Axes", levels: Mapping[str, float]) -> None:
     """Dashed lines across the panel, each named just above it, at the end where the curves leave more room."""
     for words, level in levels.items():
+        bottom, top = panel.get_ylim()
+        if panel.get_yscale() == "linear" and level > bottom + 0.9 * (top - bottom):
+            panel.set_ylim(bottom, bottom + (level - bottom) / 0.9)  # or its words would run into the title
         panel.axhline(level, color="#777777", linewidth=1, linestyle=(0, (4, 3)), gid="level")
         right = _room(panel, level, words, right=True) >= _room(panel, level, words, right=False)
         at = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
