@@ -222,35 +222,3 @@ def left_out(answer: Callable[[Tensor], Tensor]) -> str | None:
             "True where row and column are of one text, unless they are each other's partner (B rows apart)."
         )
     return None
-
-
-@exercise("02.negatives", right="Accumulation adds up gradients, and no candidates.")
-def negatives(answer: Callable[[int, int], int]) -> str | None:
-    """Negatives per anchor in NT-Xent with accumulated gradients."""
-    batch, steps = 12, 5
-    said = answer(batch, steps)
-    mistakes = [
-        (
-            2 * batch * steps - 2,
-            "The steps never see each other's vectors: accumulation adds gradients, not candidates.",
-        ),
-        (
-            2 * batch * steps - 1,
-            "The steps never see each other's vectors: accumulation adds gradients, not candidates.",
-        ),
-        (
-            steps * (2 * batch - 2),
-            "Each anchor is in one step only, and that step has one batch of candidates.",
-        ),
-        (
-            batch * steps,
-            "The steps never see each other's vectors: accumulation adds gradients, not candidates.",
-        ),
-        (2 * batch - 1, "That is the number of terms in the denominator; one of them is the positive."),
-        (batch - 1, "That is info_nce: in NT-Xent both views are candidates."),
-        (2 * batch, "Neither the anchor itself nor its positive is a negative."),
-    ]
-    hint = first_hint(said, mistakes)
-    if hint is None and not equals(said, 2 * batch - 2):
-        return "Which vectors are there when the loss of one step is computed?"
-    return hint
