@@ -147,7 +147,7 @@ class Animation:
         rows = -(-len(chosen) // columns)
         # A square as wide as its column, a line for the name and for each measure, and room for the legend below.
         below = 0.25 + 0.25 * -(-len(self.kinds) // LEGEND)
-        height = 9 / columns + 0.3 + 0.18 * len(self.measures) + below / rows
+        height = 9 / columns + 0.25 + 0.18 * len(self.measures) + below / rows
         figure, axes = panels(len(chosen), height=height, columns=columns, title=self.title or None)
         for panel, name in zip(axes, chosen, strict=True):
             self._draw(panel, name)

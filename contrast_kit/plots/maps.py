@@ -116,7 +116,8 @@ def embedding_map(
         _join(panel, at, keep, pairs)
         _name(panel, method, encoders[name][keep])
         varied = [f"{word} {value:g}" for word, value in each.items() if len({s[word] for s in settings}) > 1]
-        panel.set_title(", ".join(word for word in [name, *varied] if word))
+        settled = ", ".join(varied)  # in narrow panels on a line of its own
+        panel.set_title(("\n" if len(settings) > 3 else ", ").join(word for word in [name, settled] if word))
     if len(keep) < n:
         figure.text(0.99, 0.005, f"{len(keep):,} of {n:,} sentences", ha="right", fontsize=9, color="#777777")
     if labels is not None:
