@@ -71,7 +71,7 @@ class Tiles:
         """More memory of a tile's shape; what it holds is lost at the next call."""
         if self._spare is None or self._spare.numel() < scores.numel():
             self._spare = torch.empty(scores.numel(), device=scores.device, dtype=scores.dtype)
-        return self._spare[: scores.numel()].view(scores.shape)
+        return self._spare[: scores.numel()].view(scores.T.shape).T
 
     def add_product(self, total: Tensor, p: Tensor, z: Tensor) -> None:
         """total += scale p z, [R, C] x [C, D], in place."""
@@ -81,11 +81,16 @@ class Tiles:
             total.addmm_(p, z, alpha=self.scale)
 
     def _scores(self, x: Tensor, y: Tensor, room: Tensor) -> Tensor:
-        """scale x yᵀ / unit in float32 or better, written into `room`: [R, D], [C, D] → [R, C]."""
-        scores = room[: len(x) * len(y)].view(len(x), len(y))
+        """scale x yᵀ / unit in float32 or better, written into `room`: [R, D], [C, D] → [R, C].
+
+        Stored column by column: of low strips, processors multiply the transpose faster, to either side.
+        """
+        scores = room[: len(x) * len(y)].view(len(y), len(x))  # [C, R]
         if self.half:
-            return torch.mul(_half_product(x, y.T), self.scale / self.unit, out=scores)
-        return torch.addmm(scores, x, y.T, beta=0, alpha=self.scale / self.unit, out=scores)
+            torch.mul(_half_product(y, x.T), self.scale / self.unit, out=scores)
+        else:
+            torch.addmm(scores, y, x.T, beta=0, alpha=self.scale / self.unit, out=scores)
+        return scores.T
 
     def _room(self, x: Tensor, y: Tensor) -> Tensor:
         """Memory for one tile, used again by every tile: fresh pages for each would cost more than the products."""
