@@ -356,6 +356,7 @@ FLAT, ON = torch.zeros(1, 3), torch.ones(1, 3, dtype=torch.bool)
         (lambda: mlm(L, IDS - 2), ValueError, "0 .. 10"),
         (lambda: mlm(L, IDS.float()), TypeError, "integers"),
         (lambda: mlm(L.long(), IDS), TypeError, "floating-point"),
+        (lambda: mlm(L.numpy(), IDS), TypeError, "tensor of floating-point"),
         (lambda: mlm(L, IDS, reduction="mean_per_seq"), ValueError, "rows"),
         (lambda: mlm(L, IDS, reduction="mean_per_seq", rows=IDS[:2]), ValueError, "rows"),
         (lambda: mlm(L, IDS, reduction="average"), ValueError, "'mean', 'sum' or 'none'"),

@@ -46,19 +46,22 @@ def same_text(ids: Tensor | None, n: int, device: torch.device) -> Tensor:
 
 def constant_rows(queue: Tensor, x: Tensor) -> Tensor:
     """The queue as constants of x's dtype, [Q, D]; rows that nothing has filled yet are zeros: refused."""
-    if queue.dim() != 2 or queue.shape[1] != x.shape[1]:
-        raise ValueError(
-            f"queue must be [Q, {x.shape[1]}], as wide as a and b, got shape {list(queue.shape)}."
-        )
+    shape = list(queue.shape) if isinstance(queue, Tensor) else type(queue).__name__
+    if not isinstance(queue, Tensor) or queue.dim() != 2 or queue.shape[1] != x.shape[1]:
+        raise ValueError(f"queue must be [Q, {x.shape[1]}], as wide as a and b, got {shape}.")
     if len(queue) == 0:
         return x[:0]
     return normalise(queue.detach(), "queue").to(x.dtype)
 
 
-def check_temperature(tau: float) -> float | Tensor:
-    """Refuse a temperature that is not above 0."""
-    if not float(tau) > 0:
-        raise ValueError(f"tau is a temperature and must be > 0, got {float(tau)}.")
+def check_temperature(tau: float | Tensor) -> float | Tensor:
+    """Refuse a temperature that is no number above 0."""
+    try:
+        value = float(tau)
+    except (TypeError, ValueError):
+        value = tau
+    if not isinstance(value, float) or not value > 0:
+        raise ValueError(f"tau is a temperature and must be a number > 0, got {value!r}.")
     return tau
 
 

@@ -9,8 +9,10 @@ from .similarity import NotFiniteError
 
 def floating(x: Tensor, name: str) -> Tensor:
     """Half precision becomes float32 before anything is summed; float64 stays."""
-    if not x.is_floating_point():
-        raise TypeError(f"{name} must be floating-point numbers, not {x.dtype}.")
+    if not isinstance(x, Tensor) or not x.is_floating_point():
+        raise TypeError(
+            f"{name} must be a tensor of floating-point numbers, not {getattr(x, 'dtype', type(x))}."
+        )
     return x.to(torch.promote_types(x.dtype, torch.float32))
 
 

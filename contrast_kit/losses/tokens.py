@@ -63,12 +63,13 @@ def mlm(
         >>> mlm(logits, torch.tensor([1, 1, 3]), rows=torch.tensor([0, 0, 1]), reduction="mean_per_seq")
         tensor(1.4327)
     """
+    logits, labels = floating(logits, "logits"), torch.as_tensor(labels, device=logits.device)
     if logits.shape[:-1] != labels.shape or logits.dim() < 2:
         shapes = f"{list(logits.shape)} and {list(labels.shape)}"
         raise ValueError(f"logits must be [M, V] and labels [M], at the same positions, got {shapes}.")
     if rows is None and labels.dim() == 2:
         rows = torch.arange(len(labels), device=labels.device)[:, None].expand_as(labels).reshape(-1)  # [B*T]
-    logits = floating(logits, "logits").flatten(0, -2)  # [M, V] (or [B, T, V] -> [B*T, V])
+    logits = logits.flatten(0, -2)  # [M, V] (or [B, T, V] -> [B*T, V])
     labels = labels.reshape(-1)  # [M]
     counted = labels != ignore_index  # [M]
     check_in_vocabulary(labels.where(counted, 0), logits.shape[1])
