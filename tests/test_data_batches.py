@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas
 import pytest
 import torch
 from hypothesis import given, settings
@@ -138,8 +139,13 @@ def test_labels_of_every_kind():
     assert labels(4.5, 0.0).dtype == torch.float32
     assert labels(1, None).tolist() == [1, -1]
     assert labels(-1, -1) is None and labels(-1.0, -1.0) is None
+    assert labels(np.float32(4.5), np.float32(0)).tolist() == [4.5, 0.0]
+    assert labels(np.int64(1), np.bool_(False)).dtype == torch.long
     with pytest.raises(ValueError, match="must be numbers"):
         labels("good", "bad")
+    for wrong in (float("nan"), [0, 1]):
+        with pytest.raises(ValueError, match="label of row 1 is"):
+            labels(0, wrong)
 
 
 def test_datasets_and_lists_give_the_same():
@@ -175,6 +181,12 @@ def test_an_unknown_word_may_be_masked_but_a_written_mask_may_not():
         ([{"text": None}], TypeError, "Row 0 of column 'text' is NoneType"),
         ({"train": ["a"]}, TypeError, r"several splits \(train\)"),
         ("a ball", TypeError, "not str"),
+        (
+            pandas.DataFrame({"text": ["a ball"]}),
+            TypeError,
+            r"pandas DataFrame: give frame.to_dict\('records'\)",
+        ),
+        (pandas.Series(["a ball"]), TypeError, "pandas Series"),
         ([3], TypeError, "not int"),
     ],
 )

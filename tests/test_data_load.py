@@ -217,6 +217,33 @@ def test_files_that_make_no_sense_are_named(tmp_path):
     (tmp_path / "void").mkdir()
     with pytest.raises(FileNotFoundError, match="holds no file ending in"):
         data.load(tmp_path / "void")
+    write(tmp_path / "two", "a.csv", "text,label\nball,0\n")
+    write(tmp_path / "two", "b.csv", "words,label\nbox,1\n")
+    with pytest.raises(ValueError, match=r"other columns \(text, label and words, label\)"):
+        data.load(tmp_path / "two")
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.csv", "a.tsv", "a.json", "train.tsv"])
+def test_another_encoding_is_said(tmp_path, name):
+    (tmp_path / name).write_bytes("sentence\tlabel\ngr\xfcn\t1\n".encode("latin-1"))
+    options = {"folder": tmp_path} if name == "train.tsv" else {}
+    with pytest.raises(ValueError, match=f"{name} is not UTF-8 text"):
+        data.load("glue/sst2" if options else tmp_path / name, **options)
+
+
+def test_a_label_that_is_missing_moves_no_other_class(tmp_path):
+    write(tmp_path, "a.csv", "text,label\nball,0\nbox,\nkite,1\n")
+    with pytest.raises(ValueError, match="empty label"):
+        data.load(tmp_path / "a.csv")
+    write(tmp_path, "a.json", '[{"text": "ball", "label": "bad"}, {"text": "box", "label": null}]')
+    train = data.load(tmp_path / "a.json")["train"]
+    assert train["label"][:] == [0, None] and train.features["label"].names == ["bad"]
+
+
+def test_a_folder_called_glue_is_a_folder(tmp_path, monkeypatch):
+    write(tmp_path / "glue" / "SST-2", "train.tsv", "sentence\tlabel\nfine\t1\n")
+    monkeypatch.chdir(tmp_path)
+    assert data.load("glue/SST-2")["train"]["sentence"][:] == ["fine"]
 
 
 @pytest.mark.real_data
@@ -282,7 +309,9 @@ def test_sentences_of_a_split():
         assert data.sentences(split) == ["A.", "B."]
         assert data.sentences(split, distinct=False) == ["A.", "B.", "A."]
         assert data.sentences(split, columns="hypothesis") == ["B."]
-    assert data.sentences([]) == []
+    assert data.sentences([]) == [] and data.sentences(["A.", "B.", "A."]) == ["A.", "B."]
+    with pytest.raises(ValueError, match="no column 'text'; the columns are premise, hypothesis, label"):
+        data.sentences(rows, columns="text")
     with pytest.raises(TypeError, match="several splits"):
         data.sentences({"train": rows})
 

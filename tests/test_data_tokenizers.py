@@ -93,6 +93,9 @@ def test_bad_settings_get_one_clear_sentence(arguments, sentence):
 def test_no_text_and_no_folder(tmp_path):
     with pytest.raises(ValueError, match="these texts are empty"):
         train_tokenizer(["", " "])
+    for wrong in ({"text": "a ball"}, None):
+        with pytest.raises(TypeError, match=r"Text 1 is .*, not text; .*data.sentences\(rows\)"):
+            train_tokenizer(["a ball", wrong])
     with pytest.raises(FileNotFoundError, match="no folder"):
         open_tokenizer(tmp_path / "nowhere")
     with pytest.raises(FileNotFoundError, match="holds no tokenizer"):

@@ -651,6 +651,8 @@ def test_capt_small_has_the_papers_shape(tokenizer):
         (dict(aggregation="linear"), "aggregation"),
         (dict(inner=0), "hidden layer"),
         (dict(noise="cutout"), "No noise is called"),
+        (dict(weight=-1), "weight weighs"),
+        (dict(queue=1.5), "queue is a number of vectors"),
     ],
 )
 def test_settings_that_make_no_sense_are_said(encoder, changes, words):

@@ -176,6 +176,8 @@ def test_mean_over_sequences_is_printed_equation_6(encoder, batch):
     ("changes", "words"),
     [
         ({"K": 0}, "at least 1"),
+        ({"K": 1.5}, "K is the number of complementary copies"),
+        ({"p_m": "0.15"}, "p_m is a probability, between 0 and 1, not '0.15'"),
         ({"mlm": False, "contrast": None}, "nothing is left"),
         ({"contrast": "byol"}, "contrast must be one of 'simsiam'"),
         ({"p_m": 1.5}, "p_m is a probability"),

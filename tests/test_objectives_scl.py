@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 from conftest import make_encoder
@@ -192,8 +193,10 @@ def test_classes_are_counted_in_the_rows(encoder):
     assert count_classes([{"text": "a", "label": 0}]) == 2  # a draw that has one class by chance
     texts = ck.data.Texts(labelled("mnli", "train", 50), encoder.tokenizer)
     assert count_classes(texts) == 3
-    with pytest.raises(ValueError, match="no classes to count"):
-        count_classes([{"text": "a"}])
+    assert FineTune(encoder, classes=np.int64(3)).config.classes == 3
+    for rows in ([{"text": "a"}], ["a label"]):
+        with pytest.raises(ValueError, match="no classes to count"):
+            count_classes(rows)
 
 
 def test_the_papers_setting():

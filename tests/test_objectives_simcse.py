@@ -97,7 +97,12 @@ def test_it_learns(tokenizer, texts):
 
 @pytest.mark.parametrize(
     ("changes", "words"),
-    [({"tau": 0.0}, "temperature"), ({"contrast": "byol"}, "contrast"), ({"mlm_weight": -1}, "mlm_weight")],
+    [
+        ({"tau": 0.0}, "temperature"),
+        ({"contrast": "byol"}, "contrast"),
+        ({"mlm_weight": -1}, "mlm_weight"),
+        ({"p_m": 15}, "p_m is a probability"),
+    ],
 )
 def test_settings_that_make_no_sense_are_said(encoder, changes, words):
     with pytest.raises(ValueError, match=words):

@@ -126,6 +126,13 @@ def test_what_is_no_text_is_said():
         def _say_again(self, texts, temperature, seed):
             return texts[1:]
 
+    with pytest.raises(TypeError, match="not str"):
+        reworded("a kite", Toyshop())  # letter after letter, that was
+    with pytest.raises(TypeError, match=r"several splits \(train\)"):
+        augmented({"train": ["a kite"]}, Toyshop())
+    for again in (reworded, augmented):
+        with pytest.raises(ValueError, match="no column 'text'; the columns are sentence"):
+            again([{"sentence": "a kite"}], Toyshop(), "text")
     with pytest.raises(TypeError, match="several texts"):
         Toyshop()("a kite")
     with pytest.raises(TypeError, match="Text 1 is int"):

@@ -192,6 +192,22 @@ def test_one_class_cannot_be_probed():
         tasks.linear_probe(Reader(), rows, rows, task="sst2")
 
 
+@pytest.mark.parametrize("look", [tasks.linear_probe, tasks.knn_probe])
+def test_labels_that_cannot_be_probed_are_said(look):
+    for label, words in ((-1, "unlabelled"), (2, "classes 0 to 1"), (0.5, "classes 0 to 1")):
+        rows = dots(10, 0)
+        rows[0]["label"] = label
+        with pytest.raises(ValueError, match=words):
+            look(Reader(), rows, dots(10, 0), task="sst2")
+    with pytest.raises(ValueError, match="no column 'label'"):
+        look(Reader(), [{"sentence": "a"}], dots(10, 0), task="sst2")
+
+
+def test_similarity_is_that_of_pairs():
+    with pytest.raises(ValueError, match="one text each"):
+        tasks.zero_shot_sts(Reader(), dots(4, 0))
+
+
 # Fine-tuning
 
 
@@ -245,8 +261,19 @@ def test_only_a_method_with_a_head_can_be_fine_tuned(opinions, vocabulary):
     def wrong(encoder, classes, seed):
         return CMLM(encoder)
 
-    with pytest.raises(TypeError, match="FineTune or SCL"):
-        tasks.fine_tune(make_encoder(vocabulary), take(opinions.train, 20), task="sst2", method=wrong)
+    for method in (wrong, CMLM, partial(CMLM, K=2)):
+        with pytest.raises(TypeError, match="FineTune or SCL"):
+            tasks.fine_tune(make_encoder(vocabulary), take(opinions.train, 20), task="sst2", method=method)
+
+
+def test_what_fine_tuning_cannot_do_is_said(opinions, vocabulary):
+    start, rows = make_encoder(vocabulary), take(opinions.train, 20)
+    with pytest.raises(TypeError, match="leave log_every out"):
+        tasks.fine_tune(start, rows, task="sst2", steps=1, log_every=1)
+    with pytest.raises(ValueError, match="no rows"):
+        tasks.fine_tune(start, rows, [], task="sst2", steps=1)
+    with pytest.raises(ValueError, match="no column 'label'"):
+        tasks.fine_tune(start, rows, [{"sentence": "a kite"}], task="sst2", steps=1)
 
 
 @pytest.mark.parametrize("method", [FineTune, partial(SCL, lam=0.3)])

@@ -113,6 +113,9 @@ def test_scl_takes_half_to_test_and_500_of_the_rest_by_class():
 def test_labelled_test_rows_are_taken_as_they_are(opinions):
     held = tasks.hold_out(opinions, validation=100)
     assert len(held.validation) == 100 and held.test["sentence"] == opinions.test["sentence"]
+    for data, tested in ((opinions, 500), (glue_like("sst2", dots(40)), 40)):
+        without = tasks.hold_out(data, validation=0)
+        assert without.validation is None and len(without.test) == tested
     whole = tasks.hold_out(opinions, test="validation")
     assert whole.validation is None and len(whole.test) == 500
 
@@ -315,6 +318,9 @@ def test_runs_of_other_settings_are_refused(opinions, start, tmp_path):
         tasks.run(replace(one, lr=2e-3), opinions, start, ["FT"], folder=tmp_path, progress=False)
     with pytest.raises(ValueError, match="another folder"):
         tasks.run(one, opinions, start, {"FT": Method(tune=SCL)}, folder=tmp_path, progress=False)
+    for methods in (["FT", "BERT"], "BERT"):
+        with pytest.raises(ValueError, match="No method is called 'BERT'; there are FT, SCL, TAPT, CMLM"):
+            tasks.run(one, opinions, start, methods, progress=False)
     with pytest.raises(ValueError, match="epochs at size 30"):
         tasks.run(replace(one, sizes=(30,)), opinions, start, ["FT"], progress=False)
 
@@ -437,6 +443,8 @@ def test_transfer_trains_each_methods_own_source(opinions, start, tmp_path, monk
     assert (table.groupby(["task", "draw"])["split"].nunique() == 1).all()  # the methods see the same rows
     monkeypatch.setattr("contrast_kit.tasks.sweeps.fine_tune", None)  # the source models come from the folder
     same(tasks.transfer(small, targets, start, **go).table, table)
+    with pytest.raises(TypeError, match="not callable"):  # but not for a source that is trained otherwise
+        tasks.transfer(small, targets, start, **go | dict(first=replace(first, lr=2e-3)))
 
 
 def test_methods_say_what_they_are():

@@ -4,8 +4,9 @@ from .batches import Batches
 from .paraphrased import Paraphrased
 from .prose import split_sentences
 from .recorded import recorded
+from .rows import text_columns
 from .sources import available, load, sentences
-from .texts import Texts, collate, text_columns
+from .texts import Texts, collate
 from .tokenizers import open_tokenizer, train_tokenizer
 
 __all__ = [

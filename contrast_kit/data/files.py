@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,9 +54,22 @@ def read(
     if columns is None and path_kind(next(iter(splits.values()))[0]) is PROSE:
         return DatasetDict({split: _prose(files, unit, headings) for split, files in splits.items()})
     tables = {
-        split: _joined([_table(file, columns, quoted) for file in files]) for split, files in splits.items()
+        split: _joined(files, [_table(file, columns, quoted) for file in files])
+        for split, files in splits.items()
     }
     return DatasetDict(_numbered_labels(tables))
+
+
+@contextmanager
+def in_utf8(file: Path) -> Iterator[None]:
+    """Around the reading of a file: one sentence where it is written in another encoding than UTF-8."""
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{file} is not UTF-8 text (byte {error.start}): write it anew, for example with "
+            "path.write_text(path.read_text('latin-1'), 'utf-8')."
+        ) from error
 
 
 def path_kind(path: Path) -> frozenset[str]:
@@ -95,7 +109,8 @@ def _prose(files: Sequence[Path], unit: Unit, headings: bool) -> Dataset:
     texts, topics = [], []
     for number, file in enumerate(files):
         # universal newlines: CRLF, LF and CR are one and the same
-        found = list(units(file.read_text("utf-8-sig"), unit, headings))
+        with in_utf8(file):
+            found = list(units(file.read_text("utf-8-sig"), unit, headings))
         texts += found
         topics += [number] * len(found)
     if not texts:
@@ -125,18 +140,20 @@ def _separated(file: Path, columns: Sequence[str] | None, quoted: bool | None) -
     from datasets import Dataset
 
     separator = "," if file.suffix.lower() == ".csv" else "\t"
-    if quoted is None:
-        quoted = separator == "," or not _even(file, separator)
+    with in_utf8(file):
+        if quoted is None:
+            quoted = separator == "," or not _even(file, separator)
     try:
-        frame = pandas.read_csv(
-            file,
-            sep=separator,
-            names=list(columns) if columns else None,
-            header=None if columns else 0,
-            quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
-            keep_default_na=False,  # "None" and "NA" are words too
-            encoding="utf-8-sig",
-        )
+        with in_utf8(file):
+            frame = pandas.read_csv(
+                file,
+                sep=separator,
+                names=list(columns) if columns else None,
+                header=None if columns else 0,
+                quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
+                keep_default_na=False,  # "None" and "NA" are words too
+                encoding="utf-8-sig",
+            )
     except (pandas.errors.ParserError, pandas.errors.EmptyDataError) as error:
         raise ValueError(
             f"{file} is no even table ({str(error).strip()}); try quoted={not quoted}."
@@ -153,7 +170,8 @@ def _even(file: Path, separator: str) -> bool:
 
 def _json_rows(file: Path) -> list[dict[str, Any]]:
     """Read one JSON list, one object a line, or SQuAD's nested form (one row a question)."""
-    text = file.read_text("utf-8-sig")
+    with in_utf8(file):
+        text = file.read_text("utf-8-sig")
     try:
         try:
             content = json.loads(text)
@@ -192,14 +210,19 @@ def _squad_rows(article: dict[str, Any]) -> list[dict[str, Any]]:
     return rows
 
 
-def _joined(tables: list[Dataset]) -> Dataset:
+def _joined(files: list[Path], tables: list[Dataset]) -> Dataset:
     from datasets import concatenate_datasets
 
+    first = tables[0].column_names
+    for file, table in zip(files, tables, strict=True):
+        if set(table.column_names) != set(first):
+            both = f"{', '.join(first)} and {', '.join(table.column_names)}"
+            raise ValueError(f"{files[0]} and {file} have other columns ({both}): load them one by one.")
     return concatenate_datasets(tables) if len(tables) > 1 else tables[0]
 
 
 def _numbered_labels(tables: dict[str, Dataset]) -> dict[str, Dataset]:
-    """Turn label names into class integers, in alphabetical order, the same in every split."""
+    """Turn label names into class integers, in alphabetical order, the same in every split; no name stays `None`."""
     from datasets import ClassLabel, Value
 
     names: set[str] = set()
@@ -207,7 +230,9 @@ def _numbered_labels(tables: dict[str, Dataset]) -> dict[str, Dataset]:
         kind = table.features.get("label")
         if not isinstance(kind, Value) or kind.dtype not in ("string", "large_string"):
             return tables
-        names |= set(table.unique("label"))
+        names |= set(table.unique("label")) - {None}
+    if "" in names:  # else the empty name would be class 0, and all others move up
+        raise ValueError("A row has an empty label: fill it in, or leave such rows out of the file.")
     return {
         split: table.cast_column("label", ClassLabel(names=sorted(names))) for split, table in tables.items()
     }

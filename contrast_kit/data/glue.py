@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .files import in_utf8
+
 if TYPE_CHECKING:
     from datasets import Dataset, DatasetDict, Features
 
@@ -134,7 +136,8 @@ def read_folder(task: GlueTask, folder: str | Path) -> DatasetDict:
 def _read(task: GlueTask, path: Path, split: str) -> Dataset:
     from datasets import Dataset
 
-    rows = list(_rows(task, path, headless=task.headless if "test" not in split else ()))
+    with in_utf8(path):
+        rows = list(_rows(task, path, headless=task.headless if "test" not in split else ()))
     features = task.features()
     return Dataset.from_dict({name: [row[name] for row in rows] for name in features}, features=features)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from torch import Tensor
 
+from .rows import column_names
 from .texts import Texts
 
 WORDING = "{column}/{k}"
@@ -44,7 +45,7 @@ class Paraphrased(Texts):
         label: str = "label",
     ) -> None:
         super().__init__(rows, tokenizer, columns, max_length, label=label)
-        names = list(rows.column_names if hasattr(rows, "column_names") else rows[0])
+        names = column_names(rows)
         self.wordings: list[Texts] = []
         while set(wording := _names(self.columns, len(self.wordings))) <= set(names):
             self.wordings.append(Texts(rows, tokenizer, wording, max_length, label=label))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from contrast_kit import hub
 
 from .prose import Unit, units
-from .texts import text_columns
+from .rows import column, column_names, text_columns
 
 if TYPE_CHECKING:
     from datasets import Dataset, DatasetDict
@@ -75,7 +75,7 @@ def load(
 
         return docstrings.load(pairs=task == "pairs")
     options = {"unit": unit, "headings": headings, "columns": columns, "quoted": quoted}
-    if family == "glue":
+    if family == "glue" and not (folder is None and Path(name).exists()):
         return _glue(task, folder)
     path = Path(folder if folder is not None else name).expanduser()
     if path.exists():
@@ -111,23 +111,17 @@ def available() -> dict[str, str]:
 def sentences(dataset: Any, columns: str | Sequence[str] | None = None, distinct: bool = True) -> list[str]:
     """Collect the text of a split as plain strings: to train a tokenizer on, or to post-train on without labels.
 
-    `dataset` is a `datasets.Dataset` or a list of dicts. Of a pair both texts are taken. Empty texts are left
-    out, and repeated ones too, unless `distinct=False`. Raises `ValueError` where no column holds text.
+    `dataset` is a `datasets.Dataset`, a list of dicts or of strings. Of a pair both texts are taken. Empty texts are
+    left out, and repeated ones too, unless `distinct=False`. Raises `ValueError` where no column holds text.
 
     >>> from contrast_kit.data import sentences
     >>> sentences([{"sentence1": "A dog.", "sentence2": "A cat."}, {"sentence1": "A dog.", "sentence2": ""}])
     ['A dog.', 'A cat.']
     """
-    if hasattr(dataset, "keys"):
-        raise TypeError(f"These are several splits ({', '.join(dataset)}); pass one of them.")
-    if not len(dataset):
+    if hasattr(dataset, "__len__") and not len(dataset):
         return []
-    names = dataset.column_names if hasattr(dataset, "column_names") else list(dataset[0])
-    columns = [columns] if isinstance(columns, str) else (columns or text_columns(names))
-    if hasattr(dataset, "column_names"):
-        values = [dataset[column][:] for column in columns]
-    else:
-        values = [[row[column] for row in dataset] for column in columns]
+    columns = [columns] if isinstance(columns, str) else (columns or text_columns(column_names(dataset)))
+    values = [column(dataset, name) for name in columns]
     texts = [text for row in zip(*values, strict=True) for text in row if text and text.strip()]
     return list(dict.fromkeys(texts)) if distinct else texts
 

@@ -16,7 +16,7 @@ Nothing here needs the `datasets` library: a list of strings is enough.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from itertools import chain
 from typing import Any
@@ -27,42 +27,14 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-TEXT_COLUMNS: tuple[tuple[str, ...], ...] = (
-    ("sentence1", "sentence2"),
-    ("question1", "question2"),
-    ("premise", "hypothesis"),
-    ("question", "sentence"),
-    ("sentence",),
-    ("text",),
-)
-"""Columns that hold text in the GLUE tasks and in unlabeled corpora; the first set found is used."""
-
-_CHUNK = 10_000  # rows tokenized at a time: enough to keep every core busy, little enough to stay in cache
-
-
-def text_columns(names: Sequence[str]) -> tuple[str, ...]:
-    """Find which of the columns `names` hold the text: one name, or two for a task on pairs.
-
-    Raises `ValueError` where none of `TEXT_COLUMNS` is there; then pass `columns=` yourself.
-
-    >>> from contrast_kit.data.texts import text_columns
-    >>> text_columns(["premise", "hypothesis", "label", "idx"])
-    ('premise', 'hypothesis')
-    """
-    for wanted in TEXT_COLUMNS:
-        if set(wanted) <= set(names):
-            return wanted
-    raise ValueError(
-        f"Cannot tell which column holds the text among {sorted(names)}; "
-        "pass it as columns='name', or columns=('first', 'second') for pairs."
-    )
+from .rows import as_rows, chunks, column_names, label_tensor, no_column, text_columns
 
 
 class Texts:
     """Texts as token ids, tokenized once and kept in one flat array: 4 bytes a token, whatever the text was.
 
     `rows` is a `datasets.Dataset` (one split), a list of dicts, or a list of strings. The columns that hold
-    the text are found by name (see `TEXT_COLUMNS`) or given as `columns`: one name, or two for pairs, which
+    the text are found by name (see `rows.TEXT_COLUMNS`) or given as `columns`: one name, or two for pairs, which
     the tokenizer joins as `[CLS] A [SEP] B [SEP]`. Each text is cut to `max_length` tokens, special tokens
     included (of a pair, the longer text is cut first). A column `label` (or the one named by `label`) is
     kept; class numbers become long, scores float32, and a missing label (`None`) becomes -1, the hub's mark
@@ -94,8 +66,8 @@ class Texts:
         label: str = "label",
     ) -> None:
         columns = (columns,) if isinstance(columns, str) else columns
-        rows = _as_rows(rows)
-        names = list(rows.column_names) if hasattr(rows, "column_names") else list(rows[0])
+        rows = as_rows(rows)
+        names = column_names(rows)
         self.columns = tuple(columns) if columns else text_columns(names)
         _check(names, self.columns, tokenizer, max_length)
         self.pad_id: int = tokenizer.pad_token_id
@@ -103,7 +75,7 @@ class Texts:
 
         seen: dict[tuple[str, ...], int] = {}
         ids, types, lengths, text_ids, labels = [], [], [], [], []
-        for start, chunk in _chunks(rows, (*self.columns, label) if label in names else self.columns):
+        for start, chunk in chunks(rows, (*self.columns, label) if label in names else self.columns):
             columns_of_text = [_strings(chunk[name], name, start) for name in self.columns]
             encoded = tokenizer(
                 *columns_of_text,
@@ -125,7 +97,7 @@ class Texts:
         self.starts = self.lengths.cumsum(0) - self.lengths  # [N]
         self.maskable = ~torch.isin(self.ids, torch.tensor(_special_ids(tokenizer), dtype=torch.int32))
         self.text_ids = torch.tensor(text_ids)  # [N]
-        self.labels = _labels(labels)  # [N] or None
+        self.labels = label_tensor(labels)  # [N] or None
         self._check_all_have_text()
 
     def __len__(self) -> int:
@@ -202,31 +174,10 @@ def collate(examples: Sequence[Mapping[str, Any]]) -> dict[str, Tensor]:
     return batch
 
 
-def _as_rows(rows: Any) -> Any:
-    """Bring every accepted kind of rows to a dataset or a list of dicts."""
-    if isinstance(rows, Mapping):
-        raise TypeError(
-            f"These are several splits ({', '.join(rows)}); pass one, such as dataset['{next(iter(rows))}']."
-        )
-    if isinstance(rows, str) or not hasattr(rows, "__len__") or not hasattr(rows, "__getitem__"):
-        raise TypeError(
-            f"Texts takes a Dataset, a list of dicts or a list of strings, not {type(rows).__name__}."
-        )
-    if len(rows) == 0:
-        raise ValueError("There are no rows: the dataset is empty.")
-    if hasattr(rows, "with_format") and hasattr(rows, "column_names"):
-        return rows.with_format(None)
-    if hasattr(rows, "column_names") or isinstance(rows[0], Mapping):
-        return rows
-    if isinstance(rows[0], str):
-        return [{"text": row} for row in rows]
-    raise TypeError(f"A row must be a string or a dict of columns, not {type(rows[0]).__name__}.")
-
-
 def _check(names: Sequence[str], columns: Sequence[str], tokenizer: Any, max_length: int) -> None:
     missing = [name for name in columns if name not in names]
     if missing:
-        raise ValueError(f"There is no column {missing[0]!r}; the columns are {', '.join(names)}.")
+        raise no_column(missing[0], names)
     if len(columns) > 2:
         raise ValueError(f"A text has one column, a pair two; {len(columns)} columns were given.")
     if tokenizer.pad_token_id is None:
@@ -238,20 +189,6 @@ def _check(names: Sequence[str], columns: Sequence[str], tokenizer: Any, max_len
         raise ValueError(
             f"max_length={max_length} is above this tokenizer's limit of {tokenizer.model_max_length}."
         )
-
-
-def _chunks(rows: Any, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, list]]]:
-    """Walk through the rows `_CHUNK` at a time: the first row's number, and a list of values per column."""
-    for start in range(0, len(rows), _CHUNK):
-        if hasattr(rows, "column_names"):
-            yield start, rows.select_columns(list(columns))[start : start + _CHUNK]
-            continue
-        part = rows[start : start + _CHUNK]
-        for at, row in enumerate(part, start):
-            lacking = [name for name in columns if name not in row]
-            if lacking:
-                raise ValueError(f"Row {at} has no column {lacking[0]!r}, which the first row has.")
-        yield start, {name: [row[name] for row in part] for name in columns}
 
 
 def _strings(values: list, name: str, start: int) -> list[str]:
@@ -275,17 +212,3 @@ def _special_ids(tokenizer: Any) -> list[int]:
     frame |= {tokenizer.pad_token_id, tokenizer.mask_token_id}
     others = set(tokenizer.all_special_ids) - {tokenizer.unk_token_id}
     return sorted((frame | others) - {None})
-
-
-def _labels(values: list) -> Tensor | None:
-    """Make one tensor of the labels; `None` where there is not one real label (all missing or -1)."""
-    values = [-1 if value is None else value for value in values]
-    if any(isinstance(value, str) for value in values):
-        raise ValueError(
-            "Labels must be numbers; number the names with dataset.class_encode_column('label')."
-        )
-    if all(value == -1 for value in values):
-        return None
-    return torch.tensor(
-        values, dtype=torch.float32 if any(isinstance(v, float) for v in values) else torch.long
-    )

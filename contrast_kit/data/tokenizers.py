@@ -54,6 +54,10 @@ def train_tokenizer(
     if kind not in ("wordpiece", "bpe"):
         raise ValueError(f"kind must be 'wordpiece' or 'bpe', not {kind!r}.")
     texts = [texts] if isinstance(texts, str) else list(texts)
+    for at, text in enumerate(texts):
+        if not isinstance(text, str):
+            kind = type(text).__name__
+            raise TypeError(f"Text {at} is {kind}, not text; the texts of rows are data.sentences(rows).")
     if not any(text.strip() for text in texts):
         raise ValueError("A tokenizer needs text to be trained on; these texts are empty.")
     if kind == "bpe" and vocab_size < 256 + len(SPECIAL_TOKENS):

@@ -16,6 +16,7 @@ from transformers import ElectraConfig, ElectraForMaskedLM
 from contrast_kit import masking, processes
 from contrast_kit.encoder import Encoder
 from contrast_kit.losses.words import at_once
+from contrast_kit.objectives._settings import check_choice, check_count, check_share
 from contrast_kit.objectives.base import View
 from contrast_kit.objectives.words import mlm_sum, positions
 
@@ -60,14 +61,15 @@ class CorruptionConfig:
             "reduction": ("mean", "paper_sum"),
         }
         for name, allowed in choices.items():
-            if getattr(self, name) not in allowed:
-                raise ValueError(f"{name} must be one of {allowed}, not {getattr(self, name)!r}.")
+            check_choice(name, getattr(self, name), allowed)
+        check_share("p_m", self.p_m)
+        masking.check_split(self.split)
         if self.share == "embeddings" and self.auxiliary == "narrow":
             raise ValueError(
                 "A narrow auxiliary has embeddings of another build: share='words' or 'nothing'."
             )
-        if self.auxiliary_layers is not None and self.auxiliary_layers < 1:
-            raise ValueError(f"auxiliary_layers must be at least 1, not {self.auxiliary_layers}.")
+        if self.auxiliary_layers is not None:
+            check_count("auxiliary_layers", self.auxiliary_layers, "the depth of the shallow auxiliary")
 
 
 class Auxiliary(nn.Module):

@@ -179,18 +179,6 @@ class Objective(nn.Module):
         return sum(weights[name] * part for name, part in parts.items() if name in weights)
 
 
-def check_share(name: str, value: float) -> None:
-    """Refuse a config's probability that is none: `ValueError`."""
-    if not 0 <= value <= 1:
-        raise ValueError(f"{name} is a probability, between 0 and 1, not {value}.")
-
-
-def check_choice(name: str, value: Any, choices: tuple) -> None:
-    """Refuse a config's word that is not one of its choices: `ValueError`."""
-    if value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, not {value!r}.")
-
-
 def without(view: View, *names: str) -> View:
     """A view without some of its entries."""
     return {key: value for key, value in view.items() if key not in names}

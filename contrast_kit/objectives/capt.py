@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from contrast_kit import losses, schedules
 from contrast_kit.noise import Noise, named
+from contrast_kit.objectives._settings import check_choice, check_count, check_tau, check_weight
 from contrast_kit.objectives.base import Encoded, Facts, Objective, Vectors, View, others, without
 from contrast_kit.objectives.mlm import mlm_sizes, mlm_sums
 from contrast_kit.objectives.queue import MemoryQueue
@@ -54,18 +55,16 @@ class CAPTConfig:
 
     def __post_init__(self):
         named(self.noise)
-        if self.tau != "adaptive" and not (isinstance(self.tau, float | int) and self.tau > 0):
+        if isinstance(self.tau, str) and self.tau != "adaptive":
             raise ValueError(f'tau must be "adaptive" (CAPT eq. 6) or a number above 0, not {self.tau!r}.')
-        if self.queue < 0:
-            raise ValueError(f"queue is a number of vectors, 0 for no queue, not {self.queue}.")
-        if self.reduction not in ("mean", "sum"):
-            raise ValueError(f'reduction must be "mean" or "sum", not {self.reduction!r}.')
-        if self.aggregation not in ("mlp", "none"):
-            raise ValueError(f'aggregation must be "mlp" or "none", not {self.aggregation!r}.')
-        if self.inner is not None and self.inner < 1:
-            raise ValueError(
-                f"inner is the width of the aggregation's hidden layer, at least 1, not {self.inner}."
-            )
+        if self.tau != "adaptive":
+            check_tau(self.tau)
+        check_count("queue", self.queue, "a number of vectors, 0 for no queue", least=0)
+        check_choice("reduction", self.reduction, ("mean", "sum"))
+        check_weight("weight", self.weight)
+        check_choice("aggregation", self.aggregation, ("mlp", "none"))
+        if self.inner is not None:
+            check_count("inner", self.inner, "the width of the aggregation's hidden layer")
 
 
 MANY_STEPS = 16

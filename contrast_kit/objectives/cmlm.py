@@ -10,17 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from contrast_kit import losses, masking
-from contrast_kit.objectives.base import (
-    Encoded,
-    Facts,
-    Objective,
-    Vectors,
-    View,
-    check_choice,
-    check_share,
-    others,
-    without,
-)
+from contrast_kit.objectives._settings import check_choice, check_count, check_share, check_tau, check_weight
+from contrast_kit.objectives.base import Encoded, Facts, Objective, Vectors, View, others, without
 from contrast_kit.objectives.mlm import MLMConfig, masked_view, mlm_sizes, mlm_sums
 
 
@@ -61,12 +52,9 @@ class CMLMConfig(MLMConfig):
         check_share("p_c", self.p_c)
         if self.p_drm is not None:
             check_share("p_drm", self.p_drm)
-        if self.alpha < 0:
-            raise ValueError(f"alpha weighs the contrast and must be at least 0, not {self.alpha}.")
-        if not self.tau > 0:
-            raise ValueError(f"tau is a temperature and must be above 0, not {self.tau}.")
-        if self.K < 1:
-            raise ValueError(f"K is the number of complementary copies, at least 1, not {self.K}.")
+        check_weight("alpha", self.alpha)
+        check_tau(self.tau)
+        check_count("K", self.K, "the number of complementary copies")
         if not self.mlm and self.contrast is None:
             raise ValueError("Without MLM and without a contrast nothing is left to train: keep one of them.")
 

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from contrast_kit import losses, masking
 from contrast_kit.encoder import Encoder
+from contrast_kit.objectives._settings import check_choice, check_tau, check_weight
 from contrast_kit.objectives.auxiliary import CorruptionConfig
 from contrast_kit.objectives.base import Facts, Vectors, View, others, without
 from contrast_kit.objectives.correcting import Correction as Correction
@@ -56,10 +57,12 @@ class COCOLMConfig(CorruptionConfig):
 
     def __post_init__(self):
         super().__post_init__()
-        if self.task not in TASKS:
-            raise ValueError(f"task must be one of {TASKS}, not {self.task!r}.")
-        if self.lm_variant not in ("paper", "authors_code"):
-            raise ValueError(f"lm_variant must be 'paper' or 'authors_code', not {self.lm_variant!r}.")
+        check_choice("task", self.task, TASKS)
+        check_choice("lm_variant", self.lm_variant, ("paper", "authors_code"))
+        check_weight("lambda_copy", self.lambda_copy)
+        if self.contrast is not None:
+            check_weight("contrast", self.contrast)
+        check_tau(self.tau)
         if not 0 < self.keep <= 1:
             raise ValueError(f"keep is the share of the text that a crop keeps, in (0, 1], not {self.keep}.")
 

@@ -11,7 +11,8 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from contrast_kit.objectives.base import Encoded, Facts, Objective, Vectors, View, check_choice, others
+from contrast_kit.objectives._settings import check_choice, check_tau
+from contrast_kit.objectives.base import Encoded, Facts, Objective, Vectors, View, others
 from contrast_kit.objectives.cmlm import Predictor, pull
 
 
@@ -31,8 +32,7 @@ class CSSLConfig:
 
     def __post_init__(self):
         check_choice("contrast", self.contrast, ("info_nce", "simsiam", "nt_xent"))
-        if not self.tau > 0:
-            raise ValueError(f"tau is a temperature and must be above 0, not {self.tau}.")
+        check_tau(self.tau)
 
 
 class CSSL(Objective):

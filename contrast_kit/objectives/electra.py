@@ -11,6 +11,7 @@ from torch import Tensor
 
 from contrast_kit import masking
 from contrast_kit.encoder import Encoder
+from contrast_kit.objectives._settings import check_weight
 from contrast_kit.objectives.auxiliary import CorruptionConfig, make_auxiliary
 from contrast_kit.objectives.base import Encoded, Objective, View
 from contrast_kit.objectives.corrective import CopyHead, Task, token_sizes, token_sums
@@ -26,6 +27,10 @@ class ELECTRAConfig(CorruptionConfig):
     """Weight of detection beside the auxiliary's masked LM, a yes-or-no beside a choice of words. ELECTRA: 50."""
     head_biases: bool = False
     """A bias in w^T h. Neither paper prints one; both codes have it."""
+
+    def __post_init__(self):
+        super().__post_init__()
+        check_weight("lambda_rtd", self.lambda_rtd)
 
 
 class ELECTRA(Objective):
@@ -68,8 +73,8 @@ class ELECTRA(Objective):
         if converged is not None:
             changes["auxiliary"] = "given"
         super().__init__(encoder, config, seed=seed, **changes)
-        with torch.random.fork_rng():
-            torch.manual_seed(seed + 1)  # not the numbers that may have made the main model
+        with torch.random.fork_rng(devices=[]):  # weights are drawn on the CPU: no other stream is touched
+            torch.default_generator.manual_seed(seed + 1)  # not the numbers that may have made the main model
             self.auxiliary = make_auxiliary(encoder, self.config, converged)
 
     def build(self) -> None:

@@ -1,13 +1,15 @@
 """Fine-tuning: a classification (or regression) head on the sequence vector, trained with cross-entropy."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 
+from contrast_kit.data.rows import column, column_names, label_tensor
 from contrast_kit.encoder import Encoder
+from contrast_kit.objectives._settings import check_choice, check_count
 from contrast_kit.objectives.base import Encoded, Objective, View
 
 
@@ -23,10 +25,8 @@ class FineTuneConfig:
     """Of the head. SCL, CMLM, COCO-LM and CAPT: 0.1."""
 
     def __post_init__(self):
-        if self.classes < 1:
-            raise ValueError(f"classes is at least 2, or 1 for a score, not {self.classes}.")
-        if self.head not in ("linear", "tanh"):
-            raise ValueError(f"head must be 'linear' or 'tanh', not {self.head!r}.")
+        check_count("classes", self.classes, "how many classes there are, or 1 for a score")
+        check_choice("head", self.head, ("linear", "tanh"))
         if not 0 <= self.dropout < 1:
             raise ValueError(f"dropout is a probability below 1, not {self.dropout}.")
 
@@ -66,7 +66,7 @@ class FineTune(Objective):
         self, encoder: Encoder, config: Any = None, *, classes: Any = None, seed: int = 0, **changes
     ):
         if classes is not None:
-            changes["classes"] = classes if isinstance(classes, int) else count_classes(classes)
+            changes["classes"] = int(classes) if isinstance(classes, Integral) else count_classes(classes)
         super().__init__(encoder, config, seed=seed, **changes)
 
     def build(self) -> None:
@@ -138,7 +138,10 @@ class Head(nn.Module):
 def check_labels(label: Tensor | None, classes: int) -> None:
     """Refuse a batch that cannot be trained on, in words: on a GPU a label too large would end the process."""
     if label is None:
-        raise ValueError("Fine-tuning needs the label of each example: give rows with a column 'label'.")
+        raise ValueError(
+            "Fine-tuning needs the label of each example: give rows with a column 'label' that is not -1, unlabelled, "
+            "throughout."
+        )
     if classes > 1 and label.is_floating_point():
         raise ValueError("These labels are scores, not classes: use classes=1, which is regression.")
     lowest, highest = label.aminmax()
@@ -169,12 +172,9 @@ def count_classes(rows: Any) -> int:
     if names:
         return len(names)
     if hasattr(rows, "labels"):
-        labels = [] if rows.labels is None else rows.labels.tolist()
-    elif hasattr(rows, "column_names") and not isinstance(rows, Mapping):
-        labels = rows["label"][:] if "label" in rows.column_names else []
+        labels = rows.labels
     else:
-        labels = [row["label"] for row in rows if "label" in row]
-    labels = [label for label in labels if label is not None and label != -1]
-    if not labels:
+        labels = label_tensor(column(rows, "label")) if "label" in column_names(rows) else None
+    if labels is None:
         raise ValueError("No row has a label, so there are no classes to count: give one labelled split.")
-    return 1 if any(isinstance(label, float) for label in labels) else max(2, max(labels) + 1)
+    return 1 if labels.is_floating_point() else max(2, int(labels.max()) + 1)

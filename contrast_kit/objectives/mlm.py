@@ -9,7 +9,8 @@ from torch import Tensor
 from contrast_kit import masking
 from contrast_kit.encoder import Encoder
 from contrast_kit.masking import check_split
-from contrast_kit.objectives.base import Encoded, Objective, View, check_choice, check_share
+from contrast_kit.objectives._settings import check_choice, check_share
+from contrast_kit.objectives.base import Encoded, Objective, View
 from contrast_kit.objectives.words import mlm_sum
 
 

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from contrast_kit import losses
+from contrast_kit.objectives._settings import check_choice, check_share, check_tau
 from contrast_kit.objectives.base import Encoded, Facts, Vectors, View, others
 from contrast_kit.objectives.fine_tune import FineTune, FineTuneConfig
 
@@ -35,14 +36,10 @@ class SCLConfig(FineTuneConfig):
 
     def __post_init__(self):
         super().__post_init__()
-        if not 0 <= self.lam <= 1:
-            raise ValueError(f"lam divides the weight between two losses, between 0 and 1, not {self.lam}.")
-        if not self.tau > 0:
-            raise ValueError(f"tau is a temperature and must be > 0, not {self.tau}.")
-        if self.reduction not in ("mean", "sum", "mean_valid"):
-            raise ValueError(f"reduction must be 'mean', 'sum' or 'mean_valid', not {self.reduction!r}.")
-        if self.phi not in ("hidden", "feature"):
-            raise ValueError(f"phi must be 'hidden' or 'feature', not {self.phi!r}.")
+        check_share("lam", self.lam)
+        check_tau(self.tau)
+        check_choice("reduction", self.reduction, ("mean", "sum", "mean_valid"))
+        check_choice("phi", self.phi, ("hidden", "feature"))
         if self.classes == 1 and self.lam > 0:
             raise ValueError(
                 "A score has no classes, so nothing says which texts are positives: use lam=0, or FineTune."

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from contrast_kit import losses
 from contrast_kit.noise import Mask
+from contrast_kit.objectives._settings import check_choice, check_share, check_tau, check_weight
 from contrast_kit.objectives.base import Encoded, Facts, Objective, Vectors, View, others
 from contrast_kit.objectives.mlm import mlm_sizes, mlm_sums
 
@@ -38,12 +39,10 @@ class SimCSEConfig:
     """True leaves other copies of the anchor's own text out of its negatives. The paper does not."""
 
     def __post_init__(self):
-        if not self.tau > 0:
-            raise ValueError(f"tau is a temperature and must be > 0, not {self.tau}.")
-        if self.contrast not in ("info_nce", "nt_xent"):
-            raise ValueError(f"contrast must be 'info_nce' or 'nt_xent', not {self.contrast!r}.")
-        if self.mlm_weight < 0:
-            raise ValueError(f"mlm_weight weighs a loss and cannot be negative, not {self.mlm_weight}.")
+        check_tau(self.tau)
+        check_choice("contrast", self.contrast, ("info_nce", "nt_xent"))
+        check_weight("mlm_weight", self.mlm_weight)
+        check_share("p_m", self.p_m)
 
 
 class SimCSE(Objective):

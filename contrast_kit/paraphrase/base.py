@@ -7,6 +7,8 @@ from typing import Any
 
 from contrast_kit.data import text_columns
 from contrast_kit.data.paraphrased import WORDING
+from contrast_kit.data.rows import as_rows
+from contrast_kit.data.rows import column as texts_of
 
 
 class Paraphraser(ABC):
@@ -85,7 +87,7 @@ def reworded(
     rows, columns = _rows(rows, columns)
     result = [dict(row) for row in rows]
     for column in columns:
-        texts = [row[column] for row in rows]
+        texts = texts_of(rows, column)
         for k in (0, 1):
             kept = keep_original and k == 0
             again = texts if kept else paraphraser(texts, temperature=temperature, seed=2 * seed + k)
@@ -128,9 +130,7 @@ def augmented(
     result = [dict(row) for row in rows]
     for copy in range(copies):
         again = {
-            column: paraphraser(
-                [row[column] for row in rows], temperature=temperature, seed=seed * copies + copy
-            )
+            column: paraphraser(texts_of(rows, column), temperature=temperature, seed=seed * copies + copy)
             for column in columns
         }
         result += [row | {column: again[column][i] for column in columns} for i, row in enumerate(rows)]
@@ -139,9 +139,7 @@ def augmented(
 
 def _rows(rows: Any, columns: str | Sequence[str] | None) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
     """Rows as dicts, and the names of their text columns."""
-    rows = [{"text": row} if isinstance(row, str) else dict(row) for row in rows]
-    if not rows:
-        raise ValueError("There are no rows to say again.")
+    rows = [dict(row) for row in as_rows(rows)]
     if columns is None:
         return rows, text_columns(list(rows[0]))
     return rows, (columns,) if isinstance(columns, str) else tuple(columns)

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from contrast_kit.data.files import in_utf8
 from contrast_kit.paraphrase.base import Paraphraser
 
 
@@ -45,7 +46,7 @@ class FromFile(Paraphraser):
                 f"There is no file {path}: name a file of pairs, text and paraphrase with a tab between."
             )
         self.pairs, self._wordings = [], {}
-        with path.open(encoding="utf-8-sig", newline="\n") as file:
+        with in_utf8(path), path.open(encoding="utf-8-sig", newline="\n") as file:
             for number, line in enumerate(csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE), 1):
                 if len(line) != 2 or not all(part.strip() for part in line):
                     raise ValueError(f"Line {number} of {path} is no pair: text, tab, paraphrase.")

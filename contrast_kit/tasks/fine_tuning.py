@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 from contrast_kit.data import Texts
+from contrast_kit.data.rows import column_names
 from contrast_kit.encoder import Encoder
 from contrast_kit.objectives.fine_tune import FineTune
 from contrast_kit.tasks.metrics import score
@@ -105,6 +106,10 @@ def fine_tune(
         (500,)
     """
     task = find(task)
+    if own := {"log_every", "callback"} & settings.keys():
+        raise TypeError(
+            f"fine_tune looks at the validation rows every evaluate_every updates; leave {own.pop()} out."
+        )
     objective = prepare(start, method, task, seed)
     length = settings.setdefault("max_length", min(128, objective.encoder.max_length))
     texts = tokenized(train, objective.encoder, task, length)
@@ -139,9 +144,11 @@ def fine_tune(
 def prepare(start: Encoder | FineTune, method: Any, task: Task, seed: int) -> FineTune:
     """A new objective around a copy of `start`, with the head of `start` where it has one that fits."""
     encoder = start.encoder if isinstance(start, FineTune) else start
-    objective = method(copy.deepcopy(encoder), classes=task.classes, seed=seed)
+    made = getattr(method, "func", method)  # of a partial
+    fits = not isinstance(made, type) or issubclass(made, FineTune)
+    objective = method(copy.deepcopy(encoder), classes=task.classes, seed=seed) if fits else None
     if not isinstance(objective, FineTune):
-        name = getattr(method, "__name__", type(objective).__name__)
+        name = getattr(made, "__name__", type(objective).__name__)
         raise TypeError(f"method must make a FineTune or SCL objective, and {name} does not.")
     if isinstance(start, FineTune):
         have, want = start.head.state_dict(), objective.head.state_dict()
@@ -204,8 +211,8 @@ def tokenized(rows: Any, encoder: Encoder, task: Task, max_length: int) -> Texts
     """Rows of a task as `Texts`, by the columns that they really have."""
     if isinstance(rows, Texts):
         return rows
-    names = list(rows.column_names if hasattr(rows, "column_names") else rows[0])
-    return Texts(rows, encoder.tokenizer, task.columns_in(names), min(max_length, encoder.max_length))
+    columns = task.columns_in(column_names(rows))
+    return Texts(rows, encoder.tokenizer, columns, min(max_length, encoder.max_length))
 
 
 def weights_hash(module: nn.Module) -> str:

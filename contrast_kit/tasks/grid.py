@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from contrast_kit.data import Paraphrased
+from contrast_kit.data.rows import column_names
 from contrast_kit.encoder import Encoder
 from contrast_kit.objectives import CMLM, MLM, SCL, FineTune
 from contrast_kit.paraphrase import Paraphraser, augmented, reworded
@@ -66,6 +67,19 @@ METHODS: dict[str, Method] = {
 paraphraser=BackTranslation())`."""
 
 
+def by_name(methods: Mapping[str, Method] | Sequence[str]) -> dict[str, Method]:
+    """Methods by name: a mapping as it is, names looked up in `METHODS`."""
+    if isinstance(methods, Mapping):
+        return dict(methods)
+    names = [methods] if isinstance(methods, str) else list(methods)
+    for name in names:
+        if name not in METHODS:
+            raise ValueError(
+                f"No method is called {name!r}; there are {', '.join(METHODS)}, or give {{'name': Method(…)}}."
+            )
+    return {name: METHODS[name] for name in names}
+
+
 def post_train(
     start: Encoder, method: Method, rows: Any, *, task: Task, seed: int, **settings: Any
 ) -> Encoder:
@@ -77,7 +91,7 @@ def post_train(
     if method.paraphraser is None:
         texts = tokenized(rows, encoder, task, length)
     else:
-        columns = task.columns_in(list(rows.column_names if hasattr(rows, "column_names") else rows[0]))
+        columns = task.columns_in(column_names(rows))
         worded = reworded(rows, method.paraphraser, columns, seed=seed)
         texts = Paraphrased(worded, encoder.tokenizer, columns, length)
     epochs = settings.pop("epochs")
@@ -124,15 +138,15 @@ def run(
         the `Results`: its `table`, `summary()`, `differences("FT")`.
 
     Raises:
-        ValueError: for a size that the protocol has no epochs for, a folder with runs of other settings, or a protocol
-            with a temperature and no paraphraser.
+        ValueError: for a size that the protocol has no epochs for, a method that has no name here, a folder with runs
+            of other settings, or a protocol with a temperature and no paraphraser.
     """
     if protocol.temperature is not None and paraphraser is None:
         raise ValueError(
             "This protocol adds paraphrases to the training rows: say who makes them, run(…, paraphraser="
             "paraphrase.BackTranslation()) or paraphrase.Toyshop()."
         )
-    methods = {m: METHODS[m] for m in methods} if not isinstance(methods, Mapping) else dict(methods)
+    methods = by_name(methods)
     data = [data] if isinstance(data, TaskData) else list(data)
     before = weights_hash(start)
     path = Path(folder, "results.csv") if folder is not None else None
@@ -158,7 +172,7 @@ def run(
 
 
 @dataclass(frozen=True)
-class _Item:
+class Item:
     """One run to be done."""
 
     name: str
@@ -178,7 +192,7 @@ class _Item:
 
 def _plan(
     protocol: Protocol, data: list[TaskData], methods: Mapping[str, Method], paraphraser: Paraphraser | None
-) -> Iterator[_Item]:
+) -> Iterator[Item]:
     """All runs, methods innermost: after a stop the methods have been through the same draws."""
     for of in data:
         held = hold_out(
@@ -191,19 +205,17 @@ def _plan(
         )
         for size, number, seed in product(protocol.sizes, range(protocol.draws), protocol.seeds):
             for name, method in methods.items():
-                yield _Item(name, method, of, held, size, number, seed, paraphraser)
+                yield Item(name, method, of, held, size, number, seed, paraphraser)
 
 
-def _rows(item: _Item, protocol: Protocol) -> tuple[Any, Any]:
+def _rows(item: Item, protocol: Protocol) -> tuple[Any, Any]:
     """The rows of a draw, with noisy copies if the protocol adds some, and those that post-training may read."""
     rows, labels = item.data.train, labels_of(item.data.train)
     seed = [protocol.split_seed, item.draw, item.size or 0]
     chosen = draw(labels, item.size, seed, stratified=protocol.stratified, per_class=protocol.per_class)
     train = pick(rows, chosen)
     if protocol.temperature is not None:
-        columns = item.data.task.columns_in(
-            list(train.column_names if hasattr(train, "column_names") else train[0])
-        )
+        columns = item.data.task.columns_in(column_names(train))
         noise = dict(copies=protocol.copies, temperature=protocol.temperature, seed=item.draw)
         train = augmented(train, item.paraphraser, columns, **noise)
     if not item.method.unlabeled:
@@ -213,7 +225,7 @@ def _rows(item: _Item, protocol: Protocol) -> tuple[Any, Any]:
     return train, pick(rows, chosen + more)
 
 
-def _one(item: _Item, protocol: Protocol, start: Any, before: str, settings: Mapping[str, Any]) -> dict:
+def _one(item: Item, protocol: Protocol, start: Any, before: str, settings: Mapping[str, Any]) -> dict:
     """One run from the start encoder to a row of the table."""
     began = time.monotonic()
     train, texts = _rows(item, protocol)
@@ -239,11 +251,11 @@ def _one(item: _Item, protocol: Protocol, start: Any, before: str, settings: Map
     row |= {"metric": metric, "validation": tuned.best.get(metric), "test": test[metric]}
     row |= {f"test_{name}": value for name, value in test.items() if name != metric}
     row |= {"split": split_hash(train, item.held.validation, item.held.test), "start": before, "post": post}
-    row |= {"setting": _setting(item, protocol, before, settings), "best_step": tuned.best_step}
+    row |= {"setting": setting_hash(item, protocol, before, settings), "best_step": tuned.best_step}
     return row | {"steps": tuned.run.steps, "seconds": round(time.monotonic() - began, 3)}
 
 
-def _setting(item: _Item, protocol: Protocol, before: str, settings: Mapping[str, Any]) -> str:
+def setting_hash(item: Item, protocol: Protocol, before: str, settings: Mapping[str, Any]) -> str:
     """A hash of all that decides a run's outcome beside its key."""
     noise = {}
     if protocol.temperature is not None:
@@ -261,11 +273,11 @@ def _setting(item: _Item, protocol: Protocol, before: str, settings: Mapping[str
 
 
 def _refuse_others(
-    plan: list[_Item], done: Mapping, protocol: Protocol, before: str, settings: Mapping, path: Path | None
+    plan: list[Item], done: Mapping, protocol: Protocol, before: str, settings: Mapping, path: Path | None
 ) -> None:
     """Raise before anything runs: for a run in the folder made otherwise, or a size without epochs."""
     for item in plan:
-        wanted = _setting(item, protocol, before, settings)
+        wanted = setting_hash(item, protocol, before, settings)
         if item.key in done and done[item.key]["setting"] != wanted:
             raise ValueError(
                 f"{path} holds a run of {item.name} on {item.data.name} that was made with other settings, "

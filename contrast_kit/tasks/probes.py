@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from contrast_kit.data.rows import column, column_names
 from contrast_kit.encoder import Encoder
 from contrast_kit.geometry import pair_cosines
 from contrast_kit.tasks.metrics import METRICS, score
@@ -39,8 +40,10 @@ def linear_probe(
     from sklearn.preprocessing import StandardScaler
 
     task = find(task)
-    x, y = features(encoder, train, task), labels_of(train)
-    _need_two_classes(task, y)
+    y = _to_learn(task, train)
+    if not task.regression and len(np.unique(y)) < 2:
+        raise ValueError("The training rows hold one class only, so there is nothing to tell apart.")
+    x = features(encoder, train, task)
     scaler = StandardScaler().fit(x)
     if task.regression:
         model = Ridge(alpha=1 / strength)
@@ -63,11 +66,11 @@ def knn_probe(encoder: Encoder, train: Any, test: Any, *, task: Task | str, k: i
         ValueError: if `k` is not between 1 and the number of training rows.
     """
     task = find(task)
-    x, y = (torch.from_numpy(features(encoder, train, task)).float(), torch.as_tensor(labels_of(train)))
+    y = torch.as_tensor(_to_learn(task, train))
     if not 1 <= k <= len(y):
         raise ValueError(f"k must be between 1 and the {len(y)} training rows, not {k}.")
-    z = torch.from_numpy(features(encoder, test, task)).float()
-    x, z = (torch.nn.functional.normalize(part, dim=1) for part in (x, z))
+    parts = (torch.from_numpy(features(encoder, rows, task)).float() for rows in (train, test))
+    x, z = (torch.nn.functional.normalize(part, dim=1) for part in parts)  # [N, D], [M, D]
     cosine, nearest = (z @ x.T).topk(k, dim=1)  # [M, N] -> [M, k]
     if task.regression:
         return score(task, y[nearest].mean(1).numpy(), labels_of(test))
@@ -88,9 +91,9 @@ def zero_shot_sts(encoder: Encoder, rows: Any, *, columns: tuple[str, str] | Non
         `geometry.pair_cosines`.
     """
     task = find("stsb")
-    columns = columns or task.columns_in(
-        list(rows.column_names if hasattr(rows, "column_names") else rows[0])
-    )
+    columns = columns or task.columns_in(column_names(rows))
+    if len(columns) != 2:
+        raise ValueError(f"Similarity is that of pairs, and these rows hold one text each ({columns[0]!r}).")
     first, second = (encoder.encode(column(rows, name)) for name in columns)  # [N, D] each
     cosines = pair_cosines(first, second).cpu().numpy()  # [N]
     return {name: METRICS[name](cosines, labels_of(rows)) for name in task.metrics}
@@ -121,17 +124,12 @@ def probe(
 
 def features(encoder: Encoder, rows: Any, task: Task) -> np.ndarray:
     """What a probe reads: vectors [N, D] of single texts, [N, 4D] of pairs."""
-    names = list(rows.column_names if hasattr(rows, "column_names") else rows[0])
-    parts = [encoder.encode(column(rows, name)).cpu() for name in task.columns_in(names)]  # [N, D] each
+    columns = task.columns_in(column_names(rows))
+    parts = [encoder.encode(column(rows, name)).cpu() for name in columns]  # [N, D] each
     if len(parts) == 2:
         u, v = parts
         parts = [u, v, (u - v).abs(), u * v]
     return torch.cat(parts, dim=1).double().numpy()  # [N, D] or [N, 4D]
-
-
-def column(rows: Any, name: str) -> list:
-    """One column as a list, of a `Dataset` or of row dicts."""
-    return list(rows[name]) if hasattr(rows, "column_names") else [row[name] for row in rows]
 
 
 def labels_of(rows: Any) -> np.ndarray:
@@ -146,6 +144,15 @@ def first_rows(rows: Any, limit: int | None) -> Any:
     return rows.select(range(limit)) if hasattr(rows, "select") else rows[:limit]
 
 
-def _need_two_classes(task: Task, y: np.ndarray) -> None:
-    if not task.regression and len(np.unique(y)) < 2:
-        raise ValueError("The training rows hold one class only, so there is nothing to tell apart.")
+def _to_learn(task: Task, rows: Any) -> np.ndarray:
+    """The labels of training rows, [N]: none of them missing, or of a class that the task does not have."""
+    y = labels_of(rows)
+    if (y == -1).any():
+        raise ValueError("A training row has the label -1, which means unlabelled: leave such rows out.")
+    if not task.regression and not (
+        np.issubdtype(y.dtype, np.integer) and 0 <= y.min() <= y.max() < task.classes
+    ):
+        raise ValueError(
+            f"{task.name} has the classes 0 to {task.classes - 1}, but not all training labels are."
+        )
+    return y

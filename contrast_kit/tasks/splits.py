@@ -134,10 +134,11 @@ def hold_out(
             None, splits["validation"], f"tested on all {len(splits['validation'])} validation rows"
         )
     if len(splits) == 2:
-        kept = draw(labels_of(splits["validation"]), min(validation, len(splits["validation"])), seed)
+        count = min(validation, len(splits["validation"]))
+        kept = draw(labels_of(splits["validation"]), count, seed) if count else []
         tested = _at_most(splits["test"], most_test, seed)
         note = f"{len(kept)} validation rows, {len(tested)} test rows, as the data has them"
-        return HeldOut(pick(splits["validation"], kept), tested, note)
+        return HeldOut(pick(splits["validation"], kept) if kept else None, tested, note)
     if not splits:
         raise ValueError(f"{data.task.name} has neither validation nor test rows with labels.")
     (name, rows), labels = next(iter(splits.items())), labels_of(next(iter(splits.values())))
@@ -153,7 +154,7 @@ def hold_out(
     short = f" (fewer than {validation}: there are {len(rows)} in all)" if count < validation else ""
     tested = _at_most(pick(rows, tests), most_test, seed)
     note = f"{count} rows to select by{short} and {len(tested)} to test with, both of the {name} rows"
-    return HeldOut(pick(rows, kept), tested, note)
+    return HeldOut(pick(rows, kept) if kept else None, tested, note)
 
 
 def pick(rows: Any, chosen: list[int]) -> Any:

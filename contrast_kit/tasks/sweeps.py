@@ -10,7 +10,7 @@ import torch
 from contrast_kit.encoder import Encoder
 from contrast_kit.objectives.fine_tune import FineTune
 from contrast_kit.tasks.fine_tuning import fine_tune, prepare, weights_hash
-from contrast_kit.tasks.grid import METHODS, Method, post_train, run
+from contrast_kit.tasks.grid import Item, Method, by_name, post_train, run, setting_hash
 from contrast_kit.tasks.protocols import SCL_FULL, SCL_TRANSFER, Protocol, Sweep
 from contrast_kit.tasks.results import Results, write
 from contrast_kit.tasks.splits import hold_out
@@ -127,9 +127,8 @@ def transfer(
     Returns:
         one `Results` of all methods and targets; `start` in its table is the hash of the source model.
     """
-    methods = {m: METHODS[m] for m in methods} if not isinstance(methods, Mapping) else dict(methods)
     tables, complete = [], True
-    for name, method in methods.items():
+    for name, method in by_name(methods).items():
         inside = None if folder is None else Path(folder, name)
         model = source_model(source, start, method, first, inside, **settings)
         runs = run(
@@ -153,13 +152,8 @@ def transfer(
 def source_model(
     source: TaskData, start: Encoder, method: Method, protocol: Protocol, folder: Path | None, **settings: Any
 ) -> FineTune:
-    """The model that a method makes of all rows of the source; read from `folder` if it was made from there before."""
+    """The model that a method makes of all rows of the source; read from `folder` if it was made so there before."""
     seed, size = protocol.seeds[0], protocol.sizes[-1]
-    file = None if folder is None else folder / f"source-{weights_hash(start)}.pt"
-    if file is not None and file.exists():
-        objective = prepare(start, method.tune, source.task, seed)
-        objective.load_state_dict(torch.load(file, weights_only=True))
-        return objective.eval()
     held = hold_out(
         source,
         validation=protocol.validation,
@@ -167,6 +161,15 @@ def source_model(
         stratified=protocol.stratified and not source.task.regression,
         seed=protocol.split_seed,
     )
+    file = None
+    if folder is not None:
+        of_source = Item("source", method, source, held, size, 0, seed)
+        made = setting_hash(of_source, protocol, weights_hash(start), settings)
+        file = folder / f"source-{made}-{seed}.pt"
+        if file.exists():
+            objective = prepare(start, method.tune, source.task, seed)
+            objective.load_state_dict(torch.load(file, weights_only=True, map_location="cpu"))
+            return objective.eval()
     begin = start
     if method.post is not None:
         options = protocol.post_training(size) | settings

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from contrast_kit.data import glue, text_columns
+from contrast_kit.data.rows import column
 
 
 @dataclass(frozen=True)
@@ -115,8 +116,7 @@ class TaskData:
             ValueError: if the test rows have no labels; `tasks.hold_out` makes labelled ones.
         """
         rows = self._split("test")
-        labels = rows["label"] if hasattr(rows, "column_names") else [row["label"] for row in rows]
-        if all(label == -1 for label in labels):
+        if all(label == -1 for label in column(rows, "label")):
             raise ValueError(
                 f"The test labels of {self.task.name} are secret. As the papers do, take a part of the validation "
                 "rows as the test set: tasks.hold_out(data, protocol)."

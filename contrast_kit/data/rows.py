@@ -1,0 +1,115 @@
+"""What rows of data may be: a dataset, dicts or strings; their columns, and their labels as numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+TEXT_COLUMNS: tuple[tuple[str, ...], ...] = (
+    ("sentence1", "sentence2"),
+    ("question1", "question2"),
+    ("premise", "hypothesis"),
+    ("question", "sentence"),
+    ("sentence",),
+    ("text",),
+)
+"""Columns that hold text in the GLUE tasks and in unlabeled corpora; the first set found is used."""
+
+_CHUNK = 10_000  # rows tokenized at a time: enough to keep every core busy, little enough to stay in cache
+
+
+def text_columns(names: Sequence[str]) -> tuple[str, ...]:
+    """Find which of the columns `names` hold the text: one name, or two for a task on pairs.
+
+    Raises `ValueError` where none of `TEXT_COLUMNS` is there; then pass `columns=` yourself.
+
+    >>> from contrast_kit.data import text_columns
+    >>> text_columns(["premise", "hypothesis", "label", "idx"])
+    ('premise', 'hypothesis')
+    """
+    for wanted in TEXT_COLUMNS:
+        if set(wanted) <= set(names):
+            return wanted
+    raise ValueError(
+        f"Cannot tell which column holds the text among {sorted(names)}; "
+        "pass it as columns='name', or columns=('first', 'second') for pairs."
+    )
+
+
+def as_rows(rows: Any) -> Any:
+    """Bring every accepted kind of rows to a dataset or a list of dicts; strings get the column `text`."""
+    if isinstance(rows, Mapping):
+        raise TypeError(
+            f"These are several splits ({', '.join(rows)}); pass one, such as dataset['{next(iter(rows))}']."
+        )
+    kind = type(rows)
+    if kind.__module__.startswith("pandas"):
+        raise TypeError(
+            f"Rows are no pandas {kind.__name__}: give frame.to_dict('records') or series.tolist()."
+        )
+    if isinstance(rows, str) or not hasattr(rows, "__len__") or not hasattr(rows, "__getitem__"):
+        raise TypeError(f"Rows are a Dataset, a list of dicts or a list of strings, not {kind.__name__}.")
+    if len(rows) == 0:
+        raise ValueError("There are no rows: the dataset is empty.")
+    if hasattr(rows, "with_format") and hasattr(rows, "column_names"):
+        return rows.with_format(None)
+    if hasattr(rows, "column_names") or isinstance(rows[0], Mapping):
+        return rows
+    if isinstance(rows[0], str):
+        return [{"text": row} for row in rows]
+    raise TypeError(f"A row must be a string or a dict of columns, not {type(rows[0]).__name__}.")
+
+
+def column_names(rows: Any) -> list[str]:
+    """The columns of rows: of a `Dataset`, or of the first of row dicts; of strings, `text`."""
+    rows = as_rows(rows)
+    return list(rows.column_names if hasattr(rows, "column_names") else rows[0])
+
+
+def column(rows: Any, name: str) -> list:
+    """One column as a list. Raises `ValueError` where it, or a row's entry in it, is not there."""
+    rows = as_rows(rows)
+    if name not in column_names(rows):
+        raise no_column(name, column_names(rows))
+    if hasattr(rows, "column_names"):
+        return list(rows[name])
+    return [value for _, chunk in chunks(rows, [name]) for value in chunk[name]]
+
+
+def no_column(name: str, names: Sequence[str]) -> ValueError:
+    """The error for a column that is not there."""
+    return ValueError(f"There is no column {name!r}; the columns are {', '.join(names)}.")
+
+
+def chunks(rows: Any, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, list]]]:
+    """Walk through the rows `_CHUNK` at a time: the first row's number, and a list of values per column."""
+    for start in range(0, len(rows), _CHUNK):
+        if hasattr(rows, "column_names"):
+            yield start, rows.select_columns(list(columns))[start : start + _CHUNK]
+            continue
+        part = rows[start : start + _CHUNK]
+        for at, row in enumerate(part, start):
+            lacking = [name for name in columns if name not in row]
+            if lacking:
+                raise ValueError(f"Row {at} has no column {lacking[0]!r}, which the first row has.")
+        yield start, {name: [row[name] for row in part] for name in columns}
+
+
+def label_tensor(values: Sequence[Any]) -> Tensor | None:
+    """Make one tensor of the labels; `None` where there is not one real label (all missing or -1)."""
+    values = [-1 if value is None else value.item() if hasattr(value, "item") else value for value in values]
+    for at, value in enumerate(values):
+        if isinstance(value, str):
+            raise ValueError(
+                "Labels must be numbers; number the names with dataset.class_encode_column('label')."
+            )
+        if not isinstance(value, int | float) or value != value:
+            raise ValueError(f"The label of row {at} is {value!r}, not a number; None or -1 means unlabeled.")
+    if all(value == -1 for value in values):
+        return None
+    return torch.tensor(
+        values, dtype=torch.float32 if any(isinstance(v, float) for v in values) else torch.long
+    )
