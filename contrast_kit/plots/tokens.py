@@ -194,7 +194,7 @@ def _page(height: float, codes: list, words: Mapping, title: str | None) -> tupl
     handles = _handles(codes, words)
     legend = sum(_inches([handle.get_label() for handle in handles])) + 0.62 * len(handles)
     rows = math.ceil(legend / WIDTH)
-    above, below = 0.4 * bool(title), 0.14 + 0.22 * rows
+    above, below = 0.4 if title else 0.05, 0.14 + 0.22 * rows
     total = height + above + below
     figure = Figure(figsize=(WIDTH, total))
     axes = figure.add_axes((0, below / total, 1, height / total), xlim=(0, WIDTH), ylim=(height, 0))
