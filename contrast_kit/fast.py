@@ -11,7 +11,7 @@ plus terms that are linear in N (the positives). Here that sum is made tile by t
   rows and its columns. Forward and backward take 4N²D operations; plain autograd takes 6N²D.
 * The gradient needs no second pass either: with weights w_i = g_i / Σ_j exp(…), it is Σ_j (w_i + w_j) e_ij z_j.
 * Cosines lie in [-1, 1], so exp(cos / τ) lies in [e^(-1/τ), e^(1/τ)]. Float32 holds that for τ ≥ 1/70 and needs no
-  running maximum; below, each tile is reduced around its own maximum, some 1.5 times as slow (`needs_maximum`).
+  running maximum; below, each tile is reduced around its own maximum, some 1.2 times as slow (`needs_maximum`).
 
 The losses (`contrast_kit.losses`) and `geometry.uniformity` are the readable definitions; they come here where N is
 large. Letters: N anchors, M candidates, D width, R and C rows and columns of a tile.
