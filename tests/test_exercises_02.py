@@ -250,7 +250,12 @@ def numbers(variants, tau):
     a, b = torch.randn(2, 3, 4, generator=noise, dtype=torch.float64)
     queue, labels = torch.randn(2, 4, generator=noise, dtype=torch.float64), torch.tensor([0, 0, 1, 0, 0, 2])
     found = variants(a, b, labels, queue, tau)
-    return a, b, labels, lambda words: next(v for name, v in found.items() if words in " | ".join(name)).item()
+    return (
+        a,
+        b,
+        labels,
+        lambda words: next(v for name, v in found.items() if words in " | ".join(name)).item(),
+    )
 
 
 @pytest.mark.parametrize("tau", [0.05, 0.5])
