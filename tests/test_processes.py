@@ -74,9 +74,9 @@ def stop_the_first():
 
 def full_disk(tokenizer, texts, folder):
     """What a process says when the first one cannot write."""
-    folder.parent.mkdir(exist_ok=True)
     if ck.processes.rank() == 0:
-        folder.write_text("a file where the folder should be")
+        folder.mkdir(parents=True)
+        (folder / ".step-00000004.draft").write_text("a file where the draft's folder should be")
     torch.distributed.barrier()
     try:
         train(tokenizer, texts, folder)
