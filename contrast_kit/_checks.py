@@ -21,13 +21,13 @@ def check_tokenizer(tokenizer: PreTrainedTokenizerBase) -> None:
 def check_texts(texts: list) -> None:
     """Refuse what is no list of strings or of pairs of them, with something in each."""
     if not texts:
-        raise ValueError("There is no text to encode: give at least one string.")
+        raise ValueError("There is no text to read: give at least one string.")
     for text in texts:
         parts = text if isinstance(text, tuple | list) else [text]
         if not all(isinstance(part, str) for part in parts):
             kind = type(text).__name__
             raise TypeError(
-                f"encode takes strings, or pairs of them, not {kind}: of rows, give one column, "
+                f"A text is a string, or a pair of strings, not {kind}: of rows, give one column, "
                 "[row['text'] for row in rows]."
             )
         if not all(part.strip() for part in parts):

@@ -247,6 +247,10 @@ def asked(objective: Any, training: Training | None, settings: dict[str, Any]) -
     if not isinstance(objective, Objective):
         kind = objective.__name__ if isinstance(objective, type) else type(objective).__name__
         raise TypeError(f"fit trains an objective, such as ck.objectives.CMLM(encoder), not {kind}.")
+    if training is not None and not isinstance(training, Training):
+        raise TypeError(
+            f"What stands third is a Training, not {training!r}: write fit(objective, texts, steps=200, lr=1e-3)."
+        )
     return training or Training.of(settings)
 
 

@@ -225,7 +225,7 @@ def test_a_checkpoint_saved_in_half_precision_is_trained_in_float32(encoder, tmp
 
 @pytest.mark.parametrize("what", [["a kite", None], [{"text": "a kite"}], [("a kite", 3)]])
 def test_what_is_no_text_to_encode_is_said(encoder, what):
-    with pytest.raises(TypeError, match="strings, or pairs of them"):
+    with pytest.raises(TypeError, match="a string, or a pair of strings"):
         encoder.encode(what)
 
 

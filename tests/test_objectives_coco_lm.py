@@ -729,6 +729,9 @@ def test_correct_reads_texts_as_the_model_does(trained, story):
     assert sum(kept) > 0.9 * len(kept)
     with pytest.raises(ValueError, match="learns to correct"):
         make(tokenizer, task="rtd").correct(story[:1])
+    for wrong, error in (([], ValueError), ([3], TypeError)):
+        with pytest.raises(error, match="no text to read|not int"):
+            objective.correct(wrong)
 
 
 def test_the_papers_settings(tokenizer):
@@ -782,6 +785,8 @@ def test_another_tokenizers_auxiliary_is_refused(encoder, texts):
     other = ck.data.train_tokenizer(texts, vocab_size=200)
     with pytest.raises(ValueError, match="main model's tokenizer"):
         COCOLM(encoder, converged=make_encoder(other))
+    with pytest.raises(TypeError, match="converged is a trained Encoder"):
+        COCOLM(encoder, converged="roberta-base")
 
 
 # -- what it does to the space ---------------------------------------------------------------------------------

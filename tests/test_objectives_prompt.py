@@ -90,7 +90,7 @@ def test_demonstrations_are_solved_examples_of_each_class_and_never_the_row_itse
     assert asked == prompting.prompts(train, TEMPLATE, vocabulary, words=WORDS, demonstrations=train)
 
 
-def test_predictions_are_the_mean_over_draws_of_demonstrations(vocabulary):  # T60
+def test_predictions_are_the_mean_over_draws_of_demonstrations(vocabulary, monkeypatch):  # T60
     objective = Prompt(make_encoder(vocabulary, initializer_range=0.5), words=WORDS).eval()
     train, test = rows(30), rows(20, seed=2)
     each = []
@@ -99,8 +99,11 @@ def test_predictions_are_the_mean_over_draws_of_demonstrations(vocabulary):  # T
         with torch.no_grad():
             each.append(objective.logits(ck.data.Texts(asked, vocabulary).batch(range(20))).softmax(1))
     assert not torch.allclose(each[0], each[1], atol=1e-3)  # the draw matters
+    draws, write = [], prompting.prompts
+    monkeypatch.setattr(prompting, "prompts", lambda *a, **k: draws.append(k["seed"]) or write(*a, **k))
     said = prompting.predict(objective, test, TEMPLATE, demonstrations=train, samples=4)
     assert said.tolist() == torch.stack(each).mean(0).argmax(1).tolist()
+    assert draws == [0, 1, 2, 3]
 
 
 def test_what_cannot_be_asked_is_said(vocabulary):
@@ -112,6 +115,10 @@ def test_what_cannot_be_asked_is_said(vocabulary):
     for template in ("{sentence}", "{sentence}({mask})", "{sentence} {mask} or {mask}"):
         with pytest.raises(ValueError, match="once, after a space"):
             prompting.prompts(rows(2), template, vocabulary)
+    with pytest.raises(ValueError, match="The template names text, but the columns are sentence, label"):
+        prompting.prompts(rows(2), "{text} {mask}", vocabulary)
+    with pytest.raises(ValueError, match="no column 'label'"):
+        prompting.prompts([{"sentence": "a kite"}], "{sentence} {mask}", vocabulary)
     with pytest.raises(ValueError, match="at least one row for each class"):
         only = [row for row in rows(9) if row["label"] == 1]
         prompting.prompts(rows(2), TEMPLATE, vocabulary, words=WORDS, demonstrations=only)

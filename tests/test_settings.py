@@ -32,6 +32,7 @@ from contrast_kit.settings import Training, adamw
         (dict(stepz=3), TypeError, "no training setting 'stepz'; did you mean 'steps'"),
         (dict(betas=0.9), ValueError, "betas must be two numbers from 0 to below 1, not 0.9"),
         (dict(betas=(0.9, 1.0)), ValueError, "betas must be two numbers"),
+        (dict(training=10), TypeError, "What stands third is a Training, not 10"),
         (dict(training=Training(), lr=1e-3), TypeError, "not both"),
     ],
 )

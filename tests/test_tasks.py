@@ -224,6 +224,8 @@ def test_the_best_look_is_what_comes_back(opinions, vocabulary):
     assert tasks.weights_hash(start) == before != tasks.weights_hash(tuned.encoder)
     again = tasks.fine_tune(start, train, validation, steps=65, **options)
     assert again.validation == tuned.validation  # the same seed, the same run (T59)
+    still = tasks.fine_tune(start, train, validation, steps=4, task="sst2", lr=1e-12, evaluate_every=2)
+    assert still.validation[0]["accuracy"] == still.validation[1]["accuracy"] and still.best_step == 2  # T58
 
 
 def test_fine_tuning_begins_with_the_weights_it_is_given(opinions, vocabulary):  # T18

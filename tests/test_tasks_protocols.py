@@ -318,6 +318,10 @@ def test_runs_of_other_settings_are_refused(opinions, start, tmp_path):
         tasks.run(replace(one, lr=2e-3), opinions, start, ["FT"], folder=tmp_path, progress=False)
     with pytest.raises(ValueError, match="another folder"):
         tasks.run(one, opinions, start, {"FT": Method(tune=SCL)}, folder=tmp_path, progress=False)
+    with pytest.raises(TypeError, match="data is what tasks.load gives"):
+        tasks.run(one, "toyshop/sst2", start, ["FT"], progress=False)
+    with pytest.raises(TypeError, match="start is an Encoder, .* not str"):
+        tasks.run(one, opinions, "roberta-base", ["FT"], progress=False)
     for methods in (["FT", "BERT"], "BERT"):
         with pytest.raises(ValueError, match="No method is called 'BERT'; there are FT, SCL, TAPT, CMLM"):
             tasks.run(one, opinions, start, methods, progress=False)

@@ -175,13 +175,17 @@ def make_auxiliary(main: Encoder, config: CorruptionConfig, given: Encoder | Non
     """The auxiliary model that a config asks for, beside a main model.
 
     Raises:
-        ValueError: if `given` is missing or not asked for, or speaks another vocabulary.
+        TypeError, ValueError: if `given` is no encoder, is missing or not asked for, or speaks another vocabulary.
     """
     if (given is not None) != (config.auxiliary == "given"):
         raise ValueError("A trained auxiliary model is passed as converged=encoder, with auxiliary='given'.")
     if config.auxiliary == "random":
         return RandomWords(main.vocabulary["vocab_size"])
     if given is not None:
+        if not isinstance(given, Encoder):
+            raise TypeError(
+                f"converged is a trained Encoder, such as Encoder.from_pretrained(folder), not {type(given).__name__}."
+            )
         if given.vocabulary != main.vocabulary:
             raise ValueError(
                 "The given auxiliary model must have been trained with the main model's tokenizer."

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from torch import nn
 
+from contrast_kit._checks import check_texts
 from contrast_kit.objectives.corrective import p_lm
 
 
@@ -26,6 +27,7 @@ def corrections(objective: nn.Module, texts: list[str]) -> list[list[Correction]
     tokenizer, was_training = objective.encoder.tokenizer, objective.training
     objective.eval()
     try:
+        check_texts(texts)
         view = objective.encoder.view_of(texts)
         where = view["attention_mask"].bool()  # [B, T]
         for special in (tokenizer.cls_token_id, tokenizer.sep_token_id):

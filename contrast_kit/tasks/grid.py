@@ -138,6 +138,7 @@ def run(
         the `Results`: its `table`, `summary()`, `differences("FT")`.
 
     Raises:
+        TypeError: for data that is not from `tasks.load`, or a start that is no encoder.
         ValueError: for a size that the protocol has no epochs for, a method that has no name here, a folder with runs
             of other settings, or a protocol with a temperature and no paraphraser.
     """
@@ -148,6 +149,12 @@ def run(
         )
     methods = by_name(methods)
     data = [data] if isinstance(data, TaskData) else list(data)
+    if not all(isinstance(of, TaskData) for of in data):
+        raise TypeError(
+            "data is what tasks.load gives, one or several: run(protocol, tasks.load('toyshop/sst2'), …)."
+        )
+    if not isinstance(start, Encoder | FineTune):
+        raise TypeError(f"start is an Encoder, or a fine-tuned objective, not {type(start).__name__}.")
     before = weights_hash(start)
     path = Path(folder, "results.csv") if folder is not None else None
     done = {} if path is None or not path.exists() else _by_key(read(path))

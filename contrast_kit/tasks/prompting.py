@@ -3,12 +3,14 @@
 import random
 import re
 from collections.abc import Sequence
+from string import Formatter
 from typing import Any
 
 import numpy as np
 import torch
 
 from contrast_kit.data import Texts
+from contrast_kit.data.rows import column, column_names
 from contrast_kit.objectives.prompt import Prompt
 from contrast_kit.tasks.probes import labels_of
 
@@ -48,6 +50,11 @@ def prompts(
     """
     if template.count("{mask}") != 1 or not re.search(r"\s\{mask\}", template):
         raise ValueError("A template has {mask} once, after a space: '{sentence} It was {mask}.'")
+    lacking = {name for _, name, _, _ in Formatter().parse(template) if name} - {"mask", *column_names(rows)}
+    if lacking:
+        raise ValueError(
+            f"The template names {', '.join(sorted(lacking))}, but the columns are {', '.join(column_names(rows))}."
+        )
     by_class: list[list[dict]] = []
     if demonstrations is not None:
         labels = labels_of(demonstrations)
@@ -58,12 +65,12 @@ def prompts(
             raise ValueError("Demonstrations need a label word and at least one row for each class.")
     rng = random.Random(seed)
     result = []
-    for row in rows:
+    for row, label in zip(rows, column(rows, "label"), strict=True):
         text = template.format(**row, mask=tokenizer.mask_token)
         for word, of_class in zip(words, by_class, strict=False):
             others = [other for other in of_class if other != row] or of_class
             text += " " + template.format(**rng.choice(others), mask=word)
-        result.append({"text": text, "label": row["label"]})
+        result.append({"text": text, "label": label})
     return result
 
 
