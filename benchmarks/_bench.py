@@ -80,7 +80,7 @@ def alternate(contenders: Contenders, rounds: int = 5, budget: float = 20.0) -> 
     for name, call in contenders.items():  # also the warm-up
         try:
             best[name] = seconds_of(call)
-        except (RuntimeError, MemoryError, ValueError) as error:
+        except (RuntimeError, MemoryError, ValueError, ImportError) as error:
             best[name] = f"fails: {str(error).strip().splitlines()[0][:100]}"
     spent, start = 0, time.perf_counter()
     while spent < rounds and (spent < 1 or time.perf_counter() - start < budget):

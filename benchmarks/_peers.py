@@ -2,10 +2,11 @@
 
 lightly (which needs torchvision) and SupContrast (no package) are not installed: `lightly_nt_xent` and
 `supcontrast` do what their papers and documentation say, in the same order of tensor operations and so with
-the same buffers.
+the same buffers. A peer is imported at its first call: one that is missing costs its own row only.
 """
 
 from collections.abc import Callable
+from functools import cache
 
 import torch
 from torch import Tensor
@@ -48,6 +49,8 @@ def masked_cross_entropy(a: Tensor, b: Tensor, tau: float = TAU) -> Tensor:
 
 def linear_cross_entropy(a: Tensor, b: Tensor, tau: float = TAU) -> Tensor:
     """torch's own chunked form (2.13): the other view as a linear layer's weight."""
+    if not hasattr(F, "linear_cross_entropy"):
+        raise ImportError("torch has linear_cross_entropy from 2.13 on")
     options = torch.nn.LinearCrossEntropyOptions(chunking_method="auto")
     a, b = F.normalize(a) / tau, F.normalize(b)
     return F.linear_cross_entropy(a, b, torch.arange(len(a), device=a.device), options=options)
@@ -55,31 +58,38 @@ def linear_cross_entropy(a: Tensor, b: Tensor, tau: float = TAU) -> Tensor:
 
 def metric_learning(name: str, tau: float = TAU) -> Callable[[Tensor, Tensor], Tensor]:
     """A loss of pytorch-metric-learning by name: (vectors, labels) -> number."""
-    from pytorch_metric_learning import losses
 
-    return getattr(losses, name)(temperature=tau)
+    @cache
+    def loss() -> Callable[[Tensor, Tensor], Tensor]:
+        from pytorch_metric_learning import losses
+
+        return getattr(losses, name)(temperature=tau)
+
+    return lambda x, labels: loss()(x, labels)
 
 
 def sentence_transformers(cached: int | None = None, tau: float = TAU) -> Callable[[Tensor, Tensor], Tensor]:
     """MultipleNegativesRankingLoss, or its cached form in chunks of so many rows: (anchors, candidates) -> number."""
-    from sentence_transformers import losses
 
-    if cached is None:
-        loss = losses.MultipleNegativesRankingLoss(torch.nn.Identity(), scale=1 / tau)
-        return lambda a, b: loss.compute_loss_from_embeddings([a, b], None)
-    loss = losses.CachedMultipleNegativesRankingLoss(
-        torch.nn.Sequential(torch.nn.Identity()), scale=1 / tau, mini_batch_size=cached
-    )
+    @cache
+    def loss() -> torch.nn.Module:
+        from sentence_transformers import losses
+
+        if cached is None:
+            return losses.MultipleNegativesRankingLoss(torch.nn.Identity(), scale=1 / tau)
+        return losses.CachedMultipleNegativesRankingLoss(
+            torch.nn.Sequential(torch.nn.Identity()), scale=1 / tau, mini_batch_size=cached
+        )
 
     def of_cached(a: Tensor, b: Tensor) -> Tensor:
         # Its own way: the gradient of the vectors is made chunk by chunk inside, then handed over.
         leaves = a.detach().requires_grad_(), b.detach().requires_grad_()
-        value = loss.calculate_loss([list(x.split(cached)) for x in leaves], with_backward=True)
+        value = loss().calculate_loss([list(x.split(cached)) for x in leaves], with_backward=True)
         return value + sum(
             (x * g.grad).sum() - (x * g.grad).sum().detach() for x, g in zip((a, b), leaves, strict=True)
         )
 
-    return of_cached
+    return of_cached if cached else lambda a, b: loss().compute_loss_from_embeddings([a, b], None)
 
 
 def uniformity(x: Tensor, t: float = 2) -> Tensor:

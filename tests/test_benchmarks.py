@@ -69,6 +69,15 @@ def test_contenders_alternate_and_a_failure_is_a_result(harness):
     assert best["c"] == "fails: not enough memory: you tried to allocate 550 GB"
 
 
+def test_a_missing_peer_costs_its_own_row(harness, monkeypatch):
+    import _peers
+
+    monkeypatch.setitem(sys.modules, "pytorch_metric_learning", None)
+    theirs = _peers.metric_learning("SupConLoss")
+    found = harness.alternate({"ours": lambda: 1, "theirs": lambda: theirs(None, None)}, rounds=1, budget=1)
+    assert isinstance(found["ours"], float) and found["theirs"].startswith("fails: ")
+
+
 def test_rows_hold_ratios_and_shares_of_the_limit(harness):
     case = harness.Case(
         "x", lambda: {"ours": lambda: sum(range(1000)), "peer": lambda: sum(range(100_000))}, flop=1e6
