@@ -339,7 +339,8 @@ def test_maps_of_several_encoders_and_perplexities_stand_in_a_grid():
 def test_maps_from_several_random_starts_differ_though_each_is_repeatable():
     figure = plots.embedding_map({"a": VECTORS}, perplexity=(3, 8), seed=(0, 1), start="random")
     titles = [axes.get_title() for axes in figure.axes]
-    assert titles == [f"a, perplexity {p}, seed {s}" for p in (3, 8) for s in (0, 1)]
+    # Four panels abreast are narrow: their settings stand on a line of their own.
+    assert titles == [f"a\nperplexity {p}, seed {s}" for p in (3, 8) for s in (0, 1)]
     first, second = (figure.axes[i].collections[0].get_offsets() for i in (2, 3))
     assert not np.allclose(first, second)
     np.testing.assert_allclose(first, plots.project(VECTORS, perplexity=8, seed=0, start="random"))
