@@ -68,7 +68,7 @@ def self_log_sum_exp(
         left_out: distances k > 0 such that rows i and i + k do not meet: with (B,), no row of [a; b] meets its
             partner.
         groups: [N] integers; rows of one group do not meet (views of one text, say).
-        tile: the square root of how many entries a tile has; None is what suits the device.
+        tile: columns of a tile, which has as many rows, or half of them on a CPU; None is what suits the device.
         half: multiply vectors rounded to bfloat16, and add up in float32. On GPUs several times as fast.
 
     Returns:
@@ -252,8 +252,10 @@ def _tile(z: Tensor, tile: int | None) -> tuple[int, int]:
         raise ValueError(f"tile is a number of rows and must be at least 1, not {tile}.")
     if z.device.type != "cpu":  # a GPU wants few, large products (256 MiB each)
         return tile or 8192, tile or 8192
-    side = tile or 1024  # 4 MiB stay in a processor's cache
-    return max(side // 4, 1), 4 * side  # low strips waste little of themselves below the diagonal
+    # 2 MiB stay in a processor's cache, and low strips waste little of themselves below the diagonal; but the faster
+    # product keeps code for each shape, so there are two, full and half.
+    side = tile or 1024
+    return max(side // 2, 1), side
 
 
 def _start(z: Tensor, maximum: bool) -> Tensor:
