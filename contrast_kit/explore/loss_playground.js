@@ -45,7 +45,7 @@ function render({ model, el }) {
     markerWidth: 5, markerHeight: 5, orient: "auto" });
   add(tip, "path", { d: "M0,0 L10,5 L0,10 z", fill: INK });
   add(svg, "circle", { cx: CENTRE[0], cy: CENTRE[1], r: RADIUS, fill: "none", stroke: FAINT, "stroke-width": 1.5 });
-  add(svg, "text", { x: 10, y: 18, "font-size": 13, fill: "#666" }, "drag a point, or use the arrow keys");
+  add(svg, "text", { x: 10, y: 412, "font-size": 13, fill: "#666" }, "drag a point, or use the arrow keys");
 
   const lines = names.map(() => add(svg, "line", { "stroke-linecap": "round", opacity: 0.55 }));
   const arrows = names.map(() => add(svg, "line", { stroke: INK, "stroke-width": 2, "marker-end": "url(#ck-tip)" }));
