@@ -11,7 +11,8 @@
 
 from contrast_kit.tasks import prompting, protocols, scoreboard
 from contrast_kit.tasks.fine_tuning import Tuned, fine_tune, predict, weights_hash
-from contrast_kit.tasks.grid import METHODS, Method, run
+from contrast_kit.tasks.grid import run
+from contrast_kit.tasks.methods import METHODS, Method
 from contrast_kit.tasks.metrics import METRICS, accuracy, f1, glue_average, mcc, pearson, score, spearman
 from contrast_kit.tasks.probes import knn_probe, linear_probe, probe, zero_shot_sts
 from contrast_kit.tasks.protocols import PROTOCOLS, SWEEPS, Protocol, Sweep

@@ -10,7 +10,8 @@ import torch
 from contrast_kit.encoder import Encoder
 from contrast_kit.objectives.fine_tune import FineTune
 from contrast_kit.tasks.fine_tuning import fine_tune, prepare, weights_hash
-from contrast_kit.tasks.grid import Item, Method, by_name, post_train, run, setting_hash
+from contrast_kit.tasks.grid import Item, post_train, run, setting_hash
+from contrast_kit.tasks.methods import Method, by_name
 from contrast_kit.tasks.protocols import SCL_FULL, SCL_TRANSFER, Protocol, Sweep
 from contrast_kit.tasks.results import Results, write
 from contrast_kit.tasks.splits import hold_out
