@@ -1,13 +1,11 @@
 """A sum over positions of what the softmax over the vocabulary says there, without its scores [M, V].
 
 The scores are the largest tensor of a training step: 300 masked positions and 30,000 words are 36 MiB, and automatic
-differentiation keeps them three times. Here a block of positions at a time is scored, some thousand words after the
-other; its terms and *their gradient* are taken at once. What remains is the gradient on the states [M, D] and on the
-word vectors [V, D], which the plain form makes as well. Words that are not all scored at once are scored twice, for the
-denominator and for the gradient: a fourth product, yet no slower, because each word vector is read twice a block of
-`POSITIONS` where few positions with all words would read them all at every turn.
+differentiation keeps them three times. Here a block of positions at a time is scored, its terms and *their gradient*
+are taken at once, and the scores are overwritten by the next block. What remains is the gradient on the states [M, D]
+and on the word vectors [V, D], which the plain form makes as well.
 
-Letters: M positions, D width, V vocabulary, R positions of one block, C words of one part.
+Letters: M positions, D width, V vocabulary, R positions of one block.
 """
 
 from collections.abc import Callable
@@ -21,13 +19,10 @@ from contrast_kit.fast import first_derivative_only
 from ._terms import check_in_vocabulary, refuse_not_finite
 
 NUMBERS_AT_ONCE = 2**21
-"""Word scores that may stand in memory at once on a CPU: 8 MiB in float32."""
+"""Word scores that stand in memory at once on a CPU: 8 MiB in float32."""
 
 ON_A_GPU = 2**26
 """… and elsewhere, where larger products are faster and memory is not shared with everything else."""
-
-POSITIONS, WORDS = 512, 2048
-"""R and C at most, where all words for so many positions would be more than that."""
 
 Terms = Callable[..., Tensor]
 """(log q [R], *rows [R, …]) → terms [R]: a loss at each position, from the log-probability of its word."""
@@ -72,7 +67,7 @@ def sum_over_words(
         labels: y, ids [M].
         rows: further inputs of `terms`, positions first; those that need a gradient get one.
         also: ids [M], whose log-probability is wanted besides, without gradient.
-        numbers_at_once: R × C at most, by default `NUMBERS_AT_ONCE`, and `ON_A_GPU` there.
+        numbers_at_once: R × V at most, by default `NUMBERS_AT_ONCE`, and `ON_A_GPU` there.
 
     Returns:
         `Words`. Under autocast the products are taken in its dtype, all else in float32 or better.
@@ -92,22 +87,12 @@ def sum_over_words(
         tensor(20.7233)
     """
     check_in_vocabulary(labels, len(weight))
-    numbers = numbers_at_once or at_once(states.device)
-    size = _block(len(labels), len(weight), numbers)
+    size = max(1, (numbers_at_once or at_once(states.device)) // len(weight))
     found = Words(
         *_Blocks.apply(terms, size, torch.is_grad_enabled(), also, labels, states, weight, bias, *rows)
     )
     refuse_not_finite(found.total, "The loss over the vocabulary")
     return found
-
-
-def _block(positions: int, words: int, numbers: int) -> tuple[int, int]:
-    """R and C: all words, where `numbers` scores are enough for all positions or `POSITIONS` of them."""
-    rows = max(1, min(positions, POSITIONS))
-    if rows * words <= numbers:
-        return numbers // words, words
-    rows = min(rows, numbers)
-    return rows, min(WORDS, numbers // rows)
 
 
 class _Blocks(torch.autograd.Function):
@@ -117,7 +102,7 @@ class _Blocks(torch.autograd.Function):
     def forward(
         ctx: Any,
         terms: Terms,
-        size: tuple[int, int],
+        size: int,
         grad: bool,
         also: Tensor | None,
         labels: Tensor,
@@ -131,19 +116,15 @@ class _Blocks(torch.autograd.Function):
         product = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else states.dtype
         exact = torch.promote_types(product, torch.float32)
         inputs = (states, weight, bias, *rows)
-        gradients = []
-        for i, (x, want) in enumerate(zip(inputs, wanted, strict=True)):
-            new = (
-                torch.empty_like if i in (1, 2) and len(labels) else torch.zeros_like
-            )  # the first block fills them
-            gradients.append(new(x, dtype=exact) if want else None)
+        new = torch.zeros_like if len(labels) == 0 else torch.empty_like  # the first block fills them
+        gradients = [new(x, dtype=exact) if want else None for x, want in zip(inputs, wanted, strict=True)]
         also = labels if also is None else also
         found = [states.new_empty(len(labels), dtype=dtype) for dtype in (exact, torch.long, exact, exact)]
         total = states.new_zeros((), dtype=exact)
         with torch.autocast(kind, enabled=False):
             table = weight.to(product)  # [V, D], once and not for each block
-            for start in range(0, len(labels), size[0]):
-                block = slice(start, start + size[0])
+            for start in range(0, len(labels), size):
+                block = slice(start, start + size)
                 total += _one_block(
                     terms,
                     states[block].to(product),
@@ -154,7 +135,6 @@ class _Blocks(torch.autograd.Function):
                     [row[block] for row in rows],
                     [of[block] for of in found],
                     [g if g is None or i in (1, 2) else g[block] for i, g in enumerate(gradients)],
-                    size[1],
                     first=start == 0,
                 )
         ctx.gradients = [g if g is None else g.to(x.dtype) for g, x in zip(gradients, inputs, strict=True)]
@@ -184,65 +164,20 @@ def _one_block(
     rows: list[Tensor],
     found: list[Tensor],
     gradients: list[Tensor | None],
-    size: int,
     first: bool,
 ) -> Tensor:
-    """The summed terms of R positions; fills `found`, fills or adds to `gradients`."""
+    """The summed terms of R positions; fills `found`, fills or adds to `gradients`. One [R, V] buffer throughout."""
     log_q, best, log_best, log_also = found
-    parts = [slice(start, min(start + size, len(weight))) for start in range(0, len(weight), size)]
-
-    room = states.new_empty(len(states) * min(size, len(weight)))
-
-    def score(part: slice) -> Tensor:
-        w = weight[part]  # [C, D]
-        scores = room[: len(states) * len(w)].view(len(states), len(w))  # [R, C]
-        if bias is None:
-            torch.mm(states, w.T, out=scores)
-        else:
-            torch.addmm(bias[part].to(states.dtype), states, w.T, out=scores)
-        return scores.to(log_q.dtype)
-
-    top = torch.full_like(log_q, torch.finfo(log_q.dtype).min)
-    mass, at, at_also = (
-        torch.zeros_like(log_q) for _ in range(3)
-    )  # the denominator, times exp(-top); scores
-    for part in parts:
-        scores = score(part)
-        for ids, of in ((labels, at), (also, at_also)):
-            places, here = _places(ids, part)
-            of.copy_(torch.where(here, scores.gather(1, places).squeeze(1), of))
-        highest, place = scores.max(1)  # [R] each
-        best.copy_(torch.where(highest > top, place + part.start, best))
-        highest = torch.maximum(highest, top)
-        scores.sub_(highest.unsqueeze(1)).exp_()
-        mass = mass * torch.exp(top - highest) + scores.sum(1)
-        top = highest
+    exact = log_q.dtype
+    scores = states @ weight.T if bias is None else torch.addmm(bias.to(states.dtype), states, weight.T)
+    scores = scores.to(exact)  # [R, V]
+    top, best[:] = scores.max(1)  # [R] each
+    at, at_also = (scores.gather(1, ids.unsqueeze(1)).squeeze(1) for ids in (labels, also))  # [R] each
+    mass = scores.sub_(top.unsqueeze(1)).exp_().sum(1)  # [R, V] → [R]: the denominator, times exp(-top)
     torch.neg(mass.log(), out=log_best)
     torch.add(at - top, log_best, out=log_q)
     torch.add(at_also - top, log_best, out=log_also)
-    total, slope = _slope(terms, log_q, rows, gradients)
-    for part in parts if slope is not None else []:
-        if len(parts) > 1:  # else they still stand there
-            scores = score(part).sub_(top.unsqueeze(1)).exp_()
-        # d log q / d scores = onehot(label) − softmax, times each position's slope
-        scores.mul_((-slope / mass).unsqueeze(1))
-        places, here = _places(labels, part)
-        scores.scatter_add_(1, places, (slope * here).unsqueeze(1))
-        _products(scores, states, weight[part], part, gradients[:3], first)
-    return total
-
-
-def _places(ids: Tensor, part: slice) -> tuple[Tensor, Tensor]:
-    """Where ids [R] stand in a part of the words, [R, 1], and whether they do, [R]: 0 for one that does not."""
-    here = (part.start <= ids) & (ids < part.stop)
-    return torch.where(here, ids - part.start, 0).unsqueeze(1), here
-
-
-def _slope(
-    terms: Terms, log_q: Tensor, rows: list[Tensor], gradients: list[Tensor | None]
-) -> tuple[Tensor, Tensor | None]:
-    """The sum of the terms and, where a gradient is wanted, their slope in log q, [R]; fills those on `rows`."""
-    for_rows = gradients[3:]
+    for_states, for_weight, for_bias, *for_rows = gradients
     leaves = [log_q.detach().clone().requires_grad_()]
     leaves += [row.detach().requires_grad_(g is not None) for row, g in zip(rows, for_rows, strict=True)]
     with torch.enable_grad():
@@ -253,26 +188,37 @@ def _slope(
             )
         total = each.sum()
     if all(g is None for g in gradients):
-        return total.detach(), None
+        return total.detach()
     needed = [leaves[0], *(leaf for leaf, g in zip(leaves[1:], for_rows, strict=True) if g is not None)]
     slope, *more = torch.autograd.grad(total, needed, allow_unused=True, materialize_grads=True)
     for kept, g in zip((g for g in for_rows if g is not None), more, strict=True):
         kept.copy_(g)
-    return total.detach(), slope
+    # d log q / d scores = onehot(label) − softmax, times each position's slope
+    scores.mul_((-slope / mass).unsqueeze(1))
+    scores.scatter_add_(1, labels.unsqueeze(1), slope.unsqueeze(1))
+    _products(scores, states, weight, for_states, for_weight, for_bias, first)
+    return total.detach()
 
 
 def _products(
-    scores: Tensor, states: Tensor, weight: Tensor, part: slice, gradients: list[Tensor | None], first: bool
+    scores: Tensor,
+    states: Tensor,
+    weight: Tensor,
+    for_states: Tensor | None,
+    for_weight: Tensor | None,
+    for_bias: Tensor | None,
+    first: bool,
 ) -> None:
-    """From the gradient on scores [R, C] to those on states [R, D], and on a part of the words [V, D] and bias [V]."""
-    for_states, for_weight, for_bias = gradients
+    """From the gradient on a block's scores [R, V] to those on its states [R, D], the words [V, D] and the bias [V]."""
     old = 0 if first else 1  # 0: what stands there is not read
     if for_bias is not None:
-        torch.add(scores.sum(0), for_bias[part] if old else 0, out=for_bias[part])
+        torch.add(scores.sum(0), for_bias if old else 0, out=for_bias)
     scores = scores.to(states.dtype)
     if for_states is not None:
-        for_states.add_(scores @ weight)
-    if for_weight is not None and states.dtype == for_weight.dtype:  # in place: a second one would be large
-        for_weight[part].addmm_(scores.T, states, beta=old)
+        for_states.copy_(scores @ weight)
+    if for_weight is not None and states.dtype == for_weight.dtype:
+        for_weight.addmm_(
+            scores.T, states, beta=old
+        )  # in place: a second [V, D] would be the largest tensor here
     elif for_weight is not None:
-        torch.add(scores.T @ states, for_weight[part] if old else 0, out=for_weight[part])
+        for_weight.copy_(scores.T @ states) if first else for_weight.add_(scores.T @ states)
