@@ -135,7 +135,7 @@ def answers(texts, tokenizer, eleven, tmp_path_factory):
             )
             ended = threading.Thread(target=lambda r=running: wait_for(r))
             ended.start()
-            found[world] = [queue.get(timeout=200) for _ in range(world)]
+            found[world] = [queue.get(timeout=600) for _ in range(world)]
             ended.join()
             if world == 2:
                 shutil.copytree(folder / "of two", folder / "of two, for four")

@@ -55,8 +55,8 @@ def test_killed_and_resumed_is_bitwise_the_unbroken_run(tmp_path):
         assert process.poll() is None, "the run was over before it could be killed"
         process.send_signal(signal.SIGKILL)
         process.communicate()
-    resumed = start(tmp_path / "broken", slow=False).communicate(timeout=200)[0].split()[-1]
-    assert resumed == unbroken.communicate(timeout=200)[0].split()[-1]
+    resumed = start(tmp_path / "broken", slow=False).communicate(timeout=600)[0].split()[-1]
+    assert resumed == unbroken.communicate(timeout=600)[0].split()[-1]
 
 
 def wait_for_checkpoint(folder):
