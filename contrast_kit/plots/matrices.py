@@ -196,6 +196,8 @@ def _legend(figure: Any, uses: Mapping[str, np.ndarray], framed: bool) -> None:
             look["linestyle"] = (0, (3, 2))
         elif role == "out":
             look = {"facecolor": fill}
+        if present <= {"numerator", "out"}:  # a loss without negatives has no fraction
+            words = words.replace("positive: numerator only", "positive, no negatives")
         handles.append(Patch(**look, label=f"{sign} {words}" if sign and not framed else words))
     columns = len(handles) if figure.get_figwidth() > 8 and len(handles) < 4 else 2  # four do not fit abreast
     figure.legend(handles=handles, loc="outside lower left", ncols=columns)
