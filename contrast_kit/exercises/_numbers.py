@@ -1,5 +1,7 @@
 """Whether an answer is the number, or the tensor, that was asked for."""
 
+import math
+
 import torch
 from torch import Tensor
 
@@ -12,6 +14,11 @@ def equals(value: object, target: Tensor | float) -> bool:
     except (TypeError, ValueError, RuntimeError):
         return False
     return value.shape == target.shape and bool(torch.allclose(value, target, atol=1e-7))
+
+
+def near(value: object, target: Tensor | float) -> bool:
+    """Equal to four digits: what somebody has typed, or has added up in another order."""
+    return math.isclose(float(value), float(target), rel_tol=1e-4, abs_tol=1e-4)
 
 
 def first_hint(said: object, mistakes: list[tuple[Tensor | float, str]]) -> str | None:

@@ -8,10 +8,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from ._frame import exercise
-
-
-def _close(value: object, target: float, tolerance: float = 1e-4) -> bool:
-    return abs(float(value) - float(target)) < tolerance  # type: ignore[arg-type]
+from ._numbers import near
 
 
 def _number(value: object) -> bool:
@@ -31,7 +28,7 @@ def token_loss(answer: Callable[[Tensor, Tensor, Tensor], Tensor]) -> str | None
         return "That is one loss a position, [M]. The loss of the batch is their mean: one number."
     if not _number(given):
         return "Return one number: the mean over the M positions."
-    if _close(given, -log_p.mean()):
+    if near(given, -log_p.mean()):
         return None
     units = F.normalize(h, dim=1) @ F.normalize(x, dim=1).T
     in_batch = h @ x[original].T  # [M, M]
@@ -54,7 +51,7 @@ def token_loss(answer: Callable[[Tensor, Tensor, Tensor], Tensor]) -> str | None
         ),
         (-log_p.mean() / math.log(2), "That is in bits. The kit's losses are in nats: the natural logarithm."),
     ):  # fmt: skip
-        if _close(given, wrong):
+        if near(given, wrong):
             return hint
     return (
         f"Expected {-log_p.mean():.4f} in our test, got {float(given):.4f}. Scores h @ x.T are [M, V]; softmax over V; "
@@ -80,13 +77,13 @@ def sequence_mean(answer: Callable[[Tensor, Tensor], Tensor]) -> str | None:
         (terms.sum() / 3, "You divide the sum of all terms by the number of texts: first the mean *within* each text."),
         (terms.sum() / 5, "You divide the sum of all terms by the number of texts: first the mean *within* each text."),
     ):  # fmt: skip
-        if _close(given, wrong):
+        if near(given, wrong):
             return hint
-    if _close(given, sum(means) / 3):
+    if near(given, sum(means) / 3):
         # Rows in another order, and ids that do not begin at 0.
         order = torch.tensor([3, 0, 5, 1, 4, 2])
         again = answer(terms[order], rows[order] + 7)
-        if not _number(again) or not _close(again, sum(means) / 3):
+        if not _number(again) or not near(again, sum(means) / 3):
             return "Right while texts come in order, from 0. Shuffled, or with other numbers, the value is another."
         return None
     told = f"For terms {terms.tolist()} in texts {rows.tolist()}"
@@ -112,14 +109,14 @@ def floor(answer: Callable[[Tensor], Tensor]) -> str | None:
         (-(counts * p.log()).sum(), "That is the total over all words of the text; the loss is per word: weigh by p."),
         (-p.max().log(), "That is the loss at the commonest word. Average over all, each as often as it comes."),
     ):  # fmt: skip
-        if _close(given, wrong):
+        if near(given, wrong):
             return hint
-    if not _close(given, entropy):
+    if not near(given, entropy):
         return (
             f"For counts {counts.tolist()} expected {entropy:.4f}, got {float(given):.4f}: -sum of p log p."
         )
     with_zero = answer(torch.tensor([50.0, 0.0, 30.0, 15.0, 5.0]))
-    if not _number(with_zero) or not _close(with_zero, entropy):
+    if not _number(with_zero) or not near(with_zero, entropy):
         return "With a word that never occurs it gives another value: 0 · log 0 counts as 0, so drop zero counts first."
     return None
 
@@ -136,7 +133,7 @@ def never(answer: Callable[[float, int], tuple[float, float]]) -> str | None:
     dynamic, static = zip(*given, strict=True)
 
     def fits(values: tuple, formula: Callable[[float, int], float]) -> bool:
-        return all(_close(value, formula(*case)) for value, case in zip(values, cases, strict=True))
+        return all(near(value, formula(*case)) for value, case in zip(values, cases, strict=True))
 
     truth: Callable[[float, int], float] = lambda p, epochs: (1 - p) ** epochs  # noqa: E731
     once: Callable[[float, int], float] = lambda p, epochs: 1 - p  # noqa: E731

@@ -7,10 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from ._frame import exercise
-
-
-def _near(value: object, target: float) -> bool:
-    return math.isclose(float(value), target, rel_tol=1e-4, abs_tol=1e-6)
+from ._numbers import near
 
 
 @exercise(
@@ -30,9 +27,9 @@ def negatives(answer: Callable[[int, int, int], float]) -> str | None:
         2 * (batch - 1): "That is the symmetric form (NT-Xent). InfoNCE has the candidates of one view only.",
     }
     for value, hint in mistakes.items():
-        if _near(said, value):
+        if near(said, value):
             return hint
-    return None if _near(said, batch - 1) else "Which texts stand in one row of the cosine matrix?"
+    return None if near(said, batch - 1) else "Which texts stand in one row of the cosine matrix?"
 
 
 class _Watched(nn.Module):
@@ -104,11 +101,11 @@ def smallest_tau(answer: Callable[[float], float]) -> str | None:
         1 / largest: "The exponential stands between: e^(1/τ) = largest.",
     }
     for value, hint in mistakes.items():
-        if _near(said, value):
+        if near(said, value):
             return hint
     return (
         None
-        if _near(said, 1 / math.log(largest))
+        if near(said, 1 / math.log(largest))
         else "The largest cosine is 1: solve e^(1/τ) = largest for τ."
     )
 
@@ -130,14 +127,14 @@ def in_pieces(answer: Callable[[list[Tensor]], Tensor]) -> str | None:
         .item(): "Not a mean over pieces: one sum over all.",
     }
     for value, hint in mistakes.items():
-        if _near(said, value):
+        if near(said, value):
             return hint
-    if not _near(said, total):
+    if not near(said, total):
         return "When a larger maximum m' comes, multiply the old sum by e^(m - m')."
     said = answer(large)
     if not math.isfinite(float(said)):
         return "Right for small scores, but e^480 is infinite: subtract the largest score so far first."
-    if not _near(said, torch.cat(large).logsumexp(0).item()):
+    if not near(said, torch.cat(large).logsumexp(0).item()):
         return (
             "Right for small scores, not for large ones: was the old sum rescaled when a larger maximum came?"
         )

@@ -10,7 +10,20 @@ import numpy as np
 
 from .circles import rings
 from .maps import AXES, checked_pairs, project, sample
-from .style import FAINT, PALETTE, array, colour, in_order, marker, named, outer_labels, panels, styled, texts
+from .style import (
+    FAINT,
+    PALETTE,
+    array,
+    colour,
+    in_order,
+    marker,
+    named,
+    number,
+    outer_labels,
+    panels,
+    styled,
+    texts,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -192,8 +205,7 @@ class Animation:
 
     def _draw(self, panel: Any, name: str) -> None:
         at, half, i = self.maps[name], self.half_width(), list(self.maps).index(name)
-        rounded = {word: round(numbers[i], 2) + 0.0 for word, numbers in self.measures.items()}  # no "-0.00"
-        values = [f"{word} {number:.2f}".replace("-", "−") for word, number in rounded.items()]
+        values = [f"{word} {number(numbers[i])}" for word, numbers in self.measures.items()]
         panel.set_title("\n".join([name, *values]), fontsize=9.5)
         panel.set(xlim=(-half, half), ylim=(-half, half), aspect="equal", xticks=[], yticks=[])
         words = ("first", "second") if self.method == CIRCLE else (f"{AXES[self.method]} {k}" for k in (1, 2))

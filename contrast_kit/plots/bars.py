@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .style import INK, array, colour, named, panels, styled
+from .style import INK, array, colour, named, number, panels, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -45,7 +45,7 @@ def bars_with_errors(
     if any(grouped) and not all(grouped):
         raise ValueError("results must be all methods, or all panels of methods, not a mixture.")
     tables = results if all(grouped) else {"": results}
-    tables = {name: _table(table, name) for name, table in tables.items()}
+    tables = {name: scores_of(table, name) for name, table in tables.items()}
     methods = list(dict.fromkeys(method for table in tables.values() for method in table))
     figure, axes = panels(len(tables), height=0.42 * len(methods) + 1.0, columns=2, title=title)
     for panel, (name, table) in zip(axes, tables.items(), strict=True):
@@ -68,7 +68,8 @@ def bars_with_errors(
     return figure
 
 
-def _table(table: Any, name: str) -> dict[str, np.ndarray]:
+def scores_of(table: Any, name: str) -> dict[str, np.ndarray]:
+    """The scores of each method as an array, one a seed."""
     return {k: array(np.atleast_1d(_plain(v)), f"results of {k!r}", 1) for k, v in named(table, name).items()}
 
 
@@ -80,7 +81,7 @@ def _bar(panel: Any, row: int, scores: np.ndarray, baseline: float, digits: int)
     mean, color = scores.mean(), colour(row)
     panel.barh(row, mean - baseline, left=baseline, height=0.62, color=color, alpha=0.35, linewidth=0)
     panel.plot([mean, mean], [row - 0.31, row + 0.31], color=color, linewidth=2.2)
-    words = f"{mean:.{digits}f}".replace("-", "−")
+    words = number(mean, digits)
     reach = scores.max()
     if len(scores) > 1:
         sd = scores.std(ddof=1)

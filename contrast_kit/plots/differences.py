@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .bars import _table
+from .bars import scores_of
 from .intervals import interval_axes, interval_row
-from .style import named, panels, styled
+from .style import named, number, panels, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -47,7 +47,7 @@ def differences_from(
         raise ValueError(f"level is a share between 0 and 1, not {level}.")
     results = named(results, "results")
     tables = results if all(isinstance(value, Mapping) for value in results.values()) else {"": results}
-    tables = {name: _table(table, name) for name, table in tables.items()}
+    tables = {name: scores_of(table, name) for name, table in tables.items()}
     for name, table in tables.items():
         if reference not in table:
             raise ValueError(
@@ -62,7 +62,7 @@ def differences_from(
         for row, method in enumerate(methods):
             if method in rows:
                 difference, half = rows[method]
-                words = f"{difference:+.{digits}f} ± {half:.{digits}f}".replace("-", "−")
+                words = f"{number(difference, digits, sign=True)} ± {number(half, digits)}"
                 interval_row(panel, row, difference, difference - half, difference + half, words)
         interval_axes(panel, methods)
         panel.set_xlabel(f"{name or label}, minus {reference}")

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from .style import INK, array, colour, named, panels, styled
+from .style import INK, array, colour, named, number, panels, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -43,7 +43,7 @@ def intervals(
         for row, of in enumerate(rows):
             if of in table:
                 estimate, low, high = table[of]
-                interval_row(panel, row, estimate, low, high, _signed(estimate, digits))
+                interval_row(panel, row, estimate, low, high, number(estimate, digits, sign=True))
         interval_axes(panel, rows)
         panel.set_title(name)
         panel.set_xlabel(label)
@@ -86,7 +86,3 @@ def _table(table: Any, name: str) -> dict[str, tuple[float, float, float]]:
             )
         found[row] = tuple(float(value) for value in three)
     return found
-
-
-def _signed(value: float, digits: int) -> str:
-    return f"{value:+.{digits}f}".replace("-", "−")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .style import INK, WIDTH, array, named, panels, styled, texts
+from .style import INK, WIDTH, array, named, number, panels, styled, texts
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -124,11 +124,7 @@ def _write(panel: Any, sim: np.ndarray, limits: tuple, use: np.ndarray | None, n
         strong = abs((value - low) / (high - low) - 0.5) > 0.33
         out = use is not None and use[i, j] == "out"
         color = "#999999" if out else "white" if strong else INK
-        panel.text(j, i, _number(value), ha="center", va="center", fontsize=9, color=color)
-
-
-def _number(value: float) -> str:
-    return f"{round(value, 2) + 0.0:.2f}".replace("-", "−")  # + 0.0: no minus before a zero
+        panel.text(j, i, number(value), ha="center", va="center", fontsize=9, color=color)
 
 
 def _fill(panel: Any, use: np.ndarray) -> None:

@@ -143,6 +143,16 @@ def texts(values: Any, name: str, n: int) -> list[str]:
     return [str(value) for value in values]
 
 
+def number(value: float, digits: int = 2, sign: bool = False) -> str:
+    """A number as figures print it: with a true minus, and none before a zero.
+
+    >>> number(-0.5), number(-0.001), number(0.25, 3, sign=True)
+    ('−0.50', '0.00', '+0.250')
+    """
+    value = round(float(value), digits) + 0.0
+    return (f"{value:+.{digits}f}" if sign else f"{value:.{digits}f}").replace("-", "−")
+
+
 def plain_ticks(axis: Any) -> None:
     """Write the ticks of a logarithmic axis as numbers, 0.01 or 10⁻⁵: math text is off in these figures."""
     axis.set_major_formatter(lambda value, _: _plain(value))
