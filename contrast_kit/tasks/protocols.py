@@ -28,7 +28,7 @@ class Protocol:
     seeds: tuple[int, ...] = (31, 42, 53)
     """Each draw is trained once with each of these."""
     stratified: bool = False
-    """Whether draws, validation and test keep the classes' proportions."""
+    """Whether draws keep the classes' proportions, and so the halves where validation and test are divided here."""
     per_class: bool = False
     """Whether a draw has the same number of each class."""
     validation: int = 500

@@ -115,7 +115,7 @@ def hold_out(
         test: `"rest"`, all others (CMLM); `"half"`, half of the original rows, before the validation rows are drawn
             (SCL); `"validation"`, the original validation rows themselves, for protocols without selection.
         most_test: at most so many test rows (CMLM's QQP: 2,000).
-        stratified: both keep the classes' proportions (SCL).
+        stratified: where one split is divided, both parts keep the classes' proportions (SCL).
         seed: of the division.
 
     Raises:
