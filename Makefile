@@ -50,7 +50,7 @@ notebooks: $(STAMP)  ## Run the notebooks and store their outputs (COURSE=notebo
 	    $(addprefix --ClearMetadataPreprocessor.preserve_cell_metadata_mask=,tags jupyter collapsed) $(COURSE)
 
 check: $(STAMP)  ## Print what a bug report needs
-	$(PY) -m contrast_kit.check
+	$(PY) -m contrast_kit check
 
 install: $(STAMP)  ## Only install
 

@@ -31,7 +31,7 @@ from pathlib import Path
 
 import torch
 
-from contrast_kit import kernels
+from contrast_kit.fast import kernels
 
 Contenders = Mapping[str, Callable[[], object]]
 MIB = 2**20

@@ -16,8 +16,8 @@ from _bench import Case, main
 from torch.nn import functional as F
 
 import contrast_kit as ck
-from contrast_kit import kernels
-from contrast_kit.step import gradient
+from contrast_kit.fast import kernels
+from contrast_kit.training.gradient import gradient
 
 
 def peer(objective: ck.objectives.COCOLM, batch: dict) -> None:

@@ -11,7 +11,8 @@ from collections.abc import Callable
 import torch
 from _bench import Case, main
 
-from contrast_kit import kernels, losses
+from contrast_kit import losses
+from contrast_kit.fast import kernels
 from contrast_kit.losses.corrective import corrective_terms
 
 

@@ -15,7 +15,7 @@ import torch
 from _bench import Case, main
 
 import contrast_kit as ck
-from contrast_kit import kernels
+from contrast_kit.fast import kernels
 
 
 def transformers_step(encoder: ck.Encoder, view: dict, bf16: bool = False) -> Callable[[], None]:

@@ -29,14 +29,14 @@ def contrast(n: int) -> Call:
     """NT-Xent over n vectors of width 256, forward and backward, in tiles."""
     a, b = torch.randn(2, n // 2, 256, generator=torch.Generator().manual_seed(0))
     a.requires_grad_(), b.requires_grad_()
-    return lambda: torch.autograd.grad(ck.losses.nt_xent(a, b, 0.1, how="tiled"), (a, b))
+    return lambda: torch.autograd.grad(ck.losses.nt_xent(a, b, 0.1, implementation="tiled"), (a, b))
 
 
 def contrast_plain(n: int) -> Call:
     """The same by one matrix."""
     a, b = torch.randn(2, n // 2, 256, generator=torch.Generator().manual_seed(0))
     a.requires_grad_(), b.requires_grad_()
-    return lambda: torch.autograd.grad(ck.losses.nt_xent(a, b, 0.1, how="plain"), (a, b))
+    return lambda: torch.autograd.grad(ck.losses.nt_xent(a, b, 0.1, implementation="plain"), (a, b))
 
 
 def masked_lm(batch: int, length: int, words: int) -> Call:
@@ -71,7 +71,7 @@ def process(n: int = 4096) -> None:
     """What each of these processes does: gather everybody's rows, contrast all of them, gradient for its own."""
     import torch.distributed as dist
 
-    from contrast_kit import processes
+    from contrast_kit.training import distributed
 
     dist.init_process_group("gloo")
     share = n // 2 // dist.get_world_size()
@@ -81,7 +81,7 @@ def process(n: int = 4096) -> None:
     for _ in range(4):
         dist.barrier()
         start = time.perf_counter()
-        torch.autograd.grad(ck.losses.nt_xent(processes.gather(a), processes.gather(b), 0.1), (a, b))
+        torch.autograd.grad(ck.losses.nt_xent(distributed.gather(a), distributed.gather(b), 0.1), (a, b))
         best = min(best, time.perf_counter() - start)
     print(best)
     dist.destroy_process_group()

@@ -10,7 +10,8 @@ import torch
 from _bench import Case, main
 from torch import Tensor
 
-from contrast_kit import geometry, kernels
+from contrast_kit import geometry
+from contrast_kit.fast import kernels
 
 D = 256
 

@@ -17,10 +17,8 @@ if TYPE_CHECKING:  # for editors; at run time __getattr__ does the same, at firs
         explore,
         fast,
         geometry,
-        kernels,
         losses,
         masking,
-        noise,
         objectives,
         papers,
         paraphrase,
@@ -29,9 +27,8 @@ if TYPE_CHECKING:  # for editors; at run time __getattr__ does the same, at firs
         tasks,
     )
     from contrast_kit.encoder import Encoder
-    from contrast_kit.opt_in import faster
-    from contrast_kit.planned import Plan
-    from contrast_kit.planning import plan
+    from contrast_kit.fast import faster
+    from contrast_kit.planning import Plan, plan
     from contrast_kit.training import Run, Training, fit
 
 __version__ = "0.1.0"
@@ -63,17 +60,19 @@ __all__ = [
 
 _HOME = {
     "Encoder": "encoder",
-    "Plan": "planned",
+    "Plan": "planning",
     "Run": "training",
     "Training": "training",
-    "faster": "opt_in",
+    "faster": "fast",
     "fit": "training",
+    "kernels": "fast",
+    "noise": "masking",
     "plan": "planning",
 }
 
 
 def __getattr__(name: str) -> Any:
-    # Rooms load at first use, so that `python -m contrast_kit.check` can say what is missing in one sentence.
+    # Rooms load at first use, so that `python -m contrast_kit check` can say what is missing in one sentence.
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     room = importlib.import_module(f"{__name__}.{_HOME.get(name, name)}")

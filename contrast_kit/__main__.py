@@ -22,7 +22,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(HELP, end="")
         return 0
     if command == "check":  # first of all for machines on which nothing else can be imported
-        from contrast_kit import check
+        from contrast_kit.commands import check
 
         return check.main()
     if command == "train":

@@ -27,7 +27,8 @@ from conftest import make_encoder  # noqa: E402
 from safetensors.torch import load_file  # noqa: E402
 
 import contrast_kit as ck  # noqa: E402
-from contrast_kit import checkpoint, processes  # noqa: E402
+from contrast_kit.training import distributed  # noqa: E402
+from contrast_kit.training import checkpoint
 from contrast_kit.data import toyshop  # noqa: E402
 
 STEPS = 16
@@ -145,11 +146,11 @@ def lost_worker(how, world=3, patience=4):
         expected = (place / "answer 0").read_text()
 
         def strike(run):
-            if run.steps == 3 and processes.rank() == 1:
+            if run.steps == 3 and distributed.rank() == 1:
                 (place / "struck").touch()
                 os.kill(os.getpid(), how)
 
-        processes.PATIENCE = timedelta(seconds=patience)
+        distributed.PATIENCE = timedelta(seconds=patience)
         said, seconds = workers(world, place / "run", place, strike, others=True)
         look(place / "run")
         resumed = workers(world, place / "run", place)

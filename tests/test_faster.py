@@ -9,7 +9,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 import contrast_kit as ck
 from contrast_kit.objectives.words import positions
-from contrast_kit.step import gradient
+from contrast_kit.training.gradient import gradient
 
 KINDS = {
     "mlm": lambda e: ck.objectives.MLM(e),

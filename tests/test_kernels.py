@@ -3,7 +3,8 @@
 import pytest
 import torch
 
-from contrast_kit import check, kernels
+from contrast_kit.commands import check
+from contrast_kit.fast import kernels
 
 
 @pytest.fixture

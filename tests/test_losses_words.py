@@ -7,7 +7,7 @@ from torch.nn import functional as F
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import contrast_kit as ck
-from contrast_kit.losses import words
+from contrast_kit.fast import blocked_softmax
 from contrast_kit.losses.corrective import corrective_terms
 
 M, V, D = 37, 101, 16
@@ -164,7 +164,7 @@ def test_objectives_in_blocks_give_the_same_parts_and_gradients(
     name, relative, tokenizer, batch, monkeypatch
 ):
     found = []
-    for numbers in (words.NUMBERS_AT_ONCE, 7 * len(tokenizer)):
+    for numbers in (blocked_softmax.NUMBERS_AT_ONCE, 7 * len(tokenizer)):
         monkeypatch.setattr(words, "NUMBERS_AT_ONCE", numbers)
         objective = MANY[name](make_encoder(tokenizer, relative_positions=relative)).double()
         parts = objective(batch, torch.Generator().manual_seed(7))

@@ -5,8 +5,8 @@ import dataclasses
 import pytest
 import torch
 
-from contrast_kit import noise
-from contrast_kit.noise import Mask, MaskAndShuffle, MaskSpans, Replace, Shuffle
+from contrast_kit.masking import noise
+from contrast_kit.masking.noise import Mask, MaskAndShuffle, MaskSpans, Replace, Shuffle
 
 VOCABULARY = {"mask_id": 3, "vocab_size": 5000}
 

@@ -8,8 +8,8 @@ from torch.nn.functional import pad
 
 import contrast_kit as ck
 from contrast_kit.objectives.base import add, facts_of
-from contrast_kit.settings import autocast
-from contrast_kit.step import gradient
+from contrast_kit.training.settings import autocast
+from contrast_kit.training.gradient import gradient
 
 OBJECTIVES = {
     "mlm": lambda e: ck.objectives.MLM(e, p_m=0.4),

@@ -9,12 +9,14 @@ import torch
 from conftest import make_encoder
 
 import contrast_kit as ck
-from contrast_kit import checkpoint, noise, schedules
+from contrast_kit import schedules
+from contrast_kit.training import checkpoint
+from contrast_kit.masking import noise
 from contrast_kit.data import toyshop
 from contrast_kit.losses import normalise
 from contrast_kit.objectives import CAPT, MLM, MemoryQueue
 from contrast_kit.objectives.capt import Aggregation, ffn_width
-from contrast_kit.step import gradient
+from contrast_kit.training.gradient import gradient
 
 
 def draw(*shape, seed=0):

@@ -11,10 +11,12 @@ from transformers import AutoModel, AutoModelForMaskedLM, pipeline
 
 import contrast_kit as ck
 from contrast_kit.data import toyshop
-from contrast_kit.losses import words
-from contrast_kit.objectives import COCOLM, ELECTRA, AllTokenMLM, auxiliary, corrective
-from contrast_kit.objectives.coco_lm import TABLE_3, mean_cosines
-from contrast_kit.step import gradient
+from contrast_kit.fast import blocked_softmax
+from contrast_kit.objectives import COCOLM, ELECTRA, AllTokenMLM
+from contrast_kit.objectives.coco_lm import auxiliary
+from contrast_kit.objectives.coco_lm import token_losses
+from contrast_kit.objectives.coco_lm.coco_lm import TABLE_3, mean_cosines
+from contrast_kit.training.gradient import gradient
 
 
 def seeded(seed=0):
@@ -217,7 +219,7 @@ def test_main_language_model_has_no_projection(objective, batch):  # T41
     assert objective.encoder.model.get_input_embeddings().weight.grad is not None
     hidden = torch.randn(4, objective.encoder.width, dtype=torch.float64)
     words = objective.encoder.model.get_input_embeddings().weight
-    assert torch.allclose(objective.encoder.mlm_logits(hidden), hidden @ words.T)
+    assert torch.allclose(objective.encoder.mlm_logits(hidden), hidden @ blocked_softmax.T)
 
 
 def word_tables(objective):
@@ -261,7 +263,7 @@ def test_main_losses_reach_the_auxiliary_through_word_vectors_only(tokenizer, ba
         sum(losses[name] for name in parts).backward()
         words = objective.encoder.model.get_input_embeddings().weight
         named = objective.auxiliary.named_parameters()
-        gradients.append(({n: p.grad for n, p in named if p is not words and p.grad is not None}, words.grad))
+        gradients.append(({n: p.grad for n, p in named if p is not words and p.grad is not None}, blocked_softmax.grad))
     (alone, words_alone), (together, words_together) = gradients
     assert len(alone) > 15 and alone.keys() == together.keys()
     assert all(torch.equal(alone[name], together[name]) for name in alone)
@@ -341,7 +343,7 @@ def test_p_copy_is_one_for_original(objective, batch):  # T29
     sums = objective.sums_of(hidden, view)
     assert sums["copy"] < 1e-20 and sums["lm"] < 1e-20
     ids, scores = torch.tensor([7, 9]), torch.randn(2, 20, dtype=torch.float64)
-    p = corrective.p_lm(scores, torch.full((2,), 60.0, dtype=torch.float64), ids)
+    p = token_losses.p_lm(scores, torch.full((2,), 60.0, dtype=torch.float64), ids)
     assert torch.allclose(p[[0, 1], ids], torch.ones(2, dtype=torch.float64))
 
 
@@ -349,7 +351,7 @@ def test_p_lm_rows_sum_to_one():  # T32
     torch.manual_seed(0)
     logits, copying = torch.randn(50, 30, dtype=torch.float64), 3 * torch.randn(50, dtype=torch.float64)
     ids = torch.randint(30, (50,))
-    p = corrective.p_lm(logits, copying, ids)
+    p = token_losses.p_lm(logits, copying, ids)
     assert torch.allclose(p.sum(1), torch.ones(50, dtype=torch.float64), atol=1e-12)
     target = torch.where(torch.rand(50) < 0.5, ids, torch.randint(30, (50,)))
     loss = ck.losses.corrective_lm(logits, copying, ids, target, reduction="none")
@@ -569,7 +571,7 @@ def test_all_token_lm_is_cocos_task_without_its_rest(tokenizer, batch):
     assert torch.equal(alone(batch, seeded())["loss"], same(batch, seeded())["loss"])
     view = alone.views(batch, seeded())["corrupted"]
     real, hidden = view["attention_mask"].bool(), alone.encoder(view)
-    p = corrective.p_lm(
+    p = token_losses.p_lm(
         alone.encoder.mlm_logits(hidden[real]), alone.copy_head(hidden[real]), view["input_ids"][real]
     )
     expected = -p.gather(1, view["original"][real][:, None]).log().mean()
@@ -612,7 +614,7 @@ def test_no_step_makes_a_tensor_of_batch_by_length_by_vocabulary(tokenizer, batc
 @pytest.mark.parametrize("task", ["clm", "all_token", "plain_lm"])
 def test_blocks_of_positions_give_the_same_loss_and_gradient(tokenizer, batch, monkeypatch, task):
     found = []
-    for numbers in (words.NUMBERS_AT_ONCE, 7 * len(tokenizer)):
+    for numbers in (blocked_softmax.NUMBERS_AT_ONCE, 7 * len(tokenizer)):
         monkeypatch.setattr(words, "NUMBERS_AT_ONCE", numbers)
         objective = make(tokenizer, task=task)
         parts = objective(batch, seeded())
@@ -696,7 +698,7 @@ def test_head_without_projection_opens_from_every_shape_we_build(tokenizer, batc
         again = ck.Encoder.from_pretrained(encoder.save_pretrained(tmp_path / name)).eval()
         at = batch["maskable"]
         words = encoder.model.get_input_embeddings().weight
-        expected = encoder(batch)[at] @ words.T
+        expected = encoder(batch)[at] @ blocked_softmax.T
         assert torch.allclose(again.mlm_logits(again(batch)[at]), expected, atol=1e-4)
     with torch.no_grad():
         encoder.model.mpnet.encoder.layer[-1].output.LayerNorm.weight[0] = 0

@@ -14,9 +14,9 @@ from transformers import (
 )
 
 import contrast_kit as ck
-from contrast_kit import packed
-from contrast_kit.packed import Layout
-from contrast_kit.relative import RelativePositions
+from contrast_kit.fast import packed
+from contrast_kit.fast.packed import Layout
+from contrast_kit.encoder.relative_positions import RelativePositions
 
 SMALL = dict(hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64)
 
@@ -132,7 +132,7 @@ def test_dropout_falls_on_attention_and_is_repeated_by_the_seed(tokenizer, batch
 
 @pytest.mark.parametrize("chunk_size", [None, 5])
 def test_a_step_packed_is_a_step(chunk_size, tokenizer, batch):
-    from contrast_kit.step import gradient
+    from contrast_kit.training.gradient import gradient
 
     found = []
     for packing in (False, True):

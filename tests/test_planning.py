@@ -8,9 +8,10 @@ from conftest import make_encoder
 from test_step import OBJECTIVES
 
 import contrast_kit as ck
-from contrast_kit import measure, planning
-from contrast_kit.measure import most_kept
-from contrast_kit.step import gradient
+from contrast_kit.planning import measure
+from contrast_kit.planning import estimate
+from contrast_kit.planning.measure import most_kept
+from contrast_kit.training.gradient import gradient
 
 pytestmark = pytest.mark.filterwarnings("ignore:SimCSE's only noise")
 

@@ -14,7 +14,7 @@ from test_step import EXACT, OBJECTIVES, largest_difference, one_step
 from test_training import press_stop_at, same, weights
 
 import contrast_kit as ck
-from contrast_kit.step import gradient
+from contrast_kit.training.gradient import gradient
 
 pytestmark = pytest.mark.filterwarnings("ignore:SimCSE's only noise")
 

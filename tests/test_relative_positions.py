@@ -9,7 +9,7 @@ from conftest import make_encoder
 from transformers import AutoConfig, AutoModel, AutoModelForMaskedLM
 
 import contrast_kit as ck
-from contrast_kit.relative import RelativePositions, bias, bucket
+from contrast_kit.encoder.relative_positions import RelativePositions, bias, bucket
 
 SIZES = [(32, 128), (64, 128), (128, 256)]  # COCO-LM, table 6
 

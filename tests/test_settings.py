@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import contrast_kit as ck
-from contrast_kit.settings import Training, adamw
+from contrast_kit.training.settings import Training, adamw
 
 
 @pytest.mark.parametrize(

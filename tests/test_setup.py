@@ -209,7 +209,7 @@ def test_failed_install_leaves_no_stamp(tmp_path):
     assert (folder / ".venv/bin").exists() and not (folder / ".venv/installed-in").exists()
 
 
-# ---- python -m contrast_kit.check
+# ---- python -m contrast_kit check
 
 
 def environment(folder: Path, without: str = "") -> tuple[Path, Path]:
@@ -225,7 +225,7 @@ def environment(folder: Path, without: str = "") -> tuple[Path, Path]:
 
 def check(python: Path, cwd: Path) -> subprocess.CompletedProcess:
     env = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | {"HF_HUB_OFFLINE": "1"}
-    command = [str(python), "-m", "contrast_kit.check"]
+    command = [str(python), "-m", "contrast_kit", "check"]
     return subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True)
 
 

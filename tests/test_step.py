@@ -6,7 +6,7 @@ from conftest import make_encoder
 
 import contrast_kit as ck
 from contrast_kit.objectives.base import facts_of
-from contrast_kit.step import RandomState, cut, gradient
+from contrast_kit.training.gradient import RandomState, cut, gradient
 
 
 def queued(objective):

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import contrast_kit as ck
-from contrast_kit import checkpoint, processes
+from contrast_kit.training import checkpoint
+from contrast_kit.training import distributed
 from contrast_kit.commands import recipes
 from contrast_kit.commands.options import add_fields
 from contrast_kit.commands.trackers import Tracker
-from contrast_kit.encoder import Encoder
+from contrast_kit.encoder.encoder import Encoder
 from contrast_kit.objectives import CSSL, FineTune
 from contrast_kit.objectives.base import Objective
 
@@ -48,7 +49,7 @@ def main(arguments: list[str]) -> int:
         print(f"{type(error).__name__}: {error}" if not str(error) else str(error), file=sys.stderr)
         return 1
     finally:
-        processes.stop()
+        distributed.stop()
     return 0
 
 
@@ -173,15 +174,15 @@ def _add_run(group: Any) -> None:
 
 def run(asked: argparse.Namespace) -> ck.Run:
     """Everything after the options are read."""
-    processes.start()
-    first = processes.rank() == 0
+    distributed.start()
+    first = distributed.rank() == 0
     training = ck.Training.of(asked.training)
     rows = _rows(asked)
     encoder = _encoder(asked, rows)
     objective = _objective(asked, encoder, rows)
     texts = _texts(objective, rows, min(training.max_length, encoder.max_length))
     if first and asked.plan:
-        print(ck.plan(objective, texts, training, processes=processes.count()), flush=True)
+        print(ck.plan(objective, texts, training, processes=distributed.count()), flush=True)
     if asked.folder and first and not asked.fresh and checkpoint.found(asked.folder):
         print(f"Going on from {checkpoint.found(asked.folder)[-1]}.", flush=True)
     with Tracker(asked.log, asked.folder, _settings(asked)) as tracker:
@@ -196,7 +197,7 @@ def run(asked: argparse.Namespace) -> ck.Run:
         )
     if first:
         _keep(done, asked)
-    processes.anywhere(False, encoder.device)  # nobody leaves before the first has written
+    distributed.anywhere(False, encoder.device)  # nobody leaves before the first has written
     return done
 
 
@@ -217,13 +218,13 @@ def _encoder(asked: argparse.Namespace, rows: Any) -> Encoder:
     if kept is None:
         tokenizer = _tokenizer(asked, rows)
     else:
-        if processes.rank() == 0 and not kept.exists():
+        if distributed.rank() == 0 and not kept.exists():
             draft = kept.with_name(".vocabulary.draft")
             _tokenizer(asked, rows).save_pretrained(draft)
             os.replace(draft, kept)
         from transformers import PreTrainedTokenizerFast
 
-        processes.anywhere(False, processes.start())  # the first has written it
+        distributed.anywhere(False, distributed.start())  # the first has written it
         tokenizer = PreTrainedTokenizerFast.from_pretrained(kept)
     options = asked.recipe.encoder | ({"pooling": asked.pooling} if asked.pooling else {})
     length = asked.training.get("max_length", ck.Training.max_length)

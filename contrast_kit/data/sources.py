@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from contrast_kit import hub
+from contrast_kit.data import hub
 
-from .prose import Unit, units
-from .rows import column, column_names, text_columns
+from contrast_kit.data.prose import Unit, units
+from contrast_kit.data.rows import column, column_names, text_columns
 
 if TYPE_CHECKING:
     from datasets import Dataset, DatasetDict

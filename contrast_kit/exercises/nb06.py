@@ -6,10 +6,10 @@ import torch
 from torch import Tensor
 
 from contrast_kit import losses
-from contrast_kit.objectives.corrective import p_lm as library_p_lm
+from contrast_kit.objectives.coco_lm.token_losses import p_lm as library_p_lm
 
-from ._frame import exercise
-from ._numbers import equals
+from contrast_kit.exercises._frame import exercise
+from contrast_kit.exercises._numbers import equals
 
 
 def _corrupted(rows: int = 8, vocabulary: int = 5) -> tuple[Tensor, Tensor, Tensor, Tensor]:

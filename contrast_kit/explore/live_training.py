@@ -9,13 +9,13 @@ import torch
 
 from contrast_kit import geometry
 
-from ._panel import FigurePanel, beside, button, row, widgets
+from contrast_kit.explore._panel import FigurePanel, beside, button, row, widgets
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from contrast_kit.objectives.base import Objective
-    from contrast_kit.training import Run
+    from contrast_kit.training.fit import Run
 
 SHARE = 3  # a picture may take as long as a third of the time until the next one
 
@@ -85,7 +85,7 @@ class LiveTraining(FigurePanel):
         return self.run
 
     def _train(self) -> None:
-        from contrast_kit.training import fit
+        from contrast_kit.training.fit import fit
 
         try:
             self.run = fit(self.objective, self.data, callback=self._step, progress=False, **self.settings)

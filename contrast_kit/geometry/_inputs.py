@@ -5,33 +5,15 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-
-def checked(x: Tensor, name: str) -> Tensor:
-    """`x` as finite float32 or float64."""
-    if not isinstance(x, Tensor):
-        raise TypeError(
-            f"{name} must be a torch tensor, not {type(x).__name__}; wrap it in torch.as_tensor(...)."
-        )
-    if not x.is_floating_point():
-        raise ValueError(f"{name} must hold floating-point numbers, not {x.dtype}; call .float() on it.")
-    if not torch.isfinite(x).all():
-        raise ValueError(f"{name} holds NaN or infinite numbers; look for the step that made them.")
-    return x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
+from contrast_kit import checks
 
 
 def unit(x: Tensor, name: str, at_least: int = 1) -> Tensor:
     """The rows of `x` [N, D] on the unit sphere."""
-    x = checked(x, name)
-    if x.ndim != 2 or not x.shape[1]:
-        raise ValueError(f"{name} must be [N, D], one vector a row, not {list(x.shape)}.")
-    if len(x) < at_least:
-        raise ValueError(f"{name} holds {len(x)} vector(s), but this measure needs at least {at_least}.")
+    x = checks.vectors(x, name, at_least)
     largest = x.detach().abs().amax(dim=1, keepdim=True)  # [N, 1]
-    if (largest == 0).any():
-        row = int((largest == 0).nonzero()[0, 0])
-        raise ValueError(f"{name} has a zero vector in row {row}, and a zero vector has no direction.")
-    x = x / largest  # squares of very large or small entries would leave the range of floats
-    return x / torch.linalg.vector_norm(x, dim=1, keepdim=True)
+    # Squares of very large or small entries would leave the range of floats.
+    return checks.normalise(x / largest.masked_fill(largest == 0, 1.0), name)
 
 
 def unit_pairs(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
@@ -47,9 +29,11 @@ def unit_pairs(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
 
 def cosine_list(x: Tensor, name: str) -> Tensor:
     """`x` as a non-empty list [P] of finite numbers."""
-    x = checked(x, name)
+    x = checks.floats(x, name)
     if x.ndim != 1 or not len(x):
         raise ValueError(f"{name} must be a non-empty list [P] of cosines, not {list(x.shape)}.")
+    if not torch.isfinite(x).all():
+        raise checks.NotFiniteError(f"{name} holds NaN or infinity; look for the step that made them.")
     return x
 
 

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from contrast_kit import fast
 
-from ._inputs import check_block, pairs_of, unit, unit_pairs, upper_block
+from contrast_kit.geometry._inputs import check_block, pairs_of, unit, unit_pairs, upper_block
 
 
 def alignment(a: Tensor, b: Tensor, alpha: float = 2) -> Tensor:

@@ -1,19 +1,22 @@
 """Every equation as a pure function: tensors in, a number out.
 
 `contrast` and `no_negatives` hold the losses between whole texts, `gradients` what they push, `similarity` the cosine
-under all; `tokens` the losses at single positions, `corrective` COCO-LM's. This is the plain form, to be read beside
-the papers. For many vectors the contrasts make the same numbers in tiles (`contrast_kit.fast`; `how=` says which form),
-and `words` sums a loss over the vocabulary without all its scores; `values` says whether numbers are looked at.
+under all; `tokens` the losses at single positions, `corrective` those on a corrupted text. This is the plain form, to be
+read beside the papers. For many vectors the contrasts make the same numbers in tiles (`contrast_kit.fast`).
 """
 
-from .contrast import info_nce, nt_xent, sup_con
-from .corrective import all_token_lm, copy, corrective_lm
-from .gradients import nt_xent_anchor_gradient
-from .no_negatives import simsiam
-from .similarity import NotFiniteError, cosine_matrix, normalise
-from .tokens import mlm, replaced_token_detection
-from .values import unchecked
-from .words import sum_over_words
+from contrast_kit._renamed import renamed
+from contrast_kit.checks import NotFiniteError, normalise, unchecked
+from contrast_kit.losses import contrast
+from contrast_kit.losses.corrective import all_token_lm, copy, corrective_lm, replaced_token_detection
+from contrast_kit.losses.gradients import nt_xent_anchor_gradient
+from contrast_kit.losses.no_negatives import simsiam
+from contrast_kit.losses.similarity import cosine_matrix
+from contrast_kit.losses.tokens import mlm
+
+info_nce = renamed(how="implementation")(contrast.info_nce)
+nt_xent = renamed(how="implementation")(contrast.nt_xent)
+sup_con = renamed(how="implementation")(contrast.sup_con)
 
 __all__ = [
     "NotFiniteError",
@@ -28,7 +31,6 @@ __all__ = [
     "nt_xent_anchor_gradient",
     "replaced_token_detection",
     "simsiam",
-    "sum_over_words",
     "sup_con",
     "unchecked",
 ]

@@ -1,8 +1,7 @@
 """Sequence-level losses: which vectors are pulled together, and which are pushed apart.
 
-Letters: B examples, N vectors, D width, Q queue. The three losses with negatives are one idea: the
-cross-entropy of picking an anchor's positive out of its candidates by cosine. They differ in who is a
-candidate, who is a positive, and who is left out:
+Letters: B examples, N vectors, D width, Q queue. The three losses with negatives are one idea: the cross-entropy of
+picking an anchor's positive out of its candidates by cosine. They differ in who is a candidate and who is a positive:
 
 | loss       | anchors    | candidates of an anchor       | positives of an anchor      | denominator terms |
 |------------|------------|-------------------------------|-----------------------------|-------------------|
@@ -11,33 +10,18 @@ candidate, who is a positive, and who is left out:
 | `sup_con`  | all N      | all but itself                | all others with its label   | N - 1             |
 | `simsiam`  | both       | none: no negatives            | its own partner             | no denominator    |
 
-The last one stands in `no_negatives`. This file is the definition, one matrix of cosines. From about 1,000 x 1,000
-cosines on (`fast.TILED_FROM`) the first three make the same numbers in tiles (`contrast_kit.fast`): memory O(N D) and
-a fraction of the time. `how` decides:
-
-- "auto": by size. - "plain": the matrix, at any size; also for a gradient of the gradient. - "tiled": tiles, at any
-size. - "bf16": tiles of vectors rounded to bfloat16, summed in float32: for speed on a GPU, two digits less.
+The last one stands in `no_negatives`. This file is the definition: one matrix of cosines. From about 1,000 x 1,000
+cosines on, `fast.contrast` makes the same numbers in tiles. `implementation` decides: "auto" by size; "plain" is the
+matrix, also for a gradient of the gradient; "tiled" tiles; "bf16" tiles of vectors rounded to bfloat16, for a GPU.
 """
+
+import warnings
 
 import torch
 from torch import Tensor
 
 from contrast_kit import fast
-
-from . import _tiled
-from ._inputs import (
-    check_pair,
-    check_temperature,
-    constant_rows,
-    ids_of_pairs,
-    integers_for_rows,
-    reduce,
-    repeated_texts,
-    same_text,
-    warn_if_alone,
-)
-from ._unit import unit_rows
-from .similarity import check_vectors, cosine_matrix, dot_products, normalise
+from contrast_kit.checks import integers, normalise, pair, reduce, temperature, vectors
 
 
 def info_nce(
@@ -47,7 +31,7 @@ def info_nce(
     *,
     ids: Tensor | None = None,
     reduction: str = "mean",
-    how: str = "auto",
+    implementation: str = "auto",
 ) -> Tensor:
     """Pick each anchor's partner out of the other view's B vectors: contrast in one direction.
 
@@ -57,32 +41,29 @@ def info_nce(
 
     The anchor is view 0. With K views, take the mean over k of `info_nce(h[0], h[k], tau)`.
 
-    In the denominator: B terms, the positive and the B-1 other rows of view k. Not the anchor itself, and
-    not the other rows of view 0 (those are in `nt_xent`). Identical vectors give log B. The loss is not
-    symmetric: exchanging the two views exchanges rows and columns of the cosine matrix.
+    In the denominator: B terms, the positive and the B-1 other rows of view k. Not the anchor itself, and not the
+    other rows of view 0 (those are in `nt_xent`). Identical vectors give log B. The loss is not symmetric: exchanging
+    the two views exchanges rows and columns of the cosine matrix.
 
     Args:
         anchors: vectors of view 0, [B, D].
         candidates: vectors of view k, [B, D]; row b is the positive of anchor b. Both are normalised here.
-        tau: the temperature, > 0. The paper does not print its value; small values look at the hardest
-            negatives.
-        ids: [B], what text each row comes from. A candidate with the anchor's id that is not its own
-            partner is a false negative, and is left out of the denominator. Without ids nothing is left
-            out, as in the paper.
+        tau: the temperature, > 0. The paper does not print it; small values look at the hardest negatives.
+        ids: [B], what text each row comes from. A candidate with the anchor's id that is not its own partner is a
+            false negative, and is left out of the denominator. Without ids nothing is left out, as in the paper.
         reduction: "mean" over the B anchors (the paper), "sum", or "none" for one number per anchor, [B].
-        how: "auto", "plain", "tiled" or "bf16": one matrix or tiles, see the top of this file.
+        implementation: one matrix or tiles, see the top of this file.
 
     Returns:
-        A number >= 0, in float32 or float64; with one example there is no negative, and the loss is 0 (with
-        a warning).
+        A number >= 0, in float32 or float64; with one example there is no negative: 0, with a warning.
 
     Raises:
         TypeError, ValueError: wrong kind or shape, tau <= 0, or a row of zeros.
         NotFiniteError: NaN or infinity in a row.
 
     See also:
-        `nt_xent` takes the negatives from both views, in both directions. sentence-transformers calls this
-        loss MultipleNegativesRankingLoss, with scale = 1/tau.
+        `nt_xent` takes the negatives from both views, in both directions. sentence-transformers calls this loss
+        MultipleNegativesRankingLoss, with scale = 1/tau.
 
     Example:
         >>> import torch
@@ -92,18 +73,17 @@ def info_nce(
         >>> torch.log1p(3 * torch.exp(torch.tensor(-1 / 0.5)))    # log(1 + (B-1) e^{-1/tau})
         tensor(0.3408)
     """
-    tau = check_temperature(tau)
-    check_pair(anchors, candidates, "anchors", "candidates")
-    warn_if_alone(len(anchors), "info_nce")
-    if fast.tiled(how, len(anchors) ** 2):
-        anchors, candidates = unit_rows(anchors, "anchors"), unit_rows(candidates, "candidates")
-        ids = None if ids is None else integers_for_rows(ids, len(anchors), anchors.device, "ids")
-        return reduce(_tiled.info_nce(anchors, candidates, tau, ids, how), reduction)
+    temperature(tau)
+    pair(anchors, candidates, "anchors", "candidates")
+    _warn_if_alone(len(anchors) == 1, "info_nce")
+    ids = None if ids is None else integers(ids, len(anchors), anchors.device, "ids")
+    if fast.wanted(implementation, len(anchors) ** 2):
+        return reduce(fast.info_nce(anchors, candidates, tau, ids, implementation), reduction)
 
     anchors, candidates = normalise(anchors, "anchors"), normalise(candidates, "candidates")
     similarity = dot_products(anchors, candidates) / tau  # [B, B], row b: anchor b against view k
     positive = torch.eye(len(anchors), dtype=torch.bool, device=anchors.device)  # [B, B]
-    excluded = same_text(ids, len(anchors), anchors.device) & ~positive
+    excluded = _same_text(positive, ids) & ~positive
     return reduce(_pick_positives(similarity, positive, excluded), reduction)
 
 
@@ -116,7 +96,7 @@ def nt_xent(
     ids: Tensor | None = None,
     queue_ids: Tensor | None = None,
     reduction: str = "mean",
-    how: str = "auto",
+    implementation: str = "auto",
 ) -> Tensor:
     """Pick each vector's partner out of all other vectors of both views: contrast in both directions.
 
@@ -130,26 +110,22 @@ def nt_xent(
 
     SCL, eq. 4, is the same again (its indices are misprinted; read: 2N anchors, each with its partner).
 
-    In the denominator of s_i: 2B - 1 terms, every vector of both views except s_i itself, the positive
-    included, and then the Q vectors of the queue. Identical vectors give log(2B - 1 + Q); partners equal
-    and all others orthogonal give log(1 + (2B - 2 + Q) e^{-1/tau}).
+    In the denominator of s_i: 2B - 1 terms, every vector of both views except s_i itself, the positive included, and
+    then the Q vectors of the queue. Identical vectors give log(2B - 1 + Q); partners equal and all others orthogonal
+    give log(1 + (2B - 2 + Q) e^{-1/tau}).
 
     Args:
         a: vectors of one view, [B, D].
         b: vectors of the other, [B, D]; row i is the positive of row i of a. Both are normalised here.
-        tau: the temperature, > 0. COCO-LM uses 1, CAPT moves it between 0.55 and 0.05
-            (`schedules.inverted_triangle`).
-        queue: [Q, D], vectors of *earlier* steps: further negatives, in addition to those in the batch
-            (CAPT 2.2). They are constants: no gradient goes into them. Push the batch's own vectors after
-            the loss, or each positive stands in the denominator a second time, as a negative. Pass only the
-            rows that are filled; Q may be 0.
-        ids: [B], what text each row comes from. Two rows with one id that are not partners are false
-            negatives, and are left out of each other's denominator. Without ids nothing is left out, as in
-            the papers.
+        tau: the temperature, > 0. COCO-LM: 1; CAPT: between 0.55 and 0.05 (`schedules.inverted_triangle`).
+        queue: [Q, D], vectors of *earlier* steps: further negatives, in addition to those in the batch (CAPT 2.2).
+            They are constants: no gradient goes into them. Push the batch's own vectors after the loss, or each
+            positive stands in the denominator a second time, as a negative. Pass only rows that are filled; Q may be 0.
+        ids: [B], what text each row comes from. Two rows with one id that are not partners are false negatives, and
+            are left out of each other's denominator. Without ids nothing is left out, as in the papers.
         queue_ids: [Q], the same for the queue, where a small corpus comes round again.
-        reduction: "mean" over the 2B anchors, "sum" (CAPT, eq. 4: 2B times as much), or "none": [2B], a's
-            rows first.
-        how: "auto", "plain", "tiled" or "bf16": one matrix or tiles, see the top of this file.
+        reduction: "mean" over the 2B anchors, "sum" (CAPT, eq. 4), or "none": [2B], a's rows first.
+        implementation: one matrix or tiles, see the top of this file.
 
     Returns:
         A number >= 0, in float32 or float64. One example without a queue has no negative: 0, with a warning.
@@ -159,8 +135,8 @@ def nt_xent(
         NotFiniteError: NaN or infinity in a row.
 
     See also:
-        `info_nce` has half of these negatives and one direction; `sup_con` with each text's number as its
-        label is this loss.
+        `info_nce` has half of these negatives and one direction; `sup_con` with each text's number as its label is
+        this loss.
 
     Example:
         >>> import torch
@@ -171,27 +147,25 @@ def nt_xent(
         >>> nt_xent(a, b, tau=0.5), nt_xent(a, b, tau=0.5, queue=far)
         (tensor(0.4327), tensor(0.6665))
     """
-    tau = check_temperature(tau)
-    check_pair(a, b, "a", "b")
-    n, queue_length = 2 * len(a), 0 if queue is None else len(queue)
-    tiled = fast.tiled(how, n * (n + queue_length))
-    a, b = (unit_rows(a, "a"), unit_rows(b, "b")) if tiled else (normalise(a, "a"), normalise(b, "b"))
-    queue = a[:0] if queue is None else constant_rows(queue, a)  # [Q, D]
-    if n + len(queue) == 2:
-        warn_if_alone(1, "nt_xent")
-    if tiled:
-        ids, queue_ids = ids_of_pairs(ids, queue_ids, n // 2, len(queue), a.device)
-        return reduce(_tiled.nt_xent(a, b, queue, tau, ids, queue_ids, how), reduction)
+    temperature(tau)
+    pair(a, b, "a", "b")
+    n, queue = 2 * len(a), constant_rows(queue, a)  # [Q, D]
+    _warn_if_alone(n + len(queue) == 2, "nt_xent")
+    ids = _ids_of_candidates(ids, queue_ids, len(a), len(queue), a.device)
+    if fast.wanted(implementation, n * (n + len(queue))):
+        return reduce(fast.nt_xent(a, b, queue, tau, ids, implementation), reduction)
 
-    x = torch.cat([a, b])  # [2B, D]
-    similarity = dot_products(x, torch.cat([x, queue])) / tau  # [2B, 2B + Q]
+    x = torch.cat([normalise(a, "a"), normalise(b, "b")])  # [2B, D]
+    similarity = dot_products(x, torch.cat([x, queue.to(x)])) / tau  # [2B, 2B + Q]
     itself = torch.eye(n, n + len(queue), dtype=torch.bool, device=x.device)
     positive = itself.roll(n // 2, dims=0)  # row i: True at its partner, B rows further on
-    excluded = itself | (repeated_texts(ids, queue_ids, n, len(queue), x.device) & ~positive)
+    excluded = itself | (_same_text(positive, ids) & ~positive)
     return reduce(_pick_positives(similarity, positive, excluded), reduction)
 
 
-def sup_con(x: Tensor, labels: Tensor, tau: float, *, reduction: str = "sum", how: str = "auto") -> Tensor:
+def sup_con(
+    x: Tensor, labels: Tensor, tau: float, *, reduction: str = "sum", implementation: str = "auto"
+) -> Tensor:
     """Pick the vectors with the anchor's label out of all other vectors: contrast between classes.
 
     SCL, eq. 3:
@@ -201,19 +175,18 @@ def sup_con(x: Tensor, labels: Tensor, tau: float, *, reduction: str = "sum", ho
 
     The logarithm stands inside the sum over positives (p_ij is short for the fraction that is printed).
 
-    In the denominator: N - 1 terms, all vectors but the anchor itself, *with* the other positives. So the
-    loss of an anchor with P positives cannot fall below log P, and equal vectors of one class give
-    log(N - 1). An anchor whose label occurs once has N_y - 1 = 0 positives: its term counts 0.
+    In the denominator: N - 1 terms, all vectors but the anchor itself, *with* the other positives. So the loss of an
+    anchor with P positives cannot fall below log P, and equal vectors of one class give log(N - 1). An anchor whose
+    label occurs once has N_y - 1 = 0 positives: its term counts 0.
 
     Args:
         x: vectors [N, D] of one batch; normalised here ("l2 normalization of the encoded embedding").
         labels: [N] integers.
         tau: the temperature, > 0; tuned per task in the paper.
-        reduction: "sum" over anchors is eq. 3. "mean" divides by N, which is the scale of the cross-entropy
-            beside it (eq. 2 averages): under one lambda the sum weighs N times as much, so say which of
-            them lambda was tuned for. "mean_valid" divides by the number of anchors that have a positive.
-            "none": [N].
-        how: "auto", "plain", "tiled" or "bf16": one matrix or tiles, see the top of this file.
+        reduction: "sum" over anchors is eq. 3. "mean" divides by N, which is the scale of the cross-entropy beside it
+            (eq. 2 averages): under one lambda the sum weighs N times as much, so say which of them lambda was tuned
+            for. "mean_valid" divides by the number of anchors that have a positive. "none": [N].
+        implementation: one matrix or tiles, see the top of this file.
 
     Returns:
         A number >= 0, in float32 or float64; 0 where no two labels agree (a trailing batch of one, say).
@@ -234,30 +207,73 @@ def sup_con(x: Tensor, labels: Tensor, tau: float, *, reduction: str = "sum", ho
         >>> sup_con(y, torch.tensor([0, 0, 1, 1]), tau=0.5, reduction="mean")
         tensor(0.2395)
     """
-    tau = check_temperature(tau)
-    check_vectors(x, "x")
-    labels = integers_for_rows(labels, len(x), x.device, "labels")
-    if fast.tiled(how, len(x) ** 2):
-        per_anchor, valid = _tiled.sup_con(unit_rows(x), labels, tau, how)
+    temperature(tau)
+    labels = integers(labels, len(vectors(x, "x")), x.device, "labels")
+    if fast.wanted(implementation, len(x) ** 2):
+        per_anchor, valid = fast.sup_con(x, labels, tau, implementation)
     else:
-        similarity = cosine_matrix(x) / tau  # [N, N]
+        x = normalise(x, "x")
         itself = torch.eye(len(x), dtype=torch.bool, device=x.device)
-        positive = (labels[:, None] == labels[None, :]) & ~itself  # [N] -> [N, N]
+        positive = _same_text(itself, labels) & ~itself  # [N, N]
         excluded = itself if len(x) > 1 else ~itself  # a lone vector: the softmax of nothing would be NaN
-        per_anchor, valid = _pick_positives(similarity, positive, excluded), positive.any(dim=1)
+        per_anchor, valid = _pick_positives(dot_products(x, x) / tau, positive, excluded), positive.any(dim=1)
     if reduction == "mean_valid":
-        return per_anchor.sum() / valid.sum().clamp(min=1)
+        return reduce(per_anchor, "mean", count=valid.sum())
     return reduce(per_anchor, reduction, others=("mean_valid",))
 
 
 def _pick_positives(similarity: Tensor, positive: Tensor, excluded: Tensor) -> Tensor:
     """-log of the softmax over each row's candidates, averaged over the row's positives: [N, M] -> [N].
 
-    `similarity` is cosine / tau. `excluded` entries are no candidates: their -inf makes e^-inf = 0 in the
-    denominator, exactly. A row without positives gives 0. All contrastive losses with negatives come
-    through here.
+    `similarity` is cosine / tau. `excluded` entries are no candidates: their -inf makes e^-inf = 0 in the denominator,
+    exactly. A row without positives gives 0. All contrastive losses with negatives come through here.
     """
     log_p = similarity.masked_fill(excluded, -torch.inf).log_softmax(dim=1)  # [N, M]
     # masked_fill, not multiplication: -inf * 0 is NaN, in the value and in the gradient.
     total = log_p.masked_fill(~positive, 0.0).sum(dim=1)  # [N, M] -> [N]
     return -total / positive.sum(dim=1).clamp(min=1)
+
+
+def dot_products(x: Tensor, y: Tensor) -> Tensor:
+    """x y^T in the wider of the two dtypes; autocast would do this one product in half precision."""
+    dtype = torch.promote_types(x.dtype, y.dtype)
+    with torch.autocast(x.device.type, enabled=False):
+        return x.to(dtype) @ y.to(dtype).T  # [N, D] x [D, M] -> [N, M]
+
+
+def constant_rows(queue: Tensor | None, x: Tensor) -> Tensor:
+    """The queue as unit rows without gradient, as wide as x: [Q, D]. Rows that nothing has filled, zeros, are refused."""
+    if queue is None:
+        return x[:0].detach()
+    if not isinstance(queue, Tensor) or queue.dim() != 2 or queue.shape[1] != x.shape[1]:
+        shape = list(queue.shape) if isinstance(queue, Tensor) else type(queue).__name__
+        raise ValueError(f"queue must be [Q, {x.shape[1]}], as wide as a and b, got {shape}.")
+    return normalise(queue.detach(), "queue") if len(queue) else queue.detach()
+
+
+def _same_text(like: Tensor, ids: Tensor | None) -> Tensor:
+    """Bool [N, M], `like` another: True where the ids of row and column agree. The rows are the first N of M."""
+    return torch.zeros_like(like) if ids is None else ids[: len(like), None] == ids[None, :]
+
+
+def _ids_of_candidates(
+    ids: Tensor | None, queue_ids: Tensor | None, b: int, q: int, device: torch.device
+) -> Tensor | None:
+    """The text of each vector of both views and of the queue, [2B + Q]; None where it is not told."""
+    if ids is None and queue_ids is not None:
+        raise ValueError("queue_ids need ids to be compared with: pass the ids of the batch too.")
+    if ids is None:
+        return None
+    ids = integers(ids, b, device, "ids")
+    nobody = (ids.min() - 1).expand(q)  # [Q]
+    queue_ids = nobody if queue_ids is None else integers(queue_ids, q, device, "queue_ids")
+    return torch.cat([ids, ids, queue_ids])
+
+
+def _warn_if_alone(alone: bool, loss: str) -> None:
+    if alone:
+        warnings.warn(
+            f"{loss} has one example and so no negatives: the loss is 0 and teaches nothing. "
+            "Use a larger batch (gradient accumulation adds no negatives).",
+            stacklevel=3,
+        )

@@ -1,11 +1,56 @@
-"""COCO-LM's two halves of corrective language modelling: whether to copy a token, and what to put in its place."""
+"""Losses on a text that a model corrupted: which tokens are original (ELECTRA), and what the others should be (COCO-LM)."""
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from ._terms import check_in_vocabulary, floating, reduce_terms
-from .tokens import replaced_token_detection
+from contrast_kit.checks import finite, floats, in_vocabulary, reduce
+
+
+def replaced_token_detection(
+    logits: Tensor, is_original: Tensor, valid: Tensor, *, reduction: str = "mean"
+) -> Tensor:
+    """ELECTRA: tell for each token whether it is the original.
+
+    COCO-LM 3.1: the binary cross-entropy of p_RTD( 1(x_i^MLM = x_i^orig) | h_i ), a sigmoid, over *all*
+    tokens and not only the selected ones. The label is 1 for an original token, COCO-LM's way round
+    (ELECTRA's code has 1 = replaced). A sampled token that happens to be the original counts as original.
+
+    Args:
+        logits: [B, T], positive for "original".
+        is_original: bool [B, T], `view["input_ids"] == view["targets"]`; not "was not masked".
+        valid: bool or 0/1 [B, T], the tokens that count: the attention mask, without padding.
+        reduction: "mean" over valid tokens (what ELECTRA's and COCO-LM's code do), "sum" (what eq. 2
+            prints), or "none": [B, T], 0 where not valid.
+
+    Returns:
+        A number >= 0 in nats, float32 or float64.
+
+    Raises:
+        TypeError, ValueError: wrong kinds or shapes.
+        NotFiniteError: the logits give NaN or infinity.
+
+    See also:
+        `copy` is this loss under COCO-LM's name, from the two texts themselves.
+
+    Example:
+        >>> import torch
+        >>> logits = torch.tensor([[3.0, 3.0, -3.0, 0.0]])
+        >>> is_original = torch.tensor([[True, True, False, True]])
+        >>> valid = torch.tensor([[1, 1, 1, 0]])                   # the last one is padding
+        >>> replaced_token_detection(logits, is_original, valid)
+        tensor(0.0486)
+    """
+    is_original, valid = _flags(is_original, "is_original"), _flags(valid, "valid")
+    if not logits.shape == is_original.shape == valid.shape:
+        shapes = ", ".join(str(list(x.shape)) for x in (logits, is_original, valid))
+        raise ValueError(f"logits, is_original and valid must have one shape [B, T], got {shapes}.")
+    logits = floats(logits, "logits").masked_fill(~valid, 0.0)
+    label = is_original.to(logits.dtype)
+    terms = F.binary_cross_entropy_with_logits(logits, label, reduction="none")  # [B, T]
+    terms = terms.masked_fill(~valid, 0.0)
+    finite(terms.sum(), "replaced_token_detection")
+    return reduce(terms, reduction, valid.sum())
 
 
 def copy(
@@ -109,13 +154,14 @@ def corrective_lm(
             "logits must be [M, V] and copy_logits, corrupted and original [M], all at the same positions, "
             f"got {shapes}."
         )
-    logits, copy_logits = floating(logits, "logits"), floating(copy_logits, "copy_logits")
-    check_in_vocabulary(original, logits.shape[1])
+    logits, copy_logits = floats(logits, "logits"), floats(copy_logits, "copy_logits")
+    in_vocabulary(original, logits.shape[1])
     if stop_gradient:
         copy_logits = copy_logits.detach()
     log_q = -F.cross_entropy(logits, original.long(), reduction="none")  # [M, V] -> [M]
     terms = corrective_terms(log_q, copy_logits, corrupted == original, variant)  # [M]
-    return reduce_terms(terms, torch.ones_like(terms, dtype=torch.bool), reduction, "corrective_lm")
+    finite(terms.sum(), "corrective_lm")
+    return reduce(terms, reduction, count=len(terms))
 
 
 def corrective_terms(log_q: Tensor, copy_logits: Tensor, same: Tensor, variant: str = "paper") -> Tensor:
@@ -168,3 +214,10 @@ def all_token_lm(
         tensor([-1.,  1.])
     """
     return corrective_lm(logits, copy_logits, corrupted, original, stop_gradient=False, reduction=reduction)
+
+
+def _flags(x: Tensor, name: str) -> Tensor:
+    """Bool or 0/1 integers as bool."""
+    if x.is_floating_point():
+        raise TypeError(f"{name} must be bool (or 0/1 integers), not {x.dtype}.")
+    return x != 0

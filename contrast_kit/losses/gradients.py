@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor
 
-from ._inputs import check_pair, check_temperature, constant_rows
-from .similarity import dot_products, normalise
+from contrast_kit.checks import normalise, pair, temperature
+from contrast_kit.losses.contrast import constant_rows, dot_products
 
 
 def nt_xent_anchor_gradient(a: Tensor, b: Tensor, tau: float, *, queue: Tensor | None = None) -> Tensor:
@@ -45,10 +45,10 @@ def nt_xent_anchor_gradient(a: Tensor, b: Tensor, tau: float, *, queue: Tensor |
         tensor([[-0.4239,  0.4239],
                 [ 0.4239, -0.4239]])
     """
-    tau = check_temperature(tau)
-    check_pair(a, b, "a", "b")
+    temperature(tau)
+    pair(a, b, "a", "b")
     a, b = normalise(a.detach(), "a"), normalise(b.detach(), "b")
-    candidates = torch.cat([b, a] if queue is None else [b, a, constant_rows(queue, a)])  # [2B + Q, D]
+    candidates = torch.cat([b, a, constant_rows(queue, a).to(a)])  # [2B + Q, D]
     n = len(a)
     itself = torch.eye(n, len(candidates), dtype=torch.bool, device=a.device).roll(
         n, dims=1

@@ -3,8 +3,7 @@
 import torch
 from torch import Tensor
 
-from ._inputs import check_pair, reduce
-from .similarity import normalise
+from contrast_kit.checks import normalise, pair, reduce
 
 
 def simsiam(
@@ -55,9 +54,9 @@ def simsiam(
         >>> simsiam(h, h, h, h), simsiam(-h, h, -h, h)
         (tensor(0.3679), tensor(2.7183))
     """
-    check_pair(z_a, h_a, "z_a", "h_a")
-    check_pair(z_a, z_b, "z_a", "z_b")
-    check_pair(z_a, h_b, "z_a", "h_b")
+    pair(z_a, h_a, "z_a", "h_a")
+    pair(z_a, z_b, "z_a", "z_b")
+    pair(z_a, h_b, "z_a", "h_b")
     if stop_gradient:
         h_a, h_b = h_a.detach(), h_b.detach()
     towards_b = _row_cosines(normalise(z_a, "z_a"), normalise(h_b, "h_b"))  # D(z^a, h^b), [B]

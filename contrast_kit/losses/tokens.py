@@ -1,18 +1,17 @@
-"""Token-level losses: what a model should say at a position, or about it.
+"""Token-level losses: what a model should say at a position. `corrective` has those that read a corrupted text.
 
-Letters: B examples, T tokens, V vocabulary, M positions (the masked ones, for most). Logits over the
-vocabulary come as [M, V], at the positions that the loss looks at and nowhere else: a whole [B, T, V] costs
-1/p_m times the memory.
+Letters: B examples, T tokens, V vocabulary, M positions (the masked ones, for most). Logits over the vocabulary come
+as [M, V], at the positions that the loss looks at and nowhere else: a whole [B, T, V] costs 1/p_m times the memory.
 
-Each loss has `reduction="mean"` over its terms and `reduction="sum"`: a batch that is encoded in chunks
-adds up sums and divides by the number of terms once, since the mean of the chunks' means is another number.
+Each loss has `reduction="mean"` over its terms and `reduction="sum"`: a batch that is encoded in chunks adds up sums
+and divides by the number of terms once, since the mean of the chunks' means is another number.
 """
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from ._terms import check_in_vocabulary, flags, floating, reduce_terms
+from contrast_kit.checks import finite, floats, in_vocabulary, reduce
 
 
 def mlm(
@@ -63,7 +62,7 @@ def mlm(
         >>> mlm(logits, torch.tensor([1, 1, 3]), rows=torch.tensor([0, 0, 1]), reduction="mean_per_seq")
         tensor(1.4327)
     """
-    logits, labels = floating(logits, "logits"), torch.as_tensor(labels, device=logits.device)
+    logits, labels = floats(logits, "logits"), torch.as_tensor(labels, device=logits.device)
     if logits.shape[:-1] != labels.shape or logits.dim() < 2:
         shapes = f"{list(logits.shape)} and {list(labels.shape)}"
         raise ValueError(f"logits must be [M, V] and labels [M], at the same positions, got {shapes}.")
@@ -72,55 +71,12 @@ def mlm(
     logits = logits.flatten(0, -2)  # [M, V] (or [B, T, V] -> [B*T, V])
     labels = labels.reshape(-1)  # [M]
     counted = labels != ignore_index  # [M]
-    check_in_vocabulary(labels.where(counted, 0), logits.shape[1])
+    in_vocabulary(labels.where(counted, 0), logits.shape[1])
     terms = F.cross_entropy(logits, labels.long(), ignore_index=ignore_index, reduction="none")  # [M]
     if reduction.endswith("_per_seq"):
         terms, counted = _text_means(terms, counted, rows)  # [number of texts]
-    return reduce_terms(terms, counted, reduction.removesuffix("_per_seq"), "mlm")
-
-
-def replaced_token_detection(
-    logits: Tensor, is_original: Tensor, valid: Tensor, *, reduction: str = "mean"
-) -> Tensor:
-    """ELECTRA: tell for each token whether it is the original.
-
-    COCO-LM 3.1: the binary cross-entropy of p_RTD( 1(x_i^MLM = x_i^orig) | h_i ), a sigmoid, over *all*
-    tokens and not only the selected ones. The label is 1 for an original token, COCO-LM's way round
-    (ELECTRA's code has 1 = replaced). A sampled token that happens to be the original counts as original.
-
-    Args:
-        logits: [B, T], positive for "original".
-        is_original: bool [B, T], `view["input_ids"] == view["targets"]`; not "was not masked".
-        valid: bool or 0/1 [B, T], the tokens that count: the attention mask, without padding.
-        reduction: "mean" over valid tokens (what ELECTRA's and COCO-LM's code do), "sum" (what eq. 2
-            prints), or "none": [B, T], 0 where not valid.
-
-    Returns:
-        A number >= 0 in nats, float32 or float64.
-
-    Raises:
-        TypeError, ValueError: wrong kinds or shapes.
-        NotFiniteError: the logits give NaN or infinity.
-
-    See also:
-        `copy` is this loss under COCO-LM's name, from the two texts themselves.
-
-    Example:
-        >>> import torch
-        >>> logits = torch.tensor([[3.0, 3.0, -3.0, 0.0]])
-        >>> is_original = torch.tensor([[True, True, False, True]])
-        >>> valid = torch.tensor([[1, 1, 1, 0]])                   # the last one is padding
-        >>> replaced_token_detection(logits, is_original, valid)
-        tensor(0.0486)
-    """
-    is_original, valid = flags(is_original, "is_original"), flags(valid, "valid")
-    if not logits.shape == is_original.shape == valid.shape:
-        shapes = ", ".join(str(list(x.shape)) for x in (logits, is_original, valid))
-        raise ValueError(f"logits, is_original and valid must have one shape [B, T], got {shapes}.")
-    logits = floating(logits, "logits").masked_fill(~valid, 0.0)
-    label = is_original.to(logits.dtype)
-    terms = F.binary_cross_entropy_with_logits(logits, label, reduction="none")  # [B, T]
-    return reduce_terms(terms.masked_fill(~valid, 0.0), valid, reduction, "replaced_token_detection")
+    finite(terms.sum(), "mlm")
+    return reduce(terms, reduction.removesuffix("_per_seq"), counted.sum(), ("mean_per_seq", "sum_per_seq"))
 
 
 def _text_means(terms: Tensor, counted: Tensor, rows: Tensor | None) -> tuple[Tensor, Tensor]:

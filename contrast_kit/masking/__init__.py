@@ -5,6 +5,7 @@ here needs a model, and every draw comes from the `torch.Generator` that you pas
 you pass none).
 """
 
+from . import noise
 from ._checks import check_split
 from .masks import (
     Masked,

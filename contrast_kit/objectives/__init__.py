@@ -3,7 +3,7 @@
 from contrast_kit.objectives.base import Encoded, Objective
 from contrast_kit.objectives.capt import CAPT, CAPTConfig
 from contrast_kit.objectives.cmlm import CMLM, CMLMConfig
-from contrast_kit.objectives.coco_lm import COCOLM, COCOLMConfig
+from contrast_kit.objectives.coco_lm.coco_lm import COCOLM, COCOLMConfig
 from contrast_kit.objectives.cssl import CSSL, CSSLConfig
 from contrast_kit.objectives.electra import ELECTRA, AllTokenMLM, AllTokenMLMConfig, ELECTRAConfig
 from contrast_kit.objectives.fine_tune import FineTune, FineTuneConfig

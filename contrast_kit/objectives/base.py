@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from contrast_kit.encoder import Encoder
+from contrast_kit.encoder.encoder import Encoder
 
 View = dict[str, Tensor]
 """A batch-like dict of tensors, each with the examples first, so that a view can be cut into chunks by slicing."""

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from contrast_kit import losses, schedules
-from contrast_kit.noise import Noise, named
-from contrast_kit.objectives._settings import check_choice, check_count, check_tau, check_weight
+from contrast_kit.masking.noise import Noise, named
+from contrast_kit import checks
 from contrast_kit.objectives.base import Encoded, Facts, Objective, Vectors, View, others, without
 from contrast_kit.objectives.mlm import mlm_sizes, mlm_sums
 from contrast_kit.objectives.queue import MemoryQueue
@@ -58,13 +58,13 @@ class CAPTConfig:
         if isinstance(self.tau, str) and self.tau != "adaptive":
             raise ValueError(f'tau must be "adaptive" (CAPT eq. 6) or a number above 0, not {self.tau!r}.')
         if self.tau != "adaptive":
-            check_tau(self.tau)
-        check_count("queue", self.queue, "a number of vectors, 0 for no queue", least=0)
-        check_choice("reduction", self.reduction, ("mean", "sum"))
-        check_weight("weight", self.weight)
-        check_choice("aggregation", self.aggregation, ("mlp", "none"))
+            checks.temperature(self.tau)
+        checks.count("queue", self.queue, "a number of vectors, 0 for no queue", least=0)
+        checks.choice("reduction", self.reduction, ("mean", "sum"))
+        checks.weight("weight", self.weight)
+        checks.choice("aggregation", self.aggregation, ("mlp", "none"))
         if self.inner is not None:
-            check_count("inner", self.inner, "the width of the aggregation's hidden layer")
+            checks.count("inner", self.inner, "the width of the aggregation's hidden layer")
 
 
 MANY_STEPS = 16

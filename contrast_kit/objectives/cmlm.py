@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from contrast_kit import losses, masking
-from contrast_kit.objectives._settings import check_choice, check_count, check_share, check_tau, check_weight
+from contrast_kit import checks
 from contrast_kit.objectives.base import Encoded, Facts, Objective, Vectors, View, others, without
 from contrast_kit.objectives.mlm import MLMConfig, masked_view, mlm_sizes, mlm_sums
 
@@ -47,14 +47,14 @@ class CMLMConfig(MLMConfig):
 
     def __post_init__(self):
         super().__post_init__()
-        check_choice("contrast", self.contrast, ("simsiam", "info_nce", "nt_xent", None))
-        check_choice("crm_replace", self.crm_replace, ("split", "mask"))
-        check_share("p_c", self.p_c)
+        checks.choice("contrast", self.contrast, ("simsiam", "info_nce", "nt_xent", None))
+        checks.choice("crm_replace", self.crm_replace, ("split", "mask"))
+        checks.probability("p_c", self.p_c)
         if self.p_drm is not None:
-            check_share("p_drm", self.p_drm)
-        check_weight("alpha", self.alpha)
-        check_tau(self.tau)
-        check_count("K", self.K, "the number of complementary copies")
+            checks.probability("p_drm", self.p_drm)
+        checks.weight("alpha", self.alpha)
+        checks.temperature(self.tau)
+        checks.count("K", self.K, "the number of complementary copies")
         if not self.mlm and self.contrast is None:
             raise ValueError("Without MLM and without a contrast nothing is left to train: keep one of them.")
 

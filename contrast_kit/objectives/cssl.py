@@ -11,7 +11,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from contrast_kit.objectives._settings import check_choice, check_tau
+from contrast_kit import checks
 from contrast_kit.objectives.base import Encoded, Facts, Objective, Vectors, View, others
 from contrast_kit.objectives.cmlm import Predictor, pull
 
@@ -31,8 +31,8 @@ class CSSLConfig:
     """True leaves other copies of the anchor's own text out of its negatives. The paper does not."""
 
     def __post_init__(self):
-        check_choice("contrast", self.contrast, ("info_nce", "simsiam", "nt_xent"))
-        check_tau(self.tau)
+        checks.choice("contrast", self.contrast, ("info_nce", "simsiam", "nt_xent"))
+        checks.temperature(self.tau)
 
 
 class CSSL(Objective):

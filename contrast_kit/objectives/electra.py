@@ -10,11 +10,11 @@ import torch
 from torch import Tensor
 
 from contrast_kit import masking
-from contrast_kit.encoder import Encoder
-from contrast_kit.objectives._settings import check_weight
-from contrast_kit.objectives.auxiliary import CorruptionConfig, make_auxiliary
+from contrast_kit.encoder.encoder import Encoder
+from contrast_kit import checks
+from contrast_kit.objectives.coco_lm.auxiliary import CorruptionConfig, make_auxiliary
 from contrast_kit.objectives.base import Encoded, Objective, View
-from contrast_kit.objectives.corrective import CopyHead, Task, token_sizes, token_sums
+from contrast_kit.objectives.coco_lm.token_losses import CopyHead, Task, token_sizes, token_sums
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class ELECTRAConfig(CorruptionConfig):
 
     def __post_init__(self):
         super().__post_init__()
-        check_weight("lambda_rtd", self.lambda_rtd)
+        checks.weight("lambda_rtd", self.lambda_rtd)
 
 
 class ELECTRA(Objective):

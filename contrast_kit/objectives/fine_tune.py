@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from contrast_kit.data.rows import column, column_names, label_tensor
-from contrast_kit.encoder import Encoder
-from contrast_kit.objectives._settings import check_choice, check_count
+from contrast_kit.encoder.encoder import Encoder
+from contrast_kit import checks
 from contrast_kit.objectives.base import Encoded, Objective, View
 
 
@@ -25,8 +25,8 @@ class FineTuneConfig:
     """Of the head. SCL, CMLM, COCO-LM and CAPT: 0.1."""
 
     def __post_init__(self):
-        check_count("classes", self.classes, "how many classes there are, or 1 for a score")
-        check_choice("head", self.head, ("linear", "tanh"))
+        checks.count("classes", self.classes, "how many classes there are, or 1 for a score")
+        checks.choice("head", self.head, ("linear", "tanh"))
         if not 0 <= self.dropout < 1:
             raise ValueError(f"dropout is a probability below 1, not {self.dropout}.")
 

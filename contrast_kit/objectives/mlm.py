@@ -7,9 +7,9 @@ import torch
 from torch import Tensor
 
 from contrast_kit import masking
-from contrast_kit.encoder import Encoder
+from contrast_kit.encoder.encoder import Encoder
 from contrast_kit.masking import check_split
-from contrast_kit.objectives._settings import check_choice, check_share
+from contrast_kit import checks
 from contrast_kit.objectives.base import Encoded, Objective, View
 from contrast_kit.objectives.words import mlm_sum
 
@@ -27,8 +27,8 @@ class MLMConfig:
     and then over sequences (as CMLM eq. 6 prints it). They differ when sequences have different lengths."""
 
     def __post_init__(self):
-        check_share("p_m", self.p_m)
-        check_choice("mlm_mean", self.mlm_mean, ("tokens", "sequences"))
+        checks.probability("p_m", self.p_m)
+        checks.choice("mlm_mean", self.mlm_mean, ("tokens", "sequences"))
         check_split(self.split)
 
 

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from contrast_kit.losses import normalise
+from contrast_kit.checks import normalise
 
 UNKNOWN = -1
 """The id of a vector whose text is not known."""

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from contrast_kit import losses
-from contrast_kit.objectives._settings import check_choice, check_share, check_tau
+from contrast_kit import checks
 from contrast_kit.objectives.base import Encoded, Facts, Vectors, View, others
 from contrast_kit.objectives.fine_tune import FineTune, FineTuneConfig
 
@@ -36,10 +36,10 @@ class SCLConfig(FineTuneConfig):
 
     def __post_init__(self):
         super().__post_init__()
-        check_share("lam", self.lam)
-        check_tau(self.tau)
-        check_choice("reduction", self.reduction, ("mean", "sum", "mean_valid"))
-        check_choice("phi", self.phi, ("hidden", "feature"))
+        checks.probability("lam", self.lam)
+        checks.temperature(self.tau)
+        checks.choice("reduction", self.reduction, ("mean", "sum", "mean_valid"))
+        checks.choice("phi", self.phi, ("hidden", "feature"))
         if self.classes == 1 and self.lam > 0:
             raise ValueError(
                 "A score has no classes, so nothing says which texts are positives: use lam=0, or FineTune."

@@ -12,8 +12,8 @@ import torch
 from torch import Tensor, nn
 
 from contrast_kit import losses
-from contrast_kit.noise import Mask
-from contrast_kit.objectives._settings import check_choice, check_share, check_tau, check_weight
+from contrast_kit.masking.noise import Mask
+from contrast_kit import checks
 from contrast_kit.objectives.base import Encoded, Facts, Objective, Vectors, View, others
 from contrast_kit.objectives.mlm import mlm_sizes, mlm_sums
 
@@ -39,10 +39,10 @@ class SimCSEConfig:
     """True leaves other copies of the anchor's own text out of its negatives. The paper does not."""
 
     def __post_init__(self):
-        check_tau(self.tau)
-        check_choice("contrast", self.contrast, ("info_nce", "nt_xent"))
-        check_weight("mlm_weight", self.mlm_weight)
-        check_share("p_m", self.p_m)
+        checks.temperature(self.tau)
+        checks.choice("contrast", self.contrast, ("info_nce", "nt_xent"))
+        checks.weight("mlm_weight", self.mlm_weight)
+        checks.probability("p_m", self.p_m)
 
 
 class SimCSE(Objective):

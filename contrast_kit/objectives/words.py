@@ -14,9 +14,9 @@ import torch
 from torch import Tensor
 
 from contrast_kit import losses
-from contrast_kit.encoder import Encoder
-from contrast_kit.losses import words
-from contrast_kit.losses.words import Terms, Words
+from contrast_kit.encoder.encoder import Encoder
+from contrast_kit.fast import blocked_softmax
+from contrast_kit.fast.blocked_softmax import Terms, Words
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def positions(encoder: Encoder, where: Tensor, rate: float | None = None) -> Pos
 
 def in_blocks(encoder: Encoder, at: Positions, rows: Tensor) -> bool:
     """Whether word scores at these rows are to be summed in blocks: too many to hold, or in fixed slots."""
-    at_once = words.at_once(rows.device)
+    at_once = blocked_softmax.at_once(rows.device)
     if at.slots is not None:
         return True
     return (
@@ -93,7 +93,7 @@ def block_sum(
             "leave slots out."
         )
     states, layer = found
-    return words.sum_over_words(terms, states, layer.weight, layer.bias, labels, *rows, also=also)
+    return blocked_softmax.sum_over_words(terms, states, layer.weight, layer.bias, labels, *rows, also=also)
 
 
 def mlm_sum(

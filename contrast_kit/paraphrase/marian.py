@@ -6,8 +6,8 @@ from typing import Any
 
 import torch
 
-from contrast_kit import hub
-from contrast_kit.folders import without_bars
+from contrast_kit.data import hub
+from contrast_kit.encoder.hf_folders import without_bars
 from contrast_kit.paraphrase.base import Paraphraser
 
 

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from contrast_kit.data import Paraphrased
 from contrast_kit.data.rows import column_names
-from contrast_kit.encoder import Encoder
+from contrast_kit.encoder.encoder import Encoder
 from contrast_kit.objectives import FineTune
 from contrast_kit.paraphrase import Paraphraser, augmented, reworded
-from contrast_kit.progress import Progress
+from contrast_kit.training.progress import Progress
 from contrast_kit.tasks.fine_tuning import Tuned, fine_tune, tokenized, weights_hash
 from contrast_kit.tasks.methods import Method, by_name
 from contrast_kit.tasks.probes import labels_of
@@ -24,7 +24,7 @@ from contrast_kit.tasks.protocols import Protocol
 from contrast_kit.tasks.results import KEY, Results, read, write
 from contrast_kit.tasks.splits import HeldOut, draw, hold_out, pick, split_hash
 from contrast_kit.tasks.table import Task, TaskData
-from contrast_kit.training import fit
+from contrast_kit.training.fit import fit
 
 if TYPE_CHECKING:
     import pandas as pd

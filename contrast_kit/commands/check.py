@@ -1,0 +1,173 @@
+"""What a bug report needs, and whether this Python has what the kit needs: `python -m contrast_kit check`.
+
+Prints versions, device, processor kernels and whether the hub answers. Ends with exit status 1 and one
+sentence when something needed is missing, too old or broken, with 0 otherwise. Imports nothing outside the
+standard library until it has made sure that it is there.
+"""
+
+import importlib
+import os
+import platform
+import sys
+from collections.abc import Callable, Iterator
+from importlib import metadata
+
+PACKAGE = "contrast-kit"
+# A torchvision or CUDA build that does not match torch shows only when a model's file is imported.
+CORE = ("torch", "transformers.models.bert.modeling_bert")
+REMEDY = "run `make install`, or: pip install --constraint constraints.txt --editable '.[notebooks]'"
+
+
+def requirements(extra: str = "") -> dict[str, object]:
+    """What the kit asks for, read from its own installed metadata (and so from `pyproject.toml`).
+
+    Args:
+        extra: "" for what is always needed; "notebooks" or "test" for what only that extra adds.
+
+    Returns:
+        distribution name -> `packaging.specifiers.SpecifierSet`, in the order of `pyproject.toml`.
+
+    Raises:
+        PackageNotFoundError: the kit itself is not installed in this Python.
+
+    Example:
+        >>> from contrast_kit.commands.check import requirements
+        >>> str(requirements()["transformers"])
+        '<6,>=5.10'
+        >>> "jupyterlab" in requirements(), "jupyterlab" in requirements("notebooks")
+        (False, True)
+    """
+    from packaging.requirements import Requirement
+
+    def holds(need: Requirement, extra: str) -> bool:
+        return need.name != PACKAGE and (need.marker is None or need.marker.evaluate({"extra": extra}))
+
+    needs = [Requirement(line) for line in metadata.requires(PACKAGE) or []]
+    return {n.name: n.specifier for n in needs if holds(n, extra) and not (extra and holds(n, ""))}
+
+
+def installed(name: str) -> str | None:
+    """The installed version of a distribution, or None."""
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def problem() -> str | None:
+    """One sentence that names everything missing, too old or broken, or None when all is well.
+
+    Example:
+        >>> from contrast_kit.commands.check import problem
+        >>> problem() is None
+        True
+    """
+    if installed(PACKAGE) is None:
+        return f"contrast_kit is not installed in {sys.executable}; {REMEDY}"
+    if installed("packaging") is None:
+        return f"contrast_kit needs packaging (not installed); {REMEDY}"
+    wrong = []
+    for name, wanted in requirements().items():
+        version = installed(name)
+        if version is None:
+            wrong.append(f"{name}{wanted} (not installed)")
+        elif not wanted.contains(version, prereleases=True):
+            wrong.append(f"{name}{wanted} (found {version})")
+    if wrong:
+        return f"contrast_kit needs {', '.join(wrong)}; {REMEDY}"
+    for module in CORE:
+        try:
+            importlib.import_module(module)
+        except Exception as error:  # whatever goes wrong in there, one sentence says which import it was
+            reason = str(error).strip().split("\n")[0]
+            return (
+                f"{module} is installed but cannot be imported ({type(error).__name__}: {reason}); {REMEDY}"
+            )
+    return None
+
+
+def _versions(extra: str) -> Iterator[tuple[str, str]]:
+    for name, wanted in requirements(extra).items():
+        yield name, f"{installed(name) or 'not installed':<16} {wanted}"
+
+
+def _processor() -> Iterator[tuple[str, str]]:
+    import torch
+
+    def has(test: str) -> bool:
+        # These tests are private to torch and come and go between its versions.
+        supported: Callable[[], bool] | None = getattr(torch.cpu, test, None)
+        return bool(supported and supported())
+
+    tests = {
+        "avx512_bf16": "_is_avx512_bf16_supported",
+        "amx": "_is_amx_tile_supported",
+        "vnni": "_is_vnni_supported",
+    }
+    yield "processor", f"{platform.machine()}, {os.cpu_count()} logical cores"
+    yield "torch threads", str(torch.get_num_threads())
+    yield (
+        "kernels",
+        " ".join([torch.backends.cpu.get_cpu_capability(), *(k for k, t in tests.items() if has(t))]),
+    )
+    from contrast_kit.fast import kernels
+
+    yield "float32 products", str(kernels.probe())
+    yield "fast bf16", "yes" if has("_is_avx512_bf16_supported") or has("_is_amx_tile_supported") else "no"
+
+
+def _accelerators() -> Iterator[tuple[str, str]]:
+    import torch
+
+    if torch.cuda.is_available():
+        for i in range(torch.cuda.device_count()):
+            card = torch.cuda.get_device_properties(i)
+            yield f"cuda:{i}", f"{card.name}, {card.total_memory / 2**30:.0f} GiB, CUDA {torch.version.cuda}"
+        yield "cuda bf16", "yes" if torch.cuda.is_bf16_supported() else "no"
+    elif torch.backends.mps.is_available():
+        yield "mps", "yes"
+    else:
+        yield "GPU", "none that this torch can use"
+
+
+def _surroundings() -> Iterator[tuple[str, str]]:
+    from contrast_kit.data import hub
+
+    yield "python", f"{platform.python_version()} at {sys.executable}"
+    yield "system", platform.platform()
+    yield (
+        "hub",
+        "reachable" if hub.reachable(timeout=2) else "not reachable (or switched off): local data only",
+    )
+    folder = os.environ.get("CONTRAST_KIT_REAL_DATA")
+    yield "real data", folder or "CONTRAST_KIT_REAL_DATA is not set"
+
+
+def report() -> str:
+    """Everything that a bug report needs, as text; call it only when `problem()` is None."""
+    parts = {
+        "Here": _surroundings(),
+        "Device": (*_processor(), *_accelerators()),
+        "Needed": _versions(""),
+        "For the notebooks": _versions("notebooks"),
+        "For the tests": _versions("test"),
+    }
+    lines = [f"contrast_kit {installed(PACKAGE)}"]
+    for title, rows in parts.items():
+        lines += ["", title, *(f"  {name:<24} {value}" for name, value in rows)]
+    return "\n".join(lines)
+
+
+def main() -> int:
+    """Print the report, or the one sentence that says what is missing; return the exit status."""
+    sentence = problem()
+    if sentence:
+        print(sentence, file=sys.stderr)
+        return 1
+    print(report())
+    print("\nEverything needed is here.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,260 @@
+"""T5's relative positions on a BERT-shaped Transformer, with a fast attention and in an ordinary folder.
+
+COCO-LM's models are BERT "plus T5 relative position encoding": besides the absolute positions at the input, each
+attention score gets a learned number that depends only on how far apart its two tokens stand, and on the head,
+
+    softmax_j( q_i · k_j / √d + b[bucket(j − i), head] ),
+
+one table b for all layers, added *before* the softmax. transformers knows exactly this architecture under the name
+MPNet, so a model made here is saved as an MPNet folder that opens anywhere. Two things are ours: attention through
+torch's fused kernel (transformers computes MPNet's step by step), and tables of other sizes than MPNet's 32 buckets.
+
+Letters in shape comments: B examples, T tokens, D width, H heads.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+from transformers import (
+    AutoConfig,
+    AutoModel,
+    AutoModelForMaskedLM,
+    MPNetConfig,
+    MPNetForMaskedLM,
+    MPNetModel,
+)
+from transformers.modeling_outputs import BaseModelOutput
+from transformers.models.mpnet.modeling_mpnet import MPNetEncoder, MPNetSelfAttention
+
+from contrast_kit.fast import packed
+
+RULES = ("t5", "symmetric")
+
+
+@dataclass(frozen=True)
+class RelativePositions:
+    """How distances between tokens share buckets. The defaults are COCO-LM's base setting (table 6), and T5's."""
+
+    buckets: int = 32
+    """Rows of the table. COCO-LM: base 32, base++ 64, large++ 128."""
+    max_distance: int = 128
+    """From this distance on all share the last bucket. COCO-LM: base and base++ 128, large++ 256."""
+    rule: Literal["t5", "symmetric"] = "t5"
+    """How a distance finds its bucket: as T5 prints it, or as COCO-LM's released code does (`bucket`)."""
+
+    def __post_init__(self):
+        if self.rule not in RULES:
+            raise ValueError(f"rule must be one of {RULES}, not {self.rule!r}.")
+        if self.buckets < 4 or self.buckets % 4:
+            raise ValueError(
+                f"buckets must be a multiple of 4 (two sides, half of each exact), not {self.buckets}."
+            )
+        if self.max_distance <= self.buckets // 4 + 1:
+            raise ValueError(
+                f"max_distance must be above {self.buckets // 4 + 1}, up to which {self.buckets} buckets are exact, "
+                f"not {self.max_distance}."
+            )
+
+    @classmethod
+    def of(cls, config: Any) -> "RelativePositions":
+        """What a transformers config says; a plain MPNet's says 32 buckets up to 128 whatever it holds."""
+        if isinstance(config, RelativeConfig):
+            return cls(
+                config.relative_attention_num_buckets,
+                config.relative_attention_max_distance,
+                config.relative_attention_rule,
+            )
+        return cls()
+
+
+class RelativeConfig(MPNetConfig):
+    """MPNet with a table of another size or rule, which transformers' MPNet would read wrongly.
+
+    Under a type of its own, so that such a folder opens where `contrast_kit` is imported, and elsewhere is refused
+    instead of giving other vectors.
+    """
+
+    model_type = "contrast_kit_relative"
+    relative_attention_max_distance: int = 128
+    relative_attention_rule: str = "t5"
+
+
+def bucket(distance: Tensor, positions: RelativePositions) -> Tensor:
+    """The row of the table for each distance j − i, a long tensor of any shape.
+
+    Half of the rows are for tokens after (j > i), half for tokens before or at i. In each half, with n = |j − i|:
+    n itself up to half of it, "exact"; then logarithmically wider buckets up to `max_distance`; then the last one.
+
+    * `"t5"` (Raffel et al. 2020): exact + ⌊ log(n / exact) / log(max_distance / exact) · (half − exact) ⌋, and
+      j > i adds `half`. One row is never used: distance 0 counts as "before".
+    * `"symmetric"` (COCO-LM's released code): exact + ⌈ log(n / exact) / log((max_distance − 1) / exact)
+      · (half − 1 − exact) ⌉, with the sign of j − i, so one bucket for 0 and half − 1 on either side.
+
+    Example:
+        >>> import torch
+        >>> from contrast_kit.encoder.relative_positions import RelativePositions, bucket
+        >>> bucket(torch.tensor([-200, -9, -1, 0, 1, 9, 200]), RelativePositions())
+        tensor([15,  8,  1,  0, 17, 24, 31])
+        >>> bucket(torch.tensor([-200, -9, -1, 0, 1, 9, 200]), RelativePositions(rule="symmetric"))
+        tensor([ 0,  6, 14, 15, 16, 24, 30])
+    """
+    half = positions.buckets // 2
+    exact = half // 2
+    n = distance.abs()
+    log = torch.log(n.clamp(min=1).float() / exact)
+    if positions.rule == "t5":
+        wide = exact + (log / math.log(positions.max_distance / exact) * (half - exact)).long()
+        return torch.where(n < exact, n, wide.clamp(max=half - 1)) + (distance > 0) * half
+    wide = exact + (log / math.log((positions.max_distance - 1) / exact) * (half - 1 - exact)).ceil().long()
+    return torch.where(n < exact, n, wide.clamp(max=half - 1)) * distance.sign() + half - 1
+
+
+def bias(table: nn.Embedding, length: int, positions: RelativePositions) -> Tensor:
+    """b[bucket(j − i), head] for all i, j < `length`: [H, T, T].
+
+    It depends on j − i alone, so only 2T − 1 rows are looked up; the square is a sliding window over them.
+    """
+    distances = torch.arange(1 - length, length, device=table.weight.device)  # [2T-1]
+    line = table(bucket(distances, positions)).T  # [2T-1, H] → [H, 2T-1]
+    return line.unfold(1, length, 1).flip(1)  # [H, T, T]: row i is the window that begins at distance −i
+
+
+class RelativeEncoder(MPNetEncoder):
+    """MPNet's stack of layers: the bias and the padding mask become one tensor, made once for all layers."""
+
+    def compute_position_bias(self, x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        return bias(self.relative_attention_bias, x.shape[1], RelativePositions.of(self.config)).unsqueeze(0)
+
+    def forward(
+        self,
+        hidden_states: Tensor,
+        attention_mask: Tensor | None = None,
+        output_attentions: bool = False,
+        output_hidden_states: bool = False,
+        return_dict: bool = False,
+        layout: packed.Layout | None = None,
+        **kwargs: Any,
+    ) -> BaseModelOutput | tuple:
+        if layout is not None:  # MPNet's layers hand on a mask, and a packed batch has a layout for one
+            table, positions = self.relative_attention_bias, RelativePositions.of(self.config)
+            attention_mask, scores = layout, bias(table, layout.lengths[-1], positions)  # [H, T, T]
+        else:
+            scores = self.compute_position_bias(hidden_states)  # [1, H, T, T]
+        if layout is None and attention_mask is not None:
+            attention_mask, scores = None, scores + attention_mask  # [B, H, T, T]
+        states, attentions = (hidden_states,), ()
+        for layer in self.layer:
+            hidden_states, *weights = layer(
+                hidden_states, attention_mask, scores, output_attentions=output_attentions
+            )
+            states, attentions = (*states, hidden_states), (*attentions, *weights)
+        states = states if output_hidden_states else None
+        attentions = attentions if output_attentions else None
+        if not return_dict:
+            return tuple(value for value in (hidden_states, states, attentions) if value is not None)
+        return BaseModelOutput(last_hidden_state=hidden_states, hidden_states=states, attentions=attentions)
+
+
+class RelativeAttention(MPNetSelfAttention):
+    """MPNet's self-attention by torch's fused kernel, which takes the bias as an additive mask."""
+
+    def forward(
+        self,
+        hidden_states: Tensor,
+        attention_mask: "Tensor | packed.Layout | None" = None,
+        position_bias: Tensor | None = None,
+        output_attentions: bool = False,
+        **kwargs: Any,
+    ) -> tuple[Tensor, ...]:
+        if output_attentions:  # the fused kernel never has them
+            return super().forward(hidden_states, attention_mask, position_bias, output_attentions=True)
+        split = (*hidden_states.shape[:-1], self.num_attention_heads, self.attention_head_size)
+        q, k, v = (
+            project(hidden_states).view(split) for project in (self.q, self.k, self.v)
+        )  # [B, T, H, D/H]
+        dropout = self.dropout.p if self.training else 0.0
+        if isinstance(attention_mask, packed.Layout):
+            mixed = packed.attend(q[0], k[0], v[0], attention_mask, dropout=dropout, bias=position_bias)
+            return (self.o(mixed.flatten(1).unsqueeze(0)),)  # [N, H, D/H] → [1, N, D]
+        q, k, v = (x.transpose(1, 2) for x in (q, k, v))
+        mixed = nn.functional.scaled_dot_product_attention(  # q, k, v: [B, H, T, D/H]
+            q, k, v, attn_mask=position_bias.to(q.dtype), dropout_p=dropout
+        )
+        return (self.o(mixed.transpose(1, 2).flatten(2)),)  # [B, H, T, D/H] → [B, T, D]
+
+
+def speed_up(model: nn.Module) -> nn.Module:
+    """Let an MPNet compute its attention with the fused kernel, in place. Weights and their names stay as they are."""
+    encoder = model.base_model.encoder
+    encoder.__class__ = (
+        RelativeEncoder  # the same modules, another forward: nothing to copy, nothing to rename
+    )
+    for layer in encoder.layer:
+        layer.attention.attn.__class__ = RelativeAttention
+    return model
+
+
+class RelativeModel(MPNetModel):
+    """What `AutoModel` opens for a `RelativeConfig`."""
+
+    config_class = RelativeConfig
+
+    def __init__(self, config: RelativeConfig, add_pooling_layer: bool = True):
+        super().__init__(config, add_pooling_layer)
+        speed_up(self)
+
+
+class RelativeForMaskedLM(MPNetForMaskedLM):
+    """What `AutoModelForMaskedLM` opens for a `RelativeConfig`."""
+
+    config_class = RelativeConfig
+
+    def __init__(self, config: RelativeConfig):
+        super().__init__(config)
+        speed_up(self)
+
+
+AutoConfig.register(RelativeConfig.model_type, RelativeConfig)
+AutoModel.register(RelativeConfig, RelativeModel)
+AutoModelForMaskedLM.register(RelativeConfig, RelativeForMaskedLM)
+
+
+def masked_lm(positions: RelativePositions, *, max_length: int, pad_token_id: int, **shape: Any) -> nn.Module:
+    """A randomly initialised masked-LM model with relative positions.
+
+    Args:
+        positions: with the default values it is transformers' own MPNet; otherwise a `RelativeForMaskedLM`.
+        max_length: the longest input, in tokens.
+        pad_token_id: the tokenizer's; see below.
+        shape: the other fields of `MPNetConfig`.
+
+    MPNet's code takes the id 1 for padding when it counts absolute positions, whatever the config says. In the
+    vocabularies of `train_tokenizer` id 1 is [UNK]: an unknown word then has no absolute position of its own (the
+    relative ones are untouched). It is kept, because a saved folder must give the same vectors everywhere; but the
+    *word vector* of id 1 is trained like any other.
+    """
+    fields = dict(
+        **shape,
+        max_position_embeddings=max_length + 2,  # MPNet counts positions from 2
+        relative_attention_num_buckets=positions.buckets,
+        pad_token_id=pad_token_id,
+    )
+    if positions == RelativePositions():
+        model = MPNetForMaskedLM(MPNetConfig(**fields))
+    else:
+        more = dict(
+            relative_attention_max_distance=positions.max_distance, relative_attention_rule=positions.rule
+        )
+        model = RelativeForMaskedLM(RelativeConfig(**fields, **more))
+    return model
+
+
+def prepare(model: nn.Module) -> nn.Module:
+    """Make any MPNet ready to be trained here: fused attention, and no word but the padding without gradient."""
+    if isinstance(model.config, MPNetConfig):
+        speed_up(model)
+        model.get_input_embeddings().padding_idx = model.config.pad_token_id
+    return model

@@ -1,0 +1,224 @@
+"""A sum over positions of what the softmax over the vocabulary says there, without its scores [M, V].
+
+The scores are the largest tensor of a training step: 300 masked positions and 30,000 words are 36 MiB, and automatic
+differentiation keeps them three times. Here a block of positions at a time is scored, its terms and *their gradient*
+are taken at once, and the scores are overwritten by the next block. What remains is the gradient on the states [M, D]
+and on the word vectors [V, D], which the plain form makes as well.
+
+Letters: M positions, D width, V vocabulary, R positions of one block.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from contrast_kit.checks import finite, in_vocabulary
+from contrast_kit.fast.logsumexp import first_derivative_only
+
+
+NUMBERS_AT_ONCE = 2**21
+"""Word scores that stand in memory at once on a CPU: 8 MiB in float32."""
+
+ON_A_GPU = 2**26
+"""… and elsewhere, where larger products are faster and memory is not shared with everything else."""
+
+Terms = Callable[..., Tensor]
+"""(log q [R], *rows [R, …]) → terms [R]: a loss at each position, from the log-probability of its word."""
+
+
+def at_once(device: torch.device) -> int:
+    """Word scores that may stand in memory at once on a device."""
+    return NUMBERS_AT_ONCE if device.type == "cpu" else ON_A_GPU
+
+
+class Words(NamedTuple):
+    """What was found at M positions; only `total` has a gradient."""
+
+    total: Tensor  # []
+    log_q: Tensor  # [M], of the label
+    best: Tensor  # [M], the most probable word
+    log_best: Tensor  # [M], of that word
+    log_also: Tensor  # [M], of the words that were asked for besides; of the labels where none were
+
+
+def sum_over_words(
+    terms: Terms,
+    states: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    labels: Tensor,
+    *rows: Tensor,
+    also: Tensor | None = None,
+    numbers_at_once: int | None = None,
+) -> Words:
+    """Sum a loss over positions, block after block: the same number and gradient as from the scores of all at once.
+
+        Σ_i terms( log q_i, rows_i )      q_i = exp(w_{y_i} · h_i + b_{y_i}) / Σ_{v in V} exp(w_v · h_i + b_v)
+
+    In the denominator: all V words. `terms` is called on each block with gradients on, so any formula will do whose
+    term i depends on row i alone: -log q for `mlm`, the mixture of `corrective_lm`.
+
+    Args:
+        terms: gives [R] from log q [R] and the same rows of `rows`.
+        states: h, [M, D], what the last linear layer of the vocabulary head reads.
+        weight: the word vectors w, [V, D]. bias: [V], or None.
+        labels: y, ids [M].
+        rows: further inputs of `terms`, positions first; those that need a gradient get one.
+        also: ids [M], whose log-probability is wanted besides, without gradient.
+        numbers_at_once: R × V at most, by default `NUMBERS_AT_ONCE`, and `ON_A_GPU` there.
+
+    Returns:
+        `Words`. Under autocast the products are taken in its dtype, all else in float32 or better.
+
+    Raises:
+        TypeError, ValueError: labels outside the vocabulary; terms that are not one a position.
+        NotFiniteError: the states or words give NaN or infinity.
+
+    See also:
+        `mlm` and `corrective_lm`, the plain form: [M, V] scores in, a number out.
+
+    Example:
+        >>> import torch
+        >>> from contrast_kit.fast.blocked_softmax import sum_over_words
+        >>> states, weight = torch.zeros(3, 4), torch.zeros(1000, 4)          # knows nothing: log V at each
+        >>> sum_over_words(lambda log_q: -log_q, states, weight, None, torch.tensor([1, 2, 3])).total
+        tensor(20.7233)
+    """
+    in_vocabulary(labels, len(weight))
+    size = max(1, (numbers_at_once or at_once(states.device)) // len(weight))
+    found = Words(
+        *_Blocks.apply(terms, size, torch.is_grad_enabled(), also, labels, states, weight, bias, *rows)
+    )
+    finite(found.total, "The loss over the vocabulary")
+    return found
+
+
+class _Blocks(torch.autograd.Function):
+    """The gradient is ready when the sum is: a block's scores are used for both while they are there."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        terms: Terms,
+        size: int,
+        grad: bool,
+        also: Tensor | None,
+        labels: Tensor,
+        states: Tensor,
+        weight: Tensor,
+        bias: Tensor | None,
+        *rows: Tensor,
+    ) -> tuple[Tensor, ...]:
+        wanted = [grad and needed for needed in ctx.needs_input_grad[5:]]  # states, weight, bias, rows …
+        kind = states.device.type
+        product = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else states.dtype
+        exact = torch.promote_types(product, torch.float32)
+        inputs = (states, weight, bias, *rows)
+        new = torch.zeros_like if len(labels) == 0 else torch.empty_like  # the first block fills them
+        gradients = [new(x, dtype=exact) if want else None for x, want in zip(inputs, wanted, strict=True)]
+        also = labels if also is None else also
+        found = [states.new_empty(len(labels), dtype=dtype) for dtype in (exact, torch.long, exact, exact)]
+        total = states.new_zeros((), dtype=exact)
+        with torch.autocast(kind, enabled=False):
+            table = weight.to(product)  # [V, D], once and not for each block
+            for start in range(0, len(labels), size):
+                block = slice(start, start + size)
+                total += _one_block(
+                    terms,
+                    states[block].to(product),
+                    table,
+                    bias,
+                    labels[block],
+                    also[block],
+                    [row[block] for row in rows],
+                    [of[block] for of in found],
+                    [g if g is None or i in (1, 2) else g[block] for i, g in enumerate(gradients)],
+                    first=start == 0,
+                )
+        ctx.gradients = [g if g is None else g.to(x.dtype) for g, x in zip(gradients, inputs, strict=True)]
+        ctx.mark_non_differentiable(*found)
+        return total, *found
+
+    @staticmethod
+    def backward(ctx: Any, scale: Tensor, *_: Tensor) -> tuple[Tensor | None, ...]:
+        gradients, ctx.gradients = ctx.gradients, None
+        if gradients is None:
+            raise RuntimeError(
+                "sum_over_words keeps its gradient for one backward pass; compute the sum again."
+            )
+        with torch.no_grad():
+            scaled = [g if g is None else g.mul_(scale.to(g.dtype)) for g in gradients]
+        derived = torch.empty(0, requires_grad=True)  # so that a gradient of the gradient is not silently 0
+        return None, None, None, None, None, *(first_derivative_only(g, derived) for g in scaled)
+
+
+def _one_block(
+    terms: Terms,
+    states: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    labels: Tensor,
+    also: Tensor,
+    rows: list[Tensor],
+    found: list[Tensor],
+    gradients: list[Tensor | None],
+    first: bool,
+) -> Tensor:
+    """The summed terms of R positions; fills `found`, fills or adds to `gradients`. One [R, V] buffer throughout."""
+    log_q, best, log_best, log_also = found
+    exact = log_q.dtype
+    scores = states @ weight.T if bias is None else torch.addmm(bias.to(states.dtype), states, weight.T)
+    scores = scores.to(exact)  # [R, V]
+    top, best[:] = scores.max(1)  # [R] each
+    at, at_also = (scores.gather(1, ids.unsqueeze(1)).squeeze(1) for ids in (labels, also))  # [R] each
+    mass = scores.sub_(top.unsqueeze(1)).exp_().sum(1)  # [R, V] → [R]: the denominator, times exp(-top)
+    torch.neg(mass.log(), out=log_best)
+    torch.add(at - top, log_best, out=log_q)
+    torch.add(at_also - top, log_best, out=log_also)
+    for_states, for_weight, for_bias, *for_rows = gradients
+    leaves = [log_q.detach().clone().requires_grad_()]
+    leaves += [row.detach().requires_grad_(g is not None) for row, g in zip(rows, for_rows, strict=True)]
+    with torch.enable_grad():
+        each = terms(*leaves)  # [R]
+        if each.shape != log_q.shape:
+            raise ValueError(
+                f"terms must give one number a position, [{len(log_q)}], not {list(each.shape)}."
+            )
+        total = each.sum()
+    if all(g is None for g in gradients):
+        return total.detach()
+    needed = [leaves[0], *(leaf for leaf, g in zip(leaves[1:], for_rows, strict=True) if g is not None)]
+    slope, *more = torch.autograd.grad(total, needed, allow_unused=True, materialize_grads=True)
+    for kept, g in zip((g for g in for_rows if g is not None), more, strict=True):
+        kept.copy_(g)
+    # d log q / d scores = onehot(label) − softmax, times each position's slope
+    scores.mul_((-slope / mass).unsqueeze(1))
+    scores.scatter_add_(1, labels.unsqueeze(1), slope.unsqueeze(1))
+    _products(scores, states, weight, for_states, for_weight, for_bias, first)
+    return total.detach()
+
+
+def _products(
+    scores: Tensor,
+    states: Tensor,
+    weight: Tensor,
+    for_states: Tensor | None,
+    for_weight: Tensor | None,
+    for_bias: Tensor | None,
+    first: bool,
+) -> None:
+    """From the gradient on a block's scores [R, V] to those on its states [R, D], the words [V, D] and the bias [V]."""
+    old = 0 if first else 1  # 0: what stands there is not read
+    if for_bias is not None:
+        torch.add(scores.sum(0), for_bias if old else 0, out=for_bias)
+    scores = scores.to(states.dtype)
+    if for_states is not None:
+        for_states.copy_(scores @ weight)
+    if for_weight is not None and states.dtype == for_weight.dtype:
+        for_weight.addmm_(
+            scores.T, states, beta=old
+        )  # in place: a second [V, D] would be the largest tensor here
+    elif for_weight is not None:
+        for_weight.copy_(scores.T @ states) if first else for_weight.add_(scores.T @ states)

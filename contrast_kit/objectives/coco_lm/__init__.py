@@ -1,0 +1,5 @@
+"""COCO-LM: the method on two screens (`coco_lm`), its small auxiliary model, its token losses, and reading with it."""
+
+from contrast_kit.objectives.coco_lm.coco_lm import COCOLM, COCOLMConfig
+
+__all__ = ["COCOLM", "COCOLMConfig"]

@@ -1,0 +1,284 @@
+"""COCO-LM: correct the tokens of a corrupted text, and contrast it with a crop of the original.
+
+"COCO-LM: Correcting and Contrasting Text Sequences for Language Model Pretraining" (Meng et al. 2021).
+"""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+
+from contrast_kit import losses, masking
+from contrast_kit.encoder.encoder import Encoder
+from contrast_kit import checks
+from contrast_kit.objectives.coco_lm.auxiliary import CorruptionConfig
+from contrast_kit.objectives.base import Facts, Vectors, View, others, without
+from contrast_kit.objectives.coco_lm.correct import Correction as Correction
+from contrast_kit.objectives.coco_lm.correct import corrections
+from contrast_kit.objectives.coco_lm.token_losses import Task
+from contrast_kit.objectives.electra import ELECTRA
+from contrast_kit.encoder.relative_positions import RelativePositions
+
+TASKS = ("clm", "rtd", "all_token", "plain_lm")
+
+
+@dataclass(frozen=True)
+class COCOLMConfig(CorruptionConfig):
+    """Everything that COCO-LM varies; the defaults are the paper's *base* setting as it prints it."""
+
+    task: Task = "clm"
+    """What the main model learns at tokens. "clm": L_copy and L_LM (eq. 2). Table 3: "rtd" in "RTD Only" and
+    "SCL + RTD"; "all_token" in "All-Token LM Only"; "plain_lm", a softmax at M alone, in "CLM w/o. Copy"."""
+    lambda_copy: float = 50.0
+    """Weight of L_copy, or of L_RTD. Paper: 50, as a yes-or-no loss is small beside one over 30,000 words."""
+    lm_variant: Literal["paper", "authors_code"] = "paper"
+    """L_LM as printed, the log of the copy mixture; or as the authors posted it, the cross-entropy weighted by the
+    stopped p_copy(0). They are different losses: `losses.corrective_lm` says how."""
+    stop_gradient: bool = True
+    """p_copy in L_LM is a constant. False is table 3 "CLM w/o. Stop-grad"; the paper warns of divergence."""
+    contrast: float | None = 1.0
+    """Weight of L_SCL. Paper: 1. 0 encodes the crop and logs its cosines, untrained (figure 7, "w/o. SCL"). None
+    leaves it out (table 3 "CLM Only", "RTD Only")."""
+    keep: float = 0.9
+    """Share of X^orig that X^crop keeps, contiguous. Paper: 0.9; figure 4 tries 1, the whole text, down to 0.7."""
+    tau: float = 1.0
+    """Temperature of eq. 3. Paper: 1."""
+    scl_head: bool = False
+    """False: s is h_[CLS] itself, as printed. True: the released code's head, dense, gelu, LayerNorm, before the
+    cosine."""
+    ignore_duplicates: bool = False
+    """True leaves other copies of the anchor's own text out of its negatives. The paper does not."""
+    lm_projection: bool = False
+    """True gives the main model's word scores the projection of BERT's head. Paper: without, for "the training
+    stability" (appendix D); the auxiliary model always has it."""
+    head_biases: bool = False
+    """Biases in w_copy^T h and in the word scores. The paper prints none; the released code has both."""
+
+    def __post_init__(self):
+        super().__post_init__()
+        checks.choice("task", self.task, TASKS)
+        checks.choice("lm_variant", self.lm_variant, ("paper", "authors_code"))
+        checks.weight("lambda_copy", self.lambda_copy)
+        if self.contrast is not None:
+            checks.weight("contrast", self.contrast)
+        checks.temperature(self.tau)
+        if not 0 < self.keep <= 1:
+            raise ValueError(f"keep is the share of the text that a crop keeps, in (0, 1], not {self.keep}.")
+
+
+# Table 3, row by row, as changes of the config. Two rows are not a matter of the config alone: "w/o. Rel-Pos" is an
+# encoder built without relative positions; "w. Converged Auxiliary" needs one: COCOLM(encoder, converged=trained).
+# The rows on the "CLM setup" keep the contrast; the paper does not say.
+TABLE_3: dict[str, dict[str, Any]] = {
+    "COCO-LM": {},
+    "RTD Only": dict(task="rtd", contrast=None),
+    "CLM Only": dict(contrast=None),
+    "SCL + RTD": dict(task="rtd"),
+    "w. ELECTRA's Auxiliary": dict(auxiliary="narrow"),
+    "w. Random Replacements": dict(auxiliary="random"),
+    "All-Token LM Only": dict(task="all_token"),
+    "CLM w/o. Copy": dict(task="plain_lm"),
+    "CLM w/o. Stop-grad": dict(stop_gradient=False),
+}
+
+# Table 6 and section 4: what differs between the three settings.
+SETTINGS = {
+    "base": dict(
+        shape="base", auxiliary=4, buckets=32, max_distance=128, steps=125_000, lr=5e-4, warmup=10_000 / 125_000
+    ),
+    "base++": dict(
+        shape="base", auxiliary=4, buckets=64, max_distance=128, steps=1_950_000, lr=2e-4, warmup=10_000 / 1_950_000
+    ),
+    "large++": dict(
+        shape="large", auxiliary=6, buckets=128, max_distance=256, steps=1_950_000, lr=1e-4, warmup=10_000 / 1_950_000
+    ),
+}  # fmt: skip
+
+
+class COCOLM(ELECTRA):
+    """Correcting and contrasting: L = L_MLM^Aux + λ L_copy + L_LM + L_SCL (COCO-LM, eq. 4).
+
+    Views: `"masked"`, for the auxiliary model; `"corrupted"`, X^MLM, its samples in the masked places (eq. 1);
+    `"crop"`, a contiguous 90 % of the original. Local losses: the auxiliary's `"aux_mlm"`; on X^MLM `"copy"` over all
+    real tokens (eq. 2) and `"lm"` at masked positions, with p_copy a constant. Contrast: h_[CLS] of X^MLM against that
+    of X^crop, both ways, 2B − 2 negatives (eq. 3). What has no weight is logged only: `corrective.token_sizes` has the
+    accuracies of figure 8, `cos_positive` and `cos_negative` are figure 7.
+
+    The main model's word scores are h · x, without projection. `run.encoder.save_pretrained(folder)` still writes an
+    ordinary folder whose fill-mask gives them (`plain_head`): p_LM ranks words although the main model never saw a
+    [MASK]. Build the encoder with `relative_positions=True` for the paper's architecture.
+
+    Args:
+        encoder: the main model, trained in place.
+        config: a `COCOLM.Config`, or nothing.
+        converged: a trained auxiliary model, which is copied and kept as it is (table 3).
+        seed: of the initial weights of heads and auxiliary model.
+        changes: single fields of the config: `COCOLM(encoder, **TABLE_3["CLM Only"])`.
+
+    Relation to its neighbours: `ELECTRA` is the detection alone; `MLM` never corrupts with a model; `CAPT` contrasts a
+    masked text with the original.
+
+    Example:
+        >>> import contrast_kit as ck
+        >>> texts = ["the red kite flies over the shelf", "a small drum stands by the door"]
+        >>> encoder = ck.Encoder.tiny(ck.data.train_tokenizer(texts, vocab_size=60), relative_positions=True)
+        >>> batch = ck.data.Texts(texts, encoder.tokenizer).batch([0, 1])
+        >>> sorted(ck.objectives.COCOLM(encoder, diagnostics=False)(batch))
+        ['aux_mlm', 'contrast', 'copy', 'lm', 'loss']
+    """
+
+    Config = COCOLMConfig
+
+    @classmethod
+    def paper(cls, setting: Literal["base", "base++", "large++"] = "base") -> COCOLMConfig:
+        """The exact config of a setting of section 4; `paper_encoder` and `paper_training` are its other halves."""
+        return COCOLMConfig(auxiliary_layers=_setting(setting)["auxiliary"])
+
+    @staticmethod
+    def paper_encoder(setting: str, tokenizer: Any, **options: Any) -> Encoder:
+        """The main model of a setting: BERT's base or large shape with T5's relative positions (table 6)."""
+        chosen = _setting(setting)
+        positions = RelativePositions(chosen["buckets"], chosen["max_distance"])
+        return Encoder.build(chosen["shape"], tokenizer, relative_positions=positions, **options)
+
+    @staticmethod
+    def paper_training(setting: str = "base") -> Any:
+        """The `Training` of a setting, table 6: batches of 2,048 sequences of 512 tokens."""
+        from contrast_kit.training.fit import Training
+
+        chosen = {name: _setting(setting)[name] for name in ("steps", "lr", "warmup")}
+        return Training(
+            batch_size=2048,
+            betas=(0.9, 0.98),
+            eps=1e-6,
+            clip=2.0,
+            weight_decay=0.01,
+            max_length=512,
+            **chosen,
+        )
+
+    def build(self) -> None:
+        super().build()
+        config = self.config
+        if config.task != "rtd" and not config.lm_projection:
+            self.encoder.use_plain_head(bias=config.head_biases)
+        self.scl_head = SCLHead(self.encoder.width) if config.scl_head and self.contrastive else None
+
+    @property
+    def contrastive(self) -> bool:
+        return self.config.contrast is not None
+
+    @property
+    def task(self) -> Task:
+        return self.config.task
+
+    @property
+    def weights(self) -> dict[str, float]:
+        of_tokens = {
+            "clm": {"copy": self.config.lambda_copy, "lm": 1.0},
+            "rtd": {"rtd": self.config.lambda_copy},
+            "all_token": {"all_token": 1.0},
+            "plain_lm": {"lm": 1.0},
+        }[self.task]
+        contrast = {"contrast": self.config.contrast} if self.contrastive else {}
+        return self.auxiliary_weight | of_tokens | contrast
+
+    def views(self, batch: View, generator: torch.Generator | None = None) -> dict[str, View]:
+        views = super().views(batch, generator)
+        if self.contrastive:
+            views["crop"] = self._crop(batch, generator)
+        return views
+
+    def negatives(self, facts: Facts) -> float | None:
+        """2B - 2 (eq. 3); None without a contrast."""
+        return 2 * others(facts, self.config.ignore_duplicates) if self.contrastive else None
+
+    def _crop(self, batch: View, generator: torch.Generator | None) -> View:
+        """X^crop: content tokens cropped, [CLS] and [SEP] put back; as narrow as the longest crop can be."""
+        keep, ids = self.config.keep, batch["input_ids"]
+        pad = self.encoder.tokenizer.pad_token_id
+        cropped = masking.crop(ids, batch["attention_mask"], keep, pad_id=pad, generator=generator)
+        width = 2 + max(1, int((ids.shape[1] - 2) * keep + 1e-4))  # known without asking the device
+        view = {
+            "input_ids": cropped.input_ids[:, :width],
+            "attention_mask": cropped.attention_mask[:, :width],
+        }
+        if "token_type_ids" in batch:
+            view["token_type_ids"] = batch["token_type_ids"].gather(1, cropped.positions)[:, :width]
+        return view
+
+    def vectors_of(self, hidden: Tensor, view: View) -> dict[str, Tensor]:
+        if not self.contrastive:
+            return {}
+        s = self.encoder.pool(hidden, view)  # [B, T, D] → [B, D]
+        return {"s": s if self.scl_head is None else self.scl_head(s)}
+
+    def sums_of(self, hidden: Tensor, view: View, **options: Any) -> dict[str, Tensor]:
+        config = self.config
+        return super().sums_of(hidden, view, variant=config.lm_variant, stop_gradient=config.stop_gradient)
+
+    def contrast_view(self, view: View) -> View | None:
+        """The masked view is the auxiliary model's and has no vectors; X^orig is for the token losses alone."""
+        return None if "targets" in view or not self.contrastive else without(view, "original")
+
+    def contrast(self, vectors: Vectors, facts: Facts) -> dict[str, Tensor]:
+        if not self.contrastive:
+            return {}
+        corrupted, cropped = vectors["corrupted"]["s"], vectors["crop"]["s"]  # [B, D] each
+        ids = facts["text_id"] if self.config.ignore_duplicates else None
+        parts = {"contrast": losses.nt_xent(corrupted, cropped, self.config.tau, ids=ids)}
+        return parts | (mean_cosines(corrupted, cropped) if self.config.diagnostics else {})
+
+    @torch.no_grad()
+    def correct(self, texts: list[str]) -> list[list[Correction]]:
+        """Read texts as the trained main model does: for each token, is it original, and which word belongs there?
+
+        Args:
+            texts: strings as a reader would write them, right or with wrong words in them.
+
+        Returns:
+            for each text its tokens in order, special ones left out, as `Correction(token, p_copy, word, p_word)`.
+
+        Raises:
+            ValueError: where the main model has not learned both, that is for another task than "clm" or "all_token".
+        """
+        if self.task not in ("clm", "all_token"):
+            raise ValueError(
+                f"Only task='clm' or 'all_token' learns to correct words; this is task={self.task!r}."
+            )
+        return corrections(self, texts)
+
+
+class SCLHead(nn.Module):
+    """The released code's head before the cosine: dense, gelu, LayerNorm; [B, D] → [B, D]. The paper prints none."""
+
+    def __init__(self, width: int):
+        super().__init__()
+        self.dense, self.norm = nn.Linear(width, width), nn.LayerNorm(width)
+
+    def forward(self, s: Tensor) -> Tensor:
+        return self.norm(nn.functional.gelu(self.dense(s)))
+
+
+@torch.no_grad()
+def mean_cosines(a: Tensor, b: Tensor) -> dict[str, Tensor]:
+    """The mean cosine of positive pairs and of negative pairs of a contrastive batch (COCO-LM, figure 7a, b).
+
+    `a`, `b` [B, D]. Negatives are all ordered pairs of the 2B vectors but a vector with itself or its partner; with
+    B = 1 there is none, and their mean is given as 0.
+    """
+    a, b = losses.normalise(a, "a"), losses.normalise(b, "b")
+    n = 2 * len(a)
+    positive = (a * b).sum()  # [B, D] → []
+    everything = (a.sum(0) + b.sum(0)).square().sum()  # [D] → []: the sum of all n² cosines
+    return {
+        "cos_positive": positive / len(a),
+        "cos_negative": (everything - n - 2 * positive) / max(1, n * (n - 2)),
+    }
+
+
+def _setting(name: str) -> dict[str, Any]:
+    if name not in SETTINGS:
+        raise ValueError(f"The paper's settings are {', '.join(SETTINGS)}; there is no {name!r}.")
+    return SETTINGS[name]

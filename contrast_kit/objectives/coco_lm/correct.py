@@ -1,0 +1,47 @@
+"""Reading texts with a trained corrective language model: is each token original, and which word belongs there?"""
+
+from typing import NamedTuple
+
+from torch import nn
+
+from contrast_kit._checks import check_texts
+from contrast_kit.objectives.coco_lm.token_losses import p_lm
+
+
+class Correction(NamedTuple):
+    """What the main model thinks of one token of a text."""
+
+    token: str
+    p_copy: float  # that the token is original
+    word: str  # the most probable word here under p_LM, often the token itself
+    p_word: float  # its probability
+
+
+def corrections(objective: nn.Module, texts: list[str]) -> list[list[Correction]]:
+    """What `COCOLM.correct` returns: for each text its tokens in order, special ones left out.
+
+    Args:
+        objective: with an `encoder` and a `copy_head` that have learned p_LM.
+        texts: N strings.
+    """
+    tokenizer, was_training = objective.encoder.tokenizer, objective.training
+    objective.eval()
+    try:
+        check_texts(texts)
+        view = objective.encoder.view_of(texts)
+        where = view["attention_mask"].bool()  # [B, T]
+        for special in (tokenizer.cls_token_id, tokenizer.sep_token_id):
+            where &= view["input_ids"] != special
+        states, ids = objective.encoder(view)[where], view["input_ids"][where]  # [N, D], [N]
+        copying = objective.copy_head(states)  # [N, D] → [N]
+        best = p_lm(objective.encoder.mlm_logits(states), copying, ids).max(-1)  # [N, V] → [N]
+    finally:
+        objective.train(was_training)
+    words = tokenizer.convert_ids_to_tokens(best.indices.tolist())
+    tokens = tokenizer.convert_ids_to_tokens(ids.tolist())
+    probabilities = zip(copying.sigmoid().tolist(), best.values.tolist(), strict=True)
+    rows = iter(
+        Correction(token, copied, word, p)
+        for token, word, (copied, p) in zip(tokens, words, probabilities, strict=True)
+    )
+    return [[next(rows) for _ in range(count)] for count in where.sum(1).tolist()]

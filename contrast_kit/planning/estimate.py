@@ -1,0 +1,208 @@
+"""What a run will be, before it begins: negatives of an anchor, memory, time, and what accumulation would not give."""
+
+import math
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from contrast_kit.data import Batches, Texts
+from contrast_kit.planning.measure import Encoding, of_contrast, optimizer_seconds
+from contrast_kit.objectives.base import Facts, Objective
+from contrast_kit.objectives.queue import MemoryQueue
+from contrast_kit.planning.report import Plan
+from contrast_kit.training.distributed import alone, count, start
+from contrast_kit.training.settings import Training
+from contrast_kit.training.fit import asked, batches_of, texts_for
+
+LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
+"""Where Linux tells a container, such as a notebook server's, what share of the machine's memory it has."""
+
+
+def plan(
+    objective: Objective,
+    dataset: Any,
+    training: Training | None = None,
+    *,
+    processes: int | None = None,
+    **settings: Any,
+) -> Plan:
+    """Say what `fit(objective, dataset, …)` with these settings will be like, without training anything.
+
+    A few texts are taken through one step, and random vectors as many as the batch through the contrast; time and
+    memory of the encoder are carried on from there in proportion to the texts. So they are estimates, on this
+    machine and at this moment; the negatives are counted exactly, in the first batch. On a CPU the memory is that
+    which autograd keeps for the backward pass; passing buffers come on top.
+
+    Args:
+        objective, dataset, training, settings: as for `fit`. In place of the data its lengths in tokens will do, if the
+            objective needs no labels.
+        processes: how many will share each batch, by default as many as there are. The work of one of them is measured.
+
+    Returns:
+        the `Plan`; print it.
+
+    Raises:
+        ValueError, TypeError: for what `fit` would refuse, and for fewer than 1 process.
+
+    Example:
+        >>> import contrast_kit as ck
+        >>> texts = [f"the {colour} kite flies over shelf {i}" for i in range(32) for colour in ("red", "blue")]
+        >>> encoder = ck.Encoder.tiny(ck.data.train_tokenizer(texts, vocab_size=90))
+        >>> simcse = ck.objectives.SimCSE(encoder)
+        >>> plan = ck.plan(simcse, texts, steps=100, batch_size=16, accumulate=4)
+        >>> print(plan)  # doctest: +ELLIPSIS
+        SimCSE on cpu
+          batch      100 steps of 4 batches of 16 texts: 100 passes over 64
+          negatives  15 an anchor;
+                     accumulate=4 does not change that, batch_size=64 would: 63
+          memory     about ... MiB of ... GiB:
+                     weights, gradients and AdamW ... MiB, 16 texts at once ... MiB, contrast ... MiB
+          time       about ... a step, ... in all
+        >>> plan.negatives, ck.plan(simcse, [12] * 64, batch_size=64, chunk_size=8).negatives
+        (15.0, 63.0)
+    """
+    processes = count() if processes is None else processes
+    if processes < 1:
+        raise ValueError(f"processes is at least 1, not {processes}.")
+    training = asked(objective, training, settings)
+    objective = objective.to(start())
+    texts = texts_for(objective.encoder, _texts_of_lengths(objective, dataset), training.max_length)
+    batches = batches_of(texts, training)
+    size = min(training.batch_size, len(texts))
+    facts = _facts(texts, batches.epoch(0)[0], objective.encoder.device)
+    more = _facts(texts, _first_rows(batches, size * training.accumulate), objective.encoder.device)
+    with torch.inference_mode(False):  # gradients, also where a reader's torch.no_grad() stands around
+        cost = _cost(objective, texts, training, facts, math.ceil(size / processes), processes)
+    return Plan(
+        method=type(objective).__name__,
+        device=str(objective.encoder.device),
+        examples=len(texts),
+        batch_size=size,
+        accumulate=training.accumulate,
+        processes=processes,
+        steps=training.total(len(batches)),
+        negatives=objective.negatives(facts),
+        negatives_of_one_batch=objective.negatives(more),
+        contrastive=objective.contrastive,
+        parameters=sum(p.numel() for p in objective.parameters()),
+        **cost,
+    )
+
+
+def _cost(
+    objective: Objective, texts: Texts, training: Training, facts: Facts, share: int, processes: int
+) -> dict[str, Any]:
+    """What a `Plan` says of memory and time, for one process that encodes a `share` of each batch: measured."""
+    chunk = min(training.chunk_size, share) if training.chunk_size else None
+    with _as_it_was(objective), alone():
+        whole = Encoding.measure(objective, texts, training, chunked=False)
+        cut = whole if chunk in (None, share) else Encoding.measure(objective, texts, training, chunked=True)
+        with _full_queues(objective):
+            contrast_bytes, contrast_seconds, vector_bytes = of_contrast(objective, whole.vectors, facts)
+        optimizer = optimizer_seconds(objective)
+    trained = sum(p.numel() * p.element_size() for p in objective.parameters() if p.requires_grad)
+    held = (*objective.parameters(), *objective.buffers())
+    fixed = sum(p.numel() * p.element_size() for p in held) + 3 * trained
+    available = _available(objective.encoder.device)
+    return dict(
+        chunk_size=chunk,
+        state_bytes=fixed,
+        activation_bytes=cut.bytes_at(chunk or share),
+        whole_bytes=whole.bytes_at(share),
+        contrast_bytes=contrast_bytes,
+        available_bytes=available,
+        largest_chunk=max(0, cut.largest(0.9 * available - fixed - contrast_bytes)),
+        seconds=training.accumulate * (cut.seconds_at(share) + contrast_seconds) + optimizer,
+        sent_bytes=trained + vector_bytes // processes,
+    )
+
+
+@contextmanager
+def _as_it_was(objective: Objective) -> Iterator[None]:
+    """Leave the objective's mode and gradients, and the random streams, as they were."""
+    device, training = objective.encoder.device, objective.training
+    gradients = [p.grad for p in objective.parameters()]
+    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+        objective.train()
+        try:
+            yield
+        finally:
+            objective.train(training)
+            for parameter, grad in zip(objective.parameters(), gradients, strict=True):
+                parameter.grad = grad
+
+
+@contextmanager
+def _full_queues(objective: Objective) -> Iterator[None]:
+    """Memory queues full of random vectors, as they are for most of a run; afterwards as they were."""
+    queues = [module for module in objective.modules() if isinstance(module, MemoryQueue)]
+    before = [{name: value.clone() for name, value in queue.state_dict().items()} for queue in queues]
+    for queue in queues:
+        queue.push(torch.randn_like(queue.rows))
+    try:
+        yield
+    finally:
+        for queue, state in zip(queues, before, strict=True):
+            queue.load_state_dict(state)
+
+
+def _texts_of_lengths(objective: Objective, dataset: Any) -> Any:
+    """Texts of the given lengths, if lengths is what was given; other data as it is."""
+    if isinstance(dataset, Texts | str) or not isinstance(dataset, Sequence | Tensor) or not len(dataset):
+        return dataset
+    if not isinstance(dataset[0], int | Tensor):
+        return dataset
+    return _OfLengths(torch.as_tensor(dataset), objective.encoder.tokenizer)
+
+
+class _OfLengths(Texts):
+    """Texts of which only the lengths are known: random words between the tokenizer's special tokens."""
+
+    def __init__(self, lengths: Tensor, tokenizer: Any):
+        if int(lengths.min()) < 3:
+            raise ValueError(
+                f"A length of {int(lengths.min())} tokens leaves no word beside the special tokens: "
+                "give lengths from 3 on."
+            )
+        self.lengths, self.pad_id, self.types, self.labels = lengths, tokenizer.pad_token_id, None, None
+        self.starts = lengths.cumsum(0) - lengths  # [N]
+        special = set(tokenizer.all_special_ids)
+        words = torch.tensor([i for i in range(len(tokenizer)) if i not in special])
+        random = torch.randint(len(words), (int(lengths.sum()),), generator=torch.Generator().manual_seed(0))
+        self.ids = words[random].int()
+        self.ids[self.starts], self.ids[self.starts + lengths - 1] = (
+            tokenizer.cls_token_id,
+            tokenizer.sep_token_id,
+        )
+        self.maskable = ~torch.isin(self.ids, torch.tensor(sorted(special), dtype=torch.int32))
+        self.text_ids = torch.arange(len(lengths))
+
+
+def _facts(texts: Texts, rows: list[int], device: torch.device) -> Facts:
+    """What a batch would say of these rows."""
+    facts = {"text_id": texts.text_ids[rows].to(device)}
+    return facts if texts.labels is None else facts | {"label": texts.labels[rows].to(device)}
+
+
+def _first_rows(batches: Batches, n: int) -> list[int]:
+    """The rows of the first batches of a run, n of them, over as many epochs as they take."""
+    rows: list[int] = []
+    epoch = 0
+    while len(rows) < n:
+        rows += [row for batch in batches.epoch(epoch) for row in batch]
+        epoch += 1
+    return rows[:n]
+
+
+def _available(device: torch.device) -> int:
+    if device.type == "cuda":
+        return torch.cuda.mem_get_info(device)[1]
+    if not hasattr(os, "sysconf"):  # Windows does not tell
+        return 0
+    limits = [int(text) for path in LIMITS if path.is_file() and (text := path.read_text().strip()).isdigit()]
+    return min([os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"), *limits])

@@ -1,0 +1,128 @@
+"""What `plan` finds out about a run, and how it is told."""
+
+import math
+from dataclasses import dataclass
+
+from contrast_kit.planning.measure import in_bytes, in_seconds
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What `plan` found out; printed, it is a short table. Bytes and seconds are of one process.
+
+    `negatives` is None for a method whose contrast has none, or that has no contrast.
+    """
+
+    method: str
+    device: str
+    examples: int
+    """Texts in the data."""
+    batch_size: int
+    """Texts in one contrast."""
+    chunk_size: int | None
+    accumulate: int
+    processes: int
+    steps: int
+    negatives: float | None
+    """That an anchor meets, on average."""
+    negatives_of_one_batch: float | None
+    """That it would meet if the batches which `accumulate` adds up were one batch."""
+    contrastive: bool
+    parameters: int
+    state_bytes: int
+    """Weights, gradients and the optimizer's two moments; a memory queue."""
+    activation_bytes: int
+    """What the encoder keeps for the backward pass at the longest texts, all at once or a chunk at a time."""
+    whole_bytes: int
+    """The same without `chunk_size`."""
+    contrast_bytes: int
+    """Vectors, their gradients and what the contrast keeps."""
+    available_bytes: int
+    """Memory of the device, or what a container may take of it; 0 where it is not known."""
+    largest_chunk: int
+    """Texts of the greatest length that can be encoded at once in what is left of it."""
+    seconds: float
+    """One optimizer step at texts of ordinary length, without sending anything between processes."""
+    sent_bytes: int
+    """What each process sends in a step: its gradients and its vectors."""
+
+    @property
+    def bytes(self) -> int:
+        """Memory in all."""
+        return self.state_bytes + self.activation_bytes + self.contrast_bytes
+
+    @property
+    def fits(self) -> bool:
+        """Whether that is less than nine tenths of the device's memory."""
+        return not self.available_bytes or self.bytes < 0.9 * self.available_bytes
+
+    def __str__(self) -> str:
+        words = {
+            "batch": self._batch(),
+            "negatives": self._negatives(),
+            "memory": self._memory(),
+            "time": self._time(),
+        }
+        if self.processes > 1:
+            words["processes"] = self._processes()
+        rows = [f"  {key:<10} " + value.replace("\n", "\n" + " " * 13) for key, value in words.items()]
+        return "\n".join([f"{self.method} on {self.device}", *rows])
+
+    def _processes(self) -> str:
+        each = f"each encodes {math.ceil(self.batch_size / self.processes):,} texts"
+        if self.contrastive:
+            each += f" and contrasts all {self.batch_size:,}"
+        return f"{each};\nit sends about {in_bytes(self.sent_bytes)} a step, whose time is not in the above"
+
+    def _batch(self) -> str:
+        seen = self.steps * self.batch_size * self.accumulate
+        passes = f"{seen / self.examples:.3g}"
+        batches = f"{self.accumulate} batches" if self.accumulate > 1 else "one batch"
+        return (
+            f"{self.steps:,} steps of {batches} of {self.batch_size:,} texts: {passes} "
+            f"{'pass' if passes == '1' else 'passes'} over {self.examples:,}"
+        )
+
+    def _negatives(self) -> str:
+        if not self.contrastive:
+            return "none: no contrast here, so accumulating batches and one larger batch are the same"
+        if self.negatives is None:
+            return "none: this contrast only pulls positives together, in accumulated batches as in one"
+        words = f"{_number(self.negatives)} an anchor" + (
+            ", chunk_size loses none" if self.chunk_size else ""
+        )
+        if self.accumulate > 1:
+            whole, more = self.batch_size * self.accumulate, _number(self.negatives_of_one_batch)
+            words += f";\naccumulate={self.accumulate} does not change that, batch_size={whole} would: {more}"
+        return words
+
+    def _memory(self) -> str:
+        share = math.ceil(self.batch_size / self.processes)
+        at_once = min(self.chunk_size or share, share)
+        of_all = f" of {in_bytes(self.available_bytes)}" if self.available_bytes else ""
+        words = (
+            f"about {in_bytes(self.bytes)}{of_all}:\nweights, gradients and AdamW "
+            f"{in_bytes(self.state_bytes)}, {at_once:,} texts at once {in_bytes(self.activation_bytes)}, contrast "
+            f"{in_bytes(self.contrast_bytes)}"
+        )
+        if self.chunk_size:
+            words += f"\n(all {share:,} texts at once would be {in_bytes(self.whole_bytes)})"
+        if not self.fits:
+            words += (
+                f"\nTOO MUCH: chunk_size={self.largest_chunk} would fit"
+                if self.largest_chunk
+                else "\nTOO MUCH"
+            )
+        return words
+
+    def _time(self) -> str:
+        return f"about {in_seconds(self.seconds)} a step, {in_seconds(self.seconds * self.steps)} in all" + (
+            " (a chunk is encoded twice: a third more than whole)"
+            if self.chunk_size and self.contrastive
+            else ""
+        )
+
+
+def _number(value: float) -> str:
+    """Whole numbers as such, others with one digit behind the point."""
+    return f"{value:,.0f}" if value == round(value) else f"{value:,.1f}"

@@ -1,0 +1,201 @@
+"""One process or many: the few collective operations the trainer needs. With one process each returns its input.
+
+Every process is given the whole batch, draws the same noise for it, and encodes its own share of the rows. Losses are
+computed over *all* rows on every process, each with a gradient for its own rows only; parameter gradients are then
+summed. That sum is the gradient one process would have computed, because the contrast has no parameters and local
+losses are divided by counts over the whole batch. Token ids are small, so drawing the noise everywhere costs next to
+nothing, and the views do not depend on how many processes there are.
+"""
+
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+
+BUCKET = 2**23
+"""Gradients summed over processes in one message: 32 MiB in float32. Few large messages are faster than many."""
+
+PATIENCE = timedelta(minutes=10)
+"""How long to wait for another process. One that ended is noticed at once on a CPU; one that hangs, after this."""
+
+_together = _alone = False
+
+
+class LostError(ConnectionError):
+    """Another process ended, or did not answer; `seen` is what this one noticed of it."""
+
+    def __init__(self, seen: str, told: str | None = None):
+        super().__init__(told or f"Another process ended or did not answer, so this one ends too ({seen}).")
+        self.seen = seen
+
+
+def start() -> torch.device:
+    """Connect the processes that torchrun, accelerate or `notebook_launcher` started; the device of this one."""
+    from accelerate import PartialState
+
+    several = int(os.environ.get("WORLD_SIZE", "1")) > 1
+    if several and not dist.is_initialized():
+        PartialState._reset_state()  # a notebook's process that trained alone before hands this down to its copies
+    return PartialState(timeout=PATIENCE).device if several else PartialState().device
+
+
+def stop() -> None:
+    """Take leave of the others, at the end of a program: threads that still listen to them would disturb its exit."""
+    if dist.is_available() and dist.is_initialized():
+        dist.destroy_process_group()
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """Inside, this process works as if there were no other: to measure or to look at something by itself."""
+    global _alone
+    before, _alone = _alone, True
+    try:
+        yield
+    finally:
+        _alone = before
+
+
+def count() -> int:
+    """How many processes train together."""
+    return dist.get_world_size() if dist.is_available() and dist.is_initialized() and not _alone else 1
+
+
+def rank() -> int:
+    """Which of them this one is, from 0."""
+    return dist.get_rank() if count() > 1 else 0
+
+
+def own(rows: int) -> slice:
+    """Which of so many rows are this process's: shares are contiguous, the first ones longer by one at most.
+
+    Example:
+        >>> from contrast_kit.training import distributed
+        >>> distributed.own(11)  # alone: all of them
+        slice(0, 11, None)
+    """
+    return slice(*_bounds(rows)[rank()])
+
+
+def _bounds(rows: int) -> list[tuple[int, int]]:
+    """First and last row (not included) of every process."""
+    size, extra = divmod(rows, count())
+    starts = [r * size + min(r, extra) for r in range(count() + 1)]
+    return list(zip(starts, starts[1:], strict=False))
+
+
+@contextmanager
+def together() -> Iterator[None]:
+    """Inside, every process does the same thing at the same time to the same batch, and so may share the work."""
+    global _together
+    before, _together = _together, True
+    try:
+        yield
+    finally:
+        _together = before
+
+
+def work(rows: int) -> slice:
+    """Which of so many rows to work on: the own ones where all processes are `together`, else all of them."""
+    return own(rows) if _together else slice(0, rows)
+
+
+def _talk(operation: Callable[..., Any], *arguments: Any) -> None:
+    """A collective operation; where another process is gone, `LostError`."""
+    try:
+        operation(*arguments)
+    except RuntimeError as error:
+        place_in_torch, first_sentence = r"^\[[^\]]*\] ", str(error).strip().split("\n")[0].split(". ")[0]
+        raise LostError(re.sub(place_in_torch, "", first_sentence)) from error
+
+
+def total(value: Tensor) -> Tensor:
+    """The sum of a tensor over processes."""
+    if count() > 1:
+        value = value.detach().clone()
+        _talk(dist.all_reduce, value)
+    return value
+
+
+def anywhere(fact: bool, device: torch.device) -> bool:
+    """Whether a fact is true on any process."""
+    if count() == 1:
+        return fact
+    return bool(total(torch.tensor(float(fact), device=device)))
+
+
+def gather(rows: Tensor, length: int | None = None) -> Tensor:
+    """The rows of all processes in order, [B_rank, …] → [B, …]; gradient flows to this process's own rows only.
+
+    `length` is B, where the shares are those of `own(B)`; without it the processes first tell each other how many rows
+    they have.
+    """
+    if count() == 1:
+        return rows
+    if length is not None:
+        lengths = [stop - start for start, stop in _bounds(length)]
+    else:
+        told = [torch.zeros(1, dtype=torch.long, device=rows.device) for _ in range(count())]
+        _talk(dist.all_gather, told, torch.tensor([len(rows)], device=rows.device))
+        lengths = [int(number) for number in told]
+    padded = rows.detach().new_zeros(max(lengths), *rows.shape[1:])
+    padded[: len(rows)] = rows.detach()
+    everyone = [torch.empty_like(padded) for _ in lengths]
+    _talk(dist.all_gather, everyone, padded)
+    pieces = [piece[:length] for piece, length in zip(everyone, lengths, strict=True)]
+    pieces[rank()] = rows  # the own rows with their gradient
+    return torch.cat(pieces)  # [B, …]
+
+
+def same_weights(module: nn.Module) -> None:
+    """Give every process the first one's parameters and buffers: gradients are summed, never weights."""
+    if count() > 1:
+        for value in module.state_dict().values():
+            if isinstance(value, Tensor):
+                _talk(dist.broadcast, value, 0)
+                torch.autograd.graph.increment_version(value)  # which a message from outside does not do
+
+
+def sum_gradients(parameters: Iterable[nn.Parameter]) -> None:
+    """Add up the gradients of all processes, in place.
+
+    A parameter without gradient here counts as zero; one without gradient anywhere keeps none, so that an optimizer
+    passes over it as it does with one process.
+    """
+    if count() == 1:
+        return
+    trained = [parameter for parameter in parameters if parameter.requires_grad]
+    if not trained:
+        return
+    touched = total(torch.tensor([float(p.grad is not None) for p in trained], device=trained[0].device))
+    gradients = []
+    for parameter, processes_with_one in zip(trained, touched.tolist(), strict=True):
+        if processes_with_one:
+            if parameter.grad is None:
+                parameter.grad = torch.zeros_like(parameter)
+            gradients.append(parameter.grad)
+    for bucket in _buckets(gradients):
+        flat = torch.cat([gradient.flatten() for gradient in bucket])
+        _talk(dist.all_reduce, flat)
+        for gradient, summed in zip(bucket, flat.split([g.numel() for g in bucket]), strict=True):
+            gradient.copy_(summed.view_as(gradient))
+
+
+def _buckets(gradients: list[Tensor]) -> Iterator[list[Tensor]]:
+    """Neighbouring gradients of one dtype, about `BUCKET` numbers together."""
+    bucket: list[Tensor] = []
+    for gradient in gradients:
+        if bucket and (
+            gradient.dtype != bucket[0].dtype or sum(g.numel() for g in bucket) + gradient.numel() > BUCKET
+        ):
+            yield bucket
+            bucket = []
+        bucket.append(gradient)
+    if bucket:
+        yield bucket

@@ -1,0 +1,284 @@
+"""The training loop, for every objective: batches in order, one gradient, one optimizer step, history, checkpoints."""
+
+import math
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from contrast_kit.training import checkpoint
+from contrast_kit.training import distributed
+from contrast_kit.data import Batches, Texts
+from contrast_kit.encoder.encoder import Encoder
+from contrast_kit.losses import NotFiniteError
+from contrast_kit.objectives.base import Objective
+from contrast_kit.training.progress import Progress
+from contrast_kit.training.run import Run, asked_to_stop
+from contrast_kit.training.settings import Training, adamw, autocast, learning_rate
+from contrast_kit.training.gradient import gradient
+
+
+def fit(
+    objective: Objective,
+    dataset: Any,
+    training: Training | None = None,
+    *,
+    folder: str | Path | None = None,
+    resume: bool = False,
+    callback: Callable[[Run], None] | None = None,
+    progress: bool = True,
+    live: bool = False,
+    **settings: Any,
+) -> Run:
+    """Train an objective, and so its encoder, in place.
+
+    Args:
+        objective: from `contrast_kit.objectives`, around the encoder to train.
+        dataset: strings, row dicts, a `datasets.Dataset`, or ready `Texts`.
+        training: a `Training`; or give its fields as `settings`: `fit(objective, texts, steps=200, lr=1e-3)`.
+        folder: where to keep checkpoints; none are kept without it.
+        resume: go on from the newest checkpoint in `folder`, if there is one. On a CPU the end is bit for bit the
+            same as that of a run never stopped; on another number of processes than before it is equal up to rounding
+            but for dropout, whose masks each process draws for its own rows.
+        callback: called with the run so far after each logged step, for example to measure the space on the way; it
+            may end the run with `run.stop()`.
+        progress: show a progress line.
+        live: in a notebook, also draw the loss curves while they grow.
+
+    Returns:
+        the `Run`. Ctrl-C (in a notebook: the stop button) ends it after the present step and returns it so far.
+
+    Raises:
+        FloatingPointError: when the loss or gradient is no longer finite; names the step, the parts and the last good
+            checkpoint, and carries the run so far as `.run`.
+        ConnectionError: when one of several processes ended; the others end with a sentence, too.
+        ValueError: for settings that contradict each other, a checkpoint of another run, or a `folder` that already
+            holds checkpoints, without `resume=True`: two runs never mix in one folder.
+        TypeError: for something that is no objective, or rows that hold no text.
+
+    Example:
+        >>> import contrast_kit as ck
+        >>> texts = ["the red kite flies", "a small drum", "a green train stops", "the shelf is full"]
+        >>> encoder = ck.Encoder.tiny(ck.data.train_tokenizer(texts, vocab_size=60))
+        >>> run = ck.fit(ck.objectives.CMLM(encoder), texts, steps=2, batch_size=4, progress=False)
+        >>> list(run.history.columns)
+        ['step', 'loss', 'mlm', 'contrast', 'lr', 'grad_norm', 'seconds']
+    """
+    plan = asked(objective, training, settings)
+    if resume and folder is None:
+        raise ValueError(
+            "resume=True needs the folder in which the checkpoints are: fit(…, folder='runs/cmlm')."
+        )
+    folder = Path(folder).expanduser() if folder else None
+    if folder:
+        checkpoint.check_folder(folder, resume)
+    with torch.inference_mode(False):  # gradients, also where a reader's torch.no_grad() stands around
+        loop = _Loop(objective, dataset, plan, folder)
+        return loop.run(resume, callback, progress and distributed.rank() == 0, live)
+
+
+class _Loop:
+    """One run of `fit`: what it holds, and one method per thing it does."""
+
+    def __init__(self, objective: Objective, dataset: Any, plan: Training, folder: Path | None):
+        self.device = distributed.start()
+        self.objective, self.plan = objective.to(self.device), plan
+        self.texts = texts_for(objective.encoder, dataset, plan.max_length)
+        self.batches = batches_of(self.texts, plan)
+        self.total = plan.total(len(self.batches))
+        self.optimizer = adamw(objective, plan)
+        if (smallest := min(map(len, self.batches.epoch(0)))) < distributed.count():
+            raise ValueError(
+                f"A batch of {smallest} gives nothing to do to some of {distributed.count()} processes: take a "
+                "larger batch_size, more text, or fewer processes."
+            )
+        distributed.same_weights(objective)
+        # Order of the data and noise of the views are the same on all processes; each draws dropout of its own.
+        self.seed = plan.seed * 1_000_003
+        self.generator = torch.Generator(self.device).manual_seed(self.seed)
+        data = {"examples": len(self.texts), "fingerprint": self.texts.fingerprint()}
+        self.settings = checkpoint.settings(objective, plan) | {"data": data}
+        self.result = Run(objective, plan, total=self.total, folder=folder)
+        self.saved = 0  # the step of the newest checkpoint
+
+    def run(self, resume: bool, callback: Callable[[Run], None] | None, show: bool, live: bool) -> Run:
+        """From the first step, or the checkpoint's, to the last; the caller's random state is left as it was."""
+        result, cuda = self.result, [self.device] if self.device.type == "cuda" else []
+        with torch.random.fork_rng(devices=cuda), asked_to_stop() as stop:
+            torch.manual_seed(self.seed + distributed.rank())
+            if resume:
+                self.restore()
+            self.objective.train()
+            bar = Progress(self.total, result.steps, show=show, live=live)
+            start, stopped = time.monotonic() - result.seconds, False
+            try:
+                while result.steps < self.total and not (stopped := self.asked(stop)):
+                    parts = self.step(result.steps)
+                    result.steps += 1
+                    result.seconds = time.monotonic() - start
+                    if result.steps % self.plan.log_every == 0 or result.steps == self.total:
+                        row = {name: float(value) for name, value in parts.items()}
+                        result.rows.append({"step": result.steps, **row, "seconds": result.seconds})
+                        bar.update(
+                            {k: v for k, v in row.items() if k not in ("lr", "grad_norm")}, result.rows
+                        )
+                        if callback is not None:
+                            callback(result)
+                            self.objective.train()
+                    else:
+                        bar.update({}, result.rows)
+                    if result.steps % self.plan.save_every == 0 or result.steps == self.total:
+                        self.save()
+                result.interrupted = stopped and result.steps < self.total
+                if result.interrupted:
+                    self.save()
+            except distributed.LostError as error:
+                raise self.lost(error) from error
+            finally:
+                bar.close()
+                self.objective.eval()
+        return result
+
+    def asked(self, stop: threading.Event) -> bool:
+        """Whether any process was asked to stop: all end after the same step."""
+        return distributed.anywhere(stop.is_set() or self.result.stopping, self.device)
+
+    def step(self, step: int) -> dict[str, Any]:
+        """One optimizer step; returns its parts, learning rate and gradient norm."""
+        plan, objective = self.plan, self.objective
+        batches = [self.batch(step * plan.accumulate + i) for i in range(plan.accumulate)]
+        objective.set_progress(step, self.total)
+        self.optimizer.zero_grad(set_to_none=True)
+        encoding = autocast(plan.precision, self.device)
+        try:
+            parts, seen = gradient(
+                objective, batches, self.generator, chunk_size=plan.chunk_size, autocast=encoding
+            )
+        except NotFiniteError as error:
+            raise self.not_finite(step, str(error)) from error
+        norm = torch.nn.utils.clip_grad_norm_(objective.parameters(), plan.clip or math.inf)
+        self.last = step, parts, norm
+        if self.looks(step):
+            self.refuse_nan(*self.last)
+        rate = learning_rate(step, self.total, plan)
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        self.optimizer.step()
+        for vectors, facts in seen:
+            objective.after_step(vectors, facts)
+        return {**parts, "lr": rate, "grad_norm": norm}
+
+    def batch(self, number: int) -> dict[str, torch.Tensor]:
+        """The batch with this number, counted over all epochs: a pure function of the seed, so resuming is exact."""
+        epoch, position = divmod(number, len(self.batches))
+        if getattr(self, "_epoch", None) != epoch:
+            self._epoch, self._order = epoch, self.batches.epoch(epoch)
+        batch = self.texts.batch(self._order[position])
+        return {key: value.to(self.device, non_blocking=True) for key, value in batch.items()}
+
+    def looks(self, step: int) -> bool:
+        """Whether the host reads the losses of this step: on a CPU always; a GPU would have to be waited for.
+
+        There a NaN is seen at the next step that is logged or saved: later, but before it gets into a checkpoint.
+        """
+        return self.device.type == "cpu" or (step + 1) % self.plan.log_every == 0 or step + 1 == self.total
+
+    def refuse_nan(self, step: int, parts: dict[str, Any], norm: torch.Tensor) -> None:
+        """Stop before the optimizer's step would carry a NaN into the weights."""
+        if math.isfinite(norm) and all(math.isfinite(value) for value in parts.values()):
+            return
+        raise self.not_finite(step, in_words({**parts, "grad_norm": norm}))
+
+    def not_finite(self, step: int, told: str) -> FloatingPointError:
+        """The error that stops a run at a NaN: what was seen, where to go back to, what usually helps."""
+        result = self.result
+        before = result.rows[-1] if result.rows else {}
+        good = "no folder was given, so none is saved"
+        if result.folder:
+            good = checkpoint.newest_in_words(result.folder)
+        error = FloatingPointError(
+            f"Step {step + 1} is not finite: {told.rstrip('.')} (the step logged before: {in_words(before)}); {good}. "
+            "A lower lr, a longer warmup or a larger tau usually helps."
+        )
+        error.run = self.result
+        return error
+
+    def lost(self, error: distributed.LostError) -> distributed.LostError:
+        """The error that ends this process when another one is gone: what to do."""
+        where = (
+            f", with resume=True: {checkpoint.newest_in_words(self.result.folder)}"
+            if self.result.folder
+            else ""
+        )
+        return distributed.LostError(
+            error.seen,
+            f"Another of the {distributed.count()} processes ended or did not answer in step {self.result.steps + 1}, "
+            f"so this one ends too; start all of them again{where} ({error.seen}).",
+        )
+
+    def save(self) -> None:
+        """Write a checkpoint, if the run has a folder and has gone on since the last one."""
+        result = self.result
+        if result.folder is None or result.steps == self.saved:
+            return
+        self.refuse_nan(*self.last)
+        state = {"settings": self.settings, "rows": result.rows, "seconds": result.seconds}
+        state["processes"] = distributed.count()
+        checkpoint.save(result.folder, result.steps, self.objective, self.optimizer, self.generator, state)
+        self.saved = result.steps
+
+    def restore(self) -> None:
+        """Go back to the newest checkpoint, if there is one."""
+        result = self.result
+        state = checkpoint.load(result.folder, self.objective, self.optimizer, self.generator, self.settings)
+        if state is not None:
+            result.steps, result.rows, result.seconds = state["step"], state["rows"], state["seconds"]
+            self.saved = result.steps
+
+
+def asked(objective: Any, training: Training | None, settings: dict[str, Any]) -> Training:
+    """The `Training` that is asked for, whole or by its fields; refuses both at once, and what is no objective."""
+    if training is not None and settings:
+        raise TypeError(
+            "Give a Training or single settings, not both: dataclasses.replace changes a Training."
+        )
+    if not isinstance(objective, Objective):
+        kind = objective.__name__ if isinstance(objective, type) else type(objective).__name__
+        raise TypeError(f"fit trains an objective, such as ck.objectives.CMLM(encoder), not {kind}.")
+    if training is not None and not isinstance(training, Training):
+        raise TypeError(
+            f"What stands third is a Training, not {training!r}: write fit(objective, texts, steps=200, lr=1e-3)."
+        )
+    return training or Training.of(settings)
+
+
+def batches_of(texts: Texts, training: Training) -> Batches:
+    """The batches of a run: all full, but for data that makes less than one."""
+    return Batches(texts, training.batch_size, training.seed, drop_last=len(texts) >= training.batch_size)
+
+
+def texts_for(encoder: Encoder, dataset: Any, max_length: int) -> Texts:
+    """The data as `Texts` that this encoder can read; ready `Texts` are looked at and given back."""
+    if not isinstance(dataset, Texts):
+        return Texts(dataset, encoder.tokenizer, max_length=min(max_length, encoder.max_length))
+    every = [dataset, *getattr(dataset, "wordings", ())]
+    longest = max(int(texts.lengths.max()) for texts in every)
+    highest = max(int(texts.ids.max()) for texts in every)
+    if longest > encoder.max_length:
+        raise ValueError(
+            f"The longest of these Texts has {longest} tokens, but the encoder takes {encoder.max_length}: make "
+            f"them with {type(dataset).__name__}(rows, encoder.tokenizer, max_length={encoder.max_length})."
+        )
+    if highest >= len(encoder.tokenizer) or dataset.pad_id != encoder.tokenizer.pad_token_id:
+        raise ValueError(
+            "These Texts were made with another tokenizer than the encoder's: use Texts(rows, encoder.tokenizer)."
+        )
+    return dataset
+
+
+def in_words(parts: dict[str, Any]) -> str:
+    """Parts of the loss for a sentence."""
+    return ", ".join(f"{name} {float(value):.4g}" for name, value in parts.items()) or "none"

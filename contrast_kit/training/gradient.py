@@ -1,0 +1,255 @@
+"""One gradient over a whole contrastive batch, however small the pieces in which it is encoded.
+
+A contrast needs every sequence vector of the batch at once, so a batch that does not fit cannot simply be cut: eight
+batches of 32 have 31 negatives an anchor, not 255. Cached gradients cut it all the same. Because the loss L depends on
+the encoder's parameters θ only through the vectors v_i and through local sums,
+
+    dL/dθ = Σ_i (dL/dv_i) · (dv_i/dθ) + local terms,
+
+1. encode all chunks without keeping graphs, remembering the random state of each (so that dropout can be repeated);
+   only the vectors are wanted here, so views that have none, and heads for local losses, are left out;
+2. compute the contrast on the vectors as leaves; its backward gives dL/dv_i, the cached gradient, [B, D] numbers;
+3. encode each chunk again, now with a graph, and send its rows of dL/dv_i, and its local losses, backward.
+
+The result is exactly the gradient of the whole batch (Gao et al. 2021, "Scaling Deep Contrastive Learning Batch Size
+under Memory Limited Setup"). A batch that fits is the case of one chunk, encoded once.
+"""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from contrast_kit.training import distributed
+from contrast_kit.fast.joined import JoinedPass
+from contrast_kit.losses import unchecked
+from contrast_kit.objectives.base import Encoded, Facts, Objective, Vectors, View, add, at_least_one, facts_of
+
+Autocast = Callable[[], AbstractContextManager]
+
+
+@dataclass
+class Piece:
+    """A chunk of one view on its way through the step."""
+
+    name: str
+    view: View
+    random: "RandomState | None" = None
+    encoded: Encoded | None = None
+
+
+def gradient(
+    objective: Objective,
+    batches: list[View],
+    generator: torch.Generator | None = None,
+    *,
+    chunk_size: int | None = None,
+    autocast: Autocast = nullcontext,
+) -> tuple[dict[str, Tensor], list[tuple[Vectors, Facts]]]:
+    """Add the gradient of the mean loss over `batches` to the parameters' `.grad`.
+
+    Several batches are gradient accumulation: local losses are averaged over all their terms, as in one large batch,
+    but each contrast sees its own batch only. **Accumulation adds no negatives; `chunk_size` does not lose any.**
+
+    Args:
+        objective: what to train.
+        batches: dicts of tensors [B, …], on the objective's device. With several processes each is given the whole
+            batch and encodes its own share of the rows.
+        generator: draws the noise of the views; with several processes, equally seeded on all.
+        chunk_size: examples encoded at once; None encodes each view whole.
+        autocast: makes the context in which views are encoded, for mixed precision.
+
+    Returns:
+        each part of the loss and `"loss"`, detached scalars over all batches and processes; and of each batch the
+        detached vectors and the facts of all processes, for `Objective.after_step`.
+
+    Raises:
+        ValueError: if `chunk_size` is below 1.
+
+    Example:
+        >>> import contrast_kit as ck
+        >>> from contrast_kit.training.gradient import gradient
+        >>> texts = ["the red kite flies", "a small drum", "a green train stops", "the shelf is full"]
+        >>> encoder = ck.Encoder.tiny(ck.data.train_tokenizer(texts, vocab_size=60), dropout=0.0)
+        >>> objective = ck.objectives.CMLM(encoder, contrast="info_nce")
+        >>> batch = ck.data.Texts(texts, encoder.tokenizer).batch(range(4))
+        >>> whole, _ = gradient(objective, [batch], torch.Generator().manual_seed(0))
+        >>> pieces, _ = gradient(objective, [batch], torch.Generator().manual_seed(0), chunk_size=1)
+        >>> torch.allclose(whole["contrast"], pieces["contrast"], atol=1e-6)  # three negatives, one text at a time
+        True
+    """
+    if chunk_size is not None and chunk_size < 1:
+        raise ValueError(
+            f"chunk_size is a number of examples, at least 1, not {chunk_size}; None means the whole batch."
+        )
+    sums: dict[str, Tensor] = {}
+    contrasts: dict[str, Tensor] = {}
+    remembered = []
+    with unchecked(
+        objective.encoder.device.type != "cpu"
+    ):  # a look at a value would make a GPU's queue run empty
+        with torch.no_grad(), autocast(), distributed.together():  # some views are drawn from a model
+            noisy = [objective.views(batch, generator) for batch in batches]
+        sizes = count_terms(objective, noisy)
+        for batch, views in zip(batches, noisy, strict=True):
+            facts, examples = facts_of(batch), len(next(iter(batch.values())))
+            own = {name: rows_of(view, distributed.own(examples)) for name, view in views.items()}
+            pieces = [Piece(name, chunk) for name, view in own.items() for chunk in cut(view, chunk_size)]
+            keep_graph = len(pieces) == len(views)
+            with autocast():
+                joined = JoinedPass(objective.encoder, to_join(objective, pieces) if keep_graph else [])
+            with joined.ready():
+                local, pieces = encode_all(objective, pieces, sizes, keep_graph, autocast)
+            encoded = RandomState.now(objective.encoder.device) if pieces and not keep_graph else None
+            add(sums, local)
+            leaves = join(pieces)
+            if leaves:
+                vectors = {
+                    name: {head: distributed.gather(rows, examples) for head, rows in of.items()}
+                    for name, of in leaves.items()
+                }
+                parts = objective.contrast(vectors, facts)
+                backward(objective.total(parts) / len(batches))
+                add(contrasts, {name: part.detach() / len(batches) for name, part in parts.items()})
+                detached = {
+                    n: {head: rows.detach() for head, rows in of.items()} for n, of in vectors.items()
+                }
+                remembered.append((detached, facts))
+            add(sums, send_back(objective, pieces, leaves, sizes, keep_graph, autocast))
+            joined.send_back()
+            if encoded is not None:  # the random stream goes on where one pass would have left it
+                encoded.restore()
+    distributed.sum_gradients(objective.parameters())
+    parts = {name: distributed.total(value) / sizes[name] for name, value in sums.items()} | contrasts
+    return {"loss": objective.total(parts), **parts}, remembered
+
+
+def count_terms(objective: Objective, noisy: list[dict[str, View]]) -> dict[str, Tensor]:
+    """How many terms each local loss has in all batches, at least 1."""
+    sizes: dict[str, Tensor] = {}
+    for views in noisy:
+        for view in views.values():
+            add(sizes, objective.sizes(view))
+    return {name: at_least_one(size) for name, size in sizes.items()}
+
+
+def cut(view: View, chunk_size: int | None) -> list[View]:
+    """A view as chunks of at most `chunk_size` examples."""
+    length = len(next(iter(view.values())))
+    size = chunk_size or length
+    return [rows_of(view, slice(start, start + size)) for start in range(0, length, size)]
+
+
+def to_join(objective: Objective, pieces: list[Piece]) -> list[View]:
+    """The views that wait for the contrast, where the encoder is asked to encode them together."""
+    views = [piece.view for piece in pieces] if objective.encoder.joined else []
+    return [view for view in views if objective.contrast_view(view) is not None]
+
+
+def rows_of(view: View, rows: slice) -> View:
+    """Some examples of a view."""
+    return {key: value[rows] for key, value in view.items()}
+
+
+def encode_all(
+    objective: Objective, pieces: list[Piece], sizes: dict[str, Tensor], keep_graph: bool, autocast: Autocast
+) -> tuple[dict[str, Tensor], list[Piece]]:
+    """Step 1: the vectors of every piece, with their graph where it is kept, else with the way to repeat them.
+
+    A piece that takes no part in the contrast waits for nothing: it is encoded and sent back at once.
+
+    Returns:
+        the summed local losses of those that are done, and the pieces that wait for the contrast.
+    """
+    sums: dict[str, Tensor] = {}
+    waiting = []
+    for piece in pieces:
+        view = objective.contrast_view(piece.view)
+        if view is None:
+            add(sums, send_back(objective, [piece], {}, sizes, False, autocast))
+            continue
+        piece.random = None if keep_graph else RandomState.now(objective.encoder.device)
+        with torch.set_grad_enabled(keep_graph), autocast():
+            piece.encoded = objective.encode(piece.view if keep_graph else view)
+        waiting.append(piece)
+    return sums, waiting
+
+
+def join(pieces: list[Piece]) -> Vectors:
+    """The vectors of all pieces as leaves [B, D] of a new graph, by view and head."""
+    rows: dict[str, dict[str, list[Tensor]]] = {}
+    for piece in pieces:
+        for head, vectors in piece.encoded.vectors.items():
+            rows.setdefault(piece.name, {}).setdefault(head, []).append(vectors.detach())
+    return {
+        name: {head: torch.cat(r).requires_grad_() for head, r in of.items()} for name, of in rows.items()
+    }
+
+
+def send_back(
+    objective: Objective,
+    pieces: list[Piece],
+    leaves: Vectors,
+    sizes: dict[str, Tensor],
+    keep_graph: bool,
+    autocast: Autocast,
+) -> dict[str, Tensor]:
+    """Step 3: backward through every piece; returns the summed local losses, detached."""
+    sums: dict[str, Tensor] = {}
+    position: dict[str, int] = {}
+    for piece in pieces:
+        if not keep_graph:
+            if piece.random is not None:
+                piece.random.restore()
+            with autocast():
+                piece.encoded = objective.encode(piece.view)
+        start = position.get(piece.name, 0)
+        stop = position[piece.name] = start + len(next(iter(piece.view.values())))
+        losses = {name: value / sizes[name] for name, value in piece.encoded.sums.items()}
+        loss = objective.total(losses)
+        for head, leaf in leaves.get(piece.name, {}).items():
+            if leaf.grad is not None:
+                loss = loss + (piece.encoded.vectors[head] * leaf.grad[start:stop]).sum()
+        backward(loss)
+        add(sums, {name: value.detach() for name, value in piece.encoded.sums.items()})
+        piece.encoded = None  # free the graph before the next piece
+    return sums
+
+
+def backward(loss: Tensor | float) -> None:
+    """Send a loss backward; where no part of it is trained, as with diagnostics alone, there is nothing to send."""
+    if isinstance(loss, Tensor) and loss.requires_grad:
+        loss.backward()
+
+
+@dataclass
+class RandomState:
+    """Where torch's random streams stand on the CPU and on one device, to repeat dropout exactly."""
+
+    cpu: Tensor
+    device: torch.device
+    own: Tensor | None
+    """The device's own stream; None where the device is the CPU."""
+
+    @classmethod
+    def now(cls, device: torch.device) -> "RandomState":
+        """The present state."""
+        streams, which = _streams(device)
+        return cls(torch.get_rng_state(), device, streams.get_rng_state(*which) if streams else None)
+
+    def restore(self) -> None:
+        """Go back to it."""
+        torch.set_rng_state(self.cpu)
+        if self.own is not None:
+            streams, which = _streams(self.device)
+            streams.set_rng_state(self.own, *which)
+
+
+def _streams(device: torch.device) -> tuple[Any, tuple]:
+    """The module of torch that keeps a device's random stream, and how it is told which device; None for the CPU."""
+    if device.type == "cpu":
+        return None, ()
+    return torch.get_device_module(device), () if device.type == "mps" else (device,)  # a Mac has one GPU
