@@ -31,6 +31,4 @@ def check_texts(texts: list) -> None:
                 "[row['text'] for row in rows]."
             )
         if not all(part.strip() for part in parts):
-            raise ValueError(
-                "One of the texts is empty: an encoder has nothing to say about it; leave it out."
-            )
+            raise ValueError("One of the texts is empty: an encoder has nothing to say about it; leave it out.")

@@ -13,9 +13,7 @@ def renamed(**new_names: str) -> Callable:
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
             for old in [name for name in kwargs if name in new_names]:
-                warnings.warn(
-                    f"{old} is now called {new_names[old]}.", DeprecationWarning, stacklevel=2
-                )
+                warnings.warn(f"{old} is now called {new_names[old]}.", DeprecationWarning, stacklevel=2)
                 kwargs[new_names[old]] = kwargs.pop(old)
             return function(*args, **kwargs)
 

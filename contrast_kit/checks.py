@@ -51,9 +51,7 @@ def vectors(x: Tensor, name: str, at_least: int = 1) -> Tensor:
     x = floats(x, name)
     if x.dim() != 2 or not x.shape[1] or len(x) < at_least:
         least = "one row" if at_least == 1 else f"{at_least} rows"
-        raise ValueError(
-            f"{name} must be [N, D], one vector a row, with at least {least}, got shape {list(x.shape)}."
-        )
+        raise ValueError(f"{name} must be [N, D], one vector a row, with at least {least}, got shape {list(x.shape)}.")
     return x
 
 
@@ -100,9 +98,7 @@ def pair(x: Tensor, y: Tensor, x_name: str, y_name: str) -> None:
     """Two sets of vectors that pair up row by row, [B, D] each."""
     if vectors(x, x_name).shape != vectors(y, y_name).shape:
         shapes = f"{list(x.shape)} and {list(y.shape)}"
-        raise ValueError(
-            f"{x_name} and {y_name} must have one shape [B, D], row b of each a pair, got {shapes}."
-        )
+        raise ValueError(f"{x_name} and {y_name} must have one shape [B, D], row b of each a pair, got {shapes}.")
 
 
 def integers(x: Tensor, n: int, device: torch.device, name: str) -> Tensor:
@@ -164,9 +160,7 @@ def probability(name: str, value: Any) -> None:
 def weight(name: str, value: Any) -> None:
     """What a part of the loss is multiplied by."""
     if not _number(value) or not value >= 0:
-        raise ValueError(
-            f"{name} weighs a part of the loss and must be a number of at least 0, not {value!r}."
-        )
+        raise ValueError(f"{name} weighs a part of the loss and must be a number of at least 0, not {value!r}.")
 
 
 def choice(name: str, value: Any, choices: tuple) -> None:

@@ -27,9 +27,11 @@ from conftest import make_encoder  # noqa: E402
 from safetensors.torch import load_file  # noqa: E402
 
 import contrast_kit as ck  # noqa: E402
-from contrast_kit.training import distributed  # noqa: E402
-from contrast_kit.training import checkpoint
 from contrast_kit.data import toyshop  # noqa: E402
+from contrast_kit.training import (
+    checkpoint,
+    distributed,  # noqa: E402
+)
 
 STEPS = 16
 TEXTS = toyshop.corpus(120, seed=1)
@@ -130,9 +132,7 @@ def full_disk():
         assert ended(copy_of_this_process(work, place / "answer"), 60)
         said = (place / "answer").read_text()
         assert said.startswith("OSError: The checkpoint") and "could not be written" in said, said
-        assert said.endswith("the last good checkpoint is " + str(place / "run" / "step-00000002") + "."), (
-            said
-        )
+        assert said.endswith("the last good checkpoint is " + str(place / "run" / "step-00000002") + "."), said
         look(place / "run")
         assert train(place / "run") == expected
     return {"said": said}
@@ -155,9 +155,7 @@ def lost_worker(how, world=3, patience=4):
         look(place / "run")
         resumed = workers(world, place / "run", place)
     for words in said:
-        assert words.startswith("LostError: Another of the 3 processes ended or did not answer in step 4"), (
-            words
-        )
+        assert words.startswith("LostError: Another of the 3 processes ended or did not answer in step 4"), words
         assert "start all of them again, with resume=True" in words and "\n" not in words
     assert resumed == [expected] * world
     return {"said": said[0], "seconds": seconds}

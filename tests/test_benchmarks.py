@@ -97,8 +97,6 @@ import torch, _bench
 kept = []
 print(_bench.growth(lambda: None), _bench.growth(lambda: kept.append(torch.ones(24 * 2**20 // 4))))
 """
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=FOLDER, capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=FOLDER, capture_output=True, text=True, check=True)
     small, large = map(float, done.stdout.split())
     assert small < 8 and 20 < large < 40

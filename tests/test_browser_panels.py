@@ -55,9 +55,7 @@ def middle(box) -> tuple[float, float]:
     return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
-@pytest.mark.parametrize(
-    ("number", "handle", "state"), [(1, 1, "masks.state['p_c']"), (3, 0, "weights.state['tau']")]
-)
+@pytest.mark.parametrize(("number", "handle", "state"), [(1, 1, "masks.state['p_c']"), (3, 0, "weights.state['tau']")])
 def test_a_slider_moved_changes_the_picture(page, number, handle, state):
     picture = cell(page, number).locator("img.widget-image")
     before, value = picture.get_attribute("src"), ask(page, state)
@@ -79,9 +77,7 @@ def test_a_point_dragged_changes_the_loss(page):
     eventually(page, lambda: abs(ask(page, "losses.seen().value") - before) > 0.01, "another loss")
     assert ask(page, "losses.state['anchor']") == 5
     assert [i for i, a in enumerate(ask(page, "losses.state['angles']")) if a != angles[i]] == [5]
-    eventually(
-        page, lambda: ask(page, "f'{losses.seen().value:.3f}'") in cell(page, 2).inner_text(), "its words"
-    )
+    eventually(page, lambda: ask(page, "f'{losses.seen().value:.3f}'") in cell(page, 2).inner_text(), "its words")
     point.focus()
     page.keyboard.press("ArrowLeft")
     turned = ask(page, "losses.state['angles'][5]")

@@ -81,9 +81,7 @@ def test_texts_agree_with_the_tokenizer_row_by_row():
     texts = Texts(LINES, TOKENIZER)
     for at, line in enumerate(LINES):
         assert texts[at]["input_ids"].tolist() == TOKENIZER(line)["input_ids"]
-        assert texts[at]["maskable"].tolist() == [False] + [True] * (len(texts[at]["input_ids"]) - 2) + [
-            False
-        ]
+        assert texts[at]["maskable"].tolist() == [False] + [True] * (len(texts[at]["input_ids"]) - 2) + [False]
     assert texts.text_ids.tolist() == [0, 1, 0, 2, 3, 4]
     assert texts.labels is None and texts.label_names is None
 

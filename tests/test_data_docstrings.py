@@ -114,9 +114,7 @@ def test_the_cache_is_used_and_written_whole(tmp_path, monkeypatch):
     assert [path.suffix for path in (tmp_path / "cache").iterdir()] == [".parquet"]
     monkeypatch.setattr(docstrings, "installed_sources", lambda: pytest.fail("the cache was not used"))
     again = docstrings.load(progress=False)
-    assert {split: rows[:] for split, rows in first.items()} == {
-        split: rows[:] for split, rows in again.items()
-    }
+    assert {split: rows[:] for split, rows in first.items()} == {split: rows[:] for split, rows in again.items()}
 
 
 @pytest.fixture(scope="module")

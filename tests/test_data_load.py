@@ -45,9 +45,7 @@ def test_cola_has_no_header_but_in_its_test_file(tmp_path):
 
 
 def test_a_row_that_lacks_a_field_is_left_out_and_its_number_with_it(tmp_path):
-    text = (
-        "id\tqid1\tqid2\tquestion1\tquestion2\tis_duplicate\n1\t1\t2\tA?\tB?\t1\n2\t3\n3\t5\t6\tC?\tD?\t0\n"
-    )
+    text = "id\tqid1\tqid2\tquestion1\tquestion2\tis_duplicate\n1\t1\t2\tA?\tB?\t1\n2\t3\n3\t5\t6\tC?\tD?\t0\n"
     write(tmp_path / "QQP", "dev.tsv", text)
     assert data.load("glue/qqp", folder=tmp_path)["validation"]["idx"][:] == [0, 2]
 
@@ -128,9 +126,7 @@ def test_every_task_in_the_hubs_schema(task):
 
 
 def test_sentences_end_where_they_end():
-    text = (
-        'Dr. No met J. Smith at 5.30 p.m. today. "Really?" It cost 3.5 dollars, e.g. for tea! Was it I? Yes.'
-    )
+    text = 'Dr. No met J. Smith at 5.30 p.m. today. "Really?" It cost 3.5 dollars, e.g. for tea! Was it I? Yes.'
     assert split_sentences(text) == [
         "Dr. No met J. Smith at 5.30 p.m. today.",
         '"Really?"',

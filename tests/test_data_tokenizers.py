@@ -57,9 +57,7 @@ def test_training_is_deterministic_across_processes(kind):
     found = set()
     for hash_seed in ("1", "2", "3"):
         environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
-        run = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=120
-        )
+        run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=120)
         assert run.returncode == 0, run.stderr
         found.add(run.stdout)
     assert len(found) == 1

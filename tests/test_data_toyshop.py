@@ -60,9 +60,7 @@ def test_columns_labels_and_sizes_are_those_of_glue(task, shop):
         labels = Counter(row["label"] for row in rows)
         if task == "stsb":
             assert all(isinstance(label, float) and 0 <= label <= 5 for label in labels)
-            assert (
-                min(np.histogram([row["label"] for row in rows], bins=5)[0]) > size / 12
-            )  # the whole scale is used
+            assert min(np.histogram([row["label"] for row in rows], bins=5)[0]) > size / 12  # the whole scale is used
         else:
             assert set(labels) == set(range(3 if task == "mnli" else 2))
             assert min(labels.values()) > 0.8 * size / len(labels)
@@ -133,9 +131,7 @@ def test_length_tells_nothing(task):
     *_, y_train, y_held = bags(task, "toyshop")
     chance = max(np.bincount(y_held.astype(int))) / len(y_held)
     assert linear_accuracy(lengths(train), lengths(held), y_train, y_held) < chance + 0.06
-    trees = HistGradientBoostingClassifier(
-        max_iter=40, min_samples_leaf=80, random_state=0
-    )  # any function of length
+    trees = HistGradientBoostingClassifier(max_iter=40, min_samples_leaf=80, random_state=0)  # any function of length
     assert trees.fit(lengths(train), y_train).score(lengths(held), y_held) < chance + 0.08
 
 
@@ -257,9 +253,7 @@ def test_paraphrase_keeps_the_meaning_until_it_is_heated():
     kept = []
     for temperature in (0.05, 0.5, 5.0):
         hot = [toyshop.paraphrase(line, Random(0), temperature) for line in lines]
-        kept.append(
-            sum(toyshop.record_of(a) == toyshop.record_of(b) for a, b in zip(lines, hot, strict=True))
-        )
+        kept.append(sum(toyshop.record_of(a) == toyshop.record_of(b) for a, b in zip(lines, hot, strict=True)))
     assert kept[0] > kept[1] > kept[2] and kept[2] < 10
 
 
@@ -267,9 +261,7 @@ def test_shipped_files_are_made_again_byte_for_byte(tmp_path):
     command = [sys.executable, "-m", "contrast_kit.data.toyshop", "--write", str(tmp_path)]
     subprocess.run(command, check=True, env=os.environ | {"PYTHONHASHSEED": "7"}, capture_output=True)
     made = {path.relative_to(tmp_path): path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    shipped = {
-        p.relative_to(SHIPPED): p.read_bytes() for p in SHIPPED.rglob("*") if p.suffix in (".tsv", ".sha256")
-    }
+    shipped = {p.relative_to(SHIPPED): p.read_bytes() for p in SHIPPED.rglob("*") if p.suffix in (".tsv", ".sha256")}
     assert made.keys() == shipped.keys() and len(made) > 25
     changed = [str(name) for name in made if made[name] != shipped[name]]
     assert not changed, "run: python -m contrast_kit.data.toyshop --write data/toyshop"
@@ -284,12 +276,8 @@ def test_shipped_files_are_small_and_read_back_as_rows():
 
 
 def test_rows_do_not_depend_on_the_files_nor_on_what_was_made_before(tmp_path):
-    code = (
-        "import json; from contrast_kit.data import toyshop; print(json.dumps(toyshop.rows('rte', 'test')))"
-    )
-    run = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, check=True, text=True
-    )
+    code = "import json; from contrast_kit.data import toyshop; print(json.dumps(toyshop.rows('rte', 'test')))"
+    run = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, check=True, text=True)
     assert json.loads(run.stdout) == toyshop.rows("rte", "test")
     toyshop.rows("rte", "test")[0]["label"] = 99  # the caller's copy, not ours
     assert toyshop.rows("rte", "test")[0]["label"] != 99

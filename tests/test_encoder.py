@@ -57,9 +57,7 @@ def test_saved_folder_opens_in_sentence_transformers_with_the_same_vectors(saved
 
     encoder, folder = saved
     model = SentenceTransformer(str(folder), device="cpu")
-    assert torch.allclose(
-        model.encode(SENTENCES, convert_to_tensor=True), encoder.encode(SENTENCES), atol=1e-6
-    )
+    assert torch.allclose(model.encode(SENTENCES, convert_to_tensor=True), encoder.encode(SENTENCES), atol=1e-6)
 
 
 def test_long_texts_are_cut_alike_in_sentence_transformers(tokenizer, tmp_path):
@@ -75,9 +73,7 @@ def test_long_texts_are_cut_alike_in_sentence_transformers(tokenizer, tmp_path):
 
 
 @pytest.mark.parametrize(("theirs", "ours"), [("mean", "mean"), ("cls", "first")])
-def test_a_folder_of_sentence_transformers_opens_with_its_pooling_and_length(
-    tokenizer, tmp_path, theirs, ours
-):
+def test_a_folder_of_sentence_transformers_opens_with_its_pooling_and_length(tokenizer, tmp_path, theirs, ours):
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
 

@@ -137,9 +137,7 @@ class TestTwice:
         assert words in hint("01.twice", answer)
 
 
-def second_view(
-    hidden=None, ids_of=None, rate=lambda p: p, split=(0.8, 0.1, 0.1), own_maskable=None, seed=None
-):
+def second_view(hidden=None, ids_of=None, rate=lambda p: p, split=(0.8, 0.1, 0.1), own_maskable=None, seed=None):
     """The right answer, with one thing done another way."""
 
     def answer(ids, maskable, first, p_c, vocabulary, generator):

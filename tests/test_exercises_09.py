@@ -28,16 +28,12 @@ def test_the_added_vector_indeed_changes_these_and_no_order():
 
     from contrast_kit import geometry
 
-    v = torch.nn.functional.normalize(
-        torch.randn(30, 8, generator=torch.Generator().manual_seed(0)).double(), dim=1
-    )
+    v = torch.nn.functional.normalize(torch.randn(30, 8, generator=torch.Generator().manual_seed(0)).double(), dim=1)
     v = torch.cat([v, torch.zeros(30, 1).double()], dim=1)
     moved = v + 3 * torch.eye(9).double()[8]
     pairs, others = (geometry.pair_cosines(x[:15], x[15:]) for x in (v, moved))
     random, random_moved = (geometry.random_pair_cosines(x[:15]) for x in (v, moved))
-    assert geometry.separation(pairs, random) == pytest.approx(
-        geometry.separation(others, random_moved).item()
-    )
+    assert geometry.separation(pairs, random) == pytest.approx(geometry.separation(others, random_moved).item())
     assert geometry.alignment(v[:15], v[15:]) > 2 * geometry.alignment(moved[:15], moved[15:])
     assert geometry.uniformity(v) < geometry.uniformity(moved) - 0.5
 

@@ -122,9 +122,7 @@ def test_weights_and_forces_are_those_of_the_loss(loss):
     if loss != "simsiam":  # the loss from the weights: -log p at the positives
         log_p = seen.weights.log().masked_fill(~positive, 0).sum(1) / positive.sum(1).clamp(min=1)
         assert -log_p[positive.any(1)].mean().item() == pytest.approx(seen.value)
-        assert seen.weights[positive.any(1)].nansum(1).tolist() == pytest.approx(
-            [1.0] * int(positive.any(1).sum())
-        )
+        assert seen.weights[positive.any(1)].nansum(1).tolist() == pytest.approx([1.0] * int(positive.any(1).sum()))
     assert (seen.forces * x).sum(1).abs().max() < 1e-12  # along the sphere
     moved = torch.nn.functional.normalize(x + 1e-4 * seen.forces, dim=1)
     assert contrast(loss, moved, tau, CLASSES).value < seen.value
@@ -187,9 +185,7 @@ def test_a_small_temperature_leaves_the_push_to_few_and_a_queue_raises_the_loss(
     panel.queue.value = 4096
     assert panel.numbers()["loss"] > short and panel.picture.value != picture
     equal = ck.explore.temperature_and_queue([0.7], 0.7, batch=8).numbers()
-    assert equal["loss"] == pytest.approx(math.log(15), abs=1e-6) and equal[
-        "effective negatives"
-    ] == pytest.approx(14)
+    assert equal["loss"] == pytest.approx(math.log(15), abs=1e-6) and equal["effective negatives"] == pytest.approx(14)
 
 
 def test_no_cosines_are_refused():
@@ -247,9 +243,7 @@ def test_points_reach_the_page_fitted_into_the_square(texts):
     import numpy as np
 
     points = {"a": [[0.0, 0.0], [4.0, 1.0], [2.0, 0.5]], "b": [[1.0, 1.0], [1.0, 3.0], [1.5, 2.0]]}
-    panel = ck.explore.embedding_map(
-        dict.fromkeys("ab", vectors(3)), SENTENCES[:3], [2, 10, 2], points=points
-    )
+    panel = ck.explore.embedding_map(dict.fromkeys("ab", vectors(3)), SENTENCES[:3], [2, 10, 2], points=points)
     xy = np.frombuffer(panel.map.xy, dtype=np.float32).reshape(2, 3, 2)
     assert xy[0].tolist() == [[-1, -0.25], [1, 0.25], [0, 0]] and abs(xy[1]).max() == 1
     assert panel.map.legend == ["2", "10"] and panel.map.kinds == [0, 1, 0]

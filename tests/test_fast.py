@@ -8,13 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.autograd import gradcheck
 
-from contrast_kit import geometry, losses
-from contrast_kit import fast
-from contrast_kit.fast import logsumexp
+from contrast_kit import fast, geometry, losses
+from contrast_kit.fast import class_means, info_nce, logsumexp, unit_rows
 from contrast_kit.losses import info_nce, nt_xent, sup_con
-from contrast_kit.fast import info_nce
-from contrast_kit.fast import class_means
-from contrast_kit.fast import unit_rows
 
 
 def vectors(*shape, seed=0, dtype=torch.float64):
@@ -181,9 +177,19 @@ def test_nt_xent_and_info_nce_are_the_plain_form(n, tau, queue, ids, queue_ids):
     options = dict(ids=rows, queue=q if queue else None)
     if queue and queue_ids and rows is not None:
         options["queue_ids"] = torch.arange(queue) % 4
-    same(lambda a, b, implementation: nt_xent(a, b, tau, reduction="none", implementation=implementation, **options), a, b)
+    same(
+        lambda a, b, implementation: nt_xent(a, b, tau, reduction="none", implementation=implementation, **options),
+        a,
+        b,
+    )
     for reduction in ("none", "mean"):  # anchors of different weight, and of one
-        same(lambda a, b, implementation, r=reduction: info_nce(a, b, tau, ids=rows, reduction=r, implementation=implementation), a, b)
+        same(
+            lambda a, b, implementation, r=reduction: info_nce(
+                a, b, tau, ids=rows, reduction=r, implementation=implementation
+            ),
+            a,
+            b,
+        )
 
 
 @settings(deadline=None, max_examples=40)
@@ -192,13 +198,14 @@ def test_sup_con_is_the_plain_form(n, classes, tau, seed):
     x, labels = vectors(n, 6, seed=seed), torch.arange(n).mul(7) % classes
     same(lambda x, implementation: sup_con(x, labels, tau, reduction="none", implementation=implementation), x)
     for reduction in ("sum", "mean", "mean_valid"):
-        same(lambda x, implementation, r=reduction: sup_con(x, labels, tau, reduction=r, implementation=implementation), x)
+        same(
+            lambda x, implementation, r=reduction: sup_con(x, labels, tau, reduction=r, implementation=implementation),
+            x,
+        )
 
 
 @pytest.mark.parametrize("tau", [0.01, 0.05, 1.0])
-@pytest.mark.parametrize(
-    ("dtype", "tolerance"), [(torch.float32, 2e-5), (torch.bfloat16, 2e-2), (torch.float16, 2e-2)]
-)
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 2e-5), (torch.bfloat16, 2e-2), (torch.float16, 2e-2)])
 def test_lower_precisions_over_several_tiles(dtype, tolerance, tau):
     """Against float64 on the same rounded vectors, at 1,100 rows: more than one tile, the last a ragged one."""
     a, b, q = (x.to(dtype) for x in vectors(3, 550, 32, dtype=torch.float32))
@@ -217,11 +224,23 @@ def test_lower_precisions_over_several_tiles(dtype, tolerance, tau):
 def test_products_in_bfloat16_are_near(tau):
     a, b = vectors(2, 600, 64, dtype=torch.float32)
     q = units(200, 64, seed=5, dtype=torch.float32)
-    exact = value_and_gradients(lambda a, b, implementation: nt_xent(a, b, tau, queue=q, implementation=implementation), a, b, implementation="plain")
-    near = value_and_gradients(lambda a, b, implementation: nt_xent(a, b, tau, queue=q, implementation=implementation), a, b, implementation="bf16")
+    exact = value_and_gradients(
+        lambda a, b, implementation: nt_xent(a, b, tau, queue=q, implementation=implementation),
+        a,
+        b,
+        implementation="plain",
+    )
+    near = value_and_gradients(
+        lambda a, b, implementation: nt_xent(a, b, tau, queue=q, implementation=implementation),
+        a,
+        b,
+        implementation="bf16",
+    )
     agree(near, exact, 2e-2)
     pairs = [
-        value_and_gradients(lambda a, b, implementation: info_nce(a, b, tau, implementation=implementation), a, b, implementation=h)
+        value_and_gradients(
+            lambda a, b, implementation: info_nce(a, b, tau, implementation=implementation), a, b, implementation=h
+        )
         for h in ("bf16", "plain")
     ]
     agree(*pairs, 2e-2)
@@ -248,8 +267,18 @@ def test_views_of_two_dtypes_meet_in_the_wider_one():
     q, ids = vectors(40, 16, seed=2), torch.arange(70) // 2
     for x, y in ((a, b), (b, a)):
         same(lambda x, y, implementation: info_nce(x, y, 0.1, implementation=implementation), x, y, tolerance=2e-5)
-        same(lambda x, y, implementation: info_nce(x, y, 0.1, ids=ids, implementation=implementation), x, y, tolerance=2e-5)
-        same(lambda x, y, implementation: nt_xent(x, y, 0.1, queue=q, implementation=implementation), x, y, tolerance=2e-5)
+        same(
+            lambda x, y, implementation: info_nce(x, y, 0.1, ids=ids, implementation=implementation),
+            x,
+            y,
+            tolerance=2e-5,
+        )
+        same(
+            lambda x, y, implementation: nt_xent(x, y, 0.1, queue=q, implementation=implementation),
+            x,
+            y,
+            tolerance=2e-5,
+        )
 
 
 @pytest.mark.parametrize("how", ["tiled", "bf16"])
@@ -260,7 +289,12 @@ def test_no_temperature_leaves_the_range_of_float32(implementation):
     for tau in (1 / k for k in (60, 70, 75, 78, 80, 82, 84, 86, 88, 90, 95, 99)):
         for a, b in ((together, together), (apart, -apart)):
             mine = value_and_gradients(
-                lambda a, b, implementation, t=tau: 1000 * nt_xent(a, b, t, queue=together, implementation=implementation), a, b, implementation=how
+                lambda a, b, implementation, t=tau: (
+                    1000 * nt_xent(a, b, t, queue=together, implementation=implementation)
+                ),
+                a,
+                b,
+                implementation=how,
             )
             assert all(torch.isfinite(x).all() for x in mine)
             plain = nt_xent(a, b, tau, queue=together, implementation="plain").item()
@@ -276,7 +310,10 @@ def test_extremes_stay_finite(dtype):
     sign[::2] = -1
     for tau in (0.01, 0.02, 0.05):
         opposed = value_and_gradients(
-            lambda a, b, implementation, t=tau: nt_xent(a, b, t, implementation=implementation), x * sign, -x * sign, implementation="tiled"
+            lambda a, b, implementation, t=tau: nt_xent(a, b, t, implementation=implementation),
+            x * sign,
+            -x * sign,
+            implementation="tiled",
         )
         # 63 others lie on the anchor's own side, and its partner on the other
         assert opposed[0].item() == pytest.approx(2 / tau + math.log(63), rel=1e-2)
@@ -295,8 +332,12 @@ def test_a_solved_batch_keeps_its_digits():
     x = torch.eye(64, 65)
     x[:, 64] = 0.3  # all cosines between texts 0.08: at τ = 0.05 the loss is 126 e^-18
     y = x.double()
-    mine = value_and_gradients(lambda a, b, implementation: nt_xent(a, b, 0.05, implementation=implementation), x, x, implementation="tiled")
-    exact = value_and_gradients(lambda a, b, implementation: nt_xent(a, b, 0.05, implementation=implementation), y, y, implementation="plain")
+    mine = value_and_gradients(
+        lambda a, b, implementation: nt_xent(a, b, 0.05, implementation=implementation), x, x, implementation="tiled"
+    )
+    exact = value_and_gradients(
+        lambda a, b, implementation: nt_xent(a, b, 0.05, implementation=implementation), y, y, implementation="plain"
+    )
     assert 0 < exact[0] < 1e-5
     assert mine[0].item() == pytest.approx(exact[0].item(), rel=1e-4)
 
@@ -311,13 +352,9 @@ def test_panels_of_rows_give_each_side_its_gradient(who, monkeypatch):
     wanted = [z for z in (x, y, tau) if z.requires_grad]
     for weight in (torch.ones(()).double(), torch.arange(13.0).double()):
         mine = (info_nce.pick_partner(x, y, tau) * weight).mean()
-        plain = (
-            torch.nn.functional.cross_entropy(x @ y.T / tau, torch.arange(13), reduction="none") * weight
-        ).mean()
+        plain = (torch.nn.functional.cross_entropy(x @ y.T / tau, torch.arange(13), reduction="none") * weight).mean()
         assert torch.allclose(mine, plain, rtol=1e-12)
-        for got, want in zip(
-            torch.autograd.grad(mine, wanted), torch.autograd.grad(plain, wanted), strict=True
-        ):
+        for got, want in zip(torch.autograd.grad(mine, wanted), torch.autograd.grad(plain, wanted), strict=True):
             assert torch.allclose(got, want, rtol=1e-9, atol=1e-12)
 
 
@@ -361,9 +398,16 @@ def test_a_second_derivative_is_refused_in_one_sentence():
 def test_autocast_and_inputs_are_left_alone():
     a, b = vectors(2, 40, 32, dtype=torch.float32)
     before = a.clone()
-    plain = value_and_gradients(lambda a, b, implementation: nt_xent(a, b, 0.05, implementation=implementation), a, b, implementation="tiled")
+    plain = value_and_gradients(
+        lambda a, b, implementation: nt_xent(a, b, 0.05, implementation=implementation), a, b, implementation="tiled"
+    )
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        inside = value_and_gradients(lambda a, b, implementation: nt_xent(a, b, 0.05, implementation=implementation), a, b, implementation="tiled")
+        inside = value_and_gradients(
+            lambda a, b, implementation: nt_xent(a, b, 0.05, implementation=implementation),
+            a,
+            b,
+            implementation="tiled",
+        )
     assert all(torch.equal(x, y) for x, y in zip(plain, inside, strict=True))
     assert torch.equal(a, before)
 
@@ -379,8 +423,12 @@ def test_no_tile_is_kept_for_the_backward_pass():
 def test_uniformity_takes_the_same_tiles():
     x = vectors(50, 6)
     for t in (0.5, 2, 400.0):  # 400: τ = 1/800 needs the running maximum even in float64
-        whole = value_and_gradients(lambda x, implementation, t=t: geometry.uniformity(x, t=t, block=implementation), x, implementation=64)
-        tiles = value_and_gradients(lambda x, implementation, t=t: geometry.uniformity(x, t=t, block=implementation), x, implementation=7)
+        whole = value_and_gradients(
+            lambda x, implementation, t=t: geometry.uniformity(x, t=t, block=implementation), x, implementation=64
+        )
+        tiles = value_and_gradients(
+            lambda x, implementation, t=t: geometry.uniformity(x, t=t, block=implementation), x, implementation=7
+        )
         agree(tiles, whole, 1e-10)
 
 
@@ -389,7 +437,10 @@ def test_uniformity_takes_the_same_tiles():
     [
         (lambda x: nt_xent(x, x, 0.1, implementation="quick"), "how must be one of 'auto', 'plain', 'tiled', 'bf16'"),
         (lambda x: logsumexp.self_log_sum_exp(x, 0.1, tile=0), "tile"),
-        (lambda x: nt_xent(x, x, 0.1, queue=x, queue_ids=torch.arange(4), implementation="tiled"), "queue_ids need ids"),
+        (
+            lambda x: nt_xent(x, x, 0.1, queue=x, queue_ids=torch.arange(4), implementation="tiled"),
+            "queue_ids need ids",
+        ),
         (lambda x: info_nce(x, x, 0.1, ids=torch.arange(3), implementation="tiled"), r"ids must be \[4\]"),
     ],
 )

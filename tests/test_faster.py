@@ -44,11 +44,7 @@ class Looks(TorchDispatchMode):
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         name = function._schema.name.removeprefix("aten::")
-        indices = (
-            args[1]
-            if name.startswith("index") and len(args) > 1 and isinstance(args[1], (list, tuple))
-            else ()
-        )
+        indices = args[1] if name.startswith("index") and len(args) > 1 and isinstance(args[1], (list, tuple)) else ()
         by_mask = any(isinstance(i, torch.Tensor) and i.dtype in (torch.bool, torch.uint8) for i in indices)
         if by_mask or name in (
             "_local_scalar_dense",
@@ -208,7 +204,5 @@ def test_joined_views_have_dropout_of_their_own(tokenizer, batch):
     """SimCSE's only noise: were the masks of both copies one, its loss would be that of two equal views."""
     objective = ck.objectives.SimCSE(make_encoder(tokenizer, dropout=0.3)).train()
     parts, seen = gradient(ck.faster(objective, joined=True), [batch], seeded())
-    first, second = (
-        heads["h"] if "h" in heads else next(iter(heads.values())) for heads in seen[0][0].values()
-    )
+    first, second = (heads["h"] if "h" in heads else next(iter(heads.values())) for heads in seen[0][0].values())
     assert not torch.allclose(first, second)

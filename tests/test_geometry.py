@@ -110,9 +110,7 @@ def test_closed_forms_in_every_precision(dtype):
     torch.testing.assert_close(g.uniformity(axes), torch.tensor(-4.0), **close)
     torch.testing.assert_close(g.random_pair_cosines(axes), torch.zeros(6), **close)
     torch.testing.assert_close(g.effective_rank(axes), torch.tensor(4.0), **close)
-    torch.testing.assert_close(
-        g.effective_rank(same), torch.tensor(1.0), rtol=0, atol=1e-4, check_dtype=False
-    )
+    torch.testing.assert_close(g.effective_rank(same), torch.tensor(1.0), rtol=0, atol=1e-4, check_dtype=False)
     torch.testing.assert_close(g.effective_rank(opposite), torch.tensor(1.0), **close)
     # Four axes without their mean span three directions.
     torch.testing.assert_close(g.effective_rank(axes, center=True), torch.tensor(3.0), **close)
@@ -152,9 +150,7 @@ def test_half_precision_is_reduced_in_float32(dtype):
     for measure in (g.uniformity, g.anisotropy, g.effective_rank):
         assert measure(x).dtype == torch.float32
         torch.testing.assert_close(measure(x), measure(x.double()).float(), rtol=1e-5, atol=1e-5)
-    torch.testing.assert_close(
-        g.alignment(x, y), g.alignment(x.double(), y.double()).float(), rtol=1e-5, atol=1e-5
-    )
+    torch.testing.assert_close(g.alignment(x, y), g.alignment(x.double(), y.double()).float(), rtol=1e-5, atol=1e-5)
 
 
 def test_uniformity_does_not_keep_the_similarities_for_the_backward_pass():
@@ -210,9 +206,7 @@ def test_a_sample_holds_distinct_pairs_and_is_fixed_by_its_seed(n):
     assert nearest.values.max() < 1e-12
     assert len(nearest.indices.unique()) == n  # no pair twice, none outside i < j
     assert torch.equal(sample, g.random_pair_cosines(x, n=n, seed=3))
-    assert n == 190 or not torch.equal(
-        sample.sort().values, g.random_pair_cosines(x, n=n, seed=4).sort().values
-    )
+    assert n == 190 or not torch.equal(sample.sort().values, g.random_pair_cosines(x, n=n, seed=4).sort().values)
 
 
 def test_a_sample_is_fair():

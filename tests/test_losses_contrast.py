@@ -366,12 +366,8 @@ def test_T45_capt_eq_5_is_the_gradient_of_one_term_for_its_own_anchor():
     close(term.detach(), capt_eq_2(s.tolist(), s_hat.tolist(), i, tau))
     term.backward()
 
-    Z = sum(math.exp(s[i] @ s_hat[j] / tau) for j in range(5)) + sum(
-        math.exp(s[i] @ s[j] / tau) for j in others
-    )
-    bracket = sum(
-        math.exp(s[i] @ s[j] / tau) * s[j] + math.exp(s[i] @ s_hat[j] / tau) * s_hat[j] for j in others
-    )
+    Z = sum(math.exp(s[i] @ s_hat[j] / tau) for j in range(5)) + sum(math.exp(s[i] @ s[j] / tau) for j in others)
+    bracket = sum(math.exp(s[i] @ s[j] / tau) * s[j] + math.exp(s[i] @ s_hat[j] / tau) * s_hat[j] for j in others)
     bracket = bracket + (math.exp(s[i] @ s_hat[i] / tau) - Z) * s_hat[i]
     assert torch.allclose(anchor.grad, bracket / (tau * Z), atol=1e-12)
 
@@ -382,9 +378,7 @@ def test_T48_no_gradient_into_the_queue_and_no_graph_kept():
     loss = nt_xent(a, b, 0.1, queue=queue)
     loss.backward()
     assert queue.grad is None and a.grad.norm() > 0
-    close(
-        loss.detach(), nt_xent(a, b, 0.1, queue=queue.detach() * 7).item()
-    )  # rows are compared by direction
+    close(loss.detach(), nt_xent(a, b, 0.1, queue=queue.detach() * 7).item())  # rows are compared by direction
 
 
 def test_T47_T50_an_empty_queue_is_no_queue():
@@ -426,9 +420,7 @@ def test_T63_old_vectors_of_a_text_of_the_batch_are_left_out_of_the_queue():
 # --- precision ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("dtype", "tolerance"), [(torch.float32, 1e-4), (torch.bfloat16, 2e-2), (torch.float16, 2e-2)]
-)
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-4), (torch.bfloat16, 2e-2), (torch.float16, 2e-2)])
 @pytest.mark.parametrize("tau", [0.01, 0.05, 1.0])
 @pytest.mark.parametrize("size", [1.0, 3e3])
 def test_T57_half_precision_is_finite_and_near(dtype, tolerance, tau, size):
@@ -456,9 +448,7 @@ def test_T57_nothing_overflows_where_all_vectors_agree_or_oppose():
         sign = torch.ones(64, 1, dtype=dtype)
         sign[::2] = -1
         assert nt_xent(x, x, 0.01).item() == pytest.approx(math.log(127), rel=1e-5)
-        assert torch.isfinite(
-            nt_xent(x * sign, -x * sign, 0.01)
-        )  # the positive is the *least* similar: 200 + log
+        assert torch.isfinite(nt_xent(x * sign, -x * sign, 0.01))  # the positive is the *least* similar: 200 + log
 
 
 def test_T57_what_is_left_out_is_left_out_at_any_temperature():

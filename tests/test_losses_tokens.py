@@ -20,9 +20,7 @@ def exam(seed=0):
     original = torch.randint(V, (B, T), generator=g)
     valid = torch.arange(T) < torch.tensor([[12], [9], [5]])
     masked = (torch.rand(B, T, generator=g) < 0.5) & valid
-    sampled = torch.where(
-        torch.rand(B, T, generator=g) < 0.4, original, torch.randint(V, (B, T), generator=g)
-    )
+    sampled = torch.where(torch.rand(B, T, generator=g) < 0.4, original, torch.randint(V, (B, T), generator=g))
     corrupted = torch.where(masked, sampled, original)
     same = (corrupted == original)[masked]
     assert same.any() and not same.all() and masked.any(1).all()
@@ -54,9 +52,7 @@ def coco_eq_2(wh, x_mlm, x_orig, valid):
         for i in range(len(wh[b])):
             if valid[b][i]:
                 unchanged = x_mlm[b][i] == x_orig[b][i]
-                total -= unchanged * math.log(p_copy(1, wh[b][i])) + (not unchanged) * math.log(
-                    p_copy(0, wh[b][i])
-                )
+                total -= unchanged * math.log(p_copy(1, wh[b][i])) + (not unchanged) * math.log(p_copy(0, wh[b][i]))
     return total
 
 
@@ -146,9 +142,7 @@ def test_T30_copy_is_coco_eq_2():
     close(copy(copy_logits, corrupted, original, valid), number / int(valid.sum()))
     is_original = corrupted == original
     close(replaced_token_detection(copy_logits, is_original, valid, reduction="sum"), number)
-    assert replaced_token_detection(copy_logits, ~masked, valid, reduction="sum").item() != pytest.approx(
-        number
-    )
+    assert replaced_token_detection(copy_logits, ~masked, valid, reduction="sum").item() != pytest.approx(number)
 
 
 def test_T29_a_high_logit_says_original():
@@ -308,9 +302,7 @@ def test_losses_are_never_negative_and_stay_finite_with_their_gradients(seed, si
         corrective_lm(logits, c, ids, others),
         corrective_lm(logits, c, ids, ids),
         corrective_lm(logits, c, ids, others, variant="authors_code"),
-        replaced_token_detection(
-            logits, torch.rand(6, V, generator=g) < 0.5, torch.ones(6, V, dtype=torch.bool)
-        ),
+        replaced_token_detection(logits, torch.rand(6, V, generator=g) < 0.5, torch.ones(6, V, dtype=torch.bool)),
     ):
         (gradient,) = torch.autograd.grad(loss, logits)
         assert loss >= 0 and torch.isfinite(loss) and torch.isfinite(gradient).all()

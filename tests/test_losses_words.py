@@ -160,9 +160,7 @@ MANY = {
 
 @pytest.mark.parametrize("name", MANY)
 @pytest.mark.parametrize("relative", [False, True])
-def test_objectives_in_blocks_give_the_same_parts_and_gradients(
-    name, relative, tokenizer, batch, monkeypatch
-):
+def test_objectives_in_blocks_give_the_same_parts_and_gradients(name, relative, tokenizer, batch, monkeypatch):
     found = []
     for numbers in (blocked_softmax.NUMBERS_AT_ONCE, 7 * len(tokenizer)):
         monkeypatch.setattr(words, "NUMBERS_AT_ONCE", numbers)

@@ -157,9 +157,7 @@ def test_trackers_get_the_rows_of_the_history(encoder, texts):
     tracker = Tracker(None, None, {})
     with tracker:
         tracker.accelerator = recorder = Recorder()
-        run = ck.fit(
-            ck.objectives.MLM(encoder), texts, steps=4, log_every=2, progress=False, callback=tracker.log
-        )
+        run = ck.fit(ck.objectives.MLM(encoder), texts, steps=4, log_every=2, progress=False, callback=tracker.log)
     assert list(recorder.rows) == [2, 4] and recorder.rows[4]["loss"] == run.rows[-1]["loss"]
 
 
@@ -182,9 +180,7 @@ def test_check_reports(capsys):
 
 def test_bench_says_where_the_benchmarks_are_not(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(
-        bench.contrast_kit, "__file__", str(tmp_path / "site" / "contrast_kit" / "__init__.py")
-    )
+    monkeypatch.setattr(bench.contrast_kit, "__file__", str(tmp_path / "site" / "contrast_kit" / "__init__.py"))
     assert main(["bench"]) == 1
     assert "get a checkout" in capsys.readouterr().err
     (tmp_path / "benchmarks").mkdir()

@@ -37,9 +37,7 @@ def texts(rows=4000, length=32, seed=1, pad=True):
 def assert_rate(hits, p, n=None):
     n = hits.numel() if n is None else n
     rate = hits.sum().item() / n
-    assert abs(rate - p) <= 5 * math.sqrt(p * (1 - p) / n) + 1e-12, (
-        f"rate {rate:.4f}, expected {p:.4f}, n {n}"
-    )
+    assert abs(rate - p) <= 5 * math.sqrt(p * (1 - p) / n) + 1e-12, f"rate {rate:.4f}, expected {p:.4f}, n {n}"
 
 
 # --- dynamic random masking ------------------------------------------------------------------------
@@ -48,17 +46,13 @@ def assert_rate(hits, p, n=None):
 @pytest.mark.parametrize("p", [0.0, 0.05, 0.15, 0.7, 1.0])
 def test_each_token_is_selected_with_probability_p(p):
     ids, _, maskable = texts()
-    assert_rate(
-        dynamic_random_mask(ids, maskable, p, generator=generator(), **VOCABULARY).selected[maskable], p
-    )
+    assert_rate(dynamic_random_mask(ids, maskable, p, generator=generator(), **VOCABULARY).selected[maskable], p)
 
 
 def test_tokens_are_selected_independently():
     """The number selected in a row is binomial: an exact-count sampler would have no variance."""
     ids, _, maskable = texts(rows=20_000, length=42, pad=False)
-    counts = (
-        dynamic_random_mask(ids, maskable, 0.15, generator=generator(), **VOCABULARY).selected.sum(1).double()
-    )
+    counts = dynamic_random_mask(ids, maskable, 0.15, generator=generator(), **VOCABULARY).selected.sum(1).double()
     assert counts.mean().item() == pytest.approx(40 * 0.15, abs=5 * math.sqrt(40 * 0.15 * 0.85 / 20_000))
     assert counts.var().item() == pytest.approx(40 * 0.15 * 0.85, rel=0.06)
 
@@ -78,9 +72,7 @@ def test_T05_specials_and_padding_are_never_selected():
     assert torch.equal(view.input_ids[~maskable], ids[~maskable])
 
 
-@pytest.mark.parametrize(
-    "split", [(0.8, 0.1, 0.1), (0.5, 0.3, 0.2), (1, 0, 0), (0, 1, 0), (0, 0, 1), (0.1, 0.9, 0)]
-)
+@pytest.mark.parametrize("split", [(0.8, 0.1, 0.1), (0.5, 0.3, 0.2), (1, 0, 0), (0, 1, 0), (0, 0, 1), (0.1, 0.9, 0)])
 def test_T06_shares_of_mask_random_and_kept(split):
     """A random token is another one only in 1 - 1/V of the draws."""
     ids, _, maskable = texts(rows=12_000)
@@ -88,9 +80,7 @@ def test_T06_shares_of_mask_random_and_kept(split):
     now, was = view.input_ids[view.selected], ids[view.selected]
     to_mask, to_random, to_keep = split
     assert_rate(now == MASK, to_mask + to_random / V)
-    assert_rate(
-        (now != MASK) & (now != was), to_random * (1 - 2 / V)
-    )  # neither the original nor [MASK] by chance
+    assert_rate((now != MASK) & (now != was), to_random * (1 - 2 / V))  # neither the original nor [MASK] by chance
     assert_rate(now == was, to_keep + to_random / V)
 
 
@@ -122,9 +112,7 @@ def test_T07_targets_are_the_originals_on_all_selected_and_the_input_is_not_chan
 def test_T08_a_new_mask_each_time():
     ids, _, maskable = texts()
     g = generator()
-    first, second = (
-        dynamic_random_mask(ids, maskable, 0.15, generator=g, **VOCABULARY).selected for _ in range(2)
-    )
+    first, second = (dynamic_random_mask(ids, maskable, 0.15, generator=g, **VOCABULARY).selected for _ in range(2))
     assert_rate((first & second)[maskable], 0.15**2)  # a static mask would give 0.15
 
 
@@ -175,9 +163,7 @@ def pair(p_m=0.15, p_c=0.7, seed=0, rows=4000, split=(0.8, 0.1, 0.1)):
     ids, _, maskable = texts(rows=rows)
     g = generator(seed)
     view_0 = dynamic_random_mask(ids, maskable, p_m, generator=g, **VOCABULARY)
-    view_1 = complementary_random_mask(
-        ids, maskable, view_0.selected, p_c, split=split, generator=g, **VOCABULARY
-    )
+    view_1 = complementary_random_mask(ids, maskable, view_0.selected, p_c, split=split, generator=g, **VOCABULARY)
     return ids, maskable, view_0, view_1
 
 
@@ -207,8 +193,7 @@ def test_T04_every_view_k_is_drawn_anew():
     g = generator()
     view_0 = dynamic_random_mask(ids, maskable, 0.15, generator=g, **VOCABULARY)
     view_1, view_2 = (
-        complementary_random_mask(ids, maskable, view_0.selected, 0.7, generator=g, **VOCABULARY)
-        for _ in range(2)
+        complementary_random_mask(ids, maskable, view_0.selected, 0.7, generator=g, **VOCABULARY) for _ in range(2)
     )
     assert_rate((view_1.selected & view_2.selected)[maskable & ~view_0.selected], 0.7**2)
 
@@ -266,9 +251,7 @@ def test_spans_are_longer_than_chance():
     starts = selected[:, 1:] & ~selected[:, :-1]
     assert 3.2 < (selected.sum() / starts.sum()).item() < 4.6
     single = dynamic_random_mask(ids, maskable, 0.15, generator=generator(), **VOCABULARY).selected
-    assert (single.sum() / (single[:, 1:] & ~single[:, :-1]).sum()).item() == pytest.approx(
-        1 / 0.85, rel=0.02
-    )
+    assert (single.sum() / (single[:, 1:] & ~single[:, :-1]).sum()).item() == pytest.approx(1 / 0.85, rel=0.02)
 
 
 def test_a_span_is_masked_or_kept_as_a_whole():

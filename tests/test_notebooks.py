@@ -78,9 +78,7 @@ def test_pictures_are_stored_and_are_png(notebook):
 
 def test_first_code_cell_announces_the_speed(notebook):
     first = code_cells(notebook)[0].source
-    assert re.search(r'^SPEED = .*"tour"', first, re.MULTILINE), (
-        "the first code cell sets SPEED, stored as tour"
-    )
+    assert re.search(r'^SPEED = .*"tour"', first, re.MULTILINE), "the first code cell sets SPEED, stored as tour"
 
 
 def test_no_widget_state_is_stored(notebook):

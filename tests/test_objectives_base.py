@@ -8,8 +8,8 @@ from torch.nn.functional import pad
 
 import contrast_kit as ck
 from contrast_kit.objectives.base import add, facts_of
-from contrast_kit.training.settings import autocast
 from contrast_kit.training.gradient import gradient
+from contrast_kit.training.settings import autocast
 
 OBJECTIVES = {
     "mlm": lambda e: ck.objectives.MLM(e, p_m=0.4),
@@ -43,8 +43,7 @@ def padded(view, pad_id, by=16):
     """A view with more padding on the right."""
     fill = {"input_ids": pad_id, "targets": pad_id}
     return {
-        key: value if value.ndim == 1 else pad(value, (0, by), value=fill.get(key, 0))
-        for key, value in view.items()
+        key: value if value.ndim == 1 else pad(value, (0, by), value=fill.get(key, 0)) for key, value in view.items()
     }
 
 
@@ -65,9 +64,7 @@ def test_examples_are_encoded_by_themselves(name, tokenizer, batch):
     objective = OBJECTIVES[name](make_encoder(tokenizer)).double().eval()
     with torch.no_grad():
         for view in objective.views(batch, torch.Generator().manual_seed(0)).values():
-            halves = [
-                {key: value[cut] for key, value in view.items()} for cut in (slice(0, 5), slice(5, None))
-            ]
+            halves = [{key: value[cut] for key, value in view.items()} for cut in (slice(0, 5), slice(5, None))]
             whole, encoded = objective.encode(view), [objective.encode(half) for half in halves]
             for head, rows in whole.vectors.items():
                 assert torch.allclose(torch.cat([half.vectors[head] for half in encoded]), rows, atol=1e-9)
@@ -98,17 +95,13 @@ def test_a_contrast_has_no_parameters(name, tokenizer, batch):
 
 @pytest.mark.parametrize("chunk_size", [None, 5])
 @pytest.mark.parametrize("name", CMLM_AND_MLM)
-def test_T57_under_bf16_loss_and_gradient_stay_near_and_weights_stay_float32(
-    name, chunk_size, tokenizer, texts
-):
+def test_T57_under_bf16_loss_and_gradient_stay_near_and_weights_stay_float32(name, chunk_size, tokenizer, texts):
     batch = ck.data.Texts(texts, tokenizer).batch(range(64))
     found = {}
     for precision in ("float32", "bf16"):
         objective = OBJECTIVES[name](make_encoder(tokenizer)).train()
         cast = autocast(precision, torch.device("cpu"))
-        parts, _ = gradient(
-            objective, [batch], torch.Generator().manual_seed(0), chunk_size=chunk_size, autocast=cast
-        )
+        parts, _ = gradient(objective, [batch], torch.Generator().manual_seed(0), chunk_size=chunk_size, autocast=cast)
         grads = [p.grad.flatten() for p in objective.parameters() if p.grad is not None]
         assert all(grad.dtype == torch.float32 and grad.isfinite().all() for grad in grads)
         assert all(part.dtype == torch.float32 for part in parts.values())

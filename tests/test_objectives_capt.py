@@ -10,12 +10,12 @@ from conftest import make_encoder
 
 import contrast_kit as ck
 from contrast_kit import schedules
-from contrast_kit.training import checkpoint
-from contrast_kit.masking import noise
 from contrast_kit.data import toyshop
 from contrast_kit.losses import normalise
+from contrast_kit.masking import noise
 from contrast_kit.objectives import CAPT, MLM, MemoryQueue
 from contrast_kit.objectives.capt import Aggregation, ffn_width
+from contrast_kit.training import checkpoint
 from contrast_kit.training.gradient import gradient
 
 
@@ -309,9 +309,7 @@ def test_old_vectors_of_a_text_are_no_negatives_of_it(encoder):  # T63, A-CAPT-1
     for own, other in ((s, s_hat), (s_hat, s)):
         for i in range(3):
             queue = [
-                unit(q)
-                for q, of in zip(objective.queue.rows.tolist(), [4, 5, 6] * 2, strict=False)
-                if of != 4 + i
+                unit(q) for q, of in zip(objective.queue.rows.tolist(), [4, 5, 6] * 2, strict=False) if of != 4 + i
             ]
             rows = [[unit(r) for r in view.tolist()] for view in (own, other)]
             per_anchor.append(eq_2(*rows, i, 0.2, queue))
@@ -354,9 +352,7 @@ def test_T48_memory_is_flat_over_200_steps_with_the_queue_full(tokenizer, texts)
             assert len(objective.queue) == 50
             gc.collect()
             tensors = [o for o in gc.get_objects() if issubclass(type(o), torch.Tensor)]
-            alive.append(
-                (len(tensors), sum(t.numel() for t in tensors), sum(t.grad_fn is not None for t in tensors))
-            )
+            alive.append((len(tensors), sum(t.numel() for t in tensors), sum(t.grad_fn is not None for t in tensors)))
             del tensors
     assert alive[0] == alive[1]
 
@@ -443,9 +439,7 @@ def test_T52_padding_changes_nothing(tokenizer, batch):
         fill = {"input_ids": tokenizer.pad_token_id, "targets": tokenizer.pad_token_id}
         padded = {
             name: {
-                key: torch.nn.functional.pad(value, (0, 16), value=fill.get(key, 0))
-                if value.ndim == 2
-                else value
+                key: torch.nn.functional.pad(value, (0, 16), value=fill.get(key, 0)) if value.ndim == 2 else value
                 for key, value in view.items()
             }
             for name, view in views.items()
@@ -507,9 +501,7 @@ def test_in_bf16_the_queue_stays_in_float32(encoder, texts):
     objective = CAPT(encoder, queue=12)
     run = ck.fit(objective, texts, steps=3, batch_size=4, precision="bf16", progress=False)
     assert objective.queue.vectors.dtype == torch.float32 and len(objective.queue) == 12
-    assert torch.allclose(
-        objective.queue.vectors.norm(dim=1), torch.ones(12), atol=1e-6
-    )  # bf16 would miss 1e-3
+    assert torch.allclose(objective.queue.vectors.norm(dim=1), torch.ones(12), atol=1e-6)  # bf16 would miss 1e-3
     assert run.history.notna().all().all()
 
 

@@ -153,9 +153,7 @@ def test_without_stop_gradient_the_targets_move_too(encoder, batch):
         objective.predictor.requires_grad_(False)
         objective.zero_grad()
         loss_of(objective, batch)["loss"].backward()
-        grads.append(
-            next(p.grad for p in encoder.model.base_model.parameters() if p.grad is not None).clone()
-        )
+        grads.append(next(p.grad for p in encoder.model.base_model.parameters() if p.grad is not None).clone())
     assert not torch.allclose(*grads)
 
 
@@ -210,9 +208,7 @@ def test_T63_copies_of_a_text_are_negatives_unless_left_out(encoder, texts, toke
     for contrast, copies in (("info_nce", 3), ("nt_xent", 6)):
         others = far if contrast == "info_nce" else 2 * far
         seen, ignored = (
-            CMLM(encoder, contrast=contrast, tau=0.1, ignore_duplicates=ignore).contrast(vectors, facts)[
-                "contrast"
-            ]
+            CMLM(encoder, contrast=contrast, tau=0.1, ignore_duplicates=ignore).contrast(vectors, facts)["contrast"]
             for ignore in (False, True)
         )
         alone = math.log(1 + (7 if contrast == "info_nce" else 14) * math.exp(-1 / 0.1))

@@ -13,8 +13,7 @@ import contrast_kit as ck
 from contrast_kit.data import toyshop
 from contrast_kit.fast import blocked_softmax
 from contrast_kit.objectives import COCOLM, ELECTRA, AllTokenMLM
-from contrast_kit.objectives.coco_lm import auxiliary
-from contrast_kit.objectives.coco_lm import token_losses
+from contrast_kit.objectives.coco_lm import auxiliary, token_losses
 from contrast_kit.objectives.coco_lm.coco_lm import TABLE_3, mean_cosines
 from contrast_kit.training.gradient import gradient
 
@@ -25,9 +24,7 @@ def seeded(seed=0):
 
 def make(tokenizer, kind=COCOLM, *, dropout=0.0, relative_positions=True, double=True, **changes):
     """A main model of three layers of width 32, its auxiliary of one, in float64."""
-    encoder = make_encoder(
-        tokenizer, num_hidden_layers=3, dropout=dropout, relative_positions=relative_positions
-    )
+    encoder = make_encoder(tokenizer, num_hidden_layers=3, dropout=dropout, relative_positions=relative_positions)
     objective = kind(encoder, **changes)
     return objective.double() if double else objective
 
@@ -60,9 +57,7 @@ def trained(story):
 
 
 def test_outside_the_mask_nothing_changes_and_inside_stand_samples(tokenizer, batch):  # T37
-    objective = make(
-        tokenizer, p_m=0.4, split=(0.4, 0.4, 0.2)
-    )  # random words in the masked view must not leak
+    objective = make(tokenizer, p_m=0.4, split=(0.4, 0.4, 0.2))  # random words in the masked view must not leak
     views = objective.views(batch, seeded())
     masked, corrupted = views["masked"], views["corrupted"]
     selected = corrupted["selected"]
@@ -87,9 +82,7 @@ def test_only_mask_tokens_by_default_and_never_on_padding_or_the_first(objective
     assert often[batch["maskable"]].mean().item() == pytest.approx(0.15, abs=0.01)
 
 
-@pytest.mark.parametrize(
-    ("options", "cls", "sep"), [({"mask_special": False}, 0, 0), ({"mask_cls": True}, 1, 1)]
-)
+@pytest.mark.parametrize(("options", "cls", "sep"), [({"mask_special": False}, 0, 0), ({"mask_cls": True}, 1, 1)])
 def test_which_special_tokens_may_be_masked(tokenizer, batch, options, cls, sep):
     objective = make(tokenizer, p_m=1.0, **options)
     selected = objective.views(batch, seeded())["masked"]["selected"]
@@ -116,9 +109,7 @@ def test_crop_is_contiguous_with_both_ends_once(objective, batch):  # T39
             starts.add(places[0])
     assert len(starts) > 1
     longest = int(crop["attention_mask"].sum(1).max())
-    assert (
-        longest <= crop["input_ids"].shape[1] < batch["input_ids"].shape[1]
-    )  # the padding it left is cut off
+    assert longest <= crop["input_ids"].shape[1] < batch["input_ids"].shape[1]  # the padding it left is cut off
 
 
 @pytest.mark.parametrize("keep", [1.0, 0.7])
@@ -313,9 +304,7 @@ def test_parts_equal_the_papers_equations_in_loops(tokenizer, few):  # T29–T32
     with torch.no_grad():
         objective.copy_head.w.weight.normal_(std=0.5)
         favourite = few["input_ids"][0, 2]
-        objective.auxiliary.encoder.model.lm_head.bias[favourite] += (
-            4.0  # so that some samples are the original
-        )
+        objective.auxiliary.encoder.model.lm_head.bias[favourite] += 4.0  # so that some samples are the original
     views = objective.views(few, seeded(1))
     corrupted = views["corrupted"]
     same = corrupted["input_ids"] == corrupted["original"]
@@ -386,8 +375,7 @@ def test_padding_changes_nothing(tokenizer, batch, kind):  # T35
     views = objective.views(batch, seeded())
     for view in views.values():
         wider = {
-            key: torch.nn.functional.pad(value, (0, 10)) if value.ndim == 2 else value
-            for key, value in view.items()
+            key: torch.nn.functional.pad(value, (0, 10)) if value.ndim == 2 else value for key, value in view.items()
         }
         (vectors, sums), (vectors_wider, sums_wider) = objective.encode(view), objective.encode(wider)
         assert all(torch.allclose(vectors[name], vectors_wider[name]) for name in vectors)
@@ -408,9 +396,7 @@ def test_contrast_has_both_directions_and_2n_minus_2_negatives(objective):  # T3
 def test_the_contrasts_vector_is_the_main_models_first_state(tokenizer, batch):  # T40
     objective = make(tokenizer)
     objective(batch, seeded())["contrast"].backward()
-    moved = {
-        name for name, p in objective.named_parameters() if p.grad is not None and p.grad.abs().sum() > 0
-    }
+    moved = {name for name, p in objective.named_parameters() if p.grad is not None and p.grad.abs().sum() > 0}
     assert moved and all(name.startswith("encoder.model.mpnet") for name in moved)
     view = objective.views(batch, seeded())["corrupted"]
     assert torch.equal(objective.encode(view).vectors["s"], objective.encoder(view)[:, 0])
@@ -807,9 +793,7 @@ def test_similar_and_random_pairs_are_further_apart_than_after_mlm_or_electra(se
     tokenizer = ck.data.train_tokenizer(texts, vocab_size=2_000)
     auc, gap = {}, {}
     for kind, changes in ((COCOLM, dict(tau=0.05)), (ELECTRA, {}), (ck.objectives.MLM, {})):
-        encoder = ck.Encoder.tiny(
-            tokenizer, seed=seed, pooling="mean", relative_positions=True, max_length=64
-        )
+        encoder = ck.Encoder.tiny(tokenizer, seed=seed, pooling="mean", relative_positions=True, max_length=64)
         options = dict(steps=50, batch_size=64, lr=2e-3, max_length=64, seed=seed, progress=False)
         ck.fit(kind(encoder, **changes), texts, **options)
         a, b = (encoder.encode([pair[side] for pair in pairs]) for side in (0, 1))

@@ -100,9 +100,7 @@ def test_what_the_contrast_adds_to_the_gradient_is_its_own(tokenizer, batch, cut
     for lam in (0.0, 0.3, 1.0):
         objective = SCL(make_encoder(tokenizer), lam=lam, dropout=0.0).double()
         ck.step.gradient(objective, [batch], chunk_size=cut)
-        grads[lam] = {
-            n: p.grad.clone() for n, p in objective.encoder.named_parameters() if p.grad is not None
-        }
+        grads[lam] = {n: p.grad.clone() for n, p in objective.encoder.named_parameters() if p.grad is not None}
     for name, mixed in grads[0.3].items():
         assert torch.allclose(mixed, 0.7 * grads[0.0][name] + 0.3 * grads[1.0][name], atol=1e-12), name
 

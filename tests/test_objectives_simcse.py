@@ -78,9 +78,7 @@ def test_masked_lm_is_a_third_pass_and_weighs_what_it_is_told(encoder, batch):
 
 def test_repeated_texts_can_be_left_out(encoder, batch):
     double = {key: torch.cat([value, value[:4]]) for key, value in batch.items()}
-    paper, by_id = (
-        loss_of(SimCSE(encoder, ignore_duplicates=i).eval(), double)["contrast"] for i in (False, True)
-    )
+    paper, by_id = (loss_of(SimCSE(encoder, ignore_duplicates=i).eval(), double)["contrast"] for i in (False, True))
     assert by_id < paper
 
 

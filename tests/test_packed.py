@@ -14,17 +14,15 @@ from transformers import (
 )
 
 import contrast_kit as ck
+from contrast_kit.encoder.relative_positions import RelativePositions
 from contrast_kit.fast import packed
 from contrast_kit.fast.packed import Layout
-from contrast_kit.encoder.relative_positions import RelativePositions
 
 SMALL = dict(hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64)
 
 
 def bert(tokenizer):
-    config = BertConfig(
-        vocab_size=len(tokenizer), hidden_dropout_prob=0, attention_probs_dropout_prob=0, **SMALL
-    )
+    config = BertConfig(vocab_size=len(tokenizer), hidden_dropout_prob=0, attention_probs_dropout_prob=0, **SMALL)
     return ck.Encoder(BertForMaskedLM(config), tokenizer)
 
 

@@ -31,9 +31,7 @@ def test_a_few_cells():
     assert (few.loc[(100, "CMLM"), "CoLA"], few.loc[(100, "CMLM"), "CoLA sd"]) == (0.2663, 0.0697)
     assert len(few) == 15
     scl = papers.table("scl", 4).set_index(["n", "method"])
-    assert scl.loc[(20, "CE + SCL"), "QNLI"] - scl.loc[(20, "CE"), "QNLI"] == pytest.approx(
-        10.7
-    )  # the abstract's
+    assert scl.loc[(20, "CE + SCL"), "QNLI"] - scl.loc[(20, "CE"), "QNLI"] == pytest.approx(10.7)  # the abstract's
     coco = papers.table("coco_lm", 1).set_index(["setting", "method"])
     assert (coco.loc[("base", "COCO-LM"), "MNLI-m"], coco.loc[("base", "COCO-LM"), "MNLI-mm"]) == (88.5, 88.3)
     assert np.isnan(coco.loc[("base", "BERT"), "MNLI-mm"])
@@ -63,9 +61,7 @@ def test_capts_average_is_the_mean_of_eight():
 
 def test_scls_averages():
     for _, row in papers.table("scl", 2).iterrows():
-        scores = {name: row[printed] for printed, name in EIGHT.items() if printed in row} | {
-            "mnli": row["MNLI"]
-        }
+        scores = {name: row[printed] for printed, name in EIGHT.items() if printed in row} | {"mnli": row["MNLI"]}
         assert tasks.glue_average(scores, "scl") == pytest.approx(row["Avg"], abs=0.051)
     for _, row in papers.table("scl", 5).iterrows():
         noisy = [row[f"T={t}"] for t in (0.3, 0.5, 0.7, 0.9)]

@@ -180,9 +180,7 @@ def test_real_back_translations_train_cssl(tokenizer):
     words = ck.data.train_tokenizer([text for pair in say.pairs for text in pair], vocab_size=800)
     encoder = ck.Encoder.tiny(words, pooling="mean", dropout=0.0)
     texts = ck.data.Paraphrased(rows, words)
-    run = ck.fit(
-        ck.objectives.CSSL(encoder, tau=0.05), texts, steps=15, batch_size=32, lr=1e-3, progress=False
-    )
+    run = ck.fit(ck.objectives.CSSL(encoder, tau=0.05), texts, steps=15, batch_size=32, lr=1e-3, progress=False)
     assert run.history["loss"].iloc[-1] < run.history["loss"].iloc[0]
 
 
@@ -201,9 +199,7 @@ def tiny_marian(folder, source, target, seed):
     words = Tokenizer(models.WordLevel({piece: i for i, piece in enumerate(pieces)}, unk_token="<unk>"))
     words.pre_tokenizer = pre_tokenizers.Whitespace()
     words.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 0)])
-    tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=words, eos_token="</s>", pad_token="<pad>", unk_token="<unk>"
-    )
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=words, eos_token="</s>", pad_token="<pad>", unk_token="<unk>")
     torch.manual_seed(seed)
     model = MarianMTModel(
         MarianConfig(
@@ -259,9 +255,7 @@ def test_a_marian_samples_from_all_words(back_translation, monkeypatch):
         MarianMTModel, "generate", lambda self, **options: asked.append(options) or generate(self, **options)
     )
     back_translation(TEXTS[:1], temperature=0.9)
-    assert [(o["do_sample"], o["temperature"], o["top_k"], o["num_beams"]) for o in asked] == [
-        (True, 0.9, 0, 1)
-    ] * 2
+    assert [(o["do_sample"], o["temperature"], o["top_k"], o["num_beams"]) for o in asked] == [(True, 0.9, 0, 1)] * 2
 
 
 def test_a_marian_translates_there_and_back(back_translation):

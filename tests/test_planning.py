@@ -9,7 +9,6 @@ from test_step import OBJECTIVES
 
 import contrast_kit as ck
 from contrast_kit.planning import measure
-from contrast_kit.planning import estimate
 from contrast_kit.planning.measure import most_kept
 from contrast_kit.training.gradient import gradient
 
@@ -155,8 +154,7 @@ def test_what_accumulation_would_not_give(encoder, texts):
 def test_chunks_and_processes_lower_the_memory(encoder, texts):
     objective = ck.objectives.CMLM(encoder, contrast="nt_xent")
     whole, cut, shared = (
-        ck.plan(objective, texts, batch_size=160, **options)
-        for options in ({}, dict(chunk_size=8), dict(processes=4))
+        ck.plan(objective, texts, batch_size=160, **options) for options in ({}, dict(chunk_size=8), dict(processes=4))
     )
     assert whole.negatives == cut.negatives == shared.negatives == 318
     assert cut.activation_bytes < whole.activation_bytes / 10

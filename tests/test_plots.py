@@ -358,9 +358,7 @@ def test_number_labels_stand_in_their_order_and_shapes_go_on_where_colours_end()
 
 
 def test_pairs_are_joined_and_a_large_set_is_sampled_alike_in_all_panels():
-    figure = plots.embedding_map(
-        {"a": VECTORS, "b": VECTORS}, method="pca", pairs=[[0, 1], [4, 9]], max_points=25
-    )
+    figure = plots.embedding_map({"a": VECTORS, "b": VECTORS}, method="pca", pairs=[[0, 1], [4, 9]], max_points=25)
     at = plots.project(VECTORS, "pca")
     assert len(at) == 40
     left, right = (axes.collections[0].get_offsets() for axes in figure.axes)
@@ -456,9 +454,7 @@ def test_bars_of_several_measures_keep_the_order_of_methods():
 
 
 def test_the_plane_has_a_mark_a_seed_and_one_for_the_mean():
-    figure = plots.alignment_uniformity_plane(
-        {"MLM": (0.3, -1.0), "CMLM": torch.tensor([[0.1, -2.0], [0.3, -3.0]])}
-    )
+    figure = plots.alignment_uniformity_plane({"MLM": (0.3, -1.0), "CMLM": torch.tensor([[0.1, -2.0], [0.3, -3.0]])})
     mlm, seeds, mean = figure.axes[0].collections
     np.testing.assert_allclose(mlm.get_offsets(), [[-1.0, 0.3]])
     np.testing.assert_allclose(seeds.get_offsets(), [[-2.0, 0.1], [-3.0, 0.3]])
@@ -532,9 +528,7 @@ def test_the_density_of_a_narrow_cone_follows_it_when_magnified():
 
 
 def test_bars_have_no_ticks_beyond_the_best_score():
-    figure = plots.bars_with_errors(
-        {"MLM": [0.9, 0.92], "CMLM": [0.98, 0.97]}, "AUC", baseline=0.5, limit=1.0
-    )
+    figure = plots.bars_with_errors({"MLM": [0.9, 0.92], "CMLM": [0.98, 0.97]}, "AUC", baseline=0.5, limit=1.0)
     assert max(figure.axes[0].get_xticks()) <= 1.0 + 1e-9 and figure.axes[0].get_xlim()[1] > 1.0
     below = plots.bars_with_errors({"MLM": 0.1, "CMLM": 0.9}, "wins", baseline=0.5, limit=1.0).axes[0]
     assert min(below.get_xticks()) < 0.5  # a bar that falls short of guessing has ticks, too

@@ -4,9 +4,7 @@ import torch
 
 import contrast_kit as ck
 
-TEXTS = [
-    f"the {size} {toy} is here" for size in ("small", "large", "old") for toy in ("kite", "drum", "train")
-]
+TEXTS = [f"the {size} {toy} is here" for size in ("small", "large", "old") for toy in ("kite", "drum", "train")]
 
 
 def test_films_the_chosen_steps_of_a_run():

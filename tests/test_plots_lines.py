@@ -8,9 +8,7 @@ from contrast_kit import plots
 
 
 def test_means_errors_and_seeds_stand_where_they_belong():
-    figure = plots.lines_with_errors(
-        {"a": {0: [1.0, 3.0], 1: [2.0, 2.0]}, "b": {0: [5.0, 5.0]}}, "noise", "moved"
-    )
+    figure = plots.lines_with_errors({"a": {0: [1.0, 3.0], 1: [2.0, 2.0]}, "b": {0: [5.0, 5.0]}}, "noise", "moved")
     panel = figure.axes[0]
     means, spread = panel.containers[0].lines[0], panel.containers[0].lines[2][0]
     assert means.get_ydata().tolist() == [2.0, 2.0]
@@ -26,11 +24,7 @@ def test_panels_share_colours_and_one_seed_has_no_bar():
     figure = plots.lines_with_errors(results, "x")
     left, right = figure.axes
     assert (left.get_title(), right.get_title()) == ("left", "right")
-    assert (
-        left.containers[1].lines[0].get_color()
-        == right.containers[0].lines[0].get_color()
-        == plots.PALETTE[1]
-    )
+    assert left.containers[1].lines[0].get_color() == right.containers[0].lines[0].get_color() == plots.PALETTE[1]
 
 
 def test_a_logarithmic_axis_has_geometric_means_and_plain_numbers():

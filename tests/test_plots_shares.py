@@ -11,14 +11,10 @@ FATES = {"seen": 0.72, "in one": 0.26, "lost": 0.02}
 
 
 def test_parts_lie_end_to_end_and_small_ones_have_no_number():
-    figure = plots.shares(
-        {"small": FATES, "large": {"seen": 0.1, "in one": 0.4, "lost": 0.5}}, "share of words"
-    )
+    figure = plots.shares({"small": FATES, "large": {"seen": 0.1, "in one": 0.4, "lost": 0.5}}, "share of words")
     axes = figure.axes[0]
     bars = sorted((bar.get_y() > 0, bar.get_x(), bar.get_width()) for bar in axes.patches)
-    np.testing.assert_allclose(
-        [bar[1:] for bar in bars[:3]], [(0, 0.72), (0.72, 0.26), (0.98, 0.02)], atol=1e-12
-    )
+    np.testing.assert_allclose([bar[1:] for bar in bars[:3]], [(0, 0.72), (0.72, 0.26), (0.98, 0.02)], atol=1e-12)
     np.testing.assert_allclose([bar[1:] for bar in bars[3:]], [(0, 0.1), (0.1, 0.4), (0.5, 0.5)], atol=1e-12)
     assert sorted(text.get_text() for text in axes.texts) == sorted(["72 %", "26 %", "10 %", "40 %", "50 %"])
     assert [text.get_text() for text in figure.legends[0].get_texts()] == list(FATES)

@@ -9,10 +9,7 @@ from contrast_kit import plots
 def test_every_tile_is_numbered_and_the_lower_ones_name_their_mirror():
     scores = torch.randn(7, 7)
     panel = plots.tiles(scores + scores.T, side=3).axes[0]
-    places = {
-        (round(text.get_position()[1]), round(text.get_position()[0])): text.get_text()
-        for text in panel.texts
-    }
+    places = {(round(text.get_position()[1]), round(text.get_position()[0])): text.get_text() for text in panel.texts}
     assert places == {
         (1, 1): "1", (1, 4): "2", (1, 6): "3",
         (4, 1): "2, mirrored", (4, 4): "4", (4, 6): "5",

@@ -122,17 +122,13 @@ def answers(texts, tokenizer, eleven, tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OMP_NUM_THREADS", "1")
-        mp.set_forkserver_preload(
-            ["contrast_kit.objectives", "contrast_kit.training", "accelerate", "pandas"]
-        )
+        mp.set_forkserver_preload(["contrast_kit.objectives", "contrast_kit.training", "accelerate", "pandas"])
         context, found = mp.get_context("forkserver"), {}
         train(tokenizer, texts, folder / "of one", callback=press_stop_at(3))
         for world in (2, 4):
             queue = context.Queue()
             arguments = (world, free_port(), tokenizer, eleven, texts, folder, queue)
-            running = mp.start_processes(
-                on_processes, arguments, nprocs=world, join=False, start_method="forkserver"
-            )
+            running = mp.start_processes(on_processes, arguments, nprocs=world, join=False, start_method="forkserver")
             ended = threading.Thread(target=lambda r=running: wait_for(r))
             ended.start()
             found[world] = [queue.get(timeout=600) for _ in range(world)]

@@ -61,9 +61,7 @@ def test_a_notebook_shows_one_line_and_one_figure_and_its_stop_button_returns_th
     file = tmp_path / "begun"
     setup = SETUP.format(tests=os.fspath(Path(__file__).parent))
     look = "print(run.interrupted, 1 <= run.steps < 2000, len(run.history) == run.steps)"
-    cells = [
-        nbformat.v4.new_code_cell(source) for source in (setup, TRAIN, STOPPED.format(file=str(file)), look)
-    ]
+    cells = [nbformat.v4.new_code_cell(source) for source in (setup, TRAIN, STOPPED.format(file=str(file)), look)]
     presses = threading.Thread(target=press_stop, args=(file,))
     presses.start()
     NotebookClient(nbformat.v4.new_notebook(cells=cells), timeout=120, kernel_name="python3").execute()

@@ -53,9 +53,7 @@ def test_every_direct_dependency_is_pinned_inside_its_range():
         versions = [str(spec) for pin in pins()[canonicalize_name(need.name)] for spec in pin.specifier]
         assert versions, need.name
         for version in versions:
-            assert version.startswith("==") and need.specifier.contains(version[2:]), (
-                f"{need}: pinned {version}"
-            )
+            assert version.startswith("==") and need.specifier.contains(version[2:]), f"{need}: pinned {version}"
 
 
 def test_everything_that_gets_installed_is_pinned():
@@ -87,9 +85,7 @@ def test_conda_environment_agrees_with_pyproject():
     environment = yaml.safe_load((ROOT / "environment.yml").read_text())
     *conda, pip = environment["dependencies"]
     assert environment["name"] == PROJECT["name"]
-    assert [d.split("=")[0] for d in conda] == ["python", "pip"], (
-        "everything but Python comes from constraints.txt"
-    )
+    assert [d.split("=")[0] for d in conda] == ["python", "pip"], "everything but Python comes from constraints.txt"
     python = conda[0].split("=")[1]
     assert Requirement(f"python{PROJECT['requires-python']}").specifier.contains(python)
     constraint, editable = pip["pip"]
@@ -161,9 +157,7 @@ def test_readme_lists_exactly_the_notebooks_there_are():
 
 
 def test_readme_example_runs(tmp_path):
-    (block,) = re.findall(
-        r"^```python\n(.*?)^```", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL
-    )
+    (block,) = re.findall(r"^```python\n(.*?)^```", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
     done = subprocess.run([sys.executable, "-c", block], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
@@ -275,9 +269,5 @@ def test_check_names_what_is_broken(tmp_path):
     python, packages = environment(tmp_path / "env")
     (packages / "torch").unlink()
     (packages / "torch").mkdir()
-    (packages / "torch/__init__.py").write_text(
-        "raise OSError('libtorch_cpu.so: cannot open shared object file')"
-    )
-    assert_one_sentence(
-        check(python, tmp_path), "torch is installed but cannot be imported", "libtorch_cpu.so"
-    )
+    (packages / "torch/__init__.py").write_text("raise OSError('libtorch_cpu.so: cannot open shared object file')")
+    assert_one_sentence(check(python, tmp_path), "torch is installed but cannot be imported", "libtorch_cpu.so")

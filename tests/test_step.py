@@ -21,9 +21,7 @@ def asked(objective):
     views, mask = objective.views, objective.encoder.tokenizer.mask_token_id
 
     def with_mask(batch, generator=None):
-        return views(
-            batch | {"input_ids": batch["input_ids"].index_fill(1, torch.tensor([1]), mask)}, generator
-        )
+        return views(batch | {"input_ids": batch["input_ids"].index_fill(1, torch.tensor([1]), mask)}, generator)
 
     objective.views = with_mask
     return objective
@@ -44,9 +42,7 @@ OBJECTIVES = {
     "capt by id": lambda e: queued(ck.objectives.CAPT(e, queue=7, tau=0.1, ignore_duplicates=True)),
     "fine-tune": lambda e: ck.objectives.FineTune(e, classes=4, dropout=0.0),
     "scl": lambda e: ck.objectives.SCL(e, classes=4, dropout=0.0),
-    "scl sum": lambda e: ck.objectives.SCL(
-        e, classes=4, dropout=0.0, reduction="sum", head="tanh", phi="feature"
-    ),
+    "scl sum": lambda e: ck.objectives.SCL(e, classes=4, dropout=0.0, reduction="sum", head="tanh", phi="feature"),
     "prompt": lambda e: asked(ck.objectives.Prompt(e, words=("the", "a", "of", "is"))),
     "cssl": lambda e: ck.objectives.CSSL(e),
     "cssl simsiam": lambda e: ck.objectives.CSSL(e, contrast="simsiam"),
@@ -72,10 +68,7 @@ def largest_difference(a, b):
     """Of two sets of gradients, relative to the largest gradient."""
     scale = max(value.abs().max().item() for value in b.values())
     zero = torch.zeros(())  # of a parameter that one of the two never touched
-    return (
-        max((a.get(name, zero) - b.get(name, zero)).abs().max().item() for name in a.keys() | b.keys())
-        / scale
-    )
+    return max((a.get(name, zero) - b.get(name, zero)).abs().max().item() for name in a.keys() | b.keys()) / scale
 
 
 def one_step(objective, batches, **options):
@@ -220,6 +213,4 @@ def test_the_first_pass_of_chunks_computes_vectors_only(name, tokenizer, batch):
     gradient(objective, [batch], torch.Generator().manual_seed(7), chunk_size=6)
     first = [encoded for grad, encoded in calls if not grad]
     assert first and all(encoded.vectors and not encoded.sums for encoded in first)
-    assert len(calls) - len(first) == 2 * len(
-        objective.views(batch)
-    )  # two chunks of each view, once with a graph
+    assert len(calls) - len(first) == 2 * len(objective.views(batch))  # two chunks of each view, once with a graph

@@ -83,9 +83,7 @@ def test_secret_labels_are_not_scored():
 
 def test_splits_may_be_lists_of_rows():
     rows = [{"text": f"row {i}", "label": i % 2} for i in range(6)]
-    data = tasks.TaskData(
-        tasks.Task("mine", ("text",), ("a", "b"), ("accuracy",)), {"test": rows, "validation": rows}
-    )
+    data = tasks.TaskData(tasks.Task("mine", ("text",), ("a", "b"), ("accuracy",)), {"test": rows, "validation": rows})
     assert data.test == rows and len(tasks.hold_out(data, validation=4).validation) == 4
     with pytest.raises(ValueError, match="secret"):
         tasks.TaskData(data.task, {"test": [row | {"label": -1} for row in rows]}).test  # noqa: B018
@@ -157,9 +155,7 @@ def test_probes_find_what_is_in_the_vectors_and_nothing_else():
     train, test = dots(200, 0), dots(200, 1)
     shuffled = [row | {"label": other["label"]} for row, other in zip(train, dots(200, 2), strict=True)]
     for look in (tasks.linear_probe, partial(tasks.knn_probe, k=7)):
-        assert look(Reader(), train, test, task="sst2")["accuracy"] > 0.93 - 0.13 * (
-            look is not tasks.linear_probe
-        )
+        assert look(Reader(), train, test, task="sst2")["accuracy"] > 0.93 - 0.13 * (look is not tasks.linear_probe)
         assert look(Reader(), shuffled, test, task="sst2")["accuracy"] < 0.7
 
 
@@ -169,9 +165,7 @@ def test_pairs_are_read_as_senteval_reads_them():
 
 
 def test_the_nearest_by_cosine_vote():
-    train = [
-        {"sentence": text, "label": label} for text, label in [("9 1", 0), ("5 1", 0), ("1 1", 1), ("1 3", 1)]
-    ]
+    train = [{"sentence": text, "label": label} for text, label in [("9 1", 0), ("5 1", 0), ("1 1", 1), ("1 3", 1)]]
     test = [{"sentence": "2 0.1", "label": 0}, {"sentence": "0.1 0.2", "label": 1}]
     assert tasks.knn_probe(Reader(), train, test, task="sst2", k=2)["accuracy"] == 1
     with pytest.raises(ValueError, match="k must be"):
@@ -292,9 +286,7 @@ def test_it_learns_scores_of_a_task_of_ones_own():
     mood = tasks.Task("mood", ("text",), None, ("spearman", "pearson"))
     lines = toyshop.labelled_corpus(1000, 3)
     rows = [{"text": line["text"], "label": 0.0 if line["opinion"] == "none" else 4.0} for line in lines]
-    start = make_encoder(
-        ck.data.train_tokenizer([row["text"] for row in rows], vocab_size=500), pooling="mean"
-    )
+    start = make_encoder(ck.data.train_tokenizer([row["text"] for row in rows], vocab_size=500), pooling="mean")
     tuned = tasks.fine_tune(
         start, rows[:600], rows[600:800], task=mood, steps=100, lr=3e-3, evaluate_every=50
     )  # fmt: skip
@@ -369,14 +361,10 @@ def test_real_paraphrases_are_better_than_the_majority(words):
     for name in ("mrpc", "rte"):
         data = tasks.load(f"glue/{name}", folder=Path(REAL, "glue_data"))
         encoder = ck.Encoder.tiny(words, pooling="mean")
-        found[name] = tasks.linear_probe(
-            encoder, take(data.train, 2400), data.validation, task=name, strength=1e-3
-        )
+        found[name] = tasks.linear_probe(encoder, take(data.train, 2400), data.validation, task=name, strength=1e-3)
         if name == "mrpc":
             commonest = np.bincount(data.train["label"]).argmax()
-            majority = tasks.score(
-                data.task, np.full(len(data.validation), commonest), data.validation["label"]
-            )
+            majority = tasks.score(data.task, np.full(len(data.validation), commonest), data.validation["label"])
     assert majority["accuracy"] == pytest.approx(0.684, abs=1e-3)
     assert found["mrpc"]["accuracy"] > majority["accuracy"] + 0.01
     assert found["rte"]["accuracy"] > 0.5

@@ -81,9 +81,7 @@ def glue_like(name, rows):
     secret = [row | {"label": -1} for row in rows[:5]]
     from datasets import Dataset
 
-    return tasks.TaskData(
-        tasks.find(name), {"validation": Dataset.from_list(rows), "test": Dataset.from_list(secret)}
-    )
+    return tasks.TaskData(tasks.find(name), {"validation": Dataset.from_list(rows), "test": Dataset.from_list(secret)})
 
 
 def dots(count):
@@ -181,9 +179,7 @@ def test_the_top_runs_are_picked_by_validation_never_by_test():  # T58
 
 
 def test_the_median_is_the_median():
-    protocol = Protocol(
-        "median", draws=1, seeds=(0, 1, 2, 3, 4), validation=0, test="validation", report="median"
-    )
+    protocol = Protocol("median", draws=1, seeds=(0, 1, 2, 3, 4), validation=0, test="validation", report="median")
     row = runs(protocol, FT=[(None, x) for x in (0.1, 0.9, 0.5, 0.6, 0.2)]).summary().iloc[0]
     assert row["reported"] == 0.5 and row["mean"] == pytest.approx(0.46)
 
@@ -221,9 +217,7 @@ def test_a_setting_is_chosen_by_validation():
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])
 def test_tables_come_back_as_they_were_written(tmp_path, ending):
-    table = pd.DataFrame(
-        {"method": ["FT"], "split": ["0012345e6789"], "post": [""], "test": [1 / 3], "draw": [1]}
-    )
+    table = pd.DataFrame({"method": ["FT"], "split": ["0012345e6789"], "post": [""], "test": [1 / 3], "draw": [1]})
     for name in ("task", "metric", "start", "setting"):
         table[name] = "000000000012"
     path = write(table, tmp_path / f"table{ending}")
@@ -348,9 +342,7 @@ def test_transfer_starts_from_the_task_model(opinions, start):
     quick = replace(
         protocols.SCL_TRANSFER, draws=2, top=1, epochs={40: 1}, lr=1e-3, most_test={"sst2": 50}, validation=30
     )
-    result = tasks.run(
-        quick, other, model.objective, {"CE": Method(), "CE + SCL": Method(SCL)}, progress=False
-    )
+    result = tasks.run(quick, other, model.objective, {"CE": Method(), "CE + SCL": Method(SCL)}, progress=False)
     assert set(result.table["start"]) == {tasks.weights_hash(model.objective)}
     assert set(result.table["n"]) == {40} and set(result.table["task"]) == {"othershop/sst2"}
 
@@ -383,10 +375,7 @@ def test_noise_adds_three_rows_to_one(opinions, start, monkeypatch):
     for rows in seen[1:]:  # the same draw, with its labels, and noise after it
         assert [row["sentence"] for row in rows[:20]] == originals
         assert [row["label"] for row in rows] == list(seen[0]["label"]) * 4
-    kept = [
-        sum(same_meaning(rows[i]["sentence"], rows[20 + i]["sentence"]) for i in range(20))
-        for rows in seen[1:]
-    ]
+    kept = [sum(same_meaning(rows[i]["sentence"], rows[20 + i]["sentence"]) for i in range(20)) for rows in seen[1:]]
     assert kept[0] > kept[1]
     assert swept.table["temperature"].tolist() == ["none", 0.3, 0.9]
     assert set(swept.summary()["n"]) == {20} and len(swept.summary()) == 3
@@ -428,9 +417,7 @@ def test_batch_sizes_change_the_updates(opinions, start):
 
 def test_transfer_trains_each_methods_own_source(opinions, start, tmp_path, monkeypatch):
     first = replace(protocols.SCL_FULL, sizes=(64,), epochs={64: 1}, lr=1e-3, validation=30)
-    small = tasks.TaskData(
-        opinions.task, {name: opinions.splits[name].select(range(64)) for name in opinions.splits}
-    )
+    small = tasks.TaskData(opinions.task, {name: opinions.splits[name].select(range(64)) for name in opinions.splits})
     then = replace(
         protocols.SCL_TRANSFER, draws=2, top=1, epochs={40: 1}, lr=1e-3, most_test={"sst2": 50}, validation=30
     )
@@ -438,11 +425,7 @@ def test_transfer_trains_each_methods_own_source(opinions, start, tmp_path, monk
     go = dict(first=first, then=then, folder=tmp_path, progress=False)
     result = tasks.transfer(small, targets, start, **go)
     table = result.table
-    assert (
-        len(table) == 2 * 2 * 2
-        and set(table["task"]) == {"othershop/sst2", "toyshop/sst2"}
-        and result.complete
-    )
+    assert len(table) == 2 * 2 * 2 and set(table["task"]) == {"othershop/sst2", "toyshop/sst2"} and result.complete
     assert (table.groupby("method")["start"].nunique() == 1).all() and table["start"].nunique() == 2
     assert (table.groupby(["task", "draw"])["split"].nunique() == 1).all()  # the methods see the same rows
     monkeypatch.setattr("contrast_kit.tasks.sweeps.fine_tune", None)  # the source models come from the folder

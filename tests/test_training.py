@@ -13,8 +13,7 @@ from conftest import make_encoder
 from transformers import AutoModelForSequenceClassification
 
 import contrast_kit as ck
-from contrast_kit.training import checkpoint
-from contrast_kit.training import fit
+from contrast_kit.training import checkpoint, fit
 from contrast_kit.training.settings import Training, learning_rate
 
 # A run in a process of its own, so that it can be killed; it prints a hash of its final weights.
@@ -85,9 +84,7 @@ def same(a, b):
 
 
 @pytest.mark.parametrize("stop_at", [3, 5])  # in the middle of an epoch; between two checkpoints
-def test_resumed_amid_accumulation_and_epochs_is_bitwise_the_unbroken_run(
-    tokenizer, texts, tmp_path, stop_at
-):
+def test_resumed_amid_accumulation_and_epochs_is_bitwise_the_unbroken_run(tokenizer, texts, tmp_path, stop_at):
     """40 texts make 2 batches an epoch, and a step takes 3: a step begins in one epoch and ends in the next."""
 
     def go(**options):
@@ -117,9 +114,7 @@ def test_a_finished_run_resumed_takes_no_further_step(tokenizer, texts, tmp_path
 
 
 def test_resume_in_an_empty_folder_starts(encoder, texts, tmp_path):
-    assert ck.fit(
-        ck.objectives.MLM(encoder), texts, steps=1, folder=tmp_path, resume=True, progress=False
-    ).steps
+    assert ck.fit(ck.objectives.MLM(encoder), texts, steps=1, folder=tmp_path, resume=True, progress=False).steps
 
 
 def test_two_runs_never_mix_in_one_folder(encoder, texts, tmp_path):
@@ -174,9 +169,7 @@ def test_same_seed_same_run_other_seed_other_run(tokenizer, texts):  # T59
     losses = []
     for seed in (0, 0, 1):
         torch.manual_seed(99 + len(losses))  # the caller's random state has no say
-        run = ck.fit(
-            ck.objectives.MLM(make_encoder(tokenizer, dropout=0.1)), texts, steps=4, seed=seed, progress=False
-        )
+        run = ck.fit(ck.objectives.MLM(make_encoder(tokenizer, dropout=0.1)), texts, steps=4, seed=seed, progress=False)
         losses.append(list(run.history["loss"]))
     assert losses[0] == losses[1] != losses[2]
 
@@ -196,9 +189,7 @@ def test_noise_is_new_in_every_epoch(encoder, texts):  # T08, T59
     def spy(batch, generator):
         views = plain(batch, generator)
         order = batch["text_id"].argsort()
-        seen.append(
-            {int(batch["text_id"][i]): views["T0"]["selected"][i][batch["maskable"][i]] for i in order}
-        )
+        seen.append({int(batch["text_id"][i]): views["T0"]["selected"][i][batch["maskable"][i]] for i in order})
         return views
 
     objective.views = spy
@@ -219,9 +210,7 @@ def test_learning_rate_follows_the_optimizers_steps(encoder, texts):  # T61
 
 
 def test_epochs_count_batches_and_accumulation(encoder, texts):
-    run = ck.fit(
-        ck.objectives.MLM(encoder), texts[:100], epochs=2, batch_size=10, accumulate=4, progress=False
-    )
+    run = ck.fit(ck.objectives.MLM(encoder), texts[:100], epochs=2, batch_size=10, accumulate=4, progress=False)
     assert run.steps == 5
 
 
@@ -287,9 +276,7 @@ def test_a_gradient_that_is_not_finite_stops_between_two_rows_of_the_history(enc
     assert all(value.isfinite().all() for value in weights(encoder).values())
 
 
-def test_where_looking_costs_time_a_nan_is_seen_at_the_next_logged_step_and_never_saved(
-    encoder, texts, tmp_path
-):
+def test_where_looking_costs_time_a_nan_is_seen_at_the_next_logged_step_and_never_saved(encoder, texts, tmp_path):
     """A GPU is not waited for at each step; a CPU that says it is one shows what happens there."""
     from contrast_kit.training.fit import _Loop
 
@@ -362,9 +349,7 @@ def test_stopped_before_its_first_step_a_resumed_run_ends_where_it_was(encoder, 
     objective = ck.objectives.MLM(encoder)
     ck.fit(objective, texts, steps=5, folder=tmp_path, callback=lambda run: run.stop(), progress=False)
     restore = fit._Loop.restore
-    monkeypatch.setattr(
-        fit._Loop, "restore", lambda loop: (restore(loop), signal.raise_signal(signal.SIGINT))
-    )
+    monkeypatch.setattr(fit._Loop, "restore", lambda loop: (restore(loop), signal.raise_signal(signal.SIGINT)))
     run = ck.fit(objective, texts, steps=5, folder=tmp_path, resume=True, progress=False)
     assert run.interrupted and run.steps == 1 and checkpoint.found(tmp_path)[-1].name == "step-00000001"
 
@@ -394,13 +379,9 @@ def test_stopped_at_the_last_step_it_is_finished(encoder, texts):
 def test_checkpoint_of_other_settings_is_refused(encoder, texts, tmp_path):
     ck.fit(ck.objectives.MLM(encoder), texts, steps=2, folder=tmp_path, progress=False)
     with pytest.raises(ValueError, match=r"training.lr = 0.0005, not 0.001"):
-        ck.fit(
-            ck.objectives.MLM(encoder), texts, steps=2, lr=1e-3, folder=tmp_path, resume=True, progress=False
-        )
+        ck.fit(ck.objectives.MLM(encoder), texts, steps=2, lr=1e-3, folder=tmp_path, resume=True, progress=False)
     with pytest.raises(ValueError, match="config.p_m"):
-        ck.fit(
-            ck.objectives.MLM(encoder, p_m=0.3), texts, steps=2, folder=tmp_path, resume=True, progress=False
-        )
+        ck.fit(ck.objectives.MLM(encoder, p_m=0.3), texts, steps=2, folder=tmp_path, resume=True, progress=False)
 
 
 def test_the_method_and_the_pooling_are_settings_too(tokenizer, texts, tmp_path):
@@ -412,9 +393,7 @@ def test_the_method_and_the_pooling_are_settings_too(tokenizer, texts, tmp_path)
         ck.fit(ck.objectives.MLM(make_encoder(tokenizer, pooling="mean")), texts, resume=True, **options)
 
 
-@pytest.mark.parametrize(
-    "file", ["objective.safetensors", "optimizer.safetensors", "random.safetensors", "state.json"]
-)
+@pytest.mark.parametrize("file", ["objective.safetensors", "optimizer.safetensors", "random.safetensors", "state.json"])
 def test_truncated_checkpoint_is_refused(encoder, texts, tmp_path, file):
     ck.fit(ck.objectives.MLM(encoder), texts, steps=2, folder=tmp_path, progress=False)
     damaged = checkpoint.found(tmp_path)[-1] / file

@@ -13,8 +13,8 @@ from torch import Tensor
 import contrast_kit as ck
 from contrast_kit import losses
 from contrast_kit.commands.recipes import METHODS
-from contrast_kit.training.settings import autocast
 from contrast_kit.training.gradient import gradient
+from contrast_kit.training.settings import autocast
 
 SHAPE = dict(num_hidden_layers=12, hidden_size=768, num_attention_heads=12, intermediate_size=3072)
 SMALL = dict(num_hidden_layers=2, hidden_size=32, num_attention_heads=2, intermediate_size=64)

@@ -80,9 +80,7 @@ def problem() -> str | None:
             importlib.import_module(module)
         except Exception as error:  # whatever goes wrong in there, one sentence says which import it was
             reason = str(error).strip().split("\n")[0]
-            return (
-                f"{module} is installed but cannot be imported ({type(error).__name__}: {reason}); {REMEDY}"
-            )
+            return f"{module} is installed but cannot be imported ({type(error).__name__}: {reason}); {REMEDY}"
     return None
 
 

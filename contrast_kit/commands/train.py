@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import contrast_kit as ck
-from contrast_kit.training import checkpoint
-from contrast_kit.training import distributed
 from contrast_kit.commands import recipes
 from contrast_kit.commands.options import add_fields
 from contrast_kit.commands.trackers import Tracker
 from contrast_kit.encoder.encoder import Encoder
 from contrast_kit.objectives import CSSL, FineTune
 from contrast_kit.objectives.base import Objective
+from contrast_kit.training import checkpoint, distributed
 
 EXAMPLES = """examples:
 
@@ -108,9 +107,7 @@ def _parser(method: str, recipe: recipes.Recipe) -> argparse.ArgumentParser:
     parser.add_argument("method", choices=[method], help=argparse.SUPPRESS)
     _add_data(parser.add_argument_group("data and model"), recipe)
     _add_run(parser.add_argument_group("the run"))
-    add_fields(
-        parser.add_argument_group(f"the method ({cls.__name__})"), cls.Config, recipe.config, ("classes",)
-    )
+    add_fields(parser.add_argument_group(f"the method ({cls.__name__})"), cls.Config, recipe.config, ("classes",))
     add_fields(parser.add_argument_group("training"), ck.Training, recipe.training)
     return parser
 
@@ -251,9 +248,7 @@ def _texts(objective: Objective, rows: Any, length: int) -> ck.data.Texts:
     if not any(name.endswith("/0") for name in rows.column_names):
         from contrast_kit.paraphrase import Toyshop, reworded
 
-        print(
-            "The data holds no paraphrases: the toyshop's grammar makes them, which knows its own sentences only."
-        )
+        print("The data holds no paraphrases: the toyshop's grammar makes them, which knows its own sentences only.")
         rows = reworded(rows, Toyshop())
     return ck.data.Paraphrased(rows, tokenizer, max_length=length)
 

@@ -105,11 +105,7 @@ def is_prose(sentence: str) -> bool:
         return False
     if sum(map(len, words)) + len(words) < 0.88 * len(sentence) or _NOTICE.search(sentence):
         return False
-    if (
-        len(_CAMEL.findall(sentence)) > 2
-        or len(_SHOUT.findall(sentence)) > 1
-        or len(_NUMBER.findall(sentence)) > 3
-    ):
+    if len(_CAMEL.findall(sentence)) > 2 or len(_SHOUT.findall(sentence)) > 1 or len(_NUMBER.findall(sentence)) > 3:
         return False
     letters = sum(len(word) == 1 and word not in "aAI" for word in words)
     small_words = sum(word.lower() in _FUNCTION_WORDS for word in words)

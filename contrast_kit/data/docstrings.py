@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from contrast_kit.data import gc_paused
-
 from contrast_kit.data.docstring_prose import docstring_sentences
 
 if TYPE_CHECKING:
@@ -29,9 +28,7 @@ if TYPE_CHECKING:
 _FORM = 2  # raise it when the harvest changes, so that no one reads an old cache
 _SPLITS = {"train": 0.9, "validation": 0.05, "test": 0.05}
 _SMALLEST_TOPIC = 200  # sentences; a topic with fewer can be neither learnt nor measured
-_CODE_PER_QUOTES = (
-    2_000  # characters; a file with more is nearly all code: a quarter of the time, 8 % of the prose
-)
+_CODE_PER_QUOTES = 2_000  # characters; a file with more is nearly all code: a quarter of the time, 8 % of the prose
 _LARGEST_FILE = 600_000  # bytes; what is larger was written by a program
 _SKIPPED = frozenset(
     # tests; copies of other libraries; folders that hold one text in hundreds of variants; this project
@@ -131,11 +128,7 @@ def installed_sources() -> Iterator[tuple[str, Path]]:
             topic = "python" if root == roots[0] else inside[0].lstrip("_")
             for name in sorted(files):
                 file = Path(folder, name)
-                if (
-                    name.endswith(".py")
-                    and not name.startswith("test_")
-                    and file.stat().st_size <= _LARGEST_FILE
-                ):
+                if name.endswith(".py") and not name.startswith("test_") and file.stat().st_size <= _LARGEST_FILE:
                     yield topic, file
 
 

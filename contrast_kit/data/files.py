@@ -54,8 +54,7 @@ def read(
     if columns is None and path_kind(next(iter(splits.values()))[0]) is PROSE:
         return DatasetDict({split: _prose(files, unit, headings) for split, files in splits.items()})
     tables = {
-        split: _joined(files, [_table(file, columns, quoted) for file in files])
-        for split, files in splits.items()
+        split: _joined(files, [_table(file, columns, quoted) for file in files]) for split, files in splits.items()
     }
     return DatasetDict(_numbered_labels(tables))
 
@@ -77,9 +76,7 @@ def path_kind(path: Path) -> frozenset[str]:
     for kind in (PROSE, TABLES, OTHERS):
         if path.suffix.lower() in kind:
             return kind
-    raise ValueError(
-        f"{path} is no file that can be read here; known endings are {' '.join(sorted(ENDINGS))}."
-    )
+    raise ValueError(f"{path} is no file that can be read here; known endings are {' '.join(sorted(ENDINGS))}.")
 
 
 def _files(path: Path) -> list[Path]:
@@ -155,9 +152,7 @@ def _separated(file: Path, columns: Sequence[str] | None, quoted: bool | None) -
                 encoding="utf-8-sig",
             )
     except (pandas.errors.ParserError, pandas.errors.EmptyDataError) as error:
-        raise ValueError(
-            f"{file} is no even table ({str(error).strip()}); try quoted={not quoted}."
-        ) from error
+        raise ValueError(f"{file} is no even table ({str(error).strip()}); try quoted={not quoted}.") from error
     return Dataset.from_pandas(frame, preserve_index=False)
 
 
@@ -233,6 +228,4 @@ def _numbered_labels(tables: dict[str, Dataset]) -> dict[str, Dataset]:
         names |= set(table.unique("label")) - {None}
     if "" in names:  # else the empty name would be class 0, and all others move up
         raise ValueError("A row has an empty label: fill it in, or leave such rows out of the file.")
-    return {
-        split: table.cast_column("label", ClassLabel(names=sorted(names))) for split, table in tables.items()
-    }
+    return {split: table.cast_column("label", ClassLabel(names=sorted(names))) for split, table in tables.items()}

@@ -127,9 +127,7 @@ def read_folder(task: GlueTask, folder: str | Path) -> DatasetDict:
     home = inside[0] if inside else folder
     paths = {split: home / file for split, file in task.files.items() if (home / file).is_file()}
     if not paths:
-        raise FileNotFoundError(
-            f"{folder} holds neither {task.folder}/ nor {', '.join(task.files.values())}."
-        )
+        raise FileNotFoundError(f"{folder} holds neither {task.folder}/ nor {', '.join(task.files.values())}.")
     return DatasetDict({split: _read(task, path, split) for split, path in paths.items()})
 
 

@@ -55,9 +55,7 @@ def require(name: str, *, kind: str, local: str) -> None:
         FileNotFoundError: 'no/such-model' is no folder here and the hub cannot be reached; use a folder instead.
     """
     if not cached(name, kind) and not reachable():
-        raise FileNotFoundError(
-            f"{name!r} is no folder here and the hub cannot be reached; use {local} instead."
-        )
+        raise FileNotFoundError(f"{name!r} is no folder here and the hub cannot be reached; use {local} instead.")
 
 
 @contextmanager
@@ -71,6 +69,4 @@ def asked_for(name: str, *, kind: str, local: str) -> Iterator[None]:
         yield
     except (OSError, ValueError) as error:
         reason = str(error).strip().splitlines()[0]
-        raise FileNotFoundError(
-            f"The hub has no {kind} {name!r} for us ({reason}); use {local} instead."
-        ) from error
+        raise FileNotFoundError(f"The hub has no {kind} {name!r} for us ({reason}); use {local} instead.") from error

@@ -38,9 +38,7 @@ def split_sentences(text: str) -> list[str]:
     for match in _END.finditer(text):
         before = text[start : match.start() + 1]
         word = _LAST_WORD.search(before)
-        if word and (
-            word[1].lower() in _ABBREVIATIONS or (len(word[1]) == 1 and word[1].isupper() and word[1] != "I")
-        ):
+        if word and (word[1].lower() in _ABBREVIATIONS or (len(word[1]) == 1 and word[1].isupper() and word[1] != "I")):
             continue
         sentences.append(text[start : match.end()].strip())
         start = match.end()

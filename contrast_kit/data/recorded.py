@@ -38,9 +38,7 @@ def recorded(name: str, folder: str | Path = FOLDER) -> "DataFrame":
             f"No recorded table is called {name!r} (there are: {have}); they come with a checkout of the repository."
         )
     if not origin.exists():
-        raise FileNotFoundError(
-            f"{table.name} has no {origin.name} beside it that says where its numbers come from."
-        )
+        raise FileNotFoundError(f"{table.name} has no {origin.name} beside it that says where its numbers come from.")
     frame = pd.read_csv(table)
     frame.attrs = json.loads(origin.read_text())
     return frame

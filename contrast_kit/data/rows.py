@@ -47,9 +47,7 @@ def as_rows(rows: Any) -> Any:
         )
     kind = type(rows)
     if kind.__module__.startswith("pandas"):
-        raise TypeError(
-            f"Rows are no pandas {kind.__name__}: give frame.to_dict('records') or series.tolist()."
-        )
+        raise TypeError(f"Rows are no pandas {kind.__name__}: give frame.to_dict('records') or series.tolist().")
     if isinstance(rows, str) or not hasattr(rows, "__len__") or not hasattr(rows, "__getitem__"):
         raise TypeError(f"Rows are a Dataset, a list of dicts or a list of strings, not {kind.__name__}.")
     if len(rows) == 0:
@@ -103,13 +101,9 @@ def label_tensor(values: Sequence[Any]) -> Tensor | None:
     values = [-1 if value is None else value.item() if hasattr(value, "item") else value for value in values]
     for at, value in enumerate(values):
         if isinstance(value, str):
-            raise ValueError(
-                "Labels must be numbers; number the names with dataset.class_encode_column('label')."
-            )
+            raise ValueError("Labels must be numbers; number the names with dataset.class_encode_column('label').")
         if not isinstance(value, int | float) or value != value:
             raise ValueError(f"The label of row {at} is {value!r}, not a number; None or -1 means unlabeled.")
     if all(value == -1 for value in values):
         return None
-    return torch.tensor(
-        values, dtype=torch.float32 if any(isinstance(v, float) for v in values) else torch.long
-    )
+    return torch.tensor(values, dtype=torch.float32 if any(isinstance(v, float) for v in values) else torch.long)

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from contrast_kit.data import hub
-
 from contrast_kit.data.prose import Unit, units
 from contrast_kit.data.rows import column, column_names, text_columns
 
@@ -100,9 +99,7 @@ def available() -> dict[str, str]:
     names["docstrings/pairs"] = "the first two sentences of each docstring: sentence1, sentence2"
     for task in glue.TASKS.values():
         label = ", ".join(task.label_names) if task.label_names else "a score from 0 to 5"
-        names[f"glue/{task.name}"] = (
-            f"GLUE from the hub, or from a local folder: {', '.join(task.columns)} → {label}"
-        )
+        names[f"glue/{task.name}"] = f"GLUE from the hub, or from a local folder: {', '.join(task.columns)} → {label}"
     for short, (long, config) in HUB_NAMES.items():
         names[short] = f"{long} from the hub" + (f", {config}" if config else "")
     return names
@@ -159,9 +156,7 @@ def _local(path: Path, options: dict[str, Any]) -> DatasetDict:
         return glue.read_folder(task, path)
     inside = [task.folder for task in glue.TASKS.values() if path.is_dir() and (path / task.folder).is_dir()]
     if inside:
-        raise ValueError(
-            f"{path} holds several tasks ({', '.join(inside)}); name one, as in {path / inside[0]}."
-        )
+        raise ValueError(f"{path} holds several tasks ({', '.join(inside)}); name one, as in {path / inside[0]}.")
     return files.read(path, **options)
 
 

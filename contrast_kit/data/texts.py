@@ -166,9 +166,7 @@ def collate(examples: Sequence[Mapping[str, Any]]) -> dict[str, Tensor]:
         "text_id": torch.tensor([example["text_id"] for example in examples]),  # [B]
     }
     if "token_type_ids" in examples[0]:
-        batch["token_type_ids"] = pad_sequence(
-            [e["token_type_ids"] for e in examples], batch_first=True
-        )  # [B, T]
+        batch["token_type_ids"] = pad_sequence([e["token_type_ids"] for e in examples], batch_first=True)  # [B, T]
     if "label" in examples[0]:
         batch["label"] = torch.tensor([example["label"] for example in examples])  # [B]
     return batch
@@ -186,9 +184,7 @@ def _check(names: Sequence[str], columns: Sequence[str], tokenizer: Any, max_len
     if max_length <= special:
         raise ValueError(f"max_length={max_length} leaves no room for text beside {special} special tokens.")
     if max_length > tokenizer.model_max_length:
-        raise ValueError(
-            f"max_length={max_length} is above this tokenizer's limit of {tokenizer.model_max_length}."
-        )
+        raise ValueError(f"max_length={max_length} is above this tokenizer's limit of {tokenizer.model_max_length}.")
 
 
 def _strings(values: list, name: str, start: int) -> list[str]:

@@ -61,9 +61,7 @@ def train_tokenizer(
     if not any(text.strip() for text in texts):
         raise ValueError("A tokenizer needs text to be trained on; these texts are empty.")
     if kind == "bpe" and vocab_size < 256 + len(SPECIAL_TOKENS):
-        raise ValueError(
-            f"vocab_size={vocab_size} is too small: BPE needs 261 (256 bytes, 5 special tokens)."
-        )
+        raise ValueError(f"vocab_size={vocab_size} is too small: BPE needs 261 (256 bytes, 5 special tokens).")
     train = _wordpiece if kind == "wordpiece" else _bpe
     backend = train(texts, vocab_size, lowercase)
     if backend.get_vocab_size() > vocab_size:

@@ -9,16 +9,13 @@ import torch
 from torch import nn
 from transformers import PreTrainedTokenizerBase
 
-from contrast_kit.encoder import hf_folders
-from contrast_kit.fast import packed
-from contrast_kit.encoder import plain_head
-from contrast_kit.encoder import relative_positions
-from contrast_kit.encoder import mlm_head
 from contrast_kit._checks import check_texts, check_tokenizer
+from contrast_kit.encoder import hf_folders, mlm_head, plain_head, relative_positions
 from contrast_kit.encoder.hf_folders import POOLINGS
-from contrast_kit.encoder.relative_positions import RelativePositions
 from contrast_kit.encoder.presets import SHAPES as SHAPES
 from contrast_kit.encoder.presets import new_model
+from contrast_kit.encoder.relative_positions import RelativePositions
+from contrast_kit.fast import packed
 
 
 class Encoder(nn.Module):

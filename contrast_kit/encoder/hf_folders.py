@@ -44,9 +44,7 @@ def _open(name: str | Path) -> tuple[nn.Module, PreTrainedTokenizerBase]:
         return model, AutoTokenizer.from_pretrained(name)
 
 
-def write(
-    folder: Path, model: nn.Module, tokenizer: PreTrainedTokenizerBase, pooling: str, max_length: int
-) -> None:
+def write(folder: Path, model: nn.Module, tokenizer: PreTrainedTokenizerBase, pooling: str, max_length: int) -> None:
     """Write a model, its tokenizer, and beside them the small files that tell sentence-transformers the pooling."""
     folder.mkdir(parents=True, exist_ok=True)
     with without_bars():
@@ -75,9 +73,7 @@ def pooling_of(folder: str | Path) -> str | None:
     if not file.exists():
         return None
     found = json.loads(file.read_text())
-    modes = found.get("pooling_mode") or [
-        key for key, on in found.items() if key.startswith("pooling_mode") and on
-    ]
+    modes = found.get("pooling_mode") or [key for key, on in found.items() if key.startswith("pooling_mode") and on]
     modes = [modes] if isinstance(modes, str) else modes
     for ours, theirs in THEIR_POOLINGS.items():
         if len(modes) == 1 and modes[0] in theirs:

@@ -49,9 +49,7 @@ class RelativePositions:
         if self.rule not in RULES:
             raise ValueError(f"rule must be one of {RULES}, not {self.rule!r}.")
         if self.buckets < 4 or self.buckets % 4:
-            raise ValueError(
-                f"buckets must be a multiple of 4 (two sides, half of each exact), not {self.buckets}."
-            )
+            raise ValueError(f"buckets must be a multiple of 4 (two sides, half of each exact), not {self.buckets}.")
         if self.max_distance <= self.buckets // 4 + 1:
             raise ValueError(
                 f"max_distance must be above {self.buckets // 4 + 1}, up to which {self.buckets} buckets are exact, "
@@ -147,9 +145,7 @@ class RelativeEncoder(MPNetEncoder):
             attention_mask, scores = None, scores + attention_mask  # [B, H, T, T]
         states, attentions = (hidden_states,), ()
         for layer in self.layer:
-            hidden_states, *weights = layer(
-                hidden_states, attention_mask, scores, output_attentions=output_attentions
-            )
+            hidden_states, *weights = layer(hidden_states, attention_mask, scores, output_attentions=output_attentions)
             states, attentions = (*states, hidden_states), (*attentions, *weights)
         states = states if output_hidden_states else None
         attentions = attentions if output_attentions else None
@@ -172,9 +168,7 @@ class RelativeAttention(MPNetSelfAttention):
         if output_attentions:  # the fused kernel never has them
             return super().forward(hidden_states, attention_mask, position_bias, output_attentions=True)
         split = (*hidden_states.shape[:-1], self.num_attention_heads, self.attention_head_size)
-        q, k, v = (
-            project(hidden_states).view(split) for project in (self.q, self.k, self.v)
-        )  # [B, T, H, D/H]
+        q, k, v = (project(hidden_states).view(split) for project in (self.q, self.k, self.v))  # [B, T, H, D/H]
         dropout = self.dropout.p if self.training else 0.0
         if isinstance(attention_mask, packed.Layout):
             mixed = packed.attend(q[0], k[0], v[0], attention_mask, dropout=dropout, bias=position_bias)
@@ -189,9 +183,7 @@ class RelativeAttention(MPNetSelfAttention):
 def speed_up(model: nn.Module) -> nn.Module:
     """Let an MPNet compute its attention with the fused kernel, in place. Weights and their names stay as they are."""
     encoder = model.base_model.encoder
-    encoder.__class__ = (
-        RelativeEncoder  # the same modules, another forward: nothing to copy, nothing to rename
-    )
+    encoder.__class__ = RelativeEncoder  # the same modules, another forward: nothing to copy, nothing to rename
     for layer in encoder.layer:
         layer.attention.attn.__class__ = RelativeAttention
     return model
@@ -245,9 +237,7 @@ def masked_lm(positions: RelativePositions, *, max_length: int, pad_token_id: in
     if positions == RelativePositions():
         model = MPNetForMaskedLM(MPNetConfig(**fields))
     else:
-        more = dict(
-            relative_attention_max_distance=positions.max_distance, relative_attention_rule=positions.rule
-        )
+        more = dict(relative_attention_max_distance=positions.max_distance, relative_attention_rule=positions.rule)
         model = RelativeForMaskedLM(RelativeConfig(**fields, **more))
     return model
 

@@ -25,6 +25,4 @@ def guess(answer: Callable[[int], float]) -> str | None:
             return hint
     if all(isclose(value, log(B), abs_tol=1e-4) for value, B in zip(values, sizes, strict=True)):
         return None
-    return (
-        f"For B = 4 it gives {values[0]:.3f}. What is the probability of each candidate, if all look alike?"
-    )
+    return f"For B = 4 it gives {values[0]:.3f}. What is the probability of each candidate, if all look alike?"

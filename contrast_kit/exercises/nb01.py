@@ -36,13 +36,9 @@ def one_draw(answer: Callable[[float, float], str]) -> str | None:
     if answer(0.16, 0.15) != "free" or answer(0.149, 0.15) == "free":
         return "The selected are those with u < p: try u = 0.149 and u = 0.16 at p = 0.15."
     if answer(0.405, 0.5) == "random" and answer(0.42, 0.5) == "keep":
-        return (
-            "Your second cut is at 0.82 p, 10 % of the *remaining* 20 %. It is 10 % of all selected: 0.9 p."
-        )
+        return "Your second cut is at 0.82 p, 10 % of the *remaining* 20 %. It is 10 % of all selected: 0.9 p."
     if answer(0.42, 0.5) == "keep" and answer(0.47, 0.5) == "random":
-        return (
-            "'random' and 'keep' are exchanged. Both get 10 %, so no count shows it: first random, then keep."
-        )
+        return "'random' and 'keep' are exchanged. Both get 10 %, so no count shows it: first random, then keep."
     grid = [(i + 0.5) / 1000 for i in range(1000)]
     for p in (0.15, 0.5, 1.0):
         for u in grid:
@@ -52,9 +48,7 @@ def one_draw(answer: Callable[[float, float], str]) -> str | None:
     return None
 
 
-@exercise(
-    "01.labels", right="Three kinds of selected tokens, one rule: the original id at every selected place."
-)
+@exercise("01.labels", right="Three kinds of selected tokens, one rule: the original id at every selected place.")
 def labels(answer: Callable[[Tensor, Masked, int], Tensor]) -> str | None:
     """The labels [M] of the masked language model, from the original ids and a masked copy."""
     ids, maskable = _texts()
@@ -68,17 +62,13 @@ def labels(answer: Callable[[Tensor, Masked, int], Tensor]) -> str | None:
     if torch.equal(given, ids[became_mask]):
         return "Only where [MASK] stands: the randomised and the kept tokens, a fifth of the selected, have labels too."
     if torch.equal(given, ids[masked.input_ids != ids]):
-        return (
-            "Only where something changed: a kept token looks untouched, but it was selected and has a label."
-        )
+        return "Only where something changed: a kept token looks untouched, but it was selected and has a label."
     if given.shape == ids.shape:
         return "One id for each token of the batch. The loss is taken at selected places only: [M] ids, ids[where]."
     return f"Expected the {int(masked.selected.sum())} original ids at masked.selected, got shape {list(given.shape)}."
 
 
-@exercise(
-    "01.twice", right="Static masking would give p instead: the same words in every epoch, the others never."
-)
+@exercise("01.twice", right="Static masking would give p instead: the same words in every epoch, the others never.")
 def twice(answer: Callable[[float], float] | float) -> str | None:
     """The share of tokens that two epochs of dynamic masking at rate p both select; a function of p."""
     if not callable(answer):
@@ -89,9 +79,7 @@ def twice(answer: Callable[[float], float] | float) -> str | None:
         lambda p: 2 * p: "That counts a word selected in *either* epoch (twice, if in both). Asked: in both.",
         lambda p: 1 - (1 - p) ** 2: "That is the share selected in at least one epoch. Asked: in both.",
         lambda p: p * (1 - p): "That is selected in the first and *not* in the second. Asked: in both.",
-        lambda p: (
-            0.0
-        ): "Nothing keeps the second draw away from the first; only *complementary* masks do that.",
+        lambda p: 0.0: "Nothing keeps the second draw away from the first; only *complementary* masks do that.",
     }.items():
         if all(_close(values[p], wrong(p)) for p in values):
             return hint
@@ -124,17 +112,13 @@ def complement(answer: Callable[..., Masked]) -> str | None:
     free = maskable & ~first.selected
     rate = (second.selected.sum() / free.sum()).item()
     if rate > 0.99:
-        return (
-            "All free tokens are selected: that is p_c = 1. Each free token is selected with probability p_c."
-        )
+        return "All free tokens are selected: that is p_c = 1. Each free token is selected with probability p_c."
     if abs(rate - 0.7) > 0.03:
         return f"Of the free tokens {rate:.2f} are selected, not p_c = 0.7. p_c is *given* free."
     again = answer(ids, maskable, first, 0.7, dict(VOCABULARY), _generator(4))
     if torch.equal(again.selected, second.selected):
         return "Two generators give one mask: pass the generator on, so that K calls make K different views."
-    expected = complementary_random_mask(
-        ids, maskable, first.selected, 0.7, generator=_generator(3), **VOCABULARY
-    )
+    expected = complementary_random_mask(ids, maskable, first.selected, 0.7, generator=_generator(3), **VOCABULARY)
     became = (second.input_ids == MASK_ID).sum() / second.selected.sum()
     if abs(became - (expected.input_ids == MASK_ID).sum() / expected.selected.sum()) > 0.03:
         return f"Of the selected tokens {became:.2f} became [MASK]; the 80/10/10 split holds in view 1 too."
@@ -152,19 +136,11 @@ def rate(answer: Callable[[float, float], float]) -> str | None:
     pairs = [(0.15, 0.7), (0.4, 0.9)]
     values = [answer(p_m, p_c) for p_m, p_c in pairs]
     for wrong, hint in {
-        lambda m, c: (
-            c
-        ): "p_c is the chance of a word that view 0 left free; not all words are free. How many are?",
-        lambda m, c: (
-            m * c
-        ): "That is what two *independent* masks would both select. View 1 takes free words.",
-        lambda m, c: (
-            c - m
-        ): "Shares multiply here: p_c of the *free* words. Which share of all words is free?",
+        lambda m, c: c: "p_c is the chance of a word that view 0 left free; not all words are free. How many are?",
+        lambda m, c: m * c: "That is what two *independent* masks would both select. View 1 takes free words.",
+        lambda m, c: c - m: "Shares multiply here: p_c of the *free* words. Which share of all words is free?",
         lambda m, c: m + c * (1 - m): "That is what the two views hide together. Asked: view 1 alone.",
-        lambda m, c: (
-            1 - m
-        ): "That is the share of free words, view 1's rate at p_c = 1. Of these, p_c are selected.",
+        lambda m, c: 1 - m: "That is the share of free words, view 1's rate at p_c = 1. Of these, p_c are selected.",
         lambda m, c: (1 - m) * (1 - c): "That is the share that *no* view hides. Asked: what view 1 selects.",
     }.items():
         if all(_close(value, wrong(*pair)) for value, pair in zip(values, pairs, strict=True)):

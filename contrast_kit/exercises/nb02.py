@@ -68,14 +68,10 @@ def nt_xent(answer: Callable[[Tensor, Tensor, float], Tensor]) -> str | None:
     a, b = _vectors(2)
     tau = 0.3
     said = answer(a.clone(), b.clone(), tau)
-    if hint := first_hint(said, nt_xent_mistakes(a, b, tau)) or _no_number(
-        said, "the mean over all 2B anchors"
-    ):
+    if hint := first_hint(said, nt_xent_mistakes(a, b, tau)) or _no_number(said, "the mean over all 2B anchors"):
         return hint
     if not equals(said, losses.nt_xent(a, b, tau)):
-        return (
-            "[2B, 2B] cosines over tau; the diagonal to -inf; the right column of row i is i + B, or i - B."
-        )
+        return "[2B, 2B] cosines over tau; the diagonal to -inf; the right column of row i is i + B, or i - B."
     return None
 
 
@@ -152,9 +148,7 @@ def denominators(answer: Mapping[str, int | None] | Callable[[], Mapping]) -> st
         if said is None:
             return f"{name} is still None."
         if said != right:
-            return hints.get(
-                int(said), f"{name}: count the coloured cells in one row of its matrix, for B = 32."
-            )
+            return hints.get(int(said), f"{name}: count the coloured cells in one row of its matrix, for B = 32.")
     return None
 
 
@@ -194,9 +188,7 @@ def left_out(answer: Callable[[Tensor], Tensor]) -> str | None:
     said = torch.as_tensor(answer(ids.clone()))
     b, n = len(ids), 2 * len(ids)
     if said.shape == (b, b):
-        return (
-            f"Both views ask, and both are candidates: [2B, 2B] = [{n}, {n}], not [B, B]. Try ids.repeat(2)."
-        )
+        return f"Both views ask, and both are candidates: [2B, 2B] = [{n}, {n}], not [B, B]. Try ids.repeat(2)."
     if said.shape != (n, n):
         return f"The mask is [2B, 2B] = [{n}, {n}]; yours has shape {list(said.shape)}."
     said = said != 0
@@ -218,7 +210,5 @@ def left_out(answer: Callable[[Tensor], Tensor]) -> str | None:
         if torch.equal(said, wrong):
             return hint
     if not torch.equal(said, (same & ~partner) | itself):
-        return (
-            "True where row and column are of one text, unless they are each other's partner (B rows apart)."
-        )
+        return "True where row and column are of one text, unless they are each other's partner (B rows apart)."
     return None

@@ -149,9 +149,7 @@ def effective_rank(answer: Callable[[Tensor], Tensor]) -> str | None:
     if hint := first_hint(said, mistakes):
         return hint
     if isinstance(said, Tensor) and said.dim() == 0 and not torch.isfinite(said):
-        return (
-            "Not finite: did you take the exp of something that is no entropy? Divide sigma by its sum first."
-        )
+        return "Not finite: did you take the exp of something that is no entropy? Divide sigma by its sum first."
     if equals(said, entropy(sigma).exp()):
         return "Make a distribution of the values first: divide by their sum."
     return None if equals(said, entropy(p).exp()) else "p = σ / Σσ, then exp(−Σ p log p)."

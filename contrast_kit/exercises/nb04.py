@@ -112,18 +112,14 @@ def floor(answer: Callable[[Tensor], Tensor]) -> str | None:
         if near(given, wrong):
             return hint
     if not near(given, entropy):
-        return (
-            f"For counts {counts.tolist()} expected {entropy:.4f}, got {float(given):.4f}: -sum of p log p."
-        )
+        return f"For counts {counts.tolist()} expected {entropy:.4f}, got {float(given):.4f}: -sum of p log p."
     with_zero = answer(torch.tensor([50.0, 0.0, 30.0, 15.0, 5.0]))
     if not _number(with_zero) or not near(with_zero, entropy):
         return "With a word that never occurs it gives another value: 0 · log 0 counts as 0, so drop zero counts first."
     return None
 
 
-@exercise(
-    "04.never", right="Dynamic masks soon reach every word; static ones never reach more than in epoch one."
-)
+@exercise("04.never", right="Dynamic masks soon reach every word; static ones never reach more than in epoch one.")
 def never(answer: Callable[[float, int], tuple[float, float]]) -> str | None:
     """The share of words never selected in E epochs at rate p: (dynamic masks, static masks)."""
     cases = [(0.15, 10), (0.4, 3)]
@@ -145,14 +141,10 @@ def never(answer: Callable[[float, int], tuple[float, float]]) -> str | None:
         return "Dynamic: that is the share selected at least once. Asked: never."
     if fits(dynamic, lambda p, epochs: p**epochs):
         return "Dynamic: p to the power of E is the share selected in *every* epoch. Asked: in none."
-    if fits(dynamic, lambda p, epochs: 1 - epochs * p) or fits(
-        dynamic, lambda p, epochs: max(0, 1 - epochs * p)
-    ):
+    if fits(dynamic, lambda p, epochs: 1 - epochs * p) or fits(dynamic, lambda p, epochs: max(0, 1 - epochs * p)):
         return "Dynamic: probabilities of independent draws multiply; adding them up goes below 0 for many epochs."
     if fits(dynamic, truth) and fits(static, truth):
         return "Static: the masks of epoch 1 come again in every epoch, so nothing new is selected after it."
     if fits(dynamic, truth):
         return "Dynamic is right. Static: what was not selected in epoch 1 is never selected."
-    return (
-        "Dynamic: not selected in the first epoch, *and* not in the second, *and* so on: what is the product?"
-    )
+    return "Dynamic: not selected in the first epoch, *and* not in the second, *and* so on: what is the product?"

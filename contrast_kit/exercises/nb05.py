@@ -29,11 +29,7 @@ def hidden_share(answer: Callable[[float, float], float]) -> str | None:
         return "That is the share hidden in both, were the masks independent. T1 draws from the 1 - p_m left free."
     if equals(said, p_c - p_m):
         return "Probabilities of 'free in T0' and 'selected there' multiply; they are not subtracted."
-    return (
-        None
-        if equals(said, p_c * (1 - p_m))
-        else "Which tokens may T1 select at all? With which probability each?"
-    )
+    return None if equals(said, p_c * (1 - p_m)) else "Which tokens may T1 select at all? With which probability each?"
 
 
 @exercise("05.info_nce", right="B candidates in the row of each anchor, its own copy among them.")

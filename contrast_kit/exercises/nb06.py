@@ -6,10 +6,9 @@ import torch
 from torch import Tensor
 
 from contrast_kit import losses
-from contrast_kit.objectives.coco_lm.token_losses import p_lm as library_p_lm
-
 from contrast_kit.exercises._frame import exercise
 from contrast_kit.exercises._numbers import equals
+from contrast_kit.objectives.coco_lm.token_losses import p_lm as library_p_lm
 
 
 def _corrupted(rows: int = 8, vocabulary: int = 5) -> tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -67,9 +66,7 @@ def p_lm(answer: Callable[[Tensor, Tensor, Tensor], Tensor]) -> str | None:
             return hint
     if equals(said, library_p_lm(logits, copying, corrupted)):
         return None
-    return (
-        f"The first row sums to {said[0].sum():.3f}. p_copy(1) for the word there, p_copy(0)·softmax for all."
-    )
+    return f"The first row sums to {said[0].sum():.3f}. p_copy(1) for the word there, p_copy(0)·softmax for all."
 
 
 @exercise("06.corrective_lm", right="Value and gradient: the language model cannot move w_copy.")
@@ -99,9 +96,7 @@ def corrective_lm(answer: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]) ->
         return "Take p_LM at the original word of each row, then minus the mean of its logarithm."
     to_words, to_copy = torch.autograd.grad(said, (logits, copying), allow_unused=True)
     if to_copy is not None and to_copy.abs().max() > 0:
-        return (
-            "The value is right, but a gradient flows into p_copy: detach the copy scores (sg in the print)."
-        )
+        return "The value is right, but a gradient flows into p_copy: detach the copy scores (sg in the print)."
     if to_words is None or not torch.allclose(to_words, torch.autograd.grad(right, logits)[0]):
         return "The value is right, but not the gradient into the word scores: detach the copy scores, nothing else."
     return None
@@ -119,8 +114,4 @@ def negatives(answer: Callable[[int], int]) -> str | None:
     }.items():
         if said == list(wrong):
             return hint
-    return (
-        None
-        if said == [6, 126]
-        else f"For N = 4 texts you say {said[0]}: B \\ {{(X, X⁺)}} has how many members?"
-    )
+    return None if said == [6, 126] else f"For N = 4 texts you say {said[0]}: B \\ {{(X, X⁺)}} has how many members?"

@@ -22,9 +22,7 @@ def _vectors() -> Tensor:
     return torch.randn(7, 4, generator=noise, dtype=torch.float64) * scale
 
 
-@exercise(
-    "07.floor", right="The P positives share the probability; nobody can give each of them more than 1/P."
-)
+@exercise("07.floor", right="The P positives share the probability; nobody can give each of them more than 1/P.")
 def floor(answer: Callable[[int], float]) -> str | None:
     """The smallest loss an anchor with P positives can have."""
     said = [answer(P) for P in (1, 3, 7)]
@@ -148,9 +146,7 @@ def _corners(answer: Callable[[Tensor, Tensor, float], Tensor], x: Tensor) -> st
     if not (isinstance(value, Tensor) and value.requires_grad):
         return "The value is right, but no gradient comes back: stay in torch, without detach or item."
     if not torch.autograd.grad(value, free)[0].isfinite().all():
-        return (
-            "The value is right, but its gradient is NaN: a log 0 or 0/0 is masked only after it was taken."
-        )
+        return "The value is right, but its gradient is NaN: a log 0 or 0/0 is masked only after it was taken."
     return None
 
 

@@ -37,14 +37,10 @@ def temperature(answer: Callable[[float, float], float]) -> str | None:
         (lambda t: (t - total / 2) / total + 0.05, "The bars around t − T/2 are an absolute value."),
         (lambda t: abs(t - total / 2) + 0.05, "The factor 1/T before the bars is missing."),
     ]
-    return next(
-        (hint for formula, hint in mistakes if all_are(formula)), "τ(0) = 0.55, τ(T/2) = 0.05, τ(T) = 0.55."
-    )
+    return next((hint for formula, hint in mistakes if all_are(formula)), "τ(0) = 0.55, τ(T/2) = 0.05, τ(T) = 0.55.")
 
 
-@exercise(
-    "08.denominator", right="And an anchor that cannot tell anything apart has the log of it as its loss."
-)
+@exercise("08.denominator", right="And an anchor that cannot tell anything apart has the log of it as its loss.")
 def denominator(answer: Callable[[int, int], int]) -> str | None:
     """How many terms stand in the denominator of eq. 2, with a queue."""
     n, queue = 5, 13
@@ -71,9 +67,7 @@ def denominator(answer: Callable[[int, int], int]) -> str | None:
 def gradient(answer: Callable[[Tensor, Tensor, int, float], Tensor]) -> str | None:
     """Eq. 5 for one anchor."""
     noise = torch.Generator().manual_seed(0)
-    s, s_hat = torch.nn.functional.normalize(
-        torch.randn(2, 4, 3, generator=noise, dtype=torch.float64), dim=-1
-    )
+    s, s_hat = torch.nn.functional.normalize(torch.randn(2, 4, 3, generator=noise, dtype=torch.float64), dim=-1)
     i, tau = 2, 0.4
     said = answer(s, s_hat, i, tau)
     others = torch.arange(len(s)) != i

@@ -62,10 +62,7 @@ def needed(answer: Callable[[Scores, Scores], float]) -> str | None:
     ]  # fmt: skip
     if isclose(said, right, rel_tol=1e-6):
         return None
-    return (
-        _first_hint(said, mistakes)
-        or "t.ppf(0.975, 2(n - 1)) · s · sqrt(2/n); s² is the mean of the two variances."
-    )
+    return _first_hint(said, mistakes) or "t.ppf(0.975, 2(n - 1)) · s · sqrt(2/n); s² is the mean of the two variances."
 
 
 @exercise("09.shift", right="Every cosine moves, none overtakes another.")

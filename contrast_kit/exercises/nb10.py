@@ -16,9 +16,7 @@ def _t(count: int) -> float:
     return float(t.ppf(0.975, count - 1))
 
 
-@exercise(
-    "10.majority", right="A classifier that has learnt nothing but which label is common. Beat this first."
-)
+@exercise("10.majority", right="A classifier that has learnt nothing but which label is common. Beat this first.")
 def majority(answer: Callable[[Runs, Runs], float]) -> str | None:
     """The accuracy on the test labels of always saying the commonest training label."""
     train = np.array([1] * 9 + [0] * 5 + [2] * 6)

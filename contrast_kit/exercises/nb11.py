@@ -10,9 +10,7 @@ from ._frame import exercise
 from ._numbers import near
 
 
-@exercise(
-    "11.negatives", right="Whoever is in the batch, wherever it was encoded; nobody from another batch."
-)
+@exercise("11.negatives", right="Whoever is in the batch, wherever it was encoded; nobody from another batch.")
 def negatives(answer: Callable[[int, int, int], float]) -> str | None:
     """InfoNCE's negatives for a batch, accumulated batches, and processes that gather."""
     batch, accumulate, processes = 64, 4, 2
@@ -21,8 +19,7 @@ def negatives(answer: Callable[[int, int, int], float]) -> str | None:
         batch: "One of the candidates is the positive.",
         batch * accumulate - 1: "Accumulated batches never meet: each contrast sees its own batch only.",
         batch * accumulate: "Accumulated batches never meet, and one of the candidates is the positive.",
-        batch // processes
-        - 1: "The processes gather their vectors: an anchor meets those of the others, too.",
+        batch // processes - 1: "The processes gather their vectors: an anchor meets those of the others, too.",
         batch * processes - 1: "The processes share the batch; it does not grow with them.",
         2 * (batch - 1): "That is the symmetric form (NT-Xent). InfoNCE has the candidates of one view only.",
     }
@@ -78,9 +75,7 @@ def cached(answer: Callable[..., object]) -> str | None:
     if torch.allclose(found, expected):
         return None
     if torch.allclose(found, each.gradient()):
-        return (
-            "You contrast each chunk by itself: that is accumulation. Join the vectors of all chunks first."
-        )
+        return "You contrast each chunk by itself: that is accumulation. Join the vectors of all chunks first."
     if torch.allclose(found, 2 * expected):
         return "Twice too much: does each chunk go backward twice?"
     ratio = (found @ expected) / (expected @ expected)
@@ -103,16 +98,10 @@ def smallest_tau(answer: Callable[[float], float]) -> str | None:
     for value, hint in mistakes.items():
         if near(said, value):
             return hint
-    return (
-        None
-        if near(said, 1 / math.log(largest))
-        else "The largest cosine is 1: solve e^(1/τ) = largest for τ."
-    )
+    return None if near(said, 1 / math.log(largest)) else "The largest cosine is 1: solve e^(1/τ) = largest for τ."
 
 
-@exercise(
-    "11.in_pieces", right="No exponent was above 0, and never more than one piece at a time was looked at."
-)
+@exercise("11.in_pieces", right="No exponent was above 0, and never more than one piece at a time was looked at.")
 def in_pieces(answer: Callable[[list[Tensor]], Tensor]) -> str | None:
     """log Σ exp over pieces, around a running maximum."""
     small = [torch.tensor([0.1, -0.4]), torch.tensor([1.2, 0.3, -2.0]), torch.tensor([0.5])]
@@ -122,9 +111,7 @@ def in_pieces(answer: Callable[[list[Tensor]], Tensor]) -> str | None:
     mistakes = {
         sum(piece.logsumexp(0).item() for piece in small): "Logarithms of sums do not add up: add the sums.",
         math.exp(total): "The logarithm of the sum is asked for.",
-        torch.stack([piece.logsumexp(0) for piece in small])
-        .mean()
-        .item(): "Not a mean over pieces: one sum over all.",
+        torch.stack([piece.logsumexp(0) for piece in small]).mean().item(): "Not a mean over pieces: one sum over all.",
     }
     for value, hint in mistakes.items():
         if near(said, value):
@@ -135,7 +122,5 @@ def in_pieces(answer: Callable[[list[Tensor]], Tensor]) -> str | None:
     if not math.isfinite(float(said)):
         return "Right for small scores, but e^480 is infinite: subtract the largest score so far first."
     if not near(said, torch.cat(large).logsumexp(0).item()):
-        return (
-            "Right for small scores, not for large ones: was the old sum rescaled when a larger maximum came?"
-        )
+        return "Right for small scores, not for large ones: was the old sum rescaled when a larger maximum came?"
     return None

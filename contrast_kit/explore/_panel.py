@@ -119,9 +119,7 @@ class FigurePanel(Panel):
     """A panel whose picture is its figure, drawn anew at every move."""
 
     def assemble(self, handles: Mapping[str, tuple[Any, str]], *rows: Any) -> None:
-        self.picture = widgets().Image(
-            format="png", layout=widgets().Layout(max_width="100%", align_self="flex-start")
-        )
+        self.picture = widgets().Image(format="png", layout=widgets().Layout(max_width="100%", align_self="flex-start"))
         super().assemble(handles, *rows, self.picture)
 
     def draw(self) -> None:

@@ -60,13 +60,9 @@ class EmbeddingMap(Panel):
             raise ValueError(f"A map to touch holds 2 to {MOST:,} sentences, not {n:,}: take a sample.")
         for name, value in self.vectors.items():
             if len(value) != n:
-                raise ValueError(
-                    f"vectors {name!r} has {len(value)} rows for {n} texts; there must be one for each."
-                )
+                raise ValueError(f"vectors {name!r} has {len(value)} rows for {n} texts; there must be one for each.")
         if self.labels is not None and len(self.labels) != n:
-            raise ValueError(
-                f"labels has {len(self.labels)} entries for {n} texts; there must be one for each."
-            )
+            raise ValueError(f"labels has {len(self.labels)} entries for {n} texts; there must be one for each.")
         if unknown := self.encode.keys() - self.vectors.keys():
             raise ValueError(f"encode names {unknown.pop()!r}, but the maps are {', '.join(self.vectors)}.")
 
@@ -93,9 +89,7 @@ class EmbeddingMap(Panel):
             elif name in self.encode:
                 wanted = _unit(self.encode[name]([sentence]), "the sentence")[0]  # [1, D] -> [D]
             else:
-                raise ValueError(
-                    "This sentence is not on the map: give encode=, such as the encoder, to place it."
-                )
+                raise ValueError("This sentence is not on the map: give encode=, such as the encoder, to place it.")
             cosines = vectors @ wanted  # [N, D] @ [D] -> [N]
             if own is not None:
                 cosines[own] = -2  # its nearest neighbour would be itself
@@ -118,9 +112,7 @@ class EmbeddingMap(Panel):
         told = f"{len(self.texts):,} sentences"
         if self.map.near:
             told += ". Neighbours are sought in the space itself: where the map puts them far apart, the map misleads"
-        return (
-            f"{told}. Distances on a map by {AXES[self.projection['method']]} are not distances in the space."
-        )
+        return f"{told}. Distances on a map by {AXES[self.projection['method']]} are not distances in the space."
 
     def figure(self) -> "Figure":
         """The maps as `plots.embedding_map` draws them."""

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Self
 import torch
 
 from contrast_kit import geometry
-
 from contrast_kit.explore._panel import FigurePanel, beside, button, row, widgets
 
 if TYPE_CHECKING:
@@ -153,9 +152,7 @@ class LiveTraining(FigurePanel):
         if self.run is not None and self.run.rows:
             parts.append(plots.loss_curves(self.run.history, ["loss", *self.objective.weights]))
         if self.pairs is not None:
-            parts.append(
-                plots.cosine_histograms({name: seen["cosines"] for name, seen in both.items()}, bins=40)
-            )
+            parts.append(plots.cosine_histograms({name: seen["cosines"] for name, seen in both.items()}, bins=40))
         if self.texts is not None:
             vectors = {name: seen["vectors"] for name, seen in both.items()}
             parts.append(plots.embedding_map(vectors, self.labels, "pca"))

@@ -24,13 +24,9 @@ class LossPlayground(Panel):
 
     def __init__(self, loss: str, tau: float, angles: Sequence[float], classes: Sequence[int]):
         if len(angles) % 2 or not 2 <= len(angles) // 2 <= 5:
-            raise ValueError(
-                f"angles must hold two views of 2 to 5 texts, so 4 to 10 degrees, not {len(angles)}."
-            )
+            raise ValueError(f"angles must hold two views of 2 to 5 texts, so 4 to 10 degrees, not {len(angles)}.")
         if len(classes) != len(angles) // 2:
-            raise ValueError(
-                f"classes must name the class of each of {len(angles) // 2} texts, not {len(classes)}."
-            )
+            raise ValueError(f"classes must name the class of each of {len(angles) // 2} texts, not {len(classes)}.")
         letters = "ABCDE"[: len(classes)]
         self.names = [f"{letter}{view}" for view in "₀₁" for letter in letters]
         self.classes, self.start = torch.as_tensor(list(classes)), [float(angle) for angle in angles]

@@ -23,15 +23,11 @@ class MaskExplorer(FigurePanel):
         w = widgets()
         self.tokenizer = tokenizer
         wide = w.Layout(width="700px", max_width="100%")
-        self.sentence = w.Text(
-            sentence, description="sentence", style={"description_width": "initial"}, layout=wide
-        )
+        self.sentence = w.Text(sentence, description="sentence", style={"description_width": "initial"}, layout=wide)
         self.p_m, self.p_c = slider("p_m, of view 0", p_m, 0, 1), slider("p_c, of view 1", p_c, 0, 1)
         self.masker = choice("masker", MASKERS, masker)
         self.split = choice("selected become", tuple(SPLITS), "80/10/10")
-        self.seed = w.BoundedIntText(
-            seed, min=0, max=10**6, description="draw", layout=w.Layout(width="170px")
-        )
+        self.seed = w.BoundedIntText(seed, min=0, max=10**6, description="draw", layout=w.Layout(width="170px"))
         again = button("draw again", self.again, "the next draw: other tokens at the same rates")
         names = ("sentence", "p_m", "p_c", "masker", "split", "seed")
         handles = {name: (getattr(self, name), "value") for name in names}
@@ -60,9 +56,7 @@ class MaskExplorer(FigurePanel):
         view0 = draw(ids, maskable, self.p_m.value, generator=first, **options)
         options["generator"] = second
         if self.masker.value == "complementary":
-            view1 = masking.complementary_random_mask(
-                ids, maskable, view0.selected, self.p_c.value, **options
-            )
+            view1 = masking.complementary_random_mask(ids, maskable, view0.selected, self.p_c.value, **options)
         else:
             view1 = draw(ids, maskable, self.p_c.value, **options)
         return ids, maskable, view0, view1

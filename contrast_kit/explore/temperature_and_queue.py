@@ -36,9 +36,7 @@ class TemperatureAndQueue(FigurePanel):
 
         exponents = self._mine().double() / self.tau.value  # [M]
         share = exponents.softmax(dim=0)  # of the push, among the negatives
-        log_z = torch.logaddexp(
-            exponents.logsumexp(dim=0), torch.tensor(self.positive.value / self.tau.value)
-        )
+        log_z = torch.logaddexp(exponents.logsumexp(dim=0), torch.tensor(self.positive.value / self.tau.value))
         loss = (log_z - self.positive.value / self.tau.value).item()
         entropy = -(share * share.clamp(min=1e-300).log()).sum().item()
         return {

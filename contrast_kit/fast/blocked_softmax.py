@@ -17,7 +17,6 @@ from torch import Tensor
 from contrast_kit.checks import finite, in_vocabulary
 from contrast_kit.fast.logsumexp import first_derivative_only
 
-
 NUMBERS_AT_ONCE = 2**21
 """Word scores that stand in memory at once on a CPU: 8 MiB in float32."""
 
@@ -88,9 +87,7 @@ def sum_over_words(
     """
     in_vocabulary(labels, len(weight))
     size = max(1, (numbers_at_once or at_once(states.device)) // len(weight))
-    found = Words(
-        *_Blocks.apply(terms, size, torch.is_grad_enabled(), also, labels, states, weight, bias, *rows)
-    )
+    found = Words(*_Blocks.apply(terms, size, torch.is_grad_enabled(), also, labels, states, weight, bias, *rows))
     finite(found.total, "The loss over the vocabulary")
     return found
 
@@ -145,9 +142,7 @@ class _Blocks(torch.autograd.Function):
     def backward(ctx: Any, scale: Tensor, *_: Tensor) -> tuple[Tensor | None, ...]:
         gradients, ctx.gradients = ctx.gradients, None
         if gradients is None:
-            raise RuntimeError(
-                "sum_over_words keeps its gradient for one backward pass; compute the sum again."
-            )
+            raise RuntimeError("sum_over_words keeps its gradient for one backward pass; compute the sum again.")
         with torch.no_grad():
             scaled = [g if g is None else g.mul_(scale.to(g.dtype)) for g in gradients]
         derived = torch.empty(0, requires_grad=True)  # so that a gradient of the gradient is not silently 0
@@ -183,9 +178,7 @@ def _one_block(
     with torch.enable_grad():
         each = terms(*leaves)  # [R]
         if each.shape != log_q.shape:
-            raise ValueError(
-                f"terms must give one number a position, [{len(log_q)}], not {list(each.shape)}."
-            )
+            raise ValueError(f"terms must give one number a position, [{len(log_q)}], not {list(each.shape)}.")
         total = each.sum()
     if all(g is None for g in gradients):
         return total.detach()
@@ -217,8 +210,6 @@ def _products(
     if for_states is not None:
         for_states.copy_(scores @ weight)
     if for_weight is not None and states.dtype == for_weight.dtype:
-        for_weight.addmm_(
-            scores.T, states, beta=old
-        )  # in place: a second [V, D] would be the largest tensor here
+        for_weight.addmm_(scores.T, states, beta=old)  # in place: a second [V, D] would be the largest tensor here
     elif for_weight is not None:
         for_weight.copy_(scores.T @ states) if first else for_weight.add_(scores.T @ states)

@@ -11,7 +11,6 @@ from torch.autograd import Function
 from torch.nn import functional as F
 
 from contrast_kit.fast.logsumexp import first_derivative_only
-
 from contrast_kit.fast.unit_rows import pieces
 
 

@@ -38,9 +38,7 @@ def nt_xent(
     return _softplus(rest - _own(a, b, tau).repeat(2))
 
 
-def sup_con(
-    x: Tensor, labels: Tensor, tau: float | Tensor, implementation: str
-) -> tuple[Tensor, Tensor]:
+def sup_con(x: Tensor, labels: Tensor, tau: float | Tensor, implementation: str) -> tuple[Tensor, Tensor]:
     """[N], and which anchors have a positive, [N]: the positives of one class enter through the class's sum alone."""
     x = unit_rows(x)
     lse = self_log_sum_exp(x, tau, half=implementation == "bf16")

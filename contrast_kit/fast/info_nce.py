@@ -10,8 +10,8 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.nn import functional as F
 
-from contrast_kit.fast.tiles import Tiles
 from contrast_kit.fast.logsumexp import first_derivative_only, of_one_dtype, scaled
+from contrast_kit.fast.tiles import Tiles
 
 ENTRIES = 2**21
 """Scores that stand in memory at once on a CPU: 8 MiB in float32."""

@@ -45,9 +45,7 @@ class Probe:
             return "this torch has no switch for it"
         speed = f"{self.gflops:.0f} → {self.switched_gflops:.0f} GFLOP/s"
         error = f"error {self.error:.0e} → {self.switched_error:.0e}"
-        use = (
-            "may be used (kernels.fast_float32)" if self.accurate else "rounds to bfloat16: will not be used"
-        )
+        use = "may be used (kernels.fast_float32)" if self.accurate else "rounds to bfloat16: will not be used"
         return f"{speed}, {error}: {use}"
 
 

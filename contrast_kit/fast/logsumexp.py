@@ -25,6 +25,7 @@ from torch.autograd import Function
 
 from contrast_kit.fast.tiles import Tiles, above
 
+
 def self_log_sum_exp(
     x: Tensor,
     tau: float | Tensor,

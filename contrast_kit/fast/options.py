@@ -44,13 +44,9 @@ def faster(
         2
     """
     if slots is not None and not 0 < slots <= 1:
-        raise ValueError(
-            f"slots is the share of positions that are masked, in (0, 1], such as 0.15, not {slots}."
-        )
+        raise ValueError(f"slots is the share of positions that are masked, in (0, 1], such as 0.15, not {slots}.")
     if slots is not None and packing:
-        raise ValueError(
-            "Packing makes a shape of its own for every batch and slots fix the shapes: choose one."
-        )
+        raise ValueError("Packing makes a shape of its own for every batch and slots fix the shapes: choose one.")
     for module in objective.modules():
         if isinstance(module, Encoder):
             module.use_packing(packing)

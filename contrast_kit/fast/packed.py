@@ -183,9 +183,7 @@ def _attend_group(
     """Attention among texts of like length, [texts, H, t, d] each."""
     if q.shape[2] > LONG or q.device.type != "cpu":
         mask = None if bias is None else bias.to(q.dtype)
-        return nn.functional.scaled_dot_product_attention(
-            q, k, v, attn_mask=mask, dropout_p=dropout, scale=scale
-        )
+        return nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=dropout, scale=scale)
     scores = (q * scale) @ k.transpose(2, 3)  # [texts, H, t, t]
     scores = scores if bias is None else scores + bias
     if group.places is not None:
@@ -198,9 +196,7 @@ def _attend_on_gpu(q: Tensor, k: Tensor, v: Tensor, layout: Layout, dropout: flo
     """All texts in one call: torch's nested tensors, behind which stands a kernel for various lengths."""
     ends = torch.tensor([0, *layout.lengths]).cumsum(0).to(q.device, non_blocking=True)  # [B + 1]
     nested = (
-        torch.nested.nested_tensor_from_jagged(
-            x, ends, min_seqlen=layout.lengths[0], max_seqlen=layout.lengths[-1]
-        )
+        torch.nested.nested_tensor_from_jagged(x, ends, min_seqlen=layout.lengths[0], max_seqlen=layout.lengths[-1])
         for x in (q, k, v)
     )
     q, k, v = (x.transpose(1, 2) for x in nested)  # [B, H, (t), d] each

@@ -9,9 +9,8 @@ import torch
 from torch import Tensor
 from torch.autograd import Function
 
-from contrast_kit.fast.logsumexp import first_derivative_only
-
 from contrast_kit.checks import normalise
+from contrast_kit.fast.logsumexp import first_derivative_only
 
 ROWS = 2048
 """Rows of a piece on a CPU."""

@@ -20,9 +20,7 @@ def unit_pairs(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
     """The rows of `a` and `b`, [N, D] each, on the unit sphere and in one dtype."""
     a, b = unit(a, "a"), unit(b, "b")
     if a.shape != b.shape:
-        raise ValueError(
-            f"Row i of a pairs with row i of b, so shapes must agree: {list(a.shape)}, {list(b.shape)}."
-        )
+        raise ValueError(f"Row i of a pairs with row i of b, so shapes must agree: {list(a.shape)}, {list(b.shape)}.")
     dtype = torch.promote_types(a.dtype, b.dtype)
     return a.to(dtype), b.to(dtype)
 

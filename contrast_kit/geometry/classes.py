@@ -77,9 +77,7 @@ def class_spread(x: Tensor, labels: Tensor) -> Tensor:
     x = unit(x, "x", at_least=2)
     within, between = class_cosines(x, labels)
     if 1 - anisotropy(x) <= 8 * torch.finfo(x.dtype).eps or between >= 1:
-        raise ValueError(
-            "All vectors point the same way, so there is no distance between classes to measure in."
-        )
+        raise ValueError("All vectors point the same way, so there is no distance between classes to measure in.")
     return (1 - within) / (1 - between)
 
 
@@ -87,7 +85,5 @@ def _checked_labels(labels: Tensor, x: Tensor) -> Tensor:
     """Labels as classes 0 … C−1, [N], on the vectors' device."""
     labels = torch.as_tensor(labels, device=x.device)
     if labels.shape != x.shape[:1] or labels.is_floating_point():
-        raise ValueError(
-            f"labels must be one integer a vector, [{len(x)}], not {labels.dtype} {list(labels.shape)}."
-        )
+        raise ValueError(f"labels must be one integer a vector, [{len(x)}], not {labels.dtype} {list(labels.shape)}.")
     return labels.unique(return_inverse=True)[1]

@@ -58,9 +58,7 @@ def random_pair_cosines(
         rows.append(cosines[keep])  # [R, C] -> [pairs of this block], row by row
     cosines = torch.cat(rows)
     if not len(cosines):
-        raise ValueError(
-            "All vectors belong to one group, so no random pair is left; give more than one group."
-        )
+        raise ValueError("All vectors belong to one group, so no random pair is left; give more than one group.")
     return cosines
 
 
@@ -97,9 +95,7 @@ def separation(similar: Tensor, random: Tensor, *, measure: str = "auc") -> Tens
         raise ValueError("d′ needs a variance, so at least two similar and two random pairs.")
     spread = ((similar.var() + random.var()) / 2).sqrt()
     if spread == 0:
-        raise ValueError(
-            'All cosines are equal within both sets, so d′ would divide by 0; take measure="auc".'
-        )
+        raise ValueError('All cosines are equal within both sets, so d′ would divide by 0; take measure="auc".')
     return (similar.mean() - random.mean()) / spread
 
 
@@ -108,9 +104,7 @@ def _checked_groups(groups: Tensor | None, x: Tensor) -> Tensor | None:
         return None
     groups = torch.as_tensor(groups, device=x.device)
     if groups.shape != x.shape[:1] or groups.is_floating_point():
-        raise ValueError(
-            f"groups must be one integer a vector, [{len(x)}], not {groups.dtype} {list(groups.shape)}."
-        )
+        raise ValueError(f"groups must be one integer a vector, [{len(x)}], not {groups.dtype} {list(groups.shape)}.")
     return groups
 
 

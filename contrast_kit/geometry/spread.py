@@ -6,7 +6,6 @@ import torch
 from torch import Tensor
 
 from contrast_kit import fast
-
 from contrast_kit.geometry._inputs import check_block, pairs_of, unit, unit_pairs, upper_block
 
 

@@ -163,9 +163,7 @@ def nt_xent(
     return reduce(_pick_positives(similarity, positive, excluded), reduction)
 
 
-def sup_con(
-    x: Tensor, labels: Tensor, tau: float, *, reduction: str = "sum", implementation: str = "auto"
-) -> Tensor:
+def sup_con(x: Tensor, labels: Tensor, tau: float, *, reduction: str = "sum", implementation: str = "auto") -> Tensor:
     """Pick the vectors with the anchor's label out of all other vectors: contrast between classes.
 
     SCL, eq. 3:

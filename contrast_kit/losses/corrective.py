@@ -7,9 +7,7 @@ from torch.nn import functional as F
 from contrast_kit.checks import finite, floats, in_vocabulary, reduce
 
 
-def replaced_token_detection(
-    logits: Tensor, is_original: Tensor, valid: Tensor, *, reduction: str = "mean"
-) -> Tensor:
+def replaced_token_detection(logits: Tensor, is_original: Tensor, valid: Tensor, *, reduction: str = "mean") -> Tensor:
     """ELECTRA: tell for each token whether it is the original.
 
     COCO-LM 3.1: the binary cross-entropy of p_RTD( 1(x_i^MLM = x_i^orig) | h_i ), a sigmoid, over *all*
@@ -53,9 +51,7 @@ def replaced_token_detection(
     return reduce(terms, reduction, valid.sum())
 
 
-def copy(
-    logits: Tensor, corrupted: Tensor, original: Tensor, valid: Tensor, *, reduction: str = "mean"
-) -> Tensor:
+def copy(logits: Tensor, corrupted: Tensor, original: Tensor, valid: Tensor, *, reduction: str = "mean") -> Tensor:
     """COCO-LM's copy loss: tell for each token whether it can be copied.
 
     COCO-LM, eq. 2, over all n tokens:

@@ -50,8 +50,6 @@ def nt_xent_anchor_gradient(a: Tensor, b: Tensor, tau: float, *, queue: Tensor |
     a, b = normalise(a.detach(), "a"), normalise(b.detach(), "b")
     candidates = torch.cat([b, a, constant_rows(queue, a).to(a)])  # [2B + Q, D]
     n = len(a)
-    itself = torch.eye(n, len(candidates), dtype=torch.bool, device=a.device).roll(
-        n, dims=1
-    )  # s_i is column B + i
+    itself = torch.eye(n, len(candidates), dtype=torch.bool, device=a.device).roll(n, dims=1)  # s_i is column B + i
     p = (dot_products(a, candidates) / tau).masked_fill(itself, -torch.inf).softmax(dim=1)  # [B, 2B + Q]
     return (p @ candidates - b) / tau  # [B, D]

@@ -22,9 +22,7 @@ def check_flags(flags: Tensor, ids: Tensor, name: str) -> None:
             "it also counts [CLS] and [SEP])."
         )
     if flags.shape != ids.shape:
-        raise ValueError(
-            f"{name} must have the shape of ids, {list(ids.shape)}, got shape {list(flags.shape)}."
-        )
+        raise ValueError(f"{name} must have the shape of ids, {list(ids.shape)}, got shape {list(flags.shape)}.")
     if flags.device != ids.device:
         raise ValueError(f"{name} is on {flags.device} but ids are on {ids.device}: move one of them.")
 

@@ -86,9 +86,7 @@ def dynamic_random_mask(
 
     u = torch.rand(ids.shape, generator=generator, device=ids.device)  # [B, T] in [0, 1)
     # Drawn for every token, used for few: the generator then moves on equally far whatever p and split are.
-    random_ids = torch.randint(
-        vocab_size, ids.shape, generator=generator, device=ids.device, dtype=ids.dtype
-    )  # [B, T]
+    random_ids = torch.randint(vocab_size, ids.shape, generator=generator, device=ids.device, dtype=ids.dtype)  # [B, T]
     to_mask, _, to_keep = split
     selected = maskable & (u < p)
     becomes_mask = maskable & (u < p * to_mask)
@@ -160,9 +158,7 @@ def complementary_random_mask(
     )
 
 
-def replace(
-    ids: Tensor, selected: Tensor, logits: Tensor, *, generator: torch.Generator | None = None
-) -> Tensor:
+def replace(ids: Tensor, selected: Tensor, logits: Tensor, *, generator: torch.Generator | None = None) -> Tensor:
     """Put tokens sampled from a masked language model at the selected positions.
 
     COCO-LM, eq. 1: x_i^MLM ~ p_MLM(x | h_i) if i in M, and x_i^MLM = x_i^orig otherwise (ELECTRA's

@@ -60,9 +60,7 @@ class Mask:
 
     def __call__(self, batch: Batch, generator: torch.Generator | None, vocabulary: Vocabulary):
         ids, maskable = batch["input_ids"], batch["maskable"]
-        masked = masking.dynamic_random_mask(
-            ids, maskable, self.p, split=self.split, generator=generator, **vocabulary
-        )
+        masked = masking.dynamic_random_mask(ids, maskable, self.p, split=self.split, generator=generator, **vocabulary)
         return masking.masked_view(batch, masked)
 
 
@@ -185,16 +183,12 @@ class MaskAndShuffle:
 
     def __call__(self, batch: Batch, generator: torch.Generator | None, vocabulary: Vocabulary):
         shuffled = Shuffle(self.window)(batch, generator, vocabulary)
-        masked = Mask(self.p, self.split)(
-            {**batch, "input_ids": shuffled["input_ids"]}, generator, vocabulary
-        )
+        masked = Mask(self.p, self.split)({**batch, "input_ids": shuffled["input_ids"]}, generator, vocabulary)
         touched = masked["selected"] | shuffled["selected"]
         return masking.masked_view(batch, masking.Masked(masked["input_ids"], touched))
 
 
-NAMED: dict[str, Noise] = {
-    noise.kind: noise for noise in (Mask(), MaskSpans(), Replace(), Shuffle(), MaskAndShuffle())
-}
+NAMED: dict[str, Noise] = {noise.kind: noise for noise in (Mask(), MaskSpans(), Replace(), Shuffle(), MaskAndShuffle())}
 """The five with the papers' settings."""
 
 
@@ -214,7 +208,5 @@ def named(noise: "str | Noise") -> Noise:
             )
         return NAMED[noise]
     if not callable(noise):
-        raise TypeError(
-            f"noise must be a name or a function (batch, generator, vocabulary) -> view, not {noise!r}."
-        )
+        raise TypeError(f"noise must be a name or a function (batch, generator, vocabulary) -> view, not {noise!r}.")
     return noise

@@ -93,14 +93,10 @@ def _pack_left(ids: Tensor, attention_mask: Tensor, stays: Tensor, pad_id: int) 
     positions = torch.argsort(~stays, dim=1, stable=True)  # [B, T]
     filled = torch.arange(ids.shape[1], device=ids.device) < stays.sum(1, keepdim=True)  # [B, T]
     positions = positions.masked_fill(~filled, 0)
-    return Cropped(
-        ids.gather(1, positions).masked_fill(~filled, pad_id), filled.to(attention_mask.dtype), positions
-    )
+    return Cropped(ids.gather(1, positions).masked_fill(~filled, pad_id), filled.to(attention_mask.dtype), positions)
 
 
-def shuffle(
-    ids: Tensor, maskable: Tensor, window: int = 3, *, generator: torch.Generator | None = None
-) -> Tensor:
+def shuffle(ids: Tensor, maskable: Tensor, window: int = 3, *, generator: torch.Generator | None = None) -> Tensor:
     """Permute tokens, none of them further than `window` places from home.
 
     CAPT 5.2: "a random permutation to the input sequence x within a fixed window k" with k = 3, after

@@ -99,9 +99,7 @@ class Objective(nn.Module):
         names = [field.name for field in fields(self.Config)]
         for name in changes:
             if name not in names:
-                raise TypeError(
-                    f"{type(self).__name__} has no setting {name!r}; there are {', '.join(names)}."
-                )
+                raise TypeError(f"{type(self).__name__} has no setting {name!r}; there are {', '.join(names)}.")
         self.encoder = encoder
         self.config = replace(config, **changes) if config is not None else self.Config(**changes)
         with torch.random.fork_rng(devices=[]):  # heads are drawn on the CPU: no other stream is touched

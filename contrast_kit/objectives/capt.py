@@ -10,9 +10,8 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from contrast_kit import losses, schedules
+from contrast_kit import checks, losses, schedules
 from contrast_kit.masking.noise import Noise, named
-from contrast_kit import checks
 from contrast_kit.objectives.base import Encoded, Facts, Objective, Vectors, View, others, without
 from contrast_kit.objectives.mlm import mlm_sizes, mlm_sums
 from contrast_kit.objectives.queue import MemoryQueue
@@ -128,9 +127,7 @@ class CAPT(Objective):
         (500000, 8192, 0.0006, (0.9, 0.98))
         """
         _paper_size(size)
-        shared = dict(
-            decay="linear", weight_decay=0.01, betas=(0.9, 0.98), eps=1e-6, clip=None, max_length=512
-        )
+        shared = dict(decay="linear", weight_decay=0.01, betas=(0.9, 0.98), eps=1e-6, clip=None, max_length=512)
         return PAPER_TRAINING[size] | shared
 
     def build(self) -> None:

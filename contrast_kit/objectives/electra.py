@@ -9,11 +9,10 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from contrast_kit import masking
+from contrast_kit import checks, masking
 from contrast_kit.encoder.encoder import Encoder
-from contrast_kit import checks
-from contrast_kit.objectives.coco_lm.auxiliary import CorruptionConfig, make_auxiliary
 from contrast_kit.objectives.base import Encoded, Objective, View
+from contrast_kit.objectives.coco_lm.auxiliary import CorruptionConfig, make_auxiliary
 from contrast_kit.objectives.coco_lm.token_losses import CopyHead, Task, token_sizes, token_sums
 
 

@@ -7,9 +7,9 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
+from contrast_kit import checks
 from contrast_kit.data.rows import column, column_names, label_tensor
 from contrast_kit.encoder.encoder import Encoder
-from contrast_kit import checks
 from contrast_kit.objectives.base import Encoded, Objective, View
 
 
@@ -62,9 +62,7 @@ class FineTune(Objective):
     Config = FineTuneConfig
     contrastive = False
 
-    def __init__(
-        self, encoder: Encoder, config: Any = None, *, classes: Any = None, seed: int = 0, **changes
-    ):
+    def __init__(self, encoder: Encoder, config: Any = None, *, classes: Any = None, seed: int = 0, **changes):
         if classes is not None:
             changes["classes"] = int(classes) if isinstance(classes, Integral) else count_classes(classes)
         super().__init__(encoder, config, seed=seed, **changes)
@@ -146,9 +144,7 @@ def check_labels(label: Tensor | None, classes: int) -> None:
         raise ValueError("These labels are scores, not classes: use classes=1, which is regression.")
     lowest, highest = label.aminmax()
     if lowest == -1:
-        raise ValueError(
-            "A row has the label -1, which means unlabelled: leave such rows (GLUE's test splits) out."
-        )
+        raise ValueError("A row has the label -1, which means unlabelled: leave such rows (GLUE's test splits) out.")
     if classes > 1 and not 0 <= lowest <= highest < classes:
         raise ValueError(
             f"Labels go from {int(lowest)} to {int(highest)} but the head has classes={classes}: "

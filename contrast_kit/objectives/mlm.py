@@ -6,10 +6,9 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from contrast_kit import masking
+from contrast_kit import checks, masking
 from contrast_kit.encoder.encoder import Encoder
 from contrast_kit.masking import check_split
-from contrast_kit import checks
 from contrast_kit.objectives.base import Encoded, Objective, View
 from contrast_kit.objectives.words import mlm_sum
 

@@ -54,9 +54,7 @@ class Prompt(FineTune):
 
     Config = PromptConfig
 
-    def __init__(
-        self, encoder: Any, config: Any = None, *, classes: Any = None, seed: int = 0, **changes: Any
-    ):
+    def __init__(self, encoder: Any, config: Any = None, *, classes: Any = None, seed: int = 0, **changes: Any):
         if classes is None and config is None:
             classes = len(changes.get("words", ())) or None
         super().__init__(encoder, config, classes=classes, seed=seed, **changes)

@@ -47,9 +47,7 @@ class MemoryQueue(nn.Module):
     def __init__(self, capacity: int, width: int):
         super().__init__()
         if capacity < 1 or width < 1:
-            raise ValueError(
-                f"A queue holds at least 1 vector of at least 1 number, not {capacity} of {width}."
-            )
+            raise ValueError(f"A queue holds at least 1 vector of at least 1 number, not {capacity} of {width}.")
         self.capacity = capacity
         self.register_buffer("rows", torch.zeros(capacity, width))  # [capacity, D], a ring
         self.register_buffer("row_ids", torch.full((capacity,), UNKNOWN))  # [capacity]
@@ -103,9 +101,7 @@ class MemoryQueue(nn.Module):
         if ids is None:
             ids = torch.full((len(rows),), UNKNOWN, device=rows.device)
         if ids.shape != (len(rows),) or ids.is_floating_point():
-            raise ValueError(
-                f"ids must be [{len(rows)}] integers, one a vector, not {ids.dtype} {list(ids.shape)}."
-            )
+            raise ValueError(f"ids must be [{len(rows)}] integers, one a vector, not {ids.dtype} {list(ids.shape)}.")
         places = (self.pushed + torch.arange(len(rows), device=rows.device)) % self.capacity  # [N]
         # Of more vectors than there is room for only the last are written: no place is written twice.
         newest = slice(-self.capacity, None)

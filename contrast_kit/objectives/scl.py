@@ -9,8 +9,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from contrast_kit import losses
-from contrast_kit import checks
+from contrast_kit import checks, losses
 from contrast_kit.objectives.base import Encoded, Facts, Vectors, View, others
 from contrast_kit.objectives.fine_tune import FineTune, FineTuneConfig
 

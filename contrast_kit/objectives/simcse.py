@@ -11,9 +11,8 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from contrast_kit import losses
+from contrast_kit import checks, losses
 from contrast_kit.masking.noise import Mask
-from contrast_kit import checks
 from contrast_kit.objectives.base import Encoded, Facts, Objective, Vectors, View, others
 from contrast_kit.objectives.mlm import mlm_sizes, mlm_sums
 

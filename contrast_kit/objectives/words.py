@@ -58,14 +58,10 @@ def positions(encoder: Encoder, where: Tensor, rate: float | None = None) -> Pos
         return Positions(where)
     total = where.numel()
     expected = total * (rate or encoder.slots)
-    places = min(
-        total, math.ceil(expected + 8 * math.sqrt(expected)) + 8
-    )  # 8 deviations: never in a lifetime
+    places = min(total, math.ceil(expected + 8 * math.sqrt(expected)) + 8)  # 8 deviations: never in a lifetime
     chosen = where.flatten()
     count = chosen.sum()
-    torch._assert_async(
-        count <= places, "More positions were chosen than there are slots: use a larger share."
-    )
+    torch._assert_async(count <= places, "More positions were chosen than there are slots: use a larger share.")
     rank = torch.where(chosen, chosen.cumsum(0) - 1, places)  # [B*T], the slot of each; the last is a bin
     slots = rank.new_zeros(places + 1).scatter_(0, rank, torch.arange(total, device=rank.device))[:-1]
     return Positions(where, slots, torch.arange(places, device=rank.device) < count)
@@ -76,10 +72,7 @@ def in_blocks(encoder: Encoder, at: Positions, rows: Tensor) -> bool:
     at_once = blocked_softmax.at_once(rows.device)
     if at.slots is not None:
         return True
-    return (
-        len(rows) * encoder.vocabulary["vocab_size"] > 2 * at_once
-        and encoder.word_layer(rows[:0]) is not None
-    )
+    return len(rows) * encoder.vocabulary["vocab_size"] > 2 * at_once and encoder.word_layer(rows[:0]) is not None
 
 
 def block_sum(
@@ -113,12 +106,8 @@ def mlm_sum(
     states, targets = at.rows(hidden), at.rows(view["targets"])  # [M, D], [M]
     if not in_blocks(encoder, at, states):
         logits = encoder.mlm_logits(states)  # [M, V]
-        texts = (
-            selected.nonzero()[:, 0] if mean == "sequences" else None
-        )  # [M], the text of each selected token
-        total = losses.mlm(
-            logits, targets, reduction="sum" if mean == "tokens" else "sum_per_seq", rows=texts
-        )
+        texts = selected.nonzero()[:, 0] if mean == "sequences" else None  # [M], the text of each selected token
+        total = losses.mlm(logits, targets, reduction="sum" if mean == "tokens" else "sum_per_seq", rows=texts)
         return total, (logits.detach().argmax(-1) == targets).sum() if hits else None
     each = None if mean == "tokens" else 1 / selected.sum(1).clamp(min=1).double()  # [B]
     weights = at.weights(torch.promote_types(states.dtype, torch.float32), each)  # [M]

@@ -55,9 +55,7 @@ def table(paper: str, number: int) -> "pd.DataFrame":
         raise ValueError(f"There is no paper {paper!r}; there are {', '.join(_PAPERS)}.")
     module = _PAPERS[paper]
     if number not in module.TABLES:
-        raise ValueError(
-            f"Of {paper} there are the tables {', '.join(map(str, module.TABLES))}, not {number}."
-        )
+        raise ValueError(f"Of {paper} there are the tables {', '.join(map(str, module.TABLES))}, not {number}.")
     caption, header, block = module.TABLES[number]
     *keys, columns = (part.strip() for part in header.split("|"))
     rows = [_row(line, keys, columns.split(), module.SD_UNIT) for line in block.strip().splitlines()]
@@ -78,9 +76,7 @@ def _cell(column: str, cell: str, sd_unit: float) -> dict[str, float]:
     """One printed cell: a number, `mean±sd`, or `matched/mismatched`."""
     if "/" in cell:  # the column is called MNLI-(m/mm)
         name = column.partition("-")[0]
-        return {
-            f"{name}-{half}": _number(value) for half, value in zip(("m", "mm"), cell.split("/"), strict=True)
-        }
+        return {f"{name}-{half}": _number(value) for half, value in zip(("m", "mm"), cell.split("/"), strict=True)}
     if "(m/mm)" in column:
         raise ValueError(f"The cell {cell!r} should hold two numbers.")
     if "±" in cell:

@@ -165,9 +165,7 @@ class _Phrases:
         said_of = "|".join(re.escape(word) for sides in words.AXES.values() for bag in sides for word in bag)
         degree = rf"a little(?= (?:{said_of})(?![\w'-]))"  # and not the size of a little robot
         self.pattern = re.compile(rf"(?<![\w'-]){words_.replace(re.escape('a little'), degree)}")
-        self.with_article = re.compile(
-            rf"(?<![\w'-])(an? )??{words_}"
-        )  # "a treasure" first, then "a" + "big"
+        self.with_article = re.compile(rf"(?<![\w'-])(an? )??{words_}")  # "a treasure" first, then "a" + "big"
 
 
 @cache

@@ -11,13 +11,13 @@ import torch
 from torch import Tensor
 
 from contrast_kit.data import Batches, Texts
-from contrast_kit.planning.measure import Encoding, of_contrast, optimizer_seconds
 from contrast_kit.objectives.base import Facts, Objective
 from contrast_kit.objectives.queue import MemoryQueue
+from contrast_kit.planning.measure import Encoding, of_contrast, optimizer_seconds
 from contrast_kit.planning.report import Plan
 from contrast_kit.training.distributed import alone, count, start
-from contrast_kit.training.settings import Training
 from contrast_kit.training.fit import asked, batches_of, texts_for
+from contrast_kit.training.settings import Training
 
 LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 """Where Linux tells a container, such as a notebook server's, what share of the machine's memory it has."""

@@ -11,8 +11,8 @@ from torch import Tensor, nn
 
 from contrast_kit.data import Texts
 from contrast_kit.objectives.base import Facts, Objective, Vectors
-from contrast_kit.training.settings import Training, autocast
 from contrast_kit.training.gradient import backward, gradient
+from contrast_kit.training.settings import Training, autocast
 
 LARGEST_MEASURED = 4096
 """Rows of a contrast up to which its time and memory are measured; beyond, they are carried on from two sizes."""
@@ -119,9 +119,7 @@ class Encoding:
         t1 = min(step(small, part(small))[1] for _ in range(2))
         t2 = min(step(large, part(large))[1] for _ in range(2))
         bytes_each, seconds_each = max(0.0, b2 - b1) / at_once, max(t2 - t1, t2 / 4) / n
-        return cls(
-            b1 - bytes_each * at_once, bytes_each, max(0.0, t1 - seconds_each * n), seconds_each, vectors
-        )
+        return cls(b1 - bytes_each * at_once, bytes_each, max(0.0, t1 - seconds_each * n), seconds_each, vectors)
 
     def bytes_at(self, texts: int) -> int:
         return int(max(0, self.bytes_zero) + self.bytes_each * texts)
@@ -146,9 +144,7 @@ class _Step:
         self.objective.zero_grad(set_to_none=True)
         with most_kept(self.objective) as kept:
             start = _now(self.device)
-            _, seen = gradient(
-                self.objective, [batch], self.generator, chunk_size=chunk, autocast=self.autocast
-            )
+            _, seen = gradient(self.objective, [batch], self.generator, chunk_size=chunk, autocast=self.autocast)
             seconds = _now(self.device) - start
         return kept.most, seconds, seen[0][0] if seen else {}
 
@@ -172,9 +168,7 @@ def of_contrast(objective: Objective, vectors: Vectors, facts: Facts) -> tuple[i
 def _contrast_of(objective: Objective, like: Vectors, facts: Facts) -> tuple[float, float]:
     n, device = len(next(iter(facts.values()))), objective.encoder.device
     vectors = {
-        name: {
-            head: torch.randn(n, rows.shape[1], device=device).requires_grad_() for head, rows in of.items()
-        }
+        name: {head: torch.randn(n, rows.shape[1], device=device).requires_grad_() for head, rows in of.items()}
         for name, of in like.items()
     }
     best = math.inf

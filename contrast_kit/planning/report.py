@@ -88,9 +88,7 @@ class Plan:
             return "none: no contrast here, so accumulating batches and one larger batch are the same"
         if self.negatives is None:
             return "none: this contrast only pulls positives together, in accumulated batches as in one"
-        words = f"{_number(self.negatives)} an anchor" + (
-            ", chunk_size loses none" if self.chunk_size else ""
-        )
+        words = f"{_number(self.negatives)} an anchor" + (", chunk_size loses none" if self.chunk_size else "")
         if self.accumulate > 1:
             whole, more = self.batch_size * self.accumulate, _number(self.negatives_of_one_batch)
             words += f";\naccumulate={self.accumulate} does not change that, batch_size={whole} would: {more}"
@@ -108,18 +106,12 @@ class Plan:
         if self.chunk_size:
             words += f"\n(all {share:,} texts at once would be {in_bytes(self.whole_bytes)})"
         if not self.fits:
-            words += (
-                f"\nTOO MUCH: chunk_size={self.largest_chunk} would fit"
-                if self.largest_chunk
-                else "\nTOO MUCH"
-            )
+            words += f"\nTOO MUCH: chunk_size={self.largest_chunk} would fit" if self.largest_chunk else "\nTOO MUCH"
         return words
 
     def _time(self) -> str:
         return f"about {in_seconds(self.seconds)} a step, {in_seconds(self.seconds * self.steps)} in all" + (
-            " (a chunk is encoded twice: a third more than whole)"
-            if self.chunk_size and self.contrastive
-            else ""
+            " (a chunk is encoded twice: a third more than whole)" if self.chunk_size and self.contrastive else ""
         )
 
 

@@ -102,9 +102,7 @@ def animation(
         raise ValueError("An animation needs at least two frames; for one take embedding_map or circle.")
     n, width = next(iter(vectors.values())).shape
     if any(x.shape != (n, width) for x in vectors.values()):
-        raise ValueError(
-            "All frames must hold the same sentences in the same width, but their shapes differ."
-        )
+        raise ValueError("All frames must hold the same sentences in the same width, but their shapes differ.")
     kinds = None if labels is None else np.array(texts(labels, "labels", n))
     joined = checked_pairs(pairs, n)
     keep = sample(n, max_points, seed)
@@ -153,9 +151,7 @@ class Animation:
         if count < 2:
             raise ValueError(f"A sheet shows at least two frames, not {count}.")
         names = list(self.maps)
-        chosen = [
-            names[i] for i in np.linspace(0, len(names) - 1, min(count, len(names))).round().astype(int)
-        ]
+        chosen = [names[i] for i in np.linspace(0, len(names) - 1, min(count, len(names))).round().astype(int)]
         columns = min(columns, len(chosen))
         rows = -(-len(chosen) // columns)
         # A square as wide as its column, a line for the name and for each measure, and room for the legend below.
@@ -199,9 +195,7 @@ class Animation:
 
     def half_width(self) -> float:
         """Half the side of the square that holds all frames."""
-        return max(
-            1.15 if self.method == CIRCLE else 0, *(1.08 * np.abs(at).max() for at in self.maps.values())
-        )
+        return max(1.15 if self.method == CIRCLE else 0, *(1.08 * np.abs(at).max() for at in self.maps.values()))
 
     def _draw(self, panel: Any, name: str) -> None:
         at, half, i = self.maps[name], self.half_width(), list(self.maps).index(name)
@@ -232,9 +226,7 @@ class Animation:
         if self.kinds:
             handles, words = panel.get_legend_handles_labels()
             columns = min(4, len(words))
-            figure.legend(
-                handles, words, loc="outside lower left", ncols=columns, markerscale=1.6, handletextpad=0.1
-            )
+            figure.legend(handles, words, loc="outside lower left", ncols=columns, markerscale=1.6, handletextpad=0.1)
 
 
 def polygons(count: int) -> list[tuple[list[list[float]], str]]:
@@ -280,9 +272,7 @@ def _kept_pairs(pairs: np.ndarray | None, keep: np.ndarray) -> list[list[int]]:
 def _measures(measures: Mapping[str, Any] | None, count: int) -> dict[str, list[float]]:
     if measures is None:
         return {}
-    table = {
-        name: array(values, f"measures {name}", 1) for name, values in named(measures, "measures").items()
-    }
+    table = {name: array(values, f"measures {name}", 1) for name, values in named(measures, "measures").items()}
     for name, values in table.items():
         if len(values) != count:
             raise ValueError(

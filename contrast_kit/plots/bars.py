@@ -62,9 +62,7 @@ def bars_with_errors(
         panel.tick_params(axis="y", length=0)
         if baseline_label:
             at = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
-            panel.annotate(
-                baseline_label, (baseline, 1), (3, 0), fontsize=9, color="#666666", va="bottom", **at
-            )
+            panel.annotate(baseline_label, (baseline, 1), (3, 0), fontsize=9, color="#666666", va="bottom", **at)
     return figure
 
 
@@ -95,9 +93,7 @@ def _bar(panel: Any, row: int, scores: np.ndarray, baseline: float, digits: int)
     panel.annotate(words, (at, row), (6, 0), textcoords="offset points", va="center", fontsize=9.5)
 
 
-def _room(
-    panel: Any, table: Mapping[str, np.ndarray], baseline: float, limit: float | None, share: float
-) -> None:
+def _room(panel: Any, table: Mapping[str, np.ndarray], baseline: float, limit: float | None, share: float) -> None:
     """Space at the right for the numbers, a `share` of what the bars need; ticks up to `limit` only."""
     everything = np.concatenate([*table.values(), [baseline]])
     low, high = everything.min(), everything.max()

@@ -36,6 +36,4 @@ class Camera:
 
     def measures(self, **of: Callable[[Any], Any]) -> dict[str, list[float]]:
         """Numbers of each frame, by name: `measures(uniformity=ck.geometry.uniformity)`, as `animation` takes them."""
-        return {
-            name: [float(measure(frame)) for frame in self.frames.values()] for name, measure in of.items()
-        }
+        return {name: [float(measure(frame)) for frame in self.frames.values()] for name, measure in of.items()}

@@ -51,9 +51,7 @@ def loss_curves(
         raise ValueError("history is empty, so there is nothing to draw.")
     for name, table in runs.items():
         if not hasattr(table, "columns") or "step" not in table.columns:
-            raise ValueError(
-                f"history{f' of {name!r}' if name else ''} must be a table with a column 'step'."
-            )
+            raise ValueError(f"history{f' of {name!r}' if name else ''} must be a table with a column 'step'.")
     parts = _parts(runs.values(), parts)
     figure, axes = panels(len(parts), height=2.7, title=title, sharex=True)
     for panel, part in zip(axes, parts, strict=True):

@@ -50,9 +50,7 @@ def differences_from(
     tables = {name: scores_of(table, name) for name, table in tables.items()}
     for name, table in tables.items():
         if reference not in table:
-            raise ValueError(
-                f"There is no {reference!r}{f' in {name!r}' if name else ''}; it has {', '.join(table)}."
-            )
+            raise ValueError(f"There is no {reference!r}{f' in {name!r}' if name else ''}; it has {', '.join(table)}.")
     methods = [m for m in dict.fromkeys(m for table in tables.values() for m in table) if m != reference]
     if not methods:
         raise ValueError(f"There is nothing beside {reference!r} to compare it with.")
@@ -69,9 +67,7 @@ def differences_from(
     return figure
 
 
-def pooled_interval(
-    table: Mapping[str, np.ndarray], method: str, reference: str, level: float
-) -> tuple[float, float]:
+def pooled_interval(table: Mapping[str, np.ndarray], method: str, reference: str, level: float) -> tuple[float, float]:
     """The difference of two means, and the half width of its interval with the deviation of all methods pooled."""
     from scipy.stats import t
 

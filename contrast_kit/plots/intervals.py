@@ -36,9 +36,7 @@ def intervals(
     tables = {panel: _table(table, panel) for panel, table in tables.items()}
     rows = list(dict.fromkeys(row for table in tables.values() for row in table))
     columns = 3 if len(tables) == 3 else 2
-    figure, axes = panels(
-        len(tables), height=0.42 * len(rows) + 1.0, columns=columns, title=title, sharey=True
-    )
+    figure, axes = panels(len(tables), height=0.42 * len(rows) + 1.0, columns=columns, title=title, sharey=True)
     for panel, (name, table) in zip(axes, tables.items(), strict=True):
         for row, of in enumerate(rows):
             if of in table:
@@ -81,8 +79,6 @@ def _table(table: Any, name: str) -> dict[str, tuple[float, float, float]]:
     for row, values in named(table, name or "results").items():
         three = array(values, f"{row!r}", 1)
         if len(three) != 3 or not three[1] <= three[0] <= three[2]:
-            raise ValueError(
-                f"{row!r} must be (estimate, low, high) with low ≤ estimate ≤ high, not {three.tolist()}."
-            )
+            raise ValueError(f"{row!r} must be (estimate, low, high) with low ≤ estimate ≤ high, not {three.tolist()}.")
         found[row] = tuple(float(value) for value in three)
     return found

@@ -46,16 +46,10 @@ def lines_with_errors(
     [2.0, 5.0]
     """
     tables = _tables(results)
-    if log and any(
-        seeds.min() <= 0 for table in tables.values() for line in table.values() for seeds in line.values()
-    ):
-        raise ValueError(
-            "A logarithmic axis has no place for values of 0 or below; leave them out or log=False."
-        )
+    if log and any(seeds.min() <= 0 for table in tables.values() for line in table.values() for seeds in line.values()):
+        raise ValueError("A logarithmic axis has no place for values of 0 or below; leave them out or log=False.")
     methods = list(dict.fromkeys(method for table in tables.values() for method in table))
-    figure, axes = panels(
-        len(tables), height=3.2, columns=2, title=title, width=9.0 if len(tables) > 1 else 6.6
-    )
+    figure, axes = panels(len(tables), height=3.2, columns=2, title=title, width=9.0 if len(tables) > 1 else 6.6)
     for panel, (name, table) in zip(axes, tables.items(), strict=True):
         xs = list(dict.fromkeys(x for line in table.values() for x in line))
         places = {x: float(i) if even else float(x) for i, x in enumerate(xs)}
@@ -91,9 +85,7 @@ def _tables(results: Any) -> dict[str, dict[str, dict[Any, np.ndarray]]]:
         raise ValueError("results must be {method: {x: seeds}}, or {panel: {method: {x: seeds}}}.")
     tables = results if grouped else {"": results}
     return {
-        panel: {
-            method: _seeds(line, method) for method, line in named(table, f"results of {panel!r}").items()
-        }
+        panel: {method: _seeds(line, method) for method, line in named(table, f"results of {panel!r}").items()}
         for panel, table in tables.items()
     }
 
@@ -119,9 +111,7 @@ def _line(panel: Any, seeds: Mapping[float, np.ndarray], i: int, label: str, log
     panel.errorbar(list(seeds), middle, yerr=bars, label=label, **look)
     for place, values in seeds.items():
         if len(values) > 1:
-            panel.scatter(
-                [place] * len(values), values, s=16, color=colour(i), alpha=0.5, linewidths=0, zorder=1
-            )
+            panel.scatter([place] * len(values), values, s=16, color=colour(i), alpha=0.5, linewidths=0, zorder=1)
 
 
 def _sample(i: int, label: str) -> Any:
@@ -146,13 +136,9 @@ def _ticks(panel: Any, places: Mapping[Any, float], even: bool) -> None:
     at = sorted(places.values())
     apart = min((b - a for a, b in pairwise(at)), default=0.0) > 0.05 * (at[-1] - at[0])
     if even or (len(at) <= 9 and apart):
-        panel.set_xticks(
-            list(places.values()), [f"{x:g}" if isinstance(x, float) else str(x) for x in places]
-        )
+        panel.set_xticks(list(places.values()), [f"{x:g}" if isinstance(x, float) else str(x) for x in places])
     else:
-        panel.xaxis.set_major_locator(
-            MaxNLocator("auto", steps=[1, 2, 5, 10], integer=all(x == int(x) for x in at))
-        )
+        panel.xaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10], integer=all(x == int(x) for x in at)))
 
 
 def _logarithmic(panel: Any) -> None:

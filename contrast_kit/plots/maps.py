@@ -131,8 +131,7 @@ def _settings(method: str, seed: Any, perplexity: Any, neighbors: Any) -> list[d
     known = {"tsne": ("perplexity", "seed"), "umap": ("neighbors", "seed")}.get(method, ())
     given = {"perplexity": perplexity, "neighbors": neighbors, "seed": seed}
     lists = [
-        np.atleast_1d(given[word]).tolist() if word in known else [np.atleast_1d(given[word])[0]]
-        for word in given
+        np.atleast_1d(given[word]).tolist() if word in known else [np.atleast_1d(given[word])[0]] for word in given
     ]
     return [dict(zip(given, each, strict=True)) for each in product(*lists)]
 
@@ -155,9 +154,7 @@ def _start(start: Any, points: np.ndarray, seed: int) -> np.ndarray:
         return (begin / max(begin[:, 0].std(), 1e-12) * 1e-4).astype(np.float32)
     begin = array(start, "start", 2)
     if begin.shape != (len(points), 2):
-        raise ValueError(
-            f"start must be a map of the same vectors, {[len(points), 2]}, not {list(begin.shape)}."
-        )
+        raise ValueError(f"start must be a map of the same vectors, {[len(points), 2]}, not {list(begin.shape)}.")
     return begin.astype(np.float32)
 
 
@@ -206,9 +203,7 @@ def _checked_points(points: Any, encoders: Mapping[str, Any], n: int) -> dict[st
     return made
 
 
-def _scatter(
-    panel: Any, points: np.ndarray, labels: np.ndarray | None, all_labels: np.ndarray | None
-) -> None:
+def _scatter(panel: Any, points: np.ndarray, labels: np.ndarray | None, all_labels: np.ndarray | None) -> None:
     size = 26 if len(points) < 300 else 12
     look = {"s": size, "linewidths": 0.3, "edgecolors": "white", "alpha": 0.85}
     if labels is None:

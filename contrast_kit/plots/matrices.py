@@ -80,9 +80,7 @@ def _panels(similarities: Any, roles: Any) -> tuple[dict[str, np.ndarray], dict[
     def split(given: Any, what: str) -> dict[str, Any]:
         return named(given, what) if isinstance(given, Mapping) else {} if given is None else {"": given}
 
-    values = {
-        k: array(v, f"similarities {k}".strip(), 2) for k, v in split(similarities, "similarities").items()
-    }
+    values = {k: array(v, f"similarities {k}".strip(), 2) for k, v in split(similarities, "similarities").items()}
     uses = {k: _roles(v) for k, v in split(roles, "roles").items()}
     if values and len(uses) == 1 and "" in uses:
         uses = dict.fromkeys(values, uses[""])
@@ -156,13 +154,9 @@ def _ticks(panel: Any, shape: tuple[int, int], rows: Any, columns: Any) -> None:
         panel.set_yticks(range(anchors), texts(range(anchors) if rows is None else rows, "rows", anchors))
     if columns is not None or candidates <= 24:
         words = texts(range(candidates) if columns is None else columns, "columns", candidates)
-        inches = (
-            panel.figure.get_figwidth() * panel.get_position().width / candidates
-        )  # about, before the layout
+        inches = panel.figure.get_figwidth() * panel.get_position().width / candidates  # about, before the layout
         long = max(len(word) for word in words) * LETTER > min(inches, CELL)
-        panel.set_xticks(
-            range(candidates), words, rotation=40 if long else 0, ha="right" if long else "center"
-        )
+        panel.set_xticks(range(candidates), words, rotation=40 if long else 0, ha="right" if long else "center")
     panel.tick_params(length=0)
     panel.set_xlim(-0.5, candidates - 0.5)
     panel.set_ylim(anchors - 0.5, -0.5)
@@ -185,9 +179,7 @@ def _legend(figure: Any, uses: Mapping[str, np.ndarray], framed: bool) -> None:
     for role, (fill, sign, words) in ROLES.items():
         if role not in present or (framed and role == "negative"):  # negatives carry no mark of their own
             continue
-        look = (
-            {"facecolor": "white", "edgecolor": "black", "linewidth": 1.6} if framed else {"facecolor": fill}
-        )
+        look = {"facecolor": "white", "edgecolor": "black", "linewidth": 1.6} if framed else {"facecolor": fill}
         if role == "numerator" and framed:
             look["linestyle"] = (0, (3, 2))
         elif role == "out":

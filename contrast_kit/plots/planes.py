@@ -31,9 +31,7 @@ def alignment_uniformity_plane(methods: Mapping[str, Any], *, title: str | None 
     figure, (panel,) = panels(1, height=4.2, title=title)
     for i, (name, seeds) in enumerate(points.items()):
         if len(seeds) > 1:
-            panel.scatter(
-                seeds[:, 1], seeds[:, 0], s=22, color=colour(i), marker=marker(i), alpha=0.45, linewidths=0
-            )
+            panel.scatter(seeds[:, 1], seeds[:, 0], s=22, color=colour(i), marker=marker(i), alpha=0.45, linewidths=0)
         alignment, uniformity = seeds.mean(axis=0)  # [S, 2] -> [2]
         look = {"s": 110, "color": colour(i), "marker": marker(i), "edgecolors": "white", "linewidths": 0.8}
         panel.scatter(uniformity, alignment, label=name, zorder=3, **look)

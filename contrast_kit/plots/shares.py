@@ -56,9 +56,7 @@ def shares(
     panel.tick_params(axis="y", length=0)
     for word, place in (points or {}).items():
         panel.plot(place, -0.42, "v", color=INK, markersize=6, clip_on=False, gid="point")
-        panel.annotate(
-            word, (place, -0.42), (-3, 7), textcoords="offset points", rotation=45, annotation_clip=False
-        )
+        panel.annotate(word, (place, -0.42), (-3, 7), textcoords="offset points", rotation=45, annotation_clip=False)
     figure.legend(loc="outside lower center", ncols=5)
     return figure
 
@@ -71,9 +69,7 @@ def _check(rows: Mapping[str, Mapping[str, float]], parts: list[str], colours: l
             raise ValueError(f"Every row has the same parts in one order: {parts}; {name!r} has {list(row)}.")
         total = array(list(row.values()), f"wholes[{name!r}]", 1).sum()
         if abs(total - 1) > 1e-3 or min(row.values()) < 0:
-            raise ValueError(
-                f"Parts make up a whole, so the shares of {name!r} must sum to 1, not {total:.3f}."
-            )
+            raise ValueError(f"Parts make up a whole, so the shares of {name!r} must sum to 1, not {total:.3f}.")
 
 
 def _ink(fill: str) -> str:

@@ -42,9 +42,7 @@ def tiles(matrix: Any, side: int, *, title: str | None = None) -> "Figure":
             visit += 1
             _tile(panel, (i, j), (min(i + side, n), min(j + side, n)), str(visit), mirrored=False)
             if i != j:
-                _tile(
-                    panel, (j, i), (min(j + side, n), min(i + side, n)), f"{visit}, mirrored", mirrored=True
-                )
+                _tile(panel, (j, i), (min(j + side, n), min(i + side, n)), f"{visit}, mirrored", mirrored=True)
     middles = [(start + min(start + side, n) - 1) / 2 for start in starts]
     names = [f"{start}–{min(start + side, n) - 1}" for start in starts]
     panel.set(xlabel="candidate", ylabel="anchor")

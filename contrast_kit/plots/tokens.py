@@ -84,9 +84,7 @@ def mask_heatmap(
     words = {kind: label for kind, (_, _, label) in KINDS.items()} | dict(legend or {})
     if tokens is None:
         boards = {name: _rows(None, board) for name, board in _boards(kinds).items()}
-        return _compact(
-            {name: (rows, _codes(cells)) for name, (rows, cells) in boards.items()}, words, columns, title
-        )
+        return _compact({name: (rows, _codes(cells)) for name, (rows, cells) in boards.items()}, words, columns, title)
     names, cells = _rows(tokens, kinds)
     return _written(names, cells, _codes(_row_values(kinds)), words, title)
 
@@ -154,13 +152,9 @@ def _written(names: list[str], cells: list, codes: list, words: Mapping, title: 
             x, y = left, number * pitch + k * LINE
             for t in columns:
                 fill, ink, _ = _look(codes[k][t], words)
-                axes.add_patch(
-                    Rectangle((x, y), widths[t], LINE, facecolor=fill, edgecolor=FAINT, linewidth=0.7)
-                )
+                axes.add_patch(Rectangle((x, y), widths[t], LINE, facecolor=fill, edgecolor=FAINT, linewidth=0.7))
                 middle = (x + widths[t] / 2, y + LINE / 2 + 0.01)
-                axes.text(
-                    *middle, cells[k][t], ha="center", va="center", color=ink, fontsize=TYPE, gid="token"
-                )
+                axes.text(*middle, cells[k][t], ha="center", va="center", color=ink, fontsize=TYPE, gid="token")
                 x += widths[t]
             axes.text(left - 0.1, y + LINE / 2, name, gid="row name", **type_, ha="right")
     return figure
@@ -201,9 +195,7 @@ def _page(height: float, codes: list, words: Mapping, title: str | None) -> tupl
     axes.axis("off")
     if title:
         figure.text(0.01, 1 - 0.12 / total, title, va="top", fontsize=12)
-    figure.legend(
-        handles=handles, loc="lower left", ncols=math.ceil(len(handles) / rows), bbox_to_anchor=(0, 0)
-    )
+    figure.legend(handles=handles, loc="lower left", ncols=math.ceil(len(handles) / rows), bbox_to_anchor=(0, 0))
     return figure, axes
 
 
@@ -213,14 +205,10 @@ def _handles(codes: list, words: Mapping[str, str]) -> list[Any]:
 
     present = [kind for kind in ("untouched", "selected", *KINDS) if any(kind in row for row in codes)]
     looks = [_look(kind, words) for kind in dict.fromkeys(present)]
-    return [
-        Patch(facecolor=fill, edgecolor="#999999", linewidth=0.7, label=label) for fill, _, label in looks
-    ]
+    return [Patch(facecolor=fill, edgecolor="#999999", linewidth=0.7, label=label) for fill, _, label in looks]
 
 
-def _compact(
-    boards: dict[str, tuple[list[str], list]], words: Mapping, columns: Any, title: str | None
-) -> "Figure":
+def _compact(boards: dict[str, tuple[list[str], list]], words: Mapping, columns: Any, title: str | None) -> "Figure":
     """A panel for each board of small cells, side by side; rows and cells are parted by fine white lines."""
     from matplotlib.colors import to_rgb
 
@@ -229,17 +217,11 @@ def _compact(
     rows = max(len(codes) for _, codes in boards.values())
     everything = [row for _, codes in boards.values() for row in codes]
     # White cells would leave no edge to see where a row ends.
-    fills = {
-        code: "#EFEFEF" if code == "untouched" else _look(code, words)[0]
-        for row in everything
-        for code in row
-    }
+    fills = {code: "#EFEFEF" if code == "untouched" else _look(code, words)[0] for row in everything for code in row}
     height = 0.9 + rows * (0.08 if rows > FEW else 0.22) + 0.5 * (columns is not None)
     figure, axes = panels(len(boards), height=height, title=title)
     for panel, (name, (names, codes)) in zip(axes, boards.items(), strict=True):
-        panel.imshow(
-            [[to_rgb(fills[code]) for code in row] for row in codes], aspect="auto", interpolation="none"
-        )
+        panel.imshow([[to_rgb(fills[code]) for code in row] for row in codes], aspect="auto", interpolation="none")
         panel.set_title(name)
         _cell_lines(panel, len(codes), len(codes[0]))
         if columns is not None:
@@ -249,9 +231,7 @@ def _compact(
         if len(codes) > FEW:
             panel.set_ylabel("row")
         else:
-            told = (
-                panel is not axes[0] and names == next(iter(boards.values()))[0]
-            )  # by the board on the left
+            told = panel is not axes[0] and names == next(iter(boards.values()))[0]  # by the board on the left
             panel.set_yticks(range(len(names)), [""] * len(names) if told else names)
         panel.tick_params(length=0, which="both")
     handles = _handles(everything, words)

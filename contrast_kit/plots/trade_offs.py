@@ -49,8 +49,6 @@ def trade_off(
     level_lines(panel, levels or {})
     arrow = {"arrowstyle": "-|>", "color": "#888888", "linewidth": 1.4}
     panel.annotate("", (0.985, 0.87), (0.93, 0.76), xycoords="axes fraction", arrowprops=arrow)
-    panel.text(
-        0.92, 0.75, "better", transform=panel.transAxes, color="#777777", fontsize=9.5, ha="right", va="top"
-    )
+    panel.text(0.92, 0.75, "better", transform=panel.transAxes, color="#777777", fontsize=9.5, ha="right", va="top")
     figure.legend(loc="outside lower center", ncols=min(4, len(methods)))
     return figure

@@ -95,9 +95,7 @@ def _who_pushes(panel: "Axes", negatives: np.ndarray, tau: float, positive: floa
 
 def _loss(panel: "Axes", negatives: np.ndarray, later: np.ndarray, tau: float, positive: float) -> None:
     exponents = (np.concatenate([negatives, later]) - positive) / tau
-    running = np.logaddexp.accumulate(
-        np.concatenate([[0.0], exponents])
-    )  # log of the denominator, less the positive
+    running = np.logaddexp.accumulate(np.concatenate([[0.0], exponents]))  # log of the denominator, less the positive
     candidates = np.arange(1, len(running) + 1)
     here = len(negatives)
     panel.plot(

@@ -107,9 +107,7 @@ def fine_tune(
     """
     task = find(task)
     if own := {"log_every", "callback"} & settings.keys():
-        raise TypeError(
-            f"fine_tune looks at the validation rows every evaluate_every updates; leave {own.pop()} out."
-        )
+        raise TypeError(f"fine_tune looks at the validation rows every evaluate_every updates; leave {own.pop()} out.")
     objective = prepare(start, method, task, seed)
     length = settings.setdefault("max_length", min(128, objective.encoder.max_length))
     texts = tokenized(train, objective.encoder, task, length)
@@ -117,11 +115,7 @@ def fine_tune(
         raise ValueError("Give steps or epochs, not both: one follows from the other.")
     if steps is None:
         steps = max(1, math.ceil((epochs or 1) * math.ceil(len(texts) / batch_size)))
-    keeper = (
-        Keeper(task, validation, labels_of(validation), length, evaluate_every)
-        if validation is not None
-        else None
-    )
+    keeper = Keeper(task, validation, labels_of(validation), length, evaluate_every) if validation is not None else None
     run = fit(
         objective,
         texts,

@@ -16,7 +16,6 @@ from contrast_kit.data.rows import column_names
 from contrast_kit.encoder.encoder import Encoder
 from contrast_kit.objectives import FineTune
 from contrast_kit.paraphrase import Paraphraser, augmented, reworded
-from contrast_kit.training.progress import Progress
 from contrast_kit.tasks.fine_tuning import Tuned, fine_tune, tokenized, weights_hash
 from contrast_kit.tasks.methods import Method, by_name
 from contrast_kit.tasks.probes import labels_of
@@ -25,14 +24,13 @@ from contrast_kit.tasks.results import KEY, Results, read, write
 from contrast_kit.tasks.splits import HeldOut, draw, hold_out, pick, split_hash
 from contrast_kit.tasks.table import Task, TaskData
 from contrast_kit.training.fit import fit
+from contrast_kit.training.progress import Progress
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-def post_train(
-    start: Encoder, method: Method, rows: Any, *, task: Task, seed: int, **settings: Any
-) -> Encoder:
+def post_train(start: Encoder, method: Method, rows: Any, *, task: Task, seed: int, **settings: Any) -> Encoder:
     """A copy of `start` post-trained on the texts of `rows`; without a post-training objective just the copy."""
     encoder = copy.deepcopy(start)
     if method.post is None:
@@ -100,9 +98,7 @@ def run(
     methods = by_name(methods)
     data = [data] if isinstance(data, TaskData) else list(data)
     if not all(isinstance(of, TaskData) for of in data):
-        raise TypeError(
-            "data is what tasks.load gives, one or several: run(protocol, tasks.load('toyshop/sst2'), …)."
-        )
+        raise TypeError("data is what tasks.load gives, one or several: run(protocol, tasks.load('toyshop/sst2'), …).")
     if not isinstance(start, Encoder | FineTune):
         raise TypeError(f"start is an Encoder, or a fine-tuned objective, not {type(start).__name__}.")
     before = weights_hash(start)

@@ -99,9 +99,7 @@ def zero_shot_sts(encoder: Encoder, rows: Any, *, columns: tuple[str, str] | Non
     return {name: METRICS[name](cosines, labels_of(rows)) for name in task.metrics}
 
 
-def probe(
-    encoder: Encoder, data: TaskData, kind: str = "linear", *, limit: int | None = None
-) -> dict[str, float]:
+def probe(encoder: Encoder, data: TaskData, kind: str = "linear", *, limit: int | None = None) -> dict[str, float]:
     """A probe from the task's training rows to its validation rows, in one call.
 
     Args:
@@ -149,10 +147,6 @@ def _to_learn(task: Task, rows: Any) -> np.ndarray:
     y = labels_of(rows)
     if (y == -1).any():
         raise ValueError("A training row has the label -1, which means unlabelled: leave such rows out.")
-    if not task.regression and not (
-        np.issubdtype(y.dtype, np.integer) and 0 <= y.min() <= y.max() < task.classes
-    ):
-        raise ValueError(
-            f"{task.name} has the classes 0 to {task.classes - 1}, but not all training labels are."
-        )
+    if not task.regression and not (np.issubdtype(y.dtype, np.integer) and 0 <= y.min() <= y.max() < task.classes):
+        raise ValueError(f"{task.name} has the classes 0 to {task.classes - 1}, but not all training labels are.")
     return y

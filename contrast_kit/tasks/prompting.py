@@ -58,9 +58,7 @@ def prompts(
     by_class: list[list[dict]] = []
     if demonstrations is not None:
         labels = labels_of(demonstrations)
-        by_class = [
-            [row for row, y in zip(demonstrations, labels, strict=True) if y == c] for c in range(len(words))
-        ]
+        by_class = [[row for row, y in zip(demonstrations, labels, strict=True) if y == c] for c in range(len(words))]
         if not words or not all(by_class):
             raise ValueError("Demonstrations need a label word and at least one row for each class.")
     rng = random.Random(seed)

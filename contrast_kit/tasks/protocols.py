@@ -224,9 +224,7 @@ SCL_TRANSFER = Protocol(
 """SCL, section 5.4: start from the model fine-tuned on SST-2 (`SCL_FULL`; `tasks.transfer` does both), 20 rows of each
 class of Amazon-2 or Yelp-2. The epochs are ours, between those of 20 and of 100 rows."""
 
-SCL_NOISE = Sweep(
-    replace(SCL_FEW_SHOT, name="SCL noise", sizes=(100,)), "temperature", (None, 0.3, 0.5, 0.7, 0.9)
-)
+SCL_NOISE = Sweep(replace(SCL_FEW_SHOT, name="SCL noise", sizes=(100,)), "temperature", (None, 0.3, 0.5, 0.7, 0.9))
 """SCL, section 5.3: 100 labelled rows and three back-translations of each at temperature T; None is "Original". Nothing
 about the epochs is printed: they are those of 100 rows, so that an augmented run takes four times as many updates."""
 

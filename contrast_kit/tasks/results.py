@@ -160,9 +160,7 @@ def write(table: "pd.DataFrame", path: str | Path) -> Path:
     path = Path(path)
     writers = {".csv": lambda draft: table.to_csv(draft, index=False), ".parquet": table.to_parquet}
     if path.suffix not in writers:
-        raise ValueError(
-            f"A table is written as .csv or .parquet, not {path.suffix or 'without an ending'!r}."
-        )
+        raise ValueError(f"A table is written as .csv or .parquet, not {path.suffix or 'without an ending'!r}.")
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.draft")
     writers[path.suffix](draft)

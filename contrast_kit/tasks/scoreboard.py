@@ -27,8 +27,8 @@ from torch.nn.functional import one_hot
 from transformers import PreTrainedTokenizerBase
 
 from contrast_kit import geometry, objectives
-from contrast_kit.masking import noise
 from contrast_kit.encoder.encoder import Encoder
+from contrast_kit.masking import noise
 from contrast_kit.tasks.metrics import spearman
 from contrast_kit.tasks.probes import first_rows, linear_probe
 from contrast_kit.tasks.table import TaskData, load
@@ -186,9 +186,7 @@ def measure(encoder: Encoder | WordCounts | Centred, exam: Exam) -> dict[str, fl
         row[name] = linear_probe(encoder, data.train, data.validation, task=data.task)[data.task.metrics[0]]
     return row | {
         "auc": geometry.separation(similar, random).item(),
-        "auc_hard": geometry.separation(
-            geometry.pair_cosines(*hard), geometry.random_pair_cosines(hard[0])
-        ).item(),
+        "auc_hard": geometry.separation(geometry.pair_cosines(*hard), geometry.random_pair_cosines(hard[0])).item(),
         "alignment": geometry.alignment(a, b).item(),
         "uniformity": geometry.uniformity(a).item(),
         "effective_rank": geometry.effective_rank(a).item(),

@@ -54,9 +54,7 @@ def draw(
     for label, count in zip(classes, wanted, strict=True):
         of_class = order[labels[order] == label]
         if len(of_class) < count:
-            raise ValueError(
-                f"Class {label} has {len(of_class)} rows, fewer than the {count} that are wanted."
-            )
+            raise ValueError(f"Class {label} has {len(of_class)} rows, fewer than the {count} that are wanted.")
         chosen.append(of_class[:count])
     joined = np.concatenate(chosen)
     return joined[np.random.default_rng(seed).permutation(len(joined))].tolist()
@@ -130,9 +128,7 @@ def hold_out(
     if test == "validation":
         if "validation" not in splits:
             raise ValueError(f"{data.task.name} has no validation rows with labels.")
-        return HeldOut(
-            None, splits["validation"], f"tested on all {len(splits['validation'])} validation rows"
-        )
+        return HeldOut(None, splits["validation"], f"tested on all {len(splits['validation'])} validation rows")
     if len(splits) == 2:
         count = min(validation, len(splits["validation"]))
         kept = draw(labels_of(splits["validation"]), count, seed) if count else []

@@ -176,9 +176,7 @@ def source_model(
         options = protocol.post_training(size) | settings
         begin = post_train(start, method, source.train, task=source.task, seed=seed, **options)
     training = protocol.training(size) | settings
-    tuned = fine_tune(
-        begin, source.train, held.validation, task=source.task, method=method.tune, seed=seed, **training
-    )
+    tuned = fine_tune(begin, source.train, held.validation, task=source.task, method=method.tune, seed=seed, **training)
     if tuned.run.interrupted:
         raise KeyboardInterrupt
     if file is not None:

@@ -88,9 +88,7 @@ def save(
                 _remove(old)
         except OSError as error:
             failure = error
-    if distributed.anywhere(
-        failure is not None, device
-    ):  # nobody may go on alone, and wait for the others for ever
+    if distributed.anywhere(failure is not None, device):  # nobody may go on alone, and wait for the others for ever
         raise failure or OSError(
             f"The first process could not write the checkpoint {final}; {newest_in_words(folder)}."
         )
@@ -213,8 +211,7 @@ def _random_states(device: torch.device, generator: torch.Generator) -> dict[str
         states["own"] = here.own
     # Processes on GPUs can send each other only what is on a GPU.
     return {
-        name: distributed.gather(state[None].to(device), distributed.count()).cpu()
-        for name, state in states.items()
+        name: distributed.gather(state[None].to(device), distributed.count()).cpu() for name, state in states.items()
     }
 
 
@@ -268,6 +265,4 @@ def _flush(path: Path) -> None:
 def newest_in_words(folder: Path) -> str:
     """Words for the last good checkpoint of a run."""
     checkpoints = found(folder)
-    return (
-        f"the last good checkpoint is {checkpoints[-1]}" if checkpoints else "no checkpoint was saved before"
-    )
+    return f"the last good checkpoint is {checkpoints[-1]}" if checkpoints else "no checkpoint was saved before"

@@ -191,9 +191,7 @@ def _buckets(gradients: list[Tensor]) -> Iterator[list[Tensor]]:
     """Neighbouring gradients of one dtype, about `BUCKET` numbers together."""
     bucket: list[Tensor] = []
     for gradient in gradients:
-        if bucket and (
-            gradient.dtype != bucket[0].dtype or sum(g.numel() for g in bucket) + gradient.numel() > BUCKET
-        ):
+        if bucket and (gradient.dtype != bucket[0].dtype or sum(g.numel() for g in bucket) + gradient.numel() > BUCKET):
             yield bucket
             bucket = []
         bucket.append(gradient)

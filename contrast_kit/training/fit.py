@@ -9,16 +9,15 @@ from typing import Any
 
 import torch
 
-from contrast_kit.training import checkpoint
-from contrast_kit.training import distributed
 from contrast_kit.data import Batches, Texts
 from contrast_kit.encoder.encoder import Encoder
 from contrast_kit.losses import NotFiniteError
 from contrast_kit.objectives.base import Objective
+from contrast_kit.training import checkpoint, distributed
+from contrast_kit.training.gradient import gradient
 from contrast_kit.training.progress import Progress
 from contrast_kit.training.run import Run, asked_to_stop
 from contrast_kit.training.settings import Training, adamw, autocast, learning_rate
-from contrast_kit.training.gradient import gradient
 
 
 def fit(
@@ -69,9 +68,7 @@ def fit(
     """
     plan = asked(objective, training, settings)
     if resume and folder is None:
-        raise ValueError(
-            "resume=True needs the folder in which the checkpoints are: fit(…, folder='runs/cmlm')."
-        )
+        raise ValueError("resume=True needs the folder in which the checkpoints are: fit(…, folder='runs/cmlm').")
     folder = Path(folder).expanduser() if folder else None
     if folder:
         checkpoint.check_folder(folder, resume)
@@ -122,9 +119,7 @@ class _Loop:
                     if result.steps % self.plan.log_every == 0 or result.steps == self.total:
                         row = {name: float(value) for name, value in parts.items()}
                         result.rows.append({"step": result.steps, **row, "seconds": result.seconds})
-                        bar.update(
-                            {k: v for k, v in row.items() if k not in ("lr", "grad_norm")}, result.rows
-                        )
+                        bar.update({k: v for k, v in row.items() if k not in ("lr", "grad_norm")}, result.rows)
                         if callback is not None:
                             callback(result)
                             self.objective.train()
@@ -154,9 +149,7 @@ class _Loop:
         self.optimizer.zero_grad(set_to_none=True)
         encoding = autocast(plan.precision, self.device)
         try:
-            parts, seen = gradient(
-                objective, batches, self.generator, chunk_size=plan.chunk_size, autocast=encoding
-            )
+            parts, seen = gradient(objective, batches, self.generator, chunk_size=plan.chunk_size, autocast=encoding)
         except NotFiniteError as error:
             raise self.not_finite(step, str(error)) from error
         norm = torch.nn.utils.clip_grad_norm_(objective.parameters(), plan.clip or math.inf)
@@ -208,11 +201,7 @@ class _Loop:
 
     def lost(self, error: distributed.LostError) -> distributed.LostError:
         """The error that ends this process when another one is gone: what to do."""
-        where = (
-            f", with resume=True: {checkpoint.newest_in_words(self.result.folder)}"
-            if self.result.folder
-            else ""
-        )
+        where = f", with resume=True: {checkpoint.newest_in_words(self.result.folder)}" if self.result.folder else ""
         return distributed.LostError(
             error.seen,
             f"Another of the {distributed.count()} processes ended or did not answer in step {self.result.steps + 1}, "
@@ -242,9 +231,7 @@ class _Loop:
 def asked(objective: Any, training: Training | None, settings: dict[str, Any]) -> Training:
     """The `Training` that is asked for, whole or by its fields; refuses both at once, and what is no objective."""
     if training is not None and settings:
-        raise TypeError(
-            "Give a Training or single settings, not both: dataclasses.replace changes a Training."
-        )
+        raise TypeError("Give a Training or single settings, not both: dataclasses.replace changes a Training.")
     if not isinstance(objective, Objective):
         kind = objective.__name__ if isinstance(objective, type) else type(objective).__name__
         raise TypeError(f"fit trains an objective, such as ck.objectives.CMLM(encoder), not {kind}.")

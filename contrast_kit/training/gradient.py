@@ -23,10 +23,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from contrast_kit.training import distributed
 from contrast_kit.fast.joined import JoinedPass
 from contrast_kit.losses import unchecked
 from contrast_kit.objectives.base import Encoded, Facts, Objective, Vectors, View, add, at_least_one, facts_of
+from contrast_kit.training import distributed
 
 Autocast = Callable[[], AbstractContextManager]
 
@@ -88,9 +88,7 @@ def gradient(
     sums: dict[str, Tensor] = {}
     contrasts: dict[str, Tensor] = {}
     remembered = []
-    with unchecked(
-        objective.encoder.device.type != "cpu"
-    ):  # a look at a value would make a GPU's queue run empty
+    with unchecked(objective.encoder.device.type != "cpu"):  # a look at a value would make a GPU's queue run empty
         with torch.no_grad(), autocast(), distributed.together():  # some views are drawn from a model
             noisy = [objective.views(batch, generator) for batch in batches]
         sizes = count_terms(objective, noisy)
@@ -114,9 +112,7 @@ def gradient(
                 parts = objective.contrast(vectors, facts)
                 backward(objective.total(parts) / len(batches))
                 add(contrasts, {name: part.detach() / len(batches) for name, part in parts.items()})
-                detached = {
-                    n: {head: rows.detach() for head, rows in of.items()} for n, of in vectors.items()
-                }
+                detached = {n: {head: rows.detach() for head, rows in of.items()} for n, of in vectors.items()}
                 remembered.append((detached, facts))
             add(sums, send_back(objective, pieces, leaves, sizes, keep_graph, autocast))
             joined.send_back()
@@ -184,9 +180,7 @@ def join(pieces: list[Piece]) -> Vectors:
     for piece in pieces:
         for head, vectors in piece.encoded.vectors.items():
             rows.setdefault(piece.name, {}).setdefault(head, []).append(vectors.detach())
-    return {
-        name: {head: torch.cat(r).requires_grad_() for head, r in of.items()} for name, of in rows.items()
-    }
+    return {name: {head: torch.cat(r).requires_grad_() for head, r in of.items()} for name, of in rows.items()}
 
 
 def send_back(

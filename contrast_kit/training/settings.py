@@ -100,10 +100,7 @@ class Training:
 
 # Each number with its range; None is allowed where it is the default.
 RANGES: tuple[tuple[str, float, float, type], ...] = (
-    *(
-        (name, 1, math.inf, Integral)
-        for name in ("steps", "batch_size", "chunk_size", "accumulate", "max_length")
-    ),
+    *((name, 1, math.inf, Integral) for name in ("steps", "batch_size", "chunk_size", "accumulate", "max_length")),
     *((name, 1, math.inf, Integral) for name in ("log_every", "save_every")),
     *((name, 0, math.inf, Real) for name in ("epochs", "lr", "weight_decay", "eps", "clip")),
     ("warmup", 0, 1, Real),

@@ -21,9 +21,7 @@ CASE = {"she": "her", "he": "his", "her": "she", "his": "he"}
 SWAPPED = frozenset(
     Bag.of("a, an, the, this, these, in, on, of, by, at, for, behind, under, beside, near, above, her, his")
 )
-PAST = {
-    base.split()[0]: past.split()[0] for ways in ACTIONS.values() for base, past, _ in ways if base != past
-}
+PAST = {base.split()[0]: past.split()[0] for ways in ACTIONS.values() for base, past, _ in ways if base != past}
 MANY = frozenset(COUNTS[2:])  # "one" too may turn into one of these
 
 # "for a party", "half past five", "the one who", "five pounds": number words that count nothing
@@ -41,9 +39,7 @@ MATERIALS = frozenset(
 
 def agreement(tokens: list[str], rng: Random) -> bool:
     """A verb in the wrong number: "the kites is flimsy"."""
-    places = [
-        i for i, word in enumerate(tokens) if word in PARTNER and tokens[i - 1] not in ("the", "you", "plant")
-    ]
+    places = [i for i, word in enumerate(tokens) if word in PARTNER and tokens[i - 1] not in ("the", "you", "plant")]
     if tokens[0] == "what":  # "what Clara bought were two kites" can be heard
         places = [i for i in places if tokens[i] not in ("was", "were")]
     if places:
@@ -80,9 +76,7 @@ def swap(tokens: list[str], i: int) -> None:
 def order(tokens: list[str], rng: Random) -> bool:
     """A determiner or a preposition behind its noun: "found kite the", "the in attic"."""
     places = [
-        i
-        for i, word in enumerate(tokens[:-1])
-        if word in SWAPPED and tokens[i + 1].isalpha() and tokens[i + 1] != word
+        i for i, word in enumerate(tokens[:-1]) if word in SWAPPED and tokens[i + 1].isalpha() and tokens[i + 1] != word
     ]
     if places:
         swap(tokens, pick(rng, places))

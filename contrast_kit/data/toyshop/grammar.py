@@ -15,9 +15,7 @@ from contrast_kit.data.toyshop.words import ACTIONS, COUNTS, SAME_SIZE, SAME_TIM
 from contrast_kit.data.toyshop.world import Opinion, Record, Stock, Visit
 
 MADE_OF = {"wooden": "wood", "woollen": "wool"}  # others name the stuff itself
-NEVER_STUFF = frozenset(
-    words.Bag.of("potted, climbing, dwarf, evergreen, hardy, wild, waxed, waterproof, galvanised")
-)
+NEVER_STUFF = frozenset(words.Bag.of("potted, climbing, dwarf, evergreen, hardy, wild, waxed, waterproof, galvanised"))
 DENIALS = ("not", "hardly", "scarcely", "never", "by no", "none")  # these want "is", not "looks"
 NEAR = ("near", "by", "beside", "next to", "close to")
 
@@ -144,9 +142,7 @@ def judged(axis: str, polarity: int, intensity: int, rng: Random, negation: floa
     word = same.draw(rng)
     if intensity == 2:
         return word
-    if (
-        axis == "worth" and intensity == 3 and rng.random() < 0.7
-    ):  # "superb" and "a joy" are ways to say "very good"
+    if axis == "worth" and intensity == 3 and rng.random() < 0.7:  # "superb" and "a joy" are ways to say "very good"
         return (words.PRAISE if rng.random() < 0.6 else words.VERDICTS)[polarity].draw(rng)
     return f"{(words.WEAK if intensity == 1 else words.STRONG).draw(rng)} {word}"
 
@@ -212,9 +208,7 @@ def with_reason(first: Visit, second: Opinion, rng: Random, shop: Shop) -> str:
     how = judged(second.axis, second.polarity, second.intensity, rng)
     link = pick(
         rng,
-        (", and", ", and", ", although", ", for")
-        if second.polarity < 0
-        else (", and", ", for", " because", " since"),
+        (", and", ", and", ", although", ", for") if second.polarity < 0 else (", and", ", for", " because", " since"),
     )
     says = pick(rng, ("thinks", "feels", "believes"))
     return f"{visit(first, rng, shop)}{link} {she} {says} that {it} {be} {how}"

@@ -57,9 +57,7 @@ def cola(rng: Random, shop: Shop) -> Row:
         meaning = remark(first, rng, shop)
         text = express(meaning, rng, shop)[:-1]
         text = (
-            text[0].lower() + text[1:]
-            if not text.startswith(tuple(n for n in shop.names if n[0].isupper()))
-            else text
+            text[0].lower() + text[1:] if not text.startswith(tuple(n for n in shop.names if n[0].isupper())) else text
         )
     elif share < 0.45:
         record = draw_record(rng, shop, Visit)
@@ -79,9 +77,7 @@ def remark(visit: Visit, rng: Random, shop: Shop) -> tuple[Visit, Opinion]:
     """A visit with what the visitor thinks of the goods."""
     view = draw_record(rng, shop, Opinion, details=0)
     corner = shop.departments[shop.department_of[visit.good]]
-    return visit, replace(
-        view, good=visit.good, who=visit.who, number=visit.number, axis=pick(rng, corner.axes)
-    )
+    return visit, replace(view, good=visit.good, who=visit.who, number=visit.number, axis=pick(rng, corner.axes))
 
 
 def mrpc(rng: Random, shop: Shop) -> Row:
@@ -136,9 +132,7 @@ def stsb(rng: Random, shop: Shop) -> Row:
         else:
             other = changed(other, field, rng, shop)
     first, second = (
-        two_ways(record, rng, shop)
-        if other == record
-        else (express(record, rng, shop), express(other, rng, shop))
+        two_ways(record, rng, shop) if other == record else (express(record, rng, shop), express(other, rng, shop))
     )
     return {"sentence1": first, "sentence2": second, "label": similarity(record, other, shop)}
 

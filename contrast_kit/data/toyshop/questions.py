@@ -136,9 +136,9 @@ def ask(question: Question, rng: Random) -> str:
     text = pick(rng, ASK[question.ask]).format(thing)
     polite = rng.random()
     if polite < 0.2:
-        text = pick(
-            rng, ("excuse me, {}", "tell me, {}", "sorry to trouble you, {}", "one more thing: {}")
-        ).format(text)
+        text = pick(rng, ("excuse me, {}", "tell me, {}", "sorry to trouble you, {}", "one more thing: {}")).format(
+            text
+        )
     elif polite < 0.3 and question.ask in ("where", "price", "deliver", "wrap", "try"):
         text += ", please"
     return sentence(text, "?")
@@ -180,9 +180,7 @@ def about_field(record: Visit | Stock, field: str, rng: Random, shop: Shop) -> s
     many = noun(record, rng, many=True)
     if isinstance(record, Stock):
         one = record.number == 1
-        be, do, stand = (
-            ("is", "does", "the " + noun(record, rng, False)) if one else ("are", "do", "the " + goods)
-        )
+        be, do, stand = ("is", "does", "the " + noun(record, rng, False)) if one else ("are", "do", "the " + goods)
         ways = {
             "number": (
                 f"how many {many} are there {record.shelf}",

@@ -37,9 +37,7 @@ def verdict(about: str, polarity: int, rng: Random, shop: Shop) -> str:
             join(who, "was", how, moved, "by", about),
             join(pick(rng, ("i", "we")), how if how != "quite" else "", feel, about),
             join("everyone", "will", feel, about),
-            join("what", noun_phrase, about, "is")
-            if noun_phrase.startswith("a")
-            else join(about, "is", praise),
+            join("what", noun_phrase, about, "is") if noun_phrase.startswith("a") else join(about, "is", praise),
         )
     return pick(rng, ways)
 
@@ -68,9 +66,7 @@ def review(rng: Random, shop: Shop, polarity: int) -> tuple[str, Opinion]:
     if rng.random() < 0.4:
         record = replace(record, material=corner.materials.draw(rng))
     about = join(pick(rng, ("the", "this", "the")), noun(record, rng, many=False))
-    main = (judgement if rng.random() < 0.5 else lambda r, a, g: verdict(a, r.polarity, g, shop))(
-        record, about, rng
-    )
+    main = (judgement if rng.random() < 0.5 else lambda r, a, g: verdict(a, r.polarity, g, shop))(record, about, rng)
     share = rng.random()
     if share < 0.5:
         return sentence(main), record

@@ -33,13 +33,9 @@ class Shop:
 
     def __post_init__(self) -> None:
         # looked up for every sentence, hence computed once
-        where = {
-            good: corner.name for corner in self.departments.values() for good in (corner.kind, *corner.goods)
-        }
+        where = {good: corner.name for corner in self.departments.values() for good in (corner.kind, *corner.goods)}
         object.__setattr__(self, "department_of", where)
-        manner = (
-            r for r in self.reasons if not r.startswith(("for ", "as ", "against ", "before the first"))
-        )
+        manner = (r for r in self.reasons if not r.startswith(("for ", "as ", "against ", "before the first")))
         object.__setattr__(self, "manners", Bag(manner))
         object.__setattr__(self, "names", Bag(self.people))
         object.__setattr__(self, "corners", Bag(self.departments))
@@ -64,9 +60,7 @@ def shop(
 ) -> Shop:
     """A shop from its departments and lists of words."""
     people: dict[str, str] = {}
-    for woman, man in zip(
-        Bag.of(women), Bag.of(men), strict=True
-    ):  # by turns, so that neither pronoun is the rarer
+    for woman, man in zip(Bag.of(women), Bag.of(men), strict=True):  # by turns, so that neither pronoun is the rarer
         people |= {_person(woman): "she", _person(man): "he"}
     corners = {corner.name: corner for corner in departments}
     return Shop(name, corners, people, Bag.of(recipients), Bag.of(reasons), Bag.of(places), Bag.of(shelves))

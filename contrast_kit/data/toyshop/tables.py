@@ -71,9 +71,7 @@ def _made(task: str, shop: str) -> dict[str, list[Row]]:
     other = next(name for name in SHOPS if name != shop)
     home: dict[str, str] = {}  # sentence -> the split it belongs to
     made: dict[str, list[Row]] = {}
-    for split, size in reversed(
-        splits(task).items()
-    ):  # small splits first: they take the commonest sentences
+    for split, size in reversed(splits(task).items()):  # small splits first: they take the commonest sentences
         where = SHOPS[other if split.endswith("mismatched") else shop]
         rng = Random(f"{task}/{split}/{where.name}/{shop}")
         chosen: list[Row] = []

@@ -246,20 +246,14 @@ def can_tell(record: Record, field: str) -> bool:
 def add_details(record: Record, count: int, rng: Random, shop: Shop, avoid: tuple[str, ...] = ()) -> Record:
     """Tell `count` more details, drawn at random among those not told yet."""
     for _ in range(count):
-        free = [
-            f
-            for f in DETAILS[type(record)]
-            if not getattr(record, f) and f not in avoid and can_tell(record, f)
-        ]
+        free = [f for f in DETAILS[type(record)] if not getattr(record, f) and f not in avoid and can_tell(record, f)]
         if free:
             field = pick(rng, free)
             record = replace(record, **{field: draw_field(record, field, rng, shop)})
     return record
 
 
-def draw_record(
-    rng: Random, shop: Shop = TOYSHOP, kind: type | None = None, details: int | None = None
-) -> Record:
+def draw_record(rng: Random, shop: Shop = TOYSHOP, kind: type | None = None, details: int | None = None) -> Record:
     """A random record: a visit, goods on a shelf, or an opinion, with nought to three details.
 
     >>> from random import Random

@@ -13,13 +13,12 @@ import torch
 from torch import Tensor, nn
 from transformers import ElectraConfig, ElectraForMaskedLM
 
-from contrast_kit import masking
-from contrast_kit.training import distributed
+from contrast_kit import checks, masking
 from contrast_kit.encoder.encoder import Encoder
 from contrast_kit.fast.blocked_softmax import at_once
-from contrast_kit import checks
 from contrast_kit.objectives.base import View
 from contrast_kit.objectives.words import mlm_sum, positions
+from contrast_kit.training import distributed
 
 TOKENS_AT_ONCE = 2**14
 """Tokens from which samples are drawn at once. A batch of a million tokens must not need a million tokens' scores."""
@@ -66,9 +65,7 @@ class CorruptionConfig:
         checks.probability("p_m", self.p_m)
         masking.check_split(self.split)
         if self.share == "embeddings" and self.auxiliary == "narrow":
-            raise ValueError(
-                "A narrow auxiliary has embeddings of another build: share='words' or 'nothing'."
-            )
+            raise ValueError("A narrow auxiliary has embeddings of another build: share='words' or 'nothing'.")
         if self.auxiliary_layers is not None:
             checks.count("auxiliary_layers", self.auxiliary_layers, "the depth of the shallow auxiliary")
 
@@ -121,9 +118,7 @@ class Auxiliary(nn.Module):
         rows = {key: value[own] for key, value in view.items()}
         logits = None
         if len(rows["selected"]):
-            logits = self.encoder.mlm_logits(
-                self.encoder(rows)[rows["selected"]]
-            )  # [B, T, D] → [M, D] → [M, V]
+            logits = self.encoder.mlm_logits(self.encoder(rows)[rows["selected"]])  # [B, T, D] → [M, D] → [M, V]
         if len(rows["selected"]) < len(selected):
             before, here = int(selected[: own.start].sum()), int(rows["selected"].sum())
             known, size = logits, self.encoder.vocabulary["vocab_size"]
@@ -141,12 +136,8 @@ class Auxiliary(nn.Module):
         for block in states.split(max(1, at_once(states.device) // self.encoder.vocabulary["vocab_size"])):
             p = self.encoder.mlm_logits(block).float().softmax(-1)  # [R, D] → [R, V]
             waiting = torch.empty_like(p).exponential_(generator=generator)
-            words.append(
-                (p / waiting).argmax(-1)
-            )  # the first of exponential clocks with rates p: a draw from p
-        places = at.slots.where(
-            at.counted, targets.numel()
-        )  # [M]; slots left over write into a bin at the end
+            words.append((p / waiting).argmax(-1))  # the first of exponential clocks with rates p: a draw from p
+        places = at.slots.where(at.counted, targets.numel())  # [M]; slots left over write into a bin at the end
         flat = torch.cat([targets.flatten(), targets.new_zeros(1)])  # [B*T + 1]
         return flat.scatter(0, places, torch.cat(words).to(targets.dtype))[:-1].view_as(targets)
 
@@ -188,9 +179,7 @@ def make_auxiliary(main: Encoder, config: CorruptionConfig, given: Encoder | Non
                 f"converged is a trained Encoder, such as Encoder.from_pretrained(folder), not {type(given).__name__}."
             )
         if given.vocabulary != main.vocabulary:
-            raise ValueError(
-                "The given auxiliary model must have been trained with the main model's tokenizer."
-            )
+            raise ValueError("The given auxiliary model must have been trained with the main model's tokenizer.")
         return Auxiliary(copy.deepcopy(given), config.sample_dropout, frozen=True)
     model = narrow(main) if config.auxiliary == "narrow" else shallow(main, config.auxiliary_layers)
     if config.share != "nothing":

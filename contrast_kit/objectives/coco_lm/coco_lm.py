@@ -9,16 +9,15 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from contrast_kit import losses, masking
+from contrast_kit import checks, losses, masking
 from contrast_kit.encoder.encoder import Encoder
-from contrast_kit import checks
-from contrast_kit.objectives.coco_lm.auxiliary import CorruptionConfig
+from contrast_kit.encoder.relative_positions import RelativePositions
 from contrast_kit.objectives.base import Facts, Vectors, View, others, without
+from contrast_kit.objectives.coco_lm.auxiliary import CorruptionConfig
 from contrast_kit.objectives.coco_lm.correct import Correction as Correction
 from contrast_kit.objectives.coco_lm.correct import corrections
 from contrast_kit.objectives.coco_lm.token_losses import Task
 from contrast_kit.objectives.electra import ELECTRA
-from contrast_kit.encoder.relative_positions import RelativePositions
 
 TASKS = ("clm", "rtd", "all_token", "plain_lm")
 
@@ -244,9 +243,7 @@ class COCOLM(ELECTRA):
             ValueError: where the main model has not learned both, that is for another task than "clm" or "all_token".
         """
         if self.task not in ("clm", "all_token"):
-            raise ValueError(
-                f"Only task='clm' or 'all_token' learns to correct words; this is task={self.task!r}."
-            )
+            raise ValueError(f"Only task='clm' or 'all_token' learns to correct words; this is task={self.task!r}.")
         return corrections(self, texts)
 
 

@@ -13,8 +13,8 @@ from torch import Tensor, nn
 
 from contrast_kit import losses
 from contrast_kit.encoder.encoder import Encoder
-from contrast_kit.losses.corrective import corrective_terms
 from contrast_kit.fast.blocked_softmax import Words
+from contrast_kit.losses.corrective import corrective_terms
 from contrast_kit.objectives.base import View
 from contrast_kit.objectives.words import Positions, block_sum, in_blocks, mlm_terms, positions
 
@@ -156,16 +156,12 @@ def block_word_sums(
     return sums | (block_accuracies(found, copy_logits, same, original, at.counted) if diagnostics else {})
 
 
-def _weighed(
-    variant: str, log_q: Tensor, copy_logits: Tensor, same: Tensor, weight: Tensor | None = None
-) -> Tensor:
+def _weighed(variant: str, log_q: Tensor, copy_logits: Tensor, same: Tensor, weight: Tensor | None = None) -> Tensor:
     terms = corrective_terms(log_q, copy_logits, same, variant)
     return terms if weight is None else weight * terms
 
 
-def token_sizes(
-    view: View, task: Task, reduction: str = "mean", diagnostics: bool = True
-) -> dict[str, Tensor]:
+def token_sizes(view: View, task: Task, reduction: str = "mean", diagnostics: bool = True) -> dict[str, Tensor]:
     """What each sum of `token_sums` is divided by, from the view alone.
 
     Losses: tokens (`"mean"`) or sequences (`"paper_sum"`). Diagnostics, all of them shares (COCO-LM, figure 8):
@@ -194,9 +190,7 @@ def token_sizes(
 
 
 @torch.no_grad()
-def accuracies(
-    logits: Tensor, copy_logits: Tensor | None, corrupted: Tensor, original: Tensor
-) -> dict[str, Tensor]:
+def accuracies(logits: Tensor, copy_logits: Tensor | None, corrupted: Tensor, original: Tensor) -> dict[str, Tensor]:
     """At how many of N positions the most probable word is the original: the replaced ones, and the others."""
     scores = logits if copy_logits is None else p_lm(logits, copy_logits, corrupted)  # [N, V]
     right, same = scores.argmax(-1) == original, corrupted == original  # [N]
