@@ -45,6 +45,11 @@ class Positions:
         return self.rows(each.unsqueeze(1).expand(self.where.shape))  # [B] → [B, T] → [M]
 
 
+def cross_entropy(log_q: Tensor, weight: Tensor) -> Tensor:
+    """The masked-LM loss at each of M positions, from log q there and what the position counts: [M], [M] → [M]."""
+    return -weight * log_q
+
+
 class Padded:
     """How an encoder computes, in the plain form: texts filled up to the longest, and as many rows as were chosen.
 
@@ -208,7 +213,7 @@ class Encoder(Presets, nn.Module):
         y_i; all V words stand in the denominator. Many scores are never held all at once (`fast.blocked_softmax`).
 
         Args:
-            terms: gives [M] from log q [M] and `rows`: `-log q` for masked language modelling.
+            terms: gives [M] from log q [M] and `rows`: `cross_entropy` for masked language modelling.
             states: hidden states [M, D]. labels: ids [M].
             rows: further inputs of `terms`, positions first.
             others: ids [M]: also find the best word, and the log-probabilities of it and of these, without gradient.

@@ -253,7 +253,9 @@ class PackedLayers:
 class PackedAttention:
     """Mixed into the attention of such a model: the layout comes in place of a mask."""
 
-    def forward(self, hidden_states: Tensor, attention_mask: Any = None, position_bias: Any = None, **kwargs: Any) -> Any:
+    def forward(
+        self, hidden_states: Tensor, attention_mask: Any = None, position_bias: Any = None, **kwargs: Any
+    ) -> Any:
         if not isinstance(attention_mask, Layout):
             return super().forward(hidden_states, attention_mask, position_bias, **kwargs)
         split = (hidden_states.shape[1], self.num_attention_heads, self.attention_head_size)

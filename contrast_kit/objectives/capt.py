@@ -77,6 +77,7 @@ UNKNOWN = -1
 MANY_STEPS = 16
 """Steps in the queue above which a warning is due."""
 
+
 class CAPT(Objective):
     """Learn representations that do not follow the noise: L = L_MLM + L_capt (CAPT, section 3.1).
 

@@ -12,8 +12,9 @@ from torch import Tensor, nn
 from contrast_kit import checks, masking
 from contrast_kit._renamed import renamed_fields
 from contrast_kit.encoder.encoder import View
-from contrast_kit.losses.contrast import info_nce, nt_xent
+from contrast_kit.losses.contrast import nt_xent
 from contrast_kit.losses.no_negatives import simsiam
+from contrast_kit.losses.one_direction import info_nce
 from contrast_kit.objectives.base import Encoded, ExampleInfo, Objective, Vectors, others
 from contrast_kit.objectives.mlm import MLMConfig, mlm_count, mlm_sum, random_mask
 

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from contrast_kit import checks, masking
-from contrast_kit.encoder.encoder import Encoder, View
+from contrast_kit.encoder.encoder import Encoder, View, cross_entropy
 from contrast_kit.masking import check_split
 from contrast_kit.objectives.base import Encoded, Objective
 
@@ -100,12 +100,7 @@ def mlm_sum(encoder: Encoder, hidden: Tensor, view: View, mean: str = "tokens") 
     each = torch.ones(len(hidden), dtype=dtype, device=hidden.device)  # [B]
     if mean == "sequences":
         each = each / view["selected"].sum(1).clamp(min=1)
-    return encoder.word_loss(mlm_terms, at.rows(hidden), at.rows(view["targets"]), at.weights(each)).total
-
-
-def mlm_terms(log_q: Tensor, weight: Tensor) -> Tensor:
-    """Cross-entropy at each position, [M], from log q there and what each counts."""
-    return -weight * log_q
+    return encoder.word_loss(cross_entropy, at.rows(hidden), at.rows(view["targets"]), at.weights(each)).total
 
 
 def mlm_count(view: View, mean: str = "tokens") -> Tensor:

@@ -234,7 +234,9 @@ class COCOLM(Corrupting):
             ValueError: where the main model has not learned both, that is for another task than "clm" or "all_token".
         """
         if self.config.task not in ("clm", "all_token"):
-            raise ValueError(f"Only task='clm' or 'all_token' learns to correct words; this is task={self.config.task!r}.")
+            raise ValueError(
+                f"Only task='clm' or 'all_token' learns to correct words; this is task={self.config.task!r}."
+            )
         return corrections(self, texts)
 
 
