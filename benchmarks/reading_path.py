@@ -50,9 +50,9 @@ def methods() -> dict[str, tuple[ck.objectives.Objective, dict]]:
     batch = ck.data.Texts(rows, tokenizer).batch(range(16))
     pairs = ck.data.Paraphrased(reworded(texts, Toyshop()), tokenizer).batch(range(16))
     names = ("MLM", "SimCSE", "SCL", "CMLM", "CAPT", "ELECTRA", "AllTokenMLM", "COCOLM", "CSSL", "FineTune")
+    encoders = {name: ck.Encoder.tiny(tokenizer, relative_positions=name == "COCOLM") for name in names}  # the papers'
     return {
-        name: (getattr(ck.objectives, name)(ck.Encoder.tiny(tokenizer)), pairs if name == "CSSL" else batch)
-        for name in names
+        name: (getattr(ck.objectives, name)(encoders[name]), pairs if name == "CSSL" else batch) for name in names
     }
 
 

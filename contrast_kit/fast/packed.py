@@ -124,8 +124,8 @@ class Packed:
         base = model.base_model
         if not (hasattr(base, "embeddings") and hasattr(base, "encoder")):
             raise ValueError(
-                f"{type(model).__name__} is not built of embeddings and an encoder, as BERT, RoBERTa, ELECTRA and MPNet "
-                "are, so it cannot run without padding here."
+                f"{type(model).__name__} is not built of embeddings and an encoder, as BERT, RoBERTa, ELECTRA and "
+                "MPNet are, so it cannot run without padding here."
             )
         if isinstance(base, MPNetModel):
             _mix_in(PackedLayers, base.encoder)

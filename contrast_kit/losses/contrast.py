@@ -10,8 +10,8 @@ picking an anchor's positive out of its candidates by cosine. They differ in who
 | `sup_con`  | all N      | all but itself                | all others with its label   | N - 1             |
 | `simsiam`  | both       | none: no negatives            | its own partner             | no denominator    |
 
-`info_nce` stands in `one_direction`, `simsiam` in `no_negatives`. These files are the definition: one matrix of cosines.
-From about a million cosines on, `fast.contrast` makes the same numbers in tiles. `implementation` decides: "auto" by
+`info_nce` stands in `one_direction`, `simsiam` in `no_negatives`. This is the definition: one matrix of cosines. From
+about a million cosines on, `fast.contrast` makes the same numbers in tiles. `implementation` decides: "auto" by
 size; "plain", the matrix, also for a gradient of the gradient; "tiled"; "bf16", tiles of vectors rounded to bfloat16.
 """
 
