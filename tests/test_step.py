@@ -8,7 +8,6 @@ from objectives import OBJECTIVES
 import contrast_kit as ck
 from contrast_kit.training.gradient import RandomState, cut, gradient
 
-
 # Whether chunks equal the whole is asked without dropout: that SimCSE then has no noise does not matter here.
 pytestmark = pytest.mark.filterwarnings("ignore:SimCSE's only noise")
 
