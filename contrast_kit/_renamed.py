@@ -1,8 +1,9 @@
 """Former names, for one version more: each works and warns."""
 
 import functools
+import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 
@@ -13,10 +14,42 @@ def renamed(**new_names: str) -> Callable:
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
             for old in [name for name in kwargs if name in new_names]:
-                warnings.warn(f"{old} is now called {new_names[old]}.", DeprecationWarning, stacklevel=2)
+                _warn(old, new_names[old])
                 kwargs[new_names[old]] = kwargs.pop(old)
             return function(*args, **kwargs)
 
         return call
 
     return decorate
+
+
+def former_names(module: str, new_names: Mapping[str, str]) -> Callable[[str], Any]:
+    """The `__getattr__` of a module whose names have changed.
+
+    >>> __getattr__ = former_names("contrast_kit.tasks", {"find": "get_task"})
+    >>> __getattr__("fined")
+    Traceback (most recent call last):
+    AttributeError: module 'contrast_kit.tasks' has no attribute 'fined'
+    """
+
+    def getattr_of_module(name: str) -> Any:
+        if name not in new_names:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        _warn(f"{module}.{name}", f"{module}.{new_names[name]}")
+        return getattr(sys.modules[module], new_names[name])
+
+    return getattr_of_module
+
+
+def former_property(old: str, new: str) -> property:
+    """A property or method under its former name: `words = former_property("words", "description")` in the class."""
+
+    def read(self: Any) -> Any:
+        _warn(f"{type(self).__name__}.{old}", f"{type(self).__name__}.{new}")
+        return getattr(self, new)
+
+    return property(read)
+
+
+def _warn(old: str, new: str) -> None:
+    warnings.warn(f"{old} is now called {new}.", DeprecationWarning, stacklevel=3)

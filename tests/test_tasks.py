@@ -1,6 +1,9 @@
 """The table, the metrics, the probes, and fine-tuning that never sees the test rows."""
 
+import ast
 import copy
+import inspect
+import re
 from functools import partial
 from pathlib import Path
 
@@ -13,6 +16,7 @@ import contrast_kit as ck
 from contrast_kit import tasks
 from contrast_kit.data import glue, toyshop
 from contrast_kit.objectives import CMLM, SCL, FineTune
+from contrast_kit.tasks import table
 
 
 @pytest.fixture(scope="module")
@@ -51,12 +55,60 @@ def test_the_table_holds_every_task_and_extends_the_one_of_the_data():
     ],
 )
 def test_tasks_are_found_by_the_names_of_their_data(name, task):
-    assert tasks.find(name) is tasks.TASKS[task]
+    assert tasks.get_task(name) is tasks.TASKS[task]
 
 
 def test_an_unknown_task_is_said():
     with pytest.raises(ValueError, match="there are cola"):
-        tasks.find("toyshop/text")
+        tasks.get_task("toyshop/text")
+
+
+def test_advice_in_error_sentences_runs():
+    """Every `tasks.…(…)` in an error sentence of table.py is a call that works."""
+    raised = [node for node in ast.walk(ast.parse(inspect.getsource(table))) if isinstance(node, ast.Raise)]
+    sentences = [
+        "".join(part.value for part in ast.walk(node) if isinstance(part, ast.Constant) and isinstance(part.value, str))
+        for node in raised
+    ]
+    advice = [call for sentence in sentences for call in re.findall(r"tasks\.\w+\([^)]*\)(?:\.\w+)*", sentence)]
+    assert len(raised) == 3 and len(advice) == 2
+    names = dict(name="kinds", columns=("text",), label_names=("a", "b"), metrics=("accuracy",))
+    rows = [{"sentence": str(i), "label": i % 2} for i in range(20)]
+    secret = [{"sentence": "?", "label": -1}]
+    data = tasks.TaskData(tasks.get_task("sst2"), {"validation": rows, "test": secret})
+    for call in advice:
+        assert eval(call, {"tasks": tasks, "data": data, **names})
+    with pytest.raises(ValueError, match=re.escape("tasks.hold_out(data).test")):
+        data.test  # noqa: B018
+    assert len(tasks.hold_out(data).test) == 10
+
+
+@pytest.mark.parametrize(
+    ("room", "old", "new"),
+    [
+        (tasks, "find", "get_task"),
+        (tasks, "Tuned", "FineTuned"),
+        (tasks, "Swept", "SweepResults"),
+        (tasks, "Method", "Pipeline"),
+        (tasks, "METHODS", "PIPELINES"),
+        (tasks.scoreboard, "Exam", "EvalSuite"),
+        (tasks.scoreboard, "METHODS", "CONTESTANTS"),
+    ],
+)
+def test_former_names_work_and_warn(room, old, new):
+    with pytest.warns(DeprecationWarning, match=rf"{old} is now called \S*\.{new}\.") as told:
+        assert getattr(room, old) is getattr(room, new)
+    assert told[0].filename == __file__  # the line that uses the name is the one that is told
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        room.nothing  # noqa: B018
+
+
+def test_former_attributes_and_arguments_work_and_warn(tokenizer):
+    with pytest.warns(DeprecationWarning, match=r"Pipeline\.words is now called Pipeline\.description"):
+        assert tasks.Pipeline().words == "FineTune"
+    bag = tasks.scoreboard.WordCounts(tokenizer)
+    with pytest.warns(DeprecationWarning, match=r"WordCounts\.of_view is now called WordCounts\.encode_view"):
+        assert bag.of_view == bag.encode_view
 
 
 @pytest.mark.parametrize("name", ["cola", "sst2", "mrpc", "qqp", "stsb", "mnli", "qnli", "rte"])
@@ -161,7 +213,7 @@ def test_probes_find_what_is_in_the_vectors_and_nothing_else():
 
 def test_pairs_are_read_as_senteval_reads_them():
     rows = [{"sentence1": "1 2", "sentence2": "3 1", "label": 0}]
-    assert tasks.probes.features(Reader(), rows, tasks.find("mrpc")).tolist() == [[1, 2, 3, 1, 2, 1, 3, 2]]
+    assert tasks.probes.features(Reader(), rows, tasks.get_task("mrpc")).tolist() == [[1, 2, 3, 1, 2, 1, 3, 2]]
 
 
 def test_the_nearest_by_cosine_vote():
@@ -246,10 +298,10 @@ def test_an_epoch_is_every_row_once(opinions, vocabulary):
 def test_a_task_model_takes_its_head_along(opinions, vocabulary):
     rows = take(opinions.train, 40)
     first = tasks.fine_tune(make_encoder(vocabulary), rows, task="sst2", steps=5, lr=1e-3)
-    moved = tasks.fine_tuning.prepare(first.objective, SCL, tasks.find("yelp"), seed=9)
+    moved = tasks.fine_tuning.prepare(first.objective, SCL, tasks.get_task("yelp"), seed=9)
     assert torch.equal(moved.head.out.weight, first.objective.head.out.weight)
     assert moved.head.out.weight is not first.objective.head.out.weight
-    fresh = tasks.fine_tuning.prepare(first.objective, SCL, tasks.find("mnli"), seed=9)
+    fresh = tasks.fine_tuning.prepare(first.objective, SCL, tasks.get_task("mnli"), seed=9)
     assert fresh.head.out.weight.shape == (3, 32)
 
 

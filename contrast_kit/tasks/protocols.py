@@ -1,4 +1,4 @@
-"""How each paper turns many runs into one number: protocols as data, not scripts.
+"""How each paper turns many runs into one number: protocols as data.
 
 A protocol says how many rows are drawn, how often, with which seeds, what is selected by and tested on, how long to
 train, and what is reported. The named ones are the papers' own; `dataclasses.replace` makes another of them, such as
@@ -28,7 +28,7 @@ class Protocol:
     seeds: tuple[int, ...] = (31, 42, 53)
     """Each draw is trained once with each of these."""
     stratified: bool = False
-    """Whether draws keep the classes' proportions, and so the halves where validation and test are divided here."""
+    """Whether draws keep the proportions of the classes; so do the parts, where validation rows are divided here."""
     per_class: bool = False
     """Whether a draw has the same number of each class."""
     validation: int = 500
@@ -38,8 +38,8 @@ class Protocol:
     most_test: Mapping[str, int] = field(default_factory=dict)
     """Upper limits on the test rows, by task."""
     report: Literal["mean", "top", "median", "best"] = "mean"
-    """What becomes of the runs: the mean of all; of the `top` ones by validation; the median; the single best by
-    validation."""
+    """The number that is reported of the runs: the mean of all; of the `top` ones by validation; the median; the single
+    best by validation."""
     top: int = 3
     """How many runs "top" keeps."""
     epochs: Mapping[int | None, float] = field(default_factory=dict)
@@ -51,7 +51,7 @@ class Protocol:
     warmup: float = 0.06
     """Of both stages."""
     evaluate_every: int = 100
-    """Updates between two looks at the validation rows."""
+    """Updates between two evaluations on the validation rows."""
     post_epochs: Mapping[int | None, float] = field(default_factory=dict)
     """Post-training epochs by size."""
     post_lr: float = 1e-5
