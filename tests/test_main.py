@@ -15,6 +15,7 @@ import contrast_kit as ck
 from contrast_kit.__main__ import main
 from contrast_kit.commands import bench, options, recipes, train
 from contrast_kit.commands.trackers import Tracker
+from contrast_kit.objectives import METHODS
 
 QUICK = ["--batch-size", "8", "--words", "300", "--limit", "60", "--no-plan", "--quiet"]
 
@@ -33,16 +34,16 @@ def test_help_names_the_commands_and_the_methods(capsys):
     with pytest.raises(SystemExit) as end:
         main(["train", "--help"])
     told = capsys.readouterr().out
-    assert end.value.code == 0 and all(method in told for method in recipes.METHODS)
+    assert end.value.code == 0 and all(method in told for method in METHODS)
     assert "accelerate launch -m contrast_kit train" in told
 
 
-@pytest.mark.parametrize("method", recipes.METHODS)
+@pytest.mark.parametrize("method", METHODS)
 def test_every_setting_of_a_method_has_an_option_with_its_reason(method, capsys):
     with pytest.raises(SystemExit):
         main(["train", method, "--help"])
     told = " ".join(capsys.readouterr().out.split())
-    config = recipes.METHODS[method].Config
+    config = METHODS[method].Config
     for name in {*config.__dataclass_fields__, *ck.Training.__dataclass_fields__} - {"classes"}:
         assert f" --{name.replace('_', '-')} " in told
     missing = {
@@ -55,11 +56,11 @@ def test_every_setting_of_a_method_has_an_option_with_its_reason(method, capsys)
 
 
 @pytest.mark.parametrize("scale", recipes.SCALES)
-@pytest.mark.parametrize("method", recipes.METHODS)
+@pytest.mark.parametrize("method", METHODS)
 def test_recipes_are_settings_that_exist(method, scale):
     recipe = recipes.recipe(method, scale)
     ck.Training.of(recipe.training)
-    recipes.METHODS[method].Config(**recipe.config)
+    METHODS[method].Config(**recipe.config)
 
 
 def test_what_is_asked_goes_before_the_recipe():
@@ -67,6 +68,19 @@ def test_what_is_asked_goes_before_the_recipe():
     assert asked.training == {"batch_size": 512, "steps": 2000, "lr": 1e-3}
     assert asked.config == {"contrast": "info_nce", "tau": 0.2, "alpha": 1.0, "stop_gradient": False}
     assert train.parse(["mlm", "--epochs", "2"]).training["steps"] is None
+
+
+def test_values_are_written_as_people_type_them():
+    given = ["capt", "--betas", "0.9,0.98", "--clip", "none", "--mlm", "no", "--tau", "adaptive", "--inner", "64"]
+    options = train.parse(given)
+    assert options.training["betas"] == (0.9, 0.98) and options.training["clip"] is None
+    assert (options.config["mlm"], options.config["tau"], options.config["inner"]) == (False, "adaptive", 64)
+    named = train.parse(["capt", "--aggregation", "none", "--decay", "none"])  # here "none" is the name of a choice
+    assert (named.config["aggregation"], named.training["decay"]) == ("none", "none")
+    assert train.parse(["cmlm", "--contrast", "none"]).config["contrast"] is None
+    options = train.parse(["mlm", "--split", "0.8,0.1,0.1", "--p-m", "0.2", "--words", "300", "--no-plan"])
+    assert options.config == {"p_m": 0.2, "split": (0.8, 0.1, 0.1)}
+    assert (options.vocab_size, options.plan, options.quiet, options.scale) == (300, False, False, "tiny")
 
 
 def test_a_run_goes_on_and_ends_as_one_that_was_never_stopped(lines, tmp_path, capsys, monkeypatch):
@@ -92,7 +106,7 @@ def stop_at(monkeypatch, step):
     monkeypatch.setattr(Tracker, "log", lambda self, run: run.stop() if run.steps == step else None)
 
 
-@pytest.mark.parametrize("method", recipes.METHODS)
+@pytest.mark.parametrize("method", METHODS)
 def test_every_method_trains(method, lines, tmp_path):
     data = "toyshop/sst2" if method in ("scl", "fine-tune") else lines
     folder = str(tmp_path / "run")

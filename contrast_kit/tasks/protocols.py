@@ -15,6 +15,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from contrast_kit.papers.settings import CMLM_FINE_TUNING_EPOCHS, CMLM_POST_EPOCHS
+
 
 @dataclass(frozen=True)
 class Protocol:
@@ -150,12 +152,12 @@ CMLM = Protocol(
     test="rest",
     most_test={"qqp": 2000},
     report="mean",
-    epochs={20: 350, 100: 100, 1000: 10},
+    epochs=CMLM_FINE_TUNING_EPOCHS,
     lr=1e-5,
     batch_size=16,
     warmup=0.0,
     evaluate_every=100,
-    post_epochs={20: 200, 100: 50, 1000: 5},
+    post_epochs=CMLM_POST_EPOCHS,
     post_lr=1e-5,
     post_batch_size=8,
     search={"alpha": (0.01, 0.1, 0.3, 0.5, 0.7, 1.0), "p_c": (0.1, 0.3, 0.5, 0.7, 0.9)},
@@ -190,7 +192,7 @@ SCL_FEW_SHOT = Protocol(
     test="half",
     report="top",
     top=3,
-    epochs={20: 350, 100: 100, 1000: 10},
+    epochs=CMLM_FINE_TUNING_EPOCHS,
     lr=1e-5,
     batch_size=16,
 )
