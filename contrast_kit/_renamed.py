@@ -23,6 +23,27 @@ def renamed(**new_names: str) -> Callable:
     return decorate
 
 
+def renamed_fields(**new_names: str) -> Callable[[type], type]:
+    """Class decorator: the same for fields of a dataclass, when one is made and when they are read."""
+
+    def decorate(cls: type) -> type:
+        cls.__init__ = renamed(**new_names)(cls.__init__)
+        cls.former_fields = new_names
+        for old, new in new_names.items():
+            setattr(cls, old, former_property(old, new))
+        return cls
+
+    return decorate
+
+
+def present_names(cls: type, settings: dict[str, Any]) -> dict[str, Any]:
+    """Settings of a dataclass under their present names; warns the caller of the function that calls this."""
+    new_names = getattr(cls, "former_fields", {})
+    for old in settings.keys() & new_names:
+        _warn(old, new_names[old], stacklevel=4)
+    return {new_names.get(name, name): value for name, value in settings.items()}
+
+
 def former_names(module: str, new_names: Mapping[str, str]) -> Callable[[str], Any]:
     """The `__getattr__` of a module whose names have changed.
 
@@ -45,11 +66,11 @@ def former_property(old: str, new: str) -> property:
     """A property or method under its former name: `words = former_property("words", "description")` in the class."""
 
     def read(self: Any) -> Any:
-        _warn(f"{type(self).__name__}.{old}", f"{type(self).__name__}.{new}")
+        _warn(old, new)
         return getattr(self, new)
 
     return property(read)
 
 
-def _warn(old: str, new: str) -> None:
-    warnings.warn(f"{old} is now called {new}.", DeprecationWarning, stacklevel=3)
+def _warn(old: str, new: str, stacklevel: int = 3) -> None:
+    warnings.warn(f"{old} is now called {new}.", DeprecationWarning, stacklevel=stacklevel)

@@ -66,8 +66,19 @@ def test_recipes_are_settings_that_exist(method, scale):
 def test_what_is_asked_goes_before_the_recipe():
     asked = train.parse(["cmlm", "--scale", "small", "--lr", "1e-3", "--tau", "0.2", "--stop-gradient", "no"])
     assert asked.training == {"batch_size": 512, "steps": 2000, "lr": 1e-3}
-    assert asked.config == {"contrast": "info_nce", "tau": 0.2, "alpha": 1.0, "stop_gradient": False}
+    assert asked.config == {"contrast": "info_nce", "tau": 0.2, "contrast_weight": 1.0, "stop_gradient": False}
     assert train.parse(["mlm", "--epochs", "2"]).training["steps"] is None
+
+
+def test_former_names_of_settings_are_options_that_help_does_not_list(capsys):
+    former = {name: getattr(cls.Config, "former_fields", {}) for name, cls in METHODS.items()}
+    assert former["cmlm"] == {"alpha": "contrast_weight"}
+    for method, names in former.items():
+        for old, new in names.items():
+            assert train.parse([method, f"--{old}", "0.25"]).config[new] == 0.25
+    with pytest.raises(SystemExit):
+        main(["train", "cmlm", "--help"])
+    assert "--alpha" not in capsys.readouterr().out
 
 
 def test_values_are_written_as_people_type_them():

@@ -104,10 +104,10 @@ def test_former_names_work_and_warn(room, old, new):
 
 
 def test_former_attributes_and_arguments_work_and_warn(tokenizer):
-    with pytest.warns(DeprecationWarning, match=r"Pipeline\.words is now called Pipeline\.description"):
+    with pytest.warns(DeprecationWarning, match="words is now called description"):
         assert tasks.Pipeline().words == "FineTune"
     bag = tasks.scoreboard.WordCounts(tokenizer)
-    with pytest.warns(DeprecationWarning, match=r"WordCounts\.of_view is now called WordCounts\.encode_view"):
+    with pytest.warns(DeprecationWarning, match="of_view is now called encode_view"):
         assert bag.of_view == bag.encode_view
 
 

@@ -436,7 +436,10 @@ def test_transfer_trains_each_methods_own_source(opinions, start, tmp_path, monk
 
 
 def test_methods_say_what_they_are():
-    assert Pipeline(post=partial(CMLM, alpha=0.1), tune=FineTune).description == "CMLM(alpha=0.1) → FineTune"
+    assert (
+        Pipeline(post=partial(CMLM, contrast_weight=0.1), tune=FineTune).description
+        == "CMLM(contrast_weight=0.1) → FineTune"
+    )
     assert Pipeline(post=MLM, unlabeled=100).description == "MLM → FineTune with 100 further texts"
 
 

@@ -53,6 +53,10 @@ def add_fields(group: Any, cls: type, defaults: dict[str, Any], leave_out: tuple
             type=partial(parse_value, names=names),
             help=f"{docs.get(field.name, '')} Here: {default!r}.".strip().replace("%", "%%"),
         )
+    for old, new in getattr(cls, "former_fields", {}).items():
+        if old not in docs:
+            option = "--" + old.replace("_", "-")
+            group.add_argument(option, dest=new, default=argparse.SUPPRESS, type=parse_value, help=argparse.SUPPRESS)
 
 
 def parse_value(text: str, names: Sequence[str] = ()) -> Any:

@@ -40,7 +40,7 @@ _TRAINING_OF = {
     ("fine-tune", "tiny"): dict(batch_size=32, steps=100, lr=1e-3),
 }
 _CONFIG = {
-    "cmlm": dict(contrast="info_nce", tau=0.05, alpha=1.0),
+    "cmlm": dict(contrast="info_nce", tau=0.05, contrast_weight=1.0),
     "coco-lm": dict(tau=0.05),
     "capt": dict(tau=0.05, queue=256),
     "cssl": dict(tau=0.05),

@@ -16,8 +16,8 @@ class Pipeline:
 
     >>> from functools import partial
     >>> from contrast_kit.objectives import CMLM
-    >>> Pipeline(post=partial(CMLM, alpha=0.1)).description
-    'CMLM(alpha=0.1) → FineTune'
+    >>> Pipeline(post=partial(CMLM, contrast_weight=0.1)).description
+    'CMLM(contrast_weight=0.1) → FineTune'
     """
 
     tune: Any = FineTune

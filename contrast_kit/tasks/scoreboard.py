@@ -45,7 +45,7 @@ CONTESTANTS: dict[str, Callable[[Encoder], objectives.Objective]] = {
     "ELECTRA": objectives.METHODS["electra"],
     "All-Token MLM": objectives.METHODS["all-token"],
     "COCO-LM": partial(objectives.METHODS["coco-lm"], tau=TAU),
-    "CMLM": partial(objectives.METHODS["cmlm"], contrast="info_nce", tau=TAU, alpha=1.0),
+    "CMLM": partial(objectives.METHODS["cmlm"], contrast="info_nce", tau=TAU, contrast_weight=1.0),
     "CAPT": partial(objectives.METHODS["capt"], tau=TAU, queue=256),
     "SimCSE": partial(objectives.METHODS["simcse"], tau=TAU),
     "SimCSE + MLM": partial(objectives.METHODS["simcse"], tau=TAU, mlm_weight=1.0),
