@@ -61,7 +61,7 @@ def test_every_class_is_drawn_where_there_is_room():
     assert Counter(labels[tasks.draw(labels, 20, seed=0, stratified=True)].tolist()) == {0: 19, 1: 1}
 
 
-def test_so_many_of_each_class():
+def test_per_class_draws_the_same_number_of_each_class():
     labels = np.array([0] * 900 + [1] * 100)
     rows = tasks.draw(labels, 40, seed=0, per_class=True)
     assert Counter(labels[rows].tolist()) == {0: 20, 1: 20}
@@ -97,7 +97,7 @@ def test_cmlm_divides_the_validation_rows():
     assert (len(capped.validation), len(capped.test)) == (500, 2000)
 
 
-def test_where_500_are_not_there_half_is_taken_and_said():
+def test_half_is_held_out_where_500_rows_are_too_many_and_the_note_says_so():
     held = tasks.hold_out(glue_like("rte", dots(277)))  # RTE's size
     assert (len(held.validation), len(held.test)) == (138, 139) and "fewer than 500" in held.note
 
@@ -145,7 +145,7 @@ def test_the_papers_numbers():
         assert (paper.runs, paper.report) == (5, "median")
 
 
-def test_protocols_that_make_no_sense_are_said():
+def test_contradictory_protocols_are_refused():
     with pytest.raises(ValueError, match="report"):
         replace(QUICK, report="maximum")
     with pytest.raises(ValueError, match="nothing to pick"):
@@ -195,7 +195,7 @@ def test_the_interval_counts_draws_not_runs():
     assert interval(np.array([0.5])) == (None, None)
 
 
-def test_pairs_take_out_the_luck_of_the_draw():
+def test_paired_differences_remove_the_luck_of_the_draw():
     base = [(0, x) for x in (0.50, 0.60, 0.70, 0.80, 0.90)]
     better = [(0, x + d) for (_, x), d in zip(base, (0.02, 0.03, 0.02, 0.03, 0.00), strict=True)]
     protocol = Protocol("pairs", draws=5, seeds=(0,))
@@ -238,7 +238,7 @@ def whole(opinions, start, tmp_path_factory):
     return tasks.run(QUICK, opinions, start, folder=tmp_path_factory.mktemp("whole"), progress=False)
 
 
-def test_a_grid_is_one_tidy_table(whole):
+def test_a_run_of_a_protocol_is_one_tidy_table(whole):
     table = whole.table
     assert whole.complete and len(table) == 4 * QUICK.runs
     assert list(dict.fromkeys(table["method"])) == ["FT", "SCL", "TAPT", "CMLM"]
@@ -271,7 +271,7 @@ def same(a, b):
 
 
 @pytest.mark.parametrize("stop", [1, 6])
-def test_a_stopped_grid_goes_on_where_it_was(opinions, start, whole, tmp_path, monkeypatch, stop):
+def test_a_stopped_protocol_continues_where_it_was(opinions, start, whole, tmp_path, monkeypatch, stop):
     from contrast_kit.tasks import grid
 
     real, calls = grid.fine_tune, []
@@ -295,7 +295,7 @@ def test_a_stopped_grid_goes_on_where_it_was(opinions, start, whole, tmp_path, m
     assert len(more.table) == 6 and len(calls) == 16 - stop + 2  # a third draw: two runs more, the rest stays
 
 
-def test_the_stop_button_ends_a_grid_between_two_updates(opinions, start, tmp_path):
+def test_the_stop_button_ends_a_protocol_between_two_updates(opinions, start, tmp_path):
     class Pressed(FineTune):
         def views(self, batch, generator=None):
             os.kill(os.getpid(), signal.SIGINT)
@@ -384,7 +384,7 @@ def test_noise_adds_three_rows_to_one(opinions, start, monkeypatch):
         tasks.run(NOISY.protocols[0.3], opinions, start, ["FT"], progress=False)
 
 
-def test_a_sweep_goes_on_and_its_values_do_not_mix(opinions, start, tmp_path, monkeypatch):
+def test_a_sweep_continues_and_its_values_do_not_mix(opinions, start, tmp_path, monkeypatch):
     go = dict(folder=tmp_path, paraphraser=Toyshop(), progress=False)
     first = tasks.sweep(NOISY, opinions, start, ["FT", "SCL"], **go)
     assert len(list(tmp_path.glob("temperature=*/results.csv"))) == 3
@@ -435,7 +435,7 @@ def test_transfer_trains_each_methods_own_source(opinions, start, tmp_path, monk
         tasks.transfer(small, targets, start, **go | dict(source_protocol=replace(first, lr=2e-3)))
 
 
-def test_methods_say_what_they_are():
+def test_a_pipeline_describes_its_stages():
     assert (
         Pipeline(post=partial(CMLM, contrast_weight=0.1), tune=FineTune).description
         == "CMLM(contrast_weight=0.1) → FineTune"

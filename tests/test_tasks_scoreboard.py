@@ -24,7 +24,7 @@ def test_hard_pairs_share_few_words_and_mean_the_same(suite):
     assert all(record_of(a) == record_of(b) for a, b in suite.hard + suite.pairs)
 
 
-def test_practice_and_report_have_no_graded_pair_in_common(suite):
+def test_suites_of_two_splits_share_no_graded_pair(suite):
     practice = scoreboard.EvalSuite.toyshop(pairs=20, rows=200, split="train", seed=2, tasks=())
     assert not set(practice.graded) & set(suite.graded)
     assert not practice.probes
@@ -48,7 +48,7 @@ def test_noise_moves_counts_by_the_share_that_is_masked(suite, tokenizer):
     assert 0.02 < scoreboard.measure(bag, moved)["noise"] < 1
 
 
-def test_a_constant_encoder_is_found_out(suite, tokenizer):
+def test_a_constant_encoder_scores_as_collapsed(suite, tokenizer):
     """Collapse: perfect alignment, worst uniformity, one direction, and no order among pairs."""
 
     class Constant(scoreboard.WordCounts):
@@ -72,7 +72,7 @@ def test_measuring_leaves_the_encoder_as_it_was(suite, tokenizer):
     assert set(first) >= {"sts", "sst2", "cola", "auc", "auc_hard", "alignment", "uniformity", "noise"}
 
 
-def test_taking_the_mean_away_opens_the_cone_and_moves_no_text_against_another(suite, tokenizer):
+def test_centring_opens_the_cone_and_keeps_distances(suite, tokenizer):
     encoder = ck.Encoder.tiny(tokenizer, pooling="mean")
     texts = [text for pair in suite.pairs for text in pair]
     centred = scoreboard.Centred(encoder, texts)

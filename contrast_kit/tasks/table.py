@@ -67,7 +67,7 @@ def get_task(name: str | Path | Task) -> Task:
     """The row of the table for `"sst2"`, `"toyshop/sst2"`, `"glue/sst2"` or a GLUE folder such as `…/SST-2`.
 
     Raises:
-        ValueError: for a name that is not in the table; says which are.
+        ValueError: for a name that is not in the table; names those that are.
 
     >>> from contrast_kit.tasks import get_task
     >>> get_task("toyshop/stsb").metrics, get_task("SST-2").classes, get_task("glue/mnli").kind
