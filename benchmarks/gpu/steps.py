@@ -12,7 +12,7 @@ from torch import Tensor
 
 import contrast_kit as ck
 from contrast_kit import losses
-from contrast_kit.commands.recipes import METHODS
+from contrast_kit.objectives import METHODS
 from contrast_kit.training.gradient import gradient
 from contrast_kit.training.settings import autocast
 

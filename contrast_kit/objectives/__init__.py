@@ -14,6 +14,7 @@ from contrast_kit.objectives.scl import SCL, SCLConfig
 from contrast_kit.objectives.simcse import SimCSE, SimCSEConfig
 
 __all__ = [
+    "METHODS",
     "CAPT",
     "CMLM",
     "COCOLM",
@@ -41,3 +42,17 @@ __all__ = [
     "SimCSE",
     "SimCSEConfig",
 ]
+
+METHODS: dict[str, type[Objective]] = {
+    "mlm": MLM,
+    "cmlm": CMLM,
+    "coco-lm": COCOLM,
+    "electra": ELECTRA,
+    "all-token": AllTokenMLM,
+    "scl": SCL,
+    "fine-tune": FineTune,
+    "capt": CAPT,
+    "cssl": CSSL,
+    "simcse": SimCSE,
+}
+"""Every method by its name on the command line. `Prompt` is left out: it needs a prompt and label words."""

@@ -89,7 +89,7 @@ def training(method: str, setting: str | int) -> dict[str, Any]:
         setting: one of its settings: `"base"`, `"large"`, `"full size"`; `100` or `"100"` for a number of texts.
 
     Raises:
-        ValueError: for a method or setting that no paper here prints; says which there are.
+        ValueError: for a method or setting that no paper here prints; names those that are printed.
 
     >>> from contrast_kit.papers import settings
     >>> settings.training("CMLM", 100)
