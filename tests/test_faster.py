@@ -8,7 +8,7 @@ from conftest import make_encoder
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import contrast_kit as ck
-from contrast_kit.objectives.words import positions
+from contrast_kit.fast.fixed_capacity import FixedCapacity
 from contrast_kit.training.gradient import gradient
 
 KINDS = {
@@ -61,7 +61,7 @@ class Looks(TorchDispatchMode):
 @pytest.mark.parametrize("name", KINDS)
 def test_no_step_waits_for_the_device(name, tokenizer, batch):
     """As on a GPU, where losses do not look at values; here the looks are left out by hand."""
-    objective = ck.faster(make(name, tokenizer, dropout=0.1).train(), slots=0.15)
+    objective = ck.faster(make(name, tokenizer, dropout=0.1).train(), fixed_capacity=0.15)
     for _ in range(2):  # the first step reads once how full a queue is
         with ck.losses.unchecked(), Looks() as looks:
             _, seen = gradient(objective, [batch], seeded())
@@ -75,13 +75,13 @@ def test_no_step_waits_for_the_device(name, tokenizer, batch):
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_slots_give_the_parts_and_gradients_of_the_plain_form(name, tokenizer, batch):
+def test_a_fixed_capacity_gives_the_parts_and_gradients_of_the_plain_form(name, tokenizer, batch):
     objective = make(name, tokenizer).double().train()
     views = objective.views(batch, seeded())
     found = []
-    for slots in (None, 0.15):
-        ck.faster(objective, slots=slots).zero_grad()
-        sums = {f"{view} {n}": v for view in views for n, v in objective.encode(views[view]).sums.items()}
+    for share in (None, 0.15):
+        ck.faster(objective, fixed_capacity=share).zero_grad()
+        sums = {f"{view} {n}": v for view in views for n, v in objective.encode(view, views[view]).sums.items()}
         sum(value for value in sums.values() if value.requires_grad).backward()
         grads = {n: p.grad.clone() for n, p in objective.named_parameters() if p.grad is not None}
         found.append(({n: value.item() for n, value in sums.items()}, grads))
@@ -90,21 +90,21 @@ def test_slots_give_the_parts_and_gradients_of_the_plain_form(name, tokenizer, b
     assert all(torch.allclose(grads[n], expected[n], atol=1e-11) for n in expected)
 
 
-def test_slots_hold_each_position_once_and_refuse_too_many(encoder):
+def test_a_fixed_capacity_holds_each_position_once_and_refuses_too_many():
     where = torch.rand(6, 40, generator=seeded()) < 0.2
-    encoder.slots = 0.2
-    at = positions(encoder, where)
+    strategy = FixedCapacity(0.2)
+    at = strategy.positions(where)
     x = torch.arange(240).view(6, 40)
     assert torch.equal(at.rows(x)[at.counted], x[where])
-    assert positions(encoder, torch.zeros_like(where)).counted.sum() == 0
-    encoder.slots = 0.01
-    with pytest.raises(RuntimeError, match="slots"):
-        positions(encoder, torch.ones_like(where))
+    none = strategy.positions(torch.zeros_like(where))
+    assert none.counted.sum() == 0 and len(none.counted) == len(at.counted)  # as many rows whatever was chosen
+    with pytest.raises(RuntimeError, match="than the fixed capacity holds"):
+        FixedCapacity(0.01).positions(torch.ones_like(where))
 
 
-def test_samples_in_slots_follow_the_auxiliary_model(tokenizer, batch):
+def test_samples_at_a_fixed_capacity_follow_the_auxiliary_model(tokenizer, batch):
     """10,000 draws for one position against p_MLM there; nothing changes elsewhere."""
-    objective = ck.faster(make("electra", tokenizer), slots=0.15)
+    objective = ck.faster(make("electra", tokenizer), fixed_capacity=0.15)
     auxiliary = objective.auxiliary
     one = {key: value[:1].repeat(2_000, 1) for key, value in batch.items() if value.ndim == 2}
     one["selected"] = torch.zeros_like(one["maskable"])
@@ -120,7 +120,7 @@ def test_samples_in_slots_follow_the_auxiliary_model(tokenizer, batch):
     assert torch.equal(sampled, one["input_ids"])
 
 
-@pytest.mark.parametrize("options", [dict(packing=True), dict(slots=0.15)])
+@pytest.mark.parametrize("options", [dict(packing=True), dict(fixed_capacity=0.15)])
 def test_runs_resume_bitwise(options, tokenizer, texts, tmp_path):
     def run(steps, folder, resume=False):
         objective = ck.faster(make("coco_lm", tokenizer, dropout=0.1), **options)
@@ -144,7 +144,7 @@ def test_compiled_gives_the_same_loss_and_gradient(tokenizer, batch):
         False,
         "aot_eager",
     ):  # captured and differentiated as a graph, run without a C++ compiler
-        objective = ck.faster(make("cmlm", tokenizer).train(), slots=0.15, compiled=compiled)
+        objective = ck.faster(make("cmlm", tokenizer).train(), fixed_capacity=0.15, compiled=compiled)
         parts, _ = gradient(objective, [batch], seeded())
         found.append(
             (
@@ -159,50 +159,22 @@ def test_compiled_gives_the_same_loss_and_gradient(tokenizer, batch):
 def test_bad_choices_are_refused(tokenizer):
     objective = make("mlm", tokenizer)
     with pytest.raises(ValueError, match="share of positions"):
-        ck.faster(objective, slots=15)
+        ck.faster(objective, fixed_capacity=15)
     with pytest.raises(ValueError, match="choose one"):
-        ck.faster(objective, slots=0.15, packing=True)
+        ck.faster(objective, fixed_capacity=0.15, packing=True)
 
 
-@pytest.mark.parametrize("slots", [0.15, 0.5])
-def test_samples_in_slots_touch_selected_tokens_only(slots, tokenizer, batch):
-    objective = ck.faster(make("coco_lm", tokenizer), slots=slots)
+@pytest.mark.parametrize("share", [0.15, 0.5])
+def test_samples_at_a_fixed_capacity_touch_selected_tokens_only(share, tokenizer, batch):
+    objective = ck.faster(make("coco_lm", tokenizer), fixed_capacity=share)
     for seed in range(3):
         view = objective.views(batch, torch.Generator().manual_seed(seed))["corrupted"]
         changed = view["input_ids"] != view["original"]
         assert changed.any() and not (changed & ~view["selected"]).any()
 
 
-def test_slots_need_a_head_that_is_known(encoder, batch, monkeypatch):
-    objective = ck.faster(ck.objectives.MLM(encoder), slots=0.15)
-    monkeypatch.setattr("contrast_kit.vocabulary_head.states", lambda model, hidden: None)
-    with pytest.raises(ValueError, match="vocabulary head of .* not known well enough here for fixed slots"):
+def test_a_fixed_capacity_needs_a_head_that_is_known(encoder, batch, monkeypatch):
+    objective = ck.faster(ck.objectives.MLM(encoder), fixed_capacity=0.15)
+    monkeypatch.setattr("contrast_kit.encoder.mlm_head.states", lambda model, hidden: None)
+    with pytest.raises(ValueError, match="vocabulary head of .* is not known well enough for a fixed capacity"):
         objective(batch)
-
-
-@pytest.mark.parametrize("name", KINDS)
-def test_views_joined_in_one_pass_give_the_same_loss_and_gradient(name, tokenizer, batch):
-    objective = make(name, tokenizer, dropout=0.0).double().train()
-    passes, forward = [], objective.encoder.model.base_model.forward
-    objective.encoder.model.base_model.forward = lambda *args, **kw: passes.append(1) or forward(*args, **kw)
-
-    def step(**options):
-        ck.faster(objective, **options).zero_grad()
-        passes.clear()
-        parts, _ = gradient(objective, [batch], seeded())
-        return parts, [p.grad.clone() for p in objective.parameters() if p.grad is not None], len(passes)
-
-    (plain, expected, apart), (parts, got, together) = step(), step(joined=True)
-    assert parts.keys() == plain.keys() and len(got) == len(expected)
-    assert all(torch.allclose(parts[key], plain[key], rtol=1e-12, atol=1e-12) for key in plain)
-    assert all(torch.allclose(a, b, rtol=1e-9, atol=1e-11) for a, b in zip(got, expected, strict=True))
-    assert together < apart if name in ("cmlm", "simsiam", "capt", "simcse mlm") else together <= apart
-    assert not objective.encoder.ahead
-
-
-def test_joined_views_have_dropout_of_their_own(tokenizer, batch):
-    """SimCSE's only noise: were the masks of both copies one, its loss would be that of two equal views."""
-    objective = ck.objectives.SimCSE(make_encoder(tokenizer, dropout=0.3)).train()
-    parts, seen = gradient(ck.faster(objective, joined=True), [batch], seeded())
-    first, second = (heads["h"] if "h" in heads else next(iter(heads.values())) for heads in seen[0][0].values())
-    assert not torch.allclose(first, second)
