@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from torch import Tensor
 
-from .texts import Texts
+from contrast_kit.data.texts import Texts
 
 _POOL = 50  # batches whose rows are sorted by length together: padding nearly gone, still well shuffled
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .prose import Unit, units
+from contrast_kit.data.prose import Unit, units
 
 if TYPE_CHECKING:
     from datasets import Dataset, DatasetDict

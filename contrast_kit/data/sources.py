@@ -70,7 +70,7 @@ def load(
     if folder is None and family in SHOPS:
         return _shop(family, task)
     if folder is None and str(name) in ("docstrings", "docstrings/pairs"):
-        from . import docstrings
+        from contrast_kit.data import docstrings
 
         return docstrings.load(pairs=task == "pairs")
     options = {"unit": unit, "headings": headings, "columns": columns, "quoted": quoted}
@@ -92,7 +92,7 @@ def available() -> dict[str, str]:
     >>> data.available()["glue/rte"]
     'GLUE from the hub, or from a local folder: sentence1, sentence2 → entailment, not_entailment'
     """
-    from . import glue, toyshop
+    from contrast_kit.data import glue, toyshop
 
     names = {f"{shop}/{task}": "made here, on any machine" for shop in SHOPS for task in toyshop.tasks()}
     names["docstrings"] = "prose in the installed libraries: text, and the library as topic"
@@ -126,7 +126,7 @@ def sentences(dataset: Any, columns: str | Sequence[str] | None = None, distinct
 def _shop(shop: str, task: str) -> DatasetDict:
     from datasets import Dataset, DatasetDict
 
-    from . import glue, toyshop
+    from contrast_kit.data import glue, toyshop
 
     if task not in toyshop.tasks():
         raise ValueError(f"There is no {shop}/{task}; the tasks are {', '.join(toyshop.tasks())}.")
@@ -139,7 +139,7 @@ def _shop(shop: str, task: str) -> DatasetDict:
 
 
 def _glue(task: str, folder: str | Path | None) -> DatasetDict:
-    from . import glue
+    from contrast_kit.data import glue
 
     if task not in glue.TASKS:
         raise ValueError(f"There is no GLUE task {task!r}; the tasks are {', '.join(glue.TASKS)}.")
@@ -149,7 +149,7 @@ def _glue(task: str, folder: str | Path | None) -> DatasetDict:
 
 
 def _local(path: Path, options: dict[str, Any]) -> DatasetDict:
-    from . import files, glue
+    from contrast_kit.data import files, glue
 
     task = glue.task_of_folder(path) if path.is_dir() else None
     if task:
@@ -161,7 +161,7 @@ def _local(path: Path, options: dict[str, Any]) -> DatasetDict:
 
 
 def _looks_like_path(name: str) -> bool:
-    from .files import ENDINGS
+    from contrast_kit.data.files import ENDINGS
 
     rooted = name.startswith((".", "/", "~")) or "\\" in name or name[1:2] == ":"
     return rooted or name.count("/") > 1 or Path(name).suffix.lower() in ENDINGS

@@ -6,9 +6,8 @@ import torch
 from torch import Tensor
 
 from contrast_kit import losses
-
-from ._frame import exercise
-from ._numbers import equals
+from contrast_kit.exercises._frame import exercise
+from contrast_kit.exercises._numbers import equals
 
 
 def _vectors(count: int, rows: int = 6, width: int = 4) -> list[Tensor]:

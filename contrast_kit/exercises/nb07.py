@@ -7,9 +7,8 @@ import torch
 from torch import Tensor
 
 from contrast_kit import losses
-
-from ._frame import exercise
-from ._numbers import equals
+from contrast_kit.exercises._frame import exercise
+from contrast_kit.exercises._numbers import equals
 
 TAU = 0.4
 LABELS = torch.tensor([0, 1, 0, 2, 1, 0, 0])  # class 2 has one text

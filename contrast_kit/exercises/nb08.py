@@ -6,9 +6,8 @@ import torch
 from torch import Tensor
 
 from contrast_kit import losses
-
-from ._frame import exercise
-from ._numbers import equals
+from contrast_kit.exercises._frame import exercise
+from contrast_kit.exercises._numbers import equals
 
 
 @exercise("08.temperature", right="0.55 at both ends, 0.05 half-way, on the clock of optimizer steps.")

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from math import isclose, sqrt
 from statistics import mean, pvariance, variance
 
-from ._frame import exercise
+from contrast_kit.exercises._frame import exercise
 
 Scores = Sequence[float]
 

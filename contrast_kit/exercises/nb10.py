@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ._frame import exercise
-from ._numbers import equals
+from contrast_kit.exercises._frame import exercise
+from contrast_kit.exercises._numbers import equals
 
 Runs = np.ndarray
 

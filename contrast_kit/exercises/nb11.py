@@ -6,8 +6,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from ._frame import exercise
-from ._numbers import near
+from contrast_kit.exercises._frame import exercise
+from contrast_kit.exercises._numbers import near
 
 
 @exercise("11.negatives", right="Whoever is in the batch, wherever it was encoded; nobody from another batch.")

@@ -12,12 +12,12 @@ Make a panel the last line of a cell. `panel.set(…)` moves it from Python, `pa
 the picture that stands still. They need `pip install contrast-kit[notebooks]`, and nothing else here does.
 """
 
-from ._panel import Panel
-from .embedding_map import EmbeddingMap, embedding_map
-from .live_training import LiveTraining, live_training
-from .loss_playground import LossPlayground, loss_playground
-from .mask_explorer import MaskExplorer, mask_explorer
-from .temperature_and_queue import TemperatureAndQueue, temperature_and_queue
+from contrast_kit.explore._panel import Panel
+from contrast_kit.explore.embedding_map import EmbeddingMap, embedding_map
+from contrast_kit.explore.live_training import LiveTraining, live_training
+from contrast_kit.explore.loss_playground import LossPlayground, loss_playground
+from contrast_kit.explore.mask_explorer import MaskExplorer, mask_explorer
+from contrast_kit.explore.temperature_and_queue import TemperatureAndQueue, temperature_and_queue
 
 __all__ = [
     "EmbeddingMap",

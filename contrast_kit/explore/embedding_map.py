@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from ._panel import Panel, widgets
+from contrast_kit.explore._panel import Panel, widgets
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import torch
 
-from ._contrasts import LOSSES, Contrast, contrast
-from ._panel import TEMPERATURES, Panel, beside, button, choice, row, steps, widgets
+from contrast_kit.explore._contrasts import LOSSES, Contrast, contrast
+from contrast_kit.explore._panel import TEMPERATURES, Panel, beside, button, choice, row, steps, widgets
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

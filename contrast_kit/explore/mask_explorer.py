@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Any, Self
 import torch
 
 from contrast_kit import masking
-
-from ._panel import FigurePanel, button, choice, row, slider, widgets
+from contrast_kit.explore._panel import FigurePanel, button, choice, row, slider, widgets
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from ._panel import TEMPERATURES, FigurePanel, row, slider, steps, widgets
+from contrast_kit.explore._panel import TEMPERATURES, FigurePanel, row, slider, steps, widgets
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

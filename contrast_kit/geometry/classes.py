@@ -5,8 +5,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from ._inputs import unit
-from .spread import anisotropy
+from contrast_kit.geometry._inputs import unit
+from contrast_kit.geometry.spread import anisotropy
 
 
 class ClassCosines(NamedTuple):

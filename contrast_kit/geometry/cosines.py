@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from ._inputs import cosine_list, pairs_of, unit, unit_pairs, upper_blocks
+from contrast_kit.geometry._inputs import cosine_list, pairs_of, unit, unit_pairs, upper_blocks
 
 
 def pair_cosines(a: Tensor, b: Tensor) -> Tensor:

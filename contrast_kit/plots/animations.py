@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .circles import rings
-from .maps import AXES, checked_pairs, project, sample
-from .style import (
+from contrast_kit.plots.circles import rings
+from contrast_kit.plots.maps import AXES, checked_pairs, project, sample
+from contrast_kit.plots.style import (
     FAINT,
     PALETTE,
     array,
@@ -141,7 +141,7 @@ class Animation:
         return f"Animation of {points} vectors in {len(names)} frames, {names[0]} to {names[-1]}"
 
     def _repr_html_(self) -> str:
-        from .player import html
+        from contrast_kit.plots.player import html
 
         return html(self)
 

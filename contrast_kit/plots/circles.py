@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .style import FAINT, INK, array, colour, in_order, marker, named, panels, styled, texts
+from contrast_kit.plots.style import FAINT, INK, array, colour, in_order, marker, named, panels, styled, texts
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .style import array, named, panels, styled
+from contrast_kit.plots.style import array, named, panels, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -107,6 +107,6 @@ def _limits(groups: Mapping[str, tuple], range: tuple[float, float] | None) -> t
 def _separation(similar: np.ndarray, random: np.ndarray) -> float:
     import torch
 
-    from ..geometry import separation
+    from contrast_kit.geometry import separation
 
     return separation(torch.from_numpy(similar), torch.from_numpy(random)).item()

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .style import INK, WIDTH, array, named, number, panels, styled, texts
+from contrast_kit.plots.style import INK, WIDTH, array, named, number, panels, styled, texts
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

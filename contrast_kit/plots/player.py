@@ -4,17 +4,17 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Any
 
-from .style import FAINT, INK
+from contrast_kit.plots.style import FAINT, INK
 
 if TYPE_CHECKING:
-    from .animations import Animation
+    from contrast_kit.plots.animations import Animation
 
 SIDE, COLUMN = 420, 280  # pixels: of the map, and of the column beside it with legend and measures
 
 
 def html(film: "Animation") -> str:
     """The animation as a piece of HTML: its numbers, rounded to a thousandth of the map, and the script below."""
-    from .animations import CIRCLE, SECONDS, polygons
+    from contrast_kit.plots.animations import CIRCLE, SECONDS, polygons
 
     half = film.half_width()
     kind = {word: i for i, word in enumerate(film.kinds)}

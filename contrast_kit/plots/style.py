@@ -62,7 +62,7 @@ def panels(
     n: int, height: float, columns: int = 3, title: str | None = None, width: float = WIDTH, **shared: Any
 ) -> tuple["Figure", list["Axes"]]:
     """A figure of n panels, as wide as a notebook, each `height` inches high, at most `columns` abreast."""
-    from .figure import Figure
+    from contrast_kit.plots.figure import Figure
 
     rows = -(-n // columns)
     columns = -(-n // rows)  # four panels as two and two, not as three and one

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .matrices import _colours
-from .style import INK, array, panels, styled
+from contrast_kit.plots.matrices import _colours
+from contrast_kit.plots.style import INK, array, panels, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

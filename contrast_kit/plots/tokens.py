@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .style import FAINT, INK, WIDTH, styled, texts
+from contrast_kit.plots.style import FAINT, INK, WIDTH, styled, texts
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -183,7 +183,7 @@ def _wrap(widths: list[float], room: float) -> list[list[int]]:
 
 def _page(height: float, codes: list, words: Mapping, title: str | None) -> tuple["Figure", Any]:
     """A figure whose axes are measured in inches from the upper left, with the legend below."""
-    from .figure import Figure
+    from contrast_kit.plots.figure import Figure
 
     handles = _handles(codes, words)
     legend = sum(_inches([handle.get_label() for handle in handles])) + 0.62 * len(handles)
@@ -212,7 +212,7 @@ def _compact(boards: dict[str, tuple[list[str], list]], words: Mapping, columns:
     """A panel for each board of small cells, side by side; rows and cells are parted by fine white lines."""
     from matplotlib.colors import to_rgb
 
-    from .style import panels
+    from contrast_kit.plots.style import panels
 
     rows = max(len(codes) for _, codes in boards.values())
     everything = [row for _, codes in boards.values() for row in codes]
