@@ -53,7 +53,7 @@ def test_uniformity_agrees_with_the_pdist_form():
 
 
 def test_the_diagonal_would_have_been_noticed():
-    """T55: with i = i among the pairs, the value is another one."""
+    """With i = i among the pairs, the value is another one."""
     u = torch.nn.functional.normalize(vectors(6, 8))
     with_diagonal = torch.cdist(u, u).pow(2).mul(-2).exp().mean().log()
     assert (g.uniformity(u) - with_diagonal).abs() > 0.1
@@ -61,7 +61,7 @@ def test_the_diagonal_would_have_been_noticed():
 
 @pytest.mark.parametrize("block", [1, 4, 1024])
 def test_random_pairs_are_all_distinct_pairs_in_order(block):
-    """T56: n(n-1)/2 of them, none a vector with itself."""
+    """All n(n-1)/2 of them, none a vector with itself."""
     x = vectors(7, 3)
     u = [unit(row) for row in x.tolist()]
     by_hand = [sum(p * q for p, q in zip(u[i], u[j], strict=True)) for i in range(7) for j in range(i + 1, 7)]
@@ -222,7 +222,7 @@ def test_a_sample_is_fair():
 
 
 def test_positives_are_left_out():
-    """T56: two views of one text are no random pair."""
+    """Two views of one text are no random pair."""
     text = vectors(10, 8)
     views = torch.cat([text, text + 1e-3 * vectors(10, 8, seed=1)])
     groups = torch.arange(10).repeat(2)

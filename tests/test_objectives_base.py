@@ -49,7 +49,7 @@ def padded(view, pad_id, by=16):
 
 @pytest.mark.parametrize("pooling", ["first", "mean"])
 @pytest.mark.parametrize("name", OBJECTIVES)
-def test_T52_more_padding_changes_no_part_of_the_loss(name, pooling, tokenizer, batch):
+def test_more_padding_changes_no_part_of_the_loss(name, pooling, tokenizer, batch):
     objective = OBJECTIVES[name](make_encoder(tokenizer, pooling=pooling)).double().eval()
     with torch.no_grad():
         views = objective.views(batch, torch.Generator().manual_seed(0))
@@ -95,7 +95,7 @@ def test_a_contrast_has_no_parameters(name, tokenizer, batch):
 
 @pytest.mark.parametrize("chunk_size", [None, 5])
 @pytest.mark.parametrize("name", CMLM_AND_MLM)
-def test_T57_under_bf16_loss_and_gradient_stay_near_and_weights_stay_float32(name, chunk_size, tokenizer, texts):
+def test_under_bf16_loss_and_gradient_stay_near_and_weights_stay_float32(name, chunk_size, tokenizer, texts):
     batch = ck.data.Texts(texts, tokenizer).batch(range(64))
     found = {}
     for precision in ("float32", "bf16"):

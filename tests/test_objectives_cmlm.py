@@ -21,7 +21,7 @@ def test_the_papers_setting_is_the_default():
     assert (paper.K, paper.p_m, paper.p_c, paper.alpha, paper.contrast) == (1, 0.15, 0.7, 0.5, "simsiam")
 
 
-def test_views_are_complementary_and_built_on_the_original(encoder, batch):  # T01, T02, T04, T05
+def test_views_are_complementary_and_built_on_the_original(encoder, batch):
     views = CMLM(encoder, K=3, p_m=0.4).views(batch, torch.Generator().manual_seed(0))
     assert list(views) == ["T0", "T1", "T2", "T3"]
     first = views["T0"]["selected"]
@@ -38,7 +38,7 @@ def test_exact_complement_at_p_c_one(encoder, batch):
     assert torch.equal(views["T0"]["selected"] ^ views["T1"]["selected"], batch["maskable"])
 
 
-def test_masked_lm_reads_the_first_view_only(encoder, batch):  # T09
+def test_masked_lm_reads_the_first_view_only(encoder, batch):
     objective = CMLM(encoder, K=2)
     views = objective.views(batch, torch.Generator().manual_seed(0))
     assert [name for name, view in views.items() if "targets" in view] == ["T0"]
@@ -47,7 +47,7 @@ def test_masked_lm_reads_the_first_view_only(encoder, batch):  # T09
     assert torch.equal(objective.encode(views["T0"]).sums["mlm"], reference)
 
 
-def test_labels_are_the_original_ids_at_every_selected_position(encoder, batch):  # T07
+def test_labels_are_the_original_ids_at_every_selected_position(encoder, batch):
     view = MLM(encoder, p_m=0.5).views(batch, torch.Generator().manual_seed(0))["T0"]
     assert torch.equal(view["targets"], batch["input_ids"])
     changed = view["input_ids"] != batch["input_ids"]
@@ -55,7 +55,7 @@ def test_labels_are_the_original_ids_at_every_selected_position(encoder, batch):
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.5, 2.0])
-def test_equation_12_is_a_plain_weighted_sum(encoder, batch, alpha):  # T17
+def test_equation_12_is_a_plain_weighted_sum(encoder, batch, alpha):
     parts = loss_of(CMLM(encoder, alpha=alpha), batch)
     assert parts["loss"].item() == pytest.approx((parts["mlm"] + alpha * parts["contrast"]).item(), rel=1e-6)
 
@@ -70,7 +70,7 @@ def test_alpha_zero_is_masked_lm(tokenizer, batch):
         assert torch.allclose(mine, theirs, atol=1e-7)
 
 
-def test_predictor_is_two_square_matrices_and_nothing_else(encoder):  # T15
+def test_predictor_is_two_square_matrices_and_nothing_else(encoder):
     predictor = CMLM(encoder).predictor.double()
     assert sum(p.numel() for p in predictor.parameters()) == 2 * encoder.width**2
     assert not list(predictor.buffers())
@@ -81,14 +81,14 @@ def test_predictor_is_two_square_matrices_and_nothing_else(encoder):  # T15
     assert torch.allclose(predictor(h), by_hand, atol=1e-12)
 
 
-def test_predictor_is_trained(encoder, texts):  # T15
+def test_predictor_is_trained(encoder, texts):
     objective = CMLM(encoder)
     before = objective.predictor.w1.weight.detach().clone()
     ck.fit(objective, texts, steps=2, batch_size=8, warmup=0, progress=False)
     assert not torch.equal(before, objective.predictor.w1.weight)
 
 
-def test_contrast_reads_the_first_token(tokenizer, batch):  # T16
+def test_contrast_reads_the_first_token(tokenizer, batch):
     """With all but the first token's state scrambled, the contrast does not move."""
     objective = CMLM(make_encoder(tokenizer), mlm=False)
     before = loss_of(objective, batch)["contrast"]
@@ -114,7 +114,7 @@ def test_each_contrast_asks_for_its_own_heads(encoder, batch, contrast, heads):
     assert ("contrast" in loss_of(objective, batch)) == (contrast is not None)
 
 
-def test_the_contrast_is_the_mean_over_k_of_the_papers_equation(encoder, batch):  # T10, T11, T13
+def test_the_contrast_is_the_mean_over_k_of_the_papers_equation(encoder, batch):
     for contrast in ("simsiam", "info_nce"):
         objective = CMLM(encoder, K=3, contrast=contrast, tau=0.3).eval()
         views = objective.views(batch, torch.Generator().manual_seed(0))
@@ -198,7 +198,7 @@ def test_another_methods_config_is_said(encoder):
         CMLM(encoder, MLM.Config())
 
 
-def test_T63_copies_of_a_text_are_negatives_unless_left_out(encoder, texts, tokenizer):
+def test_copies_of_a_text_are_negatives_unless_left_out(encoder, texts, tokenizer):
     """As in the paper a second copy is a negative; with `ignore_duplicates` only other texts are."""
     batch = ck.data.Texts([texts[0]] * 4 + texts[1:5], tokenizer).batch(range(8))
     facts = {"text_id": batch["text_id"]}

@@ -56,7 +56,7 @@ def trained(story):
 # -- views -----------------------------------------------------------------------------------------------------
 
 
-def test_outside_the_mask_nothing_changes_and_inside_stand_samples(tokenizer, batch):  # T37
+def test_outside_the_mask_nothing_changes_and_inside_stand_samples(tokenizer, batch):
     objective = make(tokenizer, p_m=0.4, split=(0.4, 0.4, 0.2))  # random words in the masked view must not leak
     views = objective.views(batch, seeded())
     masked, corrupted = views["masked"], views["corrupted"]
@@ -69,7 +69,7 @@ def test_outside_the_mask_nothing_changes_and_inside_stand_samples(tokenizer, ba
     assert random_words.sum() > 30 and leaked.float().mean() < 0.2
 
 
-def test_only_mask_tokens_by_default_and_never_on_padding_or_the_first(objective, batch):  # A-COCO-08
+def test_only_mask_tokens_by_default_and_never_on_padding_or_the_first(objective, batch):
     views = [objective.views(batch, seeded(seed))["masked"] for seed in range(60)]
     for view in views:
         assert (view["input_ids"][view["selected"]] == objective.encoder.tokenizer.mask_token_id).all()
@@ -91,7 +91,7 @@ def test_which_special_tokens_may_be_masked(tokenizer, batch, options, cls, sep)
     assert selected[batch["maskable"]].all()
 
 
-def test_crop_is_contiguous_with_both_ends_once(objective, batch):  # T39
+def test_crop_is_contiguous_with_both_ends_once(objective, batch):
     tokenizer = objective.encoder.tokenizer
     starts = set()
     for seed in range(30):
@@ -124,7 +124,7 @@ def test_crop_fractions_of_figure_4(tokenizer, batch, keep):
 # -- the auxiliary model ---------------------------------------------------------------------------------------
 
 
-def test_sampling_is_without_dropout_and_leaves_the_mode(tokenizer, batch):  # T36
+def test_sampling_is_without_dropout_and_leaves_the_mode(tokenizer, batch):
     objective = make(tokenizer, dropout=0.5).train()
     encoder = objective.auxiliary.encoder
     seen = []
@@ -152,7 +152,7 @@ def test_sampling_is_without_dropout_and_leaves_the_mode(tokenizer, batch):  # T
     assert not torch.equal(*seen)
 
 
-def test_samples_follow_the_models_probabilities(tokenizer, batch):  # T36: sampled, not the maximum
+def test_samples_follow_the_models_probabilities(tokenizer, batch):  # and not the maximum
     """Chi-square over many draws of one masked position, at a level that a right sampler fails once in 10,000."""
     from scipy.stats import chisquare
 
@@ -187,7 +187,7 @@ def test_samples_are_drawn_in_slices(tokenizer, batch, monkeypatch):
     assert torch.equal(view["input_ids"][outside], batch["input_ids"][outside])
 
 
-def test_same_width_a_third_of_the_layers_and_a_projection_in_its_head_only(tokenizer):  # T41
+def test_same_width_a_third_of_the_layers_and_a_projection_in_its_head_only(tokenizer):
     objective = make(tokenizer)
     main, aux = objective.encoder.model, objective.auxiliary.encoder.model
     assert aux.config.hidden_size == main.config.hidden_size
@@ -201,7 +201,7 @@ def test_same_width_a_third_of_the_layers_and_a_projection_in_its_head_only(toke
         assert small.auxiliary.encoder.model.config.num_hidden_layers == expected
 
 
-def test_main_language_model_has_no_projection(objective, batch):  # T41
+def test_main_language_model_has_no_projection(objective, batch):
     """p_LM is made of the states, the word vectors and w_copy, and of nothing else."""
     view = objective.views(batch, seeded())["corrupted"]
     objective.encode(view).sums["lm"].backward()
@@ -220,7 +220,7 @@ def word_tables(objective):
     ]  # fmt: skip
 
 
-def test_word_vectors_are_one_tensor_also_after_a_checkpoint(tokenizer, texts, tmp_path):  # T41
+def test_word_vectors_are_one_tensor_also_after_a_checkpoint(tokenizer, texts, tmp_path):
     objective = make(tokenizer, double=False)
     tables = word_tables(objective)
     assert len({table.data_ptr() for table in tables}) == 1
@@ -246,7 +246,7 @@ def test_what_else_can_be_shared(tokenizer):
     assert len({table.data_ptr() for table in word_tables(make(tokenizer, share="nothing"))}) == 2
 
 
-def test_main_losses_reach_the_auxiliary_through_word_vectors_only(tokenizer, batch):  # T36
+def test_main_losses_reach_the_auxiliary_through_word_vectors_only(tokenizer, batch):
     gradients = []
     for parts in (("aux_mlm",), ("aux_mlm", "copy", "lm", "contrast")):
         objective = make(tokenizer, p_m=0.3)
@@ -299,7 +299,7 @@ def few(batch):
     return {key: value[:5] for key, value in batch.items()}
 
 
-def test_parts_equal_the_papers_equations_in_loops(tokenizer, few):  # T29–T32, T34, T35, T38
+def test_parts_equal_the_papers_equations_in_loops(tokenizer, few):
     objective = make(tokenizer, p_m=0.4).eval()
     with torch.no_grad():
         objective.copy_head.w.weight.normal_(std=0.5)
@@ -323,7 +323,7 @@ def test_parts_equal_the_papers_equations_in_loops(tokenizer, few):  # T29–T32
     assert ratio.item() == pytest.approx(corrupted["attention_mask"].sum() / corrupted["selected"].sum())
 
 
-def test_p_copy_is_one_for_original(objective, batch):  # T29
+def test_p_copy_is_one_for_original(objective, batch):
     view = objective.views(batch, seeded())["corrupted"]
     view = {**view, "input_ids": view["original"]}  # everything is original
     hidden = torch.ones(*view["input_ids"].shape, objective.encoder.width, dtype=torch.float64)
@@ -336,7 +336,7 @@ def test_p_copy_is_one_for_original(objective, batch):  # T29
     assert torch.allclose(p[[0, 1], ids], torch.ones(2, dtype=torch.float64))
 
 
-def test_p_lm_rows_sum_to_one():  # T32
+def test_p_lm_rows_sum_to_one():
     torch.manual_seed(0)
     logits, copying = torch.randn(50, 30, dtype=torch.float64), 3 * torch.randn(50, dtype=torch.float64)
     ids = torch.randint(30, (50,))
@@ -347,7 +347,7 @@ def test_p_lm_rows_sum_to_one():  # T32
     assert torch.allclose(-p[range(50), target].log(), loss, atol=1e-12)
 
 
-def test_p_copy_learns_from_l_copy_only(tokenizer, batch):  # T33
+def test_p_copy_learns_from_l_copy_only(tokenizer, batch):
     for stop, expected in ((True, False), (False, True)):
         objective = make(tokenizer, stop_gradient=stop)
         objective(batch, seeded())["lm"].backward()
@@ -358,7 +358,7 @@ def test_p_copy_learns_from_l_copy_only(tokenizer, batch):  # T33
     assert objective.copy_head.w.weight.grad.abs().sum() > 0
 
 
-def test_authors_weighting_is_another_loss(tokenizer, batch):  # A-COCO-01
+def test_authors_weighting_is_another_loss(tokenizer, batch):
     paper, code = (make(tokenizer, lm_variant=v, p_m=0.4).eval() for v in ("paper", "authors_code"))
     view = paper.views(batch, seeded())["corrupted"]
     assert not torch.allclose(paper.encode(view).sums["lm"], code.encode(view).sums["lm"])
@@ -370,7 +370,7 @@ def test_authors_weighting_is_another_loss(tokenizer, batch):  # A-COCO-01
 
 
 @pytest.mark.parametrize("kind", [COCOLM, ELECTRA, AllTokenMLM])
-def test_padding_changes_nothing(tokenizer, batch, kind):  # T35
+def test_padding_changes_nothing(tokenizer, batch, kind):
     objective = make(tokenizer, kind).eval()
     views = objective.views(batch, seeded())
     for view in views.values():
@@ -386,14 +386,14 @@ def test_padding_changes_nothing(tokenizer, batch, kind):  # T35
         assert sums.keys() == sizes.keys()
 
 
-def test_contrast_has_both_directions_and_2n_minus_2_negatives(objective):  # T38
+def test_contrast_has_both_directions_and_2n_minus_2_negatives(objective):
     same = {"s": torch.ones(6, 8)}
     value = objective.contrast({"corrupted": same, "crop": same}, {})["contrast"]
     assert value.item() == pytest.approx(math.log(2 * 6 - 1))
     assert not [name for name, _ in objective.named_parameters() if "tau" in name or "temperature" in name]
 
 
-def test_the_contrasts_vector_is_the_main_models_first_state(tokenizer, batch):  # T40
+def test_the_contrasts_vector_is_the_main_models_first_state(tokenizer, batch):
     objective = make(tokenizer)
     objective(batch, seeded())["contrast"].backward()
     moved = {name for name, p in objective.named_parameters() if p.grad is not None and p.grad.abs().sum() > 0}

@@ -39,7 +39,7 @@ def eq_3_in_loops(x, labels, tau):
     return total
 
 
-@pytest.mark.parametrize("lam", [0.0, 0.3, 1.0])  # T17
+@pytest.mark.parametrize("lam", [0.0, 0.3, 1.0])
 def test_equation_1_weighs_both_losses(encoder, batch, lam):
     objective = SCL(encoder, classes=3, lam=lam, tau=0.3, reduction="sum").double().eval()
     labels = batch["label"] % 3
@@ -80,7 +80,7 @@ def test_lambda_zero_is_plain_fine_tuning(tokenizer, batch):
         assert (a.grad is None) == (b.grad is None) and (a.grad is None or torch.equal(a.grad, b.grad)), name
 
 
-def test_at_lambda_one_every_parameter_of_the_encoder_learns(encoder, batch):  # T19
+def test_at_lambda_one_every_parameter_of_the_encoder_learns(encoder, batch):
     batch = with_labels(batch, batch["label"] % 2)
     objective = SCL(encoder, lam=1.0).train()
     ck.step.gradient(objective, [batch])
@@ -93,7 +93,7 @@ def test_at_lambda_one_every_parameter_of_the_encoder_learns(encoder, batch):  #
 
 
 @pytest.mark.parametrize("cut", [None, 5])
-def test_what_the_contrast_adds_to_the_gradient_is_its_own(tokenizer, batch, cut):  # T19, and under chunks
+def test_what_the_contrast_adds_to_the_gradient_is_its_own(tokenizer, batch, cut):  # whole and in chunks
     """The gradient at λ is (1 - λ) times that of CE and λ times that of SCL: nothing is detached."""
     batch = with_labels(batch, batch["label"] % 2)
     grads = {}
@@ -105,13 +105,13 @@ def test_what_the_contrast_adds_to_the_gradient_is_its_own(tokenizer, batch, cut
         assert torch.allclose(mixed, 0.7 * grads[0.0][name] + 0.3 * grads[1.0][name], atol=1e-12), name
 
 
-def test_sum_is_n_times_the_mean(encoder, batch):  # T24
+def test_sum_is_n_times_the_mean(encoder, batch):
     batch = with_labels(batch, batch["label"] % 3)
     total, mean = (SCL(encoder, classes=3, reduction=r).eval()(batch)["scl"] for r in ("sum", "mean"))
     assert total.item() == pytest.approx(len(batch["label"]) * mean.item(), rel=1e-6)
 
 
-def test_singletons_count_zero_and_are_counted(encoder, batch):  # T23
+def test_singletons_count_zero_and_are_counted(encoder, batch):
     batch = {key: value[:6] for key, value in batch.items()}
     objective = SCL(encoder, classes=6, reduction="mean").double().eval()
     labels = torch.tensor([0, 1, 0, 2, 1, 0])
@@ -128,12 +128,12 @@ def test_singletons_count_zero_and_are_counted(encoder, batch):  # T23
     assert all(p.grad is None or p.grad.isfinite().all() for p in objective.parameters())
 
 
-def test_a_batch_of_one_class_still_spreads(encoder, batch):  # T23: eq. 3 is not 0 there
+def test_a_batch_of_one_class_still_spreads(encoder, batch):  # eq. 3 is not 0 there
     parts = SCL(encoder, reduction="mean").eval()(with_labels(batch, [1] * 12))
     assert parts["scl"] > math.log(11) - 2 / 0.3 and parts["scl"] > 0
 
 
-def test_a_last_batch_of_one(encoder, batch):  # T28
+def test_a_last_batch_of_one_has_no_contrast_and_a_finite_gradient(encoder, batch):
     one = with_labels({key: value[:1] for key, value in batch.items()}, [1])
     objective = SCL(encoder)
     parts, _ = ck.step.gradient(objective, [one])

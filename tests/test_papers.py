@@ -38,7 +38,7 @@ def test_a_few_cells():
 
 
 @pytest.mark.parametrize("number", [1, 2, 3])
-def test_coco_lms_average_counts_mnli_once(number):  # T54
+def test_coco_lms_average_counts_mnli_once(number):
     """Two rows are off by more than rounding: ELECTRA's (taken from its own paper) and COCO-LM base, 87.14 → 87.2."""
     off, once, twice = [], [], []
     for _, row in papers.table("coco_lm", number).dropna().iterrows():
@@ -48,7 +48,7 @@ def test_coco_lms_average_counts_mnli_once(number):  # T54
         assert gap < 0.07
         off += [row["method"]] * (gap > 0.051)
         once.append(gap)
-        twice.append(abs(np.mean(list(scores.values())) - row["AVG"]))  # nine columns: the trap
+        twice.append(abs(np.mean(list(scores.values())) - row["AVG"]))  # nine columns: MNLI counts twice
     assert np.mean(twice) > 2 * np.mean(once)
     assert set(off) <= {"ELECTRA", "COCO-LM", "Base"}
 

@@ -158,7 +158,7 @@ def test_accumulation_averages_the_gradients_of_the_contrasts(tokenizer, batch):
     assert largest_difference(gradients(objective), mean) < EXACT
 
 
-def test_accumulation_adds_no_negatives(tokenizer, batch):  # T62
+def test_accumulation_adds_no_negatives(tokenizer, batch):
     objective = ck.objectives.CMLM(make_encoder(tokenizer), contrast="info_nce", tau=10.0, mlm=False).double()
     whole, _ = one_step(objective, [batch])
     halves, _ = one_step(objective, cut(batch, 6))
