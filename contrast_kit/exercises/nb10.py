@@ -46,7 +46,7 @@ def top(answer: Callable[[Runs, Runs, int], float]) -> str | None:
     mistakes = [
         (
             np.sort(test)[-k:].mean(),
-            "You picked by *test*. A protocol that does that reports its luck (trap T58).",
+            "You picked by *test*. A protocol that picks by test scores reports its luck.",
         ),
         (
             test[np.argsort(validation)[:k]].mean(),
