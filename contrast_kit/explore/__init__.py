@@ -1,11 +1,11 @@
-"""Panels to touch, made of the rooms below: sliders, points to drag, maps to search. Each is a static figure too.
+"""Interactive panels: sliders, points to drag, maps to search. Each is a static figure too.
 
-| what to touch | call |
+| panel | call |
 |---|---|
 | a sentence in two masked views | `mask_explorer` |
 | vectors on a circle, and what a loss does with them | `loss_playground` |
 | which negatives push, at which temperature | `temperature_and_queue` |
-| a run that grows and can be stopped | `live_training` |
+| a training run to watch and to stop | `live_training` |
 | a map of sentences: hover, lasso, neighbours, two encoders linked | `embedding_map` |
 
 Make a panel the last line of a cell. `panel.set(…)` moves it from Python, `panel.state` reads it, `panel.figure()` is

@@ -113,7 +113,7 @@ def mask_explorer(
 
     Args:
         tokenizer: a fast tokenizer of transformers, such as `ck.data.train_tokenizer(texts)`.
-        sentence: what to begin with.
+        sentence: the first sentence.
         p_m, p_c: the two probabilities, 0 to 1.
         masker: "complementary", "two random masks" or "two span masks".
         seed: of the draw.

@@ -68,7 +68,7 @@ def density(cosines: np.ndarray, low: float, high: float, points: int = 512) -> 
     """
     quartiles = np.percentile(cosines, [25, 75])
     spreads = [s for s in (cosines.std(), (quartiles[1] - quartiles[0]) / 1.34) if s > 0]
-    # Cells as fine as what is looked at: the cosines of a narrow cone may differ in the fifth decimal only.
+    # Cells as fine as the range that is drawn: the cosines of a narrow cone may differ in the fifth decimal only.
     ends = max(-1.0, min(low, cosines.min())), min(1.0, max(high, cosines.max()))
     cell = (ends[1] - ends[0]) / 2048
     # Nor finer than half a bar, or the curve of a cone would tower above its own histogram.

@@ -112,9 +112,9 @@ def embedding_map(
     figure, axes = panels(len(jobs), columns=columns, title=title, **size)
     for panel, (name, each) in zip(axes, jobs, strict=True):
         at = made[name][keep] if made else project(encoders[name][keep], method, start=start, **each)
-        _scatter(panel, at, None if labels is None else labels[keep], labels)
-        _join(panel, at, keep, pairs)
-        _name(panel, method, encoders[name][keep])
+        _draw_points(panel, at, None if labels is None else labels[keep], labels)
+        _draw_pairs(panel, at, keep, pairs)
+        _name_axes(panel, method, encoders[name][keep])
         varied = [f"{word} {value:g}" for word, value in each.items() if len({s[word] for s in settings}) > 1]
         settled = ", ".join(varied)  # in narrow panels on a line of its own
         panel.set_title(("\n" if len(settings) > 3 else ", ").join(word for word in [name, settled] if word))
@@ -203,7 +203,7 @@ def _checked_points(points: Any, encoders: Mapping[str, Any], n: int) -> dict[st
     return made
 
 
-def _scatter(panel: Any, points: np.ndarray, labels: np.ndarray | None, all_labels: np.ndarray | None) -> None:
+def _draw_points(panel: Any, points: np.ndarray, labels: np.ndarray | None, all_labels: np.ndarray | None) -> None:
     size = 26 if len(points) < 300 else 12
     look = {"s": size, "linewidths": 0.3, "edgecolors": "white", "alpha": 0.85}
     if labels is None:
@@ -214,7 +214,7 @@ def _scatter(panel: Any, points: np.ndarray, labels: np.ndarray | None, all_labe
         panel.scatter(*here.T, color=colour(i), marker=marker(i), label=label, **look)
 
 
-def _join(panel: Any, points: np.ndarray, keep: np.ndarray, pairs: np.ndarray | None) -> None:
+def _draw_pairs(panel: Any, points: np.ndarray, keep: np.ndarray, pairs: np.ndarray | None) -> None:
     if pairs is None:
         return
     row = {number: i for i, number in enumerate(keep.tolist())}
@@ -223,7 +223,7 @@ def _join(panel: Any, points: np.ndarray, keep: np.ndarray, pairs: np.ndarray | 
             panel.plot(*points[[row[a], row[b]]].T, color="#444444", linewidth=0.8, zorder=0.5, gid="pair")
 
 
-def _name(panel: Any, method: str, vectors: np.ndarray) -> None:
+def _name_axes(panel: Any, method: str, vectors: np.ndarray) -> None:
     names = [f"{AXES[method]} 1", f"{AXES[method]} 2"]
     if method == "pca":
         share = _principal(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))[1]
