@@ -1,4 +1,4 @@
-"""Masking: rates with binomial tolerances, properties on drawn inputs, and each usual mistake by its name.
+"""Masking: rates with binomial tolerances, properties on drawn inputs, and each known trap by its name.
 
 A rate measured on n tokens is accepted within 5 standard deviations, sqrt(p(1-p)/n): a wrong sampler is
 caught, and a right one would fail once in two million runs; with the seeds fixed here, never.
@@ -64,7 +64,7 @@ def test_every_position_has_the_same_rate():
         assert_rate(selected[:, position], 0.15)
 
 
-def test_specials_and_padding_are_never_selected():
+def test_T05_specials_and_padding_are_never_selected():
     ids, attention_mask, maskable = texts(length=64)  # about half of it is padding
     assert (attention_mask == 0).float().mean() > 0.4
     view = dynamic_random_mask(ids, maskable, 1.0, generator=generator(), **VOCABULARY)
@@ -73,7 +73,7 @@ def test_specials_and_padding_are_never_selected():
 
 
 @pytest.mark.parametrize("split", [(0.8, 0.1, 0.1), (0.5, 0.3, 0.2), (1, 0, 0), (0, 1, 0), (0, 0, 1), (0.1, 0.9, 0)])
-def test_shares_of_mask_random_and_kept(split):
+def test_T06_shares_of_mask_random_and_kept(split):
     """A random token is another one only in 1 - 1/V of the draws."""
     ids, _, maskable = texts(rows=12_000)
     view = dynamic_random_mask(ids, maskable, 0.3, split=split, generator=generator(), **VOCABULARY)
@@ -84,7 +84,7 @@ def test_shares_of_mask_random_and_kept(split):
     assert_rate(now == was, to_keep + to_random / V)
 
 
-def test_random_tokens_are_uniform_over_the_whole_vocabulary():
+def test_T06_random_tokens_are_uniform_over_the_whole_vocabulary():
     ids, _, maskable = texts(rows=4000, pad=False)
     view = dynamic_random_mask(ids, maskable, 1.0, split=(0, 1, 0), generator=generator(), **VOCABULARY)
     counts = torch.bincount(view.input_ids[view.selected], minlength=V).double()
@@ -93,7 +93,7 @@ def test_random_tokens_are_uniform_over_the_whole_vocabulary():
     assert len(counts) == V and chi_square < V - 1 + 5 * math.sqrt(2 * (V - 1))
 
 
-def test_targets_are_the_originals_on_all_selected_and_the_input_is_not_changed():
+def test_T07_targets_are_the_originals_on_all_selected_and_the_input_is_not_changed():
     ids, _, maskable = texts(rows=200)
     before = ids.clone()
     masked = dynamic_random_mask(ids, maskable, 0.5, generator=generator(), **VOCABULARY)
@@ -109,14 +109,14 @@ def test_targets_are_the_originals_on_all_selected_and_the_input_is_not_changed(
     assert torch.equal(view["label"], torch.arange(200))
 
 
-def test_a_new_mask_each_time():
+def test_T08_a_new_mask_each_time():
     ids, _, maskable = texts()
     g = generator()
     first, second = (dynamic_random_mask(ids, maskable, 0.15, generator=g, **VOCABULARY).selected for _ in range(2))
     assert_rate((first & second)[maskable], 0.15**2)  # a static mask would give 0.15
 
 
-def test_same_seed_same_noise_next_draw_other_noise():
+def test_T59_same_seed_same_noise_next_draw_other_noise():
     ids, attention_mask, maskable = texts(rows=50)
     selected = dynamic_random_mask(ids, maskable, 0.15, generator=generator(), **VOCABULARY).selected
     logits = torch.zeros(int(selected.sum()), V)
@@ -167,7 +167,7 @@ def pair(p_m=0.15, p_c=0.7, seed=0, rows=4000, split=(0.8, 0.1, 0.1)):
     return ids, maskable, view_0, view_1
 
 
-def test_nothing_is_selected_in_both_views():
+def test_T01_nothing_is_selected_in_both_views():
     """Kept and randomised tokens of view 0 show no [MASK], and are barred all the same."""
     ids, _, view_0, view_1 = pair(p_c=1.0)
     not_mask = view_0.selected & (view_0.input_ids != MASK)
@@ -176,19 +176,19 @@ def test_nothing_is_selected_in_both_views():
     assert torch.equal(view_1.input_ids[not_mask], ids[not_mask])
 
 
-def test_the_view_is_built_on_the_original_ids():
+def test_T02_the_view_is_built_on_the_original_ids():
     ids, _, view_0, view_1 = pair()
     assert not torch.equal(view_0.input_ids, ids)
     assert torch.equal(view_1.input_ids[~view_1.selected], ids[~view_1.selected])
 
 
-def test_p_c_is_the_rate_among_free_tokens():
+def test_T03_p_c_is_the_rate_among_free_tokens():
     _, maskable, view_0, view_1 = pair()
     assert_rate(view_1.selected[maskable & ~view_0.selected], 0.7)
     assert_rate(view_1.selected[maskable], 0.7 * 0.85)  # 0.595
 
 
-def test_every_view_k_is_drawn_anew():
+def test_T04_every_view_k_is_drawn_anew():
     ids, _, maskable = texts()
     g = generator()
     view_0 = dynamic_random_mask(ids, maskable, 0.15, generator=g, **VOCABULARY)
@@ -269,7 +269,7 @@ def test_a_span_is_masked_or_kept_as_a_whole():
 
 
 @pytest.mark.parametrize("keep", [0.9, 0.7, 0.5, 1.0])
-def test_a_crop_is_one_contiguous_span_between_one_cls_and_one_sep(keep):
+def test_T39_a_crop_is_one_contiguous_span_between_one_cls_and_one_sep(keep):
     ids = torch.stack([torch.cat([torch.tensor([CLS]), torch.arange(100, 110), torch.tensor([SEP])])] * 2000)
     cropped = masking.crop(ids, torch.ones_like(ids), keep, pad_id=PAD, generator=generator())
     length = round(10 * keep)  # 90 % stay; a crop that *drops* 90 % keeps one
@@ -328,7 +328,7 @@ def test_crop_properties_on_any_input(keep, seed, length):
 
 
 @pytest.mark.parametrize("window", [0, 1, 3, 6])
-def test_displacement_and_specials_over_10000_draws(window):
+def test_T53_displacement_and_specials_over_10000_draws(window):
     length = 20
     row = torch.arange(100, 100 + length)
     row[[0, 9, 15, 16, 17, 18, 19]] = torch.tensor([CLS, SEP, SEP, PAD, PAD, PAD, PAD])
@@ -353,7 +353,7 @@ def test_shuffle_is_lample_et_al_on_three_tokens():
 # --- replace ---------------------------------------------------------------------------------------
 
 
-def test_only_selected_positions_change_and_they_hold_sampled_ids_only():
+def test_T37_only_selected_positions_change_and_they_hold_sampled_ids_only():
     ids, _, maskable = texts(rows=300)
     masked = dynamic_random_mask(ids, maskable, 0.3, generator=generator(), **VOCABULARY)
     logits = torch.full((int(masked.selected.sum()), V), -torch.inf)
@@ -370,7 +370,7 @@ def test_only_selected_positions_change_and_they_hold_sampled_ids_only():
     }  # no [MASK], no leaked random or kept token
 
 
-def test_tokens_are_sampled_from_the_softmax_not_taken_at_the_maximum():
+def test_T36_tokens_are_sampled_from_the_softmax_not_taken_at_the_maximum():
     ids = torch.full((200, 100), 20)
     selected = torch.ones_like(ids, dtype=torch.bool)
     probability = torch.tensor([0.5, 0.3, 0.15, 0.05])
