@@ -1,6 +1,7 @@
 """Compare an answer with the right number or tensor, and with those of usual mistakes."""
 
 import math
+from collections.abc import Callable, Iterable
 
 import torch
 from torch import Tensor
@@ -21,6 +22,8 @@ def near(value: object, target: Tensor | float) -> bool:
     return math.isclose(float(value), float(target), rel_tol=1e-4, abs_tol=1e-4)
 
 
-def first_hint(said: object, mistakes: list[tuple[Tensor | float, str]]) -> str | None:
-    """The hint of the first mistake whose value equals this answer; None where there is none."""
-    return next((hint for value, hint in mistakes if equals(said, value)), None)
+def first_hint(
+    said: object, mistakes: Iterable[tuple[Tensor | float, str]], same: Callable[..., bool] = equals
+) -> str | None:
+    """The hint of the first mistake whose value is the `same` as this answer; None where there is none."""
+    return next((hint for value, hint in mistakes if same(said, value)), None)
