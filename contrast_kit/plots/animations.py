@@ -103,18 +103,16 @@ def animation(
     if any(x.shape != (n, width) for x in vectors.values()):
         raise ValueError("All frames must hold the same sentences in the same width, but their shapes differ.")
     kinds = None if labels is None else np.array(texts(labels, "labels", n))
-    joined = checked_pairs(pairs, n)
-    keep = sample(n, max_points, seed)
-    chosen = {name: x[keep] for name, x in vectors.items()}
+    joined, keep = checked_pairs(pairs, n), sample(n, max_points, seed)
+    chosen, words = {name: x[keep] for name, x in vectors.items()}, None if kinds is None else kinds[keep].tolist()
     if width == 2:
-        words = None if kinds is None else kinds[keep].tolist()
         method, maps = CIRCLE, {name: rings(_on_circle(x, name), words, RING) for name, x in chosen.items()}
     else:
         maps = _maps(chosen, method, seed, perplexity, neighbors)
     return Animation(
         maps=maps,
         method=method,
-        labels=None if kinds is None else kinds[keep].tolist(),
+        labels=words,
         kinds=[] if kinds is None else in_order(kinds.tolist()),
         pairs=_kept_pairs(joined, keep),
         measures=_measures(measures, len(maps)),

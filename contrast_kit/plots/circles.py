@@ -59,15 +59,8 @@ def circle(
         if longest > 0:
             x, y = (arrows[name] / longest / 2).T
             reach = max(reach, np.abs(at + arrows[name] / longest / 2).max() + 0.12)
-            look = {
-                "angles": "xy",
-                "scale_units": "xy",
-                "scale": 1,
-                "width": 0.008,
-                "color": INK,
-                "zorder": 3,
-            }
-            panel.quiver(*at.T, x, y, **look)
+            look = {"scale": 1, "width": 0.008, "color": INK, "zorder": 3}
+            panel.quiver(*at.T, x, y, angles="xy", scale_units="xy", **look)
         if names is not None:
             _write_names(panel, at, texts(names, "names", len(at)))
         for a, b in [] if pairs is None else checked_pairs(pairs, len(at)).tolist():
