@@ -415,9 +415,9 @@ def test_masked_lm_reads_the_noisy_view_only(encoder, batch):
     assert list(views) == ["clean", "noisy"]
     assert torch.equal(views["clean"]["input_ids"], batch["input_ids"])
     assert "targets" not in views["clean"] and "targets" in views["noisy"]
-    assert objective.encode(views["clean"]).sums == {} and objective.sizes(views["clean"]) == {}
-    wanted = MLM(encoder).encode(views["noisy"]).sums["mlm"]
-    assert torch.equal(objective.encode(views["noisy"]).sums["mlm"], wanted)
+    assert objective.encode("clean", views["clean"]).sums == {} and objective.term_counts("clean", views["clean"]) == {}
+    wanted = MLM(encoder).encode("T0", views["noisy"]).sums["mlm"]
+    assert torch.equal(objective.encode("noisy", views["noisy"]).sums["mlm"], wanted)
 
 
 def test_the_vocabulary_head_never_sees_the_clean_text(encoder, batch):
@@ -470,12 +470,12 @@ def test_the_aggregation_has_one_hidden_layer_as_wide_as_the_ffn(encoder, batch)
 def test_equation_1_reads_the_encoders_pooling(tokenizer, batch, pooling):
     encoder = make_encoder(tokenizer, pooling=pooling)
     objective = CAPT(encoder)
-    s = objective.encode(dict(batch)).vectors["s"]
+    s = objective.encode("clean", dict(batch)).vectors["s"]
     hidden = encoder(batch)
     mask = batch["attention_mask"][..., None]
     h = hidden[:, 0] if pooling == "first" else (hidden * mask).sum(1) / mask.sum(1)
     assert torch.allclose(s, objective.aggregate(h), atol=1e-6)
-    plain = CAPT(encoder, aggregation="none").encode(dict(batch)).vectors["s"]
+    plain = CAPT(encoder, aggregation="none").encode("clean", dict(batch)).vectors["s"]
     assert torch.allclose(plain, h, atol=1e-6)
 
 
@@ -613,7 +613,7 @@ def test_table_4():
     for size, inner in (("small", 1024), ("large", 4096)):
         paper = CAPT.paper(size)
         assert (paper.queue, paper.inner, paper.noise, paper.tau) == (8192, inner, "mask", "adaptive")
-        assert (paper.reduction, paper.weight, paper.mlm, paper.ignore_duplicates) == (
+        assert (paper.reduction, paper.contrast_weight, paper.mlm, paper.ignore_duplicates) == (
             "sum",
             1.0,
             True,
@@ -638,14 +638,14 @@ def test_capt_small_has_the_papers_shape(tokenizer):
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        (dict(tau=0), "above 0"),
+        (dict(tau=0), "a number > 0"),
         (dict(tau="cosine"), "adaptive"),
         (dict(queue=-1), "0 for no queue"),
         (dict(reduction="max"), "reduction"),
         (dict(aggregation="linear"), "aggregation"),
         (dict(inner=0), "hidden layer"),
         (dict(noise="cutout"), "No noise is called"),
-        (dict(weight=-1), "weight weighs"),
+        (dict(contrast_weight=-1), "contrast_weight weighs"),
         (dict(queue=1.5), "queue is a number of vectors"),
     ],
 )

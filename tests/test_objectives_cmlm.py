@@ -18,7 +18,7 @@ def loss_of(objective, batch, seed=0):
 def test_the_papers_setting_is_the_default():
     paper = CMLM.paper()
     assert paper == CMLM.Config()
-    assert (paper.K, paper.p_m, paper.p_c, paper.alpha, paper.contrast) == (1, 0.15, 0.7, 0.5, "simsiam")
+    assert (paper.K, paper.p_m, paper.p_c, paper.contrast_weight, paper.contrast) == (1, 0.15, 0.7, 0.5, "simsiam")
 
 
 def test_views_are_complementary_and_built_on_the_original(encoder, batch):
@@ -42,9 +42,9 @@ def test_masked_lm_reads_the_first_view_only(encoder, batch):
     objective = CMLM(encoder, K=2)
     views = objective.views(batch, torch.Generator().manual_seed(0))
     assert [name for name, view in views.items() if "targets" in view] == ["T0"]
-    assert objective.encode(views["T1"]).sums == {}
-    reference = MLM(encoder).encode(views["T0"]).sums["mlm"]
-    assert torch.equal(objective.encode(views["T0"]).sums["mlm"], reference)
+    assert objective.encode("T1", views["T1"]).sums == {}
+    reference = MLM(encoder).encode("T0", views["T0"]).sums["mlm"]
+    assert torch.equal(objective.encode("T0", views["T0"]).sums["mlm"], reference)
 
 
 def test_labels_are_the_original_ids_at_every_selected_position(encoder, batch):
@@ -56,13 +56,13 @@ def test_labels_are_the_original_ids_at_every_selected_position(encoder, batch):
 
 @pytest.mark.parametrize("alpha", [0.0, 0.5, 2.0])
 def test_equation_12_is_a_plain_weighted_sum(encoder, batch, alpha):
-    parts = loss_of(CMLM(encoder, alpha=alpha), batch)
+    parts = loss_of(CMLM(encoder, contrast_weight=alpha), batch)
     assert parts["loss"].item() == pytest.approx((parts["mlm"] + alpha * parts["contrast"]).item(), rel=1e-6)
 
 
 def test_alpha_zero_is_masked_lm(tokenizer, batch):
     gradients = []
-    for kind in (lambda e: CMLM(e, alpha=0.0), MLM):
+    for kind in (lambda e: CMLM(e, contrast_weight=0.0), MLM):
         encoder = make_encoder(tokenizer)
         loss_of(kind(encoder), batch)["loss"].backward()
         gradients.append([p.grad for p in encoder.parameters() if p.grad is not None])
@@ -109,7 +109,7 @@ def test_contrast_reads_the_first_token(tokenizer, batch):
 def test_each_contrast_asks_for_its_own_heads(encoder, batch, contrast, heads):
     objective = CMLM(encoder, contrast=contrast)
     views = objective.views(batch, torch.Generator().manual_seed(0))
-    assert set(objective.encode(views["T0"]).vectors) == heads
+    assert set(objective.encode("T0", views["T0"]).vectors) == heads
     assert (objective.predictor is not None) == (contrast == "simsiam")
     assert ("contrast" in loss_of(objective, batch)) == (contrast is not None)
 
@@ -118,7 +118,7 @@ def test_the_contrast_is_the_mean_over_k_of_the_papers_equation(encoder, batch):
     for contrast in ("simsiam", "info_nce"):
         objective = CMLM(encoder, K=3, contrast=contrast, tau=0.3).eval()
         views = objective.views(batch, torch.Generator().manual_seed(0))
-        vectors = {name: objective.encode(view).vectors for name, view in views.items()}
+        vectors = {name: objective.encode(name, view).vectors for name, view in views.items()}
         terms = []
         for k in (1, 2, 3):
             zero, other = vectors["T0"], vectors[f"T{k}"]
@@ -175,14 +175,14 @@ def test_mean_over_sequences_is_printed_equation_6(encoder, batch):
     [
         ({"K": 0}, "at least 1"),
         ({"K": 1.5}, "K is the number of complementary copies"),
-        ({"p_m": "0.15"}, "p_m is a probability, between 0 and 1, not '0.15'"),
+        ({"p_m": "0.15"}, "p_m is a probability and must lie between 0 and 1, got '0.15'"),
         ({"mlm": False, "contrast": None}, "nothing is left"),
         ({"contrast": "byol"}, "contrast must be one of 'simsiam'"),
         ({"p_m": 1.5}, "p_m is a probability"),
         ({"p_c": -0.1}, "p_c is a probability"),
         ({"p_drm": 2}, "p_drm is a probability"),
         ({"tau": 0.0}, "tau is a temperature"),
-        ({"alpha": -1.0}, "alpha weighs"),
+        ({"contrast_weight": -1.0}, "contrast_weight weighs"),
         ({"crm_replace": "masks"}, "crm_replace must be one of 'split', 'mask'"),
         ({"mlm_mean": "token"}, "mlm_mean must be one of 'tokens', 'sequences'"),
         ({"split": (0.8, 0.1, 0.2)}, "sum to 1"),
@@ -246,7 +246,7 @@ def test_cmlm_separates_better_than_mlm_and_than_a_random_encoder(shop, seed):
     found = {}
     for name in ("random", "mlm", "cmlm"):
         encoder = ck.Encoder.tiny(tokenizer, pooling="mean", seed=seed)
-        objective = MLM(encoder) if name == "mlm" else CMLM(encoder, contrast="info_nce", tau=0.05, alpha=1.0)
+        objective = MLM(encoder) if name == "mlm" else CMLM(encoder, contrast="info_nce", tau=0.05, contrast_weight=1.0)
         if name != "random":
             ck.fit(objective, texts, steps=60, batch_size=128, lr=2e-3, seed=seed, progress=False)
         found[name] = separation(encoder, pairs), gap(encoder, pairs)
@@ -269,7 +269,7 @@ def test_post_training_on_the_sentences_of_sst2_and_similarity_on_sts_b():
 
     encoder = ck.Encoder.tiny(ck.data.train_tokenizer(texts, vocab_size=2000), pooling="mean")
     before = separation(encoder, pairs), gap(encoder, pairs)
-    objective = CMLM(encoder, contrast="info_nce", tau=0.05, alpha=1.0, ignore_duplicates=True)
+    objective = CMLM(encoder, contrast="info_nce", tau=0.05, contrast_weight=1.0, ignore_duplicates=True)
     run = ck.fit(objective, sst2, steps=40, batch_size=64, lr=2e-3, progress=False)
     for part in ("mlm", "contrast"):
         assert run.history[part].tail(5).mean() < run.history[part].head(5).mean() - 0.3

@@ -11,6 +11,7 @@ import contrast_kit as ck
 from contrast_kit.data import toyshop
 from contrast_kit.objectives import SCL, FineTune, FineTuneConfig
 from contrast_kit.objectives.fine_tune import count_classes
+from contrast_kit.training.gradient import gradient
 
 
 def with_labels(batch, labels):
@@ -73,7 +74,7 @@ def test_lambda_zero_is_plain_fine_tuning(tokenizer, batch):
     )
     ours, plain = scl(batch), ft(batch)
     assert ours.keys() == plain.keys() == {"loss", "ce", "accuracy"}
-    assert not scl.contrastive and scl.encode(dict(batch)).vectors == {}
+    assert not scl.contrastive and scl.encode("text", dict(batch)).vectors == {}
     ours["loss"].backward()
     plain["loss"].backward()
     for (name, a), (_, b) in zip(scl.named_parameters(), ft.named_parameters(), strict=True):
@@ -83,7 +84,7 @@ def test_lambda_zero_is_plain_fine_tuning(tokenizer, batch):
 def test_at_lambda_one_every_parameter_of_the_encoder_learns(encoder, batch):
     batch = with_labels(batch, batch["label"] % 2)
     objective = SCL(encoder, lam=1.0).train()
-    ck.step.gradient(objective, [batch])
+    gradient(objective, [batch])
     unused = {"lm_head"}  # the vocabulary head
     for name, parameter in encoder.model.named_parameters():
         if name.split(".")[0] in unused:
@@ -93,13 +94,13 @@ def test_at_lambda_one_every_parameter_of_the_encoder_learns(encoder, batch):
 
 
 @pytest.mark.parametrize("cut", [None, 5])
-def test_what_the_contrast_adds_to_the_gradient_is_its_own(tokenizer, batch, cut):  # whole and in chunks
-    """The gradient at λ is (1 - λ) times that of CE and λ times that of SCL: nothing is detached."""
+def test_what_the_contrast_adds_to_the_gradient_is_its_own(tokenizer, batch, cut):
+    """The gradient at λ is (1 - λ) times that of CE and λ times that of SCL, in chunks too: nothing is detached."""
     batch = with_labels(batch, batch["label"] % 2)
     grads = {}
     for lam in (0.0, 0.3, 1.0):
         objective = SCL(make_encoder(tokenizer), lam=lam, dropout=0.0).double()
-        ck.step.gradient(objective, [batch], chunk_size=cut)
+        gradient(objective, [batch], chunk_size=cut)
         grads[lam] = {n: p.grad.clone() for n, p in objective.encoder.named_parameters() if p.grad is not None}
     for name, mixed in grads[0.3].items():
         assert torch.allclose(mixed, 0.7 * grads[0.0][name] + 0.3 * grads[1.0][name], atol=1e-12), name
@@ -136,7 +137,7 @@ def test_a_batch_of_one_class_still_spreads(encoder, batch):  # eq. 3 is not 0 t
 def test_a_last_batch_of_one_has_no_contrast_and_a_finite_gradient(encoder, batch):
     one = with_labels({key: value[:1] for key, value in batch.items()}, [1])
     objective = SCL(encoder)
-    parts, _ = ck.step.gradient(objective, [one])
+    parts, _ = gradient(objective, [one])
     assert parts["scl"] == 0 and parts["without_positive"] == 1 and parts["ce"] > 0
     assert all(p.grad is None or p.grad.isfinite().all() for p in objective.parameters())
 
@@ -156,7 +157,7 @@ def test_the_contrast_sees_the_first_tokens_last_hidden_state(encoder, batch):
     batch = with_labels(batch, batch["label"] % 2)
     for head in ("linear", "tanh"):
         objective = SCL(encoder, head=head).eval()
-        assert torch.equal(objective.encode(dict(batch)).vectors["h"], encoder(batch)[:, 0])
+        assert torch.equal(objective.encode("text", dict(batch)).vectors["h"], encoder(batch)[:, 0])
 
 
 def test_the_tanh_feature_is_an_option(encoder, batch):
@@ -164,7 +165,7 @@ def test_the_tanh_feature_is_an_option(encoder, batch):
     objective = SCL(encoder, head="tanh", phi="feature").eval()
     dense, out = objective.head.dense, objective.head.out
     feature = torch.tanh(encoder(batch)[:, 0] @ dense.weight.T + dense.bias)
-    assert torch.allclose(objective.encode(dict(batch)).vectors["h"], feature, atol=1e-6)
+    assert torch.allclose(objective.encode("text", dict(batch)).vectors["h"], feature, atol=1e-6)
     assert torch.allclose(objective.logits(batch), feature @ out.weight.T + out.bias, atol=1e-6)
 
 

@@ -6,6 +6,7 @@ import torch
 from torch import nn
 from transformers import PreTrainedTokenizerBase, RobertaConfig, RobertaForMaskedLM
 
+from contrast_kit.encoder.inputs import check_tokenizer
 from contrast_kit.encoder.relative_positions import RelativePositions, masked_lm
 
 # RoBERTa's own shapes for base and large; CAPT Table 4's small; tiny is ours, for a minute on a laptop.
@@ -116,15 +117,3 @@ def new_model(
         # RoBERTa counts positions from the padding id upwards.
         places = max_length + tokenizer.pad_token_id + 1
         return RobertaForMaskedLM(RobertaConfig(max_position_embeddings=places, type_vocab_size=1, **options))
-
-
-def check_tokenizer(tokenizer: PreTrainedTokenizerBase) -> None:
-    """Refuse what is no tokenizer that can mask and pad."""
-    if not isinstance(tokenizer, PreTrainedTokenizerBase):
-        raise TypeError(
-            f"An encoder is built for a tokenizer, such as data.train_tokenizer(texts), not {tokenizer!r}; "
-            "a saved model and its tokenizer are opened together by Encoder.from_pretrained(name)."
-        )
-    for name, why in (("mask", "masked language modelling"), ("pad", "a batch of texts of different lengths")):
-        if getattr(tokenizer, f"{name}_token_id") is None:
-            raise ValueError(f"This tokenizer has no {name} token; {why} needs one.")

@@ -65,8 +65,8 @@ the relative positions and their largest distance: table 6."""
 
 COCO_LM_TABLE_3: dict[str, dict[str, Any]] = {
     "COCO-LM": {},
-    "RTD Only": dict(task="rtd", contrast=None),
-    "CLM Only": dict(contrast=None),
+    "RTD Only": dict(task="rtd", contrast_weight=None),
+    "CLM Only": dict(contrast_weight=None),
     "SCL + RTD": dict(task="rtd"),
     "w. ELECTRA's Auxiliary": dict(auxiliary="narrow"),
     "w. Random Replacements": dict(auxiliary="random"),

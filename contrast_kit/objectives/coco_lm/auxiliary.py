@@ -14,9 +14,8 @@ from torch import Tensor, nn
 from transformers import ElectraConfig, ElectraForMaskedLM
 
 from contrast_kit import checks, masking
-from contrast_kit.encoder.encoder import Encoder, View
+from contrast_kit.encoder.encoder import Encoder, View, cross_entropy
 from contrast_kit.objectives.base import Encoded, Objective
-from contrast_kit.objectives.mlm import mlm_terms
 
 TOKENS_AT_ONCE = 2**14
 """Tokens from which samples are drawn at once. A batch of a million tokens must not need a million tokens' scores."""
@@ -119,7 +118,7 @@ class Auxiliary(nn.Module):
         at = self.encoder.strategy.positions(view["selected"])  # M positions
         targets, weight = at.rows(view["targets"]), at.weights(hidden.new_ones(len(hidden), dtype=torch.float32))
         others = targets if diagnostics else None
-        found = self.encoder.word_loss(mlm_terms, at.rows(hidden), targets, weight, others=others)
+        found = self.encoder.word_loss(cross_entropy, at.rows(hidden), targets, weight, others=others)
         if not diagnostics:
             return {"aux_mlm": found.total}
         return {"aux_mlm": found.total, "aux_acc": ((found.best == targets) & (weight > 0)).sum()}

@@ -82,8 +82,8 @@ class COCOLM(Corrupting):
     Views: `"masked"`, for the auxiliary model; `"corrupted"`, X^MLM, its samples in the masked places (eq. 1);
     `"crop"`, a contiguous 90 % of the original. Local losses: the auxiliary's `"aux_mlm"`; on X^MLM `"copy"` over all
     real tokens (eq. 2) and `"lm"` at masked positions, with p_copy a constant. Contrast: h_[CLS] of X^MLM against that
-    of X^crop, both ways, 2B − 2 negatives (eq. 3). What has no weight is logged only: `token_losses.token_counts` has the
-    accuracies of figure 8, `cos_positive` and `cos_negative` are figure 7.
+    of X^crop, both ways, 2B − 2 negatives (eq. 3). What has no weight is logged only: `token_losses.token_counts` has
+    the accuracies of figure 8, `cos_positive` and `cos_negative` are figure 7.
 
     The main model's word scores are h · x, without projection. `run.encoder.save_pretrained(folder)` still writes an
     ordinary folder whose fill-mask gives them (`plain_head`): p_LM ranks words although the main model never saw a
@@ -234,7 +234,9 @@ class COCOLM(Corrupting):
             ValueError: where the main model has not learned both, that is for another task than "clm" or "all_token".
         """
         if self.config.task not in ("clm", "all_token"):
-            raise ValueError(f"Only task='clm' or 'all_token' learns to correct words; this is task={self.config.task!r}.")
+            raise ValueError(
+                f"Only task='clm' or 'all_token' learns to correct words; this is task={self.config.task!r}."
+            )
         return corrections(self, texts)
 
 
