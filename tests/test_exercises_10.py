@@ -43,7 +43,7 @@ def test_every_exercise_is_proven():
         ("10.majority", lambda train, test: 1 / 3, "guessing"),
         ("10.majority", lambda train, test: (test == commonest(train)).sum(), "divide"),
         ("10.majority", lambda train, test: 0.1234, "Which label"),
-        ("10.top", lambda v, x, k: np.sort(x)[-k:].mean(), "T58"),
+        ("10.top", lambda v, x, k: np.sort(x)[-k:].mean(), "its luck"),
         ("10.top", lambda v, x, k: x[np.argsort(v)[:k]].mean(), "upwards"),
         ("10.top", lambda v, x, k: x.mean(), "all runs"),
         ("10.top", lambda v, x, k: np.sort(v)[-k:].mean(), "report the"),

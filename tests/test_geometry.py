@@ -53,7 +53,7 @@ def test_uniformity_agrees_with_the_pdist_form():
 
 
 def test_the_diagonal_would_have_been_noticed():
-    """T55: with i = i among the pairs, the value is another one."""
+    """With i = i among the pairs, the value is another one."""
     u = torch.nn.functional.normalize(vectors(6, 8))
     with_diagonal = torch.cdist(u, u).pow(2).mul(-2).exp().mean().log()
     assert (g.uniformity(u) - with_diagonal).abs() > 0.1
@@ -61,7 +61,7 @@ def test_the_diagonal_would_have_been_noticed():
 
 @pytest.mark.parametrize("block", [1, 4, 1024])
 def test_random_pairs_are_all_distinct_pairs_in_order(block):
-    """T56: n(n-1)/2 of them, none a vector with itself."""
+    """All n(n-1)/2 of them, none a vector with itself."""
     x = vectors(7, 3)
     u = [unit(row) for row in x.tolist()]
     by_hand = [sum(p * q for p, q in zip(u[i], u[j], strict=True)) for i in range(7) for j in range(i + 1, 7)]
@@ -222,7 +222,7 @@ def test_a_sample_is_fair():
 
 
 def test_positives_are_left_out():
-    """T56: two views of one text are no random pair."""
+    """Two views of one text are no random pair."""
     text = vectors(10, 8)
     views = torch.cat([text, text + 1e-3 * vectors(10, 8, seed=1)])
     groups = torch.arange(10).repeat(2)
@@ -271,9 +271,9 @@ MEASURES = [
     lambda x: g.alignment(x, GOOD),
 ]
 BAD = [
-    (torch.tensor([[1.0, 0.0], [0.0, 0.0]]), "zero vector in row 1"),
+    (torch.tensor([[1.0, 0.0], [0.0, 0.0]]), "Row 1 of [xa] is a vector of zeros"),
     (torch.tensor([[1.0, float("nan")], [0.0, 1.0]]), "NaN"),
-    (torch.tensor([[1.0, float("inf")], [0.0, 1.0]]), "infinite"),
+    (torch.tensor([[1.0, float("inf")], [0.0, 1.0]]), "infinity"),
     (torch.ones(3), "one vector a row"),
     (torch.ones(2, 3, 4), "one vector a row"),
     (torch.ones(3, 0), "one vector a row"),
@@ -285,7 +285,7 @@ BAD = [
 @pytest.mark.parametrize("measure", MEASURES)
 @pytest.mark.parametrize(("x", "sentence"), BAD)
 def test_bad_vectors_are_refused_in_one_sentence(measure, x, sentence):
-    with pytest.raises(ValueError, match=sentence):
+    with pytest.raises((ValueError, TypeError), match=sentence):
         measure(x)
 
 
@@ -297,8 +297,8 @@ def test_bad_vectors_are_refused_in_one_sentence(measure, x, sentence):
         (lambda: g.random_pair_cosines(torch.ones(1, 3)), "at least 2"),
         (lambda: g.effective_rank(torch.ones(1, 3), center=True), "at least 2"),
         (lambda: g.effective_rank(torch.ones(4, 3), center=True), "same way"),
-        (lambda: g.alignment(GOOD, torch.eye(4)), "shapes must agree"),
-        (lambda: g.pair_cosines(GOOD, GOOD[:2]), "shapes must agree"),
+        (lambda: g.alignment(GOOD, torch.eye(4)), "must have one shape"),
+        (lambda: g.pair_cosines(GOOD, GOOD[:2]), "must have one shape"),
         (lambda: g.alignment(GOOD, GOOD, alpha=0), "alpha"),
         (lambda: g.uniformity(GOOD, t=0), "t is"),
         (lambda: g.uniformity(GOOD, block=0), "block"),
@@ -306,7 +306,7 @@ def test_bad_vectors_are_refused_in_one_sentence(measure, x, sentence):
         (lambda: g.random_pair_cosines(GOOD, n=0), "between 1"),
         (lambda: g.random_pair_cosines(GOOD, n=3, groups=torch.tensor([0, 0, 1])), "the 2 random pairs"),
         (lambda: g.random_pair_cosines(GOOD, groups=torch.tensor([0, 0, 0])), "one group"),
-        (lambda: g.random_pair_cosines(GOOD, groups=torch.tensor([0, 1])), "one integer a vector"),
+        (lambda: g.random_pair_cosines(GOOD, groups=torch.tensor([0, 1])), "one for each row"),
         (lambda: g.separation(torch.tensor([]), GOOD[0]), "non-empty"),
         (lambda: g.separation(GOOD[0], torch.tensor([float("nan")])), "NaN"),
         (lambda: g.separation(GOOD[0], GOOD[0], measure="gap"), "auc"),
@@ -320,7 +320,7 @@ def test_bad_calls_are_refused_in_one_sentence(call, sentence):
 
 
 def test_something_else_than_a_tensor_is_refused():
-    with pytest.raises(TypeError, match="torch tensor, not list"):
+    with pytest.raises(TypeError, match="must be a tensor of floating-point numbers, not list"):
         g.uniformity([[1.0, 0.0], [0.0, 1.0]])
 
 
@@ -353,5 +353,5 @@ def test_noise_sensitivity_does_not_reward_a_narrow_cone():
 def test_noise_sensitivity_of_collapsed_vectors_is_refused():
     with pytest.raises(ValueError, match="point the same way"):
         g.noise_sensitivity(torch.ones(4, 3), torch.eye(4, 3) + 1)
-    with pytest.raises(ValueError, match="shapes must agree"):
+    with pytest.raises(ValueError, match="must have one shape"):
         g.noise_sensitivity(torch.eye(4), torch.eye(3))

@@ -1,4 +1,4 @@
-"""The token losses: each against loops written from the paper's own symbols, its gradients and its traps."""
+"""The token losses: each against loops written from the paper's own symbols, its gradients and the usual mistakes."""
 
 import math
 
@@ -99,7 +99,7 @@ def test_mlm_takes_the_whole_batch_with_labels_of_minus_100_just_as_well():
     close(mlm(lm_logits, shifted, ignore_index=-1), mlm(logits, labels).item())
 
 
-def test_A_CMLM_04_a_mean_per_text_skips_texts_without_a_selected_token():
+def test_a_mean_per_text_skips_texts_without_a_selected_token():
     logits = torch.randn(5, V, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     labels, rows = torch.tensor([1, 2, 3, 4, 5]), torch.tensor([0, 0, 0, 2, 2])  # text 1 has none selected
     each = mlm(logits, labels, reduction="none")
@@ -227,7 +227,7 @@ def test_hidden_states_get_no_gradient_through_the_stopped_probability():
     assert (h.grad == 0).all() and w_copy.grad is None
 
 
-def test_A_COCO_01_how_much_gradient_the_softmax_gets():
+def test_how_much_gradient_the_softmax_gets():
     """Relative to plain cross-entropy: 1 (print) or p_0 (code) where replaced; p_0 q/(p_1 + p_0 q) or p_0 where not."""
     original, corrupted, masked, _, lm_logits, copy_logits = exam()
     c, x_mlm, x_orig = at(masked, copy_logits, corrupted, original)

@@ -134,7 +134,7 @@ def test_a_batch_of_one_class_still_spreads(encoder, batch):  # eq. 3 is not 0 t
     assert parts["scl"] > math.log(11) - 2 / 0.3 and parts["scl"] > 0
 
 
-def test_a_last_batch_of_one(encoder, batch):
+def test_a_last_batch_of_one_has_no_contrast_and_a_finite_gradient(encoder, batch):
     one = with_labels({key: value[:1] for key, value in batch.items()}, [1])
     objective = SCL(encoder)
     parts, _ = gradient(objective, [one])

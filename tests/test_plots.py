@@ -404,12 +404,12 @@ def test_the_legend_of_all_four_roles_is_not_cut_off():
 
 
 def test_words_fan_out_where_points_meet_and_stay_elsewhere():
-    from contrast_kit.plots.circles import fanned
+    from contrast_kit.plots.circles import fan_out
 
     apart = np.deg2rad([0.0, 90.0, 200.0])
-    assert np.array_equal(fanned(apart, ["A₀", "B₀", "C₀"]), apart)
+    assert np.array_equal(fan_out(apart, ["A₀", "B₀", "C₀"]), apart)
     for at in (0.0, 90.0, 175.0):
-        x, y = (turn(fanned(np.deg2rad([at] * 4), ["A₀", "", "A₁", "B₀"])) for turn in (np.cos, np.sin))
+        x, y = (turn(fan_out(np.deg2rad([at] * 4), ["A₀", "", "A₁", "B₀"])) for turn in (np.cos, np.sin))
         for i, j in ((0, 2), (2, 3), (0, 3)):
             assert abs(x[i] - x[j]) > 0.2 or abs(y[i] - y[j]) > 0.15
 

@@ -201,9 +201,11 @@ def test_the_player_plays_pauses_and_slides_in_a_browser(tmp_path):
         canvas, button, slider = page.locator("canvas"), page.locator("button"), page.locator("input")
         assert canvas.get_attribute("aria-label") == "animation, step 0"
         first = canvas.screenshot()
+        page.evaluate("document.addEventListener('keydown', () => { window.escaped = true; })")
         slider.focus()
         page.keyboard.press("ArrowRight")
         assert canvas.get_attribute("aria-label") == "animation, step 10"
+        assert not page.evaluate("window.escaped"), "the notebook around it never sees the arrow keys"
         assert canvas.screenshot() != first
         button.click()
         assert "pause" in button.inner_text()

@@ -44,7 +44,7 @@ def test_warmup_and_decay_trace():
 
 @pytest.mark.parametrize(("total", "warmup"), [(10, 0), (10, 3), (57, 6), (20, 20)])
 def test_learning_rate_trace_is_that_of_transformers(total, warmup):
-    """T61: one learning rate for each optimizer update."""
+    """One learning rate for each optimizer update."""
     optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=2.0)
     theirs = get_linear_schedule_with_warmup(optimizer, num_warmup_steps=warmup, num_training_steps=total)
     for step in range(total):

@@ -1,13 +1,13 @@
 """Text in, batches out: `load` text, `train_tokenizer` on it, tokenize once (`Texts`), cut up (`Batches`)."""
 
-from .batches import Batches
-from .paraphrased import Paraphrased
-from .prose import split_sentences
-from .recorded import recorded
-from .rows import text_columns
-from .sources import available, load, sentences
-from .texts import Texts, collate
-from .tokenizers import open_tokenizer, train_tokenizer
+from contrast_kit.data.batches import Batches
+from contrast_kit.data.paraphrased import Paraphrased
+from contrast_kit.data.prose import split_sentences
+from contrast_kit.data.recorded import recorded
+from contrast_kit.data.rows import text_columns
+from contrast_kit.data.sources import available, load, sentences
+from contrast_kit.data.texts import Texts, collate
+from contrast_kit.data.tokenizers import open_tokenizer, train_tokenizer
 
 __all__ = [
     "Batches",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from torch import Tensor
 
-from .texts import Texts
+from contrast_kit.data.texts import Texts
 
 _POOL = 50  # batches whose rows are sorted by length together: padding nearly gone, still well shuffled
 
@@ -20,12 +20,12 @@ class Batches:
     of an epoch.
 
     Rows are shuffled, then sorted by length within pools of 50 batches, then the batches are shuffled: nearly
-    no padding, and still another company of negatives for every row in every epoch. With `drop_last` (the
-    default, since in a contrast a short batch has fewer negatives) the rows that do not fill a batch rest for
-    one epoch; they are drawn anew each time, whatever their length. Without it they form a short batch at the
+    no padding, and yet other negatives for every row in every epoch. With `drop_last` (the
+    default, since in a contrast a short batch has fewer negatives) the rows that do not fill a batch are left
+    out of the epoch; they are drawn anew each time, whatever their length. Without it they form a short batch at the
     end.
 
-    Raises `ValueError` where no batch would come out.
+    Raises `ValueError` where the rows do not fill one batch.
 
     >>> from contrast_kit.data import Batches
     >>> batches = Batches([3, 9, 3, 8, 9, 4, 5], batch_size=2, seed=0, drop_last=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .prose import split_sentences
+from contrast_kit.data.prose import split_sentences
 
 # Sections that are lists of names rather than prose, in numpy's, Google's and plain spelling.
 _LISTS = (

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .prose import Unit, units
+from contrast_kit.data.prose import Unit, units
 
 if TYPE_CHECKING:
     from datasets import Dataset, DatasetDict
@@ -61,7 +61,7 @@ def read(
 
 @contextmanager
 def in_utf8(file: Path) -> Iterator[None]:
-    """Around the reading of a file: one sentence where it is written in another encoding than UTF-8."""
+    """Around the reading of a file: a ValueError in one sentence where it is not UTF-8."""
     try:
         yield
     except UnicodeDecodeError as error:
@@ -139,7 +139,7 @@ def _separated(file: Path, columns: Sequence[str] | None, quoted: bool | None) -
     separator = "," if file.suffix.lower() == ".csv" else "\t"
     with in_utf8(file):
         if quoted is None:
-            quoted = separator == "," or not _even(file, separator)
+            quoted = separator == "," or not _one_row_a_line(file, separator)
     try:
         with in_utf8(file):
             frame = pandas.read_csv(
@@ -156,8 +156,8 @@ def _separated(file: Path, columns: Sequence[str] | None, quoted: bool | None) -
     return Dataset.from_pandas(frame, preserve_index=False)
 
 
-def _even(file: Path, separator: str) -> bool:
-    """Tell whether each line is one row with as many fields as the first, so that quotes need no meaning."""
+def _one_row_a_line(file: Path, separator: str) -> bool:
+    """Whether every line has as many fields as the first: then no quoted field holds a line end or a separator."""
     with file.open(encoding="utf-8-sig", newline="\n") as lines:
         widths = {line.count(separator) for line in lines if line.strip()}
     return len(widths) <= 1
@@ -188,14 +188,14 @@ def _json_rows(file: Path) -> list[dict[str, Any]]:
 def _squad_rows(article: dict[str, Any]) -> list[dict[str, Any]]:
     rows = []
     for paragraph in article["paragraphs"]:
-        for asked in paragraph["qas"]:
-            answers = asked.get("answers", [])
+        for question in paragraph["qas"]:
+            answers = question.get("answers", [])
             rows.append(
                 {
-                    "id": asked["id"],
+                    "id": question["id"],
                     "title": article.get("title", ""),
                     "context": paragraph["context"],
-                    "question": asked["question"],
+                    "question": question["question"],
                     "answers": {
                         "text": [answer["text"] for answer in answers],
                         "answer_start": [answer["answer_start"] for answer in answers],

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .files import in_utf8
+from contrast_kit.data.files import in_utf8
 
 if TYPE_CHECKING:
     from datasets import Dataset, DatasetDict, Features

@@ -36,7 +36,7 @@ def cached(name: str, kind: str) -> bool:
 
 
 def require(name: str, *, kind: str, local: str) -> None:
-    """Return if the hub can be asked for `name` (or it is cached); else say so at once and name what works offline.
+    """Raise at once where `name` is neither cached nor to be had from the hub, and name what works offline.
 
     Args:
         name: what the caller wants, as the hub spells it.
@@ -59,8 +59,8 @@ def require(name: str, *, kind: str, local: str) -> None:
 
 
 @contextmanager
-def asked_for(name: str, *, kind: str, local: str) -> Iterator[None]:
-    """Around a call that asks the hub: `require` first, and the hub's own long errors told in one sentence.
+def access(name: str, *, kind: str, local: str) -> Iterator[None]:
+    """Around a call to the hub: `require` first, and the hub's own long errors in one sentence.
 
     The arguments and the error are those of `require`.
     """

@@ -8,8 +8,8 @@ from typing import Any
 
 from torch import Tensor
 
-from .rows import column_names
-from .texts import Texts
+from contrast_kit.data.rows import column_names
+from contrast_kit.data.texts import Texts
 
 WORDING = "{column}/{k}"
 """The column that holds wording k of a text column: "sentence/0", "sentence/1"."""

@@ -1,4 +1,4 @@
-"""One way to all text: `load(name)` for what is made here, what lies on disk, and what the hub has."""
+"""One call for every data set: `load(name)` makes it, reads it from disk, or gets it from the hub."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def load(
     if folder is None and family in SHOPS:
         return _shop(family, task)
     if folder is None and str(name) in ("docstrings", "docstrings/pairs"):
-        from . import docstrings
+        from contrast_kit.data import docstrings
 
         return docstrings.load(pairs=task == "pairs")
     options = {"unit": unit, "headings": headings, "columns": columns, "quoted": quoted}
@@ -81,7 +81,7 @@ def load(
         return _local(path, options)
     if folder is not None or _looks_like_path(str(name)):
         raise FileNotFoundError(f"There is no file or folder {path}.")
-    dataset = _from_hub(*HUB_NAMES.get(str(name), (str(name), None)), config, asked=str(name))
+    dataset = _from_hub(*HUB_NAMES.get(str(name), (str(name), None)), config, name_given=str(name))
     return _cut(dataset, unit, headings) if "wikitext" in str(name).lower() else dataset
 
 
@@ -92,7 +92,7 @@ def available() -> dict[str, str]:
     >>> data.available()["glue/rte"]
     'GLUE from the hub, or from a local folder: sentence1, sentence2 → entailment, not_entailment'
     """
-    from . import glue, toyshop
+    from contrast_kit.data import glue, toyshop
 
     names = {f"{shop}/{task}": "made here, on any machine" for shop in SHOPS for task in toyshop.tasks()}
     names["docstrings"] = "prose in the installed libraries: text, and the library as topic"
@@ -126,7 +126,7 @@ def sentences(dataset: Any, columns: str | Sequence[str] | None = None, distinct
 def _shop(shop: str, task: str) -> DatasetDict:
     from datasets import Dataset, DatasetDict
 
-    from . import glue, toyshop
+    from contrast_kit.data import glue, toyshop
 
     if task not in toyshop.tasks():
         raise ValueError(f"There is no {shop}/{task}; the tasks are {', '.join(toyshop.tasks())}.")
@@ -139,17 +139,17 @@ def _shop(shop: str, task: str) -> DatasetDict:
 
 
 def _glue(task: str, folder: str | Path | None) -> DatasetDict:
-    from . import glue
+    from contrast_kit.data import glue
 
     if task not in glue.TASKS:
         raise ValueError(f"There is no GLUE task {task!r}; the tasks are {', '.join(glue.TASKS)}.")
     if folder is not None:
         return glue.read_folder(glue.TASKS[task], folder)
-    return _from_hub("nyu-mll/glue", task, None, asked=f"glue/{task}")
+    return _from_hub("nyu-mll/glue", task, None, name_given=f"glue/{task}")
 
 
 def _local(path: Path, options: dict[str, Any]) -> DatasetDict:
-    from . import files, glue
+    from contrast_kit.data import files, glue
 
     task = glue.task_of_folder(path) if path.is_dir() else None
     if task:
@@ -161,14 +161,14 @@ def _local(path: Path, options: dict[str, Any]) -> DatasetDict:
 
 
 def _looks_like_path(name: str) -> bool:
-    from .files import ENDINGS
+    from contrast_kit.data.files import ENDINGS
 
     rooted = name.startswith((".", "/", "~")) or "\\" in name or name[1:2] == ":"
     return rooted or name.count("/") > 1 or Path(name).suffix.lower() in ENDINGS
 
 
-def _from_hub(name: str, known: str | None, config: str | None, asked: str) -> DatasetDict:
-    task = asked.partition("/")[2] if asked.startswith("glue/") else ""
+def _from_hub(name: str, known: str | None, config: str | None, name_given: str) -> DatasetDict:
+    task = name_given.partition("/")[2] if name_given.startswith("glue/") else ""
     ours = f"'toyshop/{task}'" if task and task != "wnli" else "'toyshop/text' or 'docstrings'"
     local = f"{ours}, or the files themselves with folder='…' (see data.load)"
     hub.require(name, kind="dataset", local=local)
@@ -180,7 +180,7 @@ def _from_hub(name: str, known: str | None, config: str | None, asked: str) -> D
             dataset = load_dataset(name, config or known)
     except DatasetNotFoundError as error:
         raise FileNotFoundError(
-            f"{asked!r} is no file or folder here, no name in data.available(), and no data set on the hub."
+            f"{name_given!r} is no file or folder here, no name in data.available(), and no data set on the hub."
         ) from error
     return dataset if isinstance(dataset, dict) else DatasetDict({"train": dataset})
 

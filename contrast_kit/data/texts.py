@@ -27,7 +27,7 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from .rows import as_rows, chunks, column_names, label_tensor, no_column, text_columns
+from contrast_kit.data.rows import as_rows, chunks, column_names, label_tensor, no_column, text_columns
 
 
 class Texts:

@@ -32,9 +32,7 @@ def read(name: str | Path) -> tuple[nn.Module, PreTrainedTokenizerBase]:
                 "(a vocabulary alone is opened by data.open_tokenizer)."
             )
         return _open(folder)
-    with hub.asked_for(
-        str(name), kind="model", local="a folder that save_pretrained wrote, or Encoder.tiny(tokenizer)"
-    ):
+    with hub.access(str(name), kind="model", local="a folder that save_pretrained wrote, or Encoder.tiny(tokenizer)"):
         return _open(name)
 
 

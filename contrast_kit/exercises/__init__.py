@@ -4,6 +4,6 @@ Each notebook NN has its exercises in `nbNN.py`: one small function an exercise,
 takes the reader's answer, tries it, and returns the hint for the first mistake it recognises (None where it is right).
 """
 
-from ._frame import NotYet, Verdict, check, exercise, judge, names
+from contrast_kit.exercises._frame import NotYet, Verdict, check, exercise, judge, names
 
 __all__ = ["NotYet", "Verdict", "check", "exercise", "judge", "names"]

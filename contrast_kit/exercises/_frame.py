@@ -1,4 +1,4 @@
-"""How an answer is looked up, tried and judged; knows no exercise itself."""
+"""How exercises are registered, and an answer is tried and judged. The exercises themselves are in `nbNN.py`."""
 
 import importlib
 import importlib.util
@@ -12,11 +12,11 @@ Checker = Callable[[Any], str | None]
 
 
 class NotYet(Exception):
-    """Raised by a checker that finds no answer: the cell is as the notebook came."""
+    """Raised by a checker that finds no answer: the reader has not filled in the cell."""
 
 
 class Verdict(NamedTuple):
-    """What `judge` says of an answer: `right` is None where there is no answer yet."""
+    """The result of `judge`: `right` is None where there is no answer yet."""
 
     name: str
     right: bool | None
@@ -35,7 +35,7 @@ _EXERCISES: dict[str, _Exercise] = {}
 
 
 def exercise(name: str, right: str) -> Callable[[Checker], Checker]:
-    """Register a checker under `name`, "NN.word" with the notebook's number; `right` is said after "right".
+    """Register a checker under `name`, "NN.word" with the notebook's number; `right` is printed after "right.".
 
     The checker gets the reader's answer (a function or a value). It returns None for a right answer and otherwise
     one sentence that names the mistake and where to look. It may simply call the answer: a None from it, or an
@@ -86,7 +86,7 @@ def judge(name: str, answer: Any) -> Verdict:
     try:
         if answer is None:
             raise NotYet
-        hint = found.checker(_Watched(answer) if callable(answer) else answer)
+        hint = found.checker(_Answer(answer) if callable(answer) else answer)
     except NotYet:
         return Verdict(name, None, "not yet answered. Fill in the function above, then run this cell again.")
     except _AnswerFailed as failed:
@@ -117,11 +117,11 @@ def check(name: str, answer: Any) -> None:
 
 
 class _AnswerFailed(Exception):
-    """The reader's own function raised; told apart from an error in a checker, which must not be hidden."""
+    """The reader's own function raised. An error in a checker is another matter and must not be hidden."""
 
 
-class _Watched:
-    """The reader's function, with its None and its errors named."""
+class _Answer:
+    """The reader's function: a None from it raises `NotYet`, an error inside it `_AnswerFailed`."""
 
     def __init__(self, function: Callable):
         self.function = function

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from math import isclose, log, log2
 
-from ._frame import exercise
+from contrast_kit.exercises._frame import exercise
 
 
 @exercise("00.guess", right="Keep this number: a contrastive loss near log B has learned nothing yet.")

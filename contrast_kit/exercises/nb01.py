@@ -5,9 +5,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from contrast_kit.exercises._frame import exercise
 from contrast_kit.masking import Masked, complementary_random_mask, dynamic_random_mask
-
-from ._frame import exercise
 
 FATES = ("mask", "random", "keep", "free")
 MASK_ID, VOCABULARY = 4, dict(mask_id=4, vocab_size=5000)

@@ -6,10 +6,9 @@ import torch
 from torch import Tensor
 
 from contrast_kit import losses
-
-from ._frame import NotYet, exercise
-from ._nb02_mistakes import nt_xent_mistakes, sup_con_mistakes
-from ._numbers import equals, first_hint
+from contrast_kit.exercises._frame import NotYet, exercise
+from contrast_kit.exercises._nb02_mistakes import nt_xent_mistakes, sup_con_mistakes
+from contrast_kit.exercises._numbers import equals, first_hint
 
 
 def _vectors(count: int, rows: int = 5, width: int = 4) -> list[Tensor]:

@@ -7,9 +7,8 @@ import torch
 from torch import Tensor
 
 from contrast_kit import geometry
-
-from ._frame import exercise
-from ._numbers import equals, first_hint
+from contrast_kit.exercises._frame import exercise
+from contrast_kit.exercises._numbers import equals, first_hint
 
 
 @exercise("03.alignment", right="So a mean cosine of 1 is 0, of 0 is 2, of −1 is 4.")

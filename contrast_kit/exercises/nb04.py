@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from ._frame import exercise
-from ._numbers import near
+from contrast_kit.exercises._frame import exercise
+from contrast_kit.exercises._numbers import near
 
 
 def _number(value: object) -> bool:

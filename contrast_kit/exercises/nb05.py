@@ -6,9 +6,8 @@ import torch
 from torch import Tensor
 
 from contrast_kit import losses
-
-from ._frame import exercise
-from ._numbers import equals
+from contrast_kit.exercises._frame import exercise
+from contrast_kit.exercises._numbers import equals, first_hint
 
 
 def _vectors(count: int, rows: int = 6, width: int = 4) -> list[Tensor]:
@@ -65,9 +64,8 @@ def info_nce(answer: Callable[[Tensor, Tensor, float], Tensor]) -> str | None:
         ),
         (-entropy(cosines / tau, own), "The sign: a loss is *minus* the log of the probability."),
     ]
-    for value, hint in mistakes:
-        if equals(said, value):
-            return hint
+    if hint := first_hint(said, mistakes):
+        return hint
     if isinstance(said, Tensor) and said.dim() > 0:
         return f"Return one number, the mean over anchors; yours has shape {list(said.shape)}."
     return (
@@ -102,9 +100,8 @@ def simsiam(answer: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]) -> str |
         (torch.exp(-cosine(z0, h1)).mean(), "Only one direction; eq. 9 takes both."),
         (torch.exp(-cosine(z1, h0)).mean(), "Only one direction; eq. 9 takes both."),
     ]
-    for value, hint in mistakes:
-        if equals(said, value.detach()):
-            return hint
+    if hint := first_hint(said, mistakes):
+        return hint
     if not equals(said, losses.simsiam(z0, h0, z1, h1).detach()):
         return "Two cosines per sentence, half their sum, exp of minus that, mean over sentences."
     found = torch.autograd.grad(said, (z0, z1, h0, h1), allow_unused=True)

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from contrast_kit import losses
 from contrast_kit.exercises._frame import exercise
-from contrast_kit.exercises._numbers import equals
+from contrast_kit.exercises._numbers import equals, first_hint
 from contrast_kit.objectives.coco_lm.token_losses import p_lm as library_p_lm
 
 
@@ -36,9 +36,8 @@ def labels(answer: Callable[[Tensor, Tensor, Tensor], Tensor]) -> str | None:
         (corrupted != original, "The polarity: y = 1 for *original, copy it* (ELECTRA's code: 1 = replaced)."),
         (selected & (corrupted == original), "L_copy runs over *all* tokens, also those that no mask touched."),
     ]  # fmt: skip
-    for value, hint in mistakes:
-        if torch.equal(said.bool(), value):
-            return hint
+    if hint := first_hint(said.bool(), mistakes, same=torch.equal):
+        return hint
     if torch.equal(said.bool(), corrupted == original):
         return None
     return "Compare what the main model reads with the original, token by token."
@@ -61,9 +60,8 @@ def p_lm(answer: Callable[[Tensor, Tensor, Tensor], Tensor]) -> str | None:
         (copied * here + (1 - copied) * logits, "Those are scores; eq. p_LM has their softmax over the vocabulary."),
         ((1 - copied) * q, "Only the second term; add p_copy(1) at the word that stands there."),
     ]  # fmt: skip
-    for value, hint in mistakes:
-        if equals(said, value):
-            return hint
+    if hint := first_hint(said, mistakes):
+        return hint
     if equals(said, library_p_lm(logits, copying, corrupted)):
         return None
     return f"The first row sums to {said[0].sum():.3f}. p_copy(1) for the word there, p_copy(0)·softmax for all."
@@ -89,9 +87,8 @@ def corrective_lm(answer: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]) ->
         (-right.detach(), "The sign: a loss is *minus* the log."),
         (right.detach() * len(logits), "A mean over positions here, not a sum."),
     ]  # fmt: skip
-    for value, hint in mistakes:
-        if equals(torch.as_tensor(said).detach(), value):
-            return hint
+    if hint := first_hint(said, mistakes):
+        return hint
     if not equals(torch.as_tensor(said).detach(), right.detach()):
         return "Take p_LM at the original word of each row, then minus the mean of its logarithm."
     to_words, to_copy = torch.autograd.grad(said, (logits, copying), allow_unused=True)

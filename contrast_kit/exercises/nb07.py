@@ -7,9 +7,8 @@ import torch
 from torch import Tensor
 
 from contrast_kit import losses
-
-from ._frame import exercise
-from ._numbers import equals
+from contrast_kit.exercises._frame import exercise
+from contrast_kit.exercises._numbers import equals, first_hint
 
 TAU = 0.4
 LABELS = torch.tensor([0, 1, 0, 2, 1, 0, 0])  # class 2 has one text
@@ -126,9 +125,8 @@ def sup_con(answer: Callable[[Tensor, Tensor, float], Tensor]) -> str | None:
         (TAU / 0.07 * terms.mean(), "The factor tau/0.07 is SupContrast's; it is not in eq. 3."),
         (TAU * terms.mean(), "A factor tau too many: lightly's rescaling, not in eq. 3."),
     ]
-    for value, hint in mistakes:
-        if equals(said, value):
-            return hint
+    if hint := first_hint(said, mistakes):
+        return hint
     if not equals(said, terms.mean()):
         return "In each row: log_softmax over all but i, minus its mean over the positives; then the mean of rows."
     return _corners(answer, x)

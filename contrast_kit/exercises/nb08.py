@@ -6,9 +6,8 @@ import torch
 from torch import Tensor
 
 from contrast_kit import losses
-
-from ._frame import exercise
-from ._numbers import equals
+from contrast_kit.exercises._frame import exercise
+from contrast_kit.exercises._numbers import equals, first_hint
 
 
 @exercise("08.temperature", right="0.55 at both ends, 0.05 half-way, on the clock of optimizer steps.")
@@ -57,10 +56,7 @@ def denominator(answer: Callable[[int, int], int]) -> str | None:
     }
     if equals(said, 2 * n - 1 + queue):
         return None
-    return next(
-        (hint for value, hint in mistakes.items() if equals(said, value)),
-        "Count: all ŝ_j, all s_j but s_i, and Q.",
-    )
+    return first_hint(said, mistakes.items()) or "Count: all ŝ_j, all s_j but s_i, and Q."
 
 
 @exercise("08.gradient", right="The candidates' weighted mean minus the positive, over τ.")
@@ -98,10 +94,7 @@ def gradient(answer: Callable[[Tensor, Tensor, int, float], Tensor]) -> str | No
         return None
     if isinstance(said, Tensor) and said.shape != right.shape:
         return f"Return one vector, [D] = [3], for the one anchor i; yours has shape {list(said.shape)}."
-    return next(
-        (hint for value, hint in mistakes if equals(said, value)),
-        "Σ p_c c − ŝ_i, over τ; p is the softmax of eq. 2.",
-    )
+    return first_hint(said, mistakes) or "Σ p_c c − ŝ_i, over τ; p is the softmax of eq. 2."
 
 
 @exercise("08.push", right="Any number may come, also more than there is room for.")

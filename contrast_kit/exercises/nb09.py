@@ -4,13 +4,14 @@ from collections.abc import Callable, Sequence
 from math import isclose, sqrt
 from statistics import mean, pvariance, variance
 
-from ._frame import exercise
+from contrast_kit.exercises._frame import exercise
+from contrast_kit.exercises._numbers import first_hint
 
 Scores = Sequence[float]
 
 
-def _first_hint(said: float, mistakes: list[tuple[float, str]]) -> str | None:
-    return next((hint for value, hint in mistakes if isclose(float(said), value, rel_tol=1e-6)), None)
+def _same(said: float, value: float) -> bool:
+    return isclose(float(said), value, rel_tol=1e-6)
 
 
 @exercise("09.auc", right="Every similar pair against every random pair; only the order counts.")
@@ -34,9 +35,9 @@ def auc(answer: Callable[[Scores, Scores], float]) -> str | None:
         ),
         (float(mean(similar) > mean(random)), "That compares the means; AUC compares pair with pair."),
     ]
-    if isclose(float(said), right, rel_tol=1e-6):
+    if _same(said, right):
         return None
-    return _first_hint(said, mistakes) or "Two loops, s over similar and r over random: how often is s > r?"
+    return first_hint(said, mistakes, same=_same) or "Two loops, s over similar and r over random: how often is s > r?"
 
 
 @exercise("09.needed", right="Anything smaller may well be the luck of the seeds.")
@@ -60,9 +61,12 @@ def needed(answer: Callable[[Scores, Scores], float]) -> str | None:
         (quantile * (sqrt(variance(a)) + sqrt(variance(b))) / 2 * sqrt(2 / n), "Average the variances, then the root."),
         (abs(mean(a) - mean(b)), "That is the difference itself; asked is how large it must be to surprise."),
     ]  # fmt: skip
-    if isclose(said, right, rel_tol=1e-6):
+    if _same(said, right):
         return None
-    return _first_hint(said, mistakes) or "t.ppf(0.975, 2(n - 1)) · s · sqrt(2/n); s² is the mean of the two variances."
+    return (
+        first_hint(said, mistakes, same=_same)
+        or "t.ppf(0.975, 2(n - 1)) · s · sqrt(2/n); s² is the mean of the two variances."
+    )
 
 
 @exercise("09.shift", right="Every cosine moves, none overtakes another.")

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ._frame import exercise
-from ._numbers import equals
+from contrast_kit.exercises._frame import exercise
+from contrast_kit.exercises._numbers import equals, first_hint
 
 Runs = np.ndarray
 
@@ -46,7 +46,7 @@ def top(answer: Callable[[Runs, Runs, int], float]) -> str | None:
     mistakes = [
         (
             np.sort(test)[-k:].mean(),
-            "You picked by *test*. A protocol that does that reports its luck (trap T58).",
+            "You picked by *test*. A protocol that picks by test scores reports its luck.",
         ),
         (
             test[np.argsort(validation)[:k]].mean(),
@@ -57,9 +57,8 @@ def top(answer: Callable[[Runs, Runs, int], float]) -> str | None:
         (test[:k].mean(), "The first k runs are not the best k."),
         (test[validation.argmax()], "That is the single best run; the protocol keeps k of them."),
     ]
-    for value, hint in mistakes:
-        if equals(said, value):
-            return hint
+    if hint := first_hint(said, mistakes):
+        return hint
     right = test[np.argsort(validation)[-k:]].mean()
     return None if equals(said, right) else "Sort the runs by validation, keep k, average their test scores."
 
@@ -102,9 +101,8 @@ def half_width(answer: Callable[[Runs], float]) -> str | None:
             "You averaged over draws and kept the seeds: the axes are runs[draw, seed].",
         ),
     ]
-    for value, hint in mistakes:
-        if equals(said, value):
-            return hint
+    if hint := first_hint(said, mistakes):
+        return hint
     right = _t(draws) * spread / draws**0.5
     return (
         None
@@ -135,8 +133,7 @@ def paired(answer: Callable[[Runs, Runs], float]) -> str | None:
         ((b - a).mean(), "That is the difference itself; how sure is it?"),
         ((b - a).var(ddof=1) / count, "That is a variance; take its root."),
     ]
-    for value, hint in mistakes:
-        if equals(said, value):
-            return hint
+    if hint := first_hint(said, mistakes):
+        return hint
     right = (b - a).std(ddof=1) / count**0.5
     return None if equals(said, right) else "Differences draw by draw, their deviation, over √n."

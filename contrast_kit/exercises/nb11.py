@@ -6,8 +6,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from ._frame import exercise
-from ._numbers import near
+from contrast_kit.exercises._frame import exercise
+from contrast_kit.exercises._numbers import first_hint, near
 
 
 @exercise("11.negatives", right="Whoever is in the batch, wherever it was encoded; nobody from another batch.")
@@ -23,9 +23,8 @@ def negatives(answer: Callable[[int, int, int], float]) -> str | None:
         batch * processes - 1: "The processes share the batch; it does not grow with them.",
         2 * (batch - 1): "That is the symmetric form (NT-Xent). InfoNCE has the candidates of one view only.",
     }
-    for value, hint in mistakes.items():
-        if near(said, value):
-            return hint
+    if hint := first_hint(said, mistakes.items(), same=near):
+        return hint
     return None if near(said, batch - 1) else "Which texts stand in one row of the cosine matrix?"
 
 
@@ -95,9 +94,8 @@ def smallest_tau(answer: Callable[[float], float]) -> str | None:
         1 / math.log2(largest): "The exponential is that of e: take the natural logarithm.",
         1 / largest: "The exponential stands between: e^(1/τ) = largest.",
     }
-    for value, hint in mistakes.items():
-        if near(said, value):
-            return hint
+    if hint := first_hint(said, mistakes.items(), same=near):
+        return hint
     return None if near(said, 1 / math.log(largest)) else "The largest cosine is 1: solve e^(1/τ) = largest for τ."
 
 
@@ -113,9 +111,8 @@ def in_pieces(answer: Callable[[list[Tensor]], Tensor]) -> str | None:
         math.exp(total): "The logarithm of the sum is asked for.",
         torch.stack([piece.logsumexp(0) for piece in small]).mean().item(): "Not a mean over pieces: one sum over all.",
     }
-    for value, hint in mistakes.items():
-        if near(said, value):
-            return hint
+    if hint := first_hint(said, mistakes.items(), same=near):
+        return hint
     if not near(said, total):
         return "When a larger maximum m' comes, multiply the old sum by e^(m - m')."
     said = answer(large)

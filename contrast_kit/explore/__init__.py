@@ -1,23 +1,23 @@
-"""Panels to touch, made of the rooms below: sliders, points to drag, maps to search. Each is a static figure too.
+"""Interactive panels: sliders, points to drag, maps to search. Each is a static figure too.
 
-| what to touch | call |
+| panel | call |
 |---|---|
 | a sentence in two masked views | `mask_explorer` |
 | vectors on a circle, and what a loss does with them | `loss_playground` |
 | which negatives push, at which temperature | `temperature_and_queue` |
-| a run that grows and can be stopped | `live_training` |
+| a training run to watch and to stop | `live_training` |
 | a map of sentences: hover, lasso, neighbours, two encoders linked | `embedding_map` |
 
 Make a panel the last line of a cell. `panel.set(…)` moves it from Python, `panel.state` reads it, `panel.figure()` is
 the picture that stands still. They need `pip install contrast-kit[notebooks]`, and nothing else here does.
 """
 
-from ._panel import Panel
-from .embedding_map import EmbeddingMap, embedding_map
-from .live_training import LiveTraining, live_training
-from .loss_playground import LossPlayground, loss_playground
-from .mask_explorer import MaskExplorer, mask_explorer
-from .temperature_and_queue import TemperatureAndQueue, temperature_and_queue
+from contrast_kit.explore._panel import Panel
+from contrast_kit.explore.embedding_map import EmbeddingMap, embedding_map
+from contrast_kit.explore.live_training import LiveTraining, live_training
+from contrast_kit.explore.loss_playground import LossPlayground, loss_playground
+from contrast_kit.explore.mask_explorer import MaskExplorer, mask_explorer
+from contrast_kit.explore.temperature_and_queue import TemperatureAndQueue, temperature_and_queue
 
 __all__ = [
     "EmbeddingMap",

@@ -1,4 +1,4 @@
-"""Who is whose candidate in each loss, how much weight it gets, and where each vector is pushed.
+"""For each loss: who is a candidate of which anchor, with what weight, and where each vector is pushed.
 
 Letters: B texts, N = 2B vectors (view 0 of every text, then view 1).
 """
@@ -33,7 +33,7 @@ def contrast(loss: str, x: Tensor, tau: float, classes: Tensor) -> Contrast:
         loss: one of `LOSSES`. For "simsiam" the predictor is the identity, so its prediction is the vector itself.
         x: [N, D], view 0 of B texts, then view 1 in the same order.
         tau: the temperature; "simsiam" has none.
-        classes: [B], the class of each text; only "sup_con" asks for it.
+        classes: [B], the class of each text; only "sup_con" uses it.
 
     Raises:
         ValueError: for a loss that is not in the list, or an odd number of vectors.
@@ -75,7 +75,7 @@ def _value(loss: str, x: Tensor, tau: float, classes: Tensor) -> Tensor:
 
 
 def _masks(loss: str, classes: Tensor) -> tuple[Tensor, Tensor]:
-    """Bool [N, N] each: the positives of the anchor in a row, and all that stands in its denominator."""
+    """Two bool [N, N]: the positives of the anchor in each row, and everything in its denominator."""
     n = 2 * len(classes)
     itself = torch.eye(n, dtype=torch.bool)
     positive, candidate = itself.roll(n // 2, dims=0), ~itself

@@ -1,4 +1,4 @@
-"""What every panel has: controls to touch, a state that Python reads and sets, and a figure that stands still."""
+"""What every panel has: controls, a state that Python reads and sets, and a static figure."""
 
 import os
 import threading
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WIDE = "960px"
-ALONE = "CONTRAST_KIT_PANELS"
+SHOWN = "CONTRAST_KIT_PANELS"  # in the environment: "static" stores figures only
 _DRAWING = threading.RLock()  # matplotlib's settings belong to all threads, and one panel trains in its own
 
 
 def widgets() -> Any:
-    """ipywidgets, or one sentence about how to get it."""
+    """The module ipywidgets, or an ImportError that says how to install it."""
     try:
         import anywidget  # noqa: F401
         import ipywidgets
@@ -29,10 +29,10 @@ def widgets() -> Any:
 
 
 class Panel:
-    """Something to touch in a notebook, that also stands as a static figure.
+    """Interactive controls in a notebook, with a static figure for pages that show no widget.
 
-    A subclass gives its `handles`, name -> (widget, trait), calls `assemble`, and says `figure()`, `words()` and,
-    where the picture is not simply that figure, `draw()`.
+    A subclass calls `assemble` with its `handles`, name -> (widget, trait), and implements `figure()`, `words()` and,
+    where its picture is more than that figure, `draw()`.
 
     * Touch it: make the panel the last line of a cell.
     * `panel.set(tau=0.1)` moves a slider from Python, `panel.state` reads them all.
@@ -42,7 +42,7 @@ class Panel:
     """
 
     def assemble(self, handles: Mapping[str, tuple[Any, str]], *rows: Any) -> None:
-        """Stack the rows of widgets, the sentence below them, and draw whenever one of the handles moves."""
+        """Stack the rows of widgets with the sentence below them, and redraw whenever a control moves."""
         w = widgets()
         self._handles, self._setting = dict(handles), False
         self.line = w.HTML()
@@ -51,27 +51,27 @@ class Panel:
         self.widget = w.VBox([*rows, self.line], layout=layout)
         self.draw()
         for widget, trait in self._handles.values():
-            widget.observe(self._moved, names=trait)
+            widget.observe(self._on_move, names=trait)
 
     def figure(self) -> "Figure":
-        """The static figure for the present state."""
+        """The static figure of the current state."""
         raise NotImplementedError
 
     def words(self) -> str:
-        """What the picture says, in a sentence with its numbers (HTML)."""
+        """A sentence (HTML) with the numbers of the picture."""
         return ""
 
     def draw(self) -> None:
-        """Bring what is shown up to date."""
+        """Redraw the panel for the current state."""
         self.line.value = f"<div style='line-height:1.5' aria-live='polite'>{self.words()}</div>"
 
     @property
     def state(self) -> dict[str, Any]:
-        """Where every control stands."""
+        """The value of every control, by name."""
         return {name: getattr(widget, trait) for name, (widget, trait) in self._handles.items()}
 
     def set(self, **values: Any) -> Self:
-        """Move controls, as a hand would; the picture is drawn once, afterwards. Returns the panel.
+        """Set controls from Python, as a hand would; the picture is redrawn once, at the end. Returns the panel.
 
         Raises a ValueError for a control that is not there, or a value that it cannot take.
         """
@@ -80,13 +80,13 @@ class Panel:
         self._setting = True
         try:
             for name, value in values.items():
-                self._put(name, value)
+                self._set_control(name, value)
         finally:
             self._setting = False
             self.draw()
         return self
 
-    def _put(self, name: str, value: Any) -> None:
+    def _set_control(self, name: str, value: Any) -> None:
         widget, trait = self._handles[name]
         from traitlets import TraitError
 
@@ -101,13 +101,13 @@ class Panel:
         if low is not None and getattr(widget, trait) != value:  # a slider stops at its ends
             raise ValueError(f"{name} must lie between {low:g} and {high:g}, not {value!r}.")
 
-    def _moved(self, change: Any) -> None:
+    def _on_move(self, change: Any) -> None:
         if not self._setting:
             self.draw()
 
     def _repr_mimebundle_(self, **kw: Any) -> dict[str, Any]:
         bundle = {"text/plain": f"{type(self).__name__} (run this cell to touch it)"}
-        if os.environ.get(ALONE) != "static":
+        if os.environ.get(SHOWN) != "static":
             bundle |= self.widget._repr_mimebundle_(**kw)
         try:
             return bundle | {"image/png": self.figure()._repr_png_()}
@@ -116,7 +116,7 @@ class Panel:
 
 
 class FigurePanel(Panel):
-    """A panel whose picture is its figure, drawn anew at every move."""
+    """A panel whose picture is its figure, redrawn at every move."""
 
     def assemble(self, handles: Mapping[str, tuple[Any, str]], *rows: Any) -> None:
         self.picture = widgets().Image(format="png", layout=widgets().Layout(max_width="100%", align_self="flex-start"))
@@ -127,23 +127,23 @@ class FigurePanel(Panel):
             with _DRAWING, gc_paused.resting(then_collect=True):
                 self.picture.value = self.figure()._repr_png_()
             super().draw()
-        except ValueError as error:  # what a hand can type may be nothing yet: the last picture stays
+        except ValueError as error:  # half-typed input: the last picture stays
             self.line.value = str(error)
 
 
 def slider(name: str, value: float, low: float, high: float, step: float = 0.01) -> Any:
-    """A slider for a number that is written beside it."""
+    """A slider with its number beside it."""
     return widgets().FloatSlider(
-        value, min=low, max=high, step=step, description=name, readout_format=".2f", **_look("340px")
+        value, min=low, max=high, step=step, description=name, readout_format=".2f", **_layout("340px")
     )
 
 
-def steps(name: str, values: Sequence[Any], value: Any, width: str = "340px") -> Any:
-    """A slider that stops at the given values only: round numbers, evenly spaced whatever their size."""
+def stepped_slider(name: str, values: Sequence[Any], value: Any, width: str = "340px") -> Any:
+    """A slider that stops only at the given values, evenly spaced whatever their size."""
     options = [(f"{each:g}", each) for each in values]
     if value not in values:
         raise ValueError(f"{name} must be one of {', '.join(word for word, _ in options)}, not {value!r}.")
-    return widgets().SelectionSlider(options=options, value=value, description=name, **_look(width))
+    return widgets().SelectionSlider(options=options, value=value, description=name, **_layout(width))
 
 
 TEMPERATURES = (0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0, 1.5, 2.0)
@@ -151,7 +151,7 @@ TEMPERATURES = (0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0,
 
 def choice(name: str, options: Any, value: Any, width: str = "260px") -> Any:
     """A drop-down list."""
-    return widgets().Dropdown(options=options, value=value, description=name, **_look(width))
+    return widgets().Dropdown(options=options, value=value, description=name, **_layout(width))
 
 
 def button(words: str, does: Any, tip: str = "") -> Any:
@@ -162,12 +162,12 @@ def button(words: str, does: Any, tip: str = "") -> Any:
 
 
 def row(*items: Any) -> Any:
-    """Controls side by side, the next line taking what does not fit."""
+    """Controls side by side; those that do not fit go to the next line."""
     return widgets().HBox(items, layout=widgets().Layout(flex_flow="row wrap", overflow="visible"))
 
 
 def beside(*figures: "Figure", columns: int = 2) -> "Figure":
-    """Several figures in one, as many abreast as `columns`: each keeps its size."""
+    """Several figures in one, `columns` abreast; each keeps its size."""
     import io
 
     import numpy as np
@@ -194,5 +194,5 @@ def beside(*figures: "Figure", columns: int = 2) -> "Figure":
     return whole
 
 
-def _look(width: str) -> dict[str, Any]:
+def _layout(width: str) -> dict[str, Any]:
     return {"style": {"description_width": "initial"}, "layout": widgets().Layout(width=width)}

@@ -1,4 +1,4 @@
-"""Maps of sentences to search with the hand: hover, lasso, neighbours of a typed sentence, encoders side by side."""
+"""Interactive maps of sentences: hover, lasso, neighbours of a typed sentence, encoders side by side."""
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from ._panel import Panel, widgets
+from contrast_kit.explore._panel import Panel, widgets
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -18,7 +18,7 @@ AXES = {"pca": "two principal components", "tsne": "t-SNE", "umap": "UMAP"}
 
 
 class EmbeddingMap(Panel):
-    """One map a encoder of the same sentences, with one selection for all. See `embedding_map`."""
+    """A map of the same sentences for each encoder, with one selection for all. See `embedding_map`."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class EmbeddingMap(Panel):
             colours=list(plots.PALETTE),
             markers="".join(MARKERS),
         )
-        self.asked = ""
+        self._searched = ""
         self.assemble({name: (self.map, name) for name in ("chosen", "hovered", "query")}, self.map)
 
     def _check(self) -> None:
@@ -85,12 +85,12 @@ class EmbeddingMap(Panel):
         found = {}
         for name, vectors in self.vectors.items():
             if own is not None:
-                wanted = vectors[own]  # [D]
+                query = vectors[own]  # [D]
             elif name in self.encode:
-                wanted = _unit(self.encode[name]([sentence]), "the sentence")[0]  # [1, D] -> [D]
+                query = _unit(self.encode[name]([sentence]), "the sentence")[0]  # [1, D] -> [D]
             else:
                 raise ValueError("This sentence is not on the map: give encode=, such as the encoder, to place it.")
-            cosines = vectors @ wanted  # [N, D] @ [D] -> [N]
+            cosines = vectors @ query  # [N, D] @ [D] -> [N]
             if own is not None:
                 cosines[own] = -2  # its nearest neighbour would be itself
             best = cosines.topk(min(k, len(cosines) - (own is not None)))
@@ -98,21 +98,21 @@ class EmbeddingMap(Panel):
         return found
 
     def draw(self) -> None:
-        if self.map.query != self.asked:  # not again for every sentence that is hovered
-            self.asked, near, problem = self.map.query, {}, ""
-            if self.asked.strip():
+        if self.map.query != self._searched:  # not again for every sentence that is hovered
+            self._searched, near, problem = self.map.query, {}, ""
+            if self._searched.strip():
                 try:
-                    near = self._nearest(self.asked, self.k)
+                    near = self._nearest(self._searched, self.k)
                 except ValueError as error:
                     problem = str(error)
             self.map.near, self.map.problem = near, problem
         super().draw()
 
     def words(self) -> str:
-        told = f"{len(self.texts):,} sentences"
+        sentence = f"{len(self.texts):,} sentences"
         if self.map.near:
-            told += ". Neighbours are sought in the space itself: where the map puts them far apart, the map misleads"
-        return f"{told}. Distances on a map by {AXES[self.projection['method']]} are not distances in the space."
+            sentence += ". Neighbours come from the space itself: where the map puts them far apart, the map misleads"
+        return f"{sentence}. Distances on a map by {AXES[self.projection['method']]} are not distances in the space."
 
     def figure(self) -> "Figure":
         """The maps as `plots.embedding_map` draws them."""
@@ -133,7 +133,7 @@ def embedding_map(
     k: int = 8,
     **projection: Any,
 ) -> EmbeddingMap:
-    """A map of sentences that answers: hover reads one, a lasso lists some, a typed sentence finds its neighbours.
+    """An interactive map of sentences: hover reads one, a lasso lists some, a typed sentence finds its neighbours.
 
     With several encoders there is a map for each, linked: what is hovered, chosen or found in one is marked in all.
 
@@ -200,7 +200,7 @@ def _points(points: Mapping[str, Any], name: str, n: int) -> np.ndarray:
 
 
 def _fitted(points: np.ndarray) -> np.ndarray:
-    """Into the square from -1 to 1, both directions on one scale."""
+    """Scale points into the square from -1 to 1, both directions alike."""
     low, high = points.min(axis=0), points.max(axis=0)
     return (points - (low + high) / 2) / max((high - low).max() / 2, 1e-12)
 
@@ -211,7 +211,7 @@ def _map_widget() -> type:
     import traitlets
 
     class SentenceMap(anywidget.AnyWidget):
-        """The page's side: draws the points, sends what the hand chose, shows what Python found."""
+        """The widget in the page: draws the points, sends the selection, shows the neighbours that Python found."""
 
         _esm = Path(__file__).with_suffix(".js")
         names = traitlets.List(traitlets.Unicode()).tag(sync=True)

@@ -1,7 +1,8 @@
-"""A run that one watches and stops: curves, cosines and a map that grow while an objective trains."""
+"""A training run to watch and to stop: curves, cosines and a map, redrawn while an objective trains."""
 
 import threading
 import time
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
@@ -16,11 +17,11 @@ if TYPE_CHECKING:
     from contrast_kit.objectives.base import Objective
     from contrast_kit.training.fit import Run
 
-SHARE = 3  # a picture may take as long as a third of the time until the next one
+PAUSE = 3  # the pause between two pictures, in the time that drawing one takes: a run is never slowed by much more
 
 
 class LiveTraining(FigurePanel):
-    """A training run in a thread of its own, drawn as it goes. See `live_training`."""
+    """A training run in its own thread, redrawn as it goes. See `live_training`."""
 
     def __init__(
         self,
@@ -38,12 +39,12 @@ class LiveTraining(FigurePanel):
         self.run: Run | None = None
         self.problem = ""
         self._thread: threading.Thread | None = None
-        self._asked, self._busy, self._due = threading.Event(), threading.Event(), 0.0
-        self._first = self._now = self.measure()
+        self._stop_requested, self._training, self._next_picture = threading.Event(), threading.Event(), 0.0
+        self._before = self._now = self.measure()
         w = widgets()
         self.buttons = {
             "start": button("start", self.start, "train from where the encoder stands"),
-            "stop": button("stop", self.ask, "end after this step; the run is kept"),
+            "stop": button("stop", self.request_stop, "end after this step; the run is kept"),
         }
         self.bar = w.IntProgress(0, 0, 1, layout=w.Layout(width="300px"))
         self.assemble({}, row(*self.buttons.values(), self.bar))
@@ -53,28 +54,33 @@ class LiveTraining(FigurePanel):
     @property
     def running(self) -> bool:
         """True while the thread trains."""
-        return self._busy.is_set()
+        return self._training.is_set()
 
     def start(self) -> Self:
         """Train from where the encoder stands, in a thread; returns at once. While it trains, does nothing."""
         if not self.running:
-            self._asked.clear()
-            self._busy.set()
-            self.problem, self.run, self._due = "", None, 0.0
+            self._stop_requested.clear()
+            self._training.set()
+            self.problem, self.run, self._next_picture = "", None, 0.0
             self._thread = threading.Thread(target=self._train, daemon=True)
             self._thread.start()
-            self._count()
+            self._update_controls()
         return self
 
-    def ask(self) -> None:
-        """Ask the run to end after the present step: what the stop button does."""
-        self._asked.set()
+    def request_stop(self) -> None:
+        """Let the run end after the current step, as the stop button does; does not wait for it."""
+        self._stop_requested.set()
         if self.run is not None:
             self.run.stop()
 
+    def ask(self) -> None:
+        """The former name of `request_stop`."""
+        warnings.warn("ask is now called request_stop.", DeprecationWarning, stacklevel=2)
+        self.request_stop()
+
     def stop(self) -> "Run | None":
-        """Ask the run to end, wait for it, and return it; None if none was begun."""
-        self.ask()
+        """End the run after the current step and return it; None if none was started."""
+        self.request_stop()
         return self.wait()
 
     def wait(self, timeout: float | None = None) -> "Run | None":
@@ -93,24 +99,24 @@ class LiveTraining(FigurePanel):
             self.run = getattr(error, "run", self.run)
         if self.run is not None:
             self._now = self.measure()
-        self._busy.clear()
+        self._training.clear()
         self.draw()
 
     def _step(self, run: "Run") -> None:
         self.run = run
-        if self._asked.is_set():
+        if self._stop_requested.is_set():
             run.stop()
-        elif (now := time.monotonic()) > self._due:
+        elif (now := time.monotonic()) > self._next_picture:
             self._now = self.measure()
             self.draw()
             spent = time.monotonic() - now
-            self._due = now + max(self.every, SHARE * spent)
-        self._count()
+            self._next_picture = now + max(self.every, PAUSE * spent)
+        self._update_controls()
 
-    # -- what is seen ---------------------------------------------------------------------------------------------
+    # -- the picture ------------------------------------------------------------------------------------------------
 
     def measure(self) -> dict[str, Any]:
-        """Cosines of the similar and of random pairs, and the vectors for the map, of the encoder as it is."""
+        """The cosines of similar and of random pairs, and the vectors for the map, from the encoder as it is now."""
         encoder, seen = self.objective.encoder, {}
         if self.pairs is not None:
             a, b = (encoder.encode(side) for side in self.pairs)  # [P, D] each
@@ -123,10 +129,10 @@ class LiveTraining(FigurePanel):
 
     def draw(self) -> None:
         if hasattr(self, "buttons"):
-            self._count()
+            self._update_controls()
         super().draw()
 
-    def _count(self) -> None:
+    def _update_controls(self) -> None:
         running, run = self.running, self.run
         if run is not None:
             self.bar.max, self.bar.value = max(1, run.total), run.steps
@@ -147,7 +153,7 @@ class LiveTraining(FigurePanel):
         from contrast_kit import plots
 
         names = ["before", f"step {self.run.steps}"] if self.run is not None else ["before"]
-        both = dict(zip(names, [self._first, self._now], strict=False))
+        both = dict(zip(names, [self._before, self._now], strict=False))
         parts = []
         if self.run is not None and self.run.rows:
             parts.append(plots.loss_curves(self.run.history, ["loss", *self.objective.weights]))
@@ -175,7 +181,7 @@ def live_training(
 
     The run is `ck.fit` in a thread, so that the notebook stays free; the stop button ends it after the present step
     and keeps it as `panel.run`, history, encoder and all, whatever it had reached. Cells that you run meanwhile share
-    torch's random numbers with it: a run to be repeated to the last digit belongs into a plain `ck.fit`.
+    torch's random numbers with it: for a run that can be repeated to the last digit, use `ck.fit` itself.
 
     Args:
         objective: what to train, around its encoder, such as `ck.objectives.CMLM(encoder)`.

@@ -1,4 +1,4 @@
-"""Points on a circle that one drags, and what a contrastive loss makes of them: weights, forces, its value."""
+"""Points to drag on a circle, and what a contrastive loss does with them: weights, forces, its value."""
 
 import functools
 import math
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import torch
 
-from ._contrasts import LOSSES, Contrast, contrast
-from ._panel import TEMPERATURES, Panel, beside, button, choice, row, steps, widgets
+from contrast_kit.explore._contrasts import LOSSES, Contrast, contrast
+from contrast_kit.explore._panel import TEMPERATURES, Panel, beside, button, choice, row, stepped_slider, widgets
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -31,7 +31,7 @@ class LossPlayground(Panel):
         self.names = [f"{letter}{view}" for view in "₀₁" for letter in letters]
         self.classes, self.start = torch.as_tensor(list(classes)), [float(angle) for angle in angles]
         self.loss = choice("loss", LOSSES, loss)
-        self.tau = steps("τ", TEMPERATURES, tau)
+        self.tau = stepped_slider("τ", TEMPERATURES, tau)
         self.circle = _circle_widget()(angles=self.start, names=self.names)
         moves = [
             button("one step", lambda: self.let_go(1), "move every point a little along its force"),
@@ -81,19 +81,19 @@ class LossPlayground(Panel):
         seen, i = self.seen(), self.circle.anchor
         name, roles = self.names[i], seen.roles[i]
         push = seen.forces.norm(dim=1)
-        told = f"<b>{self.loss.value} = {seen.value:.3f}</b>"
+        sentence = f"<b>{self.loss.value} = {seen.value:.3f}</b>"
         if self.loss.value == "simsiam":
-            return f"{told} (from 1/e = 0.368 to e): no denominator, so nothing pushes; each view pulls the other."
-        told += f" at τ = {self.tau.value:.3g}, the mean over its anchors. "
+            return f"{sentence} (from 1/e = 0.368 to e): no denominator, so nothing pushes; each view pulls the other."
+        sentence += f" at τ = {self.tau.value:.3g}, the mean over its anchors. "
         if set(roles) == {"out"}:
-            return told + f"{name} is no anchor: info_nce asks view 0 only."
+            return sentence + f"{name} is no anchor: info_nce asks view 0 only."
         negatives = [(p, other) for p, other, role in zip(seen.weights[i].tolist(), self.names, roles, strict=True)
                      if role == "negative"]  # fmt: skip
         if negatives:
             most, hardest = max(negatives)
             share = most / max(sum(p for p, _ in negatives), 1e-30)
-            told += f"Of what pushes {name}, {share:.0%} comes from {hardest}. "
-        return told + f"The strongest force, on {self.names[int(push.argmax())]}, is {push.max():.2f}."
+            sentence += f"Of what pushes {name}, {share:.0%} comes from {hardest}. "
+        return sentence + f"The strongest force, on {self.names[int(push.argmax())]}, is {push.max():.2f}."
 
     def figure(self) -> "Figure":
         """The circle with its forces, and beside it each anchor's weights on its candidates."""
@@ -169,7 +169,7 @@ def _circle_widget() -> type:
     import traitlets
 
     class Circle(anywidget.AnyWidget):
-        """The page's side: sends angles and the anchor, shows what Python has seen."""
+        """The widget in the page: sends angles and the anchor, shows the forces and weights that Python computed."""
 
         _esm = Path(__file__).with_suffix(".js")
         names = traitlets.List(traitlets.Unicode()).tag(sync=True)

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Any, Self
 import torch
 
 from contrast_kit import masking
-
-from ._panel import FigurePanel, button, choice, row, slider, widgets
+from contrast_kit.explore._panel import FigurePanel, button, choice, row, slider, widgets
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -114,7 +113,7 @@ def mask_explorer(
 
     Args:
         tokenizer: a fast tokenizer of transformers, such as `ck.data.train_tokenizer(texts)`.
-        sentence: what to begin with.
+        sentence: the first sentence.
         p_m, p_c: the two probabilities, 0 to 1.
         masker: "complementary", "two random masks" or "two span masks".
         seed: of the draw.

@@ -1,11 +1,11 @@
-"""What a temperature and a queue do to one anchor: who pushes it, how hard, and where the loss can go."""
+"""What a temperature and a queue do to one anchor: which negatives push it, how hard, and the range of the loss."""
 
 import math
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from ._panel import TEMPERATURES, FigurePanel, row, slider, steps, widgets
+from contrast_kit.explore._panel import TEMPERATURES, FigurePanel, row, slider, stepped_slider, widgets
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -21,20 +21,23 @@ class TemperatureAndQueue(FigurePanel):
     def __init__(self, negatives: torch.Tensor, positive: float, tau: float, batch: int, queue: int):
         self.negatives = negatives
         self.tau, self.positive = (
-            steps("τ", TEMPERATURES, tau),
+            stepped_slider("τ", TEMPERATURES, tau),
             slider("cosine of the positive", positive, -1, 1),
         )
-        self.batch = steps("texts in the batch", BATCHES, batch, "300px")
-        self.queue = steps("vectors in the queue", QUEUES, queue, "320px")
+        self.batch = stepped_slider("texts in the batch", BATCHES, batch, "300px")
+        self.queue = stepped_slider("vectors in the queue", QUEUES, queue, "320px")
         handles = {name: (getattr(self, name), "value") for name in ("tau", "positive", "batch", "queue")}
         self.assemble(handles, row(self.tau, self.positive), row(self.batch, self.queue))
 
     def numbers(self) -> dict[str, float]:
-        """At the present state: how many candidates, the loss, the positive's weight, the force, the effective
-        number of negatives (e to the entropy of their weights) and the hardest one's share of the push."""
-        from contrast_kit.plots.weights import half_of
+        """What the panel shows, as numbers.
 
-        exponents = self._mine().double() / self.tau.value  # [M]
+        The candidates, the loss, the weight of the positive, the force, the effective number of negatives (e to the
+        entropy of their weights), how many do half of the push, and the share of the hardest.
+        """
+        from contrast_kit.plots.weights import count_for_half
+
+        exponents = self._active_negatives().double() / self.tau.value  # [M]
         share = exponents.softmax(dim=0)  # of the push, among the negatives
         log_z = torch.logaddexp(exponents.logsumexp(dim=0), torch.tensor(self.positive.value / self.tau.value))
         loss = (log_z - self.positive.value / self.tau.value).item()
@@ -45,12 +48,12 @@ class TemperatureAndQueue(FigurePanel):
             "positive": math.exp(-loss),
             "force": -math.expm1(-loss) / self.tau.value,
             "effective negatives": math.exp(entropy),
-            "half of the push": half_of(share.numpy()),
+            "half of the push": count_for_half(share.numpy()),
             "hardest": share.max().item(),
         }
 
-    def _mine(self) -> torch.Tensor:
-        """The negatives of NT-Xent: 2B - 2 of the batch, and the queue's."""
+    def _active_negatives(self) -> torch.Tensor:
+        """The negatives at the current sliders: 2B - 2 of the batch, and those of the queue."""
         return self.negatives[: 2 * self.batch.value - 2 + self.queue.value]  # [M]
 
     def words(self) -> str:
@@ -62,10 +65,10 @@ class TemperatureAndQueue(FigurePanel):
         )
 
     def figure(self) -> "Figure":
-        """`plots.negative_weights` at the present state."""
+        """`plots.negative_weights` at the current state."""
         from contrast_kit import plots
 
-        mine = self._mine()
+        mine = self._active_negatives()
         rest = self.negatives[len(mine) :]
         more = rest if len(rest) else None
         return plots.negative_weights(mine, self.tau.value, self.positive.value, more=more)

@@ -5,9 +5,9 @@ count, and reduces in float32 or better, so half-precision vectors may come as t
 Letters in the shape comments: N vectors, D width, R rows of a block, C columns, P pairs.
 """
 
-from .classes import ClassCosines, class_cosines, class_spread
-from .cosines import pair_cosines, random_pair_cosines, separation
-from .spread import alignment, anisotropy, effective_rank, noise_sensitivity, uniformity
+from contrast_kit.geometry.classes import ClassCosines, class_cosines, class_spread
+from contrast_kit.geometry.cosines import pair_cosines, random_pair_cosines, separation
+from contrast_kit.geometry.spread import alignment, anisotropy, effective_rank, noise_sensitivity, uniformity
 
 __all__ = [
     "ClassCosines",

@@ -5,8 +5,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from ._inputs import unit
-from .spread import anisotropy
+from contrast_kit import checks
+from contrast_kit.geometry.pairs import unit
+from contrast_kit.geometry.spread import anisotropy
 
 
 class ClassCosines(NamedTuple):
@@ -24,7 +25,8 @@ def class_cosines(x: Tensor, labels: Tensor) -> ClassCosines:
     `groups`.
 
     `x` [N, D], `labels` [N] integers -> two numbers (0-d tensors) in [−1, 1]. Raises a ValueError for bad vectors,
-    labels that do not fit, one class only (nothing lies between), or classes of one vector each (nothing lies within).
+    labels that do not fit, one class only (nothing lies between), or classes of one vector each (nothing lies within);
+    a TypeError for labels that are not integers.
 
     >>> import torch
     >>> from contrast_kit import geometry
@@ -35,7 +37,7 @@ def class_cosines(x: Tensor, labels: Tensor) -> ClassCosines:
     ClassCosines(within=tensor(1.), between=tensor(-0.2000))
     """
     x = unit(x, "x", at_least=2)
-    label = _checked_labels(labels, x)
+    label = _class_numbers(labels, x)
     counts = torch.bincount(label)  # [C]
     sums = x.new_zeros(len(counts), x.shape[1]).index_add_(0, label, x)  # [N, D] -> [C, D]
     own = x.square().sum()  # the pairs (i, i), as they came out: N up to rounding
@@ -81,9 +83,7 @@ def class_spread(x: Tensor, labels: Tensor) -> Tensor:
     return (1 - within) / (1 - between)
 
 
-def _checked_labels(labels: Tensor, x: Tensor) -> Tensor:
-    """Labels as classes 0 … C−1, [N], on the vectors' device."""
-    labels = torch.as_tensor(labels, device=x.device)
-    if labels.shape != x.shape[:1] or labels.is_floating_point():
-        raise ValueError(f"labels must be one integer a vector, [{len(x)}], not {labels.dtype} {list(labels.shape)}.")
+def _class_numbers(labels: Tensor, x: Tensor) -> Tensor:
+    """Labels as classes 0 … C−1, [N], on the device of the vectors."""
+    labels = checks.integers(labels, len(x), x.device, "labels")
     return labels.unique(return_inverse=True)[1]

@@ -3,7 +3,8 @@
 import torch
 from torch import Tensor
 
-from ._inputs import cosine_list, pairs_of, unit, unit_pairs, upper_blocks
+from contrast_kit import checks
+from contrast_kit.geometry.pairs import cosine_blocks, number_of_pairs, unit, unit_pairs
 
 
 def pair_cosines(a: Tensor, b: Tensor) -> Tensor:
@@ -48,14 +49,15 @@ def random_pair_cosines(
     3
     """
     x = unit(x, "x", at_least=2)
-    groups = _checked_groups(groups, x)
+    if groups is not None:
+        groups = checks.integers(groups, len(x), x.device, "groups")
     if n is not None:
         return _sampled_cosines(x, n, groups, seed)
     rows = []
-    for cosines, keep, i in upper_blocks(x, block):
+    for cosines, wanted, i in cosine_blocks(x, block):
         if groups is not None:
-            keep = keep & (groups[i : i + len(keep), None] != groups[None, i:])  # [R, C]
-        rows.append(cosines[keep])  # [R, C] -> [pairs of this block], row by row
+            wanted = wanted & (groups[i : i + len(wanted), None] != groups[None, i:])  # [R, C]
+        rows.append(cosines[wanted])  # [R, C] -> [pairs of this block], row by row
     cosines = torch.cat(rows)
     if not len(cosines):
         raise ValueError("All vectors belong to one group, so no random pair is left; give more than one group.")
@@ -83,7 +85,7 @@ def separation(similar: Tensor, random: Tensor, *, measure: str = "auc") -> Tens
     >>> geometry.separation(torch.tensor([0.9, 0.7]), torch.tensor([0.1, -0.1]), measure="d_prime")
     tensor(5.6569)
     """
-    similar, random = cosine_list(similar, "similar"), cosine_list(random, "random")
+    similar, random = _finite_list(similar, "similar"), _finite_list(random, "random")
     if measure == "auc":
         ordered = random.sort().values
         below = torch.searchsorted(ordered, similar, right=False)  # [P] random pairs strictly below
@@ -99,19 +101,20 @@ def separation(similar: Tensor, random: Tensor, *, measure: str = "auc") -> Tens
     return (similar.mean() - random.mean()) / spread
 
 
-def _checked_groups(groups: Tensor | None, x: Tensor) -> Tensor | None:
-    if groups is None:
-        return None
-    groups = torch.as_tensor(groups, device=x.device)
-    if groups.shape != x.shape[:1] or groups.is_floating_point():
-        raise ValueError(f"groups must be one integer a vector, [{len(x)}], not {groups.dtype} {list(groups.shape)}.")
-    return groups
+def _finite_list(x: Tensor, name: str) -> Tensor:
+    """`x` as a non-empty list [P] of finite numbers."""
+    x = checks.floats(x, name)
+    if x.ndim != 1 or not len(x):
+        raise ValueError(f"{name} must be a non-empty list [P] of cosines, not {list(x.shape)}.")
+    if not torch.isfinite(x).all():
+        raise checks.NotFiniteError(f"{name} holds NaN or infinity; look for the step that made them.")
+    return x
 
 
 def _sampled_cosines(x: Tensor, n: int, groups: Tensor | None, seed: int) -> Tensor:
-    available = pairs_of(len(x))
+    available = number_of_pairs(len(x))
     if groups is not None:
-        available -= sum(pairs_of(int(size)) for size in groups.unique(return_counts=True)[1])
+        available -= sum(number_of_pairs(int(size)) for size in groups.unique(return_counts=True)[1])
     if not 1 <= n <= available:
         raise ValueError(f"n must lie between 1 and the {available:,} random pairs there are, not {n}.")
     generator = torch.Generator().manual_seed(seed)  # on the CPU, so that every device draws the same pairs

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from contrast_kit import fast
-from contrast_kit.geometry._inputs import check_block, pairs_of, unit, unit_pairs, upper_block
+from contrast_kit.geometry.pairs import check_block, cosine_block, number_of_pairs, unit, unit_pairs
 
 
 def alignment(a: Tensor, b: Tensor, alpha: float = 2) -> Tensor:
@@ -61,12 +61,12 @@ def uniformity(x: Tensor, t: float = 2, *, block: int = 1024) -> Tensor:
     x = unit(x, "x", at_least=2)
     n = len(x)
     if n <= block:
-        cosines, keep = upper_block(x, 0, n)  # [N, N], and its pairs i < j
-        log_sum = torch.logsumexp(2 * t * (cosines[keep] - 1), dim=0)  # [pairs] -> []
+        cosines, distinct = cosine_block(x, 0, n)  # [N, N], and its pairs i < j
+        log_sum = torch.logsumexp(2 * t * (cosines[distinct] - 1), dim=0)  # [pairs] -> []
     else:  # on the sphere -t|u - v|^2 = 2t cos - 2t: the sum under the contrast, at tau = 1/(2t)
         per_row = fast.self_log_sum_exp(x, 1 / (2 * t), tile=block)  # [N], over all j != i
         log_sum = torch.logsumexp(per_row, dim=0) - 2 * t - math.log(2)  # each pair came twice
-    return log_sum - math.log(pairs_of(n))
+    return log_sum - math.log(number_of_pairs(n))
 
 
 def anisotropy(x: Tensor) -> Tensor:

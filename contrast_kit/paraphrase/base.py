@@ -12,9 +12,9 @@ from contrast_kit.data.rows import column as texts_of
 
 
 class Paraphraser(ABC):
-    """Texts in, as many texts out, each saying what the text at its place says.
+    """Texts in, as many texts out: each a paraphrase of the text at its place.
 
-    Whoever makes another one fills in `_say_again`; the checks are here.
+    A subclass implements `_say_again`; the checks are done here.
 
     >>> from contrast_kit.paraphrase import Paraphraser
     >>> class Shout(Paraphraser):
@@ -25,13 +25,13 @@ class Paraphraser(ABC):
     """
 
     def __call__(self, texts: Sequence[str], *, temperature: float | None = None, seed: int = 0) -> list[str]:
-        """Say texts in other words.
+        """Paraphrase texts.
 
         Args:
-            texts: what is to be said again.
+            texts: the texts to paraphrase.
             temperature: of the sampling: 0 is the likeliest wording, higher is freer, and above about 0.5 meaning
                 begins to be lost. None takes the paraphraser's own.
-            seed: the answer is a function of the texts, the temperature and it.
+            seed: the same texts, temperature and seed give the same answer.
 
         Raises:
             TypeError: for one string in place of several, or something that is no text.
@@ -70,7 +70,7 @@ def reworded(
 
     Args:
         rows: a `Dataset`, row dicts, or strings (which become a column `text`).
-        paraphraser: says the texts again.
+        paraphraser: makes the two wordings.
         columns: the text columns, found by name where not given. Of a pair, each text is reworded by itself.
         temperature, seed: as the paraphraser takes them.
         keep_original: T^0 is the text itself and T^1 its one paraphrase: where there is only one wording, as in a

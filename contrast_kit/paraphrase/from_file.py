@@ -1,4 +1,4 @@
-"""Paraphrases that stand in a file: made once, looked up for ever."""
+"""Paraphrases from a file: made once, then looked up."""
 
 import csv
 from collections.abc import Iterable, Sequence

@@ -93,7 +93,7 @@ def _open(name: str | Path) -> tuple[Any, Any]:
             raise FileNotFoundError(f"{folder} holds no config.json, so it is no saved translation model.")
         return _read(folder)
     local = "the folder of a MarianMT model, paraphrase.Toyshop() or paraphrase.FromFile(file)"
-    with hub.asked_for(str(name), kind="model", local=local):
+    with hub.access(str(name), kind="model", local=local):
         return _read(name)
 
 

@@ -1,4 +1,4 @@
-"""The toyshop says it again: words for words of the same meaning, clauses the other way round.
+"""Paraphrases of toyshop sentences: other words of the same meaning, clauses in another order.
 
 Every exchange is taken from the toyshop's own grammar, so at temperature 0 the meaning is kept *by construction*: the
 grammar would write either text for the same record. Above, words are mistaken for others of their kind, and because
@@ -46,7 +46,7 @@ class Toyshop(Paraphraser):
     def _say_again(self, texts: list[str], temperature: float | None, seed: int) -> list[str]:
         temperature = self.temperature if temperature is None else temperature
         chance = math.exp(-1 / temperature) if temperature else 0.0
-        return [_again(text, chance, Random(f"{seed}/{text}")) for text in texts]
+        return [_paraphrase(text, chance, Random(f"{seed}/{text}")) for text in texts]
 
 
 def same_meaning(first: str, second: str) -> bool:
@@ -67,10 +67,10 @@ def _meanings(text: str) -> Counter:
     return Counter(phrases.group_of.get(phrase, phrase) for phrase in found)
 
 
-def _again(text: str, chance: float, rng: Random) -> str:
-    """One text, said again; another wording than its own where a few tries find one."""
+def _paraphrase(text: str, chance: float, rng: Random) -> str:
+    """A paraphrase of one text, different from it where a few tries find one."""
     for _ in range(10):
-        said = _exchanged(_turned(text, rng), chance, rng)
+        said = _with_other_words(_with_other_clauses(text, rng), chance, rng)
         if said != text and _doubled(said) <= _doubled(text):
             return said
     return text
@@ -84,7 +84,7 @@ def _doubled(text: str) -> set[str]:
     return {word.lower() for word in _DOUBLED.findall(text)}
 
 
-def _exchanged(text: str, chance: float, rng: Random) -> str:
+def _with_other_words(text: str, chance: float, rng: Random) -> str:
     """Every phrase in a wording of its meaning, or by mistake in one of another meaning."""
     phrases = _phrases()
 
@@ -117,7 +117,7 @@ _CLAUSES = (
 )
 
 
-def _turned(text: str, rng: Random) -> str:
+def _with_other_clauses(text: str, rng: Random) -> str:
     """A review with a second thought, with its clauses in another order; any other text as it is."""
     lower = _lower(text)
     for pattern, _ in _CLAUSES:

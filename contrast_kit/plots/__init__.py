@@ -24,24 +24,24 @@ shown once, or keep it with `figure.savefig("name.png")`. matplotlib is loaded b
 | what a temperature does to the negatives | `negative_weights` |
 """
 
-from .animations import Animation, align, animation
-from .bars import bars_with_errors
-from .camera import Camera
-from .circles import circle
-from .curves import loss_curves
-from .differences import differences_from
-from .histograms import cosine_histograms
-from .intervals import intervals
-from .lines import lines_with_errors
-from .maps import embedding_map, project
-from .matrices import similarity_matrix
-from .planes import alignment_uniformity_plane
-from .shares import shares
-from .style import PALETTE
-from .tiles import tiles
-from .tokens import mask_heatmap, mask_kinds
-from .trade_offs import trade_off
-from .weights import negative_weights
+from contrast_kit.plots.animations import Animation, align, animation
+from contrast_kit.plots.bars import bars_with_errors
+from contrast_kit.plots.camera import Camera
+from contrast_kit.plots.circles import circle
+from contrast_kit.plots.curves import loss_curves
+from contrast_kit.plots.differences import differences_from
+from contrast_kit.plots.histograms import cosine_histograms
+from contrast_kit.plots.intervals import intervals
+from contrast_kit.plots.lines import lines_with_errors
+from contrast_kit.plots.maps import embedding_map, project
+from contrast_kit.plots.matrices import similarity_matrix
+from contrast_kit.plots.planes import alignment_uniformity_plane
+from contrast_kit.plots.shares import shares
+from contrast_kit.plots.style import PALETTE
+from contrast_kit.plots.tiles import tiles
+from contrast_kit.plots.tokens import mask_heatmap, mask_kinds
+from contrast_kit.plots.trade_offs import trade_off
+from contrast_kit.plots.weights import negative_weights
 
 __all__ = [
     "PALETTE",

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .circles import rings
-from .maps import AXES, checked_pairs, project, sample
-from .style import (
+from contrast_kit.plots import player
+from contrast_kit.plots.circles import rings
+from contrast_kit.plots.maps import AXES, checked_pairs, project, sample
+from contrast_kit.plots.style import (
     FAINT,
-    PALETTE,
     array,
     colour,
     in_order,
@@ -28,7 +28,6 @@ from .style import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-SECONDS = 0.4  # from one frame to the next
 CIRCLE = "circle"
 RING = 0.045  # between the rings of two labels
 LEGEND = 4  # labels a line
@@ -104,18 +103,16 @@ def animation(
     if any(x.shape != (n, width) for x in vectors.values()):
         raise ValueError("All frames must hold the same sentences in the same width, but their shapes differ.")
     kinds = None if labels is None else np.array(texts(labels, "labels", n))
-    joined = checked_pairs(pairs, n)
-    keep = sample(n, max_points, seed)
-    chosen = {name: x[keep] for name, x in vectors.items()}
+    joined, keep = checked_pairs(pairs, n), sample(n, max_points, seed)
+    chosen, words = {name: x[keep] for name, x in vectors.items()}, None if kinds is None else kinds[keep].tolist()
     if width == 2:
-        words = None if kinds is None else kinds[keep].tolist()
         method, maps = CIRCLE, {name: rings(_on_circle(x, name), words, RING) for name, x in chosen.items()}
     else:
         maps = _maps(chosen, method, seed, perplexity, neighbors)
     return Animation(
         maps=maps,
         method=method,
-        labels=None if kinds is None else kinds[keep].tolist(),
+        labels=words,
         kinds=[] if kinds is None else in_order(kinds.tolist()),
         pairs=_kept_pairs(joined, keep),
         measures=_measures(measures, len(maps)),
@@ -141,9 +138,16 @@ class Animation:
         return f"Animation of {points} vectors in {len(names)} frames, {names[0]} to {names[-1]}"
 
     def _repr_html_(self) -> str:
-        from .player import html
-
-        return html(self)
+        return player.html(
+            self.maps,
+            self.half_width(),
+            on_circle=self.method == CIRCLE,
+            labels=self.labels,
+            kinds=self.kinds,
+            pairs=self.pairs,
+            measures=self.measures,
+            title=self.title,
+        )
 
     @styled
     def sheet(self, count: int = 8, *, columns: int = 4) -> "Figure":
@@ -176,7 +180,7 @@ class Animation:
             path.write_text(page, encoding="utf-8")
         elif path.suffix == ".gif":
             pictures = [self._picture(name) for name in self.maps]
-            times = [int(1000 * SECONDS)] * (len(pictures) - 1) + [2000]  # the last one stays to be looked at
+            times = [int(1000 * player.SECONDS)] * (len(pictures) - 1) + [2000]  # the last one stays to be looked at
             pictures[0].save(path, save_all=True, append_images=pictures[1:], duration=times, loop=0)
         else:
             raise ValueError(f"An animation is saved as .gif or .html, not as {path.suffix or path.name!r}.")
@@ -227,18 +231,6 @@ class Animation:
             handles, words = panel.get_legend_handles_labels()
             columns = min(4, len(words))
             figure.legend(handles, words, loc="outside lower left", ncols=columns, markerscale=1.6, handletextpad=0.1)
-
-
-def polygons(count: int) -> list[tuple[list[list[float]], str]]:
-    """The outlines of the first markers in a box of ±1, each with its colour, as the sheet draws them."""
-    from matplotlib.markers import MarkerStyle
-
-    shapes = []
-    for i in range(count):
-        style = MarkerStyle(marker(i))
-        outline = style.get_path().transformed(style.get_transform()).to_polygons()[0]
-        shapes.append(((2 * outline).round(2).tolist(), PALETTE[i % len(PALETTE)]))
-    return shapes
 
 
 def _on_circle(x: np.ndarray, name: str) -> np.ndarray:

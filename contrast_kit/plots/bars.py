@@ -1,11 +1,11 @@
-"""Methods beside one another, with every seed to be seen."""
+"""Methods beside one another: means, deviations and every seed."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .style import INK, array, colour, named, number, panels, styled
+from contrast_kit.plots.style import INK, array, colour, named, number, panels, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -51,11 +51,11 @@ def bars_with_errors(
     for panel, (name, table) in zip(axes, tables.items(), strict=True):
         for row, method in enumerate(methods):
             if method in table:
-                _bar(panel, row, table[method], baseline, digits)
+                _draw_bar(panel, row, table[method], baseline, digits)
         panel.set_yticks(range(len(methods)), methods, fontsize=10)
         panel.set_ylim(len(methods) - 0.4, -0.6)
         panel.axvline(baseline, color="#888888", linewidth=1)
-        _room(panel, table, baseline, limit, share=0.28 if len(tables) == 1 else 0.7)
+        _leave_room(panel, table, baseline, limit, share=0.28 if len(tables) == 1 else 0.7)
         panel.set_xlabel(name or label)
         panel.grid(axis="x")
         panel.spines["left"].set_visible(False)
@@ -67,7 +67,7 @@ def bars_with_errors(
 
 
 def scores_of(table: Any, name: str) -> dict[str, np.ndarray]:
-    """The scores of each method as an array, one a seed."""
+    """The scores of each method as an array, one score a seed."""
     return {k: array(np.atleast_1d(_plain(v)), f"results of {k!r}", 1) for k, v in named(table, name).items()}
 
 
@@ -75,7 +75,7 @@ def _plain(values: Any) -> Any:
     return values.detach().cpu().double().numpy() if hasattr(values, "detach") else values
 
 
-def _bar(panel: Any, row: int, scores: np.ndarray, baseline: float, digits: int) -> None:
+def _draw_bar(panel: Any, row: int, scores: np.ndarray, baseline: float, digits: int) -> None:
     mean, color = scores.mean(), colour(row)
     panel.barh(row, mean - baseline, left=baseline, height=0.62, color=color, alpha=0.35, linewidth=0)
     panel.plot([mean, mean], [row - 0.31, row + 0.31], color=color, linewidth=2.2)
@@ -93,8 +93,10 @@ def _bar(panel: Any, row: int, scores: np.ndarray, baseline: float, digits: int)
     panel.annotate(words, (at, row), (6, 0), textcoords="offset points", va="center", fontsize=9.5)
 
 
-def _room(panel: Any, table: Mapping[str, np.ndarray], baseline: float, limit: float | None, share: float) -> None:
-    """Space at the right for the numbers, a `share` of what the bars need; ticks up to `limit` only."""
+def _leave_room(
+    panel: Any, table: Mapping[str, np.ndarray], baseline: float, limit: float | None, share: float
+) -> None:
+    """Leave space for the numbers at the right, a `share` of the bars' own; no ticks beyond `limit`."""
     everything = np.concatenate([*table.values(), [baseline]])
     low, high = everything.min(), everything.max()
     span = (high - low) or 1.0

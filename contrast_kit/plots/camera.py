@@ -1,4 +1,4 @@
-"""Films a training: keeps the vectors of the same texts at chosen steps, for `animation`."""
+"""Frames for `animation`: the vectors of the same texts, kept at chosen steps of a training."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -30,7 +30,7 @@ class Camera:
         self.frames: dict[str, Any] = {"step 0": look()}
 
     def __call__(self, run: Any) -> None:
-        """Keep what is to be seen now, if this step was chosen."""
+        """Keep what `look` returns now, if this step was chosen."""
         if run.steps in self.steps:
             self.frames[f"step {run.steps}"] = self.look()
 

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .style import FAINT, INK, array, colour, in_order, marker, named, panels, styled, texts
+from contrast_kit.plots.maps import checked_pairs
+from contrast_kit.plots.style import FAINT, INK, array, colour, in_order, marker, named, panels, styled, texts
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -50,30 +51,23 @@ def circle(
     figure, axes = panels(len(sets), title=title, **_size(sets))
     reach = MARGIN if names is None else ROOM_FOR_WORDS
     for panel, (name, at) in zip(axes, sets.items(), strict=True):
-        _frame(panel, name)
+        _draw_circle(panel, name)
         kinds = None if labels is None else texts(labels, "labels", len(at))
         at = rings(at, kinds)
-        _points(panel, at, kinds)
+        _draw_points(panel, at, kinds)
         reach = max(reach, np.abs(at).max() + 0.12)
         if longest > 0:
             x, y = (arrows[name] / longest / 2).T
             reach = max(reach, np.abs(at + arrows[name] / longest / 2).max() + 0.12)
-            look = {
-                "angles": "xy",
-                "scale_units": "xy",
-                "scale": 1,
-                "width": 0.008,
-                "color": INK,
-                "zorder": 3,
-            }
-            panel.quiver(*at.T, x, y, **look)
+            look = {"scale": 1, "width": 0.008, "color": INK, "zorder": 3}
+            panel.quiver(*at.T, x, y, angles="xy", scale_units="xy", **look)
         if names is not None:
-            _words(panel, at, texts(names, "names", len(at)))
-        for a, b in [] if pairs is None else _rows(pairs, len(at)):
+            _write_names(panel, at, texts(names, "names", len(at)))
+        for a, b in [] if pairs is None else checked_pairs(pairs, len(at)).tolist():
             panel.plot(*at[[a, b]].T, color="#888888", linewidth=0.9, zorder=1, gid="pair")
     for panel in axes:  # one scale for all
         panel.set(xlim=(-reach, reach), ylim=(-reach, reach))
-    if labels is not None and not _said(names, labels):
+    if labels is not None and not _names_tell_labels(names, labels):
         handles, words = axes[0].get_legend_handles_labels()
         look = {"ncols": min(len(words), 4 * len(axes)), "handletextpad": 0.2}
         figure.legend(handles, words, loc="outside lower center", **look)
@@ -81,7 +75,7 @@ def circle(
 
 
 def _size(sets: Mapping[str, Any]) -> dict[str, float]:
-    """Inches: a single panel, or up to four abreast.
+    """The size in inches: of a single panel, or of up to four abreast.
 
     Heights at which the layout leaves the legend and the titles free: it does not know that the panels stay square.
     """
@@ -93,8 +87,8 @@ def _size(sets: Mapping[str, Any]) -> dict[str, float]:
     return {"height": 3.3 if len(sets) == 2 else 3.0}
 
 
-def _said(names: Any, labels: Any) -> bool:
-    """Whether the words beside the points already tell their labels: kite and kite′ are both of text kite."""
+def _names_tell_labels(names: Any, labels: Any) -> bool:
+    """Whether each name begins with its label, as kite and kite′ do with kite: then a legend says nothing new."""
     return names is not None and all(
         str(word).startswith(str(label)) for word, label in zip(names, labels, strict=True)
     )
@@ -120,14 +114,7 @@ def _forces(forces: Any, sets: Mapping[str, np.ndarray]) -> dict[str, np.ndarray
     return arrows
 
 
-def _rows(pairs: Any, n: int) -> list[list[int]]:
-    rows = array(pairs, "pairs", 2).astype(int)
-    if rows.shape[1] != 2 or rows.min() < 0 or rows.max() >= n:
-        raise ValueError(f"pairs must be [P, 2] row numbers between 0 and {n - 1}.")
-    return rows.tolist()
-
-
-def _frame(panel: Any, name: str) -> None:
+def _draw_circle(panel: Any, name: str) -> None:
     turn = np.linspace(0, 2 * np.pi, 361)
     panel.plot(np.cos(turn), np.sin(turn), color=FAINT, linewidth=1.2, zorder=0)
     panel.plot([0], [0], "+", color=FAINT, markersize=7, zorder=0)
@@ -146,7 +133,7 @@ def rings(at: np.ndarray, kinds: list[str] | None, gap: float = 0.08) -> np.ndar
     return at * np.array([ring[kind] for kind in kinds])[:, None]
 
 
-def _points(panel: Any, at: np.ndarray, kinds: list[str] | None) -> None:
+def _draw_points(panel: Any, at: np.ndarray, kinds: list[str] | None) -> None:
     look = {"s": 55 if len(at) < MANY else 14, "edgecolors": "white", "linewidths": 0.6, "zorder": 2}
     look["alpha"] = 1 if len(at) < MANY else 0.6
     if kinds is None:
@@ -157,16 +144,16 @@ def _points(panel: Any, at: np.ndarray, kinds: list[str] | None) -> None:
         panel.scatter(*here.T, color=colour(i), marker=marker(i), label=kind, **look)
 
 
-def _words(panel: Any, at: np.ndarray, words: list[str]) -> None:
+def _write_names(panel: Any, at: np.ndarray, words: list[str]) -> None:
     radius = np.linalg.norm(at, axis=1)
-    for angle, r, word in zip(fanned(np.arctan2(at[:, 1], at[:, 0]), words), radius, words, strict=True):
+    for angle, r, word in zip(fan_out(np.arctan2(at[:, 1], at[:, 0]), words), radius, words, strict=True):
         x, y = r * np.cos(angle), r * np.sin(angle)
         side = "left" if x > 0.3 else "right" if x < -0.3 else "center"
         panel.annotate(word, (x, y), (9 * x, 11 * y), textcoords="offset points", ha=side, va="center")
 
 
-def fanned(angles: np.ndarray, words: Sequence[str]) -> np.ndarray:
-    """Where words are written beside points at these angles: at the points, or fanned out where points meet."""
+def fan_out(angles: np.ndarray, words: Sequence[str]) -> np.ndarray:
+    """The angles at which words are written: those of their points, spread apart where words would overlap."""
     fan = angles.astype(float)
     order = [i for i in np.argsort(fan, kind="stable").tolist() if words[i]]
     neighbours = list(zip(order, order[1:], strict=False))

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .style import array, colour, level_lines, panels, styled, y_label
+from contrast_kit.plots.style import array, colour, level_lines, panels, styled, y_label
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -57,7 +57,7 @@ def loss_curves(
     for panel, part in zip(axes, parts, strict=True):
         for i, (name, table) in enumerate(runs.items()):
             if part in table.columns:
-                _curve(panel, table, part, smooth, color=colour(i), label=str(name))
+                _draw_curve(panel, table, part, smooth, color=colour(i), label=str(name))
         level_lines(panel, (levels or {}).get(part, {}))
         panel.set_title(part)
         panel.set_xlabel("step")
@@ -65,7 +65,7 @@ def loss_curves(
         panel.xaxis.set_major_locator(MaxNLocator("auto", integer=True, steps=[1, 2, 5, 10]))
         y_label(panel, ylabel, part, "loss")
     if len(runs) > 1:
-        handles = [_swatch(colour(i), str(name)) for i, name in enumerate(runs)]
+        handles = [_legend_line(colour(i), str(name)) for i, name in enumerate(runs)]
         figure.legend(handles=handles, loc="outside lower center", ncols=min(6, len(runs)))
     return figure
 
@@ -80,7 +80,7 @@ def _parts(tables: Any, wanted: Sequence[str] | None) -> list[str]:
     return list(wanted)
 
 
-def _curve(panel: Any, table: Any, part: str, smooth: int | None, color: str, label: str) -> None:
+def _draw_curve(panel: Any, table: Any, part: str, smooth: int | None, color: str, label: str) -> None:
     table = table[["step", part]].dropna()
     if not len(table):
         return
@@ -102,7 +102,7 @@ def running_mean(values: np.ndarray, window: int) -> np.ndarray:
     return (total[high] - total[low]) / (high - low)
 
 
-def _swatch(color: str, label: str) -> Any:
+def _legend_line(color: str, label: str) -> Any:
     from matplotlib.lines import Line2D
 
     return Line2D([], [], color=color, linewidth=2.5, label=label)

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .bars import scores_of
-from .intervals import interval_axes, interval_row
-from .style import named, number, panels, styled
+from contrast_kit.plots.bars import scores_of
+from contrast_kit.plots.intervals import interval_axes, interval_row
+from contrast_kit.plots.style import named, number, panels, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

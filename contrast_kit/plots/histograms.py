@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .style import array, named, panels, styled
+from contrast_kit.plots.style import array, named, panels, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -68,7 +68,7 @@ def density(cosines: np.ndarray, low: float, high: float, points: int = 512) -> 
     """
     quartiles = np.percentile(cosines, [25, 75])
     spreads = [s for s in (cosines.std(), (quartiles[1] - quartiles[0]) / 1.34) if s > 0]
-    # Cells as fine as what is looked at: the cosines of a narrow cone may differ in the fifth decimal only.
+    # Cells as fine as the range that is drawn: the cosines of a narrow cone may differ in the fifth decimal only.
     ends = max(-1.0, min(low, cosines.min())), min(1.0, max(high, cosines.max()))
     cell = (ends[1] - ends[0]) / 2048
     # Nor finer than half a bar, or the curve of a cone would tower above its own histogram.
@@ -107,6 +107,6 @@ def _limits(groups: Mapping[str, tuple], range: tuple[float, float] | None) -> t
 def _separation(similar: np.ndarray, random: np.ndarray) -> float:
     import torch
 
-    from ..geometry import separation
+    from contrast_kit.geometry import separation
 
     return separation(torch.from_numpy(similar), torch.from_numpy(random)).item()

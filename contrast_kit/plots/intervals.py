@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from .style import INK, array, colour, named, number, panels, styled
+from contrast_kit.plots.style import INK, array, colour, named, number, panels, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .style import array, colour, level_lines, marker, named, panels, plain_ticks, styled, y_label
+from contrast_kit.plots.style import array, colour, level_lines, marker, named, panels, plain_ticks, styled, y_label
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -58,7 +58,7 @@ def lines_with_errors(
         for i, method in enumerate(methods):
             if method in table:
                 shift = DODGE * width * (i - (len(methods) - 1) / 2) * barred
-                _line(panel, {places[x] + shift: seeds for x, seeds in table[method].items()}, i, method, log)
+                _draw_line(panel, {places[x] + shift: seeds for x, seeds in table[method].items()}, i, method, log)
         _ticks(panel, places, even)
         if log:
             _logarithmic(panel)
@@ -68,7 +68,7 @@ def lines_with_errors(
         panel.grid(axis="y")
         y_label(panel, label, name)
     if methods != [""]:
-        handles = [_sample(i, method) for i, method in enumerate(methods)]
+        handles = [_legend_line(i, method) for i, method in enumerate(methods)]
         figure.legend(handles=handles, loc="outside lower center", ncols=min(4, len(methods)))
     return figure
 
@@ -100,7 +100,7 @@ def _seeds(line: Any, method: str) -> dict[Any, np.ndarray]:
     return {x: array(np.atleast_1d(plain(seeds)), f"{method} at {x}", 1) for x, seeds in line.items()}
 
 
-def _line(panel: Any, seeds: Mapping[float, np.ndarray], i: int, label: str, log: bool) -> None:
+def _draw_line(panel: Any, seeds: Mapping[float, np.ndarray], i: int, label: str, log: bool) -> None:
     into, back = (np.log, np.exp) if log else (np.asarray, np.asarray)
     means = np.array([into(values).mean() for values in seeds.values()])
     spread = np.array([into(values).std(ddof=1) if len(values) > 1 else np.nan for values in seeds.values()])
@@ -114,8 +114,8 @@ def _line(panel: Any, seeds: Mapping[float, np.ndarray], i: int, label: str, log
             panel.scatter([place] * len(values), values, s=16, color=colour(i), alpha=0.5, linewidths=0, zorder=1)
 
 
-def _sample(i: int, label: str) -> Any:
-    """What the legend shows: the line and its marker, without the bars."""
+def _legend_line(i: int, label: str) -> Any:
+    """The legend entry of a method: its line and marker, without error bars."""
     from matplotlib.lines import Line2D
 
     return Line2D([], [], color=colour(i), marker=marker(i), markersize=5, linewidth=1.8, label=label)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .style import array, colour, in_order, marker, named, panels, styled, texts
+from contrast_kit.plots.style import array, colour, in_order, marker, named, panels, styled, texts
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -79,18 +79,18 @@ def embedding_map(
 ) -> "Figure":
     """The sentences as points, coloured by label: one panel for each encoder and each setting of the map.
 
-    * `vectors` [N, D], or a dict {"random encoder": [N, D], "CMLM": …} of the *same* sentences in the same
-      order; always look at a random encoder beside a trained one.
+    * `vectors` [N, D], or a dict {"random encoder": [N, D], "CMLM": …} of the *same* sentences in the same order;
+      always look at a random encoder beside a trained one.
     * `labels`: N labels (numbers or words), or None. Colour and shape both carry the label.
-    * `method`, `seed`, `perplexity`, `neighbors`, `start`: as in `project`. Several perplexities, (5, 30, 100),
-      numbers of neighbours or seeds draw a panel each: what holds for only one of them is an artefact.
+    * `method`, `seed`, `perplexity`, `neighbors`, `start`: as in `project`. Several perplexities, (5, 30, 100), numbers
+      of neighbours or seeds draw a panel each: what holds for only one of them is an artefact.
     * `pairs` [P, 2]: row numbers of similar sentences, joined by a line (COCO-LM figure 6).
     * `points`: [N, 2] made before by `project` with the same `method` (or a dict of them, like `vectors`), to be drawn
       as they are.
     * `max_points`: of more sentences, this many are drawn at random (`seed`), the same in all panels.
 
-    The axes have no ticks: t-SNE and UMAP coordinates have no unit. Returns the figure. Raises a ValueError
-    when the vectors, labels or pairs do not fit each other.
+    The axes have no ticks: t-SNE and UMAP coordinates have no unit. Returns the figure. Raises a ValueError when the
+    vectors, labels or pairs do not fit each other.
 
     >>> from contrast_kit import plots
     >>> figure = plots.embedding_map({"a": [[1, 0], [0, 1], [1, 1]]}, ["x", "y", "x"], method="pca")
@@ -108,21 +108,20 @@ def embedding_map(
     keep = sample(n, max_points, settings[0]["seed"])
     jobs = [(name, each) for name in encoders for each in settings]
     size = {"height": 3.2} if len(jobs) > 1 else {"height": 4.4, "width": 4.9 + 1.1 * (labels is not None)}
-    columns = len(settings) if len(settings) > 1 else 3
-    figure, axes = panels(len(jobs), columns=columns, title=title, **size)
+    figure, axes = panels(len(jobs), columns=len(settings) if len(settings) > 1 else 3, title=title, **size)
     for panel, (name, each) in zip(axes, jobs, strict=True):
         at = made[name][keep] if made else project(encoders[name][keep], method, start=start, **each)
-        _scatter(panel, at, None if labels is None else labels[keep], labels)
-        _join(panel, at, keep, pairs)
-        _name(panel, method, encoders[name][keep])
+        _draw_points(panel, at, None if labels is None else labels[keep], labels)
+        _draw_pairs(panel, at, keep, pairs)
+        _name_axes(panel, method, encoders[name][keep])
         varied = [f"{word} {value:g}" for word, value in each.items() if len({s[word] for s in settings}) > 1]
-        settled = ", ".join(varied)  # in narrow panels on a line of its own
-        panel.set_title(("\n" if len(settings) > 3 else ", ").join(word for word in [name, settled] if word))
+        gap = "\n" if len(settings) > 3 else ", "  # in narrow panels the settings stand on a line of their own
+        panel.set_title(gap.join(filter(None, [name, ", ".join(varied)])))
     if len(keep) < n:
         figure.text(0.99, 0.005, f"{len(keep):,} of {n:,} sentences", ha="right", fontsize=9, color="#777777")
     if labels is not None:
-        handles, names = axes[0].get_legend_handles_labels()
-        figure.legend(handles, names, loc="outside right upper", markerscale=1.8, handletextpad=0.2)
+        look = {"loc": "outside right upper", "markerscale": 1.8, "handletextpad": 0.2}
+        figure.legend(*axes[0].get_legend_handles_labels(), **look)
     return figure
 
 
@@ -203,7 +202,7 @@ def _checked_points(points: Any, encoders: Mapping[str, Any], n: int) -> dict[st
     return made
 
 
-def _scatter(panel: Any, points: np.ndarray, labels: np.ndarray | None, all_labels: np.ndarray | None) -> None:
+def _draw_points(panel: Any, points: np.ndarray, labels: np.ndarray | None, all_labels: np.ndarray | None) -> None:
     size = 26 if len(points) < 300 else 12
     look = {"s": size, "linewidths": 0.3, "edgecolors": "white", "alpha": 0.85}
     if labels is None:
@@ -214,7 +213,7 @@ def _scatter(panel: Any, points: np.ndarray, labels: np.ndarray | None, all_labe
         panel.scatter(*here.T, color=colour(i), marker=marker(i), label=label, **look)
 
 
-def _join(panel: Any, points: np.ndarray, keep: np.ndarray, pairs: np.ndarray | None) -> None:
+def _draw_pairs(panel: Any, points: np.ndarray, keep: np.ndarray, pairs: np.ndarray | None) -> None:
     if pairs is None:
         return
     row = {number: i for i, number in enumerate(keep.tolist())}
@@ -223,7 +222,7 @@ def _join(panel: Any, points: np.ndarray, keep: np.ndarray, pairs: np.ndarray | 
             panel.plot(*points[[row[a], row[b]]].T, color="#444444", linewidth=0.8, zorder=0.5, gid="pair")
 
 
-def _name(panel: Any, method: str, vectors: np.ndarray) -> None:
+def _name_axes(panel: Any, method: str, vectors: np.ndarray) -> None:
     names = [f"{AXES[method]} 1", f"{AXES[method]} 2"]
     if method == "pca":
         share = _principal(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))[1]

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .style import INK, WIDTH, array, named, number, panels, styled, texts
+from contrast_kit.plots.style import INK, WIDTH, array, named, number, panels, styled, texts
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -57,12 +57,12 @@ def similarity_matrix(
     for panel, name in zip(axes, values or uses, strict=True):
         sim, use = values.get(name), uses.get(name)
         if sim is not None:
-            image = panel.imshow(sim, cmap=_colours(), vmin=limits[0], vmax=limits[1], interpolation="none")
-            _write(panel, sim, limits, use, numbers)
+            image = panel.imshow(sim, cmap=orange_to_blue(), vmin=limits[0], vmax=limits[1], interpolation="none")
+            _write_numbers(panel, sim, limits, use, numbers)
         else:
-            _fill(panel, use)
+            _draw_roles(panel, use)
         if use is not None:
-            _mark(panel, use, framed=sim is not None)
+            _frame_positives(panel, use, framed=sim is not None)
         _ticks(panel, (sim if sim is not None else use).shape, rows, columns)
         panel.set_title(name)
     if image is not None:
@@ -107,14 +107,14 @@ def _size(cells: Mapping[str, np.ndarray], framed: bool) -> dict[str, float]:
     return size
 
 
-def _colours() -> Any:
+def orange_to_blue() -> Any:
     from matplotlib.colors import LinearSegmentedColormap
 
     stops = ["#B35806", "#F1A340", "#FEE0B6", "#FFFFFF", "#BFDCF0", "#4C9BD3", "#0A4F87"]
     return LinearSegmentedColormap.from_list("orange to blue", stops)
 
 
-def _write(panel: Any, sim: np.ndarray, limits: tuple, use: np.ndarray | None, numbers: bool) -> None:
+def _write_numbers(panel: Any, sim: np.ndarray, limits: tuple, use: np.ndarray | None, numbers: bool) -> None:
     if not numbers:
         return
     low, high = limits
@@ -125,7 +125,7 @@ def _write(panel: Any, sim: np.ndarray, limits: tuple, use: np.ndarray | None, n
         panel.text(j, i, number(value), ha="center", va="center", fontsize=9, color=color)
 
 
-def _fill(panel: Any, use: np.ndarray) -> None:
+def _draw_roles(panel: Any, use: np.ndarray) -> None:
     from matplotlib.colors import to_rgb
 
     panel.imshow([[to_rgb(ROLES[cell][0]) for cell in row] for row in use], interpolation="none")
@@ -134,7 +134,7 @@ def _fill(panel: Any, use: np.ndarray) -> None:
         panel.text(j, i, ROLES[cell][1], ha="center", va="center", fontsize=11, color=color)
 
 
-def _mark(panel: Any, use: np.ndarray, framed: bool) -> None:
+def _frame_positives(panel: Any, use: np.ndarray, framed: bool) -> None:
     """A frame around each positive; what is left out loses its colour."""
     from matplotlib.patches import Rectangle
 

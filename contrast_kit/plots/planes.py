@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .style import array, colour, marker, named, panels, styled
+from contrast_kit.plots.style import array, colour, marker, named, panels, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

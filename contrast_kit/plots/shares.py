@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .style import INK, array, colour, named, panels, styled
+from contrast_kit.plots.style import INK, array, colour, named, panels, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

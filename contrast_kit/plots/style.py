@@ -46,7 +46,7 @@ STYLE = {
 
 
 def styled(draw: Draw) -> Draw:
-    """Runs a drawing function under the kit's style, and leaves the reader's own settings alone."""
+    """Decorator: draw under the kit's style, and leave the reader's own matplotlib settings alone."""
 
     @functools.wraps(draw)
     def inside(*args: Any, **kw: Any) -> Any:
@@ -62,7 +62,7 @@ def panels(
     n: int, height: float, columns: int = 3, title: str | None = None, width: float = WIDTH, **shared: Any
 ) -> tuple["Figure", list["Axes"]]:
     """A figure of n panels, as wide as a notebook, each `height` inches high, at most `columns` abreast."""
-    from .figure import Figure
+    from contrast_kit.plots.figure import Figure
 
     rows = -(-n // columns)
     columns = -(-n // rows)  # four panels as two and two, not as three and one
@@ -79,7 +79,7 @@ def panels(
 
 
 def outer_labels(axes: Sequence["Axes"]) -> None:
-    """Panels that share what their axes mean say it once: at the left of a row, and below a column's last."""
+    """Keep axis labels only at the left of each row and below the last panel of each column."""
     for panel in axes:
         place = panel.get_subplotspec()
         if not place.is_first_col():
@@ -104,7 +104,7 @@ def colour(i: int) -> str:
 
 
 def marker(i: int) -> str:
-    """Changes with the colour, and goes on changing when the colours come round again."""
+    """The i-th marker: it changes with the colour, and differs again when the colours repeat."""
     return MARKERS[(i + i // len(PALETTE)) % len(MARKERS)]
 
 
@@ -126,7 +126,7 @@ def array(values: Any, name: str, ndim: int, missing: bool = False) -> np.ndarra
 
 
 def named(values: Any, name: str) -> dict[str, Any]:
-    """The non-empty mapping from names to values that draws one panel or one mark each."""
+    """The mapping as a dict, refused where it is empty or none: each of its names gets a panel or a mark."""
     if not isinstance(values, Mapping):
         raise TypeError(f"{name} must be a dict from a name to its numbers, not {type(values).__name__}.")
     if not values:
@@ -168,7 +168,7 @@ def _plain(value: float) -> str:
 
 
 def y_label(panel: "Axes", words: str | Mapping[str, str], name: str, default: str = "") -> None:
-    """The label of the vertical axis: one for the first column, or each panel's own by its name."""
+    """Label the vertical axis: with one text in the first column only, or with each panel's own by its name."""
     if isinstance(words, Mapping):
         panel.set_ylabel(words.get(name, default))
     elif panel.get_subplotspec().is_first_col():
@@ -176,21 +176,21 @@ def y_label(panel: "Axes", words: str | Mapping[str, str], name: str, default: s
 
 
 def level_lines(panel: "Axes", levels: Mapping[str, float]) -> None:
-    """Dashed lines across the panel, each named just above it, at the end where the curves leave more room."""
+    """Draw dashed lines across the panel, each with its name above it, at the end where the curves leave more room."""
     for words, level in levels.items():
         bottom, top = panel.get_ylim()
         if panel.get_yscale() == "linear" and level > bottom + 0.9 * (top - bottom):
             panel.set_ylim(bottom, bottom + (level - bottom) / 0.9)  # or its words would run into the title
         panel.axhline(level, color="#777777", linewidth=1, linestyle=(0, (4, 3)), gid="level")
-        right = _room(panel, level, words, right=True) >= _room(panel, level, words, right=False)
+        right = _free_height(panel, level, words, right=True) >= _free_height(panel, level, words, right=False)
         at = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
         box = {"facecolor": "white", "alpha": 0.8, "linewidth": 0, "pad": 1}
         x, shift, side = (1, -2, "right") if right else (0, 4, "left")
         panel.annotate(words, (x, level), (shift, 4), ha=side, fontsize=9, bbox=box, zorder=4, **at)
 
 
-def _room(panel: "Axes", level: float, words: str, right: bool) -> float:
-    """How far the curves stay from words just above `level`, in heights of the panel; a quarter is enough."""
+def _free_height(panel: "Axes", level: float, words: str, right: bool) -> float:
+    """The distance of the curves from words just above `level`, as a share of the panel's height, at most a quarter."""
     panel.get_xlim(), panel.get_ylim()  # brings the transform up to date
     grid = panel.get_subplotspec().get_gridspec()
     width = min(0.9, 0.075 * len(words) / (panel.figure.get_figwidth() / grid.ncols))  # inches a letter

@@ -1,11 +1,11 @@
-"""A symmetric matrix visited tile by tile."""
+"""A symmetric matrix cut into tiles, numbered as they are computed."""
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .matrices import _colours
-from .style import INK, array, panels, styled
+from contrast_kit.plots.matrices import orange_to_blue
+from contrast_kit.plots.style import INK, array, panels, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -35,7 +35,7 @@ def tiles(matrix: Any, side: int, *, title: str | None = None) -> "Figure":
     starts = range(0, n, side)
     figure, (panel,) = panels(1, height=4.0, width=4.6, title=title)
     most = np.abs(values).max() or 1.0
-    panel.imshow(values, cmap=_colours(), vmin=-most, vmax=most, interpolation="none")
+    panel.imshow(values, cmap=orange_to_blue(), vmin=-most, vmax=most, interpolation="none")
     visit = 0
     for i in starts:
         for j in starts[i // side :]:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .style import FAINT, INK, WIDTH, styled, texts
+from contrast_kit.plots.style import FAINT, INK, WIDTH, styled, texts
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -84,9 +84,10 @@ def mask_heatmap(
     words = {kind: label for kind, (_, _, label) in KINDS.items()} | dict(legend or {})
     if tokens is None:
         boards = {name: _rows(None, board) for name, board in _boards(kinds).items()}
-        return _compact({name: (rows, _codes(cells)) for name, (rows, cells) in boards.items()}, words, columns, title)
+        coded = {name: (rows, _codes(cells)) for name, (rows, cells) in boards.items()}
+        return _draw_cells(coded, words, columns, title)
     names, cells = _rows(tokens, kinds)
-    return _written(names, cells, _codes(_row_values(kinds)), words, title)
+    return _draw_words(names, cells, _codes(_row_values(kinds)), words, title)
 
 
 def _plain(values: Any) -> list[Any]:
@@ -131,18 +132,18 @@ def _kind(kind: Any) -> str:
     return "selected" if kind else "untouched"
 
 
-def _look(code: str, words: Mapping[str, str]) -> tuple[str, str, str]:
-    """Fill, ink and legend of a kind; selected without further detail looks like a mask."""
+def _style(code: str, words: Mapping[str, str]) -> tuple[str, str, str]:
+    """Fill, ink and legend of a kind of token; one known only as "selected" looks like a mask."""
     if code == "selected":
         return *KINDS["mask"][:2], words.get("selected", "selected")
     return *KINDS[code][:2], words[code]
 
 
-def _written(names: list[str], cells: list, codes: list, words: Mapping, title: str | None) -> "Figure":
+def _draw_words(names: list[str], cells: list, codes: list, words: Mapping, title: str | None) -> "Figure":
     from matplotlib.patches import Rectangle
 
-    left = max(_inches(names)) + 0.2  # inches, like all lengths here
-    widths = [max(0.16, *_inches(column)) + PADDING for column in zip(*cells, strict=True)]  # K rows -> T
+    left = max(_widths_in_inches(names)) + 0.2  # inches, like all lengths here
+    widths = [max(0.16, *_widths_in_inches(column)) + PADDING for column in zip(*cells, strict=True)]  # K rows -> T
     lines = _wrap(widths, WIDTH - left - 0.1)
     pitch = LINE * len(names) + 0.16  # from one line of the text to the next, with a gap
     figure, axes = _page(pitch * len(lines), codes, words, title)
@@ -151,7 +152,7 @@ def _written(names: list[str], cells: list, codes: list, words: Mapping, title: 
         for k, name in enumerate(names):
             x, y = left, number * pitch + k * LINE
             for t in columns:
-                fill, ink, _ = _look(codes[k][t], words)
+                fill, ink, _ = _style(codes[k][t], words)
                 axes.add_patch(Rectangle((x, y), widths[t], LINE, facecolor=fill, edgecolor=FAINT, linewidth=0.7))
                 middle = (x + widths[t] / 2, y + LINE / 2 + 0.01)
                 axes.text(*middle, cells[k][t], ha="center", va="center", color=ink, fontsize=TYPE, gid="token")
@@ -160,7 +161,7 @@ def _written(names: list[str], cells: list, codes: list, words: Mapping, title: 
     return figure
 
 
-def _inches(words: Sequence[str]) -> list[float]:
+def _widths_in_inches(words: Sequence[str]) -> list[float]:
     """How wide each word will be written."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
@@ -183,10 +184,10 @@ def _wrap(widths: list[float], room: float) -> list[list[int]]:
 
 def _page(height: float, codes: list, words: Mapping, title: str | None) -> tuple["Figure", Any]:
     """A figure whose axes are measured in inches from the upper left, with the legend below."""
-    from .figure import Figure
+    from contrast_kit.plots.figure import Figure
 
     handles = _handles(codes, words)
-    legend = sum(_inches([handle.get_label() for handle in handles])) + 0.62 * len(handles)
+    legend = sum(_widths_in_inches([handle.get_label() for handle in handles])) + 0.62 * len(handles)
     rows = math.ceil(legend / WIDTH)
     above, below = 0.4 if title else 0.05, 0.14 + 0.22 * rows
     total = height + above + below
@@ -204,20 +205,20 @@ def _handles(codes: list, words: Mapping[str, str]) -> list[Any]:
     from matplotlib.patches import Patch
 
     present = [kind for kind in ("untouched", "selected", *KINDS) if any(kind in row for row in codes)]
-    looks = [_look(kind, words) for kind in dict.fromkeys(present)]
+    looks = [_style(kind, words) for kind in dict.fromkeys(present)]
     return [Patch(facecolor=fill, edgecolor="#999999", linewidth=0.7, label=label) for fill, _, label in looks]
 
 
-def _compact(boards: dict[str, tuple[list[str], list]], words: Mapping, columns: Any, title: str | None) -> "Figure":
+def _draw_cells(boards: dict[str, tuple[list[str], list]], words: Mapping, columns: Any, title: str | None) -> "Figure":
     """A panel for each board of small cells, side by side; rows and cells are parted by fine white lines."""
     from matplotlib.colors import to_rgb
 
-    from .style import panels
+    from contrast_kit.plots.style import panels
 
     rows = max(len(codes) for _, codes in boards.values())
     everything = [row for _, codes in boards.values() for row in codes]
     # White cells would leave no edge to see where a row ends.
-    fills = {code: "#EFEFEF" if code == "untouched" else _look(code, words)[0] for row in everything for code in row}
+    fills = {code: "#EFEFEF" if code == "untouched" else _style(code, words)[0] for row in everything for code in row}
     height = 0.9 + rows * (0.08 if rows > FEW else 0.22) + 0.5 * (columns is not None)
     figure, axes = panels(len(boards), height=height, title=title)
     for panel, (name, (names, codes)) in zip(axes, boards.items(), strict=True):
@@ -231,8 +232,8 @@ def _compact(boards: dict[str, tuple[list[str], list]], words: Mapping, columns:
         if len(codes) > FEW:
             panel.set_ylabel("row")
         else:
-            told = panel is not axes[0] and names == next(iter(boards.values()))[0]  # by the board on the left
-            panel.set_yticks(range(len(names)), [""] * len(names) if told else names)
+            repeated = panel is not axes[0] and names == next(iter(boards.values()))[0]  # the names of the first board
+            panel.set_yticks(range(len(names)), [""] * len(names) if repeated else names)
         panel.tick_params(length=0, which="both")
     handles = _handles(everything, words)
     for handle in handles:
@@ -243,7 +244,7 @@ def _compact(boards: dict[str, tuple[list[str], list]], words: Mapping, columns:
 
 
 def _cell_lines(panel: Any, rows: int, tokens: int) -> None:
-    """White lines between the cells, as long as they would not be all there is to see."""
+    """White lines between the cells, unless there are so many that the lines would hide the cells."""
     if rows <= 3 * FEW:
         panel.set_yticks([k + 0.5 for k in range(rows - 1)], minor=True)
         panel.grid(axis="y", which="minor", color="white", linewidth=0.6 if rows > FEW else 2)

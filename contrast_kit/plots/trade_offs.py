@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from .style import array, colour, level_lines, marker, named, panels, styled
+from contrast_kit.plots.style import array, colour, level_lines, marker, named, panels, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

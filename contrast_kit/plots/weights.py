@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .style import INK, array, panels, plain_ticks, styled
+from contrast_kit.plots.style import INK, array, panels, plain_ticks, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,8 +42,8 @@ def negative_weights(
     if not tau > 0:
         raise ValueError(f"tau is a temperature and must be above 0, not {tau}.")
     figure, (left, right) = panels(2, height=3.4, columns=2, title=title)
-    _who_pushes(left, negatives, tau, positive)
-    _loss(right, negatives, later, tau, positive)
+    _draw_weights(left, negatives, tau, positive)
+    _draw_loss(right, negatives, later, tau, positive)
     # The furniture never changes, so its place is known: seeking it anew would take as long as all the drawing.
     figure.set_layout_engine(None)
     top = 0.85 - 0.07 * bool(title)
@@ -59,13 +59,13 @@ def _cosines(values: Any, name: str) -> np.ndarray:
     return values.clip(-1, 1)
 
 
-def half_of(weights: np.ndarray) -> int:
+def count_for_half(weights: np.ndarray) -> int:
     """How many of the largest weights make half of their sum."""
     running = np.cumsum(np.sort(weights)[::-1])
     return int(np.searchsorted(running, running[-1] / 2 * (1 - 1e-9))) + 1
 
 
-def _who_pushes(panel: "Axes", negatives: np.ndarray, tau: float, positive: float) -> None:
+def _draw_weights(panel: "Axes", negatives: np.ndarray, tau: float, positive: float) -> None:
     weights = np.exp((negatives - negatives.max()) / tau)
     weights /= weights.sum()
     bins = np.linspace(-1, 1, 21)
@@ -89,11 +89,11 @@ def _who_pushes(panel: "Axes", negatives: np.ndarray, tau: float, positive: floa
         xlabel="cosine with the anchor",
         ylabel="share in each tenth",
     )
-    panel.set_title(f"who pushes at τ = {tau:g}\nhalf of it from {half_of(weights):,} of {len(negatives):,}")
+    panel.set_title(f"who pushes at τ = {tau:g}\nhalf of it from {count_for_half(weights):,} of {len(negatives):,}")
     panel.grid(axis="y")
 
 
-def _loss(panel: "Axes", negatives: np.ndarray, later: np.ndarray, tau: float, positive: float) -> None:
+def _draw_loss(panel: "Axes", negatives: np.ndarray, later: np.ndarray, tau: float, positive: float) -> None:
     exponents = (np.concatenate([negatives, later]) - positive) / tau
     running = np.logaddexp.accumulate(np.concatenate([[0.0], exponents]))  # log of the denominator, less the positive
     candidates = np.arange(1, len(running) + 1)

@@ -1,0 +1,48 @@
+"""Vectors on the unit sphere, and all their pairs, a block of rows at a time."""
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+
+from contrast_kit import checks
+
+
+def unit(x: Tensor, name: str, at_least: int = 1) -> Tensor:
+    """The rows of `x` [N, D] on the unit sphere."""
+    x = checks.vectors(x, name, at_least)
+    largest = x.detach().abs().amax(dim=1, keepdim=True)  # [N, D] -> [N, 1]
+    # Squares of very large or small entries would leave the range of floats. A row of zeros stays, to be refused.
+    return checks.normalise(x / largest.masked_fill(largest == 0, 1.0), name)
+
+
+def unit_pairs(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+    """The rows of `a` and `b`, [N, D] each, on the unit sphere and in one dtype."""
+    a, b = unit(a, "a"), unit(b, "b")
+    checks.pair(a, b, "a", "b")
+    dtype = torch.promote_types(a.dtype, b.dtype)
+    return a.to(dtype), b.to(dtype)
+
+
+def number_of_pairs(n: int) -> int:
+    """How many pairs n vectors make."""
+    return n * (n - 1) // 2
+
+
+def check_block(block: int) -> None:
+    """Refuse a block without rows."""
+    checks.count("block", block, "a number of rows")
+
+
+def cosine_block(x: Tensor, i: int, block: int) -> tuple[Tensor, Tensor]:
+    """Cosines [R, C] of rows i … i+block with all rows from i on, and a mask of those where first < second."""
+    cosines = (x[i : i + block] @ x[i:].T).clamp(-1, 1)  # [R, D] @ [D, C] -> [R, C]
+    distinct = torch.ones_like(cosines, dtype=torch.bool).triu(diagonal=1)
+    return cosines, distinct
+
+
+def cosine_blocks(x: Tensor, block: int) -> Iterator[tuple[Tensor, Tensor, int]]:
+    """`cosine_block` for one block after the other, each with the number of its first row."""
+    check_block(block)
+    for i in range(0, len(x) - 1, block):  # the last row alone has no partner after it
+        yield *cosine_block(x, i, block), i
