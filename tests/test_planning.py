@@ -8,7 +8,7 @@ from conftest import make_encoder
 from test_step import OBJECTIVES
 
 import contrast_kit as ck
-from contrast_kit.planning import measure
+from contrast_kit.planning import estimate, measure
 from contrast_kit.planning.measure import most_kept
 from contrast_kit.training.gradient import gradient
 
@@ -89,8 +89,8 @@ def test_the_state_is_weights_gradients_and_two_moments(encoder, texts):
 
 
 def test_time_is_that_of_every_batch_of_a_step(encoder, texts, monkeypatch):
-    monkeypatch.setattr(planning, "of_contrast", lambda *a: (0, 100.0, 0))
-    monkeypatch.setattr(planning, "optimizer_seconds", lambda objective: 1000.0)
+    monkeypatch.setattr(estimate, "of_contrast", lambda *a: (0, 100.0, 0))
+    monkeypatch.setattr(estimate, "optimizer_seconds", lambda objective: 1000.0)
     plan = ck.plan(ck.objectives.SimCSE(encoder), texts, batch_size=8, steps=1, accumulate=3)
     assert 1300 < plan.seconds < 1330
 
@@ -109,7 +109,7 @@ def test_a_large_contrast_is_carried_on_from_two_sizes(encoder, monkeypatch):
 
 def test_a_containers_share_of_the_memory_is_what_there_is(encoder, texts, monkeypatch, tmp_path):
     limits = [tmp_path / "memory.max", tmp_path / "older"]
-    monkeypatch.setattr(planning, "LIMITS", limits)
+    monkeypatch.setattr(estimate, "LIMITS", limits)
     objective = ck.objectives.MLM(encoder)
     limits[0].write_text("max\n")
     assert ck.plan(objective, texts, batch_size=4, steps=1).available_bytes > 2**20

@@ -14,6 +14,8 @@ from test_step import EXACT, OBJECTIVES, largest_difference, one_step
 from test_training import press_stop_at, same, weights
 
 import contrast_kit as ck
+from contrast_kit.objectives.coco_lm import auxiliary
+from contrast_kit.training import distributed
 from contrast_kit.training.gradient import gradient
 
 pytestmark = pytest.mark.filterwarnings("ignore:SimCSE's only noise")
@@ -69,12 +71,12 @@ def train(tokenizer, texts, folder, *, dropout=0.0, **options):
 
 def stop_the_first():
     """A press of the stop button that only the first process hears."""
-    return press_stop_at(3) if ck.processes.rank() == 0 else None
+    return press_stop_at(3) if distributed.rank() == 0 else None
 
 
 def full_disk(tokenizer, texts, folder):
     """What a process says when the first one cannot write."""
-    if ck.processes.rank() == 0:
+    if distributed.rank() == 0:
         folder.mkdir(parents=True)
         (folder / ".step-00000004.draft").write_text("a file where the draft's folder should be")
     torch.distributed.barrier()
@@ -97,15 +99,15 @@ def queue_of_the_first(rank):
     assert len(queue) == 0
     if rank == 0:
         queue.push(torch.eye(2))
-    ck.processes.same_weights(queue)
+    distributed.same_weights(queue)
     return len(queue), queue.vectors.numpy()
 
 
 def corrupted(tokenizer, batch):
     """A view for which a model draws words, in several slices."""
-    ck.objectives.auxiliary.TOKENS_AT_ONCE = 5 * batch["input_ids"].shape[1]
+    auxiliary.TOKENS_AT_ONCE = 5 * batch["input_ids"].shape[1]
     objective = ck.objectives.ELECTRA(make_encoder(tokenizer))
-    with ck.processes.together():
+    with distributed.together():
         return objective.views(batch, torch.Generator().manual_seed(3))["corrupted"]
 
 
@@ -178,11 +180,11 @@ def test_every_process_starts_with_the_queue_of_the_first(world, answers):
 
 @pytest.mark.parametrize("world", [2, 4])
 def test_a_model_draws_the_same_words_however_many_share_the_work(world, tokenizer, eleven, answers):
-    tokens = ck.objectives.auxiliary.TOKENS_AT_ONCE
+    tokens = auxiliary.TOKENS_AT_ONCE
     try:
         expected = corrupted(tokenizer, eleven)
     finally:
-        ck.objectives.auxiliary.TOKENS_AT_ONCE = tokens
+        auxiliary.TOKENS_AT_ONCE = tokens
     assert (expected["input_ids"] != eleven["input_ids"]).any()
     for found in answers[world]:
         assert all((found["views"][key] == value.numpy()).all() for key, value in expected.items())
@@ -217,6 +219,6 @@ def test_when_the_first_cannot_write_all_say_so(answers):
 
 
 def test_fewer_rows_than_processes_are_refused(encoder, texts, monkeypatch):
-    monkeypatch.setattr(ck.processes, "count", lambda: 4)
+    monkeypatch.setattr(distributed, "count", lambda: 4)
     with pytest.raises(ValueError, match="A batch of 3 gives nothing to do to some of 4 processes"):
         ck.fit(ck.objectives.MLM(encoder), texts, steps=1, batch_size=3, progress=False)

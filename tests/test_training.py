@@ -13,7 +13,8 @@ from conftest import make_encoder
 from transformers import AutoModelForSequenceClassification
 
 import contrast_kit as ck
-from contrast_kit.training import checkpoint, fit
+from contrast_kit.training import checkpoint
+from contrast_kit.training.fit import _Loop
 from contrast_kit.training.settings import Training, learning_rate
 
 # A run in a process of its own, so that it can be killed; it prints a hash of its final weights.
@@ -278,8 +279,6 @@ def test_a_gradient_that_is_not_finite_stops_between_two_rows_of_the_history(enc
 
 def test_where_looking_costs_time_a_nan_is_seen_at_the_next_logged_step_and_never_saved(encoder, texts, tmp_path):
     """A GPU is not waited for at each step; a CPU that says it is one shows what happens there."""
-    from contrast_kit.training.fit import _Loop
-
     class OnAGPU(_Loop):
         def looks(self, step):
             cpu, self.device = self.device, torch.device("cuda")
@@ -348,8 +347,8 @@ def test_pressed_twice_it_interrupts_at_once(encoder, texts):
 def test_stopped_before_its_first_step_a_resumed_run_ends_where_it_was(encoder, texts, tmp_path, monkeypatch):
     objective = ck.objectives.MLM(encoder)
     ck.fit(objective, texts, steps=5, folder=tmp_path, callback=lambda run: run.stop(), progress=False)
-    restore = fit._Loop.restore
-    monkeypatch.setattr(fit._Loop, "restore", lambda loop: (restore(loop), signal.raise_signal(signal.SIGINT)))
+    restore = _Loop.restore
+    monkeypatch.setattr(_Loop, "restore", lambda loop: (restore(loop), signal.raise_signal(signal.SIGINT)))
     run = ck.fit(objective, texts, steps=5, folder=tmp_path, resume=True, progress=False)
     assert run.interrupted and run.steps == 1 and checkpoint.found(tmp_path)[-1].name == "step-00000001"
 
