@@ -279,11 +279,12 @@ def test_a_gradient_that_is_not_finite_stops_between_two_rows_of_the_history(enc
 
 def test_where_looking_costs_time_a_nan_is_seen_at_the_next_logged_step_and_never_saved(encoder, texts, tmp_path):
     """A GPU is not waited for at each step; a CPU that says it is one shows what happens there."""
+
     class OnAGPU(_Loop):
-        def looks(self, step):
+        def reads_losses(self, step):
             cpu, self.device = self.device, torch.device("cuda")
             try:
-                return super().looks(step)
+                return super().reads_losses(step)
             finally:
                 self.device = cpu
 
@@ -291,7 +292,7 @@ def test_where_looking_costs_time_a_nan_is_seen_at_the_next_logged_step_and_neve
         plan = Training(steps=6, batch_size=4, lr=1e-3, **settings)
         return OnAGPU(ck.objectives.MLM(copy.deepcopy(encoder)), texts, plan, tmp_path)
 
-    assert [loop(log_every=4).looks(step) for step in range(6)] == [False, False, False, True, False, True]
+    assert [loop(log_every=4).reads_losses(step) for step in range(6)] == [False, False, False, True, False, True]
     spoiled = loop(log_every=4)
     next(spoiled.objective.parameters()).register_hook(lambda grad: grad * math.nan)
     with pytest.raises(FloatingPointError, match="Step 4 is not finite"), ck.losses.unchecked():

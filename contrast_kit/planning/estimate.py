@@ -16,7 +16,7 @@ from contrast_kit.objectives.queue import MemoryQueue
 from contrast_kit.planning.measure import Encoding, of_contrast, optimizer_seconds
 from contrast_kit.planning.report import Plan
 from contrast_kit.training.distributed import alone, count, start
-from contrast_kit.training.fit import asked, batches_of, texts_for
+from contrast_kit.training.fit import make_batches, prepare_texts, training_settings
 from contrast_kit.training.settings import Training
 
 LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
@@ -69,10 +69,10 @@ def plan(
     processes = count() if processes is None else processes
     if processes < 1:
         raise ValueError(f"processes is at least 1, not {processes}.")
-    training = asked(objective, training, settings)
+    training = training_settings(objective, training, settings)
     objective = objective.to(start())
-    texts = texts_for(objective.encoder, _texts_of_lengths(objective, dataset), training.max_length)
-    batches = batches_of(texts, training)
+    texts = prepare_texts(objective.encoder, _texts_of_lengths(objective, dataset), training.max_length)
+    batches = make_batches(texts, training)
     size = min(training.batch_size, len(texts))
     facts = _facts(texts, batches.epoch(0)[0], objective.encoder.device)
     more = _facts(texts, _first_rows(batches, size * training.accumulate), objective.encoder.device)
@@ -85,7 +85,7 @@ def plan(
         batch_size=size,
         accumulate=training.accumulate,
         processes=processes,
-        steps=training.total(len(batches)),
+        steps=training.total_steps(len(batches)),
         negatives=objective.negatives(facts),
         negatives_of_one_batch=objective.negatives(more),
         contrastive=objective.contrastive,

@@ -6,7 +6,7 @@ is deleted, so a folder with this name is always whole.
 
 A run may be resumed on another number of processes. Order of the data, batches and the noise of the views are the same
 then, so the gradients are equal up to rounding; dropout masks are drawn by each process for its own rows and start
-anew. On the same number of processes everything is found again, and on a CPU the end is bit for bit the same.
+anew. On the same number of processes everything is restored, and on a CPU the end is bit for bit the same.
 """
 
 import dataclasses
@@ -28,32 +28,23 @@ from contrast_kit.training.gradient import RandomState
 PREFIX = "step-"
 
 
-def settings(objective: nn.Module, plan: Any) -> dict[str, Any]:
-    """What must be equal for a run to be continued: the method, its config, the training plan, the encoder."""
+def settings(objective: nn.Module, training: Any) -> dict[str, Any]:
+    """What must be equal for a run to be continued: the method, its config, the training settings, the encoder."""
     encoder = objective.encoder
-    return json.loads(
-        json.dumps(
-            {
-                "objective": type(objective).__name__,
-                "config": dataclasses.asdict(objective.config),
-                "training": dataclasses.asdict(plan),
-                "encoder": {
-                    "model": type(encoder.model).__name__,
-                    "pooling": encoder.pooling,
-                    "dropout": sorted({m.p for m in encoder.modules() if isinstance(m, nn.Dropout)}),
-                },
-                "weights": sum(p.numel() for p in objective.parameters()),
-            },
-            default=_name,
-        )
-    )
+    dropout = sorted({m.p for m in encoder.modules() if isinstance(m, nn.Dropout)})
+    facts = {
+        "objective": type(objective).__name__,
+        "config": dataclasses.asdict(objective.config),
+        "training": dataclasses.asdict(training),
+        "encoder": {"model": type(encoder.model).__name__, "pooling": encoder.pooling, "dropout": dropout},
+        "weights": sum(p.numel() for p in objective.parameters()),
+    }
+    return json.loads(json.dumps(facts, default=_as_json))
 
 
-def _name(setting: Any) -> Any:
-    """What stands for a function or another object among the settings: its name, the same in every process."""
-    if hasattr(setting, "item"):  # a number of numpy or torch
-        return setting.item()
-    return getattr(setting, "__qualname__", type(setting).__qualname__)
+def _as_json(setting: Any) -> Any:
+    """A number of numpy or torch as Python's; a function or another object as its name, equal in every process."""
+    return setting.item() if hasattr(setting, "item") else getattr(setting, "__qualname__", type(setting).__qualname__)
 
 
 def save(
@@ -65,33 +56,24 @@ def save(
     state: dict[str, Any],
     keep: int = 2,
 ) -> Path:
-    """Write `folder/step-…` atomically, then delete all but the newest `keep`. Returns the new folder.
+    """Write `folder/step-…` atomically, then delete all but the newest `keep`; returns the new folder.
 
-    With several processes all call it: the first one writes, with the random states of all, and all wait for it and
-    learn whether it could.
-
-    Args:
-        folder: of the run; made if it is missing.
-        step: optimizer steps done.
-        objective, optimizer, generator: what changes along a run.
-        state: what else to remember, as JSON takes it: the settings, the history, …
-        keep: how many checkpoints stay.
+    All processes call it: the first one writes, with the random states of all; the others wait, and learn whether it
+    could. `state` is what else to remember, as JSON takes it: the settings, the history, …
     """
     final = folder / f"{PREFIX}{step:08d}"
-    device = objective.encoder.device
-    random = _random_states(device, generator)  # of every process
-    failure = None
+    random = _random_states(objective.encoder.device, generator)
+    problem = None
     if distributed.rank() == 0:
         try:
             _write(final, objective, optimizer, random, {"step": step, **state})
             for old in found(folder)[:-keep]:
                 _remove(old)
-        except OSError as error:
-            failure = error
-    if distributed.anywhere(failure is not None, device):  # nobody may go on alone, and wait for the others for ever
-        raise failure or OSError(
-            f"The first process could not write the checkpoint {final}; {newest_in_words(folder)}."
-        )
+        except (OSError, SafetensorError) as error:
+            problem = error
+    if distributed.anywhere(problem is not None, objective.encoder.device):  # else the others would wait for ever
+        reason = f" ({problem})" if problem else " by the first process"
+        raise OSError(f"The checkpoint {final} could not be written{reason}; {describe_newest(folder)}.") from problem
     return final
 
 
@@ -114,11 +96,8 @@ def _write(
         _remove(final)
         draft.rename(final)
         _flush(final.parent)
-    except (OSError, SafetensorError) as error:
-        shutil.rmtree(draft, ignore_errors=True)
-        raise OSError(
-            f"The checkpoint {final} could not be written ({error}); {newest_in_words(final.parent)}."
-        ) from error
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)  # still there only if something failed
 
 
 def found(folder: Path) -> list[Path]:
@@ -126,8 +105,14 @@ def found(folder: Path) -> list[Path]:
     return sorted(path for path in Path(folder).glob(f"{PREFIX}*") if path.is_dir())
 
 
+def describe_newest(folder: Path) -> str:
+    """The last good checkpoint of a run, for a sentence."""
+    checkpoints = found(folder)
+    return f"the last good checkpoint is {checkpoints[-1]}" if checkpoints else "no checkpoint was saved before"
+
+
 def check_folder(folder: Path, resume: bool) -> None:
-    """Raise a `ValueError` for a file, and for a new run in a folder of another one, whose checkpoints pass for its."""
+    """Raise a `ValueError` for a file, and for a new run in a folder that holds another run's checkpoints."""
     if folder.is_file():
         raise ValueError(f"{folder} is a file, so it can hold no checkpoints: name a folder.")
     if not resume and (checkpoints := found(folder)):
@@ -150,81 +135,65 @@ def load(
     device the noise of the views does so too.
 
     Raises:
-        ValueError: if the checkpoint belongs to other settings, names the first that differs; or if it is damaged.
+        ValueError: if the checkpoint belongs to other settings (names the first that differs), or is damaged.
     """
-    checkpoints = found(folder)
-    if not checkpoints:
+    if not (checkpoints := found(folder)):
         return None
     newest = checkpoints[-1]
     try:
         state = json.loads((newest / "state.json").read_text())
-        _refuse_other_settings(newest, state["settings"], expected)
+        _check_settings(newest, state["settings"], expected)
         load_model(objective, str(newest / "objective.safetensors"))
         _unpack(optimizer, load_file(newest / "optimizer.safetensors"), state["optimizer"])
         random = load_file(newest / "random.safetensors")
-    except (
-        SafetensorError,
-        json.JSONDecodeError,
-        KeyError,
-        TypeError,
-        RuntimeError,
-        FileNotFoundError,
-    ) as error:
+    except (SafetensorError, json.JSONDecodeError, KeyError, TypeError, RuntimeError, FileNotFoundError) as error:
         raise ValueError(
             f"The checkpoint {newest} is damaged ({type(error).__name__}); delete it to go on from the one before it, "
             "or start afresh in another folder."
         ) from error
-    _restore_random(random, objective.encoder.device, generator, expected["training"]["seed"], state["step"])
+    _restore_random(random, objective.encoder.device, generator, (expected["training"]["seed"], state["step"]))
     return state
 
 
-def _restore_random(
-    random: dict[str, Tensor], device: torch.device, generator: torch.Generator, seed: int, step: int
-) -> None:
-    """Go on in the random streams of a checkpoint where they fit these processes and this device, else in new ones."""
-    noise, here = random["noise"][0], distributed.rank()
-    same_kind = len(noise) == len(generator.get_state())
-    if same_kind:
-        generator.set_state(noise.clone())  # a copy: a generator reads from the start of the storage
-    else:
-        generator.manual_seed(_new_seed(seed, step))
-    if len(random["cpu"]) == distributed.count() and same_kind:
-        own = random["own"][here].clone() if "own" in random else None
-        RandomState(random["cpu"][here].clone(), device, own).restore()
-    else:
-        torch.manual_seed(_new_seed(seed, step, distributed.count(), here))
-
-
-def _new_seed(*numbers: int) -> int:
-    """A seed that shares nothing with the seeds of other numbers."""
-    return int(np.random.SeedSequence(numbers).generate_state(1, np.uint64)[0] >> np.uint64(1))
-
-
-def _random_states(device: torch.device, generator: torch.Generator) -> dict[str, Tensor]:
-    """The random states of all processes, [processes, bytes] each: torch's own, the device's, and the noise's.
-
-    The noise's is the same on all.
-    """
-    here = RandomState.now(device)
-    states = {"cpu": here.cpu, "noise": generator.get_state()}
-    if here.own is not None:
-        states["own"] = here.own
-    # Processes on GPUs can send each other only what is on a GPU.
-    return {
-        name: distributed.gather(state[None].to(device), distributed.count()).cpu() for name, state in states.items()
-    }
-
-
-def _refuse_other_settings(path: Path, saved: Any, expected: Any, name: str = "") -> None:
-    """Raise for the first setting in which the checkpoint differs from what is asked for."""
+def _check_settings(path: Path, saved: Any, expected: Any, name: str = "") -> None:
+    """Raise for the first setting in which the checkpoint differs from the run that resumes it."""
     if isinstance(saved, dict) and isinstance(expected, dict):
         for key in [*expected, *(key for key in saved if key not in expected)]:  # the method first
-            _refuse_other_settings(path, saved.get(key), expected.get(key), f"{name}.{key}" if name else key)
+            _check_settings(path, saved.get(key), expected.get(key), f"{name}.{key}" if name else key)
     elif saved != expected:
         raise ValueError(
             f"The checkpoint {path} was made with {name} = {saved!r}, not {expected!r}: use the same settings to "
             "resume, or another folder for another run."
         )
+
+
+def _random_states(device: torch.device, generator: torch.Generator) -> dict[str, Tensor]:
+    """The random states of all processes, [processes, bytes] each: torch's own, the device's, and the noise's."""
+    here = RandomState.now(device)
+    states = {"cpu": here.cpu, "noise": generator.get_state()} | ({} if here.own is None else {"own": here.own})
+    on_device = {name: state[None].to(device) for name, state in states.items()}  # GPUs send only what is on a GPU
+    return {name: distributed.gather(state, distributed.count()).cpu() for name, state in on_device.items()}
+
+
+def _restore_random(
+    random: dict[str, Tensor], device: torch.device, generator: torch.Generator, seed: tuple[int, int]
+) -> None:
+    """Go on in the random streams of a checkpoint where they fit these processes and this device, else in new ones."""
+    noise, here = random["noise"][0], distributed.rank()  # the noise is the same on all processes
+    if same_kind := len(noise) == len(generator.get_state()):
+        generator.set_state(noise.clone())  # a copy: a generator reads from the start of the storage
+    else:
+        generator.manual_seed(_new_seed(*seed))
+    if len(random["cpu"]) == distributed.count() and same_kind:
+        own = random["own"][here].clone() if "own" in random else None
+        RandomState(random["cpu"][here].clone(), device, own).restore()
+    else:
+        torch.manual_seed(_new_seed(*seed, distributed.count(), here))
+
+
+def _new_seed(*numbers: int) -> int:
+    """A seed that shares nothing with the seeds of other numbers."""
+    return int(np.random.SeedSequence(numbers).generate_state(1, np.uint64)[0] >> np.uint64(1))
 
 
 def _pack(optimizer: torch.optim.Optimizer) -> tuple[dict[str, Tensor], dict[str, Any]]:
@@ -244,7 +213,7 @@ def _unpack(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor], rest: 
 
 
 def _remove(path: Path) -> None:
-    """Delete a checkpoint, if it is there; killed half-way, no checkpoint of that name is left."""
+    """Delete a checkpoint, if it is there; a kill half-way leaves no checkpoint of that name."""
     if path.exists():
         gone = path.with_name(f".{path.name}.gone")
         path.rename(gone)
@@ -260,9 +229,3 @@ def _flush(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def newest_in_words(folder: Path) -> str:
-    """Words for the last good checkpoint of a run."""
-    checkpoints = found(folder)
-    return f"the last good checkpoint is {checkpoints[-1]}" if checkpoints else "no checkpoint was saved before"
