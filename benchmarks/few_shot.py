@@ -54,9 +54,7 @@ SMALL = replace(
     protocols.CMLM, name="CMLM few-shot, in small", sizes=(20,), epochs={20: 20, 100: 8, 1000: 3},
     post_epochs={20: 20, 100: 6, 1000: 2}, post_lr=5e-4, **TINY,
 )  # fmt: skip
-SMALL_SCL = replace(
-    protocols.SCL_FEW_SHOT, name="SCL few-shot, in small", sizes=(20,), epochs=SMALL.epochs, **TINY
-)
+SMALL_SCL = replace(protocols.SCL_FEW_SHOT, name="SCL few-shot, in small", sizes=(20,), epochs=SMALL.epochs, **TINY)
 
 
 def sentences(rows: int = 6_500) -> dict[str, tasks.TaskData]:
@@ -69,9 +67,7 @@ def sentences(rows: int = 6_500) -> dict[str, tasks.TaskData]:
         task = tasks.Task(name, ("text",), names, ("accuracy",))
         all_rows = [{"text": line["text"], "label": label} for line, label in zip(lines, of, strict=True)]
         cut = {"train": slice(0, -1_500), "validation": slice(-1_500, -1_000), "test": slice(-1_000, None)}
-        found[name] = tasks.TaskData(
-            task, {split: all_rows[part] for split, part in cut.items()}, f"toyshop/{name}"
-        )
+        found[name] = tasks.TaskData(task, {split: all_rows[part] for split, part in cut.items()}, f"toyshop/{name}")
     return found
 
 
@@ -131,9 +127,7 @@ def real_sst2(steps: int, folder: Path) -> tasks.Results | None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path("runs/few_shot"), help="folder of the tables")
     parser.add_argument("--work", type=Path, default=Path("runs/few_shot"), help="folder of the runs so far")
     parser.add_argument("--steps", type=int, default=600, help="updates of the masked LM that all start from")

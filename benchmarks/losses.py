@@ -42,7 +42,7 @@ def vectors(n: int, seed: int = 0) -> Tensor:
 def with_routes(ours: Callable[..., Tensor], *inputs: Tensor) -> dict[str, Callable[[], None]]:
     """Ours as chosen by size, in tiles with and without the faster product, and plain."""
     forms = {"ours": "auto", "ours, plain": "plain"}
-    calls = {name: both_ways(lambda *x, implementation=implementation: ours(*x, implementation=implementation), *inputs) for name, how in forms.items()}
+    calls = {name: both_ways(lambda *x, how=how: ours(*x, implementation=how), *inputs) for name, how in forms.items()}
     if kernels.probe().accurate:
         calls["ours, fast float32"] = both_ways(lambda *x: ours(*x, implementation="auto"), *inputs, fast=True)
     return calls
@@ -53,7 +53,7 @@ def nt_xent(n: int) -> dict[str, Callable[[], object]]:
     a, b = vectors(n // 2), vectors(n // 2, seed=1)
     partners = torch.arange(n // 2).repeat(2)
     theirs = _peers.metric_learning("NTXentLoss")
-    return with_routes(lambda a, b, implementation: losses.nt_xent(a, b, TAU, implementation=implementation), a, b) | {
+    return with_routes(lambda a, b, how: losses.nt_xent(a, b, TAU, implementation=how), a, b) | {
         "mask and cross_entropy": both_ways(_peers.masked_cross_entropy, a, b),
         "lightly's algorithm": both_ways(_peers.lightly_nt_xent, a, b),
         "pytorch-metric-learning NTXentLoss": both_ways(
@@ -66,7 +66,7 @@ def sup_con(n: int) -> dict[str, Callable[[], object]]:
     """N vectors of ten classes."""
     x, labels = vectors(n), torch.arange(n) % 10
     theirs = _peers.metric_learning("SupConLoss")
-    return with_routes(lambda x, implementation: losses.sup_con(x, labels, TAU, reduction="mean", implementation=implementation), x) | {
+    return with_routes(lambda x, how: losses.sup_con(x, labels, TAU, reduction="mean", implementation=how), x) | {
         "SupContrast's algorithm": both_ways(lambda x: _peers.supcontrast(x, labels), x),
         "pytorch-metric-learning SupConLoss": both_ways(lambda x: theirs(x, labels), x),
     }
@@ -75,7 +75,7 @@ def sup_con(n: int) -> dict[str, Callable[[], object]]:
 def info_nce(n: int) -> dict[str, Callable[[], object]]:
     """N anchors against N candidates, one direction."""
     a, b = vectors(n), vectors(n, seed=1)
-    return with_routes(lambda a, b, implementation: losses.info_nce(a, b, TAU, implementation=implementation), a, b) | {
+    return with_routes(lambda a, b, how: losses.info_nce(a, b, TAU, implementation=how), a, b) | {
         "sentence-transformers MNRL": both_ways(_peers.sentence_transformers(), a, b),
         "sentence-transformers Cached(32)": both_ways(_peers.sentence_transformers(cached=32), a, b),
         "torch linear_cross_entropy, chunked": both_ways(_peers.linear_cross_entropy, a, b),
@@ -85,7 +85,7 @@ def info_nce(n: int) -> dict[str, Callable[[], object]]:
 def large(n: int) -> dict[str, Callable[[], object]]:
     """What no matrix can hold here: ours alone."""
     a, b = vectors(n // 2), vectors(n // 2, seed=1)
-    calls = with_routes(lambda a, b, implementation: losses.nt_xent(a, b, TAU, implementation=implementation), a, b)
+    calls = with_routes(lambda a, b, how: losses.nt_xent(a, b, TAU, implementation=how), a, b)
     return {name: call for name, call in calls.items() if name != "ours, plain"}
 
 

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from torch.autograd import gradcheck
 
 from contrast_kit import fast, geometry, losses
-from contrast_kit.fast import class_means, info_nce, logsumexp, unit_rows
+from contrast_kit.fast import class_means, logsumexp, unit_rows
+from contrast_kit.fast import info_nce as panels
 from contrast_kit.losses import info_nce, nt_xent, sup_con
 
 
@@ -21,10 +22,10 @@ def units(*shape, **kw):
     return losses.normalise(vectors(*shape, **kw))
 
 
-def value_and_gradients(loss, *inputs, **implementation):
+def value_and_gradients(loss, *inputs, **how):
     """The loss per anchor, and the gradient of a sum in which every anchor has another weight."""
     inputs = [x.clone().requires_grad_() for x in inputs]
-    value = loss(*inputs, **implementation)
+    value = loss(*inputs, **how)
     weight = torch.linspace(0.5, 1.5, value.numel(), dtype=value.dtype).view(value.shape)
     (value * weight).sum().backward()
     return [value.detach(), *(x.grad for x in inputs)]
@@ -40,8 +41,8 @@ def agree(mine, plain, tolerance):
 
 def same(loss, *inputs, tolerance=1e-10):
     agree(
-        value_and_gradients(loss, *inputs, implementation="tiled"),
-        value_and_gradients(loss, *inputs, implementation="plain"),
+        value_and_gradients(loss, *inputs, how="tiled"),
+        value_and_gradients(loss, *inputs, how="plain"),
         tolerance,
     )
 
@@ -70,7 +71,7 @@ def test_self_form_is_the_log_sum_exp_of_the_matrix(data, n, tile, tau, grouped,
         meets &= groups[:, None] != groups[None, :]
     meets[meets.sum(1) == 0] = False
     temperature = torch.tensor(tau, dtype=torch.float64, requires_grad=True)
-    mine = logsumexp.self_log_sum_exp(
+    mine = fast.self_log_sum_exp(
         x, temperature if as_tensor else tau, left_out=tuple(left_out), groups=groups, tile=tile
     )
     plain = by_matrix(x, x, temperature, meets)
@@ -106,7 +107,7 @@ def test_cross_form_is_the_log_sum_exp_of_the_matrix(n, m, tile, tau, left_out, 
         meets &= j - i != k
     if grouped:
         meets &= groups[0][:, None] != groups[1][None, :]
-    mine = logsumexp.cross_log_sum_exp(x, y, tau, left_out=left_out, groups=groups, tile=tile)
+    mine = fast.cross_log_sum_exp(x, y, tau, left_out=left_out, groups=groups, tile=tile)
     plain = by_matrix(x, y, tau, meets)
     fine = meets.any(dim=1)
     assert (mine[~fine] == -torch.inf).all()
@@ -123,20 +124,20 @@ def test_finite_differences():
     x, y = units(7, 3).requires_grad_(), units(5, 3, seed=1).requires_grad_()
     tau = torch.tensor(0.3, dtype=torch.float64, requires_grad=True)
     for t in (tau, tau / 300):  # without and with the running maximum
-        assert gradcheck(lambda x, t: logsumexp.self_log_sum_exp(x, t, left_out=(2,), tile=3), (x, t), eps=1e-7)
-        assert gradcheck(lambda x, y, t: logsumexp.cross_log_sum_exp(x, y, t, tile=3), (x, y, t), eps=1e-7)
+        assert gradcheck(lambda x, t: fast.self_log_sum_exp(x, t, left_out=(2,), tile=3), (x, t), eps=1e-7)
+        assert gradcheck(lambda x, y, t: fast.cross_log_sum_exp(x, y, t, tile=3), (x, y, t), eps=1e-7)
     assert logsumexp.needs_maximum(tau / 300, x.dtype, 7) and not logsumexp.needs_maximum(tau, x.dtype, 7)
 
 
 @settings(deadline=None, max_examples=30)
 @given(st.integers(1, 40), st.integers(1, 6), st.sampled_from([1, 7, 2048]))
-def test_means_of_positives_are_those_of_a_mask(n, kinds, rows):
+def test_means_ofclass_means_are_those_of_a_mask(n, kinds, rows):
     x, labels = vectors(n, 3, seed=n).requires_grad_(), torch.randint(-2, kinds, (n,))
     positive = ((labels[:, None] == labels[None, :]) & ~torch.eye(n, dtype=torch.bool)).double()
     expected = ((x @ x.T) * positive).sum(1) / positive.sum(1).clamp(min=1)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_unit, "ROWS", rows)
-        means, others = class_means.mean_of_positives(x, labels)
+        patch.setattr(unit_rows, "ROWS", rows)
+        means, others = class_means.mean_ofclass_means(x, labels)
         (gradient,) = torch.autograd.grad((means * torch.arange(1.0, n + 1)).sum(), x)
     assert torch.equal(others, positive.sum(1).long())
     assert torch.allclose(means, expected)
@@ -177,46 +178,35 @@ def test_nt_xent_and_info_nce_are_the_plain_form(n, tau, queue, ids, queue_ids):
     options = dict(ids=rows, queue=q if queue else None)
     if queue and queue_ids and rows is not None:
         options["queue_ids"] = torch.arange(queue) % 4
-    same(
-        lambda a, b, implementation: nt_xent(a, b, tau, reduction="none", implementation=implementation, **options),
-        a,
-        b,
-    )
+    same(lambda a, b, how: nt_xent(a, b, tau, reduction="none", implementation=how, **options), a, b)
     for reduction in ("none", "mean"):  # anchors of different weight, and of one
-        same(
-            lambda a, b, implementation, r=reduction: info_nce(
-                a, b, tau, ids=rows, reduction=r, implementation=implementation
-            ),
-            a,
-            b,
-        )
+        same(lambda a, b, how, r=reduction: info_nce(a, b, tau, ids=rows, reduction=r, implementation=how), a, b)
 
 
 @settings(deadline=None, max_examples=40)
 @given(st.integers(1, 40), st.integers(1, 9), st.sampled_from([0.01, 0.05, 0.3, 1.0]), st.integers(0, 99))
 def test_sup_con_is_the_plain_form(n, classes, tau, seed):
     x, labels = vectors(n, 6, seed=seed), torch.arange(n).mul(7) % classes
-    same(lambda x, implementation: sup_con(x, labels, tau, reduction="none", implementation=implementation), x)
+    same(lambda x, how: sup_con(x, labels, tau, reduction="none", implementation=how), x)
     for reduction in ("sum", "mean", "mean_valid"):
-        same(
-            lambda x, implementation, r=reduction: sup_con(x, labels, tau, reduction=r, implementation=implementation),
-            x,
-        )
+        same(lambda x, how, r=reduction: sup_con(x, labels, tau, reduction=r, implementation=how), x)
 
 
 @pytest.mark.parametrize("tau", [0.01, 0.05, 1.0])
-@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 2e-5), (torch.bfloat16, 2e-2), (torch.float16, 2e-2)])
+@pytest.mark.parametrize(
+    ("dtype", "tolerance"), [(torch.float32, 2e-5), (torch.bfloat16, 2e-2), (torch.float16, 2e-2)]
+)
 def test_lower_precisions_over_several_tiles(dtype, tolerance, tau):
     """Against float64 on the same rounded vectors, at 1,100 rows: more than one tile, the last a ragged one."""
     a, b, q = (x.to(dtype) for x in vectors(3, 550, 32, dtype=torch.float32))
     labels = torch.arange(550) % 7
     for loss in (
-        lambda a, b, implementation: nt_xent(a, b, tau, queue=q.to(a.dtype), implementation=implementation),
-        lambda a, b, implementation: info_nce(a, b, tau, implementation=implementation),
-        lambda a, b, implementation: sup_con(torch.cat([a, b]), labels.repeat(2), tau, implementation=implementation),
+        lambda a, b, how: nt_xent(a, b, tau, queue=q.to(a.dtype), implementation=how),
+        lambda a, b, how: info_nce(a, b, tau, implementation=how),
+        lambda a, b, how: sup_con(torch.cat([a, b]), labels.repeat(2), tau, implementation=how),
     ):
-        exact = value_and_gradients(loss, a.double(), b.double(), implementation="plain")
-        mine = value_and_gradients(loss, a, b, implementation="tiled")
+        exact = value_and_gradients(loss, a.double(), b.double(), how="plain")
+        mine = value_and_gradients(loss, a, b, how="tiled")
         agree([x.double() for x in mine], exact, tolerance)
 
 
@@ -224,23 +214,11 @@ def test_lower_precisions_over_several_tiles(dtype, tolerance, tau):
 def test_products_in_bfloat16_are_near(tau):
     a, b = vectors(2, 600, 64, dtype=torch.float32)
     q = units(200, 64, seed=5, dtype=torch.float32)
-    exact = value_and_gradients(
-        lambda a, b, implementation: nt_xent(a, b, tau, queue=q, implementation=implementation),
-        a,
-        b,
-        implementation="plain",
-    )
-    near = value_and_gradients(
-        lambda a, b, implementation: nt_xent(a, b, tau, queue=q, implementation=implementation),
-        a,
-        b,
-        implementation="bf16",
-    )
+    exact = value_and_gradients(lambda a, b, how: nt_xent(a, b, tau, queue=q, implementation=how), a, b, how="plain")
+    near = value_and_gradients(lambda a, b, how: nt_xent(a, b, tau, queue=q, implementation=how), a, b, how="bf16")
     agree(near, exact, 2e-2)
     pairs = [
-        value_and_gradients(
-            lambda a, b, implementation: info_nce(a, b, tau, implementation=implementation), a, b, implementation=h
-        )
+        value_and_gradients(lambda a, b, how: info_nce(a, b, tau, implementation=how), a, b, how=h)
         for h in ("bf16", "plain")
     ]
     agree(*pairs, 2e-2)
@@ -253,48 +231,33 @@ def test_products_in_bfloat16_take_float64_too(tau):
     a, b = vectors(2, 70, 16, dtype=torch.float64)
     ids = torch.arange(70) // 2
     losses = (
-        lambda a, b, implementation: info_nce(a, b, tau, implementation=implementation),
-        lambda a, b, implementation: info_nce(a, b, tau, ids=ids, implementation=implementation),
-        lambda a, b, implementation: nt_xent(a, b, tau, queue=units(40, 16, seed=5), implementation=implementation),
-        lambda a, b, implementation: sup_con(torch.cat([a, b]), ids.repeat(2), tau, implementation=implementation),
+        lambda a, b, how: info_nce(a, b, tau, implementation=how),
+        lambda a, b, how: info_nce(a, b, tau, ids=ids, implementation=how),
+        lambda a, b, how: nt_xent(a, b, tau, queue=units(40, 16, seed=5), implementation=how),
+        lambda a, b, how: sup_con(torch.cat([a, b]), ids.repeat(2), tau, implementation=how),
     )
     for loss in losses:
-        agree(*(value_and_gradients(loss, a, b, implementation=h) for h in ("bf16", "plain")), 2e-3 / tau)
+        agree(*(value_and_gradients(loss, a, b, how=h) for h in ("bf16", "plain")), 2e-3 / tau)
 
 
 def test_views_of_two_dtypes_meet_in_the_wider_one():
     a, b = vectors(70, 16, dtype=torch.float32), vectors(70, 16, seed=1)
     q, ids = vectors(40, 16, seed=2), torch.arange(70) // 2
     for x, y in ((a, b), (b, a)):
-        same(lambda x, y, implementation: info_nce(x, y, 0.1, implementation=implementation), x, y, tolerance=2e-5)
-        same(
-            lambda x, y, implementation: info_nce(x, y, 0.1, ids=ids, implementation=implementation),
-            x,
-            y,
-            tolerance=2e-5,
-        )
-        same(
-            lambda x, y, implementation: nt_xent(x, y, 0.1, queue=q, implementation=implementation),
-            x,
-            y,
-            tolerance=2e-5,
-        )
+        same(lambda x, y, how: info_nce(x, y, 0.1, implementation=how), x, y, tolerance=2e-5)
+        same(lambda x, y, how: info_nce(x, y, 0.1, ids=ids, implementation=how), x, y, tolerance=2e-5)
+        same(lambda x, y, how: nt_xent(x, y, 0.1, queue=q, implementation=how), x, y, tolerance=2e-5)
 
 
 @pytest.mark.parametrize("how", ["tiled", "bf16"])
-def test_no_temperature_leaves_the_range_of_float32(implementation):
+def test_no_temperature_leaves_the_range_of_float32(how):
     """Around the τ from which tiles need their maximum: sums up to 900 e^(1/τ), and weights down to its inverse."""
     together = torch.ones(300, 8)
     apart = together * torch.tensor([1.0, -1.0]).repeat(150)[:, None]
     for tau in (1 / k for k in (60, 70, 75, 78, 80, 82, 84, 86, 88, 90, 95, 99)):
         for a, b in ((together, together), (apart, -apart)):
             mine = value_and_gradients(
-                lambda a, b, implementation, t=tau: (
-                    1000 * nt_xent(a, b, t, queue=together, implementation=implementation)
-                ),
-                a,
-                b,
-                implementation=how,
+                lambda a, b, how, t=tau: 1000 * nt_xent(a, b, t, queue=together, implementation=how), a, b, how=how
             )
             assert all(torch.isfinite(x).all() for x in mine)
             plain = nt_xent(a, b, tau, queue=together, implementation="plain").item()
@@ -310,20 +273,17 @@ def test_extremes_stay_finite(dtype):
     sign[::2] = -1
     for tau in (0.01, 0.02, 0.05):
         opposed = value_and_gradients(
-            lambda a, b, implementation, t=tau: nt_xent(a, b, t, implementation=implementation),
-            x * sign,
-            -x * sign,
-            implementation="tiled",
+            lambda a, b, how, t=tau: nt_xent(a, b, t, implementation=how), x * sign, -x * sign, how="tiled"
         )
         # 63 others lie on the anchor's own side, and its partner on the other
         assert opposed[0].item() == pytest.approx(2 / tau + math.log(63), rel=1e-2)
         assert max(g.abs().max().item() for g in opposed[1:]) < 1e-5  # all on one line: nowhere to turn to
     anchor, far = torch.eye(1, 4, dtype=dtype), -torch.eye(1, 4, dtype=dtype).repeat(9, 1)
     for tau in (1e-4, 0.01, 1 / 70):
-        lse = logsumexp.cross_log_sum_exp(anchor.float(), far.float(), tau)
+        lse = fast.cross_log_sum_exp(anchor.float(), far.float(), tau)
         assert lse.item() == pytest.approx(math.log(9) - 1 / tau, rel=1e-5)
     anchor = anchor.float().requires_grad_()
-    (gradient,) = torch.autograd.grad(logsumexp.cross_log_sum_exp(anchor, far.float(), 0.01).sum(), anchor)
+    (gradient,) = torch.autograd.grad(fast.cross_log_sum_exp(anchor, far.float(), 0.01).sum(), anchor)
     assert gradient[0, 0].item() == pytest.approx(-100, rel=1e-5)
 
 
@@ -332,36 +292,36 @@ def test_a_solved_batch_keeps_its_digits():
     x = torch.eye(64, 65)
     x[:, 64] = 0.3  # all cosines between texts 0.08: at τ = 0.05 the loss is 126 e^-18
     y = x.double()
-    mine = value_and_gradients(
-        lambda a, b, implementation: nt_xent(a, b, 0.05, implementation=implementation), x, x, implementation="tiled"
-    )
-    exact = value_and_gradients(
-        lambda a, b, implementation: nt_xent(a, b, 0.05, implementation=implementation), y, y, implementation="plain"
-    )
+    mine = value_and_gradients(lambda a, b, how: nt_xent(a, b, 0.05, implementation=how), x, x, how="tiled")
+    exact = value_and_gradients(lambda a, b, how: nt_xent(a, b, 0.05, implementation=how), y, y, how="plain")
     assert 0 < exact[0] < 1e-5
     assert mine[0].item() == pytest.approx(exact[0].item(), rel=1e-4)
 
 
 @pytest.mark.parametrize("who", [(True, True), (True, False), (False, True)])
 def test_panels_of_rows_give_each_side_its_gradient(who, monkeypatch):
-    monkeypatch.setattr(_partners, "ENTRIES", 40)  # three rows of thirteen at a time
+    monkeypatch.setattr(panels, "ENTRIES", 40)  # three rows of thirteen at a time
     x, y = units(13, 5), units(13, 5, seed=1)
     tau = torch.tensor(0.2, dtype=torch.float64, requires_grad=True)
     for z, grad in zip((x, y), who, strict=True):
         z.requires_grad_(grad)
     wanted = [z for z in (x, y, tau) if z.requires_grad]
     for weight in (torch.ones(()).double(), torch.arange(13.0).double()):
-        mine = (info_nce.pick_partner(x, y, tau) * weight).mean()
-        plain = (torch.nn.functional.cross_entropy(x @ y.T / tau, torch.arange(13), reduction="none") * weight).mean()
+        mine = (panels.pick_partner(x, y, tau) * weight).mean()
+        plain = (
+            torch.nn.functional.cross_entropy(x @ y.T / tau, torch.arange(13), reduction="none") * weight
+        ).mean()
         assert torch.allclose(mine, plain, rtol=1e-12)
-        for got, want in zip(torch.autograd.grad(mine, wanted), torch.autograd.grad(plain, wanted), strict=True):
+        for got, want in zip(
+            torch.autograd.grad(mine, wanted), torch.autograd.grad(plain, wanted), strict=True
+        ):
             assert torch.allclose(got, want, rtol=1e-9, atol=1e-12)
 
 
 def test_a_mean_scores_every_pair_once(monkeypatch):
     visits = []
-    pulls = info_nce._pulls
-    monkeypatch.setattr(_partners, "_pulls", lambda *args: (visits.append(1), pulls(*args))[1])
+    pulls = panels._pulls
+    monkeypatch.setattr(panels, "_pulls", lambda *args: (visits.append(1), pulls(*args))[1])
     a, b = vectors(2, 9, 4).requires_grad_()
     for reduction, count in (("mean", 1), ("sum", 1), ("none", 2)):
         visits.clear()
@@ -375,7 +335,7 @@ def test_the_size_decides_or_the_caller():
     a, b = vectors(2, n, 4, dtype=torch.float32).requires_grad_()
     names = {}
     for how in ("auto", "plain", "tiled"):
-        seen, nodes = set(), [nt_xent(a, b, 0.1, implementation=implementation).grad_fn]
+        seen, nodes = set(), [nt_xent(a, b, 0.1, implementation=how).grad_fn]
         while nodes:
             node = nodes.pop()
             if node is not None and node not in seen:
@@ -398,16 +358,9 @@ def test_a_second_derivative_is_refused_in_one_sentence():
 def test_autocast_and_inputs_are_left_alone():
     a, b = vectors(2, 40, 32, dtype=torch.float32)
     before = a.clone()
-    plain = value_and_gradients(
-        lambda a, b, implementation: nt_xent(a, b, 0.05, implementation=implementation), a, b, implementation="tiled"
-    )
+    plain = value_and_gradients(lambda a, b, how: nt_xent(a, b, 0.05, implementation=how), a, b, how="tiled")
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        inside = value_and_gradients(
-            lambda a, b, implementation: nt_xent(a, b, 0.05, implementation=implementation),
-            a,
-            b,
-            implementation="tiled",
-        )
+        inside = value_and_gradients(lambda a, b, how: nt_xent(a, b, 0.05, implementation=how), a, b, how="tiled")
     assert all(torch.equal(x, y) for x, y in zip(plain, inside, strict=True))
     assert torch.equal(a, before)
 
@@ -423,24 +376,17 @@ def test_no_tile_is_kept_for_the_backward_pass():
 def test_uniformity_takes_the_same_tiles():
     x = vectors(50, 6)
     for t in (0.5, 2, 400.0):  # 400: τ = 1/800 needs the running maximum even in float64
-        whole = value_and_gradients(
-            lambda x, implementation, t=t: geometry.uniformity(x, t=t, block=implementation), x, implementation=64
-        )
-        tiles = value_and_gradients(
-            lambda x, implementation, t=t: geometry.uniformity(x, t=t, block=implementation), x, implementation=7
-        )
+        whole = value_and_gradients(lambda x, how, t=t: geometry.uniformity(x, t=t, block=how), x, how=64)
+        tiles = value_and_gradients(lambda x, how, t=t: geometry.uniformity(x, t=t, block=how), x, how=7)
         agree(tiles, whole, 1e-10)
 
 
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda x: nt_xent(x, x, 0.1, implementation="quick"), "how must be one of 'auto', 'plain', 'tiled', 'bf16'"),
-        (lambda x: logsumexp.self_log_sum_exp(x, 0.1, tile=0), "tile"),
-        (
-            lambda x: nt_xent(x, x, 0.1, queue=x, queue_ids=torch.arange(4), implementation="tiled"),
-            "queue_ids need ids",
-        ),
+        (lambda x: nt_xent(x, x, 0.1, implementation="quick"), "implementation must be one of 'auto', 'plain', 'tiled', 'bf16'"),
+        (lambda x: fast.self_log_sum_exp(x, 0.1, tile=0), "tile"),
+        (lambda x: nt_xent(x, x, 0.1, queue=x, queue_ids=torch.arange(4), implementation="tiled"), "queue_ids need ids"),
         (lambda x: info_nce(x, x, 0.1, ids=torch.arange(3), implementation="tiled"), r"ids must be \[4\]"),
     ],
 )
@@ -454,18 +400,18 @@ def test_the_same_on_a_gpu_without_waiting_for_it():
     a, b, q = (x.cuda() for x in vectors(3, 3000, 64, dtype=torch.float32))
     labels = torch.arange(3000, device="cuda") % 7
     for loss in (
-        lambda a, b, implementation: nt_xent(a, b, 0.05, queue=q, implementation=implementation),
-        lambda a, b, implementation: info_nce(a, b, 0.05, implementation=implementation),
-        lambda a, b, implementation: sup_con(a, labels, 0.05, implementation=implementation) + 0 * b.sum(),
+        lambda a, b, how: nt_xent(a, b, 0.05, queue=q, implementation=how),
+        lambda a, b, how: info_nce(a, b, 0.05, implementation=how),
+        lambda a, b, how: sup_con(a, labels, 0.05, implementation=how) + 0 * b.sum(),
     ):
-        plain = value_and_gradients(loss, a, b, implementation="plain")
-        agree(value_and_gradients(loss, a, b, implementation="tiled"), plain, 1e-4)
-        agree(value_and_gradients(loss, a, b, implementation="bf16"), plain, 2e-2)
+        plain = value_and_gradients(loss, a, b, how="plain")
+        agree(value_and_gradients(loss, a, b, how="tiled"), plain, 1e-4)
+        agree(value_and_gradients(loss, a, b, how="bf16"), plain, 2e-2)
     x = losses.normalise(a).requires_grad_()
     torch.cuda.set_sync_debug_mode("error")
     try:
         (
-            logsumexp.self_log_sum_exp(x, 0.05, tile=512).sum() + class_means.mean_of_positives(x, labels)[0].sum()
+            fast.self_log_sum_exp(x, 0.05, tile=512).sum() + class_means.mean_ofclass_means(x, labels)[0].sum()
         ).backward()
     finally:
         torch.cuda.set_sync_debug_mode("default")

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import contrast_kit as ck
 from contrast_kit import papers, tasks
 
 EIGHT = {
@@ -38,7 +39,7 @@ def test_a_few_cells():
 
 
 @pytest.mark.parametrize("number", [1, 2, 3])
-def test_coco_lms_average_counts_mnli_once(number):  # T54
+def test_coco_lms_average_counts_mnli_once(number):
     """Two rows are off by more than rounding: ELECTRA's (taken from its own paper) and COCO-LM base, 87.14 → 87.2."""
     off, once, twice = [], [], []
     for _, row in papers.table("coco_lm", number).dropna().iterrows():
@@ -48,7 +49,7 @@ def test_coco_lms_average_counts_mnli_once(number):  # T54
         assert gap < 0.07
         off += [row["method"]] * (gap > 0.051)
         once.append(gap)
-        twice.append(abs(np.mean(list(scores.values())) - row["AVG"]))  # nine columns: the trap
+        twice.append(abs(np.mean(list(scores.values())) - row["AVG"]))  # nine columns: MNLI twice
     assert np.mean(twice) > 2 * np.mean(once)
     assert set(off) <= {"ELECTRA", "COCO-LM", "Base"}
 
@@ -73,3 +74,42 @@ def test_what_is_not_here_is_said():
         papers.table("bert", 1)
     with pytest.raises(ValueError, match="tables 1, 2, 3, 4, 5, 7"):
         papers.table("scl", 6)
+
+
+def test_printed_training_settings_are_settings_of_training():
+    for method, settings in papers.settings.TRAINING.items():
+        for name in settings:
+            plan = ck.Training(**papers.training(method, name))
+            assert plan.decay == "linear"
+    large = ck.Training(**papers.training("CAPT", "large"))
+    assert (large.batch_size, large.lr, round(large.warmup * large.steps)) == (8192, 6e-4, 30_000)
+    plus = ck.Training(**papers.training("COCO-LM", "base++"))
+    assert (plus.steps, plus.clip, round(plus.warmup * plus.steps)) == (1_950_000, 2.0, 10_000)
+    assert papers.training("CMLM", 20)["epochs"] == 200 and papers.training("FT", "20")["epochs"] == 350
+    assert "epochs" not in papers.training("SCL", "few-shot")  # not printed
+
+
+def test_a_setting_is_given_as_a_new_dict():
+    papers.training("CAPT", "small")["lr"] = 1.0
+    assert papers.training("CAPT", "small")["lr"] == 5e-4
+
+
+@pytest.mark.parametrize(
+    ("method", "setting", "words"),
+    [
+        ("BERT", "base", "no method 'BERT' with printed settings; there are CMLM, "),
+        ("COCO-LM", "small", "COCO-LM's settings are base, base\\+\\+, large\\+\\+; there is no 'small'"),
+        ("SimCSE", "base", "None of the papers here prints how SimCSE is trained"),
+    ],
+)
+def test_settings_that_are_not_printed_are_refused(method, setting, words):
+    with pytest.raises(ValueError, match=words):
+        papers.training(method, setting)
+
+
+def test_rows_of_coco_lms_ablation_are_changes_of_its_config_and_rows_of_its_table():
+    printed = list(papers.table("coco_lm", 3)["method"].replace("Base", "COCO-LM"))
+    for row, changes in papers.settings.COCO_LM_TABLE_3.items():
+        assert row in printed
+        ck.objectives.COCOLM.Config(**changes)
+    assert papers.settings.coco_lm_model("large++")["auxiliary_layers"] == 6

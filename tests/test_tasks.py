@@ -78,7 +78,7 @@ def test_secret_labels_are_not_scored():
         tasks.score(data.task, [0, 1], [1, -1])
 
 
-# Metrics (T54)
+# Metrics
 
 
 def test_splits_may_be_lists_of_rows():
@@ -217,12 +217,12 @@ def test_the_best_look_is_what_comes_back(opinions, vocabulary):
     assert tuned.evaluate(validation)["accuracy"] == best == tuned.best["accuracy"]
     assert tasks.weights_hash(start) == before != tasks.weights_hash(tuned.encoder)
     again = tasks.fine_tune(start, train, validation, steps=65, **options)
-    assert again.validation == tuned.validation  # the same seed, the same run (T59)
+    assert again.validation == tuned.validation  # the same seed, the same run
     still = tasks.fine_tune(start, train, validation, steps=4, task="sst2", lr=1e-12, evaluate_every=2)
-    assert still.validation[0]["accuracy"] == still.validation[1]["accuracy"] and still.best_step == 2  # T58
+    assert still.validation[0]["accuracy"] == still.validation[1]["accuracy"] and still.best_step == 2
 
 
-def test_fine_tuning_begins_with_the_weights_it_is_given(opinions, vocabulary):  # T18
+def test_fine_tuning_begins_with_the_weights_it_is_given(opinions, vocabulary):
     start = make_encoder(vocabulary)
     ck.fit(CMLM(start), list(opinions.train["sentence"][:64]), steps=4, lr=1e-3, progress=False)
     seen = []

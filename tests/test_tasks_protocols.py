@@ -91,7 +91,7 @@ def dots(count):
 def test_cmlm_divides_the_validation_rows():
     held = tasks.hold_out(glue_like("sst2", dots(1200)), validation=500, test="rest")
     assert (len(held.validation), len(held.test)) == (500, 700)
-    assert not set(held.validation["sentence"]) & set(held.test["sentence"])  # T58
+    assert not set(held.validation["sentence"]) & set(held.test["sentence"])
     capped = tasks.hold_out(glue_like("qqp", dots(3000)), validation=500, most_test=2000)
     assert (len(capped.validation), len(capped.test)) == (500, 2000)
 
@@ -166,7 +166,7 @@ def runs(protocol, **columns):
     return Results(pd.DataFrame(rows), protocol)
 
 
-def test_the_top_runs_are_picked_by_validation_never_by_test():  # T58
+def test_the_top_runs_are_picked_by_validation_never_by_test():
     values = [(0.5, 0.99), (0.9, 0.70), (0.8, 0.60), (0.7, 0.80), (0.6, 0.98)]
     protocol = Protocol("top", draws=5, seeds=(0,), report="top", top=3)
     table = runs(protocol, FT=values)
@@ -248,13 +248,13 @@ def test_a_grid_is_one_tidy_table(whole):
     assert set(whole.scores()) == {"toyshop/sst2, 20 labels"}
 
 
-def test_all_methods_share_rows_and_start(whole):  # T58
+def test_all_methods_share_rows_and_start(whole):
     table = whole.table
     assert (table.groupby("draw")["split"].nunique() == 1).all() and table["split"].nunique() == 2
     assert table["start"].nunique() == 1
 
 
-def test_post_trained_weights_are_carried(whole):  # T18
+def test_post_trained_weights_are_carried(whole):
     post = whole.table.set_index(["method", "draw", "seed"])["post"]
     assert (post["FT"] == "").all() and (post["SCL"] == "").all()
     trained = post[["TAPT", "CMLM"]]

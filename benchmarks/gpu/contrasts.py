@@ -8,7 +8,7 @@ from setting import Setting
 from torch.nn import functional as F
 
 from contrast_kit import losses, masking
-from contrast_kit.fast.blocked_softmax import sum_over_words
+from contrast_kit.fast import sum_over_words
 
 
 def vocabulary(setting: Setting) -> None:
@@ -58,7 +58,7 @@ def million(setting: Setting) -> None:
     n, width = setting.size(2**20, 256), setting.size(256, 16)
     a, b = (torch.randn(n // 2, width, device=setting.device).requires_grad_() for _ in range(2))
     for name, how in (("ours, products in bfloat16", "bf16"), ("ours, float32", "tiled")):
-        call = lambda implementation=implementation: torch.autograd.grad(losses.nt_xent(a, b, 0.1, implementation=implementation), (a, b))  # noqa: E731
+        call = lambda how=how: torch.autograd.grad(losses.nt_xent(a, b, 0.1, implementation=how), (a, b))  # noqa: E731
         _contender(setting, name, call, 4 * n**2 * width, rounds=2, warm=1)
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from contrast_kit import objectives
-from contrast_kit.objectives.base import Objective
+from contrast_kit.objectives import Objective
 
 METHODS: dict[str, type[Objective]] = {
     "mlm": objectives.MLM,

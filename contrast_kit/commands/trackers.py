@@ -4,7 +4,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from contrast_kit.training.fit import Run
+from contrast_kit.training import Run
 
 
 class Tracker:

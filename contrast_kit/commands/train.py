@@ -11,9 +11,8 @@ import contrast_kit as ck
 from contrast_kit.commands import recipes
 from contrast_kit.commands.options import add_fields
 from contrast_kit.commands.trackers import Tracker
-from contrast_kit.encoder.encoder import Encoder
-from contrast_kit.objectives import CSSL, FineTune
-from contrast_kit.objectives.base import Objective
+from contrast_kit.encoder import Encoder
+from contrast_kit.objectives import CSSL, FineTune, Objective
 from contrast_kit.training import checkpoint, distributed
 
 EXAMPLES = """examples:

@@ -3,22 +3,66 @@
 Letters in shape comments: B examples, T tokens, D width, V vocabulary, M masked positions, N texts.
 """
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from transformers import PreTrainedTokenizerBase
 
-from contrast_kit._checks import check_texts, check_tokenizer
-from contrast_kit.encoder import hf_folders, mlm_head, plain_head, relative_positions
-from contrast_kit.encoder.hf_folders import POOLINGS
-from contrast_kit.encoder.presets import SHAPES as SHAPES
-from contrast_kit.encoder.presets import new_model
-from contrast_kit.encoder.relative_positions import RelativePositions
-from contrast_kit.fast import packed
+from contrast_kit import checks, fast
+from contrast_kit.encoder import hf_folders, mlm_head
+from contrast_kit.encoder.presets import Presets, check_tokenizer
+from contrast_kit.encoder.relative_positions import prepare
+
+View = dict[str, Tensor]
+"""A batch-like dict of tensors, each with the examples first, so that a view can be cut into chunks by slicing."""
 
 
-class Encoder(nn.Module):
+class Words(NamedTuple):
+    """What the softmax over the vocabulary says at M positions; only `total` has a gradient."""
+
+    total: Tensor  # []: the loss, summed over positions
+    log_q: Tensor  # [M]: log-probability of the label
+    best: Tensor | None = None  # [M]: the most probable word
+    log_best: Tensor | None = None  # [M]: its log-probability
+    log_other: Tensor | None = None  # [M]: that of `others`
+
+
+class Positions:
+    """The M chosen positions of a view: how to take their rows, and what each row counts."""
+
+    def __init__(self, where: Tensor) -> None:
+        self.where = where  # [B, T] bool
+
+    def rows(self, x: Tensor) -> Tensor:
+        """[B, T, …] → [M, …]."""
+        return x[self.where]
+
+    def weights(self, each: Tensor) -> Tensor:
+        """What each row counts: its text's number of `each` [B], [M]."""
+        return self.rows(each.unsqueeze(1).expand(self.where.shape))  # [B] → [B, T] → [M]
+
+
+class Padded:
+    """How an encoder computes, in the plain form: texts filled up to the longest, and as many rows as were chosen.
+
+    `fast` has others, which give the same numbers: `packed.Packed`, `fixed_capacity.FixedCapacity`.
+    """
+
+    fixed_shapes = False
+
+    def hidden_states(self, model: nn.Module, inputs: View) -> Tensor:
+        """Last hidden states of padded texts, [B, T, D]."""
+        return model.base_model(**inputs).last_hidden_state
+
+    def positions(self, where: Tensor, share: float | None = None) -> Positions:
+        """The positions at which `where` [B, T] is True; `share` says how many are expected."""
+        return Positions(where)
+
+
+class Encoder(Presets, nn.Module):
     """A Transformer that turns a view into hidden states, a sequence vector, and word scores where asked.
 
     It wraps a Hugging Face masked-LM model (`RobertaForMaskedLM`, `BertForMaskedLM`, …) without changing it, so a
@@ -31,8 +75,8 @@ class Encoder(nn.Module):
             the mean over real tokens. Never the `pooler_output` of BERT, which adds a layer no paper here uses.
 
     `projection` is True: the vocabulary head is the model's own, projection and all. After `use_plain_head()`, as for
-    COCO-LM's main model, word scores are h · x; a saved folder then holds a projection that changes nothing
-    (`plain_head`), so it opens and fills masks as any other.
+    COCO-LM's main model, word scores are h · x. `strategy` says how hidden states are computed: `Padded`, or one of
+    `fast` (`ck.faster`).
 
     Example:
         >>> import contrast_kit as ck
@@ -45,8 +89,7 @@ class Encoder(nn.Module):
 
     def __init__(self, model: nn.Module, tokenizer: PreTrainedTokenizerBase, pooling: str = "first"):
         super().__init__()
-        if pooling not in POOLINGS:
-            raise ValueError(f"pooling must be one of {POOLINGS}, not {pooling!r}.")
+        checks.choice("pooling", pooling, hf_folders.POOLINGS)
         check_tokenizer(tokenizer)
         rows = model.get_input_embeddings().num_embeddings
         if len(tokenizer) > rows:
@@ -54,74 +97,9 @@ class Encoder(nn.Module):
                 f"The tokenizer has {len(tokenizer)} tokens but the model embeds only {rows}: "
                 "open both from the same folder, or train the tokenizer first and build the model for it."
             )
-        self.model, self.tokenizer, self.pooling = relative_positions.prepare(model), tokenizer, pooling
-        self.projection, self.packed = True, False
-        self.slots: float | None = None
-        self.joined = False  # encode the views of a batch together (`joined`)
-        self.ahead: dict[int, torch.Tensor] = {}  # states already made, by the id of a view's input_ids
-
-    # -- construction ------------------------------------------------------------------------------------------
-
-    @classmethod
-    def tiny(cls, tokenizer: PreTrainedTokenizerBase, **options) -> "Encoder":
-        """2 layers × 128, 2 heads, FFN 512: the size that a laptop trains in a minute. Options as in `build`."""
-        return cls.build("tiny", tokenizer, **options)
-
-    @classmethod
-    def small(cls, tokenizer: PreTrainedTokenizerBase, **options) -> "Encoder":
-        """6 layers × 256, 4 heads, FFN 1024 (CAPT Table 4, small). Options as in `build`."""
-        return cls.build("small", tokenizer, **options)
-
-    @classmethod
-    def base(cls, tokenizer: PreTrainedTokenizerBase, **options) -> "Encoder":
-        """12 layers × 768, 12 heads, FFN 3072 (RoBERTa-base). Options as in `build`."""
-        return cls.build("base", tokenizer, **options)
-
-    @classmethod
-    def large(cls, tokenizer: PreTrainedTokenizerBase, **options) -> "Encoder":
-        """24 layers × 1024, 16 heads, FFN 4096 (RoBERTa-large). Options as in `build`."""
-        return cls.build("large", tokenizer, **options)
-
-    @classmethod
-    def build(
-        cls,
-        shape: str,
-        tokenizer: PreTrainedTokenizerBase,
-        *,
-        seed: int = 0,
-        pooling: str = "first",
-        max_length: int = 512,
-        dropout: float = 0.1,
-        relative_positions: bool | RelativePositions = False,
-        **shape_changes: int,
-    ) -> "Encoder":
-        """A randomly initialised RoBERTa of a named shape, for the vocabulary of `tokenizer`.
-
-        Args:
-            shape: `"tiny"`, `"small"`, `"base"` or `"large"`.
-            tokenizer: decides the size of the embedding table.
-            seed: of the initial weights; the caller's random state is left as it was.
-            pooling: `"first"` or `"mean"`.
-            max_length: the longest input, in tokens.
-            dropout: of hidden states and attention (0.1 in all four papers).
-            relative_positions: True adds T5's relative positions (COCO-LM's models; the model is then an MPNet, which
-                is RoBERTa with just these), a `RelativePositions` says how many buckets.
-            shape_changes: single changes to the shape, for example `num_hidden_layers=4`.
-
-        Raises:
-            TypeError, ValueError: for a shape that has no name here, or what is no tokenizer with a mask token.
-        """
-        check_tokenizer(tokenizer)
-        model = new_model(
-            shape,
-            tokenizer,
-            seed=seed,
-            max_length=max_length,
-            dropout=dropout,
-            relative_positions=relative_positions,
-            **shape_changes,
-        )
-        return cls(model, tokenizer, pooling)
+        self.model, self.tokenizer, self.pooling = prepare(model), tokenizer, pooling
+        self.projection, self.strategy = True, Padded()
+        self._head = mlm_head.modules(self.model)
 
     @classmethod
     def from_pretrained(cls, name: str | Path, pooling: str | None = None) -> "Encoder":
@@ -154,16 +132,15 @@ class Encoder(nn.Module):
     def save_pretrained(self, folder: str | Path) -> Path:
         """Write one folder that transformers and sentence-transformers open offline, with the same vectors.
 
-        Beside the model and the tokenizer it holds the two small files in which sentence-transformers keeps the
-        pooling. Returns the folder.
+        Two small files beside the model and the tokenizer tell sentence-transformers the pooling. Returns the folder.
         """
         folder = Path(folder).expanduser()
         if not self.projection:
-            plain_head.make_transparent(self.model)
+            mlm_head.make_transparent(self.model)
         hf_folders.write(folder, self.model, self.tokenizer, self.pooling, self.max_length)
         return folder
 
-    # -- what it is --------------------------------------------------------------------------------------------
+    # -- what it is --------------------------------------------------------------------------------------------------
 
     @property
     def width(self) -> int:
@@ -178,8 +155,7 @@ class Encoder(nn.Module):
     @property
     def max_length(self) -> int:
         """The longest input in tokens, special tokens included: what the model's positions and the tokenizer allow."""
-        config = self.model.config
-        positions = config.max_position_embeddings
+        positions = self.model.config.max_position_embeddings
         embeddings = getattr(self.model.base_model, "embeddings", None)
         offset = getattr(getattr(embeddings, "position_embeddings", None), "padding_idx", None)
         positions = positions if offset is None else positions - offset - 1
@@ -190,9 +166,9 @@ class Encoder(nn.Module):
         """Where the weights are."""
         return next(self.parameters()).device
 
-    # -- what it computes --------------------------------------------------------------------------------------
+    # -- what it computes --------------------------------------------------------------------------------------------
 
-    def forward(self, view: dict[str, torch.Tensor]) -> torch.Tensor:
+    def forward(self, view: View) -> Tensor:
         """Last hidden states of a view.
 
         Args:
@@ -201,55 +177,80 @@ class Encoder(nn.Module):
         Returns:
             hidden states [B, T, D].
         """
-        if id(view["input_ids"]) in self.ahead:
-            return self.ahead[id(view["input_ids"])]  # [B, T, D]
         inputs = {key: view[key] for key in ("input_ids", "attention_mask")}
         if "token_type_ids" in view and getattr(self.model.config, "type_vocab_size", 1) > 1:
             inputs["token_type_ids"] = view["token_type_ids"]
-        if self.packed:
-            return packed.hidden_states(self.model.base_model, inputs)  # [B, T, D]
-        if self.slots is not None:
-            inputs["attention_mask"] = packed.ready_made(self.model, inputs["attention_mask"])
-        return self.model.base_model(**inputs).last_hidden_state  # [B, T, D]
+        return self.strategy.hidden_states(self.model, inputs)  # [B, T, D]
 
-    def pool(self, hidden: torch.Tensor, view: dict[str, torch.Tensor]) -> torch.Tensor:
+    def pool(self, hidden: Tensor, view: View) -> Tensor:
         """One vector per sequence, [B, T, D] → [B, D]: the first token's state, or the mean over real tokens."""
         if self.pooling == "first":
             return hidden[:, 0]  # [B, D]
         real = view["attention_mask"].unsqueeze(-1).to(hidden.dtype)  # [B, T, 1]
         return (hidden * real).sum(1) / real.sum(1)  # [B, D]
 
-    def mlm_logits(self, hidden: torch.Tensor) -> torch.Tensor:
+    def mlm_logits(self, hidden: Tensor) -> Tensor:
         """Word scores of chosen positions, [M, D] → [M, V], by the model's own vocabulary head.
 
         Give it `hidden[selected]`, not all positions: at 15 % masking and 30,000 words the head on every position
         costs more than the Transformer below it. After `use_plain_head()` they are h · x.
         """
-        if not self.projection:
-            return plain_head.scores(self.model, hidden)
-        return mlm_head.scores(self.model, hidden)
+        for module in self._head if self.projection else [self.model.get_output_embeddings()]:
+            hidden = module(hidden)
+        return hidden
 
-    def word_layer(self, hidden: torch.Tensor) -> tuple[torch.Tensor, nn.Linear] | None:
+    def word_loss(
+        self, terms: Callable[..., Tensor], states: Tensor, labels: Tensor, *rows: Tensor, others: Tensor | None = None
+    ) -> Words:
+        """Sum a token loss over M positions: Σ_i terms(log q_i, rows_i), with q the softmax over the vocabulary.
+
+        q_i = exp(s_i[y_i]) / Σ_{v in V} exp(s_i[v]) for the word scores s_i = `mlm_logits(states)[i]` and the label
+        y_i; all V words stand in the denominator. Many scores are never held all at once (`fast.blocked_softmax`).
+
+        Args:
+            terms: gives [M] from log q [M] and `rows`: `-log q` for masked language modelling.
+            states: hidden states [M, D]. labels: ids [M].
+            rows: further inputs of `terms`, positions first.
+            others: ids [M]: also find the best word, and the log-probabilities of it and of these, without gradient.
+
+        Returns:
+            `Words`, in float32 or better.
+
+        Raises:
+            ValueError, NotFiniteError: labels outside the vocabulary; a loss that is NaN or infinite.
+        """
+        if fast.wanted_blocks(self, states):
+            return Words(*fast.word_loss(self, terms, states, labels, *rows, others=others))
+        logits = checks.floats(self.mlm_logits(states), "logits")  # [M, V]
+        checks.in_vocabulary(labels, logits.shape[1])
+        log_q = -nn.functional.cross_entropy(logits, labels, reduction="none")  # [M]
+        found = Words(terms(log_q, *rows).sum(), log_q.detach())
+        checks.finite(found.total, "The loss over the vocabulary")
+        if others is None:
+            return found
+        log_p = logits.detach().log_softmax(-1)  # [M, V]
+        log_best, best = log_p.max(-1)  # [M]
+        return found._replace(best=best, log_best=log_best, log_other=log_p.gather(1, others.unsqueeze(1)).squeeze(1))
+
+    def word_layer(self, hidden: Tensor) -> tuple[Tensor, nn.Linear] | None:
         """The two halves of `mlm_logits`: what its last layer reads, [M, D], and that layer, [M, D] → [M, V].
 
-        For losses that never hold all scores (`losses.words`). None for a head that is not known well enough.
+        None for a head that is not known well enough.
         """
         states = mlm_head.states(self.model, hidden) if self.projection else hidden
         return None if states is None else (states, self.model.get_output_embeddings())
 
     def use_packing(self, on: bool = True) -> None:
-        """From here on compute nothing on padding (`packed`): the same states, faster where texts differ in length."""
-        if on:
-            packed.prepare(self.model)
-        self.packed = on
+        """From here on compute nothing on padding: the same states, faster where texts differ in length."""
+        self.strategy = fast.Packed(self.model, Padded()) if on else Padded()
 
     def use_plain_head(self, bias: bool = False) -> None:
         """From here on word scores are h · x, without projection (COCO-LM, appendix D) or, unless asked, bias."""
         self.projection = False
         if not bias:
-            plain_head.remove_bias(self.model)
+            mlm_head.remove_bias(self.model)
 
-    def view_of(self, texts: list, max_length: int | None = None) -> dict[str, torch.Tensor]:
+    def view_of(self, texts: list, max_length: int | None = None) -> View:
         """Strings, or pairs of them, as one view on the encoder's device, cut to its `max_length` or less.
 
         Padded on the right, whatever side the tokenizer likes: a sequence vector is the *first* token's.
@@ -266,7 +267,7 @@ class Encoder(nn.Module):
     @torch.no_grad()
     def encode(
         self, texts: str | list, batch_size: int = 64, max_length: int | None = None, normalize: bool = False
-    ) -> torch.Tensor:
+    ) -> Tensor:
         """Sequence vectors of texts, in evaluation mode, longest first so that a batch is little padded.
 
         Args:
@@ -282,8 +283,7 @@ class Encoder(nn.Module):
             ValueError: if there is no text, or an empty one, or `batch_size` is below 1.
             TypeError: for something else than strings or pairs of them, such as whole rows.
         """
-        if batch_size < 1:
-            raise ValueError(f"batch_size must be at least 1, not {batch_size}.")
+        checks.count("batch_size", batch_size, "a number of texts")
         texts = [texts] if isinstance(texts, str) else list(texts)
         check_texts(texts)
         size = [len(text) if isinstance(text, str) else sum(map(len, text)) for text in texts]
@@ -299,7 +299,20 @@ class Encoder(nn.Module):
         finally:
             self.train(was_training)
         vectors = torch.cat(rows)  # [N, D], longest text first
-        back = torch.empty(len(order), dtype=torch.long)
-        back[torch.tensor(order)] = torch.arange(len(order))
-        vectors = vectors[back.to(vectors.device)]
+        vectors = vectors[torch.tensor(order).argsort().to(vectors.device)]
         return nn.functional.normalize(vectors, dim=-1) if normalize else vectors
+
+
+def check_texts(texts: list) -> None:
+    """Refuse what is no list of strings or of pairs of them, with something in each."""
+    if not texts:
+        raise ValueError("There is no text to read: give at least one string.")
+    for text in texts:
+        parts = text if isinstance(text, tuple | list) else [text]
+        if not all(isinstance(part, str) for part in parts):
+            raise TypeError(
+                f"A text is a string, or a pair of strings, not {type(text).__name__}: of rows, give one column, "
+                "[row['text'] for row in rows]."
+            )
+        if not all(part.strip() for part in parts):
+            raise ValueError("One of the texts is empty: an encoder has nothing to say about it; leave it out.")

@@ -1,4 +1,13 @@
-"""The vocabulary head of a Hugging Face masked-LM model, taken apart so that it can run at chosen positions only."""
+"""The vocabulary head of a Hugging Face masked-LM model, taken apart so that it can run at chosen positions only.
+
+The head of BERT, RoBERTa and MPNet is a projection (dense, gelu, LayerNorm) and then the tied word vectors. COCO-LM's
+main model has no projection: its scores are h · x, "only having the final linear layer" (appendix D). A saved folder
+has no place to say so, but `make_transparent` gives the projection weights with which it does nothing.
+
+Letters: M positions, D width, V vocabulary.
+"""
+
+import math
 
 import torch
 from torch import Tensor, nn
@@ -16,13 +25,6 @@ def modules(model: nn.Module) -> list[nn.Module]:
     return [module for name, module in model.named_children() if name != prefix]
 
 
-def scores(model: nn.Module, hidden: Tensor) -> Tensor:
-    """Word scores, [M, D] → [M, V]."""
-    for module in modules(model):
-        hidden = module(hidden)
-    return hidden
-
-
 # Model types whose head is dense, gelu, LayerNorm, then the linear layer over words; and BERT's, one level deeper.
 ROBERTA_LIKE = ("roberta", "xlm-roberta", "camembert", "mpnet", "contrast_kit_relative")
 BERT_LIKE = ("bert",)
@@ -32,7 +34,7 @@ IN_ORDER = ("electra", "distilbert")
 def states(model: nn.Module, hidden: Tensor) -> Tensor | None:
     """What the head's last layer, the linear one over words, reads: [M, D] → [M, D].
 
-    `scores` is `model.get_output_embeddings()` of it. None for a head whose parts are not known here.
+    Word scores are `model.get_output_embeddings()` of it. None for a head whose parts are not known here.
     """
     kind, parts = model.config.model_type, modules(model)
     if kind in ROBERTA_LIKE:
@@ -56,9 +58,73 @@ def check(model: nn.Module, view: dict[str, Tensor]) -> None:
     kind = type(model).__name__
     model.eval()
     try:
-        hidden = model.base_model(**view).last_hidden_state  # [1, T, D]
-        ours, theirs = scores(model, hidden[0]), model(**view).logits[0]  # [T, V]
+        ours = model.base_model(**view).last_hidden_state[0]  # [T, D]
+        for module in modules(model):
+            ours = module(ours)  # in the end [T, V]
+        theirs = model(**view).logits[0]  # [T, V]
     except (TypeError, RuntimeError, AttributeError, NotImplementedError) as error:
         raise ValueError(f"{kind} has a vocabulary head that cannot be used by itself ({error}).") from error
     if ours.shape != theirs.shape or not torch.allclose(ours, theirs, rtol=1e-3, atol=1e-3):
         raise ValueError(f"{kind} makes its word scores in a way not known here; take a BERT or RoBERTa.")
+
+
+_LINEAR = 6.0
+"""Above this, gelu(x) = x Φ(x) is x to the last digit of float32."""
+
+
+def remove_bias(model: nn.Module) -> None:
+    """Set the bias of the word scores to zero, and keep it there."""
+    bias = model.get_output_embeddings().bias
+    if bias is not None:
+        bias.requires_grad_(False).zero_()
+
+
+@torch.no_grad()
+def make_transparent(model: nn.Module) -> None:
+    """Give the projection of a BERT-, RoBERTa- or MPNet-shaped model the weights with which it changes nothing.
+
+    A hidden state leaves the last LayerNorm as h = γ ⊙ x + β, where x has mean 0 and variance 1. So
+
+    1. dense: x + c = (h − β) / γ + c, a diagonal matrix and a bias. No entry of x is below −√D, and
+       c = √D + 6 lifts all of them to where gelu is the identity;
+    2. gelu: x + c;
+    3. LayerNorm: takes the mean c away, divides by the deviation 1, and with the same γ and β gives h back.
+
+    Exact but for rounding (relative error about 1e-6 in float32; half precision is too coarse for the sum with c).
+
+    Raises:
+        ValueError: for a model of another shape, or with a γ of zero, where something of h is lost.
+    """
+    dense, norm = _projection(model)
+    last = _last_norm(model)
+    if dense is None or norm is None or last is None or dense.in_features != dense.out_features:
+        raise ValueError(
+            f"{type(model).__name__} has no projection of the kind that can be made to do nothing: build the encoder "
+            "with Encoder.tiny, small, base or large, or train with lm_projection=True."
+        )
+    gamma, beta = last.weight, last.bias
+    if (gamma.abs() < 1e-6).any():
+        raise ValueError(
+            "A weight of the last LayerNorm is zero, so a head without projection cannot be saved in the ordinary form."
+        )
+    dense.weight.copy_(torch.diag(1 / gamma))
+    dense.bias.copy_(math.sqrt(dense.in_features) + _LINEAR - beta / gamma)
+    norm.weight.copy_(gamma)
+    norm.bias.copy_(beta)
+    norm.eps = last.eps
+
+
+def _projection(model: nn.Module) -> tuple[nn.Linear | None, nn.LayerNorm | None]:
+    """The dense layer and the LayerNorm of a vocabulary head."""
+    prefix, output = model.base_model_prefix, model.get_output_embeddings()
+    head = [child for name, child in model.named_children() if name != prefix]
+    modules = [module for child in head for module in child.modules()]
+    dense = [module for module in modules if isinstance(module, nn.Linear) and module is not output]
+    norms = [module for module in modules if isinstance(module, nn.LayerNorm)]
+    return (dense[0], norms[0]) if len(dense) == len(norms) == 1 else (None, None)
+
+
+def _last_norm(model: nn.Module) -> nn.LayerNorm | None:
+    """The LayerNorm that a hidden state leaves last, in models that normalise after each layer."""
+    layers = getattr(getattr(model.base_model, "encoder", None), "layer", None)
+    return getattr(layers[-1].output, "LayerNorm", None) if layers else None

@@ -1,11 +1,12 @@
-"""Randomly initialised masked-LM models of named shapes."""
+"""New encoders of named shapes: randomly initialised, for the vocabulary of a tokenizer."""
+
+from typing import Self
 
 import torch
 from torch import nn
 from transformers import PreTrainedTokenizerBase, RobertaConfig, RobertaForMaskedLM
 
-from contrast_kit.encoder import relative_positions as relative
-from contrast_kit.encoder.relative_positions import RelativePositions
+from contrast_kit.encoder.relative_positions import RelativePositions, masked_lm
 
 # RoBERTa's own shapes for base and large; CAPT Table 4's small; tiny is ours, for a minute on a laptop.
 SHAPES = {
@@ -14,6 +15,71 @@ SHAPES = {
     "base": dict(num_hidden_layers=12, hidden_size=768, num_attention_heads=12, intermediate_size=3072),
     "large": dict(num_hidden_layers=24, hidden_size=1024, num_attention_heads=16, intermediate_size=4096),
 }
+
+
+class Presets:
+    """The named shapes, as constructors of `Encoder`."""
+
+    @classmethod
+    def tiny(cls, tokenizer: PreTrainedTokenizerBase, **options) -> Self:
+        """2 layers × 128, 2 heads, FFN 512: the size that a laptop trains in a minute. Options as in `build`."""
+        return cls.build("tiny", tokenizer, **options)
+
+    @classmethod
+    def small(cls, tokenizer: PreTrainedTokenizerBase, **options) -> Self:
+        """6 layers × 256, 4 heads, FFN 1024 (CAPT Table 4, small). Options as in `build`."""
+        return cls.build("small", tokenizer, **options)
+
+    @classmethod
+    def base(cls, tokenizer: PreTrainedTokenizerBase, **options) -> Self:
+        """12 layers × 768, 12 heads, FFN 3072 (RoBERTa-base). Options as in `build`."""
+        return cls.build("base", tokenizer, **options)
+
+    @classmethod
+    def large(cls, tokenizer: PreTrainedTokenizerBase, **options) -> Self:
+        """24 layers × 1024, 16 heads, FFN 4096 (RoBERTa-large). Options as in `build`."""
+        return cls.build("large", tokenizer, **options)
+
+    @classmethod
+    def build(
+        cls,
+        shape: str,
+        tokenizer: PreTrainedTokenizerBase,
+        *,
+        seed: int = 0,
+        pooling: str = "first",
+        max_length: int = 512,
+        dropout: float = 0.1,
+        relative_positions: bool | RelativePositions = False,
+        **shape_changes: int,
+    ) -> Self:
+        """A randomly initialised RoBERTa of a named shape, for the vocabulary of `tokenizer`.
+
+        Args:
+            shape: `"tiny"`, `"small"`, `"base"` or `"large"`.
+            tokenizer: decides the size of the embedding table.
+            seed: of the initial weights; the caller's random state is left as it was.
+            pooling: `"first"` or `"mean"`.
+            max_length: the longest input, in tokens.
+            dropout: of hidden states and attention (0.1 in all four papers).
+            relative_positions: True adds T5's relative positions (COCO-LM's models; the model is then an MPNet, which
+                is RoBERTa with just these), a `RelativePositions` says how many buckets.
+            shape_changes: single changes to the shape, for example `num_hidden_layers=4`.
+
+        Raises:
+            TypeError, ValueError: for a shape that has no name here, or what is no tokenizer with a mask token.
+        """
+        check_tokenizer(tokenizer)
+        model = new_model(
+            shape,
+            tokenizer,
+            seed=seed,
+            max_length=max_length,
+            dropout=dropout,
+            relative_positions=relative_positions,
+            **shape_changes,
+        )
+        return cls(model, tokenizer, pooling)
 
 
 def new_model(
@@ -46,7 +112,19 @@ def new_model(
         torch.default_generator.manual_seed(seed)
         if relative_positions:
             positions = RelativePositions() if relative_positions is True else relative_positions
-            return relative.masked_lm(positions, max_length=max_length, **options)
+            return masked_lm(positions, max_length=max_length, **options)
         # RoBERTa counts positions from the padding id upwards.
         places = max_length + tokenizer.pad_token_id + 1
         return RobertaForMaskedLM(RobertaConfig(max_position_embeddings=places, type_vocab_size=1, **options))
+
+
+def check_tokenizer(tokenizer: PreTrainedTokenizerBase) -> None:
+    """Refuse what is no tokenizer that can mask and pad."""
+    if not isinstance(tokenizer, PreTrainedTokenizerBase):
+        raise TypeError(
+            f"An encoder is built for a tokenizer, such as data.train_tokenizer(texts), not {tokenizer!r}; "
+            "a saved model and its tokenizer are opened together by Encoder.from_pretrained(name)."
+        )
+    for name, why in (("mask", "masked language modelling"), ("pad", "a batch of texts of different lengths")):
+        if getattr(tokenizer, f"{name}_token_id") is None:
+            raise ValueError(f"This tokenizer has no {name} token; {why} needs one.")

@@ -29,7 +29,6 @@ from transformers import (
 from transformers.modeling_outputs import BaseModelOutput
 from transformers.models.mpnet.modeling_mpnet import MPNetEncoder, MPNetSelfAttention
 
-from contrast_kit.fast import packed
 
 RULES = ("t5", "symmetric")
 
@@ -133,19 +132,14 @@ class RelativeEncoder(MPNetEncoder):
         output_attentions: bool = False,
         output_hidden_states: bool = False,
         return_dict: bool = False,
-        layout: packed.Layout | None = None,
         **kwargs: Any,
     ) -> BaseModelOutput | tuple:
-        if layout is not None:  # MPNet's layers hand on a mask, and a packed batch has a layout for one
-            table, positions = self.relative_attention_bias, RelativePositions.of(self.config)
-            attention_mask, scores = layout, bias(table, layout.lengths[-1], positions)  # [H, T, T]
-        else:
-            scores = self.compute_position_bias(hidden_states)  # [1, H, T, T]
-        if layout is None and attention_mask is not None:
-            attention_mask, scores = None, scores + attention_mask  # [B, H, T, T]
+        scores = self.compute_position_bias(hidden_states)  # [1, H, T, T]
+        if attention_mask is not None:
+            scores = scores + attention_mask  # [B, H, T, T]
         states, attentions = (hidden_states,), ()
         for layer in self.layer:
-            hidden_states, *weights = layer(hidden_states, attention_mask, scores, output_attentions=output_attentions)
+            hidden_states, *weights = layer(hidden_states, None, scores, output_attentions=output_attentions)
             states, attentions = (*states, hidden_states), (*attentions, *weights)
         states = states if output_hidden_states else None
         attentions = attentions if output_attentions else None
@@ -160,7 +154,7 @@ class RelativeAttention(MPNetSelfAttention):
     def forward(
         self,
         hidden_states: Tensor,
-        attention_mask: "Tensor | packed.Layout | None" = None,
+        attention_mask: Tensor | None = None,
         position_bias: Tensor | None = None,
         output_attentions: bool = False,
         **kwargs: Any,
@@ -170,9 +164,6 @@ class RelativeAttention(MPNetSelfAttention):
         split = (*hidden_states.shape[:-1], self.num_attention_heads, self.attention_head_size)
         q, k, v = (project(hidden_states).view(split) for project in (self.q, self.k, self.v))  # [B, T, H, D/H]
         dropout = self.dropout.p if self.training else 0.0
-        if isinstance(attention_mask, packed.Layout):
-            mixed = packed.attend(q[0], k[0], v[0], attention_mask, dropout=dropout, bias=position_bias)
-            return (self.o(mixed.flatten(1).unsqueeze(0)),)  # [N, H, D/H] → [1, N, D]
         q, k, v = (x.transpose(1, 2) for x in (q, k, v))
         mixed = nn.functional.scaled_dot_product_attention(  # q, k, v: [B, H, T, D/H]
             q, k, v, attn_mask=position_bias.to(q.dtype), dropout_p=dropout

@@ -1,15 +1,11 @@
 """Everything that is only for speed, behind one door: nothing here is needed to understand an equation.
 
-The readable form of a computation stands in `losses`, `encoder` and `geometry`; where it would be slow or large it hands
+The readable form of a computation stands in `losses`, `encoder` and `geometry`. Where it would be slow or large it hands
 over to this room in one line, and gets the same numbers back.
 
-| file                          | makes                                                                            |
-|-------------------------------|----------------------------------------------------------------------------------|
-| `contrast`                    | the losses of `losses.contrast` without an N × N matrix: `logsumexp` over `tiles`, |
-|                               | `info_nce` in panels, `class_means`, `unit_rows`                                 |
-| `blocked_softmax`             | losses over a vocabulary without all its scores                                  |
-| `packed`, `fixed_capacity`    | other ways through an encoder: no computation on padding; shapes that never change |
-| `kernels`, `options`          | the processor's faster float32 product; switches for an objective's encoders     |
+`contrast` (with `logsumexp`, `tiles`, `info_nce`, `class_means`, `unit_rows`): contrasts without an N × N matrix.
+`blocked_softmax`: losses over a vocabulary without all its scores. `packed`, `fixed_capacity`: other ways through an
+encoder. `kernels`, `options`: the processor's faster float32 product; switches for an objective.
 """
 
 import importlib
@@ -35,16 +31,32 @@ def wanted(implementation: str, cosines: int) -> bool:
     return implementation in ("tiled", "bf16") or (implementation == "auto" and cosines >= TILED_FROM)
 
 
-_HOME = {"nt_xent": "contrast", "info_nce": "contrast", "sup_con": "contrast", "faster": "options"} | {
-    "self_log_sum_exp": "logsumexp",
-    "cross_log_sum_exp": "logsumexp",
-    "sum_over_words": "blocked_softmax",
-}
+SCORES_AT_ONCE = 2**21
+"""Word scores that stand in memory at once on a CPU: 8 MiB in float32."""
+
+
+def scores_at_once(device: Any) -> int:
+    """The same for a device: on a GPU larger products are faster, and memory is not shared with everything else."""
+    return SCORES_AT_ONCE if device.type == "cpu" else 2**26
+
+
+def wanted_blocks(encoder: Any, states: Any) -> bool:
+    """Whether an encoder's word scores at states [M, D] are made in blocks: too many to hold, or in fixed shapes."""
+    if encoder.strategy.fixed_shapes:
+        return True
+    many = len(states) * encoder.vocabulary["vocab_size"] > 2 * scores_at_once(states.device)
+    return many and encoder.word_layer(states[:0]) is not None
+
+
+_HOME = dict.fromkeys(("info_nce", "nt_xent", "sup_con"), "contrast")
+_HOME |= dict.fromkeys(("cross_log_sum_exp", "self_log_sum_exp"), "logsumexp")
+_HOME |= dict.fromkeys(("sum_over_words", "word_loss"), "blocked_softmax")
+_HOME |= {"Packed": "packed", "faster": "options"}
 
 
 def __getattr__(name: str) -> Any:  # each part loads at first use: a reader of an equation imports none of them
-    if name == "kernels":
-        return importlib.import_module(f"{__name__}.kernels")
     if name in _HOME:
         return getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
+    if name == "kernels":
+        return importlib.import_module(f"{__name__}.kernels")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

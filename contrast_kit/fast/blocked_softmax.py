@@ -15,21 +15,11 @@ import torch
 from torch import Tensor
 
 from contrast_kit.checks import finite, in_vocabulary
+from contrast_kit.fast import scores_at_once
 from contrast_kit.fast.logsumexp import first_derivative_only
-
-NUMBERS_AT_ONCE = 2**21
-"""Word scores that stand in memory at once on a CPU: 8 MiB in float32."""
-
-ON_A_GPU = 2**26
-"""… and elsewhere, where larger products are faster and memory is not shared with everything else."""
 
 Terms = Callable[..., Tensor]
 """(log q [R], *rows [R, …]) → terms [R]: a loss at each position, from the log-probability of its word."""
-
-
-def at_once(device: torch.device) -> int:
-    """Word scores that may stand in memory at once on a device."""
-    return NUMBERS_AT_ONCE if device.type == "cpu" else ON_A_GPU
 
 
 class Words(NamedTuple):
@@ -66,7 +56,7 @@ def sum_over_words(
         labels: y, ids [M].
         rows: further inputs of `terms`, positions first; those that need a gradient get one.
         also: ids [M], whose log-probability is wanted besides, without gradient.
-        numbers_at_once: R × V at most, by default `NUMBERS_AT_ONCE`, and `ON_A_GPU` there.
+        numbers_at_once: R × V at most, by default `fast.scores_at_once`.
 
     Returns:
         `Words`. Under autocast the products are taken in its dtype, all else in float32 or better.
@@ -86,10 +76,24 @@ def sum_over_words(
         tensor(20.7233)
     """
     in_vocabulary(labels, len(weight))
-    size = max(1, (numbers_at_once or at_once(states.device)) // len(weight))
+    size = max(1, (numbers_at_once or scores_at_once(states.device)) // len(weight))
     found = Words(*_Blocks.apply(terms, size, torch.is_grad_enabled(), also, labels, states, weight, bias, *rows))
     finite(found.total, "The loss over the vocabulary")
     return found
+
+
+def word_loss(
+    encoder: Any, terms: Terms, states: Tensor, labels: Tensor, *rows: Tensor, others: Tensor | None = None
+) -> Words:
+    """`Encoder.word_loss` in blocks: the head's last layer is the only one whose result is never held whole."""
+    layer = encoder.word_layer(states)
+    if layer is None:  # only asked for by fixed shapes
+        raise ValueError(
+            f"The vocabulary head of {type(encoder.model).__name__} is not known well enough here for a fixed capacity: "
+            "leave it out."
+        )
+    states, linear = layer
+    return sum_over_words(terms, states, linear.weight, linear.bias, labels, *rows, also=others)
 
 
 class _Blocks(torch.autograd.Function):

@@ -1,15 +1,21 @@
-"""A leaner training step, opted into by name: the same loss and gradient, other ways to compute them."""
+"""Other ways to compute the same training step, opted into by name."""
 
-from contrast_kit.encoder.encoder import Encoder
-from contrast_kit.objectives.base import Objective
+from typing import TypeVar
+
+from torch import nn
+
+from contrast_kit._renamed import renamed
+from contrast_kit.fast.fixed_capacity import FixedCapacity, draw_words
+
+Objective = TypeVar("Objective", bound=nn.Module)
 
 
+@renamed(slots="fixed_capacity")
 def faster(
     objective: Objective,
     *,
     packing: bool = False,
-    slots: float | None = None,
-    joined: bool = False,
+    fixed_capacity: float | None = None,
     compiled: bool | str = False,
 ) -> Objective:
     """Choose how the encoders of an objective compute, the auxiliary model's too; what is not named is switched off.
@@ -21,11 +27,9 @@ def faster(
         objective: changed in place.
         packing: compute nothing on padding (`packed`). Wins where the texts of a batch differ in length: `fit` puts
             texts of like length together, so there it wins little.
-        slots: how many of the positions are masked, 0.15 for most: word scores are then made in a fixed number of
-            slots, so that a GPU is never waited for and shapes are static. Costs some unused slots; not with packing,
+        fixed_capacity: how many of the positions are masked, 0.15 for most: word scores are then made in a fixed number
+            of rows, so that a GPU is never waited for and shapes are static. Costs some unused rows; not with packing,
             which waits for the device.
-        joined: encode the views of a batch in one pass (`joined`), where they are of one length. Wins where a batch is
-            small for the machine; needs the memory of both at once either way, and does nothing with `chunk_size`.
         compiled: compile the Transformer, `True` for torch's default backend or a backend's name. Pays on a GPU
             for long runs with few shapes; on a CPU it gave nothing here.
 
@@ -33,7 +37,7 @@ def faster(
         the objective.
 
     Raises:
-        ValueError: for a share of slots outside (0, 1], slots together with packing, or a model that cannot be packed.
+        ValueError: for a share outside (0, 1], a fixed capacity together with packing, or a model that cannot be packed.
 
     Example:
         >>> import contrast_kit as ck
@@ -43,16 +47,26 @@ def faster(
         >>> ck.fit(objective, texts, steps=2, batch_size=4, progress=False).steps
         2
     """
-    if slots is not None and not 0 < slots <= 1:
-        raise ValueError(f"slots is the share of positions that are masked, in (0, 1], such as 0.15, not {slots}.")
-    if slots is not None and packing:
-        raise ValueError("Packing makes a shape of its own for every batch and slots fix the shapes: choose one.")
+    if fixed_capacity is not None and not 0 < fixed_capacity <= 1:
+        raise ValueError(
+            f"fixed_capacity is the share of positions that are masked, in (0, 1], such as 0.15, not {fixed_capacity}."
+        )
+    if fixed_capacity is not None and packing:
+        raise ValueError("Packing makes a shape of its own for every batch, a fixed capacity fixes them: choose one.")
     for module in objective.modules():
-        if isinstance(module, Encoder):
+        if hasattr(module, "strategy"):  # an encoder
             module.use_packing(packing)
-            module.slots, module.joined = slots, joined
-            base = module.model.base_model
-            base._compiled_call_impl = None
-            if compiled:
-                base.compile(backend=compiled) if isinstance(compiled, str) else base.compile()
+            if fixed_capacity is not None:
+                module.strategy = FixedCapacity(fixed_capacity)
+            _compile(module.model.base_model, compiled)
+        if hasattr(module, "draw"):  # an auxiliary model, which draws words
+            vars(module).pop("draw", None)
+            if fixed_capacity is not None:
+                module.draw = draw_words
     return objective
+
+
+def _compile(model: nn.Module, backend: bool | str) -> None:
+    model._compiled_call_impl = None
+    if backend:
+        model.compile(backend=backend) if isinstance(backend, str) else model.compile()

@@ -11,12 +11,15 @@ Letters: B examples, T tokens, N real tokens, D width, H heads, d = D/H.
 """
 
 from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import sdpa_mask
+from transformers.modeling_outputs import BaseModelOutput
 from transformers.models.mpnet.modeling_mpnet import MPNetModel
 
 NAME = "contrast_kit_packed"
@@ -104,38 +107,44 @@ class Layout:
         return places.index_copy(0, self.index, x[0]).unflatten(0, self.shape)
 
 
-def prepare(model: nn.Module) -> None:
-    """Let a transformers model attend in packed batches as well as in padded ones.
+class Packed:
+    """How an encoder computes without padding; the strategy of `Encoder.use_packing`.
+
+    Args:
+        model: a transformers model, which can attend in packed batches from here on, and in padded ones as before.
+        padded: the plain strategy, for everything that is not about padding.
 
     Raises:
         ValueError: for a model that is not embeddings, then a stack of layers.
     """
-    base = model.base_model
-    if not (hasattr(base, "embeddings") and hasattr(base, "encoder")):
-        raise ValueError(
-            f"{type(model).__name__} is not built of embeddings and an encoder, as BERT, RoBERTa, ELECTRA and MPNet "
-            "are, so it cannot run without padding here."
-        )
-    if not isinstance(base, MPNetModel):  # whose attention is ours already (`relative`)
-        model.set_attn_implementation(NAME)
 
+    fixed_shapes = False
 
-def ready_made(model: nn.Module, attention_mask: Tensor) -> Tensor:
-    """A mask [B, T] in the form [B, 1, 1, T] that attention reads: made by transformers it costs a wait for the device,
-    which is asked whether there is any padding. For a model whose attention is of another kind: the mask as it is.
-    """
-    real = attention_mask[:, None, None, :].bool()  # [B, 1, 1, T]
-    if isinstance(model.base_model, MPNetModel):  # adds it to the scores
-        lowest = torch.finfo(model.dtype).min
-        return torch.zeros_like(real, dtype=model.dtype).masked_fill(~real, lowest)
-    return real if model.config._attn_implementation in ("sdpa", NAME) else attention_mask
+    def __init__(self, model: nn.Module, padded: Any) -> None:
+        base = model.base_model
+        if not (hasattr(base, "embeddings") and hasattr(base, "encoder")):
+            raise ValueError(
+                f"{type(model).__name__} is not built of embeddings and an encoder, as BERT, RoBERTa, ELECTRA and MPNet "
+                "are, so it cannot run without padding here."
+            )
+        if isinstance(base, MPNetModel):
+            _mix_in(PackedLayers, base.encoder)
+            for layer in base.encoder.layer:
+                _mix_in(PackedAttention, layer.attention.attn)
+        else:
+            model.set_attn_implementation(NAME)
+        self.positions = padded.positions
+
+    def hidden_states(self, model: nn.Module, inputs: dict[str, Tensor]) -> Tensor:
+        """Last hidden states of padded texts, [B, T, D], with zeros at padding."""
+        return hidden_states(model.base_model, inputs)
 
 
 def hidden_states(base: nn.Module, inputs: dict[str, Tensor]) -> Tensor:
     """Last hidden states of a padded batch, [B, T, D], computed on its real tokens; zeros at padding.
 
     Args:
-        base: the base model of a model that was given to `prepare`.
+        base: the base model of a model that was given to `Packed`.
         inputs: `input_ids` and `attention_mask` [B, T], and `token_type_ids` where the model has types.
     """
     layout = Layout.of(inputs["attention_mask"])
@@ -226,3 +235,40 @@ def attention(
 
 AttentionInterface.register(NAME, attention)
 AttentionMaskInterface.register(NAME, sdpa_mask)
+
+
+class PackedLayers:
+    """Mixed into the layers of a model with relative positions: a packed batch comes with its layout."""
+
+    def forward(self, hidden_states: Tensor, *args: Any, layout: Layout | None = None, **kwargs: Any) -> Any:
+        if layout is None:
+            return super().forward(hidden_states, *args, **kwargs)
+        longest = hidden_states.new_empty(1, layout.lengths[-1], 0)  # only its length is asked
+        bias = self.compute_position_bias(longest)[0]  # [H, T, T]
+        for layer in self.layer:
+            hidden_states = layer(hidden_states, layout, bias)[0]  # [1, N, D]
+        return BaseModelOutput(last_hidden_state=hidden_states)
+
+
+class PackedAttention:
+    """Mixed into the attention of such a model: the layout comes in place of a mask."""
+
+    def forward(self, hidden_states: Tensor, attention_mask: Any = None, position_bias: Any = None, **kwargs: Any) -> Any:
+        if not isinstance(attention_mask, Layout):
+            return super().forward(hidden_states, attention_mask, position_bias, **kwargs)
+        split = (hidden_states.shape[1], self.num_attention_heads, self.attention_head_size)
+        q, k, v = (project(hidden_states).view(split) for project in (self.q, self.k, self.v))  # [N, H, d]
+        dropout = self.dropout.p if self.training else 0.0
+        mixed = attend(q, k, v, attention_mask, dropout=dropout, bias=position_bias)  # [N, H, d]
+        return (self.o(mixed.flatten(1).unsqueeze(0)),)  # [1, N, D]
+
+
+def _mix_in(mixin: type, module: nn.Module) -> None:
+    """Let a module take what the mixin overrides; its weights and their names stay as they are."""
+    if not isinstance(module, mixin):
+        module.__class__ = _mixed(mixin, type(module))
+
+
+@cache
+def _mixed(mixin: type, cls: type) -> type:
+    return type(f"Packed{cls.__name__}", (mixin, cls), {"__module__": __name__})

@@ -1,7 +1,8 @@
 """What every method is: views, local losses, and one contrast over the whole batch.
 
 An `Objective` says these three things and nothing about training. The trainer knows only this page, so a contrastive
-batch larger than memory, several processes and the logging of each part are written once (`step.py`), not per method.
+batch larger than memory, several processes and the logging of each part are written once (`training.gradient`), not per
+method.
 """
 
 from dataclasses import fields, replace
@@ -10,16 +11,13 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from contrast_kit.encoder.encoder import Encoder
-
-View = dict[str, Tensor]
-"""A batch-like dict of tensors, each with the examples first, so that a view can be cut into chunks by slicing."""
+from contrast_kit.encoder.encoder import Encoder, View
+from contrast_kit.papers.settings import training
 
 Vectors = dict[str, dict[str, Tensor]]
 """Sequence vectors by the name of their view, then by the name of the head that made them: `vectors["T0"]["h"]`."""
 
-
-Facts = dict[str, Tensor]
+ExampleInfo = dict[str, Tensor]
 """What is known of each example, one number each, [B]: its `text_id`, and its `label` where the data has one."""
 
 
@@ -27,7 +25,7 @@ class Encoded(NamedTuple):
     """What one view, or a chunk of it, becomes.
 
     `vectors`: sequence vectors [B, D] by name, for the contrast; empty where the view takes no part in it.
-    `sums`: local losses, each *summed* over its terms; `Objective.sizes` says how many terms there are.
+    `sums`: local losses, each *summed* over its terms; `Objective.term_counts` says how many terms there are.
     """
 
     vectors: dict[str, Tensor]
@@ -35,15 +33,15 @@ class Encoded(NamedTuple):
 
 
 class Objective(nn.Module):
-    """A training objective: subclass it, say `views`, `sizes`, `encode` and `contrast`, and `fit` can train it.
+    """A training objective: subclass it, say `views`, `encode`, `term_counts` and `contrast`, and `fit` can train it.
 
     The rules that let the trainer cut a batch freely:
 
     * `views` draws all noise. It has no gradient.
     * `encode` works example by example, with every learnable head in it (projector, predictor, vocabulary head).
     * `contrast` sees all sequence vectors of the batch and has **no parameters**.
-    * a local loss comes as a sum, and `sizes` counts its terms from the view alone; the trainer divides the sum over
-      the whole batch by the count over the whole batch, so a token mean stays a token mean however the batch is cut.
+    * a local loss comes as a sum, and `term_counts` counts its terms from the view alone; the trainer divides the sum
+      over the whole batch by the count over the whole batch, so a token mean stays one however the batch is cut.
 
     Args:
         encoder: trained in place.
@@ -68,7 +66,7 @@ class Objective(nn.Module):
         ...     def views(self, batch, generator=None):
         ...         return {"a": batch, "b": batch}
         ...
-        ...     def encode(self, view):
+        ...     def encode(self, name, view):
         ...         hidden = self.encoder(view)  # [B, T, D]
         ...         return ck.objectives.Encoded({"h": self.encoder.pool(hidden, view)}, sums={})
         ...
@@ -81,6 +79,8 @@ class Objective(nn.Module):
     """
 
     Config: type
+    in_tables: str = ""
+    """What `papers.settings` calls the method."""
     contrastive: bool = True
     """False where the method has no contrast: the trainer then cuts a batch without encoding anything twice."""
 
@@ -106,6 +106,103 @@ class Objective(nn.Module):
             torch.default_generator.manual_seed(seed)
             self.build()
 
+    @classmethod
+    def paper_training(cls, setting: str | int) -> dict[str, Any]:
+        """How the paper trained it, as settings of `fit`: `fit(objective, texts, **CAPT.paper_training("small"))`.
+
+        Raises:
+            ValueError: for a setting that the paper does not print; names those there are (`papers.settings`).
+
+        Example:
+            >>> import contrast_kit as ck
+            >>> ck.Training(**ck.objectives.CMLM.paper_training(100))  # section 4.3, post-training on 100 texts
+            Training(steps=None, epochs=50, batch_size=8, ...)
+        """
+        return training(cls.in_tables, setting)
+
+    def build(self) -> None:
+        """Make the heads that the method needs beside the encoder. Most need none."""
+
+    def views(self, batch: View, generator: torch.Generator | None = None) -> dict[str, View]:
+        """Noisy copies of a batch, by name. No gradient. Several processes each call it for the whole batch."""
+        raise NotImplementedError(f"{type(self).__name__} must say which views of a batch it takes.")
+
+    def encode(self, name: str, view: View) -> Encoded:
+        """Sequence vectors and summed local losses of the view called `name`, or of any chunk of its examples."""
+        raise NotImplementedError(f"{type(self).__name__} must say how it encodes a view.")
+
+    def term_counts(self, name: str, view: View) -> dict[str, Tensor]:
+        """How many terms each local loss of this view sums, by name, as scalar tensors. No local loss: `{}`."""
+        return {}
+
+    def contrasted(self, name: str) -> bool:
+        """Whether the vectors of this view take part in the contrast; a view that does not is encoded only once."""
+        return self.contrastive
+
+    def encode_for_contrast(self, name: str, view: View) -> dict[str, Tensor]:
+        """The vectors of `encode` alone. A batch in chunks is encoded twice, the first time for these.
+
+        A method with local losses may spare their heads here.
+        """
+        return self.encode(name, view).vectors
+
+    def facts(self, batch: View, views: dict[str, View]) -> ExampleInfo:
+        """What the contrast is told of each example: the entries of the batch that hold one number per example.
+
+        A method overrides it for what is only known once the views are drawn, such as a caption that was swapped.
+        """
+        return {key: value for key, value in batch.items() if value.ndim == 1}
+
+    def contrast(self, vectors, facts):
+        ...         return {"contrast": ck.losses.nt_xent(vectors["a"]["h"], vectors["b"]["h"], self.config.tau)}
+        >>> texts = ["the red kite flies", "a small drum", "a green train stops", "the shelf is full"]
+        >>> encoder = ck.Encoder.tiny(ck.data.train_tokenizer(texts, vocab_size=60))
+        >>> ck.fit(Twice(encoder, tau=0.1), texts, steps=2, batch_size=4, progress=False).steps
+        2
+    """
+
+    Config: type
+    in_tables: str = ""
+    """What `papers.settings` calls the method."""
+    contrastive: bool = True
+    """False where the method has no contrast: the trainer then cuts a batch without encoding anything twice."""
+
+    def __init__(self, encoder: Encoder, config: Any = None, *, seed: int = 0, **changes: Any):
+        super().__init__()
+        if not isinstance(encoder, Encoder):
+            raise TypeError(
+                f"{type(self).__name__} trains an Encoder, such as Encoder.tiny(tokenizer) or "
+                f"Encoder.from_pretrained(folder), not {type(encoder).__name__}."
+            )
+        if config is not None and not isinstance(config, self.Config):
+            raise TypeError(
+                f"{type(self).__name__} takes a {self.Config.__name__}, not {type(config).__name__}: "
+                f"write {type(self).__name__}(encoder, {type(self).__name__}.Config(…))."
+            )
+        names = [field.name for field in fields(self.Config)]
+        for name in changes:
+            if name not in names:
+                raise TypeError(f"{type(self).__name__} has no setting {name!r}; there are {', '.join(names)}.")
+        self.encoder = encoder
+        self.config = replace(config, **changes) if config is not None else self.Config(**changes)
+        with torch.random.fork_rng(devices=[]):  # heads are drawn on the CPU: no other stream is touched
+            torch.default_generator.manual_seed(seed)
+            self.build()
+
+    @classmethod
+    def paper_training(cls, setting: str | int) -> dict[str, Any]:
+        """How the paper trained it, as settings of `fit`: `fit(objective, texts, **CAPT.paper_training("small"))`.
+
+        Raises:
+            ValueError: for a setting that the paper does not print; names those there are (`papers.settings`).
+
+        Example:
+            >>> import contrast_kit as ck
+            >>> ck.Training(**ck.objectives.CMLM.paper_training(100))  # section 4.3, post-training on 100 texts
+            Training(steps=None, epochs=50, batch_size=8, ...)
+        """
+        return training(cls.in_tables, setting)
+
     def build(self) -> None:
         """Make the heads that the method needs beside the encoder. Most need none."""
 
@@ -129,16 +226,16 @@ class Objective(nn.Module):
         """
         return view if self.contrastive else None
 
-    def contrast(self, vectors: Vectors, facts: Facts) -> dict[str, Tensor]:
+    def contrast(self, vectors: Vectors, facts: ExampleInfo) -> dict[str, Tensor]:
         """Losses that need every vector of the batch at once, by name; no parameters. No contrast: `{}`.
 
         Args:
             vectors: [B, D] each, over the whole batch, all chunks and processes.
-            facts: [B] each, in the same order: `text_id`, equal for equal texts, and `label` where there is one.
+            facts: [B] each, in the same order (`facts`): `text_id`, equal for equal texts, and `label` where there is one.
         """
         return {}
 
-    def negatives(self, facts: Facts) -> float | None:
+    def negatives(self, facts: ExampleInfo) -> float | None:
         """How many negatives an anchor meets in a batch with these facts, on average; None: the method has none."""
         return None
 
@@ -150,7 +247,7 @@ class Objective(nn.Module):
     def set_progress(self, step: int, total: int) -> None:
         """Called before step 0, 1, … of `total` optimizer steps, for whatever changes along a run."""
 
-    def after_step(self, vectors: Vectors, facts: Facts) -> None:
+    def after_step(self, vectors: Vectors, facts: ExampleInfo) -> None:
         """Called after the optimizer's step with the detached vectors of the whole batch, for whatever remembers."""
 
     def forward(self, batch: View, generator: torch.Generator | None = None) -> dict[str, Tensor]:
@@ -161,14 +258,14 @@ class Objective(nn.Module):
         """
         with torch.no_grad():
             views = self.views(batch, generator)
-        vectors, sums, sizes = {}, {}, {}
+        vectors, sums, counts = {}, {}, {}
         for name, view in views.items():
-            encoded = self.encode(view)
+            encoded = self.encode(name, view)
             vectors[name] = encoded.vectors
             add(sums, encoded.sums)
-            add(sizes, self.sizes(view))
-        parts = {name: total / at_least_one(sizes[name]) for name, total in sums.items()}
-        parts |= self.contrast(vectors, facts_of(batch))
+            add(counts, self.term_counts(name, view))
+        parts = {name: total / at_least_one(counts[name]) for name, total in sums.items()}
+        parts |= self.contrast(vectors, self.facts(batch, views))
         return {"loss": self.total(parts), **parts}
 
     def total(self, parts: dict[str, Tensor]) -> Tensor:
@@ -177,17 +274,7 @@ class Objective(nn.Module):
         return sum(weights[name] * part for name, part in parts.items() if name in weights)
 
 
-def without(view: View, *names: str) -> View:
-    """A view without some of its entries."""
-    return {key: value for key, value in view.items() if key not in names}
-
-
-def facts_of(batch: View) -> Facts:
-    """The entries of a batch that hold one number per example."""
-    return {key: value for key, value in batch.items() if value.ndim == 1}
-
-
-def others(facts: Facts, ignore_duplicates: bool = False, by: str = "text_id") -> float:
+def others(facts: ExampleInfo, ignore_duplicates: bool = False, by: str = "text_id") -> float:
     """How many other examples an example meets in a batch; with `ignore_duplicates` only those of another id.
 
     Example:

@@ -1,4 +1,4 @@
-"""CAPT: pull a text and its corrupted self together, push both away from all other texts.
+"""CAPT: pull a text and its corrupted self together, push both away from all other texts, also of earlier steps.
 
 Contrastive Pre-Training of "CAPT: Contrastive Pre-Training for Learning Denoised Sequence Representations".
 """
@@ -12,9 +12,10 @@ from torch import Tensor, nn
 
 from contrast_kit import checks, losses, schedules
 from contrast_kit.masking.noise import Noise, named
-from contrast_kit.objectives.base import Encoded, Facts, Objective, Vectors, View, others, without
-from contrast_kit.objectives.mlm import mlm_sizes, mlm_sums
-from contrast_kit.objectives.queue import MemoryQueue
+from contrast_kit.encoder.encoder import View
+from contrast_kit.objectives.base import Encoded, ExampleInfo, Objective, Vectors, others
+from contrast_kit.losses.contrast import nt_xent
+from contrast_kit.objectives.mlm import mlm_count, mlm_sum
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class CAPTConfig:
     """Over the 2n anchors. Eq. 4 prints "sum", 2n times as much: beside an MLM loss that is a mean over tokens, a
     sum over 4096 anchors would drown it, and the right learning rate would depend on n. So "mean", ours; "sum" is
     the print."""
-    weight: float = 1.0
+    contrast_weight: float = 1.0
     """Of the contrast beside MLM. Paper: 1, "the final training loss is the sum of the above two"."""
     mlm: bool = True
     """Recover the tokens that the noise touched, on x̂ alone (x has nothing to recover). False: contrast alone."""
@@ -60,22 +61,18 @@ class CAPTConfig:
             checks.temperature(self.tau)
         checks.count("queue", self.queue, "a number of vectors, 0 for no queue", least=0)
         checks.choice("reduction", self.reduction, ("mean", "sum"))
-        checks.weight("weight", self.weight)
+        checks.weight("contrast_weight", self.contrast_weight)
         checks.choice("aggregation", self.aggregation, ("mlp", "none"))
         if self.inner is not None:
             checks.count("inner", self.inner, "the width of the aggregation's hidden layer")
 
 
+UNKNOWN = -1
+"""The id of a vector whose text is not known."""
+
+
 MANY_STEPS = 16
 """Steps in the queue above which a warning is due."""
-
-PAPER_TRAINING = {
-    # Table 4. "2k" and "8k" are read as powers of two, as in RoBERTa. The table prints no clipping and no length:
-    # RoBERTa, whose settings the large model adopts, uses none and 512.
-    "small": dict(steps=200_000, batch_size=2048, lr=5e-4, warmup=10_000 / 200_000),
-    "large": dict(steps=500_000, batch_size=8192, lr=6e-4, warmup=30_000 / 500_000),
-}
-
 
 class CAPT(Objective):
     """Learn representations that do not follow the noise: L = L_MLM + L_capt (CAPT, section 3.1).
@@ -88,10 +85,10 @@ class CAPT(Objective):
     In the denominator of an anchor: 2n - 1 + Q terms.
 
     Only the noise and the encoder know what a batch holds. For another kind of input give another noise, and, where
-    it has token- or region-level losses of its own, override `local_sums` and `sizes`.
+    it has token- or region-level losses of its own, override `local_sums` and `term_counts`.
 
     Relation to its neighbours: without the queue and with crop in place of the clean view it is COCO-LM's contrast;
-    `weight=0` is `MLM`; with dropout as the only noise and no MLM it is near `SimCSE`.
+    `contrast_weight=0` is `MLM`; with dropout as the only noise and no MLM it is near `SimCSE`.
 
     Example:
         >>> import contrast_kit as ck
@@ -106,29 +103,17 @@ class CAPT(Objective):
     """
 
     Config = CAPTConfig
+    in_tables = "CAPT"
 
     @classmethod
-    def paper(cls, size: str = "small") -> CAPTConfig:
-        """The objective of the small or the large model (3.1, Table 4); they train with `paper_training(size)`.
+    def paper(cls, setting: str = "small") -> CAPTConfig:
+        """The objective of the small or the large model (3.1, Table 4); they train with `paper_training(setting)`.
 
         Both take the printed sum of eq. 4. Their encoders are `Encoder.small` and `Encoder.large`.
         """
-        _paper_size(size)
-        inner = {"small": 1024, "large": 4096}[size]
+        checks.choice("CAPT's setting", setting, ("small", "large"))
+        inner = {"small": 1024, "large": 4096}[setting]
         return CAPTConfig(noise="mask", tau="adaptive", queue=8192, reduction="sum", inner=inner)
-
-    @classmethod
-    def paper_training(cls, size: str = "small") -> dict[str, Any]:
-        """How these models were trained (Table 4), as settings for `fit` or `Training`.
-
-        >>> import contrast_kit as ck
-        >>> training = ck.Training(**CAPT.paper_training("large"))
-        >>> training.steps, training.batch_size, training.lr, training.betas
-        (500000, 8192, 0.0006, (0.9, 0.98))
-        """
-        _paper_size(size)
-        shared = dict(decay="linear", weight_decay=0.01, betas=(0.9, 0.98), eps=1e-6, clip=None, max_length=512)
-        return PAPER_TRAINING[size] | shared
 
     def build(self) -> None:
         config, width = self.config, self.encoder.width
@@ -146,35 +131,39 @@ class CAPT(Objective):
     @property
     def weights(self) -> dict[str, float]:
         weights = {"mlm": 1.0} if self.config.mlm else {}
-        return weights | {"contrast": self.config.weight}
+        return weights | {"contrast": self.config.contrast_weight}
 
-    def negatives(self, facts: Facts) -> float:
+    def negatives(self, facts: ExampleInfo) -> float:
         """2n - 2 of the batch, and the vectors of the queue once it is full."""
         return 2 * others(facts, self.config.ignore_duplicates) + self.config.queue
 
     def views(self, batch: View, generator: torch.Generator | None = None) -> dict[str, View]:
-        noisy = self.noise(batch, generator, self.encoder.vocabulary)
-        if not self.config.mlm:
-            noisy = {key: value for key, value in noisy.items() if key != "targets"}
-        return {"clean": dict(batch), "noisy": noisy}
+        return {"clean": dict(batch), "noisy": self.noise(batch, generator, self.encoder.vocabulary)}
 
-    def sizes(self, view: View) -> dict[str, Tensor]:
-        return mlm_sizes(view)
-
-    def encode(self, view: View) -> Encoded:
+    def encode(self, name: str, view: View) -> Encoded:
         hidden = self.encoder(view)  # [B, T, D]
-        s = self.aggregate(self.encoder.pool(hidden, view))  # [B, D]; the ℓ2 norm of eq. 1 is in the loss
-        return Encoded({"s": s}, self.local_sums(hidden, view))
+        sums = self.local_sums(hidden, view) if self._has_local_losses(name, view) else {}
+        return Encoded(self._vectors(hidden, view), sums)
 
-    def contrast_view(self, view: View) -> View:
-        """Without `targets`, which the masked LM alone reads."""
-        return without(view, "targets")
+    def encode_for_contrast(self, name: str, view: View) -> dict[str, Tensor]:
+        """The vectors, without the masked LM."""
+        return self._vectors(self.encoder(view), view)
+
+    def term_counts(self, name: str, view: View) -> dict[str, Tensor]:
+        return {"mlm": mlm_count(view)} if self._has_local_losses(name, view) else {}
 
     def local_sums(self, hidden: Tensor, view: View) -> dict[str, Tensor]:
-        """The summed local losses of a view: MLM where it has `targets`, so on x̂; none on x."""
-        return mlm_sums(self.encoder, hidden, view)
+        """The summed local losses of x̂: MLM where the noise fell."""
+        return {"mlm": mlm_sum(self.encoder, hidden, view)}
 
-    def contrast(self, vectors: Vectors, facts: Facts) -> dict[str, Tensor]:
+    def _has_local_losses(self, name: str, view: View) -> bool:
+        """On x̂ alone, and not where the noise left nothing to recover."""
+        return name == "noisy" and self.config.mlm and "targets" in view
+
+    def _vectors(self, hidden: Tensor, view: View) -> dict[str, Tensor]:
+        return {"s": self.aggregate(self.encoder.pool(hidden, view))}  # [B, D]; the ℓ2 norm of eq. 1 is in the loss
+
+    def contrast(self, vectors: Vectors, facts: ExampleInfo) -> dict[str, Tensor]:
         clean, noisy = vectors["clean"]["s"], vectors["noisy"]["s"]  # [B, D] each
         options = {}
         if self.queue is not None:
@@ -183,10 +172,10 @@ class CAPT(Objective):
             options["ids"] = facts["text_id"]
             if self.queue is not None:
                 options["queue_ids"] = self.queue.ids
-        loss = losses.nt_xent(clean, noisy, self.tau, reduction=self.config.reduction, **options)
+        loss = nt_xent(clean, noisy, self.tau, reduction=self.config.reduction, **options)
         return {"contrast": loss, "tau": loss.new_tensor(self.tau)}  # tau has no weight: logged, not trained
 
-    def after_step(self, vectors: Vectors, facts: Facts) -> None:
+    def after_step(self, vectors: Vectors, facts: ExampleInfo) -> None:
         """Only now do this step's vectors enter the queue: s and ŝ of every process, with their texts' ids."""
         if self.queue is None:
             return
@@ -228,6 +217,111 @@ def ffn_width(encoder: nn.Module) -> int:
     return getattr(config, "intermediate_size", None) or 4 * encoder.width
 
 
-def _paper_size(size: str) -> None:
-    if size not in PAPER_TRAINING:
-        raise ValueError(f'CAPT has the sizes "small" and "large", not {size!r}.')
+class MemoryQueue(nn.Module):
+    """The newest vectors of earlier steps, first in, first out, at most `capacity` of them.
+
+    CAPT 2.2: "at each learning step, the aggregated representations of the current batch of original inputs and
+    its corresponding corrupted inputs are enqueued into Q. Once reaching the preset capacity of Q, the oldest
+    redundant representations are dequeued." There is no second, slowly moving encoder as in MoCo: the queue stays
+    close to the present model only because new vectors replace old ones.
+
+    The capacity counts *vectors* (CAPT: 8,192); a step on n texts pushes 2n of them, and neither has to divide the
+    other. The queue starts empty: a row that nothing has filled is never a negative. Rows have length 1 and no
+    gradient.
+
+    Contents and position are buffers, so they go into checkpoints and move along with `.to(device)`. They are fixed
+    in size and written in place: memory does not grow.
+
+    Args:
+        capacity: the most vectors that it keeps, at least 1.
+        width: D, the size of a vector.
+
+    Raises:
+        ValueError: for a capacity or width below 1.
+
+    Example:
+        >>> import torch
+        >>> from contrast_kit.objectives import MemoryQueue
+        >>> queue = MemoryQueue(capacity=3, width=2)
+        >>> queue.push(torch.tensor([[3.0, 4.0], [0.0, 2.0]]), ids=torch.tensor([7, 8]))
+        >>> len(queue), queue.vectors
+        (2, tensor([[0.6000, 0.8000],
+                [0.0000, 1.0000]]))
+        >>> queue.push(torch.eye(2), ids=torch.tensor([9, 10]))
+        >>> queue.ids  # the oldest, 7, had to go
+        tensor([ 8,  9, 10])
+    """
+
+    def __init__(self, capacity: int, width: int):
+        super().__init__()
+        checks.count("capacity", capacity, "the most vectors that the queue holds")
+        checks.count("width", width, "the size of a vector")
+        self.capacity = capacity
+        self.register_buffer("rows", torch.zeros(capacity, width))  # [capacity, D], a ring
+        self.register_buffer("row_ids", torch.full((capacity,), UNKNOWN))  # [capacity]
+        self.register_buffer("pushed", torch.zeros((), dtype=torch.long))  # since the first step
+        self._known = (None, 0, 0)  # `pushed`, its version, its value: reading it waits for a device
+
+    def __len__(self) -> int:
+        """How many vectors are in it now, Q."""
+        return min(self._count(), self.capacity)
+
+    def _count(self) -> int:
+        """How many vectors were pushed, read anew where something else than `push` wrote it, such as a checkpoint."""
+        tensor, version, count = self._known
+        if tensor is not self.pushed or version != self.pushed._version:
+            count = int(self.pushed)
+            self._known = (self.pushed, self.pushed._version, count)
+        return count
+
+    @property
+    def vectors(self) -> Tensor:
+        """What is in it, oldest first: [Q, D], rows of length 1, without gradient. A copy."""
+        return self.rows[self._order()]
+
+    @property
+    def ids(self) -> Tensor:
+        """The text that each of these vectors came from, [Q]; -1 where it was not told. A copy."""
+        return self.row_ids[self._order()]
+
+    def _order(self) -> Tensor:
+        """Where the vectors stand in the ring, oldest first, [Q]."""
+        length = len(self)
+        ages = torch.arange(length, device=self.rows.device)  # [Q]
+        return (self.pushed - length + ages) % self.capacity
+
+    @torch.no_grad()
+    def push(self, vectors: Tensor, ids: Tensor | None = None) -> None:
+        """Put vectors in, and the oldest out where there is no room. Call it *after* the loss.
+
+        Pushed before, each positive would stand in its own denominator a second time, as a negative.
+
+        Args:
+            vectors: [N, D] for any N, also above the capacity: the last ones then remain. Normalised here.
+            ids: [N] integers, the texts they came from.
+
+        Raises:
+            TypeError, ValueError: wrong kind, width or number of ids, or a row of zeros.
+        """
+        rows = normalise(vectors.detach(), "vectors").to(self.rows)  # [N, D]
+        if rows.shape[1] != self.rows.shape[1]:
+            raise ValueError(f"This queue holds vectors of width {self.rows.shape[1]}, not {rows.shape[1]}.")
+        if ids is None:
+            ids = torch.full((len(rows),), UNKNOWN, device=rows.device)
+        if ids.shape != (len(rows),) or ids.is_floating_point():
+            raise ValueError(f"ids must be [{len(rows)}] integers, one a vector, not {ids.dtype} {list(ids.shape)}.")
+        places = (self.pushed + torch.arange(len(rows), device=rows.device)) % self.capacity  # [N]
+        # Of more vectors than there is room for only the last are written: no place is written twice.
+        newest = slice(-self.capacity, None)
+        self.rows[places[newest]] = rows[newest]
+        self.row_ids[places[newest]] = ids[newest].to(self.row_ids)
+        count = self._count() + len(rows)
+        self.pushed += len(rows)
+        self._known = (self.pushed, self.pushed._version, count)
+
+    def clear(self) -> None:
+        """Empty it."""
+        self.pushed.zero_()
+
+    def extra_repr(self) -> str:
+        return f"{len(self)} of {self.capacity} vectors of width {self.rows.shape[1]}"

@@ -9,9 +9,12 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from contrast_kit import checks, losses, masking
-from contrast_kit.objectives.base import Encoded, Facts, Objective, Vectors, View, others, without
-from contrast_kit.objectives.mlm import MLMConfig, masked_view, mlm_sizes, mlm_sums
+from contrast_kit import checks, masking
+from contrast_kit.encoder.encoder import View
+from contrast_kit.losses.contrast import info_nce, nt_xent
+from contrast_kit.losses.no_negatives import simsiam
+from contrast_kit.objectives.base import Encoded, ExampleInfo, Objective, Vectors, others
+from contrast_kit.objectives.mlm import MLMConfig, mlm_count, mlm_sum, random_mask
 
 
 @dataclass(frozen=True)
@@ -23,8 +26,8 @@ class CMLMConfig(MLMConfig):
     p_c: float = 0.7
     """Probability that a token *not selected in T^0* is selected in T^k (eq. 2), so 0.7 · 0.85 of all tokens.
     Paper: 0.7, best of {0.1, 0.3, 0.5, 0.7, 0.9} on the development set."""
-    alpha: float = 0.5
-    """Weight of the contrast (eq. 12). Paper: 0.5, best of {0.01, 0.1, 0.3, 0.5, 0.7, 1}. 0 is MLM, that is TAPT."""
+    contrast_weight: float = 0.5
+    """α, the weight of the contrast (eq. 12). Paper: 0.5, best of {0.01, 0.1, 0.3, 0.5, 0.7, 1}. 0 is MLM, that is TAPT."""
     contrast: Literal["simsiam", "info_nce", "nt_xent"] | None = "simsiam"
     """Eq. 9 ("simsiam", the paper's choice: cheaper), eq. 7 ("info_nce", its "SimCLR"), the symmetric form with
     2B-2 negatives ("nt_xent", not the paper's), or None for its ablation "w/o CL"."""
@@ -51,7 +54,7 @@ class CMLMConfig(MLMConfig):
         checks.probability("p_c", self.p_c)
         if self.p_drm is not None:
             checks.probability("p_drm", self.p_drm)
-        checks.weight("alpha", self.alpha)
+        checks.weight("contrast_weight", self.contrast_weight)
         checks.temperature(self.tau)
         checks.count("K", self.K, "the number of complementary copies")
         if not self.mlm and self.contrast is None:
@@ -84,18 +87,15 @@ class CMLM(Objective):
     """
 
     Config = CMLMConfig
+    in_tables = "CMLM"
 
     @classmethod
     def paper(cls) -> CMLMConfig:
         """The exact setting of section 4.3: SimSiam, K = 1, p_m = 0.15, p_c = 0.7, α = 0.5.
 
-        Its other half, for post-training RoBERTa-base on 20, 100 or 1,000 texts:
-
-        >>> import contrast_kit as ck
-        >>> epochs = {20: 200, 100: 50, 1000: 5}
-        >>> plan = ck.Training(epochs=epochs[100], batch_size=8, lr=1e-5, warmup=0)
+        `paper_training(n)` is its other half, for post-training RoBERTa-base on n = 20, 100 or 1,000 texts.
         """
-        return CMLMConfig(K=1, p_m=0.15, p_c=0.7, alpha=0.5, contrast="simsiam")
+        return CMLMConfig(K=1, p_m=0.15, p_c=0.7, contrast_weight=0.5, contrast="simsiam")
 
     def build(self) -> None:
         self.predictor = Predictor(self.encoder.width) if self.config.contrast == "simsiam" else None
@@ -109,25 +109,19 @@ class CMLM(Objective):
         """1 for the masked LM, α for the contrast (eq. 12); without a part that the config leaves out."""
         config = self.config
         weights = {"mlm": 1.0} if config.mlm else {}
-        return weights | ({"contrast": config.alpha} if config.contrast else {})
+        return weights | ({"contrast": config.contrast_weight} if config.contrast else {})
 
-    def negatives(self, facts: Facts) -> float | None:
+    def negatives(self, facts: ExampleInfo) -> float | None:
         """B - 1 for eq. 7, twice as many for the symmetric form; SimSiam has none."""
         other = others(facts, self.config.ignore_duplicates)
         return {"info_nce": other, "nt_xent": 2 * other}.get(self.config.contrast)
 
     def views(self, batch: View, generator: torch.Generator | None = None) -> dict[str, View]:
-        """T^0 (eq. 3) and T^1 … T^K (eq. 4): the batch with masked `input_ids` and `selected`, [B, T] each.
-
-        Only T^0 carries `targets` for the masked LM.
-        """
-        first = masked_view(self, batch, generator)
-        views = {"T0": first}
+        """T^0 (eq. 3) and T^1 … T^K (eq. 4): the batch with masked `input_ids` and `selected`, [B, T] each."""
+        views = {"T0": random_mask(self, batch, generator)}
         if self.contrastive:
             for k in range(1, self.config.K + 1):
-                views[f"T{k}"] = self._partner(batch, first["selected"], generator)
-        if not self.config.mlm:
-            del first["targets"]
+                views[f"T{k}"] = self._partner(batch, views["T0"]["selected"], generator)
         return views
 
     def _partner(self, batch: View, selected: Tensor, generator: torch.Generator | None) -> View:
@@ -144,46 +138,48 @@ class CMLM(Objective):
         else:
             rate = config.p_m if config.p_drm is None else config.p_drm
             masked = masking.dynamic_random_mask(ids, maskable, rate, **options)
-        view = masking.masked_view(batch, masked)
-        del view["targets"]  # eq. 6: the masked LM reads T^0 only
-        return view
+        return {**batch, "input_ids": masked.input_ids, "selected": masked.selected}
 
-    def sizes(self, view: View) -> dict[str, Tensor]:
-        """`{"mlm": …}` for T^0, as for `MLM`; `{}` for the others."""
-        return mlm_sizes(view, self.config.mlm_mean)
-
-    def encode(self, view: View) -> Encoded:
-        """`"h"` (eq. 5 and 8) and, for SimSiam, the prediction `"z"` (eq. 10), [B, D] each; of T^0 the MLM sum too."""
+    def encode(self, name: str, view: View) -> Encoded:
+        """`"h"` (eq. 5 and 8) and, for SimSiam, the prediction `"z"` (eq. 10), [B, D] each; the MLM sum of T^0 alone."""
         hidden = self.encoder(view)  # [B, T, D]
-        vectors = {}
-        if self.contrastive:
-            vectors["h"] = self.encoder.pool(hidden, view)  # [B, D]
-        if self.predictor is not None:
-            vectors["z"] = self.predictor(vectors["h"])  # [B, D]
-        return Encoded(vectors, mlm_sums(self.encoder, hidden, view, self.config.mlm_mean))
+        sums = {}
+        if name == "T0" and self.config.mlm:  # eq. 6
+            sums["mlm"] = mlm_sum(self.encoder, hidden, view, self.config.mlm_mean)
+        return Encoded(self._vectors(hidden, view), sums)
 
-    def contrast_view(self, view: View) -> View | None:
-        """Without `targets`, which the masked LM alone reads."""
-        return without(view, "targets") if self.contrastive else None
+    def term_counts(self, name: str, view: View) -> dict[str, Tensor]:
+        """`{"mlm": …}` for T^0, as for `MLM`; `{}` for the others."""
+        return {"mlm": mlm_count(view, self.config.mlm_mean)} if name == "T0" and self.config.mlm else {}
 
-    def contrast(self, vectors: Vectors, facts: Facts) -> dict[str, Tensor]:
+    def encode_for_contrast(self, name: str, view: View) -> dict[str, Tensor]:
+        """The vectors, without the masked LM."""
+        return self._vectors(self.encoder(view), view)
+
+    def _vectors(self, hidden: Tensor, view: View) -> dict[str, Tensor]:
+        if not self.contrastive:
+            return {}
+        h = self.encoder.pool(hidden, view)  # [B, T, D] -> [B, D]
+        return {"h": h} if self.predictor is None else {"h": h, "z": self.predictor(h)}
+
+    def contrast(self, vectors: Vectors, facts: ExampleInfo) -> dict[str, Tensor]:
         """1/K Σ_k of eq. 9, of eq. 7, or of the symmetric form, each T^k against T^0."""
         if not self.contrastive:
             return {}
         first, *partners = vectors.values()
         ids = facts["text_id"] if self.config.ignore_duplicates else None
-        terms = [pull(self.config, first, partner, ids) for partner in partners]
+        terms = [contrast_term(self.config, first, partner, ids) for partner in partners]
         return {"contrast": torch.stack(terms).mean()}  # 1/K Σ_k
 
 
-def pull(config: Any, first: dict[str, Tensor], partner: dict[str, Tensor], ids: Tensor | None) -> Tensor:
+def contrast_term(config: Any, first: dict[str, Tensor], partner: dict[str, Tensor], ids: Tensor | None) -> Tensor:
     """One k of L_CL: eq. 9, eq. 7 or the symmetric form, as `config` says (CMLM's, or CSSL's)."""
     if config.contrast == "simsiam":
         z0, h0, zk, hk = first["z"], first["h"], partner["z"], partner["h"]
-        return losses.simsiam(z0, h0, zk, hk, stop_gradient=config.stop_gradient)
+        return simsiam(z0, h0, zk, hk, stop_gradient=config.stop_gradient)
     if config.contrast == "info_nce":
-        return losses.info_nce(first["h"], partner["h"], config.tau, ids=ids)
-    return losses.nt_xent(first["h"], partner["h"], config.tau, ids=ids)
+        return info_nce(first["h"], partner["h"], config.tau, ids=ids)
+    return nt_xent(first["h"], partner["h"], config.tau, ids=ids)
 
 
 class Predictor(nn.Module):

@@ -12,8 +12,9 @@ import torch
 from torch import Tensor
 
 from contrast_kit import checks
-from contrast_kit.objectives.base import Encoded, Facts, Objective, Vectors, View, others
-from contrast_kit.objectives.cmlm import Predictor, pull
+from contrast_kit.encoder.encoder import View
+from contrast_kit.objectives.base import Encoded, ExampleInfo, Objective, Vectors, others
+from contrast_kit.objectives.cmlm import Predictor, contrast_term
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,7 @@ class CSSL(Objective):
     """
 
     Config = CSSLConfig
+    in_tables = "CSSL"
     weights = {"contrast": 1.0}
 
     @classmethod
@@ -71,7 +73,7 @@ class CSSL(Objective):
     def build(self) -> None:
         self.predictor = Predictor(self.encoder.width) if self.config.contrast == "simsiam" else None
 
-    def negatives(self, facts: Facts) -> float | None:
+    def negatives(self, facts: ExampleInfo) -> float | None:
         """B - 1 for eq. 7, twice as many for the symmetric form; SimSiam has none."""
         other = others(facts, self.config.ignore_duplicates)
         return {"info_nce": other, "nt_xent": 2 * other}.get(self.config.contrast)
@@ -89,13 +91,13 @@ class CSSL(Objective):
             )
         return views
 
-    def encode(self, view: View) -> Encoded:
+    def encode(self, name: str, view: View) -> Encoded:
         """`"h"`, and for SimSiam the prediction `"z"` (eq. 10), [B, D] each."""
         vectors = {"h": self.encoder.pool(self.encoder(view), view)}  # [B, T, D] -> [B, D]
         if self.predictor is not None:
             vectors["z"] = self.predictor(vectors["h"])  # [B, D]
         return Encoded(vectors, {})
 
-    def contrast(self, vectors: Vectors, facts: Facts) -> dict[str, Tensor]:
+    def contrast(self, vectors: Vectors, facts: ExampleInfo) -> dict[str, Tensor]:
         ids = facts["text_id"] if self.config.ignore_duplicates else None
-        return {"contrast": pull(self.config, vectors["T0"], vectors["T1"], ids)}
+        return {"contrast": contrast_term(self.config, vectors["T0"], vectors["T1"], ids)}

@@ -9,8 +9,8 @@ from torch import Tensor, nn
 
 from contrast_kit import checks
 from contrast_kit.data.rows import column, column_names, label_tensor
-from contrast_kit.encoder.encoder import Encoder
-from contrast_kit.objectives.base import Encoded, Objective, View
+from contrast_kit.encoder.encoder import Encoder, View
+from contrast_kit.objectives.base import Encoded, Objective
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,7 @@ class FineTune(Objective):
     """
 
     Config = FineTuneConfig
+    in_tables = "FT"
     contrastive = False
 
     def __init__(self, encoder: Encoder, config: Any = None, *, classes: Any = None, seed: int = 0, **changes):
@@ -84,11 +85,11 @@ class FineTune(Objective):
         check_labels(batch.get("label"), self.config.classes)
         return {"text": dict(batch)}
 
-    def sizes(self, view: View) -> dict[str, Tensor]:
+    def term_counts(self, name: str, view: View) -> dict[str, Tensor]:
         count = torch.as_tensor(len(view["label"]), device=view["label"].device)
         return {"mse": count} if self.regression else {"ce": count, "accuracy": count}
 
-    def encode(self, view: View) -> Encoded:
+    def encode(self, name: str, view: View) -> Encoded:
         pooled = self.encoder.pool(self.encoder(view), view)  # [B, T, D] -> [B, D]
         return Encoded({}, self.label_sums(self.head(pooled), view["label"]))
 

@@ -7,10 +7,9 @@ import torch
 from torch import Tensor
 
 from contrast_kit import checks, masking
-from contrast_kit.encoder.encoder import Encoder
+from contrast_kit.encoder.encoder import Encoder, View
 from contrast_kit.masking import check_split
-from contrast_kit.objectives.base import Encoded, Objective, View
-from contrast_kit.objectives.words import mlm_sum
+from contrast_kit.objectives.base import Encoded, Objective
 
 
 @dataclass(frozen=True)
@@ -51,6 +50,7 @@ class MLM(Objective):
     """
 
     Config = MLMConfig
+    in_tables = "MLM"
     contrastive = False
 
     @property
@@ -60,19 +60,19 @@ class MLM(Objective):
 
     def views(self, batch: View, generator: torch.Generator | None = None) -> dict[str, View]:
         """`{"T0": …}`: the batch with masked `input_ids`, and `selected` and `targets`, all [B, T]."""
-        return {"T0": masked_view(self, batch, generator)}
+        return {"T0": random_mask(self, batch, generator)}
 
-    def sizes(self, view: View) -> dict[str, Tensor]:
-        """`{"mlm": …}`: selected tokens, or sequences that have one, as a scalar."""
-        return mlm_sizes(view, self.config.mlm_mean)
-
-    def encode(self, view: View) -> Encoded:
-        """No vectors; the masked-LM loss summed over what `sizes` counts. The head runs at the M selected positions."""
+    def encode(self, name: str, view: View) -> Encoded:
+        """No vectors; the masked-LM loss, summed. The vocabulary head runs at the M selected positions only."""
         hidden = self.encoder(view)  # [B, T, D]
-        return Encoded({}, mlm_sums(self.encoder, hidden, view, self.config.mlm_mean))
+        return Encoded({}, {"mlm": mlm_sum(self.encoder, hidden, view, self.config.mlm_mean)})
+
+    def term_counts(self, name: str, view: View) -> dict[str, Tensor]:
+        """`{"mlm": …}`: selected tokens, or sequences that have one, as a scalar."""
+        return {"mlm": mlm_count(view, self.config.mlm_mean)}
 
 
-def masked_view(objective: Objective, batch: View, generator: torch.Generator | None) -> View:
+def random_mask(objective: Objective, batch: View, generator: torch.Generator | None) -> View:
     """T^0 of CMLM eq. 3: a dynamic random mask drawn anew at every call, with the `targets` to recover."""
     config = objective.config
     masked = masking.dynamic_random_mask(
@@ -86,16 +86,29 @@ def masked_view(objective: Objective, batch: View, generator: torch.Generator | 
     return masking.masked_view(batch, masked)
 
 
-def mlm_sizes(view: View, mean: str = "tokens") -> dict[str, Tensor]:
-    """How many terms `mlm_sums` adds up: selected tokens, or sequences with at least one. `{}` without targets."""
-    if "targets" not in view:
-        return {}
+def mlm_sum(encoder: Encoder, hidden: Tensor, view: View, mean: str = "tokens") -> Tensor:
+    """The masked-LM loss of a view, summed over its selected positions: Σ_i -log p(target_i | h_i) (`losses.mlm`).
+
+    Args:
+        encoder: for its word scores.
+        hidden: last hidden states [B, T, D].
+        view: with `selected` and `targets`, [B, T] each.
+        mean: `"tokens"`, or `"sequences"`: summed over the means of the texts, each of which counts once.
+    """
+    at = encoder.strategy.positions(view["selected"])  # M positions
+    dtype = torch.promote_types(hidden.dtype, torch.float32)
+    each = torch.ones(len(hidden), dtype=dtype, device=hidden.device)  # [B]
+    if mean == "sequences":
+        each = each / view["selected"].sum(1).clamp(min=1)
+    return encoder.word_loss(mlm_terms, at.rows(hidden), at.rows(view["targets"]), at.weights(each)).total
+
+
+def mlm_terms(log_q: Tensor, weight: Tensor) -> Tensor:
+    """Cross-entropy at each position, [M], from log q there and what each counts."""
+    return -weight * log_q
+
+
+def mlm_count(view: View, mean: str = "tokens") -> Tensor:
+    """How many terms `mlm_sum` adds up: selected tokens, or sequences with at least one."""
     selected = view["selected"]  # [B, T]
-    return {"mlm": selected.sum() if mean == "tokens" else selected.any(1).sum()}
-
-
-def mlm_sums(encoder: Encoder, hidden: Tensor, view: View, mean: str = "tokens") -> dict[str, Tensor]:
-    """The summed masked-LM loss of a view that carries `targets`; the head runs at the selected positions only."""
-    if "targets" not in view:
-        return {}
-    return {"mlm": mlm_sum(encoder, hidden, view, mean)[0]}
+    return selected.sum() if mean == "tokens" else selected.any(1).sum()

@@ -10,7 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from contrast_kit.objectives.base import Encoded, View
+from contrast_kit.encoder.encoder import View
+from contrast_kit.objectives.base import Encoded
 from contrast_kit.objectives.fine_tune import FineTune, FineTuneConfig
 
 
@@ -67,7 +68,7 @@ class Prompt(FineTune):
             raise ValueError(f"Two of the label words {self.config.words} are one token to this tokenizer.")
         self.register_buffer("word_ids", ids, persistent=False)
 
-    def encode(self, view: View) -> Encoded:
+    def encode(self, name: str, view: View) -> Encoded:
         return Encoded({}, self.label_sums(self.logits(view), view["label"]))
 
     def logits(self, view: View) -> Tensor:

@@ -9,8 +9,10 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from contrast_kit import checks, losses
-from contrast_kit.objectives.base import Encoded, Facts, Vectors, View, others
+from contrast_kit import checks
+from contrast_kit.encoder.encoder import View
+from contrast_kit.losses.contrast import sup_con
+from contrast_kit.objectives.base import Encoded, ExampleInfo, Vectors, others
 from contrast_kit.objectives.fine_tune import FineTune, FineTuneConfig
 
 
@@ -71,6 +73,7 @@ class SCL(FineTune):
     """
 
     Config = SCLConfig
+    in_tables = "SCL"
 
     @classmethod
     def paper(cls) -> SCLConfig:
@@ -90,11 +93,11 @@ class SCL(FineTune):
             return super().weights
         return {"ce": 1 - self.config.lam, "scl": self.config.lam}
 
-    def negatives(self, facts: Facts) -> float | None:
+    def negatives(self, facts: ExampleInfo) -> float | None:
         """The other texts of the batch with another label; those with the anchor's label are positives."""
         return others(facts, ignore_duplicates=True, by="label") if self.contrastive else None
 
-    def encode(self, view: View) -> Encoded:
+    def encode(self, name: str, view: View) -> Encoded:
         pooled = self.encoder.pool(self.encoder(view), view)  # [B, T, D] -> [B, D]
         feature = self.head.feature(pooled)  # [B, D]
         sums = self.label_sums(self.head.scores(feature), view["label"])
@@ -102,10 +105,10 @@ class SCL(FineTune):
             return Encoded({}, sums)
         return Encoded({"h": pooled if self.config.phi == "hidden" else feature}, sums)
 
-    def contrast(self, vectors: Vectors, facts: Facts) -> dict[str, Tensor]:
+    def contrast(self, vectors: Vectors, facts: ExampleInfo) -> dict[str, Tensor]:
         if not self.contrastive:
             return {}
         h, label = vectors["text"]["h"], facts["label"]
-        loss = losses.sup_con(h, label, self.config.tau, reduction=self.config.reduction)
+        loss = sup_con(h, label, self.config.tau, reduction=self.config.reduction)
         same = torch.bincount(label, minlength=self.config.classes)[label]  # N_{y_i}: [C] -> [N]
         return {"scl": loss, "without_positive": (same == 1).sum().to(loss)}

@@ -11,10 +11,12 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from contrast_kit import checks, losses
+from contrast_kit import checks
 from contrast_kit.masking.noise import Mask
-from contrast_kit.objectives.base import Encoded, Facts, Objective, Vectors, View, others
-from contrast_kit.objectives.mlm import mlm_sizes, mlm_sums
+from contrast_kit.encoder.encoder import View
+from contrast_kit.losses.contrast import info_nce, nt_xent
+from contrast_kit.objectives.base import Encoded, ExampleInfo, Objective, Vectors, others
+from contrast_kit.objectives.mlm import mlm_count, mlm_sum
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,7 @@ class SimCSE(Objective):
     """
 
     Config = SimCSEConfig
+    in_tables = "SimCSE"
 
     @classmethod
     def paper(cls) -> SimCSEConfig:
@@ -90,7 +93,7 @@ class SimCSE(Objective):
         weights = {"contrast": 1.0}
         return weights | ({"mlm": self.config.mlm_weight} if self.config.mlm_weight else {})
 
-    def negatives(self, facts: Facts) -> float:
+    def negatives(self, facts: ExampleInfo) -> float:
         """N - 1 in eq. 4; in the symmetric form those of the anchors' own pass too."""
         other = others(facts, self.config.ignore_duplicates)
         return other if self.config.contrast == "info_nce" else 2 * other
@@ -101,21 +104,21 @@ class SimCSE(Objective):
             views["masked"] = Mask(self.config.p_m)(batch, generator, self.encoder.vocabulary)
         return views
 
-    def sizes(self, view: View) -> dict[str, Tensor]:
-        return mlm_sizes(view)
-
-    def encode(self, view: View) -> Encoded:
+    def encode(self, name: str, view: View) -> Encoded:
         hidden = self.encoder(view)  # [B, T, D]
-        if "targets" in view:
-            return Encoded({}, mlm_sums(self.encoder, hidden, view))
+        if name == "masked":
+            return Encoded({}, {"mlm": mlm_sum(self.encoder, hidden, view)})
         h = self.encoder.pool(hidden, view)  # [B, D]
         return Encoded({"h": h if self.projector is None else self.projector(h)}, {})
 
-    def contrast_view(self, view: View) -> View | None:
-        """The masked view has no vectors."""
-        return None if "targets" in view else view
+    def term_counts(self, name: str, view: View) -> dict[str, Tensor]:
+        return {"mlm": mlm_count(view)} if name == "masked" else {}
 
-    def contrast(self, vectors: Vectors, facts: Facts) -> dict[str, Tensor]:
-        loss = losses.info_nce if self.config.contrast == "info_nce" else losses.nt_xent
+    def contrasted(self, name: str) -> bool:
+        """The masked view has no vectors."""
+        return name != "masked"
+
+    def contrast(self, vectors: Vectors, facts: ExampleInfo) -> dict[str, Tensor]:
+        loss = info_nce if self.config.contrast == "info_nce" else nt_xent
         ids = facts["text_id"] if self.config.ignore_duplicates else None
         return {"contrast": loss(vectors["first"]["h"], vectors["second"]["h"], self.config.tau, ids=ids)}

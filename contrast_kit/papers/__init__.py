@@ -1,19 +1,20 @@
-"""The papers' published tables of results, to set beside one's own. Facts, as printed; nothing here was measured here.
+"""The papers' published tables of results and, in `settings`, how they trained. Facts, as printed; none measured here.
 
-Ours come from small encoders and short runs, theirs from RoBERTa and days of training: show them side by side, never
-in one column.
+Our numbers come from small encoders and short runs, theirs from RoBERTa and days of training: show them side by side,
+never in one column.
 """
 
 from typing import TYPE_CHECKING
 
-from contrast_kit.papers import capt, cmlm, coco_lm, scl
+from contrast_kit.papers import capt, cmlm, coco_lm, scl, settings
+from contrast_kit.papers.settings import training
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _PAPERS = {"cmlm": cmlm, "scl": scl, "coco_lm": coco_lm, "capt": capt}
 
-__all__ = ["available", "table"]
+__all__ = ["available", "settings", "table", "training"]
 
 
 def available() -> dict[str, dict[int, str]]:

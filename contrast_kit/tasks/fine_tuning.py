@@ -13,12 +13,12 @@ from torch import nn
 
 from contrast_kit.data import Texts
 from contrast_kit.data.rows import column_names
-from contrast_kit.encoder.encoder import Encoder
-from contrast_kit.objectives.fine_tune import FineTune
+from contrast_kit.encoder import Encoder
+from contrast_kit.objectives import FineTune
 from contrast_kit.tasks.metrics import score
 from contrast_kit.tasks.probes import labels_of
 from contrast_kit.tasks.table import Task, find
-from contrast_kit.training.fit import Run, fit
+from contrast_kit.training import Run, fit
 
 
 @dataclass

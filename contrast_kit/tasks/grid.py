@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from contrast_kit.data import Paraphrased
 from contrast_kit.data.rows import column_names
-from contrast_kit.encoder.encoder import Encoder
+from contrast_kit.encoder import Encoder
 from contrast_kit.objectives import FineTune
 from contrast_kit.paraphrase import Paraphraser, augmented, reworded
 from contrast_kit.tasks.fine_tuning import Tuned, fine_tune, tokenized, weights_hash
@@ -23,7 +23,7 @@ from contrast_kit.tasks.protocols import Protocol
 from contrast_kit.tasks.results import KEY, Results, read, write
 from contrast_kit.tasks.splits import HeldOut, draw, hold_out, pick, split_hash
 from contrast_kit.tasks.table import Task, TaskData
-from contrast_kit.training.fit import fit
+from contrast_kit.training import fit
 from contrast_kit.training.progress import Progress
 
 if TYPE_CHECKING:

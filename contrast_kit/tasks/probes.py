@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from contrast_kit.data.rows import column, column_names
-from contrast_kit.encoder.encoder import Encoder
+from contrast_kit.encoder import Encoder
 from contrast_kit.geometry import pair_cosines
 from contrast_kit.tasks.metrics import METRICS, score
 from contrast_kit.tasks.table import Task, TaskData, find

@@ -11,7 +11,7 @@ import torch
 
 from contrast_kit.data import Texts
 from contrast_kit.data.rows import column, column_names
-from contrast_kit.objectives.prompt import Prompt
+from contrast_kit.objectives import Prompt
 from contrast_kit.tasks.probes import labels_of
 
 

@@ -27,7 +27,7 @@ from torch.nn.functional import one_hot
 from transformers import PreTrainedTokenizerBase
 
 from contrast_kit import geometry, objectives
-from contrast_kit.encoder.encoder import Encoder
+from contrast_kit.encoder import Encoder
 from contrast_kit.masking import noise
 from contrast_kit.tasks.metrics import spearman
 from contrast_kit.tasks.probes import first_rows, linear_probe

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from contrast_kit.encoder.encoder import Encoder
-from contrast_kit.objectives.fine_tune import FineTune
+from contrast_kit.encoder import Encoder
+from contrast_kit.objectives import FineTune
 from contrast_kit.tasks.fine_tuning import fine_tune, prepare, weights_hash
 from contrast_kit.tasks.grid import Item, post_train, run, setting_hash
 from contrast_kit.tasks.methods import Method, by_name

@@ -15,17 +15,18 @@ The result is exactly the gradient of the whole batch (Gao et al. 2021, "Scaling
 under Memory Limited Setup"). A batch that fits is the case of one chunk, encoded once.
 """
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from contrast_kit.fast.joined import JoinedPass
-from contrast_kit.losses import unchecked
-from contrast_kit.objectives.base import Encoded, Facts, Objective, Vectors, View, add, at_least_one, facts_of
+from contrast_kit import masking
+from contrast_kit.checks import unchecked
+from contrast_kit.encoder.encoder import Encoder, View
+from contrast_kit.objectives.base import Encoded, ExampleInfo, Objective, Vectors, add, at_least_one
 from contrast_kit.training import distributed
 
 Autocast = Callable[[], AbstractContextManager]
@@ -48,7 +49,7 @@ def gradient(
     *,
     chunk_size: int | None = None,
     autocast: Autocast = nullcontext,
-) -> tuple[dict[str, Tensor], list[tuple[Vectors, Facts]]]:
+) -> tuple[dict[str, Tensor], list[tuple[Vectors, ExampleInfo]]]:
     """Add the gradient of the mean loss over `batches` to the parameters' `.grad`.
 
     Several batches are gradient accumulation: local losses are averaged over all their terms, as in one large batch,
@@ -88,48 +89,75 @@ def gradient(
     sums: dict[str, Tensor] = {}
     contrasts: dict[str, Tensor] = {}
     remembered = []
-    with unchecked(objective.encoder.device.type != "cpu"):  # a look at a value would make a GPU's queue run empty
-        with torch.no_grad(), autocast(), distributed.together():  # some views are drawn from a model
-            noisy = [objective.views(batch, generator) for batch in batches]
-        sizes = count_terms(objective, noisy)
-        for batch, views in zip(batches, noisy, strict=True):
-            facts, examples = facts_of(batch), len(next(iter(batch.values())))
+    on_cpu = objective.encoder.device.type == "cpu"
+    with unchecked(not on_cpu):  # a GPU would have to be waited for
+        with torch.no_grad(), autocast(), shared_drawing(objective):  # some views are drawn from a model
+            drawn = [objective.views(batch, generator) for batch in batches]
+        counts = count_terms(objective, drawn)
+        for batch, views in zip(batches, drawn, strict=True):
+            facts, examples = objective.facts(batch, views), len(next(iter(batch.values())))
             own = {name: rows_of(view, distributed.own(examples)) for name, view in views.items()}
             pieces = [Piece(name, chunk) for name, view in own.items() for chunk in cut(view, chunk_size)]
             keep_graph = len(pieces) == len(views)
-            with autocast():
-                joined = JoinedPass(objective.encoder, to_join(objective, pieces) if keep_graph else [])
-            with joined.ready():
-                local, pieces = encode_all(objective, pieces, sizes, keep_graph, autocast)
+            local, pieces = encode_all(objective, pieces, counts, keep_graph, autocast)
             encoded = RandomState.now(objective.encoder.device) if pieces and not keep_graph else None
             add(sums, local)
-            leaves = join(pieces)
+            leaves = as_leaves(pieces)
             if leaves:
-                vectors = {
-                    name: {head: distributed.gather(rows, examples) for head, rows in of.items()}
-                    for name, of in leaves.items()
-                }
+                vectors = each_rows(leaves, lambda rows, n=examples: distributed.gather(rows, n))
                 parts = objective.contrast(vectors, facts)
                 backward(objective.total(parts) / len(batches))
                 add(contrasts, {name: part.detach() / len(batches) for name, part in parts.items()})
-                detached = {n: {head: rows.detach() for head, rows in of.items()} for n, of in vectors.items()}
-                remembered.append((detached, facts))
-            add(sums, send_back(objective, pieces, leaves, sizes, keep_graph, autocast))
-            joined.send_back()
+                remembered.append((each_rows(vectors, torch.Tensor.detach), facts))
+            add(sums, send_back(objective, pieces, leaves, counts, keep_graph, autocast))
             if encoded is not None:  # the random stream goes on where one pass would have left it
                 encoded.restore()
     distributed.sum_gradients(objective.parameters())
-    parts = {name: distributed.total(value) / sizes[name] for name, value in sums.items()} | contrasts
+    parts = {name: distributed.total(value) / counts[name] for name, value in sums.items()} | contrasts
     return {"loss": objective.total(parts), **parts}, remembered
 
 
-def count_terms(objective: Objective, noisy: list[dict[str, View]]) -> dict[str, Tensor]:
+@contextmanager
+def shared_drawing(objective: Objective) -> Iterator[None]:
+    """Inside, several processes share the work of a model that draws words for a view (COCO-LM's auxiliary).
+
+    It concerns modules that have a function `draw(encoder, view, generator)`.
+    """
+    drawing = [module for module in objective.modules() if hasattr(module, "draw") and "draw" not in vars(module)]
+    drawing = drawing if distributed.count() > 1 else []
+    for module in drawing:
+        module.draw = draw_together
+    try:
+        yield
+    finally:
+        for module in drawing:
+            del module.draw
+
+
+def draw_together(encoder: Encoder, view: View, generator: torch.Generator | None) -> Tensor:
+    """What `draw_words` gives, [B, T]: each process scores its own rows, makes the draws of all, and sends its words.
+
+    So everyone's draws are those of one process; where scores are another's, the draw is made for nothing.
+    """
+    selected = view["selected"]  # [B, T], M of them True
+    mine = distributed.own(len(selected))
+    rows = rows_of(view, mine)
+    logits = torch.zeros(int(selected.sum()), encoder.vocabulary["vocab_size"], device=selected.device)  # [M, V]
+    if len(rows["selected"]):
+        own = encoder.mlm_logits(encoder(rows)[rows["selected"]])  # [B', T, D] → [M', D] → [M', V]
+        before = int(selected[: mine.start].sum())
+        logits[before : before + len(own)] = own
+    drawn = masking.replace(view["targets"], selected, logits, generator=generator)
+    return distributed.gather(drawn[mine], len(selected))
+
+
+def count_terms(objective: Objective, drawn: list[dict[str, View]]) -> dict[str, Tensor]:
     """How many terms each local loss has in all batches, at least 1."""
-    sizes: dict[str, Tensor] = {}
-    for views in noisy:
-        for view in views.values():
-            add(sizes, objective.sizes(view))
-    return {name: at_least_one(size) for name, size in sizes.items()}
+    counts: dict[str, Tensor] = {}
+    for views in drawn:
+        for name, view in views.items():
+            add(counts, objective.term_counts(name, view))
+    return {name: at_least_one(count) for name, count in counts.items()}
 
 
 def cut(view: View, chunk_size: int | None) -> list[View]:
@@ -139,19 +167,18 @@ def cut(view: View, chunk_size: int | None) -> list[View]:
     return [rows_of(view, slice(start, start + size)) for start in range(0, length, size)]
 
 
-def to_join(objective: Objective, pieces: list[Piece]) -> list[View]:
-    """The views that wait for the contrast, where the encoder is asked to encode them together."""
-    views = [piece.view for piece in pieces] if objective.encoder.joined else []
-    return [view for view in views if objective.contrast_view(view) is not None]
-
-
 def rows_of(view: View, rows: slice) -> View:
     """Some examples of a view."""
     return {key: value[rows] for key, value in view.items()}
 
 
+def each_rows(vectors: Vectors, function: Callable[[Tensor], Tensor]) -> Vectors:
+    """The same vectors, by view and head, with a function applied to each [B, D]."""
+    return {name: {head: function(rows) for head, rows in of.items()} for name, of in vectors.items()}
+
+
 def encode_all(
-    objective: Objective, pieces: list[Piece], sizes: dict[str, Tensor], keep_graph: bool, autocast: Autocast
+    objective: Objective, pieces: list[Piece], counts: dict[str, Tensor], keep_graph: bool, autocast: Autocast
 ) -> tuple[dict[str, Tensor], list[Piece]]:
     """Step 1: the vectors of every piece, with their graph where it is kept, else with the way to repeat them.
 
@@ -163,31 +190,34 @@ def encode_all(
     sums: dict[str, Tensor] = {}
     waiting = []
     for piece in pieces:
-        view = objective.contrast_view(piece.view)
-        if view is None:
-            add(sums, send_back(objective, [piece], {}, sizes, False, autocast))
+        if not objective.contrasted(piece.name):
+            add(sums, send_back(objective, [piece], {}, counts, False, autocast))
             continue
-        piece.random = None if keep_graph else RandomState.now(objective.encoder.device)
-        with torch.set_grad_enabled(keep_graph), autocast():
-            piece.encoded = objective.encode(piece.view if keep_graph else view)
         waiting.append(piece)
+        if keep_graph:
+            with autocast():
+                piece.encoded = objective.encode(piece.name, piece.view)
+        else:
+            piece.random = RandomState.now(objective.encoder.device)
+            with torch.no_grad(), autocast():
+                piece.encoded = Encoded(objective.encode_for_contrast(piece.name, piece.view), {})
     return sums, waiting
 
 
-def join(pieces: list[Piece]) -> Vectors:
+def as_leaves(pieces: list[Piece]) -> Vectors:
     """The vectors of all pieces as leaves [B, D] of a new graph, by view and head."""
     rows: dict[str, dict[str, list[Tensor]]] = {}
     for piece in pieces:
         for head, vectors in piece.encoded.vectors.items():
             rows.setdefault(piece.name, {}).setdefault(head, []).append(vectors.detach())
-    return {name: {head: torch.cat(r).requires_grad_() for head, r in of.items()} for name, of in rows.items()}
+    return each_rows(rows, lambda chunks: torch.cat(chunks).requires_grad_())
 
 
 def send_back(
     objective: Objective,
     pieces: list[Piece],
     leaves: Vectors,
-    sizes: dict[str, Tensor],
+    counts: dict[str, Tensor],
     keep_graph: bool,
     autocast: Autocast,
 ) -> dict[str, Tensor]:
@@ -199,10 +229,10 @@ def send_back(
             if piece.random is not None:
                 piece.random.restore()
             with autocast():
-                piece.encoded = objective.encode(piece.view)
+                piece.encoded = objective.encode(piece.name, piece.view)
         start = position.get(piece.name, 0)
         stop = position[piece.name] = start + len(next(iter(piece.view.values())))
-        losses = {name: value / sizes[name] for name, value in piece.encoded.sums.items()}
+        losses = {name: value / counts[name] for name, value in piece.encoded.sums.items()}
         loss = objective.total(losses)
         for head, leaf in leaves.get(piece.name, {}).items():
             if leaf.grad is not None:

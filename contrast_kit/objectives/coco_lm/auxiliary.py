@@ -7,25 +7,38 @@ It is trained by masked language modelling beside the main model, and its *sampl
 import copy
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 from transformers import ElectraConfig, ElectraForMaskedLM
 
 from contrast_kit import checks, masking
-from contrast_kit.encoder.encoder import Encoder
-from contrast_kit.fast.blocked_softmax import at_once
-from contrast_kit.objectives.base import View
-from contrast_kit.objectives.words import mlm_sum, positions
-from contrast_kit.training import distributed
+from contrast_kit.encoder.encoder import Encoder, View
+from contrast_kit.objectives.base import Encoded, Objective
+from contrast_kit.objectives.mlm import mlm_terms
 
 TOKENS_AT_ONCE = 2**14
 """Tokens from which samples are drawn at once. A batch of a million tokens must not need a million tokens' scores."""
 
 
 @dataclass(frozen=True)
-class CorruptionConfig:
+class ReleasedCode:
+    """What the papers' texts leave open or do not have, and the released code does: switches, off by default."""
+
+    mask_cls: bool = False
+    """… and the first token as well? The paper does not say; the released code's flag for it is off."""
+    sample_dropout: bool = False
+    """Dropout while sampling. Paper: off, "slightly improves" (appendix D). ELECTRA's own code leaves it on."""
+    reduction: Literal["mean", "paper_sum"] = "mean"
+    """Token losses as means over their tokens (the released code's scale, to which λ = 50 belongs), or as the printed
+    E Σ_i: summed over a sequence's tokens, averaged over sequences. There L_copy is n/|M| ≈ 7 times heavier."""
+    diagnostics: bool = True
+    """Also log, untrained, what figure 8 shows: copy and correction accuracies, and the auxiliary model's own."""
+
+
+@dataclass(frozen=True)
+class CorruptionConfig(ReleasedCode):
     """How texts are corrupted; the defaults are COCO-LM's (section 3.3, appendices B and D)."""
 
     p_m: float = 0.15
@@ -35,8 +48,6 @@ class CorruptionConfig:
     does its code; BERT's 80/10/10 does not help here, where the main model never sees a [MASK]."""
     mask_special: bool = True
     """Special tokens may be masked too: "We follow the RoBERTa setting" (appendix D). False: words only."""
-    mask_cls: bool = False
-    """… and the first token as well? The paper does not say; the released code's flag for it is off."""
     auxiliary: Literal["shallow", "narrow", "random", "given"] = "shallow"
     """"shallow": the main model's width, fewer layers (COCO-LM). "narrow": all layers, a third of the width, joined to
     the same word vectors by a projection (ELECTRA's, and table 3 "w. ELECTRA's Auxiliary"). "random": no model at
@@ -46,13 +57,6 @@ class CorruptionConfig:
     share: Literal["words", "embeddings", "nothing"] = "words"
     """What the two models have in common. Paper: "all token embeddings", at the input and in both vocabulary heads.
     "embeddings" adds absolute positions and the embeddings' LayerNorm, as the released code does."""
-    sample_dropout: bool = False
-    """Dropout while sampling. Paper: off, "slightly improves" (appendix D). ELECTRA's own code leaves it on."""
-    reduction: Literal["mean", "paper_sum"] = "mean"
-    """Token losses as means over their tokens (the released code's scale, to which λ = 50 belongs), or as the printed
-    E Σ_i: summed over a sequence's tokens, averaged over sequences. There L_copy is n/|M| ≈ 7 times heavier."""
-    diagnostics: bool = True
-    """Also log, untrained, what figure 8 shows: copy and correction accuracies, and the auxiliary model's own."""
 
     def __post_init__(self):
         choices = {
@@ -70,6 +74,12 @@ class CorruptionConfig:
             checks.count("auxiliary_layers", self.auxiliary_layers, "the depth of the shallow auxiliary")
 
 
+def draw_words(encoder: Encoder, view: View, generator: torch.Generator | None = None) -> Tensor:
+    """Words drawn from an encoder's masked LM at the selected positions of a view, the originals elsewhere: [B, T]."""
+    logits = encoder.mlm_logits(encoder(view)[view["selected"]])  # [B, T, D] → [M, D] → [M, V]
+    return masking.replace(view["targets"], view["selected"], logits, generator=generator)
+
+
 class Auxiliary(nn.Module):
     """A masked language model to sample from, trained on the same masks.
 
@@ -77,7 +87,11 @@ class Auxiliary(nn.Module):
         encoder: its Transformer, with a vocabulary head with projection, as BERT's.
         sample_dropout: keep dropout on while sampling.
         frozen: never trained; `sums` is then not to be called.
+
+    `draw` says how words are drawn; where several processes draw for one batch, the trainer lets them share the work.
     """
+
+    draw = staticmethod(draw_words)
 
     def __init__(self, encoder: Encoder, sample_dropout: bool = False, frozen: bool = False):
         super().__init__()
@@ -89,62 +103,26 @@ class Auxiliary(nn.Module):
     def sample(self, view: View, generator: torch.Generator | None = None) -> Tensor:
         """X^MLM of eq. 1, [B, T]: a word drawn from p_MLM at each selected position, the original elsewhere.
 
-        This pass is apart from that of `sums`: no gradient, and no dropout. Whether the model was in training mode
+        This pass is apart from that of the loss: no gradient, and no dropout. Whether the model was in training mode
         before is restored. The view is taken in slices, so that the scores of a large batch never stand together.
-
-        Several processes that sample for one batch share it: each reads its own rows and draws for all of them, so
-        that everyone's draws are those of one process, and then they exchange what was sampled.
         """
-        was_training, examples = self.encoder.training, len(view["selected"])
-        mine = distributed.work(examples)
+        was_training = self.encoder.training
         self.encoder.train(self.sample_dropout)
         try:
-            start, parts = 0, []
-            for part in slices(view):
-                size = len(part["selected"])
-                own = slice(max(0, mine.start - start), min(size, max(0, mine.stop - start)))
-                parts.append(self._sample(part, own, generator))
-                start += size
+            return torch.cat([self.draw(self.encoder, part, generator) for part in slices(view)])  # [B, T]
         finally:
             self.encoder.train(was_training)
-        sampled = torch.cat(parts)  # [B, T]
-        return sampled if mine == slice(0, examples) else distributed.gather(sampled[mine], examples)
-
-    def _sample(self, view: View, own: slice, generator: torch.Generator | None) -> Tensor:
-        """Samples for the rows `own`; at other rows the same draws are made, for nothing."""
-        if self.encoder.slots is not None:
-            return self._sample_in_slots(view, generator)
-        targets, selected = view["targets"], view["selected"]  # [B, T] each
-        rows = {key: value[own] for key, value in view.items()}
-        logits = None
-        if len(rows["selected"]):
-            logits = self.encoder.mlm_logits(self.encoder(rows)[rows["selected"]])  # [B, T, D] → [M, D] → [M, V]
-        if len(rows["selected"]) < len(selected):
-            before, here = int(selected[: own.start].sum()), int(rows["selected"].sum())
-            known, size = logits, self.encoder.vocabulary["vocab_size"]
-            logits = torch.zeros(int(selected.sum()), size, device=targets.device)  # [M, V]
-            if known is not None:
-                logits[before : before + here] = known
-        return masking.replace(targets, selected, logits, generator=generator)
-
-    def _sample_in_slots(self, view: View, generator: torch.Generator | None) -> Tensor:
-        """The same without a wait for the device: draws for a fixed number of positions, block after block."""
-        targets = view["targets"]  # [B, T]
-        at = positions(self.encoder, view["selected"])
-        states = at.rows(self.encoder(view))  # [B, T, D] → [M, D]
-        words = []
-        for block in states.split(max(1, at_once(states.device) // self.encoder.vocabulary["vocab_size"])):
-            p = self.encoder.mlm_logits(block).float().softmax(-1)  # [R, D] → [R, V]
-            waiting = torch.empty_like(p).exponential_(generator=generator)
-            words.append((p / waiting).argmax(-1))  # the first of exponential clocks with rates p: a draw from p
-        places = at.slots.where(at.counted, targets.numel())  # [M]; slots left over write into a bin at the end
-        flat = torch.cat([targets.flatten(), targets.new_zeros(1)])  # [B*T + 1]
-        return flat.scatter(0, places, torch.cat(words).to(targets.dtype))[:-1].view_as(targets)
 
     def sums(self, view: View, diagnostics: bool = True) -> dict[str, Tensor]:
         """The summed masked-LM loss over the selected positions, `"aux_mlm"`, and how many were right, `"aux_acc"`."""
-        total, right = mlm_sum(self.encoder, self.encoder(view), view, hits=diagnostics)  # of [B, T, D]
-        return {"aux_mlm": total, "aux_acc": right} if diagnostics else {"aux_mlm": total}
+        hidden = self.encoder(view)  # [B, T, D]
+        at = self.encoder.strategy.positions(view["selected"])  # M positions
+        targets, weight = at.rows(view["targets"]), at.weights(hidden.new_ones(len(hidden), dtype=torch.float32))
+        others = targets if diagnostics else None
+        found = self.encoder.word_loss(mlm_terms, at.rows(hidden), targets, weight, others=others)
+        if not diagnostics:
+            return {"aux_mlm": found.total}
+        return {"aux_mlm": found.total, "aux_acc": ((found.best == targets) & (weight > 0)).sum()}
 
 
 class RandomWords(nn.Module):
@@ -161,6 +139,54 @@ class RandomWords(nn.Module):
         ids = view["targets"]
         words = torch.randint(self.vocab_size, ids.shape, generator=generator, device=ids.device)  # [B, T]
         return torch.where(view["selected"], words, ids)
+
+
+class Corrupting(Objective):
+    """What ELECTRA, All-Token MLM and COCO-LM have in common: an auxiliary model, and the text that it corrupts.
+
+    Views: `"masked"`, what the auxiliary learns from (none where it is not trained), and `"corrupted"`, X^MLM, with
+    `original`, X^orig, and `selected`, M. Each method says what its main model learns there.
+    """
+
+    def __init__(
+        self, encoder: Encoder, config: Any = None, *, converged: Encoder | None = None, seed: int = 0, **changes: Any
+    ):
+        if converged is not None:
+            changes["auxiliary"] = "given"
+        super().__init__(encoder, config, seed=seed, **changes)
+        with torch.random.fork_rng(devices=[]):  # weights are drawn on the CPU: no other stream is touched
+            torch.default_generator.manual_seed(seed + 1)  # not the numbers that may have made the main model
+            self.auxiliary = make_auxiliary(encoder, self.config, converged)
+
+    @property
+    def auxiliary_weight(self) -> dict[str, float]:
+        """1 for the auxiliary's own loss (eq. 4), where it is trained."""
+        return {} if self.auxiliary.frozen else {"aux_mlm": 1.0}
+
+    def views(self, batch: View, generator: torch.Generator | None = None) -> dict[str, View]:
+        """The views `"masked"` and `"corrupted"`: mask, sample, and put the samples in the masked places (eq. 1)."""
+        config, ids = self.config, batch["input_ids"]
+        allowed = batch["maskable"]
+        if config.mask_special:
+            allowed = batch["attention_mask"].bool()  # [B, T], a new tensor
+            if not config.mask_cls:
+                allowed = allowed & (ids != self.encoder.tokenizer.cls_token_id)
+        options = dict(split=config.split, generator=generator, **self.encoder.vocabulary)
+        masked = masking.masked_view(batch, masking.dynamic_random_mask(ids, allowed, config.p_m, **options))
+        sampled = self.auxiliary.sample(masked, generator)  # [B, T]
+        corrupted = {**batch, "input_ids": sampled, "original": ids, "selected": masked["selected"]}
+        return ({} if self.auxiliary.frozen else {"masked": masked}) | {"corrupted": corrupted}
+
+    def encode_masked(self, view: View) -> Encoded:
+        """The auxiliary's masked LM."""
+        return Encoded({}, self.auxiliary.sums(view, self.config.diagnostics))
+
+    def count_masked(self, view: View) -> dict[str, Tensor]:
+        """What its sums are divided by: masked tokens, or sequences (`"paper_sum"`)."""
+        selected = view["selected"].sum()
+        sequences = torch.full_like(selected, len(view["selected"]))
+        counts = {"aux_mlm": sequences if self.config.reduction == "paper_sum" else selected}
+        return counts | ({"aux_acc": selected} if self.config.diagnostics else {})
 
 
 def make_auxiliary(main: Encoder, config: CorruptionConfig, given: Encoder | None = None) -> nn.Module:

@@ -9,40 +9,28 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from contrast_kit import checks, losses, masking
-from contrast_kit.encoder.encoder import Encoder
+from contrast_kit import checks, masking
+from contrast_kit.checks import normalise
+from contrast_kit.encoder.encoder import Encoder, View
 from contrast_kit.encoder.relative_positions import RelativePositions
-from contrast_kit.objectives.base import Facts, Vectors, View, others, without
-from contrast_kit.objectives.coco_lm.auxiliary import CorruptionConfig
+from contrast_kit.losses.contrast import nt_xent
+from contrast_kit.objectives.base import Encoded, ExampleInfo, Vectors, others
+from contrast_kit.objectives.coco_lm.auxiliary import Corrupting, CorruptionConfig
 from contrast_kit.objectives.coco_lm.correct import Correction as Correction
 from contrast_kit.objectives.coco_lm.correct import corrections
-from contrast_kit.objectives.coco_lm.token_losses import Task
-from contrast_kit.objectives.electra import ELECTRA
+from contrast_kit.objectives.coco_lm.token_losses import CopyHead, Task, token_counts, token_sums
+from contrast_kit.papers.settings import coco_lm_model
 
 TASKS = ("clm", "rtd", "all_token", "plain_lm")
 
 
 @dataclass(frozen=True)
-class COCOLMConfig(CorruptionConfig):
-    """Everything that COCO-LM varies; the defaults are the paper's *base* setting as it prints it."""
+class COCOLMReleasedCode(CorruptionConfig):
+    """What the paper's text does not have, and the released code does (`ReleasedCode`, continued)."""
 
-    task: Task = "clm"
-    """What the main model learns at tokens. "clm": L_copy and L_LM (eq. 2). Table 3: "rtd" in "RTD Only" and
-    "SCL + RTD"; "all_token" in "All-Token LM Only"; "plain_lm", a softmax at M alone, in "CLM w/o. Copy"."""
-    lambda_copy: float = 50.0
-    """Weight of L_copy, or of L_RTD. Paper: 50, as a yes-or-no loss is small beside one over 30,000 words."""
     lm_variant: Literal["paper", "authors_code"] = "paper"
     """L_LM as printed, the log of the copy mixture; or as the authors posted it, the cross-entropy weighted by the
     stopped p_copy(0). They are different losses: `losses.corrective_lm` says how."""
-    stop_gradient: bool = True
-    """p_copy in L_LM is a constant. False is table 3 "CLM w/o. Stop-grad"; the paper warns of divergence."""
-    contrast: float | None = 1.0
-    """Weight of L_SCL. Paper: 1. 0 encodes the crop and logs its cosines, untrained (figure 7, "w/o. SCL"). None
-    leaves it out (table 3 "CLM Only", "RTD Only")."""
-    keep: float = 0.9
-    """Share of X^orig that X^crop keeps, contiguous. Paper: 0.9; figure 4 tries 1, the whole text, down to 0.7."""
-    tau: float = 1.0
-    """Temperature of eq. 3. Paper: 1."""
     scl_head: bool = False
     """False: s is h_[CLS] itself, as printed. True: the released code's head, dense, gelu, LayerNorm, before the
     cosine."""
@@ -54,54 +42,45 @@ class COCOLMConfig(CorruptionConfig):
     head_biases: bool = False
     """Biases in w_copy^T h and in the word scores. The paper prints none; the released code has both."""
 
+
+@dataclass(frozen=True)
+class COCOLMConfig(COCOLMReleasedCode):
+    """Everything that COCO-LM varies; the defaults are the paper's *base* setting as it prints it."""
+
+    task: Task = "clm"
+    """What the main model learns at tokens. "clm": L_copy and L_LM (eq. 2). Table 3: "rtd" in "RTD Only" and
+    "SCL + RTD"; "all_token" in "All-Token LM Only"; "plain_lm", a softmax at M alone, in "CLM w/o. Copy"."""
+    lambda_copy: float = 50.0
+    """Weight of L_copy, or of L_RTD. Paper: 50, as a yes-or-no loss is small beside one over 30,000 words."""
+    stop_gradient: bool = True
+    """p_copy in L_LM is a constant. False is table 3 "CLM w/o. Stop-grad"; the paper warns of divergence."""
+    contrast_weight: float | None = 1.0
+    """Weight of L_SCL. Paper: 1. 0 encodes the crop and logs its cosines, untrained (figure 7, "w/o. SCL"). None
+    leaves it out (table 3 "CLM Only", "RTD Only")."""
+    keep: float = 0.9
+    """Share of X^orig that X^crop keeps, contiguous. Paper: 0.9; figure 4 tries 1, the whole text, down to 0.7."""
+    tau: float = 1.0
+    """Temperature of eq. 3. Paper: 1."""
+
     def __post_init__(self):
         super().__post_init__()
         checks.choice("task", self.task, TASKS)
         checks.choice("lm_variant", self.lm_variant, ("paper", "authors_code"))
         checks.weight("lambda_copy", self.lambda_copy)
-        if self.contrast is not None:
-            checks.weight("contrast", self.contrast)
+        if self.contrast_weight is not None:
+            checks.weight("contrast_weight", self.contrast_weight)
         checks.temperature(self.tau)
         if not 0 < self.keep <= 1:
             raise ValueError(f"keep is the share of the text that a crop keeps, in (0, 1], not {self.keep}.")
 
 
-# Table 3, row by row, as changes of the config. Two rows are not a matter of the config alone: "w/o. Rel-Pos" is an
-# encoder built without relative positions; "w. Converged Auxiliary" needs one: COCOLM(encoder, converged=trained).
-# The rows on the "CLM setup" keep the contrast; the paper does not say.
-TABLE_3: dict[str, dict[str, Any]] = {
-    "COCO-LM": {},
-    "RTD Only": dict(task="rtd", contrast=None),
-    "CLM Only": dict(contrast=None),
-    "SCL + RTD": dict(task="rtd"),
-    "w. ELECTRA's Auxiliary": dict(auxiliary="narrow"),
-    "w. Random Replacements": dict(auxiliary="random"),
-    "All-Token LM Only": dict(task="all_token"),
-    "CLM w/o. Copy": dict(task="plain_lm"),
-    "CLM w/o. Stop-grad": dict(stop_gradient=False),
-}
-
-# Table 6 and section 4: what differs between the three settings.
-SETTINGS = {
-    "base": dict(
-        shape="base", auxiliary=4, buckets=32, max_distance=128, steps=125_000, lr=5e-4, warmup=10_000 / 125_000
-    ),
-    "base++": dict(
-        shape="base", auxiliary=4, buckets=64, max_distance=128, steps=1_950_000, lr=2e-4, warmup=10_000 / 1_950_000
-    ),
-    "large++": dict(
-        shape="large", auxiliary=6, buckets=128, max_distance=256, steps=1_950_000, lr=1e-4, warmup=10_000 / 1_950_000
-    ),
-}  # fmt: skip
-
-
-class COCOLM(ELECTRA):
+class COCOLM(Corrupting):
     """Correcting and contrasting: L = L_MLM^Aux + λ L_copy + L_LM + L_SCL (COCO-LM, eq. 4).
 
     Views: `"masked"`, for the auxiliary model; `"corrupted"`, X^MLM, its samples in the masked places (eq. 1);
     `"crop"`, a contiguous 90 % of the original. Local losses: the auxiliary's `"aux_mlm"`; on X^MLM `"copy"` over all
     real tokens (eq. 2) and `"lm"` at masked positions, with p_copy a constant. Contrast: h_[CLS] of X^MLM against that
-    of X^crop, both ways, 2B − 2 negatives (eq. 3). What has no weight is logged only: `corrective.token_sizes` has the
+    of X^crop, both ways, 2B − 2 negatives (eq. 3). What has no weight is logged only: `token_losses.token_counts` has the
     accuracies of figure 8, `cos_positive` and `cos_negative` are figure 7.
 
     The main model's word scores are h · x, without projection. `run.encoder.save_pretrained(folder)` still writes an
@@ -113,7 +92,7 @@ class COCOLM(ELECTRA):
         config: a `COCOLM.Config`, or nothing.
         converged: a trained auxiliary model, which is copied and kept as it is (table 3).
         seed: of the initial weights of heads and auxiliary model.
-        changes: single fields of the config: `COCOLM(encoder, **TABLE_3["CLM Only"])`.
+        changes: single fields of the config: `COCOLM(encoder, **papers.settings.COCO_LM_TABLE_3["CLM Only"])`.
 
     Relation to its neighbours: `ELECTRA` is the detection alone; `MLM` never corrupts with a model; `CAPT` contrasts a
     masked text with the original.
@@ -128,70 +107,53 @@ class COCOLM(ELECTRA):
     """
 
     Config = COCOLMConfig
+    in_tables = "COCO-LM"
 
     @classmethod
-    def paper(cls, setting: Literal["base", "base++", "large++"] = "base") -> COCOLMConfig:
-        """The exact config of a setting of section 4; `paper_encoder` and `paper_training` are its other halves."""
-        return COCOLMConfig(auxiliary_layers=_setting(setting)["auxiliary"])
+    def paper(cls, setting: str = "base") -> COCOLMConfig:
+        """The config of section 4's "base", "base++" or "large++"; `paper_encoder` and `paper_training` go with it."""
+        return COCOLMConfig(auxiliary_layers=coco_lm_model(setting)["auxiliary_layers"])
 
     @staticmethod
     def paper_encoder(setting: str, tokenizer: Any, **options: Any) -> Encoder:
         """The main model of a setting: BERT's base or large shape with T5's relative positions (table 6)."""
-        chosen = _setting(setting)
-        positions = RelativePositions(chosen["buckets"], chosen["max_distance"])
-        return Encoder.build(chosen["shape"], tokenizer, relative_positions=positions, **options)
-
-    @staticmethod
-    def paper_training(setting: str = "base") -> Any:
-        """The `Training` of a setting, table 6: batches of 2,048 sequences of 512 tokens."""
-        from contrast_kit.training.fit import Training
-
-        chosen = {name: _setting(setting)[name] for name in ("steps", "lr", "warmup")}
-        return Training(
-            batch_size=2048,
-            betas=(0.9, 0.98),
-            eps=1e-6,
-            clip=2.0,
-            weight_decay=0.01,
-            max_length=512,
-            **chosen,
-        )
+        model = coco_lm_model(setting)
+        positions = RelativePositions(model["buckets"], model["max_distance"])
+        return Encoder.build(model["shape"], tokenizer, relative_positions=positions, **options)
 
     def build(self) -> None:
-        super().build()
-        config = self.config
+        config, width = self.config, self.encoder.width
+        self.copy_head = CopyHead(width, config.head_biases) if config.task != "plain_lm" else None
         if config.task != "rtd" and not config.lm_projection:
             self.encoder.use_plain_head(bias=config.head_biases)
-        self.scl_head = SCLHead(self.encoder.width) if config.scl_head and self.contrastive else None
+        self.scl_head = SCLHead(width) if config.scl_head and self.contrastive else None
 
     @property
     def contrastive(self) -> bool:
-        return self.config.contrast is not None
-
-    @property
-    def task(self) -> Task:
-        return self.config.task
+        return self.config.contrast_weight is not None
 
     @property
     def weights(self) -> dict[str, float]:
+        """Eq. 4: 1 for the auxiliary, λ for L_copy, 1 for L_LM, and the contrast's own."""
+        lam = self.config.lambda_copy
         of_tokens = {
-            "clm": {"copy": self.config.lambda_copy, "lm": 1.0},
-            "rtd": {"rtd": self.config.lambda_copy},
+            "clm": {"copy": lam, "lm": 1.0},
+            "rtd": {"rtd": lam},
             "all_token": {"all_token": 1.0},
             "plain_lm": {"lm": 1.0},
-        }[self.task]
-        contrast = {"contrast": self.config.contrast} if self.contrastive else {}
-        return self.auxiliary_weight | of_tokens | contrast
+        }
+        contrast = {"contrast": self.config.contrast_weight} if self.contrastive else {}
+        return self.auxiliary_weight | of_tokens[self.config.task] | contrast
+
+    def negatives(self, facts: ExampleInfo) -> float | None:
+        """2B - 2 (eq. 3); None without a contrast."""
+        return 2 * others(facts, self.config.ignore_duplicates) if self.contrastive else None
+
+    # -- views -------------------------------------------------------------------------------------------------------
 
     def views(self, batch: View, generator: torch.Generator | None = None) -> dict[str, View]:
         views = super().views(batch, generator)
-        if self.contrastive:
-            views["crop"] = self._crop(batch, generator)
-        return views
-
-    def negatives(self, facts: Facts) -> float | None:
-        """2B - 2 (eq. 3); None without a contrast."""
-        return 2 * others(facts, self.config.ignore_duplicates) if self.contrastive else None
+        return views | {"crop": self._crop(batch, generator)} if self.contrastive else views
 
     def _crop(self, batch: View, generator: torch.Generator | None) -> View:
         """X^crop: content tokens cropped, [CLS] and [SEP] put back; as narrow as the longest crop can be."""
@@ -199,34 +161,61 @@ class COCOLM(ELECTRA):
         pad = self.encoder.tokenizer.pad_token_id
         cropped = masking.crop(ids, batch["attention_mask"], keep, pad_id=pad, generator=generator)
         width = 2 + max(1, int((ids.shape[1] - 2) * keep + 1e-4))  # known without asking the device
-        view = {
-            "input_ids": cropped.input_ids[:, :width],
-            "attention_mask": cropped.attention_mask[:, :width],
-        }
+        view = {"input_ids": cropped.input_ids[:, :width], "attention_mask": cropped.attention_mask[:, :width]}
         if "token_type_ids" in batch:
             view["token_type_ids"] = batch["token_type_ids"].gather(1, cropped.positions)[:, :width]
         return view
 
-    def vectors_of(self, hidden: Tensor, view: View) -> dict[str, Tensor]:
+    # -- local losses ------------------------------------------------------------------------------------------------
+
+    def encode(self, name: str, view: View) -> Encoded:
+        if name == "masked":
+            return self.encode_masked(view)
+        hidden = self.encoder(view)  # [B, T, D]
+        return Encoded(self._vectors(hidden, view), self._token_sums(hidden, view) if name == "corrupted" else {})
+
+    def term_counts(self, name: str, view: View) -> dict[str, Tensor]:
+        if name == "masked":
+            return self.count_masked(view)
+        config = self.config
+        return token_counts(view, config.task, config.reduction, config.diagnostics) if name == "corrupted" else {}
+
+    def _token_sums(self, hidden: Tensor, view: View) -> dict[str, Tensor]:
+        """L_copy over all tokens of X^MLM and L_LM at the masked ones (eq. 2), or what else `task` says."""
+        config = self.config
+        return token_sums(
+            self.encoder,
+            self.copy_head,
+            hidden,
+            view,
+            config.task,
+            variant=config.lm_variant,
+            stop_gradient=config.stop_gradient,
+            diagnostics=config.diagnostics,
+        )
+
+    # -- contrast ----------------------------------------------------------------------------------------------------
+
+    def contrasted(self, name: str) -> bool:
+        """The masked view is the auxiliary model's and has no vectors."""
+        return self.contrastive and name != "masked"
+
+    def encode_for_contrast(self, name: str, view: View) -> dict[str, Tensor]:
+        """The vectors, without the token losses."""
+        return self._vectors(self.encoder(view), view)
+
+    def _vectors(self, hidden: Tensor, view: View) -> dict[str, Tensor]:
         if not self.contrastive:
             return {}
         s = self.encoder.pool(hidden, view)  # [B, T, D] → [B, D]
         return {"s": s if self.scl_head is None else self.scl_head(s)}
 
-    def sums_of(self, hidden: Tensor, view: View, **options: Any) -> dict[str, Tensor]:
-        config = self.config
-        return super().sums_of(hidden, view, variant=config.lm_variant, stop_gradient=config.stop_gradient)
-
-    def contrast_view(self, view: View) -> View | None:
-        """The masked view is the auxiliary model's and has no vectors; X^orig is for the token losses alone."""
-        return None if "targets" in view or not self.contrastive else without(view, "original")
-
-    def contrast(self, vectors: Vectors, facts: Facts) -> dict[str, Tensor]:
+    def contrast(self, vectors: Vectors, facts: ExampleInfo) -> dict[str, Tensor]:
         if not self.contrastive:
             return {}
         corrupted, cropped = vectors["corrupted"]["s"], vectors["crop"]["s"]  # [B, D] each
         ids = facts["text_id"] if self.config.ignore_duplicates else None
-        parts = {"contrast": losses.nt_xent(corrupted, cropped, self.config.tau, ids=ids)}
+        parts = {"contrast": nt_xent(corrupted, cropped, self.config.tau, ids=ids)}  # eq. 3
         return parts | (mean_cosines(corrupted, cropped) if self.config.diagnostics else {})
 
     @torch.no_grad()
@@ -242,8 +231,8 @@ class COCOLM(ELECTRA):
         Raises:
             ValueError: where the main model has not learned both, that is for another task than "clm" or "all_token".
         """
-        if self.task not in ("clm", "all_token"):
-            raise ValueError(f"Only task='clm' or 'all_token' learns to correct words; this is task={self.task!r}.")
+        if self.config.task not in ("clm", "all_token"):
+            raise ValueError(f"Only task='clm' or 'all_token' learns to correct words; this is task={self.config.task!r}.")
         return corrections(self, texts)
 
 
@@ -265,7 +254,7 @@ def mean_cosines(a: Tensor, b: Tensor) -> dict[str, Tensor]:
     `a`, `b` [B, D]. Negatives are all ordered pairs of the 2B vectors but a vector with itself or its partner; with
     B = 1 there is none, and their mean is given as 0.
     """
-    a, b = losses.normalise(a, "a"), losses.normalise(b, "b")
+    a, b = normalise(a, "a"), normalise(b, "b")
     n = 2 * len(a)
     positive = (a * b).sum()  # [B, D] → []
     everything = (a.sum(0) + b.sum(0)).square().sum()  # [D] → []: the sum of all n² cosines
@@ -273,9 +262,3 @@ def mean_cosines(a: Tensor, b: Tensor) -> dict[str, Tensor]:
         "cos_positive": positive / len(a),
         "cos_negative": (everything - n - 2 * positive) / max(1, n * (n - 2)),
     }
-
-
-def _setting(name: str) -> dict[str, Any]:
-    if name not in SETTINGS:
-        raise ValueError(f"The paper's settings are {', '.join(SETTINGS)}; there is no {name!r}.")
-    return SETTINGS[name]

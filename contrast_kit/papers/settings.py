@@ -1,0 +1,117 @@
+"""The papers' printed training settings: data alone, in the names of `Training`, each number with its source.
+
+`training(method, setting)` gives a dict for `ck.Training(**…)` or `fit(objective, texts, **…)`. What a paper does not
+print has no value here and stays at `Training`'s default; where a value is somebody else's, its comment says whose.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+# CMLM, section 4.3: epochs by the number of texts. Its 350, 100, 10 are for fine-tuning, 200, 50, 5 for post-training.
+CMLM_POST_EPOCHS = {20: 200, 100: 50, 1000: 5}
+CMLM_FINE_TUNING_EPOCHS = {20: 350, 100: 100, 1000: 10}
+
+# Section 4.3: AdamW at 1e-5 for both stages, batches of 8 and of 16. Section 4.7, full size: 3 epochs at 3e-5, the rest
+# as in 4.3. The paper prints no warm-up; the authors' flags have 0.
+_CMLM_POST = {
+    **{str(n): dict(epochs=e, batch_size=8, lr=1e-5, warmup=0.0) for n, e in CMLM_POST_EPOCHS.items()},
+    "full size": dict(epochs=3, batch_size=8, lr=3e-5, warmup=0.0),
+}
+_CMLM_FINE_TUNING = {
+    **{str(n): dict(epochs=e, batch_size=16, lr=1e-5, warmup=0.0) for n, e in CMLM_FINE_TUNING_EPOCHS.items()},
+    "full size": dict(epochs=3, batch_size=16, lr=3e-5, warmup=0.0),
+}
+
+# COCO-LM, table 6. Printed alike for all three: batch, length, Adam's betas and epsilon, clip norm, weight decay.
+# Warm-up is printed as 10K steps.
+_COCO_LM = dict(batch_size=2048, betas=(0.9, 0.98), eps=1e-6, clip=2.0, weight_decay=0.01, max_length=512)
+_COCO_LM_SETTINGS: dict[str, dict[str, Any]] = {
+    "base": dict(steps=125_000, lr=5e-4, warmup=10_000 / 125_000) | _COCO_LM,
+    "base++": dict(steps=1_950_000, lr=2e-4, warmup=10_000 / 1_950_000) | _COCO_LM,
+    "large++": dict(steps=1_950_000, lr=1e-4, warmup=10_000 / 1_950_000) | _COCO_LM,
+}
+
+# CAPT, table 4. "2k" and "8k" are read as powers of two, as in RoBERTa. Warm-up is printed as 10k and 30k steps. The
+# table prints no clipping and no length: none and 512 are RoBERTa's, whose settings the large model adopts.
+_CAPT = dict(decay="linear", weight_decay=0.01, betas=(0.9, 0.98), eps=1e-6, clip=None, max_length=512)
+
+TRAINING: dict[str, dict[str, dict[str, Any]]] = {
+    "CMLM": _CMLM_POST,
+    # CMLM trains its baselines TAPT and CSSL beside its own method and prints no other numbers for them.
+    "CSSL": _CMLM_POST,
+    # COCO-LM, section 4 and appendix C: its own RoBERTa and ELECTRA have "exactly the same" settings; TAPT is MLM.
+    "MLM": {"base": _COCO_LM_SETTINGS["base"]} | _CMLM_POST,
+    "ELECTRA": {"base": _COCO_LM_SETTINGS["base"]},
+    "All-Token MLM": {"base": _COCO_LM_SETTINGS["base"]},  # table 3, "All-Token LM Only"
+    "COCO-LM": _COCO_LM_SETTINGS,
+    "CAPT": {
+        "small": dict(steps=200_000, batch_size=2048, lr=5e-4, warmup=10_000 / 200_000) | _CAPT,
+        "large": dict(steps=500_000, batch_size=8192, lr=6e-4, warmup=30_000 / 500_000) | _CAPT,
+    },
+    # SCL, section 4.1: Adam at 1e-5, batches of 16, at every size. It prints neither epochs nor warm-up.
+    "SCL": {name: dict(batch_size=16, lr=1e-5) for name in ("few-shot", "full data")},
+    "FT": _CMLM_FINE_TUNING,
+    "SimCSE": {},  # not one of the four papers
+}
+"""Settings by method, then by the name of the setting: a number of texts, or a size of model."""
+
+COCO_LM_MODELS: dict[str, dict[str, Any]] = {
+    "base": dict(shape="base", auxiliary_layers=4, buckets=32, max_distance=128),
+    "base++": dict(shape="base", auxiliary_layers=4, buckets=64, max_distance=128),
+    "large++": dict(shape="large", auxiliary_layers=6, buckets=128, max_distance=256),
+}
+"""COCO-LM's models. Shapes and auxiliary layers: section 4, "Pretraining Settings" and "Model Architecture". Buckets of
+the relative positions and their largest distance: table 6."""
+
+COCO_LM_TABLE_3: dict[str, dict[str, Any]] = {
+    "COCO-LM": {},
+    "RTD Only": dict(task="rtd", contrast=None),
+    "CLM Only": dict(contrast=None),
+    "SCL + RTD": dict(task="rtd"),
+    "w. ELECTRA's Auxiliary": dict(auxiliary="narrow"),
+    "w. Random Replacements": dict(auxiliary="random"),
+    "All-Token LM Only": dict(task="all_token"),
+    "CLM w/o. Copy": dict(task="plain_lm"),
+    "CLM w/o. Stop-grad": dict(stop_gradient=False),
+}
+"""COCO-LM's table 3, row by row, as changes of `COCOLMConfig`: `COCOLM(encoder, **COCO_LM_TABLE_3["CLM Only"])`.
+
+Two rows are not a matter of the config alone. "w/o. Rel-Pos" is an encoder built without relative positions. "w.
+Converged Auxiliary" needs a trained one: `COCOLM(encoder, converged=trained)`. The rows on the "CLM Setup" keep the
+contrast; the paper does not say."""
+
+
+def training(method: str, setting: str | int) -> dict[str, Any]:
+    """How a paper trained a method, as settings of `Training`; a new dict, free to change.
+
+    Args:
+        method: a key of `TRAINING`.
+        setting: one of its settings: `"base"`, `"large"`, `"full size"`; `100` or `"100"` for a number of texts.
+
+    Raises:
+        ValueError: for a method or setting that no paper here prints; says which there are.
+
+    >>> from contrast_kit.papers import settings
+    >>> settings.training("CMLM", 100)
+    {'epochs': 50, 'batch_size': 8, 'lr': 1e-05, 'warmup': 0.0}
+    >>> settings.training("CAPT", "base")
+    Traceback (most recent call last):
+    ValueError: CAPT's settings are small, large; there is no 'base'.
+    """
+    return dict(_chosen(TRAINING, method, setting))
+
+
+def coco_lm_model(setting: str) -> dict[str, Any]:
+    """The model of a setting of COCO-LM: a row of `COCO_LM_MODELS`. Errors as for `training`."""
+    return dict(_chosen({"COCO-LM": COCO_LM_MODELS}, "COCO-LM", setting))
+
+
+def _chosen(table: Mapping[str, Mapping[str, dict[str, Any]]], method: str, setting: str | int) -> dict[str, Any]:
+    if method not in table:
+        raise ValueError(f"There is no method {method!r} with printed settings; there are {', '.join(table)}.")
+    settings = table[method]
+    if not settings:
+        raise ValueError(f"None of the papers here prints how {method} is trained.")
+    if str(setting) not in settings:
+        raise ValueError(f"{method}'s settings are {', '.join(settings)}; there is no {setting!r}.")
+    return settings[str(setting)]
