@@ -10,7 +10,7 @@ from torch.autograd import gradcheck
 
 from contrast_kit import fast, geometry, losses
 from contrast_kit.fast import class_means, logsumexp, unit_rows
-from contrast_kit.fast import info_nce as panels
+from contrast_kit.fast import panels
 from contrast_kit.losses import info_nce, nt_xent, sup_con
 
 

@@ -29,7 +29,6 @@ from transformers import (
 from transformers.modeling_outputs import BaseModelOutput
 from transformers.models.mpnet.modeling_mpnet import MPNetEncoder, MPNetSelfAttention
 
-
 RULES = ("t5", "symmetric")
 
 

@@ -3,7 +3,7 @@
 The readable form of a computation stands in `losses`, `encoder` and `geometry`. Where it would be slow or large it hands
 over to this room in one line, and gets the same numbers back.
 
-`contrast` (with `logsumexp`, `tiles`, `info_nce`, `class_means`, `unit_rows`): contrasts without an N × N matrix.
+`contrast` (with `logsumexp`, `tiles`, `panels`, `class_means`, `unit_rows`): contrasts without an N × N matrix.
 `blocked_softmax`: losses over a vocabulary without all its scores. `packed`, `fixed_capacity`: other ways through an
 encoder. `kernels`, `options`: the processor's faster float32 product; switches for an objective.
 """

@@ -1,8 +1,8 @@
 """What every method is: views, local losses, and one contrast over the whole batch.
 
 An `Objective` says these three things and nothing about training. The trainer knows only this page, so a contrastive
-batch larger than memory, several processes and the logging of each part are written once (`training.gradient`), not per
-method.
+batch larger than memory, several processes and the logging of each part are written once
+(`training.gradient`), not per method.
 """
 
 from dataclasses import fields, replace
@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from contrast_kit._renamed import present_names
 from contrast_kit.encoder.encoder import Encoder, View
 from contrast_kit.papers.settings import training
 
@@ -96,7 +97,7 @@ class Objective(nn.Module):
                 f"{type(self).__name__} takes a {self.Config.__name__}, not {type(config).__name__}: "
                 f"write {type(self).__name__}(encoder, {type(self).__name__}.Config(…))."
             )
-        names = [field.name for field in fields(self.Config)]
+        names, changes = [field.name for field in fields(self.Config)], present_names(self.Config, changes)
         for name in changes:
             if name not in names:
                 raise TypeError(f"{type(self).__name__} has no setting {name!r}; there are {', '.join(names)}.")
@@ -153,85 +154,12 @@ class Objective(nn.Module):
         """
         return {key: value for key, value in batch.items() if value.ndim == 1}
 
-    def contrast(self, vectors, facts):
-        ...         return {"contrast": ck.losses.nt_xent(vectors["a"]["h"], vectors["b"]["h"], self.config.tau)}
-        >>> texts = ["the red kite flies", "a small drum", "a green train stops", "the shelf is full"]
-        >>> encoder = ck.Encoder.tiny(ck.data.train_tokenizer(texts, vocab_size=60))
-        >>> ck.fit(Twice(encoder, tau=0.1), texts, steps=2, batch_size=4, progress=False).steps
-        2
-    """
-
-    Config: type
-    in_tables: str = ""
-    """What `papers.settings` calls the method."""
-    contrastive: bool = True
-    """False where the method has no contrast: the trainer then cuts a batch without encoding anything twice."""
-
-    def __init__(self, encoder: Encoder, config: Any = None, *, seed: int = 0, **changes: Any):
-        super().__init__()
-        if not isinstance(encoder, Encoder):
-            raise TypeError(
-                f"{type(self).__name__} trains an Encoder, such as Encoder.tiny(tokenizer) or "
-                f"Encoder.from_pretrained(folder), not {type(encoder).__name__}."
-            )
-        if config is not None and not isinstance(config, self.Config):
-            raise TypeError(
-                f"{type(self).__name__} takes a {self.Config.__name__}, not {type(config).__name__}: "
-                f"write {type(self).__name__}(encoder, {type(self).__name__}.Config(…))."
-            )
-        names = [field.name for field in fields(self.Config)]
-        for name in changes:
-            if name not in names:
-                raise TypeError(f"{type(self).__name__} has no setting {name!r}; there are {', '.join(names)}.")
-        self.encoder = encoder
-        self.config = replace(config, **changes) if config is not None else self.Config(**changes)
-        with torch.random.fork_rng(devices=[]):  # heads are drawn on the CPU: no other stream is touched
-            torch.default_generator.manual_seed(seed)
-            self.build()
-
-    @classmethod
-    def paper_training(cls, setting: str | int) -> dict[str, Any]:
-        """How the paper trained it, as settings of `fit`: `fit(objective, texts, **CAPT.paper_training("small"))`.
-
-        Raises:
-            ValueError: for a setting that the paper does not print; names those there are (`papers.settings`).
-
-        Example:
-            >>> import contrast_kit as ck
-            >>> ck.Training(**ck.objectives.CMLM.paper_training(100))  # section 4.3, post-training on 100 texts
-            Training(steps=None, epochs=50, batch_size=8, ...)
-        """
-        return training(cls.in_tables, setting)
-
-    def build(self) -> None:
-        """Make the heads that the method needs beside the encoder. Most need none."""
-
-    def views(self, batch: View, generator: torch.Generator | None = None) -> dict[str, View]:
-        """Noisy copies of a batch, by name. No gradient. Several processes each call it for the whole batch."""
-        raise NotImplementedError(f"{type(self).__name__} must say which views of a batch it takes.")
-
-    def sizes(self, view: View) -> dict[str, Tensor]:
-        """How many terms each local loss of this view sums, by name, as scalar tensors. No local loss: `{}`."""
-        return {}
-
-    def encode(self, view: View) -> Encoded:
-        """Sequence vectors and summed local losses of a view, or of any chunk of its examples."""
-        raise NotImplementedError(f"{type(self).__name__} must say how it encodes a view.")
-
-    def contrast_view(self, view: View) -> View | None:
-        """What of a view its sequence vectors need; None for a view without any, which is then encoded only once.
-
-        A batch in chunks is encoded twice, the first time for the vectors alone. A method that also has local losses
-        may leave out here what only they read, such as `targets`, and is spared their heads in that pass.
-        """
-        return view if self.contrastive else None
-
     def contrast(self, vectors: Vectors, facts: ExampleInfo) -> dict[str, Tensor]:
         """Losses that need every vector of the batch at once, by name; no parameters. No contrast: `{}`.
 
         Args:
             vectors: [B, D] each, over the whole batch, all chunks and processes.
-            facts: [B] each, in the same order (`facts`): `text_id`, equal for equal texts, and `label` where there is one.
+            facts: [B] each, in the same order: `text_id`, equal for equal texts, and `label` where there is one.
         """
         return {}
 

@@ -5,19 +5,22 @@ Contrastive Pre-Training of "CAPT: Contrastive Pre-Training for Learning Denoise
 
 import warnings
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
-from contrast_kit import checks, losses, schedules
-from contrast_kit.masking.noise import Noise, named
+from contrast_kit import checks, schedules
+from contrast_kit._renamed import renamed_fields
+from contrast_kit.checks import normalise
 from contrast_kit.encoder.encoder import View
-from contrast_kit.objectives.base import Encoded, ExampleInfo, Objective, Vectors, others
 from contrast_kit.losses.contrast import nt_xent
+from contrast_kit.masking.noise import Noise, named
+from contrast_kit.objectives.base import Encoded, ExampleInfo, Objective, Vectors, others
 from contrast_kit.objectives.mlm import mlm_count, mlm_sum
 
 
+@renamed_fields(weight="contrast_weight")
 @dataclass(frozen=True)
 class CAPTConfig:
     """Everything that CAPT varies; the defaults are the paper's, where it prints them, but for `reduction`."""

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from contrast_kit import checks, masking
+from contrast_kit._renamed import renamed_fields
 from contrast_kit.encoder.encoder import View
 from contrast_kit.losses.contrast import info_nce, nt_xent
 from contrast_kit.losses.no_negatives import simsiam
@@ -17,6 +18,7 @@ from contrast_kit.objectives.base import Encoded, ExampleInfo, Objective, Vector
 from contrast_kit.objectives.mlm import MLMConfig, mlm_count, mlm_sum, random_mask
 
 
+@renamed_fields(alpha="contrast_weight")
 @dataclass(frozen=True)
 class CMLMConfig(MLMConfig):
     """Everything that CMLM varies; the defaults are the paper's (section 4.3), where it prints them."""

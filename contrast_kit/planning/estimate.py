@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from contrast_kit.data import Batches, Texts
-from contrast_kit.objectives.base import Facts, Objective
-from contrast_kit.objectives.queue import MemoryQueue
+from contrast_kit.objectives.base import ExampleInfo, Objective
+from contrast_kit.objectives import MemoryQueue
 from contrast_kit.planning.measure import Encoding, of_contrast, optimizer_seconds
 from contrast_kit.planning.report import Plan
 from contrast_kit.training.distributed import alone, count, start
@@ -95,7 +95,7 @@ def plan(
 
 
 def _cost(
-    objective: Objective, texts: Texts, training: Training, facts: Facts, share: int, processes: int
+    objective: Objective, texts: Texts, training: Training, facts: ExampleInfo, share: int, processes: int
 ) -> dict[str, Any]:
     """What a `Plan` says of memory and time, for one process that encodes a `share` of each batch: measured."""
     chunk = min(training.chunk_size, share) if training.chunk_size else None
@@ -183,7 +183,7 @@ class _OfLengths(Texts):
         self.text_ids = torch.arange(len(lengths))
 
 
-def _facts(texts: Texts, rows: list[int], device: torch.device) -> Facts:
+def _facts(texts: Texts, rows: list[int], device: torch.device) -> ExampleInfo:
     """What a batch would say of these rows."""
     facts = {"text_id": texts.text_ids[rows].to(device)}
     return facts if texts.labels is None else facts | {"label": texts.labels[rows].to(device)}

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from contrast_kit.data import Texts
-from contrast_kit.objectives.base import Facts, Objective, Vectors
+from contrast_kit.objectives.base import ExampleInfo, Objective, Vectors
 from contrast_kit.training.gradient import backward, gradient
 from contrast_kit.training.settings import Training, autocast
 
@@ -149,7 +149,7 @@ class _Step:
         return kept.most, seconds, seen[0][0] if seen else {}
 
 
-def of_contrast(objective: Objective, vectors: Vectors, facts: Facts) -> tuple[int, float, int]:
+def of_contrast(objective: Objective, vectors: Vectors, facts: ExampleInfo) -> tuple[int, float, int]:
     """Bytes and seconds of the contrast over a batch with these facts, and the bytes of its vectors."""
     if not objective.contrastive or not vectors:
         return 0, 0.0, 0
@@ -165,7 +165,7 @@ def of_contrast(objective: Objective, vectors: Vectors, facts: Facts) -> tuple[i
     return int(kept) + 2 * n * width, seconds, n * width
 
 
-def _contrast_of(objective: Objective, like: Vectors, facts: Facts) -> tuple[float, float]:
+def _contrast_of(objective: Objective, like: Vectors, facts: ExampleInfo) -> tuple[float, float]:
     n, device = len(next(iter(facts.values()))), objective.encoder.device
     vectors = {
         name: {head: torch.randn(n, rows.shape[1], device=device).requires_grad_() for head, rows in of.items()}

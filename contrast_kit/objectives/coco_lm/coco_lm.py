@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from contrast_kit import checks, masking
+from contrast_kit._renamed import renamed_fields
 from contrast_kit.checks import normalise
 from contrast_kit.encoder.encoder import Encoder, View
 from contrast_kit.encoder.relative_positions import RelativePositions
@@ -43,6 +44,7 @@ class COCOLMReleasedCode(CorruptionConfig):
     """Biases in w_copy^T h and in the word scores. The paper prints none; the released code has both."""
 
 
+@renamed_fields(contrast="contrast_weight")
 @dataclass(frozen=True)
 class COCOLMConfig(COCOLMReleasedCode):
     """Everything that COCO-LM varies; the defaults are the paper's *base* setting as it prints it."""
