@@ -16,7 +16,7 @@ from test_training import press_stop_at, same, weights
 import contrast_kit as ck
 from contrast_kit.objectives.coco_lm import auxiliary
 from contrast_kit.training import distributed
-from contrast_kit.training.gradient import gradient
+from contrast_kit.training.gradient import gradient, shared_drawing
 
 pytestmark = pytest.mark.filterwarnings("ignore:SimCSE's only noise")
 
@@ -107,7 +107,7 @@ def corrupted(tokenizer, batch):
     """A view for which a model draws words, in several slices."""
     auxiliary.TOKENS_AT_ONCE = 5 * batch["input_ids"].shape[1]
     objective = ck.objectives.ELECTRA(make_encoder(tokenizer))
-    with distributed.together():
+    with shared_drawing(objective):
         return objective.views(batch, torch.Generator().manual_seed(3))["corrupted"]
 
 

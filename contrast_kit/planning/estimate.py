@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from contrast_kit.data import Batches, Texts
-from contrast_kit.objectives.base import ExampleInfo, Objective
 from contrast_kit.objectives import MemoryQueue
+from contrast_kit.objectives.base import ExampleInfo, Objective
 from contrast_kit.planning.measure import Encoding, of_contrast, optimizer_seconds
 from contrast_kit.planning.report import Plan
 from contrast_kit.training.distributed import alone, count, start

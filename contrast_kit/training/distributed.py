@@ -24,7 +24,7 @@ BUCKET = 2**23
 PATIENCE = timedelta(minutes=10)
 """How long to wait for another process. One that ended is noticed at once on a CPU; one that hangs, after this."""
 
-_together = _alone = False
+_alone = False
 
 
 class LostError(ConnectionError):
@@ -62,17 +62,6 @@ def alone() -> Iterator[None]:
         _alone = before
 
 
-@contextmanager
-def together() -> Iterator[None]:
-    """Inside, every process does the same thing at the same time to the same batch, and so may share the work."""
-    global _together
-    before, _together = _together, True
-    try:
-        yield
-    finally:
-        _together = before
-
-
 def count() -> int:
     """How many processes train together."""
     return dist.get_world_size() if dist.is_available() and dist.is_initialized() and not _alone else 1
@@ -99,11 +88,6 @@ def _shares(rows: int) -> list[slice]:
     size, extra = divmod(rows, count())
     starts = [r * size + min(r, extra) for r in range(count() + 1)]
     return [slice(start, stop) for start, stop in zip(starts, starts[1:], strict=False)]
-
-
-def work(rows: int) -> slice:
-    """Which of so many rows to work on: the own ones where all processes are `together`, else all of them."""
-    return own(rows) if _together else slice(0, rows)
 
 
 def _collective(operation: Callable[..., Any], *arguments: Any) -> None:
