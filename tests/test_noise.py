@@ -59,7 +59,7 @@ def test_fifteen_percent_are_selected_by_default(kind):
     assert rate == pytest.approx(0.15, abs=0.01 if kind != "spans" else 0.02)  # spans round to whole tokens
 
 
-def test_mask_is_80_10_10():  # A-CAPT-10
+def test_mask_is_80_10_10():
     batch = texts(4000)
     view = draw("mask", batch)
     at = view["selected"]
@@ -77,7 +77,7 @@ def test_replace_leaves_no_mask():
     assert (view["input_ids"][at] != batch["input_ids"][at]).float().mean() > 0.99
 
 
-def test_T53_shuffle_moves_no_special_token_and_none_further_than_the_window():
+def test_shuffle_moves_no_special_token_and_none_further_than_the_window():
     batch = texts(10_000)
     for window in (1, 3, 6):
         view = draw(Shuffle(window), batch)

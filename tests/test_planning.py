@@ -60,7 +60,7 @@ def test_two_thousand_texts_are_trained_on_at_once_with_the_memory_of_few(name, 
         (lambda e: ck.objectives.CSSL(e), 11),
         (lambda e: ck.objectives.CAPT(e, queue=50), 72),
         (lambda e: ck.objectives.COCOLM(e), 22),
-        (lambda e: ck.objectives.COCOLM(e, contrast=None), None),
+        (lambda e: ck.objectives.COCOLM(e, contrast_weight=None), None),
         (lambda e: ck.objectives.MLM(e), None),
     ],
 )

@@ -133,7 +133,7 @@ def test_a_run_is_not_resumed_on_other_data(encoder, texts, tmp_path):
             ck.fit(ck.objectives.MLM(encoder), other, steps=2, folder=tmp_path, resume=True, progress=False)
 
 
-def test_T18_post_trained_weights_go_on_into_the_next_stage(tokenizer, texts, tmp_path):
+def test_post_trained_weights_go_on_into_the_next_stage(tokenizer, texts, tmp_path):
     """Post-train, save, open, train on: the second stage starts at the first one's end, not at the beginning."""
     start = make_encoder(tokenizer, dropout=0.1)
     original = weights(start)
@@ -148,7 +148,7 @@ def test_T18_post_trained_weights_go_on_into_the_next_stage(tokenizer, texts, tm
     seen = []
     objective = ck.objectives.MLM(opened)
     plain = objective.encode
-    objective.encode = lambda view: seen.append(weights(opened)) or plain(view)
+    objective.encode = lambda name, view: seen.append(weights(opened)) or plain(name, view)
     ck.fit(objective, texts, steps=2, warmup=0, progress=False)
     assert same(seen[0], post_trained) and not same(seen[1], post_trained)
 
@@ -166,7 +166,7 @@ def test_loss_falls_and_history_is_a_table(encoder, texts):
     assert not run.interrupted and "60 of 60 steps" in repr(run)
 
 
-def test_same_seed_same_run_other_seed_other_run(tokenizer, texts):  # T59
+def test_same_seed_same_run_other_seed_other_run(tokenizer, texts):
     losses = []
     for seed in (0, 0, 1):
         torch.manual_seed(99 + len(losses))  # the caller's random state has no say
@@ -182,7 +182,7 @@ def test_the_callers_random_state_is_kept(encoder, texts):
     assert torch.equal(before, torch.get_rng_state())
 
 
-def test_noise_is_new_in_every_epoch(encoder, texts):  # T08, T59
+def test_noise_is_new_in_every_epoch(encoder, texts):
     seen = []
     objective = ck.objectives.MLM(encoder, p_m=0.5)
     plain = objective.views
@@ -199,7 +199,7 @@ def test_noise_is_new_in_every_epoch(encoder, texts):  # T08, T59
     assert torch.cat(overlap).float().mean().item() == pytest.approx(0.25, abs=0.03)  # p², not p
 
 
-def test_learning_rate_follows_the_optimizers_steps(encoder, texts):  # T61
+def test_learning_rate_follows_the_optimizers_steps(encoder, texts):
     run = ck.fit(
         ck.objectives.MLM(encoder), texts, steps=20, lr=1e-3, warmup=0.25, batch_size=4, accumulate=3, chunk_size=2,
         progress=False,
@@ -254,9 +254,7 @@ def test_a_loss_that_is_not_finite_stops_with_step_parts_and_checkpoint(encoder,
             with torch.no_grad():
                 encoder.model.lm_head.bias.fill_(math.nan)
 
-    with pytest.raises(
-        FloatingPointError, match=r"Step 7 .*mlm is nan.*before: step 6, loss \d.*step-00000005"
-    ) as caught:
+    with pytest.raises(FloatingPointError, match=r"Step 7 .*is nan.*before: step 6, loss \d.*step-00000005") as caught:
         ck.fit(objective, texts, steps=20, folder=tmp_path, save_every=5, callback=spoil, progress=False)
     assert caught.value.run.steps == 6 and len(caught.value.run.history) == 6
 
