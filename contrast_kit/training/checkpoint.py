@@ -14,7 +14,7 @@ import json
 import os
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -26,6 +26,14 @@ from contrast_kit.training import distributed
 from contrast_kit.training.gradient import RandomState
 
 PREFIX = "step-"
+
+
+class Trained(NamedTuple):
+    """What changes along a run. The generator draws the noise of the views, the same on all processes."""
+
+    objective: nn.Module
+    optimizer: torch.optim.Optimizer
+    generator: torch.Generator
 
 
 def settings(objective: nn.Module, training: Any) -> dict[str, Any]:
@@ -47,47 +55,37 @@ def _as_json(setting: Any) -> Any:
     return setting.item() if hasattr(setting, "item") else getattr(setting, "__qualname__", type(setting).__qualname__)
 
 
-def save(
-    folder: Path,
-    step: int,
-    objective: nn.Module,
-    optimizer: torch.optim.Optimizer,
-    generator: torch.Generator,
-    state: dict[str, Any],
-    keep: int = 2,
-) -> Path:
+def save(folder: Path, step: int, trained: Trained, state: dict[str, Any], keep: int = 2) -> Path:
     """Write `folder/step-…` atomically, then delete all but the newest `keep`; returns the new folder.
 
     All processes call it: the first one writes, with the random states of all; the others wait, and learn whether it
     could. `state` is what else to remember, as JSON takes it: the settings, the history, …
     """
     final = folder / f"{PREFIX}{step:08d}"
-    random = _random_states(objective.encoder.device, generator)
-    problem = None
+    device, problem = trained.objective.encoder.device, None
+    random = _random_states(device, trained.generator)
     if distributed.rank() == 0:
         try:
-            _write(final, objective, optimizer, random, {"step": step, **state})
+            _write(final, trained, random, {"step": step, **state})
             for old in found(folder)[:-keep]:
                 _remove(old)
         except (OSError, SafetensorError) as error:
             problem = error
-    if distributed.anywhere(problem is not None, objective.encoder.device):  # else the others would wait for ever
+    if distributed.anywhere(problem is not None, device):  # else the others would wait for ever
         reason = f" ({problem})" if problem else " by the first process"
         raise OSError(f"The checkpoint {final} could not be written{reason}; {describe_newest(folder)}.") from problem
     return final
 
 
-def _write(
-    final: Path, objective: nn.Module, optimizer: torch.optim.Optimizer, random: dict[str, Tensor], state: Any
-) -> None:
+def _write(final: Path, trained: Trained, random: dict[str, Tensor], state: dict[str, Any]) -> None:
     """Write a checkpoint under another name, and rename it when it is whole."""
     draft = final.with_name(f".{final.name}.draft")
     for left in final.parent.glob(f".{PREFIX}*"):  # of a run that was killed while it wrote or deleted
         shutil.rmtree(left, ignore_errors=True)
-    tensors, groups = _pack(optimizer)
+    tensors, groups = _pack(trained.optimizer)
     try:
         draft.mkdir(parents=True)
-        save_model(objective, str(draft / "objective.safetensors"))
+        save_model(trained.objective, str(draft / "objective.safetensors"))
         save_file(tensors, draft / "optimizer.safetensors")
         save_file(random, draft / "random.safetensors")
         (draft / "state.json").write_text(json.dumps({"optimizer": groups, **state}))
@@ -122,13 +120,7 @@ def check_folder(folder: Path, resume: bool) -> None:
         )
 
 
-def load(
-    folder: Path,
-    objective: nn.Module,
-    optimizer: torch.optim.Optimizer,
-    generator: torch.Generator,
-    expected: dict[str, Any],
-) -> dict[str, Any] | None:
+def load(folder: Path, trained: Trained, expected: dict[str, Any]) -> dict[str, Any] | None:
     """Bring a run back to its newest checkpoint; None if there is none. Returns what `save` was given as `state`.
 
     On another number of processes than wrote it, dropout starts anew, from seed, step and process; on another kind of
@@ -143,15 +135,15 @@ def load(
     try:
         state = json.loads((newest / "state.json").read_text())
         _check_settings(newest, state["settings"], expected)
-        load_model(objective, str(newest / "objective.safetensors"))
-        _unpack(optimizer, load_file(newest / "optimizer.safetensors"), state["optimizer"])
+        load_model(trained.objective, str(newest / "objective.safetensors"))
+        _unpack(trained.optimizer, load_file(newest / "optimizer.safetensors"), state["optimizer"])
         random = load_file(newest / "random.safetensors")
     except (SafetensorError, json.JSONDecodeError, KeyError, TypeError, RuntimeError, FileNotFoundError) as error:
         raise ValueError(
             f"The checkpoint {newest} is damaged ({type(error).__name__}); delete it to go on from the one before it, "
             "or start afresh in another folder."
         ) from error
-    _restore_random(random, objective.encoder.device, generator, (expected["training"]["seed"], state["step"]))
+    _restore_random(random, trained, (expected["training"]["seed"], state["step"]))
     return state
 
 
@@ -175,18 +167,16 @@ def _random_states(device: torch.device, generator: torch.Generator) -> dict[str
     return {name: distributed.gather(state, distributed.count()).cpu() for name, state in on_device.items()}
 
 
-def _restore_random(
-    random: dict[str, Tensor], device: torch.device, generator: torch.Generator, seed: tuple[int, int]
-) -> None:
+def _restore_random(random: dict[str, Tensor], trained: Trained, seed: tuple[int, int]) -> None:
     """Go on in the random streams of a checkpoint where they fit these processes and this device, else in new ones."""
-    noise, here = random["noise"][0], distributed.rank()  # the noise is the same on all processes
+    noise, here, generator = random["noise"][0], distributed.rank(), trained.generator
     if same_kind := len(noise) == len(generator.get_state()):
         generator.set_state(noise.clone())  # a copy: a generator reads from the start of the storage
     else:
         generator.manual_seed(_new_seed(*seed))
     if len(random["cpu"]) == distributed.count() and same_kind:
         own = random["own"][here].clone() if "own" in random else None
-        RandomState(random["cpu"][here].clone(), device, own).restore()
+        RandomState(random["cpu"][here].clone(), trained.objective.encoder.device, own).restore()
     else:
         torch.manual_seed(_new_seed(*seed, distributed.count(), here))
 

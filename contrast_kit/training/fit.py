@@ -1,7 +1,6 @@
 """The training loop, for every objective: batches in order, one gradient, one optimizer step, history, checkpoints."""
 
 import math
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -96,7 +95,8 @@ class _Loop:
         distributed.same_weights(objective)
         # Order of the data and noise of the views are the same on all processes; each draws dropout of its own.
         self.seed = training.seed * 1_000_003
-        self.generator = torch.Generator(self.device).manual_seed(self.seed)
+        generator = torch.Generator(self.device).manual_seed(self.seed)
+        self.trained = checkpoint.Trained(objective, self.optimizer, generator)
         data = {"examples": len(self.texts), "fingerprint": self.texts.fingerprint()}
         self.settings = checkpoint.settings(objective, training) | {"data": data}
         self.result = Run(objective, training, total=self.total, folder=folder)
@@ -114,7 +114,10 @@ class _Loop:
             bar = Progress(self.total, result.steps, show=show, live=live)
             start, stopped = time.monotonic() - result.seconds, False
             try:
-                while result.steps < self.total and not (stopped := self.should_stop(stop)):
+                while result.steps < self.total:
+                    # All processes end after the same step, whichever of them was told to stop.
+                    if stopped := distributed.anywhere(stop.is_set() or result.stopping, self.device):
+                        break
                     parts = self.step(result.steps)
                     result.steps += 1
                     result.seconds = time.monotonic() - start
@@ -128,8 +131,8 @@ class _Loop:
                         self.objective.train()
                     if result.steps % training.save_every == 0 or last:
                         self.save()
-                result.interrupted = stopped and result.steps < self.total
-                if result.interrupted:
+                if stopped:
+                    result.interrupted = True
                     self.save()
             except distributed.LostError as error:
                 raise self.lost_error(error) from error
@@ -137,10 +140,6 @@ class _Loop:
                 bar.close()
                 self.objective.eval()
         return result
-
-    def should_stop(self, stop: threading.Event) -> bool:
-        """Whether any process was told to stop: all end after the same step."""
-        return distributed.anywhere(stop.is_set() or self.result.stopping, self.device)
 
     def step(self, step: int) -> dict[str, Any]:
         """One optimizer step; returns its parts, learning rate and gradient norm."""
@@ -150,7 +149,7 @@ class _Loop:
         self.optimizer.zero_grad(set_to_none=True)
         options = dict(chunk_size=training.chunk_size, autocast=autocast(training.precision, self.device))
         try:
-            parts, seen = gradient(objective, batches, self.generator, **options)
+            parts, seen = gradient(objective, batches, self.trained.generator, **options)
         except NotFiniteError as error:
             raise self.not_finite_error(step, str(error)) from error
         norm = torch.nn.utils.clip_grad_norm_(objective.parameters(), training.clip or math.inf)
@@ -215,14 +214,13 @@ class _Loop:
         self.check_finite(*self.last)
         state = {"settings": self.settings, "rows": result.rows, "seconds": result.seconds}
         state["processes"] = distributed.count()
-        checkpoint.save(result.folder, result.steps, self.objective, self.optimizer, self.generator, state)
+        checkpoint.save(result.folder, result.steps, self.trained, state)
         self.saved = result.steps
 
     def restore(self) -> None:
         """Go back to the newest checkpoint, if there is one."""
         result = self.result
-        state = checkpoint.load(result.folder, self.objective, self.optimizer, self.generator, self.settings)
-        if state is not None:
+        if (state := checkpoint.load(result.folder, self.trained, self.settings)) is not None:
             result.steps, result.rows, result.seconds = state["step"], state["rows"], state["seconds"]
             self.saved = result.steps
 

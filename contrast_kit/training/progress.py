@@ -32,7 +32,7 @@ class Progress:
             from IPython.display import DisplayHandle
 
             self.line = DisplayHandle()
-            self.line.display(self._text())
+            self.line.display(self._line())
             self.curves = DisplayHandle() if live else None
         elif show:
             from tqdm import tqdm
@@ -49,7 +49,7 @@ class Progress:
             self.bar.update(1)
         if self.line is not None and (last or now - self.shown > 0.2):
             self.shown = now
-            self.line.update(self._text())
+            self.line.update(self._line())
         if self.curves is not None and (last or now - self.drawn > 2.0):
             self.draw(history)
 
@@ -60,8 +60,7 @@ class Progress:
         from contrast_kit import plots
 
         figure = plots.loss_curves(pd.DataFrame(history))
-        show = self.curves.display if self.drawn == self.began else self.curves.update
-        show(figure)
+        (self.curves.display if self.drawn == self.began else self.curves.update)(figure)
         self.drawn = time.monotonic()
 
     def close(self) -> None:
@@ -69,16 +68,11 @@ class Progress:
         if self.bar is not None:
             self.bar.close()
 
-    def _text(self) -> "_Text":
-        """The line as tqdm would write it."""
+    def _line(self) -> Any:
+        """The line as tqdm would write it, shown without quotes."""
+        from IPython.display import Pretty
         from tqdm import tqdm
 
         parts = " · ".join(f"{name} {value:.3f}" for name, value in self.row.items())
         options = dict(ncols=100, unit=self.unit, initial=self.first, postfix=parts)
-        return _Text(tqdm.format_meter(self.done, self.total, time.monotonic() - self.began, **options))
-
-
-class _Text(str):
-    """Plain text that a notebook shows without quotes."""
-
-    __repr__ = str.__str__
+        return Pretty(tqdm.format_meter(self.done, self.total, time.monotonic() - self.began, **options))
