@@ -49,8 +49,8 @@ def step(words: int, shortest: int, longest: int = 64, examples: int = 32) -> di
     objective = ck.objectives.COCOLM(_texts.encoder(words), diagnostics=False).train()
     batch = _texts.batch(words, examples, shortest, longest)
 
-    def ours(packing: bool = False, joined: bool = False, fast: bool = False, bf16: bool = False) -> None:
-        ck.faster(objective, packing=packing, joined=joined).zero_grad()
+    def ours(packing: bool = False, fast: bool = False, bf16: bool = False) -> None:
+        ck.faster(objective, packing=packing).zero_grad()
         with kernels.fast_float32(fast):
             autocast = (lambda: torch.autocast("cpu", torch.bfloat16)) if bf16 else nullcontext
             gradient(objective, [batch], torch.Generator().manual_seed(0), autocast=autocast)
@@ -60,12 +60,9 @@ def step(words: int, shortest: int, longest: int = 64, examples: int = 32) -> di
         peer(objective, batch)
 
     ragged = shortest < longest
-    calls = {"ours": ours, "ours, joined": lambda: ours(joined=True)}
-    if ragged:
-        calls |= {"ours, packed": lambda: ours(True), "ours, packed, joined": lambda: ours(True, joined=True)}
+    calls = {"ours": ours} | ({"ours, packed": lambda: ours(True)} if ragged else {})
     if kernels.probe().accurate:
         calls["ours, packed, fast float32"] = lambda: ours(ragged, fast=True)
-        calls["ours, packed, joined, fast float32"] = lambda: ours(ragged, joined=True, fast=True)
     calls["ours, packed, bf16"] = lambda: ours(ragged, bf16=True)
     return calls | {"lucidrains' algorithm": theirs}
 

@@ -3,7 +3,7 @@
     python benchmarks/few_shot.py --out data/recorded          # all of it, on what there is
 
 On one CPU core the 20-label table (`few_shot_20`) takes a few minutes, all tables about three quarters of an hour. Each
-run is written as it ends, so that a stopped script goes on. One start for all: an encoder trained by masked LM on
+run is written as it ends, so that a stopped script continues. All start from one encoder, trained by masked LM on
 sentences of the *other* shop, as RoBERTa was trained on other text than the task's.
 
 | table | protocol | what |
@@ -30,19 +30,19 @@ from contrast_kit import tasks
 from contrast_kit.data import toyshop
 from contrast_kit.objectives import CMLM, CSSL, MLM, SCL
 from contrast_kit.paraphrase import Toyshop
-from contrast_kit.tasks import Method, Sweep, protocols
+from contrast_kit.tasks import Pipeline, Sweep, protocols
 
 KINDS = ("opinion", "shelf", "visit", "visit and opinion")
 OPINIONS = ("negative", "none", "positive")
 TAU = 0.05
-METHODS = {
-    "FT": Method(),
-    "TAPT → FT": Method(post=MLM),
-    "CMLM → FT": Method(post=partial(CMLM, contrast="info_nce", tau=TAU)),
-    "CSSL → FT": Method(post=partial(CSSL, tau=TAU), paraphraser=Toyshop()),
-    "SCL": Method(tune=partial(SCL, lam=0.3, tau=0.3)),
+PIPELINES = {
+    "FT": Pipeline(),
+    "TAPT → FT": Pipeline(post=MLM),
+    "CMLM → FT": Pipeline(post=partial(CMLM, contrast="info_nce", tau=TAU)),
+    "CSSL → FT": Pipeline(post=partial(CSSL, tau=TAU), paraphraser=Toyshop()),
+    "SCL": Pipeline(tune=partial(SCL, lam=0.3, tau=0.3)),
 }
-CE = {"CE": Method(), "CE + SCL": METHODS["SCL"]}
+CE = {"CE": Pipeline(), "CE + SCL": PIPELINES["SCL"]}
 TINY = dict(
     lr=1e-3,
     batch_size=16,
@@ -91,21 +91,21 @@ def start(texts: list[str], words: list[str], steps: int, folder: Path) -> ck.En
 
 
 def tables(steps: int, work: Path) -> dict:
-    """Of each table its name and a function that makes its results in a folder; they share one start."""
+    """The name of each table and a function that makes its results in a folder. They share one start."""
     other = toyshop.corpus(20_000, shop="othershop")
     shop = start(other, toyshop.corpus(20_000) + other, steps, work / "start")
     data = sentences()
-    more = {f"{name}, 2,000 texts": replace(METHODS[name], unlabeled=2_000) for name in list(METHODS)[1:4]}
+    more = {f"{name}, 2,000 texts": replace(PIPELINES[name], unlabeled=2_000) for name in list(PIPELINES)[1:4]}
     once = replace(SMALL, post_epochs={20: 2}, post_batch_size=32)
     sizes = replace(SMALL, sizes=(100, 1000))
     noise = replace(SMALL_SCL, sizes=(100,), epochs={100: 5})
     temperatures = Sweep(noise, "temperature", protocols.SCL_NOISE.values)
     found = {
-        "few_shot_20": lambda folder: tasks.run(SMALL, data["kind"], shop, METHODS, folder=folder),
+        "few_shot_20": lambda folder: tasks.run(SMALL, data["kind"], shop, PIPELINES, folder=folder),
         "few_shot_top3": lambda folder: tasks.run(SMALL_SCL, data["kind"], shop, CE, folder=folder),
-        "few_shot_sizes": lambda folder: tasks.run(sizes, data["kind"], shop, METHODS, folder=folder),
+        "few_shot_sizes": lambda folder: tasks.run(sizes, data["kind"], shop, PIPELINES, folder=folder),
         "few_shot_unlabeled": lambda folder: tasks.run(once, data["kind"], shop, more, folder=folder),
-        "few_shot_opinion": lambda folder: tasks.run(SMALL, data["opinion"], shop, METHODS, folder=folder),
+        "few_shot_opinion": lambda folder: tasks.run(SMALL, data["opinion"], shop, PIPELINES, folder=folder),
         "few_shot_noise": lambda folder: tasks.sweep(
             temperatures, data["opinion"], shop, CE, folder=folder, paraphraser=Toyshop()
         ),
@@ -122,8 +122,8 @@ def real_sst2(steps: int, folder: Path) -> tasks.Results | None:
     sst2 = tasks.load("glue/sst2", folder=Path(real, "glue_data"))
     phrases = list(sst2.train["sentence"])[:20_000]
     plan = replace(SMALL, sizes=(20, 1000), seeds=SMALL.seeds[:1])
-    of = {name: METHODS[name] for name in METHODS if name != "CSSL → FT"}  # the toyshop cannot reword films
-    return tasks.run(plan, sst2, start(phrases, phrases, steps, folder / "start"), of, folder=folder)
+    pipelines = {name: PIPELINES[name] for name in PIPELINES if name != "CSSL → FT"}  # the toyshop cannot reword films
+    return tasks.run(plan, sst2, start(phrases, phrases, steps, folder / "start"), pipelines, folder=folder)
 
 
 def main() -> None:

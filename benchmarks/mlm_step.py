@@ -4,7 +4,7 @@
     python benchmarks/mlm_step.py --only "30k ragged 8-64"
 
 transformers' model computes word scores at every position, padding included, and keeps them. Ours does so at masked
-positions only, in blocks (`losses.words`); `packed` computes nothing on padding; `fast float32` allows the processor's
+positions only, in blocks (`fast.blocked_softmax`); `packed` computes nothing on padding; `fast float32` allows the processor's
 faster product where it is as accurate (`kernels`); bf16 is autocast. A million a second means real tokens.
 """
 
@@ -40,8 +40,8 @@ def our_step(
         objective.encoder.use_packing(packed)
         with kernels.fast_float32(fast):
             with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
-                total = objective.encode(view).sums["mlm"]
-            (total / objective.sizes(view)["mlm"]).backward()
+                total = objective.encode("T0", view).sums["mlm"]
+            (total / objective.term_counts("T0", view)["mlm"]).backward()
 
     return call
 

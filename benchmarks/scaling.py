@@ -49,7 +49,7 @@ def masked_lm(batch: int, length: int, words: int) -> Call:
 
     def call() -> None:
         objective.zero_grad()
-        objective.encode(view).sums["mlm"].backward()
+        objective.encode("T0", view).sums["mlm"].backward()
 
     return call
 

@@ -4,14 +4,14 @@
 
 Three tables, all written as they go, so that a stopped run continues:
 
-1. the learning rate of each method, out of three, by the graded similarity (Spearman) of other rows than those that are
-   reported, with a third of the steps and a seed of its own;
-2. each method with its rate and each seed, put to one exam (`contrast_kit.tasks.scoreboard`);
-3. some of these encoders once more, with the mean vector of 2,000 sentences taken away: the control of what a contrast
-   is praised for. (Where the second table is there and the third is not, these few are trained again.)
+1. the learning rate of each method, out of three, by graded similarity (Spearman) on other rows than the reported
+   ones, with a third of the steps and another seed;
+2. each method with its rate and each seed, measured with one suite (`contrast_kit.tasks.scoreboard`);
+3. some of these encoders once more, centred: the mean vector of 2,000 sentences is subtracted. That is the control of
+   the contrasts. (Where the second table exists and the third does not, these few are trained again.)
 
 The same budget means the same sentences in the same number of steps. Methods that encode a sentence two or three times
-need more seconds for it; they stand in the table (on a CPU processor seconds, which other programs do not disturb).
+need more seconds. The table has them; on a CPU they are processor seconds, which other programs do not disturb.
 """
 
 import argparse
@@ -25,7 +25,7 @@ from _origin import write_origin
 import contrast_kit as ck
 from contrast_kit.data import toyshop
 from contrast_kit.tasks import scoreboard
-from contrast_kit.tasks.scoreboard import METHODS
+from contrast_kit.tasks.scoreboard import CONTESTANTS
 
 RATES = (5e-4, 1e-3, 2e-3)
 CENTRED = ("random", "CMLM", "SimCSE")
@@ -38,7 +38,7 @@ def train(name: str, world: "World", seed: int, steps: int, lr: float) -> ck.Enc
         return encoder
     data = world.labelled if name.startswith("SCL") else world.texts
     settings = dict(steps=steps, batch_size=world.batch, lr=lr, seed=seed, progress=False)
-    return ck.fit(METHODS[name](encoder), data, **settings).encoder
+    return ck.fit(CONTESTANTS[name](encoder), data, **settings).encoder
 
 
 class World:
@@ -54,8 +54,8 @@ class World:
 
 
 def choose_rates(world: World, table: "Table", methods: list[str], steps: int) -> dict[str, float]:
-    """The best learning rate of each method; what the table lacks is trained."""
-    practice = scoreboard.Exam.toyshop(seed=2, split="train", tasks=())
+    """The best learning rate of each method. Runs that the table lacks are trained."""
+    practice = scoreboard.EvalSuite.toyshop(seed=2, split="train", tasks=())
     for name in methods:
         for lr in RATES:
             if not table.has(name, lr):
@@ -68,7 +68,7 @@ def choose_rates(world: World, table: "Table", methods: list[str], steps: int) -
 def main() -> None:
     args = arguments()
     args.out.mkdir(parents=True, exist_ok=True)
-    world, exam = World(args), scoreboard.Exam.toyshop(seed=1)
+    world, suite = World(args), scoreboard.EvalSuite.toyshop(seed=1)
     rates = Table(args.out / "side_by_side_rates.csv", ("method", "lr"))
     board = Table(args.out / "side_by_side.csv", ("method", "seed"))
     centred = Table(args.out / "side_by_side_centred.csv", ("method", "seed"))
@@ -76,7 +76,7 @@ def main() -> None:
     best = choose_rates(world, rates, args.methods, args.steps // 3)
     if not board.has("counting words", ""):
         row = {"method": "counting words", "seed": "", "lr": "", "seconds": 0.0}
-        board.add(row | scoreboard.measure(scoreboard.WordCounts(world.tokenizer), exam))
+        board.add(row | scoreboard.measure(scoreboard.WordCounts(world.tokenizer), suite))
     for seed in args.seeds:
         for name in ("random", *args.methods):
             tables = [board, centred] if name in CENTRED else [board]
@@ -88,8 +88,8 @@ def main() -> None:
             seconds = 0.0 if name == "random" else clock() - started
             row = {"method": name, "seed": seed, "lr": best.get(name, ""), "seconds": seconds}
             for table in lacking:
-                asked = scoreboard.Centred(encoder, world.sentences[:2_000]) if table is centred else encoder
-                table.add(row | scoreboard.measure(asked, exam))
+                measured = scoreboard.Centred(encoder, world.sentences[:2_000]) if table is centred else encoder
+                table.add(row | scoreboard.measure(measured, suite))
     settings = {k: v for k, v in vars(args).items() if k not in ("out", "methods")}
     for table in (rates, board, centred):
         if table.grew:  # a table keeps the origin of the run that made it
@@ -99,7 +99,7 @@ def main() -> None:
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path("runs/side_by_side"), help="folder of the three tables")
-    parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=list(METHODS), metavar="NAME")
+    parser.add_argument("--methods", nargs="+", default=list(CONTESTANTS), choices=list(CONTESTANTS), metavar="NAME")
     parser.add_argument("--scale", default="tiny", help="size of the encoder: tiny, small, base")
     parser.add_argument("--sentences", type=int, default=20_000)
     parser.add_argument("--words", type=int, default=2_000, help="size of the vocabulary")

@@ -8,6 +8,7 @@ tensor(1.1654)
 """
 
 import importlib
+import warnings
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # for editors; at run time __getattr__ does the same, at first use
@@ -45,10 +46,8 @@ __all__ = [
     "faster",
     "fit",
     "geometry",
-    "kernels",
     "losses",
     "masking",
-    "noise",
     "objectives",
     "papers",
     "paraphrase",
@@ -65,14 +64,18 @@ _HOME = {
     "Training": "training",
     "faster": "fast",
     "fit": "training",
-    "kernels": "fast",
-    "noise": "masking",
     "plan": "planning",
 }
 
 
+_FORMER = {"kernels": "fast", "noise": "masking"}  # modules that moved into a room
+
+
 def __getattr__(name: str) -> Any:
     # Rooms load at first use, so that `python -m contrast_kit check` can say what is missing in one sentence.
+    if name in _FORMER:
+        warnings.warn(f"ck.{name} is now ck.{_FORMER[name]}.{name}.", DeprecationWarning, stacklevel=2)
+        return getattr(importlib.import_module(f"{__name__}.{_FORMER[name]}"), name)
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     room = importlib.import_module(f"{__name__}.{_HOME.get(name, name)}")

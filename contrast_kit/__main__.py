@@ -4,11 +4,11 @@ import sys
 
 HELP = """usage: python -m contrast_kit COMMAND …
 
-  train   train an encoder with one of the methods; goes on where it was stopped
+  train   train an encoder with one of the methods; continues where it was stopped
   bench   measure losses, steps and whole methods beside other libraries, on this machine
-  check   say what is installed, which device there is, and what a bug report needs
+  check   print what is installed, which device there is, and what a bug report needs
 
-Each says more with --help:
+--help after a command tells more:
 
   python -m contrast_kit train --help
   python -m contrast_kit train coco-lm --help
@@ -16,12 +16,12 @@ Each says more with --help:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one command and return its exit status: 0, 1 with a sentence on stderr, or 2 for what cannot be asked."""
+    """Run one command and return its exit status: 0, 1 after an error, 2 for unknown commands and options."""
     command, *rest = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
     if command in ("-h", "--help", "help"):
         print(HELP, end="")
         return 0
-    if command == "check":  # first of all for machines on which nothing else can be imported
+    if command == "check":  # works on machines where nothing else can be imported
         from contrast_kit.commands import check
 
         return check.main()

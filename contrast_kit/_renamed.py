@@ -1,8 +1,9 @@
 """Former names, for one version more: each works and warns."""
 
 import functools
+import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 
@@ -13,7 +14,7 @@ def renamed(**new_names: str) -> Callable:
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
             for old in [name for name in kwargs if name in new_names]:
-                warnings.warn(f"{old} is now called {new_names[old]}.", DeprecationWarning, stacklevel=2)
+                _warn(old, new_names[old])
                 kwargs[new_names[old]] = kwargs.pop(old)
             return function(*args, **kwargs)
 
@@ -29,20 +30,47 @@ def renamed_fields(**new_names: str) -> Callable[[type], type]:
         cls.__init__ = renamed(**new_names)(cls.__init__)
         cls.former_fields = new_names
         for old, new in new_names.items():
-            setattr(cls, old, property(_reader(old, new)))
+            setattr(cls, old, former_property(old, new))
         return cls
 
     return decorate
 
 
-def _reader(old: str, new: str) -> Callable[[Any], Any]:
+def present_names(cls: type, settings: dict[str, Any]) -> dict[str, Any]:
+    """Settings of a dataclass under their present names; warns the caller of the function that calls this."""
+    new_names = getattr(cls, "former_fields", {})
+    for old in settings.keys() & new_names:
+        _warn(old, new_names[old], stacklevel=4)
+    return {new_names.get(name, name): value for name, value in settings.items()}
+
+
+def former_names(module: str, new_names: Mapping[str, str]) -> Callable[[str], Any]:
+    """The `__getattr__` of a module whose names have changed.
+
+    >>> __getattr__ = former_names("contrast_kit.tasks", {"find": "get_task"})
+    >>> __getattr__("fined")
+    Traceback (most recent call last):
+    AttributeError: module 'contrast_kit.tasks' has no attribute 'fined'
+    """
+
+    def getattr_of_module(name: str) -> Any:
+        if name not in new_names:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        _warn(f"{module}.{name}", f"{module}.{new_names[name]}")
+        return getattr(sys.modules[module], new_names[name])
+
+    return getattr_of_module
+
+
+def former_property(old: str, new: str) -> property:
+    """A property or method under its former name: `words = former_property("words", "description")` in the class."""
+
     def read(self: Any) -> Any:
-        warnings.warn(f"{old} is now called {new}.", DeprecationWarning, stacklevel=2)
+        _warn(old, new)
         return getattr(self, new)
 
-    return read
+    return property(read)
 
 
-def present_names(cls: type, settings: dict[str, Any]) -> dict[str, Any]:
-    """Settings of a dataclass under their present names."""
-    return renamed(**getattr(cls, "former_fields", {}))(dict)(**settings)
+def _warn(old: str, new: str, stacklevel: int = 3) -> None:
+    warnings.warn(f"{old} is now called {new}.", DeprecationWarning, stacklevel=stacklevel)

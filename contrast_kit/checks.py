@@ -18,17 +18,11 @@ class NotFiniteError(ValueError):
     """A number that should be finite is not: a `ValueError` of its own, so that a trainer can catch it."""
 
 
-def reads_values() -> bool:
-    """Whether checks read the values of tensors, not only kinds and shapes. On a GPU each such look waits for it."""
-    return _reads_values
-
-
 @contextmanager
 def unchecked(on: bool = True) -> Iterator[None]:
-    """Inside, losses check kinds and shapes, never values; `unchecked(False)` changes nothing.
+    """Inside, losses check kinds and shapes, never values, which a GPU would have to be waited for.
 
-    The trainer does so on a GPU, where a look at a value empties the queue of work, and looks once itself, at the end
-    of a step.
+    The trainer does so on a GPU, and reads the loss once, at the end of a step. `unchecked(False)` changes nothing.
     """
     global _reads_values
     before, _reads_values = _reads_values, _reads_values and not on
@@ -65,11 +59,10 @@ def normalise(x: Tensor, name: str = "x") -> Tensor:
         name: what to call x in an error message.
 
     Returns:
-        [N, D], each row of length 1, float32 (float64 where x is float64).
+        [N, D], float32 (float64 where x is float64).
 
     Raises:
-        TypeError, ValueError: x is no [N, D] of floating-point numbers, or has a row of zeros, which has no direction.
-        NotFiniteError: a row holds NaN or infinity.
+        TypeError, ValueError: no [N, D] of numbers, or a row of zeros. NotFiniteError: NaN or infinity in a row.
 
     Example:
         >>> import torch

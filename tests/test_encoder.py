@@ -170,7 +170,7 @@ def test_head_at_chosen_positions_is_the_models_own_head(kind, tokenizer, batch)
     assert torch.allclose(encoder.mlm_logits(encoder(batch)[at]), model(**inputs).logits[at], atol=1e-5)
 
 
-def test_first_pooling_is_the_last_hidden_state_not_the_pooler(tokenizer, batch):  # T16
+def test_first_pooling_is_the_last_hidden_state_not_the_pooler(tokenizer, batch):
     encoder = make_encoder(tokenizer)
     hidden = encoder(batch)
     assert torch.equal(encoder.pool(hidden, batch), hidden[:, 0])
@@ -186,7 +186,7 @@ def test_mean_pooling_leaves_padding_out(tokenizer, batch):
 
 
 @pytest.mark.parametrize("pooling", ["first", "mean"])
-def test_padding_changes_nothing(tokenizer, batch, pooling):  # T52
+def test_padding_changes_nothing(tokenizer, batch, pooling):
     encoder = make_encoder(tokenizer, pooling=pooling).eval()
     pad = tokenizer.pad_token_id
     wider = {

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from torch.autograd import gradcheck
 
 from contrast_kit import fast, geometry, losses
-from contrast_kit.fast import class_means, logsumexp, unit_rows
-from contrast_kit.fast import panels
+from contrast_kit.fast import class_means, logsumexp, panels, unit_rows
 from contrast_kit.losses import info_nce, nt_xent, sup_con
 
 
@@ -131,13 +130,13 @@ def test_finite_differences():
 
 @settings(deadline=None, max_examples=30)
 @given(st.integers(1, 40), st.integers(1, 6), st.sampled_from([1, 7, 2048]))
-def test_means_ofclass_means_are_those_of_a_mask(n, kinds, rows):
+def test_means_of_positives_are_those_of_a_mask(n, kinds, rows):
     x, labels = vectors(n, 3, seed=n).requires_grad_(), torch.randint(-2, kinds, (n,))
     positive = ((labels[:, None] == labels[None, :]) & ~torch.eye(n, dtype=torch.bool)).double()
     expected = ((x @ x.T) * positive).sum(1) / positive.sum(1).clamp(min=1)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(unit_rows, "ROWS", rows)
-        means, others = class_means.mean_ofclass_means(x, labels)
+        means, others = class_means.mean_of_positives(x, labels)
         (gradient,) = torch.autograd.grad((means * torch.arange(1.0, n + 1)).sum(), x)
     assert torch.equal(others, positive.sum(1).long())
     assert torch.allclose(means, expected)
@@ -193,9 +192,7 @@ def test_sup_con_is_the_plain_form(n, classes, tau, seed):
 
 
 @pytest.mark.parametrize("tau", [0.01, 0.05, 1.0])
-@pytest.mark.parametrize(
-    ("dtype", "tolerance"), [(torch.float32, 2e-5), (torch.bfloat16, 2e-2), (torch.float16, 2e-2)]
-)
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 2e-5), (torch.bfloat16, 2e-2), (torch.float16, 2e-2)])
 def test_lower_precisions_over_several_tiles(dtype, tolerance, tau):
     """Against float64 on the same rounded vectors, at 1,100 rows: more than one tile, the last a ragged one."""
     a, b, q = (x.to(dtype) for x in vectors(3, 550, 32, dtype=torch.float32))
@@ -308,13 +305,9 @@ def test_panels_of_rows_give_each_side_its_gradient(who, monkeypatch):
     wanted = [z for z in (x, y, tau) if z.requires_grad]
     for weight in (torch.ones(()).double(), torch.arange(13.0).double()):
         mine = (panels.pick_partner(x, y, tau) * weight).mean()
-        plain = (
-            torch.nn.functional.cross_entropy(x @ y.T / tau, torch.arange(13), reduction="none") * weight
-        ).mean()
+        plain = (torch.nn.functional.cross_entropy(x @ y.T / tau, torch.arange(13), reduction="none") * weight).mean()
         assert torch.allclose(mine, plain, rtol=1e-12)
-        for got, want in zip(
-            torch.autograd.grad(mine, wanted), torch.autograd.grad(plain, wanted), strict=True
-        ):
+        for got, want in zip(torch.autograd.grad(mine, wanted), torch.autograd.grad(plain, wanted), strict=True):
             assert torch.allclose(got, want, rtol=1e-9, atol=1e-12)
 
 
@@ -384,9 +377,15 @@ def test_uniformity_takes_the_same_tiles():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda x: nt_xent(x, x, 0.1, implementation="quick"), "implementation must be one of 'auto', 'plain', 'tiled', 'bf16'"),
+        (
+            lambda x: nt_xent(x, x, 0.1, implementation="quick"),
+            "implementation must be one of 'auto', 'plain', 'tiled', 'bf16'",
+        ),
         (lambda x: fast.self_log_sum_exp(x, 0.1, tile=0), "tile"),
-        (lambda x: nt_xent(x, x, 0.1, queue=x, queue_ids=torch.arange(4), implementation="tiled"), "queue_ids need ids"),
+        (
+            lambda x: nt_xent(x, x, 0.1, queue=x, queue_ids=torch.arange(4), implementation="tiled"),
+            "queue_ids need ids",
+        ),
         (lambda x: info_nce(x, x, 0.1, ids=torch.arange(3), implementation="tiled"), r"ids must be \[4\]"),
     ],
 )
@@ -410,8 +409,6 @@ def test_the_same_on_a_gpu_without_waiting_for_it():
     x = losses.normalise(a).requires_grad_()
     torch.cuda.set_sync_debug_mode("error")
     try:
-        (
-            fast.self_log_sum_exp(x, 0.05, tile=512).sum() + class_means.mean_ofclass_means(x, labels)[0].sum()
-        ).backward()
+        (fast.self_log_sum_exp(x, 0.05, tile=512).sum() + class_means.mean_of_positives(x, labels)[0].sum()).backward()
     finally:
         torch.cuda.set_sync_debug_mode("default")

@@ -10,7 +10,7 @@ from torch.autograd import gradcheck
 
 from contrast_kit import losses
 from contrast_kit.losses import info_nce, nt_xent, simsiam, sup_con
-from contrast_kit.losses.contrast import _pick_positives
+from contrast_kit.losses.contrast import pick_positives
 
 TAUS = [0.01, 0.05, 0.3, 1.0, 2.5]
 
@@ -116,14 +116,14 @@ def close(loss, number, tolerance=1e-10):
 
 @pytest.mark.parametrize("tau", TAUS)
 @pytest.mark.parametrize("K", [1, 3])
-def test_T11_info_nce_is_cmlm_eq_7(tau, K):
+def test_info_nce_is_cmlm_eq_7(tau, K):
     h = vectors(K + 1, 5, 8)
     mine = torch.stack([info_nce(h[0], h[k], tau) for k in range(1, K + 1)]).mean()
     close(mine, cmlm_eq_7(h.tolist(), tau))
 
 
 @pytest.mark.parametrize("tau", TAUS)
-def test_T38_T43_nt_xent_is_coco_eq_3_and_capt_eq_4(tau):
+def test_nt_xent_is_coco_eq_3_and_capt_eq_4(tau):
     a, b = vectors(2, 6, 7)
     close(nt_xent(a, b, tau), coco_eq_3(a.tolist(), b.tolist(), tau))
     close(nt_xent(a, b, tau, reduction="sum"), capt_eq_4(a.tolist(), b.tolist(), tau))
@@ -136,14 +136,14 @@ def test_one_function_coco_eq_3_is_capt_eq_4_over_2n_is_scl_eq_4_over_2n():
     value = nt_xent(a, b, tau)
     close(value, coco_eq_3(a.tolist(), b.tolist(), tau))
     close(value, capt_eq_4(a.tolist(), b.tolist(), tau) / (2 * n))
-    close(value, scl_eq_4(side_by_side.tolist(), tau) / (2 * n))  # T27
+    close(value, scl_eq_4(side_by_side.tolist(), tau) / (2 * n))
     close(value, sup_con(side_by_side, torch.arange(n).repeat_interleave(2), tau, reduction="mean").item())
     assert (nt_xent(a, b, tau) - nt_xent(b, a, tau)).abs() < 1e-12  # both directions are in it
 
 
 @pytest.mark.parametrize("tau", TAUS)
 @pytest.mark.parametrize("labels", [[0, 1, 0, 2, 1, 0], [0, 0, 0, 0, 1, 1], [3] * 6, list(range(6))])
-def test_T20_T21_T22_T24_sup_con_is_scl_eq_3(tau, labels):
+def test_sup_con_is_scl_eq_3(tau, labels):
     """A sum over anchors, the logarithm inside the sum over positives, all but the anchor in the denominator."""
     x, y = vectors(6, 7), torch.tensor(labels)
     number = scl_eq_3(x.tolist(), labels, tau)
@@ -155,14 +155,14 @@ def test_T20_T21_T22_T24_sup_con_is_scl_eq_3(tau, labels):
 
 
 @pytest.mark.parametrize("K", [1, 3])
-def test_T12_T13_simsiam_is_cmlm_eq_9(K):
+def test_simsiam_is_cmlm_eq_9(K):
     z, h = vectors(K + 1, 5, 8, seed=1), vectors(K + 1, 5, 8, seed=2)
     mine = torch.stack([simsiam(z[0], h[0], z[k], h[k]) for k in range(1, K + 1)]).mean()
     close(mine, cmlm_eq_9(z.tolist(), h.tolist()))
 
 
 @pytest.mark.parametrize("tau", TAUS)
-def test_T49_the_queue_is_added_to_the_negatives_of_the_batch(tau):
+def test_the_queue_is_added_to_the_negatives_of_the_batch(tau):
     a, b = vectors(2, 4, 6)
     queue = losses.normalise(vectors(9, 6, seed=5))
     close(
@@ -177,7 +177,7 @@ def test_T49_the_queue_is_added_to_the_negatives_of_the_batch(tau):
 
 @pytest.mark.parametrize("n", [2, 5, 32])
 @pytest.mark.parametrize("tau", TAUS)
-def test_T10_identical_vectors_give_the_logarithm_of_the_number_of_candidates(n, tau):
+def test_identical_vectors_give_the_logarithm_of_the_number_of_candidates(n, tau):
     x = torch.ones(n, 3, dtype=torch.float64)
     queue = losses.normalise(torch.ones(7, 3, dtype=torch.float64))
     close(info_nce(x, x, tau), math.log(n))
@@ -188,7 +188,7 @@ def test_T10_identical_vectors_give_the_logarithm_of_the_number_of_candidates(n,
 
 @pytest.mark.parametrize("n", [2, 5, 32])
 @pytest.mark.parametrize("tau", TAUS)
-def test_T43_partners_equal_and_all_others_orthogonal(n, tau):
+def test_partners_equal_and_all_others_orthogonal(n, tau):
     x, e = torch.eye(n, 2 * n, dtype=torch.float64), math.exp(-1 / tau)
     queue = torch.eye(2 * n, dtype=torch.float64)[n:]
     close(info_nce(x, x, tau), math.log1p((n - 1) * e))
@@ -198,20 +198,20 @@ def test_T43_partners_equal_and_all_others_orthogonal(n, tau):
 
 def test_simsiam_between_1_over_e_and_e():
     h = vectors(4, 6)
-    close(simsiam(h, h, h, h), math.exp(-1))  # T12: aligned is the smallest value, and it is positive
+    close(simsiam(h, h, h, h), math.exp(-1))  # aligned is the smallest value, and it is positive
     close(simsiam(-h, h, -h, h), math.e)
     right_angle = torch.eye(6, dtype=torch.float64)
     close(simsiam(right_angle[:3], right_angle[3:], right_angle[:3], right_angle[3:]), 1.0)
 
 
-def test_T13_the_exponential_stands_inside_the_mean_and_both_branches_count_a_half():
+def test_the_exponential_stands_inside_the_mean_and_both_branches_count_a_half():
     h = torch.tensor([[1.0, 0.0], [1.0, 0.0]], dtype=torch.float64)
     z = torch.tensor([[1.0, 0.0], [-1.0, 0.0]], dtype=torch.float64)
     close(simsiam(z, h, z, h), (math.exp(-1) + math.exp(1)) / 2)  # outside the mean it would be 1
     close(simsiam(z[:1], h[:1], z[1:], h[1:]), 1.0)  # one branch right, one opposite
 
 
-def test_T23_labels_that_occur_once():
+def test_labels_that_occur_once():
     x = vectors(6, 4, grad=True)
     alone = sup_con(x, torch.arange(6), 0.3)
     alone.backward()
@@ -227,7 +227,7 @@ def test_an_anchor_with_p_positives_costs_at_least_log_p():
     assert torch.allclose(terms, torch.full_like(terms, math.log(3)))
 
 
-def test_T28_a_trailing_batch_of_one():
+def test_a_trailing_batch_of_one():
     x = vectors(1, 4, grad=True)
     with torch.autograd.set_detect_anomaly(True):  # not even a NaN that is masked out later
         loss = sup_con(x, torch.tensor([1]), 0.3)
@@ -240,7 +240,7 @@ def test_T28_a_trailing_batch_of_one():
     close(nt_xent(x, x, 1.0, queue=x.detach()), math.log(2))
 
 
-def test_T44_reductions_of_nt_xent():
+def test_reductions_of_nt_xent():
     a, b = vectors(2, 5, 6)
     each = nt_xent(a, b, 0.1, reduction="none")
     assert each.shape == (10,)
@@ -256,7 +256,7 @@ def test_T44_reductions_of_nt_xent():
 
 @settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 10_000), n=st.integers(2, 8), d=st.integers(2, 9), tau=st.sampled_from(TAUS))
-def test_T25_only_directions_and_only_who_is_whose_partner_matter(seed, n, d, tau):
+def test_only_directions_and_only_who_is_whose_partner_matter(seed, n, d, tau):
     g = torch.Generator().manual_seed(seed)
     a, b = torch.randn(2, n, d, generator=g, dtype=torch.float64)
     scale = torch.rand(2, n, 1, generator=g, dtype=torch.float64) * 100 + 1e-3
@@ -279,7 +279,7 @@ def test_T25_only_directions_and_only_who_is_whose_partner_matter(seed, n, d, ta
             assert torch.allclose(value, other, rtol=1e-9, atol=1e-9)
 
 
-def test_T11_info_nce_has_one_direction():
+def test_info_nce_has_one_direction():
     a, b = vectors(2, 5, 4)
     assert (info_nce(a, b, 0.1) - info_nce(b, a, 0.1)).abs() > 1e-3
     a_moved = a.clone()
@@ -288,7 +288,7 @@ def test_T11_info_nce_has_one_direction():
     assert nt_xent(a, b, 0.1, reduction="none")[0] != nt_xent(a_moved, b, 0.1, reduction="none")[0]
 
 
-def test_T26_a_lower_temperature_sharpens():
+def test_a_lower_temperature_sharpens():
     x = torch.eye(4, dtype=torch.float64) + 0.2
     values = [nt_xent(x, x, tau).item() for tau in (0.05, 0.2, 0.8)]
     assert values == sorted(values)  # the partners are nearest: a small tau sees it clearly
@@ -314,7 +314,7 @@ def test_gradients_agree_with_finite_differences():
     assert gradcheck(losses.cosine_matrix, (a, b))
 
 
-def test_T14_simsiam_gradients_with_frozen_targets():
+def test_simsiam_gradients_with_frozen_targets():
     z_a, z_b = vectors(3, 5, seed=1, grad=True), vectors(3, 5, seed=2, grad=True)
     h_a, h_b = vectors(3, 5, seed=3, grad=True), vectors(3, 5, seed=4, grad=True)
     frozen_a, frozen_b = h_a.detach().clone(), h_b.detach().clone()
@@ -328,7 +328,7 @@ def test_T14_simsiam_gradients_with_frozen_targets():
     assert h_a.grad.norm() > 0 and h_b.grad.norm() > 0
 
 
-def test_T14_through_an_encoder_only_the_predictor_side_moves_it():
+def test_through_an_encoder_only_the_predictor_side_moves_it():
     """h and z come from one encoder: its gradient is that of the z side with the h side held constant."""
     W, P, x_a, x_b = (
         vectors(4, 4, grad=True),
@@ -353,7 +353,7 @@ def test_T14_through_an_encoder_only_the_predictor_side_moves_it():
     assert torch.allclose(gradient, numeric, atol=1e-6)
 
 
-def test_T45_capt_eq_5_is_the_gradient_of_one_term_for_its_own_anchor():
+def test_capt_eq_5_is_the_gradient_of_one_term_for_its_own_anchor():
     """Eq. 5 differentiates L(x_i) by s_i, all other vectors constant, *before* the normalisation's own Jacobian."""
     s, s_hat = (losses.normalise(vectors(5, 6, seed=k)) for k in (1, 2))
     tau, i = 0.3, 2
@@ -362,7 +362,7 @@ def test_T45_capt_eq_5_is_the_gradient_of_one_term_for_its_own_anchor():
     candidates = torch.cat([s_hat, s[others]])
     positive = torch.zeros(1, 9, dtype=torch.bool)
     positive[0, i] = True
-    term = _pick_positives((anchor @ candidates.T)[None] / tau, positive, torch.zeros_like(positive))[0]
+    term = pick_positives((anchor @ candidates.T)[None] / tau, positive, torch.zeros_like(positive))[0]
     close(term.detach(), capt_eq_2(s.tolist(), s_hat.tolist(), i, tau))
     term.backward()
 
@@ -372,7 +372,7 @@ def test_T45_capt_eq_5_is_the_gradient_of_one_term_for_its_own_anchor():
     assert torch.allclose(anchor.grad, bracket / (tau * Z), atol=1e-12)
 
 
-def test_T48_no_gradient_into_the_queue_and_no_graph_kept():
+def test_no_gradient_into_the_queue_and_no_graph_kept():
     a, b = vectors(3, 4, grad=True), vectors(3, 4, seed=1, grad=True)
     queue = losses.normalise(vectors(6, 4, seed=2)).requires_grad_()
     loss = nt_xent(a, b, 0.1, queue=queue)
@@ -381,17 +381,17 @@ def test_T48_no_gradient_into_the_queue_and_no_graph_kept():
     close(loss.detach(), nt_xent(a, b, 0.1, queue=queue.detach() * 7).item())  # rows are compared by direction
 
 
-def test_T47_T50_an_empty_queue_is_no_queue():
+def test_an_empty_queue_is_no_queue():
     a, b = vectors(2, 3, 4)
     assert nt_xent(a, b, 0.1, queue=torch.zeros(0, 4)) == nt_xent(a, b, 0.1)
     with pytest.raises(ValueError, match="Row 0 of queue is a vector of zeros"):
         nt_xent(a, b, 0.1, queue=torch.zeros(5, 4))  # rows that nothing has filled must not be passed
 
 
-# --- T63: texts that occur twice ------------------------------------------------------------------------
+# --- texts that occur twice ------------------------------------------------------------------------
 
 
-def test_T63_without_ids_a_repeated_text_is_a_negative_with_ids_it_is_left_out():
+def test_without_ids_a_repeated_text_is_a_negative_with_ids_it_is_left_out():
     a, b = vectors(2, 5, 6)
     a[3], b[3] = a[1], b[1]  # text 1 comes twice
     ids = torch.tensor([0, 1, 2, 1, 4])
@@ -406,7 +406,7 @@ def test_T63_without_ids_a_repeated_text_is_a_negative_with_ids_it_is_left_out()
     assert nt_xent(a, b, 0.1, ids=distinct) == nt_xent(a, b, 0.1)
 
 
-def test_T63_old_vectors_of_a_text_of_the_batch_are_left_out_of_the_queue():
+def test_old_vectors_of_a_text_of_the_batch_are_left_out_of_the_queue():
     a, b = vectors(2, 3, 6)
     queue = losses.normalise(vectors(4, 6, seed=3))
     ids, queue_ids = torch.tensor([7, 8, 9]), torch.tensor([7, 1, 2, 7])
@@ -423,7 +423,7 @@ def test_T63_old_vectors_of_a_text_of_the_batch_are_left_out_of_the_queue():
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-4), (torch.bfloat16, 2e-2), (torch.float16, 2e-2)])
 @pytest.mark.parametrize("tau", [0.01, 0.05, 1.0])
 @pytest.mark.parametrize("size", [1.0, 3e3])
-def test_T57_half_precision_is_finite_and_near(dtype, tolerance, tau, size):
+def test_half_precision_is_finite_and_near(dtype, tolerance, tau, size):
     """Random vectors, far apart: the loss is large. 3e3 squared overflows float16 unless it is raised first."""
     a, b = vectors(2, 16, 32, dtype=torch.float32) * size
     labels = torch.arange(16) % 3
@@ -442,7 +442,7 @@ def test_T57_half_precision_is_finite_and_near(dtype, tolerance, tau, size):
         assert torch.isfinite(x.grad).all()
 
 
-def test_T57_nothing_overflows_where_all_vectors_agree_or_oppose():
+def test_nothing_overflows_where_all_vectors_agree_or_oppose():
     for dtype in (torch.float16, torch.bfloat16, torch.float32):
         x = torch.ones(64, 8, dtype=dtype)
         sign = torch.ones(64, 1, dtype=dtype)
@@ -451,7 +451,7 @@ def test_T57_nothing_overflows_where_all_vectors_agree_or_oppose():
         assert torch.isfinite(nt_xent(x * sign, -x * sign, 0.01))  # the positive is the *least* similar: 200 + log
 
 
-def test_T57_what_is_left_out_is_left_out_at_any_temperature():
+def test_what_is_left_out_is_left_out_at_any_temperature():
     """With -1e4 for -inf, an anchor would come back into its own denominator where all others score lower still."""
     x = torch.eye(1, 4)
     assert nt_xent(x, -x, 1e-5, queue=-x, reduction="none")[0].item() == pytest.approx(math.log(2))

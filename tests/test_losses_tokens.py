@@ -15,7 +15,7 @@ B, T, V = 3, 12, 11
 
 
 def exam(seed=0):
-    """A batch as an auxiliary model leaves it: at some masked positions it drew the original again (T30)."""
+    """A batch as an auxiliary model leaves it: at some masked positions it drew the original again."""
     g = torch.Generator().manual_seed(seed)
     original = torch.randint(V, (B, T), generator=g)
     valid = torch.arange(T) < torch.tensor([[12], [9], [5]])
@@ -76,7 +76,7 @@ def at(selected, *tensors):
 # --- mlm ------------------------------------------------------------------------------------------------
 
 
-def test_T09_mlm_is_the_sum_over_masked_positions():
+def test_mlm_is_the_sum_over_masked_positions():
     original, _, masked, _, lm_logits, _ = exam()
     logits, labels = at(masked, lm_logits, original)
     number, M = l_mlm(logits.tolist(), labels.tolist()), len(labels)
@@ -134,7 +134,7 @@ def test_sums_of_chunks_add_up_to_the_whole_and_means_do_not():
 # --- replaced token detection and copy ------------------------------------------------------------------
 
 
-def test_T30_copy_is_coco_eq_2():
+def test_copy_is_coco_eq_2():
     """The label is "unchanged", not "was not masked": the exam holds masked positions where they differ."""
     original, corrupted, masked, valid, _, copy_logits = exam()
     number = coco_eq_2(*(x.tolist() for x in (copy_logits, corrupted, original, valid)))
@@ -145,14 +145,14 @@ def test_T30_copy_is_coco_eq_2():
     assert replaced_token_detection(copy_logits, ~masked, valid, reduction="sum").item() != pytest.approx(number)
 
 
-def test_T29_a_high_logit_says_original():
+def test_a_high_logit_says_original():
     valid = torch.ones(1, 2, dtype=torch.bool)
     right = replaced_token_detection(torch.tensor([[9.0, -9.0]]), torch.tensor([[True, False]]), valid)
     wrong = replaced_token_detection(torch.tensor([[-9.0, 9.0]]), torch.tensor([[True, False]]), valid)
     assert right < 0.001 < 8 < wrong
 
 
-def test_T35_ten_more_pads_change_nothing():
+def test_ten_more_pads_change_nothing():
     original, corrupted, _, valid, _, copy_logits = exam()
 
     def pad(x, value):
@@ -178,7 +178,7 @@ def test_T35_ten_more_pads_change_nothing():
 # --- corrective language modelling ----------------------------------------------------------------------
 
 
-def test_T31_T32_corrective_lm_is_coco_l_lm_over_masked_positions():
+def test_corrective_lm_is_coco_l_lm_over_masked_positions():
     original, corrupted, masked, _, lm_logits, copy_logits = exam()
     inputs = at(masked, lm_logits, copy_logits, corrupted, original)
     number = l_lm(*(x.tolist() for x in inputs))
@@ -189,7 +189,7 @@ def test_T31_T32_corrective_lm_is_coco_l_lm_over_masked_positions():
     assert abs(mlm(logits, labels, reduction="sum") - number) > 0.1  # it is no plain cross-entropy
 
 
-def test_T32_p_lm_sums_to_1_over_the_vocabulary():
+def test_p_lm_sums_to_1_over_the_vocabulary():
     original, corrupted, masked, _, lm_logits, copy_logits = exam()
     logits, c, x_mlm = at(masked, lm_logits, copy_logits, corrupted)
     M = len(c)
@@ -199,14 +199,14 @@ def test_T32_p_lm_sums_to_1_over_the_vocabulary():
     assert torch.allclose(p.sum(1), torch.ones(M, dtype=torch.float64), atol=1e-12)
 
 
-def test_T29_a_sure_copy_gives_all_probability_to_the_input():
+def test_a_sure_copy_gives_all_probability_to_the_input():
     logits, ids = torch.randn(4, V, dtype=torch.float64), torch.tensor([1, 2, 3, 4])
     sure = torch.full((4,), 60.0, dtype=torch.float64)
     assert corrective_lm(logits, sure, ids, ids).item() < 1e-12
     assert corrective_lm(logits, sure, ids, ids + 1, reduction="none").min() > 59  # and none to another token
 
 
-def test_T33_no_gradient_into_the_copy_head():
+def test_no_gradient_into_the_copy_head():
     original, corrupted, masked, _, lm_logits, copy_logits = exam()
     x_mlm, x_orig = at(masked, corrupted, original)
     for variant in ("paper", "authors_code"):
@@ -218,7 +218,7 @@ def test_T33_no_gradient_into_the_copy_head():
         assert c.grad.norm() > 0
 
 
-def test_T33_hidden_states_get_no_gradient_through_the_stopped_probability():
+def test_hidden_states_get_no_gradient_through_the_stopped_probability():
     """h feeds both heads: with the LM head's weights at zero only p_copy could move it, and it must not."""
     h = torch.randn(4, 6, dtype=torch.float64, requires_grad=True)
     w_copy = torch.randn(6, dtype=torch.float64, requires_grad=True)
@@ -249,7 +249,7 @@ def test_A_COCO_01_how_much_gradient_the_softmax_gets():
     close(value, -(p_0 * q.log()).sum().item())
 
 
-def test_T34_lambda_50_belongs_to_token_means():
+def test_lambda_50_belongs_to_token_means():
     """L_CLM = 50 L_copy + L_LM on the two scales: with printed sums the copy term weighs n/|M| times as much."""
     original, corrupted, masked, valid, lm_logits, copy_logits = exam()
     lm = at(masked, lm_logits, copy_logits, corrupted, original)
@@ -316,7 +316,7 @@ def test_uniform_logits_give_log_v():
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-def test_T57_half_precision_is_raised_to_float32_first(dtype):
+def test_half_precision_is_raised_to_float32_first(dtype):
     original, corrupted, masked, valid, lm_logits, copy_logits = exam()
     logits, c, x_mlm, x_orig = at(masked, lm_logits, copy_logits, corrupted, original)
     for loss in (
@@ -351,7 +351,7 @@ FLAT, ON = torch.zeros(1, 3), torch.ones(1, 3, dtype=torch.bool)
         (lambda: mlm(L.numpy(), IDS), TypeError, "tensor of floating-point"),
         (lambda: mlm(L, IDS, reduction="mean_per_seq"), ValueError, "rows"),
         (lambda: mlm(L, IDS, reduction="mean_per_seq", rows=IDS[:2]), ValueError, "rows"),
-        (lambda: mlm(L, IDS, reduction="average"), ValueError, "'mean', 'sum' or 'none'"),
+        (lambda: mlm(L, IDS, reduction="average"), ValueError, "'mean', 'sum', 'none', 'mean_per_seq', 'sum_per_seq'"),
         (lambda: mlm(L * torch.nan, IDS), losses.NotFiniteError, "mlm is nan"),
         (lambda: corrective_lm(L, C * torch.nan, IDS, IDS), losses.NotFiniteError, "corrective_lm is nan"),
         (lambda: corrective_lm(L, C, IDS, IDS, variant="code"), ValueError, "'authors_code'"),

@@ -28,7 +28,7 @@ def scores(x):
 
 
 def summed(x, terms, labels, *rows, numbers=500, **options):
-    return ck.losses.sum_over_words(
+    return ck.fast.sum_over_words(
         terms, x["states"], x["weight"], x["bias"], labels, *rows, numbers_at_once=numbers, **options
     )
 
@@ -87,7 +87,7 @@ def test_frozen_weights_no_bias_and_no_gradient():
 
 def test_no_positions_and_extreme_scores():
     x, labels, _ = inputs()
-    none = ck.losses.sum_over_words(lambda log_q: -log_q, x["states"][:0], x["weight"], None, labels[:0])
+    none = ck.fast.sum_over_words(lambda log_q: -log_q, x["states"][:0], x["weight"], None, labels[:0])
     none.total.backward()
     assert none.total == 0 and x["weight"].grad.abs().max() == 0
     far = {name: value.detach() * 200 for name, value in x.items()}
@@ -161,14 +161,17 @@ MANY = {
 @pytest.mark.parametrize("name", MANY)
 @pytest.mark.parametrize("relative", [False, True])
 def test_objectives_in_blocks_give_the_same_parts_and_gradients(name, relative, tokenizer, batch, monkeypatch):
-    found = []
-    for numbers in (blocked_softmax.NUMBERS_AT_ONCE, 7 * len(tokenizer)):
-        monkeypatch.setattr(words, "NUMBERS_AT_ONCE", numbers)
+    found, blocks, one_block = [], [], blocked_softmax._one_block
+    monkeypatch.setattr(blocked_softmax, "_one_block", lambda *args, **kw: blocks.append(1) or one_block(*args, **kw))
+    for numbers in (ck.fast.SCORES_AT_ONCE, 7 * len(tokenizer)):
+        assert not blocks  # the first time all scores stand together
+        monkeypatch.setattr(ck.fast, "SCORES_AT_ONCE", numbers)
         objective = MANY[name](make_encoder(tokenizer, relative_positions=relative)).double()
         parts = objective(batch, torch.Generator().manual_seed(7))
         parts["loss"].backward()
         found.append((parts, {n: p.grad for n, p in objective.named_parameters() if p.grad is not None}))
-    (plain, expected), (blocks, ours) = found
-    assert {n: v.item() for n, v in blocks.items()} == pytest.approx({n: v.item() for n, v in plain.items()})
+    assert len(blocks) > 2
+    (plain, expected), (in_blocks, ours) = found
+    assert {n: v.item() for n, v in in_blocks.items()} == pytest.approx({n: v.item() for n, v in plain.items()})
     assert expected.keys() == ours.keys()
     assert all(torch.allclose(ours[n], expected[n], atol=1e-12) for n in expected)

@@ -1,4 +1,4 @@
-"""`python -m contrast_kit`: options from dataclasses, runs that go on, sentences instead of tracebacks."""
+"""`python -m contrast_kit`: options from dataclasses, runs that continue, sentences instead of tracebacks."""
 
 import importlib.util
 import json
@@ -15,6 +15,7 @@ import contrast_kit as ck
 from contrast_kit.__main__ import main
 from contrast_kit.commands import bench, options, recipes, train
 from contrast_kit.commands.trackers import Tracker
+from contrast_kit.objectives import METHODS
 
 QUICK = ["--batch-size", "8", "--words", "300", "--limit", "60", "--no-plan", "--quiet"]
 
@@ -33,16 +34,16 @@ def test_help_names_the_commands_and_the_methods(capsys):
     with pytest.raises(SystemExit) as end:
         main(["train", "--help"])
     told = capsys.readouterr().out
-    assert end.value.code == 0 and all(method in told for method in recipes.METHODS)
+    assert end.value.code == 0 and all(method in told for method in METHODS)
     assert "accelerate launch -m contrast_kit train" in told
 
 
-@pytest.mark.parametrize("method", recipes.METHODS)
+@pytest.mark.parametrize("method", METHODS)
 def test_every_setting_of_a_method_has_an_option_with_its_reason(method, capsys):
     with pytest.raises(SystemExit):
         main(["train", method, "--help"])
     told = " ".join(capsys.readouterr().out.split())
-    config = recipes.METHODS[method].Config
+    config = METHODS[method].Config
     for name in {*config.__dataclass_fields__, *ck.Training.__dataclass_fields__} - {"classes"}:
         assert f" --{name.replace('_', '-')} " in told
     missing = {
@@ -55,21 +56,45 @@ def test_every_setting_of_a_method_has_an_option_with_its_reason(method, capsys)
 
 
 @pytest.mark.parametrize("scale", recipes.SCALES)
-@pytest.mark.parametrize("method", recipes.METHODS)
+@pytest.mark.parametrize("method", METHODS)
 def test_recipes_are_settings_that_exist(method, scale):
     recipe = recipes.recipe(method, scale)
     ck.Training.of(recipe.training)
-    recipes.METHODS[method].Config(**recipe.config)
+    METHODS[method].Config(**recipe.config)
 
 
-def test_what_is_asked_goes_before_the_recipe():
+def test_given_options_override_the_recipe():
     asked = train.parse(["cmlm", "--scale", "small", "--lr", "1e-3", "--tau", "0.2", "--stop-gradient", "no"])
     assert asked.training == {"batch_size": 512, "steps": 2000, "lr": 1e-3}
-    assert asked.config == {"contrast": "info_nce", "tau": 0.2, "alpha": 1.0, "stop_gradient": False}
+    assert asked.config == {"contrast": "info_nce", "tau": 0.2, "contrast_weight": 1.0, "stop_gradient": False}
     assert train.parse(["mlm", "--epochs", "2"]).training["steps"] is None
 
 
-def test_a_run_goes_on_and_ends_as_one_that_was_never_stopped(lines, tmp_path, capsys, monkeypatch):
+def test_former_names_of_settings_are_options_that_help_does_not_list(capsys):
+    former = {name: getattr(cls.Config, "former_fields", {}) for name, cls in METHODS.items()}
+    assert former["cmlm"] == {"alpha": "contrast_weight"}
+    for method, names in former.items():
+        for old, new in names.items():
+            assert train.parse([method, f"--{old}", "0.25"]).config[new] == 0.25
+    with pytest.raises(SystemExit):
+        main(["train", "cmlm", "--help"])
+    assert "--alpha" not in capsys.readouterr().out
+
+
+def test_values_are_written_as_people_type_them():
+    given = ["capt", "--betas", "0.9,0.98", "--clip", "none", "--mlm", "no", "--tau", "adaptive", "--inner", "64"]
+    options = train.parse(given)
+    assert options.training["betas"] == (0.9, 0.98) and options.training["clip"] is None
+    assert (options.config["mlm"], options.config["tau"], options.config["inner"]) == (False, "adaptive", 64)
+    named = train.parse(["capt", "--aggregation", "none", "--decay", "none"])  # here "none" is the name of a choice
+    assert (named.config["aggregation"], named.training["decay"]) == ("none", "none")
+    assert train.parse(["cmlm", "--contrast", "none"]).config["contrast"] is None
+    options = train.parse(["mlm", "--split", "0.8,0.1,0.1", "--p-m", "0.2", "--words", "300", "--no-plan"])
+    assert options.config == {"p_m": 0.2, "split": (0.8, 0.1, 0.1)}
+    assert (options.vocab_size, options.plan, options.quiet, options.scale) == (300, False, False, "tiny")
+
+
+def test_a_stopped_run_continues_to_the_same_weights_as_an_unbroken_one(lines, tmp_path, capsys, monkeypatch):
     command = ["train", "cmlm", "--data", lines, *QUICK, "--steps", "6", "--save-every", "2", "--folder"]
     assert main([*command, str(tmp_path / "unbroken")]) == 0
     assert "ck.Encoder.from_pretrained" in capsys.readouterr().out
@@ -88,11 +113,11 @@ def test_a_run_goes_on_and_ends_as_one_that_was_never_stopped(lines, tmp_path, c
 
 
 def stop_at(monkeypatch, step):
-    """As a press of Ctrl-C after so many steps."""
+    """Stop the run at a step, as Ctrl-C does."""
     monkeypatch.setattr(Tracker, "log", lambda self, run: run.stop() if run.steps == step else None)
 
 
-@pytest.mark.parametrize("method", recipes.METHODS)
+@pytest.mark.parametrize("method", METHODS)
 def test_every_method_trains(method, lines, tmp_path):
     data = "toyshop/sst2" if method in ("scl", "fine-tune") else lines
     folder = str(tmp_path / "run")
@@ -100,7 +125,7 @@ def test_every_method_trains(method, lines, tmp_path):
     assert ck.Encoder.from_pretrained(tmp_path / "run" / "encoder").width == 128
 
 
-def test_an_encoder_that_exists_is_trained_on(lines, tmp_path, capsys):
+def test_start_trains_an_existing_encoder(lines, tmp_path, capsys):
     first, second = str(tmp_path / "first"), str(tmp_path / "second")
     assert main(["train", "mlm", "--data", lines, *QUICK, "--steps", "1", "--folder", first]) == 0
     assert main(["train", "cmlm", "--data", lines, *QUICK, "--start", f"{first}/encoder", "--steps", "1",
@@ -118,13 +143,13 @@ def test_an_encoder_that_exists_is_trained_on(lines, tmp_path, capsys):
         (["--log", "tensorbored"], "--log knows no tracker 'tensorbored'"),
     ],
 )
-def test_what_is_wrong_is_said_in_one_sentence(arguments, words, lines, capsys):
+def test_an_error_is_one_sentence(arguments, words, lines, capsys):
     assert main(["train", "cmlm", "--data", lines, *QUICK, "--steps", "1", *arguments]) == 1
     told = capsys.readouterr().err
     assert words in told and len(told.strip().splitlines()) == 1
 
 
-def test_settings_and_commands_that_are_none(lines, capsys):
+def test_unknown_settings_and_commands_are_refused(lines, capsys):
     with pytest.raises(SystemExit) as end:
         main(["train", "cmlm", "--data", lines, "--temperature", "1"])
     assert end.value.code == 2 and "--temperature" in capsys.readouterr().err
@@ -141,7 +166,7 @@ def test_a_folder_of_another_run_is_refused(lines, tmp_path, capsys):
 
 
 @pytest.mark.skipif(importlib.util.find_spec("tensorboard") is not None, reason="tensorboard is here")
-def test_a_tracker_that_is_not_installed_is_said(lines, tmp_path, capsys):
+def test_a_tracker_that_is_not_installed_is_named(lines, tmp_path, capsys):
     command = ["train", "mlm", "--data", lines, *QUICK, "--steps", "1", "--log", "tensorboard"]
     assert main(command) == 1
     assert "tensorboard is not installed here: pip install tensorboard" in capsys.readouterr().err
@@ -178,7 +203,7 @@ def test_check_reports(capsys):
     assert "Everything needed is here." in capsys.readouterr().out
 
 
-def test_bench_says_where_the_benchmarks_are_not(tmp_path, monkeypatch, capsys):
+def test_bench_without_a_checkout_says_so(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(bench.contrast_kit, "__file__", str(tmp_path / "site" / "contrast_kit" / "__init__.py"))
     assert main(["bench"]) == 1
@@ -195,7 +220,7 @@ def test_bench_says_where_the_benchmarks_are_not(tmp_path, monkeypatch, capsys):
     assert main(["bench", "loses"]) == 2 and "there are losses" in capsys.readouterr().err
 
 
-def test_this_checkout_has_benchmarks_that_say_what_they_do(capsys):
+def test_bench_help_lists_the_benchmarks_of_this_checkout(capsys):
     assert main(["bench", "--help"]) == 0
     assert "losses" in capsys.readouterr().out
 
@@ -220,7 +245,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.slow
-def test_started_in_four_ways_the_run_is_the_same(lines, tmp_path):
+def test_a_run_is_the_same_however_it_is_launched(lines, tmp_path):
     """By itself, by torchrun, by accelerate and from a notebook; on a CPU accelerate starts one process."""
     quick = ["train", "cmlm", "--data", lines, *QUICK, "--steps", "4", "--lr", "1e-3", "--seed", "3"]
     (tmp_path / "launched.py").write_text(LAUNCHED.format(port=free_port()))

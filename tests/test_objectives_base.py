@@ -3,31 +3,14 @@
 import pytest
 import torch
 from conftest import make_encoder
-from test_step import asked
+from objectives import OBJECTIVES
 from torch.nn.functional import pad
 
 import contrast_kit as ck
-from contrast_kit.objectives.base import add, facts_of
+from contrast_kit.objectives.base import add
 from contrast_kit.training.gradient import gradient
 from contrast_kit.training.settings import autocast
 
-OBJECTIVES = {
-    "mlm": lambda e: ck.objectives.MLM(e, p_m=0.4),
-    "mlm by sequence": lambda e: ck.objectives.MLM(e, p_m=0.4, mlm_mean="sequences"),
-    "cmlm simsiam": lambda e: ck.objectives.CMLM(e, K=2),
-    "cmlm info_nce": lambda e: ck.objectives.CMLM(e, K=2, contrast="info_nce", tau=0.05),
-    "cmlm nt_xent": lambda e: ck.objectives.CMLM(e, contrast="nt_xent", tau=0.05),
-    "cmlm drm": lambda e: ck.objectives.CMLM(e, contrast="info_nce", complement=False, p_drm=0.5),
-    "simcse": lambda e: ck.objectives.SimCSE(e, mlm_weight=0.1),
-    "capt": lambda e: ck.objectives.CAPT(e),
-    "coco_lm": lambda e: ck.objectives.COCOLM(e, auxiliary_layers=1),
-    "electra": lambda e: ck.objectives.ELECTRA(e, auxiliary_layers=1),
-    "cssl": lambda e: ck.objectives.CSSL(e),
-    "cssl simsiam": lambda e: ck.objectives.CSSL(e, contrast="simsiam"),
-    "prompt": lambda e: asked(ck.objectives.Prompt(e, words=("the", "a", "of", "is"))),
-    "fine-tune": lambda e: ck.objectives.FineTune(e, classes=4),
-    "scl": lambda e: ck.objectives.SCL(e, classes=4, head="tanh", phi="feature"),
-}
 CMLM_AND_MLM = [name for name in OBJECTIVES if "mlm" in name]
 
 pytestmark = pytest.mark.filterwarnings("ignore:SimCSE's only noise")
@@ -49,7 +32,7 @@ def padded(view, pad_id, by=16):
 
 @pytest.mark.parametrize("pooling", ["first", "mean"])
 @pytest.mark.parametrize("name", OBJECTIVES)
-def test_T52_more_padding_changes_no_part_of_the_loss(name, pooling, tokenizer, batch):
+def test_more_padding_changes_no_part_of_the_loss(name, pooling, tokenizer, batch):
     objective = OBJECTIVES[name](make_encoder(tokenizer, pooling=pooling)).double().eval()
     with torch.no_grad():
         views = objective.views(batch, torch.Generator().manual_seed(0))
@@ -60,23 +43,23 @@ def test_T52_more_padding_changes_no_part_of_the_loss(name, pooling, tokenizer, 
 
 @pytest.mark.parametrize("name", OBJECTIVES)
 def test_examples_are_encoded_by_themselves(name, tokenizer, batch):
-    """Two halves give the vectors, sums and sizes of the whole: what lets the trainer cut a batch anywhere."""
+    """Two halves give the vectors, sums and counts of the whole: what lets the trainer cut a batch anywhere."""
     objective = OBJECTIVES[name](make_encoder(tokenizer)).double().eval()
     with torch.no_grad():
-        for view in objective.views(batch, torch.Generator().manual_seed(0)).values():
+        for at, view in objective.views(batch, torch.Generator().manual_seed(0)).items():
             halves = [{key: value[cut] for key, value in view.items()} for cut in (slice(0, 5), slice(5, None))]
-            whole, encoded = objective.encode(view), [objective.encode(half) for half in halves]
+            whole, encoded = objective.encode(at, view), [objective.encode(at, half) for half in halves]
             for head, rows in whole.vectors.items():
                 assert torch.allclose(torch.cat([half.vectors[head] for half in encoded]), rows, atol=1e-9)
-            sums, sizes = {}, {}
+            sums, counts = {}, {}
             for half, result in zip(halves, encoded, strict=True):
                 add(sums, result.sums)
-                add(sizes, objective.sizes(half))
-            assert sums.keys() == whole.sums.keys() and sizes.keys() == objective.sizes(view).keys()
+                add(counts, objective.term_counts(at, half))
+            assert sums.keys() == whole.sums.keys() and counts.keys() == objective.term_counts(at, view).keys()
             for part, value in whole.sums.items():
                 assert torch.allclose(sums[part].double(), value.double(), rtol=1e-6)
-            for part, size in objective.sizes(view).items():
-                assert sizes[part] == size
+            for part, count in objective.term_counts(at, view).items():
+                assert counts[part] == count
 
 
 @pytest.mark.parametrize("name", OBJECTIVES)
@@ -85,9 +68,9 @@ def test_a_contrast_has_no_parameters(name, tokenizer, batch):
     objective = OBJECTIVES[name](make_encoder(tokenizer))
     with torch.no_grad():
         views = objective.views(batch, torch.Generator().manual_seed(0))
-        vectors = {at: objective.encode(view).vectors for at, view in views.items()}
+        vectors = {at: objective.encode(at, view).vectors for at, view in views.items()}
     vectors = {at: {head: rows.requires_grad_() for head, rows in of.items()} for at, of in vectors.items()}
-    for value in objective.contrast(vectors, facts_of(batch)).values():
+    for value in objective.contrast(vectors, objective.facts(batch, views)).values():
         if value.requires_grad:
             value.backward(retain_graph=True)
     assert all(parameter.grad is None for parameter in objective.parameters())
@@ -95,7 +78,7 @@ def test_a_contrast_has_no_parameters(name, tokenizer, batch):
 
 @pytest.mark.parametrize("chunk_size", [None, 5])
 @pytest.mark.parametrize("name", CMLM_AND_MLM)
-def test_T57_under_bf16_loss_and_gradient_stay_near_and_weights_stay_float32(name, chunk_size, tokenizer, texts):
+def test_under_bf16_loss_and_gradient_stay_near_and_weights_stay_float32(name, chunk_size, tokenizer, texts):
     batch = ck.data.Texts(texts, tokenizer).batch(range(64))
     found = {}
     for precision in ("float32", "bf16"):
@@ -118,10 +101,10 @@ def test_an_objective_that_says_nothing_is_told_what_to_say(encoder, batch):
     with pytest.raises(NotImplementedError, match="Empty must say which views"):
         Empty(encoder)(batch)
     with pytest.raises(NotImplementedError, match="Empty must say how it encodes"):
-        Empty(encoder).encode(batch)
+        Empty(encoder).encode("text", batch)
     with pytest.raises(NotImplementedError, match="Empty must weigh"):
         Empty(encoder).weights  # noqa: B018
-    assert Empty(encoder).sizes(batch) == Empty(encoder).contrast({}, {}) == {}
+    assert Empty(encoder).term_counts("text", batch) == Empty(encoder).contrast({}, {}) == {}
 
 
 @pytest.mark.parametrize(

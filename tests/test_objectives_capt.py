@@ -1,4 +1,4 @@
-"""CAPT: its equations in loops, its queue, its temperature, and what none of them may do (traps T43 to T52)."""
+"""CAPT: its equations in loops, its queue, its temperature, and what none of them may do."""
 
 import copy
 import gc
@@ -94,7 +94,7 @@ def capt(encoder):
 
 
 @pytest.mark.parametrize("queued", [0, 4, 9])
-def test_T43_T44_T49_equations_2_to_4_with_the_queue(capt, queued):
+def test_equations_2_to_4_with_the_queue(capt, queued):
     s, s_hat = draw(2, 5, capt.encoder.width)
     if queued:
         capt.queue.push(draw(queued, capt.encoder.width, seed=1))
@@ -113,7 +113,7 @@ def test_with_an_empty_queue_coco_eq_3_is_capt_eq_4_over_2n_is_scl_eq_4_over_2n(
 
 
 @pytest.mark.parametrize("tau", [0.05, 0.3, 0.55])
-def test_T43_partners_equal_and_all_others_orthogonal(encoder, tau):
+def test_partners_equal_and_all_others_orthogonal(encoder, tau):
     x = torch.eye(5, encoder.width, dtype=torch.float64)
     objective = CAPT(encoder, tau=tau, queue=7).double()
     loss = objective.contrast(vectors_of(x, x), {})["contrast"].item()
@@ -123,12 +123,12 @@ def test_T43_partners_equal_and_all_others_orthogonal(encoder, tau):
     assert loss == pytest.approx(math.log1p((8 + 7) * math.exp(-1 / tau)), abs=1e-12)
 
 
-def test_T44_sum_is_2n_times_the_mean(encoder, batch):
+def test_sum_is_2n_times_the_mean(encoder, batch):
     mean, total = (loss_of(CAPT(encoder, reduction=r), batch)["contrast"] for r in ("mean", "sum"))
     assert total.item() == pytest.approx(2 * 12 * mean.item(), rel=1e-6)
 
 
-def test_T45_equation_5_is_the_gradient_of_one_term_for_its_own_anchor():
+def test_equation_5_is_the_gradient_of_one_term_for_its_own_anchor():
     """By the printed formula, by autograd and by finite differences; not the gradient of eq. 4, nor through l2."""
     s, s_hat, queue = (normalise(draw(n, 6, seed=k)) for k, n in enumerate((5, 5, 3)))
     tau, i = 0.3, 2
@@ -162,7 +162,7 @@ def test_T45_equation_5_is_the_gradient_of_one_term_for_its_own_anchor():
     assert not torch.allclose(closed[i], leaf.grad[i], atol=1e-2)
 
 
-def test_T45_the_gradient_grows_as_tau_falls():
+def test_the_gradient_grows_as_tau_falls():
     s, s_hat = normalise(draw(8, 16)), normalise(draw(8, 16, seed=1))
     norms = [ck.losses.nt_xent_anchor_gradient(s, s_hat, tau).norm(dim=1).mean() for tau in (1.0, 0.3, 0.05)]
     assert norms == sorted(norms)
@@ -173,7 +173,7 @@ def test_T45_the_gradient_grows_as_tau_falls():
 
 
 @pytest.mark.parametrize("total", [200, 201])  # an odd T has its lowest τ between two steps
-def test_T46_the_temperature_is_an_inverted_triangle_over_the_optimizers_steps(encoder, total):
+def test_the_temperature_is_an_inverted_triangle_over_the_optimizers_steps(encoder, total):
     objective = CAPT(encoder)
     assert objective.tau == pytest.approx(0.55)
     for share in (0, 0.1, 0.25, 0.5, 0.9, 1):
@@ -182,7 +182,7 @@ def test_T46_the_temperature_is_an_inverted_triangle_over_the_optimizers_steps(e
         assert objective.tau == pytest.approx(abs(t - total / 2) / total + 0.05, abs=1e-12)
 
 
-def test_T46_the_clock_is_neither_chunks_nor_batches_nor_epochs(encoder, texts):
+def test_the_clock_is_neither_chunks_nor_batches_nor_epochs(encoder, texts):
     run = ck.fit(
         CAPT(encoder, queue=16), texts[:24], steps=11, batch_size=4, accumulate=2, chunk_size=3, progress=False
     )  # fmt: skip
@@ -206,7 +206,7 @@ def test_a_constant_temperature_stays(encoder):
 # --- the queue -----------------------------------------------------------------------------------------
 
 
-def test_T48_first_in_first_out_with_n_3_and_capacity_8():
+def test_first_in_first_out_with_n_3_and_capacity_8():
     """Each step pushes 2n = 6 vectors; the capacity counts vectors and need not divide."""
     queue, seen, ids = MemoryQueue(8, 5).double(), [], []
     for step in range(7):
@@ -221,7 +221,7 @@ def test_T48_first_in_first_out_with_n_3_and_capacity_8():
 
 
 @pytest.mark.parametrize("sizes", [[20], [3, 20, 2], [8, 8], [1] * 11])
-def test_T48_any_batch_size_also_above_the_capacity(sizes):
+def test_any_batch_size_also_above_the_capacity(sizes):
     queue, everything = MemoryQueue(8, 4), []
     for step, size in enumerate(sizes):
         rows = normalise(draw(size, 4, seed=step)).float()
@@ -231,7 +231,7 @@ def test_T48_any_batch_size_also_above_the_capacity(sizes):
     assert (queue.ids == -1).all()
 
 
-def test_T48_no_graph_and_no_gradient():
+def test_no_graph_and_no_gradient():
     queue = MemoryQueue(4, 3)
     rows = torch.randn(2, 3, requires_grad=True)
     queue.push(rows * 2)
@@ -242,7 +242,7 @@ def test_T48_no_graph_and_no_gradient():
     assert not torch.equal(before, queue.vectors)  # what was handed out is a copy
 
 
-def test_T48_its_length_is_read_anew_whoever_wrote_it():
+def test_its_length_is_read_anew_whoever_wrote_it():
     filled, state = MemoryQueue(4, 3), MemoryQueue(4, 3).state_dict()
     filled.push(torch.eye(3))
     for options in ({}, {"assign": True}):
@@ -255,14 +255,14 @@ def test_T48_its_length_is_read_anew_whoever_wrote_it():
     assert len(copy.deepcopy(filled)) == 3
 
 
-def test_T50_the_queue_starts_empty(encoder, batch):
+def test_the_queue_starts_empty(encoder, batch):
     objective = CAPT(encoder, queue=100)
     assert len(objective.queue) == 0 and objective.queue.vectors.shape == (0, encoder.width)
     loss_of(objective, batch)
     assert len(objective.queue) == 0  # computing the loss pushes nothing
 
 
-def test_T47_T50_the_first_step_is_that_without_a_queue(tokenizer, texts):
+def test_the_first_step_is_that_without_a_queue(tokenizer, texts):
     first = {}
     for queue in (0, 64):
         run = ck.fit(CAPT(make_encoder(tokenizer), queue=queue), texts, steps=2, batch_size=8, progress=False)
@@ -271,7 +271,7 @@ def test_T47_T50_the_first_step_is_that_without_a_queue(tokenizer, texts):
     assert first[64][1] > first[0][1] + 0.3  # log(15 + 16) against log 15 where all is alike
 
 
-def test_T47_both_views_are_pushed_after_the_step_with_their_texts(encoder, texts):
+def test_both_views_are_pushed_after_the_step_with_their_texts(encoder, texts):
     objective = CAPT(encoder, queue=40)
     seen = []
     plain = objective.after_step
@@ -298,7 +298,7 @@ def test_no_gradient_reaches_the_queue_and_it_adds_to_the_negatives(capt):
     assert loss > alone and s.grad.norm() > 0 and capt.queue.rows.grad is None
 
 
-def test_old_vectors_of_a_text_are_no_negatives_of_it(encoder):  # T63, A-CAPT-12
+def test_old_vectors_of_a_text_are_no_negatives_of_it(encoder):
     objective = CAPT(encoder, tau=0.2, queue=20, ignore_duplicates=True).double()
     s, s_hat = draw(2, 3, encoder.width)
     facts = {"text_id": torch.tensor([4, 5, 6])}
@@ -334,7 +334,7 @@ def test_without_a_queue_there_is_none(encoder, texts):
     assert objective.queue is None and not any("queue" in name for name, _ in objective.named_buffers())
 
 
-def test_T48_memory_is_flat_over_200_steps_with_the_queue_full(tokenizer, texts):
+def test_memory_is_flat_over_200_steps_with_the_queue_full(tokenizer, texts):
     """Every tensor alive, its graph and storage, counted after 20 and after 220 steps."""
     objective = CAPT(make_encoder(tokenizer), queue=50, tau=0.1)
     rows = ck.data.Texts(texts, tokenizer)
@@ -409,18 +409,18 @@ def test_the_queue_can_be_emptied_and_says_what_is_in_it():
 # --- views, aggregation, losses ------------------------------------------------------------------------
 
 
-def test_T51_masked_lm_reads_the_noisy_view_only(encoder, batch):
+def test_masked_lm_reads_the_noisy_view_only(encoder, batch):
     objective = CAPT(encoder)
     views = objective.views(batch, torch.Generator().manual_seed(0))
     assert list(views) == ["clean", "noisy"]
     assert torch.equal(views["clean"]["input_ids"], batch["input_ids"])
     assert "targets" not in views["clean"] and "targets" in views["noisy"]
-    assert objective.encode(views["clean"]).sums == {} and objective.sizes(views["clean"]) == {}
-    wanted = MLM(encoder).encode(views["noisy"]).sums["mlm"]
-    assert torch.equal(objective.encode(views["noisy"]).sums["mlm"], wanted)
+    assert objective.encode("clean", views["clean"]).sums == {} and objective.term_counts("clean", views["clean"]) == {}
+    wanted = MLM(encoder).encode("T0", views["noisy"]).sums["mlm"]
+    assert torch.equal(objective.encode("noisy", views["noisy"]).sums["mlm"], wanted)
 
 
-def test_T51_the_vocabulary_head_never_sees_the_clean_text(encoder, batch):
+def test_the_vocabulary_head_never_sees_the_clean_text(encoder, batch):
     """Its gradient is that of MLM on the noisy view, whatever the clean one scores."""
     objective, grads = CAPT(encoder), []
     for part in ("loss", "mlm"):
@@ -430,7 +430,7 @@ def test_T51_the_vocabulary_head_never_sees_the_clean_text(encoder, batch):
     assert torch.equal(*grads)
 
 
-def test_T52_padding_changes_nothing(tokenizer, batch):
+def test_padding_changes_nothing(tokenizer, batch):
     for pooling in ("first", "mean"):
         objective = CAPT(make_encoder(tokenizer, pooling=pooling), tau=0.1).double()
         views = objective.views(batch, torch.Generator().manual_seed(0))
@@ -470,12 +470,12 @@ def test_the_aggregation_has_one_hidden_layer_as_wide_as_the_ffn(encoder, batch)
 def test_equation_1_reads_the_encoders_pooling(tokenizer, batch, pooling):
     encoder = make_encoder(tokenizer, pooling=pooling)
     objective = CAPT(encoder)
-    s = objective.encode(dict(batch)).vectors["s"]
+    s = objective.encode("clean", dict(batch)).vectors["s"]
     hidden = encoder(batch)
     mask = batch["attention_mask"][..., None]
     h = hidden[:, 0] if pooling == "first" else (hidden * mask).sum(1) / mask.sum(1)
     assert torch.allclose(s, objective.aggregate(h), atol=1e-6)
-    plain = CAPT(encoder, aggregation="none").encode(dict(batch)).vectors["s"]
+    plain = CAPT(encoder, aggregation="none").encode("clean", dict(batch)).vectors["s"]
     assert torch.allclose(plain, h, atol=1e-6)
 
 
@@ -613,7 +613,7 @@ def test_table_4():
     for size, inner in (("small", 1024), ("large", 4096)):
         paper = CAPT.paper(size)
         assert (paper.queue, paper.inner, paper.noise, paper.tau) == (8192, inner, "mask", "adaptive")
-        assert (paper.reduction, paper.weight, paper.mlm, paper.ignore_duplicates) == (
+        assert (paper.reduction, paper.contrast_weight, paper.mlm, paper.ignore_duplicates) == (
             "sum",
             1.0,
             True,
@@ -638,14 +638,14 @@ def test_capt_small_has_the_papers_shape(tokenizer):
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        (dict(tau=0), "above 0"),
+        (dict(tau=0), "a number > 0"),
         (dict(tau="cosine"), "adaptive"),
         (dict(queue=-1), "0 for no queue"),
         (dict(reduction="max"), "reduction"),
         (dict(aggregation="linear"), "aggregation"),
         (dict(inner=0), "hidden layer"),
         (dict(noise="cutout"), "No noise is called"),
-        (dict(weight=-1), "weight weighs"),
+        (dict(contrast_weight=-1), "contrast_weight weighs"),
         (dict(queue=1.5), "queue is a number of vectors"),
     ],
 )

@@ -18,10 +18,10 @@ def loss_of(objective, batch, seed=0):
 def test_the_papers_setting_is_the_default():
     paper = CMLM.paper()
     assert paper == CMLM.Config()
-    assert (paper.K, paper.p_m, paper.p_c, paper.alpha, paper.contrast) == (1, 0.15, 0.7, 0.5, "simsiam")
+    assert (paper.K, paper.p_m, paper.p_c, paper.contrast_weight, paper.contrast) == (1, 0.15, 0.7, 0.5, "simsiam")
 
 
-def test_views_are_complementary_and_built_on_the_original(encoder, batch):  # T01, T02, T04, T05
+def test_views_are_complementary_and_built_on_the_original(encoder, batch):
     views = CMLM(encoder, K=3, p_m=0.4).views(batch, torch.Generator().manual_seed(0))
     assert list(views) == ["T0", "T1", "T2", "T3"]
     first = views["T0"]["selected"]
@@ -38,16 +38,16 @@ def test_exact_complement_at_p_c_one(encoder, batch):
     assert torch.equal(views["T0"]["selected"] ^ views["T1"]["selected"], batch["maskable"])
 
 
-def test_masked_lm_reads_the_first_view_only(encoder, batch):  # T09
+def test_masked_lm_reads_the_first_view_only(encoder, batch):
     objective = CMLM(encoder, K=2)
     views = objective.views(batch, torch.Generator().manual_seed(0))
     assert [name for name, view in views.items() if "targets" in view] == ["T0"]
-    assert objective.encode(views["T1"]).sums == {}
-    reference = MLM(encoder).encode(views["T0"]).sums["mlm"]
-    assert torch.equal(objective.encode(views["T0"]).sums["mlm"], reference)
+    assert objective.encode("T1", views["T1"]).sums == {}
+    reference = MLM(encoder).encode("T0", views["T0"]).sums["mlm"]
+    assert torch.equal(objective.encode("T0", views["T0"]).sums["mlm"], reference)
 
 
-def test_labels_are_the_original_ids_at_every_selected_position(encoder, batch):  # T07
+def test_labels_are_the_original_ids_at_every_selected_position(encoder, batch):
     view = MLM(encoder, p_m=0.5).views(batch, torch.Generator().manual_seed(0))["T0"]
     assert torch.equal(view["targets"], batch["input_ids"])
     changed = view["input_ids"] != batch["input_ids"]
@@ -55,14 +55,14 @@ def test_labels_are_the_original_ids_at_every_selected_position(encoder, batch):
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.5, 2.0])
-def test_equation_12_is_a_plain_weighted_sum(encoder, batch, alpha):  # T17
-    parts = loss_of(CMLM(encoder, alpha=alpha), batch)
+def test_equation_12_is_a_plain_weighted_sum(encoder, batch, alpha):
+    parts = loss_of(CMLM(encoder, contrast_weight=alpha), batch)
     assert parts["loss"].item() == pytest.approx((parts["mlm"] + alpha * parts["contrast"]).item(), rel=1e-6)
 
 
 def test_alpha_zero_is_masked_lm(tokenizer, batch):
     gradients = []
-    for kind in (lambda e: CMLM(e, alpha=0.0), MLM):
+    for kind in (lambda e: CMLM(e, contrast_weight=0.0), MLM):
         encoder = make_encoder(tokenizer)
         loss_of(kind(encoder), batch)["loss"].backward()
         gradients.append([p.grad for p in encoder.parameters() if p.grad is not None])
@@ -70,7 +70,7 @@ def test_alpha_zero_is_masked_lm(tokenizer, batch):
         assert torch.allclose(mine, theirs, atol=1e-7)
 
 
-def test_predictor_is_two_square_matrices_and_nothing_else(encoder):  # T15
+def test_predictor_is_two_square_matrices_and_nothing_else(encoder):
     predictor = CMLM(encoder).predictor.double()
     assert sum(p.numel() for p in predictor.parameters()) == 2 * encoder.width**2
     assert not list(predictor.buffers())
@@ -81,14 +81,14 @@ def test_predictor_is_two_square_matrices_and_nothing_else(encoder):  # T15
     assert torch.allclose(predictor(h), by_hand, atol=1e-12)
 
 
-def test_predictor_is_trained(encoder, texts):  # T15
+def test_predictor_is_trained(encoder, texts):
     objective = CMLM(encoder)
     before = objective.predictor.w1.weight.detach().clone()
     ck.fit(objective, texts, steps=2, batch_size=8, warmup=0, progress=False)
     assert not torch.equal(before, objective.predictor.w1.weight)
 
 
-def test_contrast_reads_the_first_token(tokenizer, batch):  # T16
+def test_contrast_reads_the_first_token(tokenizer, batch):
     """With all but the first token's state scrambled, the contrast does not move."""
     objective = CMLM(make_encoder(tokenizer), mlm=False)
     before = loss_of(objective, batch)["contrast"]
@@ -109,16 +109,16 @@ def test_contrast_reads_the_first_token(tokenizer, batch):  # T16
 def test_each_contrast_asks_for_its_own_heads(encoder, batch, contrast, heads):
     objective = CMLM(encoder, contrast=contrast)
     views = objective.views(batch, torch.Generator().manual_seed(0))
-    assert set(objective.encode(views["T0"]).vectors) == heads
+    assert set(objective.encode("T0", views["T0"]).vectors) == heads
     assert (objective.predictor is not None) == (contrast == "simsiam")
     assert ("contrast" in loss_of(objective, batch)) == (contrast is not None)
 
 
-def test_the_contrast_is_the_mean_over_k_of_the_papers_equation(encoder, batch):  # T10, T11, T13
+def test_the_contrast_is_the_mean_over_k_of_the_papers_equation(encoder, batch):
     for contrast in ("simsiam", "info_nce"):
         objective = CMLM(encoder, K=3, contrast=contrast, tau=0.3).eval()
         views = objective.views(batch, torch.Generator().manual_seed(0))
-        vectors = {name: objective.encode(view).vectors for name, view in views.items()}
+        vectors = {name: objective.encode(name, view).vectors for name, view in views.items()}
         terms = []
         for k in (1, 2, 3):
             zero, other = vectors["T0"], vectors[f"T{k}"]
@@ -175,14 +175,14 @@ def test_mean_over_sequences_is_printed_equation_6(encoder, batch):
     [
         ({"K": 0}, "at least 1"),
         ({"K": 1.5}, "K is the number of complementary copies"),
-        ({"p_m": "0.15"}, "p_m is a probability, between 0 and 1, not '0.15'"),
+        ({"p_m": "0.15"}, "p_m is a probability and must lie between 0 and 1, got '0.15'"),
         ({"mlm": False, "contrast": None}, "nothing is left"),
         ({"contrast": "byol"}, "contrast must be one of 'simsiam'"),
         ({"p_m": 1.5}, "p_m is a probability"),
         ({"p_c": -0.1}, "p_c is a probability"),
         ({"p_drm": 2}, "p_drm is a probability"),
         ({"tau": 0.0}, "tau is a temperature"),
-        ({"alpha": -1.0}, "alpha weighs"),
+        ({"contrast_weight": -1.0}, "contrast_weight weighs"),
         ({"crm_replace": "masks"}, "crm_replace must be one of 'split', 'mask'"),
         ({"mlm_mean": "token"}, "mlm_mean must be one of 'tokens', 'sequences'"),
         ({"split": (0.8, 0.1, 0.2)}, "sum to 1"),
@@ -198,7 +198,7 @@ def test_another_methods_config_is_said(encoder):
         CMLM(encoder, MLM.Config())
 
 
-def test_T63_copies_of_a_text_are_negatives_unless_left_out(encoder, texts, tokenizer):
+def test_copies_of_a_text_are_negatives_unless_left_out(encoder, texts, tokenizer):
     """As in the paper a second copy is a negative; with `ignore_duplicates` only other texts are."""
     batch = ck.data.Texts([texts[0]] * 4 + texts[1:5], tokenizer).batch(range(8))
     facts = {"text_id": batch["text_id"]}
@@ -246,7 +246,7 @@ def test_cmlm_separates_better_than_mlm_and_than_a_random_encoder(shop, seed):
     found = {}
     for name in ("random", "mlm", "cmlm"):
         encoder = ck.Encoder.tiny(tokenizer, pooling="mean", seed=seed)
-        objective = MLM(encoder) if name == "mlm" else CMLM(encoder, contrast="info_nce", tau=0.05, alpha=1.0)
+        objective = MLM(encoder) if name == "mlm" else CMLM(encoder, contrast="info_nce", tau=0.05, contrast_weight=1.0)
         if name != "random":
             ck.fit(objective, texts, steps=60, batch_size=128, lr=2e-3, seed=seed, progress=False)
         found[name] = separation(encoder, pairs), gap(encoder, pairs)
@@ -269,7 +269,7 @@ def test_post_training_on_the_sentences_of_sst2_and_similarity_on_sts_b():
 
     encoder = ck.Encoder.tiny(ck.data.train_tokenizer(texts, vocab_size=2000), pooling="mean")
     before = separation(encoder, pairs), gap(encoder, pairs)
-    objective = CMLM(encoder, contrast="info_nce", tau=0.05, alpha=1.0, ignore_duplicates=True)
+    objective = CMLM(encoder, contrast="info_nce", tau=0.05, contrast_weight=1.0, ignore_duplicates=True)
     run = ck.fit(objective, sst2, steps=40, batch_size=64, lr=2e-3, progress=False)
     for part in ("mlm", "contrast"):
         assert run.history[part].tail(5).mean() < run.history[part].head(5).mean() - 0.3

@@ -11,10 +11,12 @@ from transformers import AutoModel, AutoModelForMaskedLM, pipeline
 
 import contrast_kit as ck
 from contrast_kit.data import toyshop
+from contrast_kit.encoder.relative_positions import RelativePositions
 from contrast_kit.fast import blocked_softmax
 from contrast_kit.objectives import COCOLM, ELECTRA, AllTokenMLM
 from contrast_kit.objectives.coco_lm import auxiliary, token_losses
-from contrast_kit.objectives.coco_lm.coco_lm import TABLE_3, mean_cosines
+from contrast_kit.objectives.coco_lm.coco_lm import mean_cosines
+from contrast_kit.papers.settings import COCO_LM_TABLE_3
 from contrast_kit.training.gradient import gradient
 
 
@@ -56,7 +58,7 @@ def trained(story):
 # -- views -----------------------------------------------------------------------------------------------------
 
 
-def test_outside_the_mask_nothing_changes_and_inside_stand_samples(tokenizer, batch):  # T37
+def test_outside_the_mask_nothing_changes_and_inside_stand_samples(tokenizer, batch):
     objective = make(tokenizer, p_m=0.4, split=(0.4, 0.4, 0.2))  # random words in the masked view must not leak
     views = objective.views(batch, seeded())
     masked, corrupted = views["masked"], views["corrupted"]
@@ -69,7 +71,7 @@ def test_outside_the_mask_nothing_changes_and_inside_stand_samples(tokenizer, ba
     assert random_words.sum() > 30 and leaked.float().mean() < 0.2
 
 
-def test_only_mask_tokens_by_default_and_never_on_padding_or_the_first(objective, batch):  # A-COCO-08
+def test_only_mask_tokens_by_default_and_never_on_padding_or_the_first(objective, batch):
     views = [objective.views(batch, seeded(seed))["masked"] for seed in range(60)]
     for view in views:
         assert (view["input_ids"][view["selected"]] == objective.encoder.tokenizer.mask_token_id).all()
@@ -91,7 +93,7 @@ def test_which_special_tokens_may_be_masked(tokenizer, batch, options, cls, sep)
     assert selected[batch["maskable"]].all()
 
 
-def test_crop_is_contiguous_with_both_ends_once(objective, batch):  # T39
+def test_crop_is_contiguous_with_both_ends_once(objective, batch):
     tokenizer = objective.encoder.tokenizer
     starts = set()
     for seed in range(30):
@@ -124,7 +126,7 @@ def test_crop_fractions_of_figure_4(tokenizer, batch, keep):
 # -- the auxiliary model ---------------------------------------------------------------------------------------
 
 
-def test_sampling_is_without_dropout_and_leaves_the_mode(tokenizer, batch):  # T36
+def test_sampling_is_without_dropout_and_leaves_the_mode(tokenizer, batch):
     objective = make(tokenizer, dropout=0.5).train()
     encoder = objective.auxiliary.encoder
     seen = []
@@ -140,8 +142,8 @@ def test_sampling_is_without_dropout_and_leaves_the_mode(tokenizer, batch):  # T
     seen.clear()
     objective.train()
     masked = objective.views(batch, seeded(3))["masked"]
-    first = objective.encode(masked).sums["aux_mlm"]
-    assert not torch.equal(first, objective.encode(masked).sums["aux_mlm"])  # its own loss has dropout
+    first = objective.encode("masked", masked).sums["aux_mlm"]
+    assert not torch.equal(first, objective.encode("masked", masked).sums["aux_mlm"])  # its own loss has dropout
     with_dropout = make(tokenizer, dropout=0.5, sample_dropout=True).train()
     seen.clear()
     encoder = with_dropout.auxiliary.encoder
@@ -152,7 +154,7 @@ def test_sampling_is_without_dropout_and_leaves_the_mode(tokenizer, batch):  # T
     assert not torch.equal(*seen)
 
 
-def test_samples_follow_the_models_probabilities(tokenizer, batch):  # T36: sampled, not the maximum
+def test_samples_follow_the_models_probabilities(tokenizer, batch):  # sampled, not the maximum
     """Chi-square over many draws of one masked position, at a level that a right sampler fails once in 10,000."""
     from scipy.stats import chisquare
 
@@ -187,7 +189,7 @@ def test_samples_are_drawn_in_slices(tokenizer, batch, monkeypatch):
     assert torch.equal(view["input_ids"][outside], batch["input_ids"][outside])
 
 
-def test_same_width_a_third_of_the_layers_and_a_projection_in_its_head_only(tokenizer):  # T41
+def test_same_width_a_third_of_the_layers_and_a_projection_in_its_head_only(tokenizer):
     objective = make(tokenizer)
     main, aux = objective.encoder.model, objective.auxiliary.encoder.model
     assert aux.config.hidden_size == main.config.hidden_size
@@ -201,16 +203,16 @@ def test_same_width_a_third_of_the_layers_and_a_projection_in_its_head_only(toke
         assert small.auxiliary.encoder.model.config.num_hidden_layers == expected
 
 
-def test_main_language_model_has_no_projection(objective, batch):  # T41
+def test_main_language_model_has_no_projection(objective, batch):
     """p_LM is made of the states, the word vectors and w_copy, and of nothing else."""
     view = objective.views(batch, seeded())["corrupted"]
-    objective.encode(view).sums["lm"].backward()
+    objective.encode("corrupted", view).sums["lm"].backward()
     head = objective.encoder.model.lm_head
     assert all(p.grad is None for p in (*head.dense.parameters(), *head.layer_norm.parameters(), head.bias))
     assert objective.encoder.model.get_input_embeddings().weight.grad is not None
     hidden = torch.randn(4, objective.encoder.width, dtype=torch.float64)
     words = objective.encoder.model.get_input_embeddings().weight
-    assert torch.allclose(objective.encoder.mlm_logits(hidden), hidden @ blocked_softmax.T)
+    assert torch.allclose(objective.encoder.mlm_logits(hidden), hidden @ words.T)
 
 
 def word_tables(objective):
@@ -220,7 +222,7 @@ def word_tables(objective):
     ]  # fmt: skip
 
 
-def test_word_vectors_are_one_tensor_also_after_a_checkpoint(tokenizer, texts, tmp_path):  # T41
+def test_word_vectors_are_one_tensor_also_after_a_checkpoint(tokenizer, texts, tmp_path):
     objective = make(tokenizer, double=False)
     tables = word_tables(objective)
     assert len({table.data_ptr() for table in tables}) == 1
@@ -246,7 +248,7 @@ def test_what_else_can_be_shared(tokenizer):
     assert len({table.data_ptr() for table in word_tables(make(tokenizer, share="nothing"))}) == 2
 
 
-def test_main_losses_reach_the_auxiliary_through_word_vectors_only(tokenizer, batch):  # T36
+def test_main_losses_reach_the_auxiliary_through_word_vectors_only(tokenizer, batch):
     gradients = []
     for parts in (("aux_mlm",), ("aux_mlm", "copy", "lm", "contrast")):
         objective = make(tokenizer, p_m=0.3)
@@ -254,7 +256,7 @@ def test_main_losses_reach_the_auxiliary_through_word_vectors_only(tokenizer, ba
         sum(losses[name] for name in parts).backward()
         words = objective.encoder.model.get_input_embeddings().weight
         named = objective.auxiliary.named_parameters()
-        gradients.append(({n: p.grad for n, p in named if p is not words and p.grad is not None}, blocked_softmax.grad))
+        gradients.append(({n: p.grad for n, p in named if p is not words and p.grad is not None}, words.grad))
     (alone, words_alone), (together, words_together) = gradients
     assert len(alone) > 15 and alone.keys() == together.keys()
     assert all(torch.equal(alone[name], together[name]) for name in alone)
@@ -299,7 +301,7 @@ def few(batch):
     return {key: value[:5] for key, value in batch.items()}
 
 
-def test_parts_equal_the_papers_equations_in_loops(tokenizer, few):  # T29–T32, T34, T35, T38
+def test_parts_equal_the_papers_equations_in_loops(tokenizer, few):
     objective = make(tokenizer, p_m=0.4).eval()
     with torch.no_grad():
         objective.copy_head.w.weight.normal_(std=0.5)
@@ -323,20 +325,20 @@ def test_parts_equal_the_papers_equations_in_loops(tokenizer, few):  # T29–T32
     assert ratio.item() == pytest.approx(corrupted["attention_mask"].sum() / corrupted["selected"].sum())
 
 
-def test_p_copy_is_one_for_original(objective, batch):  # T29
+def test_p_copy_is_one_for_original(objective, batch):
     view = objective.views(batch, seeded())["corrupted"]
     view = {**view, "input_ids": view["original"]}  # everything is original
     hidden = torch.ones(*view["input_ids"].shape, objective.encoder.width, dtype=torch.float64)
     with torch.no_grad():
         objective.copy_head.w.weight.fill_(60 / objective.encoder.width)  # w·h = 60
-    sums = objective.sums_of(hidden, view)
+    sums = token_losses.token_sums(objective.encoder, objective.copy_head, hidden, view, "clm")
     assert sums["copy"] < 1e-20 and sums["lm"] < 1e-20
     ids, scores = torch.tensor([7, 9]), torch.randn(2, 20, dtype=torch.float64)
     p = token_losses.p_lm(scores, torch.full((2,), 60.0, dtype=torch.float64), ids)
     assert torch.allclose(p[[0, 1], ids], torch.ones(2, dtype=torch.float64))
 
 
-def test_p_lm_rows_sum_to_one():  # T32
+def test_p_lm_rows_sum_to_one():
     torch.manual_seed(0)
     logits, copying = torch.randn(50, 30, dtype=torch.float64), 3 * torch.randn(50, dtype=torch.float64)
     ids = torch.randint(30, (50,))
@@ -347,7 +349,7 @@ def test_p_lm_rows_sum_to_one():  # T32
     assert torch.allclose(-p[range(50), target].log(), loss, atol=1e-12)
 
 
-def test_p_copy_learns_from_l_copy_only(tokenizer, batch):  # T33
+def test_p_copy_learns_from_l_copy_only(tokenizer, batch):
     for stop, expected in ((True, False), (False, True)):
         objective = make(tokenizer, stop_gradient=stop)
         objective(batch, seeded())["lm"].backward()
@@ -358,48 +360,48 @@ def test_p_copy_learns_from_l_copy_only(tokenizer, batch):  # T33
     assert objective.copy_head.w.weight.grad.abs().sum() > 0
 
 
-def test_authors_weighting_is_another_loss(tokenizer, batch):  # A-COCO-01
+def test_authors_weighting_is_another_loss(tokenizer, batch):
     paper, code = (make(tokenizer, lm_variant=v, p_m=0.4).eval() for v in ("paper", "authors_code"))
     view = paper.views(batch, seeded())["corrupted"]
-    assert not torch.allclose(paper.encode(view).sums["lm"], code.encode(view).sums["lm"])
+    assert not torch.allclose(paper.encode("corrupted", view).sums["lm"], code.encode("corrupted", view).sums["lm"])
     hidden, at = code.encoder(view), view["selected"]
     log_q = code.encoder.mlm_logits(hidden[at]).log_softmax(-1)
     log_q = log_q.gather(1, view["original"][at][:, None])[:, 0]
     expected = (-log_q * torch.sigmoid(-code.copy_head(hidden[at]))).sum()
-    assert torch.allclose(code.encode(view).sums["lm"], expected)
+    assert torch.allclose(code.encode("corrupted", view).sums["lm"], expected)
 
 
 @pytest.mark.parametrize("kind", [COCOLM, ELECTRA, AllTokenMLM])
-def test_padding_changes_nothing(tokenizer, batch, kind):  # T35
+def test_padding_changes_nothing(tokenizer, batch, kind):
     objective = make(tokenizer, kind).eval()
     views = objective.views(batch, seeded())
-    for view in views.values():
+    for name, view in views.items():
         wider = {
             key: torch.nn.functional.pad(value, (0, 10)) if value.ndim == 2 else value for key, value in view.items()
         }
-        (vectors, sums), (vectors_wider, sums_wider) = objective.encode(view), objective.encode(wider)
-        assert all(torch.allclose(vectors[name], vectors_wider[name]) for name in vectors)
-        for name in sums:
-            assert torch.allclose(sums[name].double(), sums_wider[name].double()), name
-        sizes, sizes_wider = objective.sizes(view), objective.sizes(wider)
-        assert all(torch.equal(sizes[name], sizes_wider[name]) for name in sizes)
-        assert sums.keys() == sizes.keys()
+        (vectors, sums), (vectors_wider, sums_wider) = (objective.encode(name, some) for some in (view, wider))
+        assert all(torch.allclose(vectors[head], vectors_wider[head]) for head in vectors)
+        for part in sums:
+            assert torch.allclose(sums[part].double(), sums_wider[part].double()), part
+        counts, counts_wider = (objective.term_counts(name, some) for some in (view, wider))
+        assert all(torch.equal(counts[part], counts_wider[part]) for part in counts)
+        assert sums.keys() == counts.keys()
 
 
-def test_contrast_has_both_directions_and_2n_minus_2_negatives(objective):  # T38
+def test_contrast_has_both_directions_and_2n_minus_2_negatives(objective):
     same = {"s": torch.ones(6, 8)}
     value = objective.contrast({"corrupted": same, "crop": same}, {})["contrast"]
     assert value.item() == pytest.approx(math.log(2 * 6 - 1))
     assert not [name for name, _ in objective.named_parameters() if "tau" in name or "temperature" in name]
 
 
-def test_the_contrasts_vector_is_the_main_models_first_state(tokenizer, batch):  # T40
+def test_the_contrasts_vector_is_the_main_models_first_state(tokenizer, batch):
     objective = make(tokenizer)
     objective(batch, seeded())["contrast"].backward()
     moved = {name for name, p in objective.named_parameters() if p.grad is not None and p.grad.abs().sum() > 0}
     assert moved and all(name.startswith("encoder.model.mpnet") for name in moved)
     view = objective.views(batch, seeded())["corrupted"]
-    assert torch.equal(objective.encode(view).vectors["s"], objective.encoder(view)[:, 0])
+    assert torch.equal(objective.encode("corrupted", view).vectors["s"], objective.encoder(view)[:, 0])
     with_head = make(tokenizer, scl_head=True)
     with_head(batch, seeded())["contrast"].backward()
     named = dict(with_head.named_parameters())
@@ -478,9 +480,9 @@ def test_accuracies_and_samples_get_better_along_a_run(trained):
 # -- table 3 ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("row", TABLE_3)
+@pytest.mark.parametrize("row", COCO_LM_TABLE_3)
 def test_each_row_of_table_3_is_one_config_away(tokenizer, batch, row):
-    objective = make(tokenizer, **TABLE_3[row])
+    objective = make(tokenizer, **COCO_LM_TABLE_3[row])
     parts = objective(batch, seeded())
     expected = {
         "RTD Only": {"aux_mlm", "rtd"},
@@ -540,7 +542,7 @@ def test_converged_auxiliary_is_kept_as_it_is(story, trained):
 
 
 def test_figure_7_without_scl_watches_the_cosines_untrained(tokenizer, batch):
-    watched, without = make(tokenizer, contrast=0.0), make(tokenizer, contrast=None)
+    watched, without = make(tokenizer, contrast_weight=0.0), make(tokenizer, contrast_weight=None)
     gradients = []
     for objective in (watched, without):
         parts = objective(batch, seeded())
@@ -552,7 +554,7 @@ def test_figure_7_without_scl_watches_the_cosines_untrained(tokenizer, batch):
 
 def test_all_token_lm_is_cocos_task_without_its_rest(tokenizer, batch):
     alone = make(tokenizer, AllTokenMLM)
-    same = make(tokenizer, task="all_token", contrast=None)
+    same = make(tokenizer, task="all_token", contrast_weight=None)
     same.load_state_dict(alone.state_dict())
     assert torch.equal(alone(batch, seeded())["loss"], same(batch, seeded())["loss"])
     view = alone.views(batch, seeded())["corrupted"]
@@ -588,7 +590,7 @@ class Largest(TorchDispatchMode):
 def test_no_step_makes_a_tensor_of_batch_by_length_by_vocabulary(tokenizer, batch, monkeypatch, kind):
     objective = make(tokenizer, kind, double=False).train()
     tokens, vocabulary = int(batch["attention_mask"].sum()), len(tokenizer)
-    monkeypatch.setattr(words, "NUMBERS_AT_ONCE", 16 * vocabulary)
+    monkeypatch.setattr(ck.fast, "SCORES_AT_ONCE", 16 * vocabulary)
     with Largest(vocabulary) as largest:
         gradient(objective, [batch], seeded())
     masked = int(objective.views(batch, seeded())["corrupted"]["selected"].sum())
@@ -599,14 +601,17 @@ def test_no_step_makes_a_tensor_of_batch_by_length_by_vocabulary(tokenizer, batc
 
 @pytest.mark.parametrize("task", ["clm", "all_token", "plain_lm"])
 def test_blocks_of_positions_give_the_same_loss_and_gradient(tokenizer, batch, monkeypatch, task):
-    found = []
-    for numbers in (blocked_softmax.NUMBERS_AT_ONCE, 7 * len(tokenizer)):
-        monkeypatch.setattr(words, "NUMBERS_AT_ONCE", numbers)
+    found, blocks, one_block = [], [], blocked_softmax._one_block
+    monkeypatch.setattr(blocked_softmax, "_one_block", lambda *args, **kw: blocks.append(1) or one_block(*args, **kw))
+    for numbers in (ck.fast.SCORES_AT_ONCE, 7 * len(tokenizer)):
+        assert not blocks  # the first time all scores stand together
+        monkeypatch.setattr(ck.fast, "SCORES_AT_ONCE", numbers)
         objective = make(tokenizer, task=task)
         parts = objective(batch, seeded())
         parts["loss"].backward()
         grads = torch.cat([p.grad.flatten() for p in objective.parameters() if p.grad is not None])
         found.append((parts, grads))
+    assert len(blocks) > 3
     (parts, grads), (in_blocks, grads_in_blocks) = found
     assert all(torch.allclose(parts[name].double(), in_blocks[name].double()) for name in parts)
     assert torch.allclose(grads, grads_in_blocks, atol=1e-12)
@@ -684,7 +689,7 @@ def test_head_without_projection_opens_from_every_shape_we_build(tokenizer, batc
         again = ck.Encoder.from_pretrained(encoder.save_pretrained(tmp_path / name)).eval()
         at = batch["maskable"]
         words = encoder.model.get_input_embeddings().weight
-        expected = encoder(batch)[at] @ blocked_softmax.T
+        expected = encoder(batch)[at] @ words.T
         assert torch.allclose(again.mlm_logits(again(batch)[at]), expected, atol=1e-4)
     with torch.no_grad():
         encoder.model.mpnet.encoder.layer[-1].output.LayerNorm.weight[0] = 0
@@ -728,7 +733,7 @@ def test_the_papers_settings(tokenizer):
         "base++": (4, 1_950_000, 2e-4, 64, 128),
         "large++": (6, 1_950_000, 1e-4, 128, 256),
     }.items():
-        config, training = COCOLM.paper(setting), COCOLM.paper_training(setting)
+        config, training = COCOLM.paper(setting), ck.Training(**COCOLM.paper_training(setting))
         assert config.auxiliary_layers == layers and config.lambda_copy == 50 and config.tau == 1
         assert (config.keep, config.p_m, config.task, config.lm_variant) == (0.9, 0.15, "clm", "paper")
         assert (training.steps, training.lr, training.batch_size) == (steps, lr, 2048)
@@ -741,7 +746,7 @@ def test_the_papers_settings(tokenizer):
         )
         tiny = dict(num_hidden_layers=1, hidden_size=32, num_attention_heads=2, intermediate_size=32)
         encoder = COCOLM.paper_encoder(setting, tokenizer, **tiny)
-        positions = ck.relative.RelativePositions.of(encoder.model.config)
+        positions = RelativePositions.of(encoder.model.config)
         assert (positions.buckets, positions.max_distance, positions.rule) == (buckets, distance, "t5")
     with pytest.raises(ValueError, match="settings are base, "):
         COCOLM.paper("small")
@@ -757,7 +762,7 @@ def test_the_papers_settings(tokenizer):
         ({"p_m": 15}, "p_m is a probability"),
         ({"split": (0.8, 0.1)}, "three numbers"),
         ({"lambda_copy": -1}, "lambda_copy weighs"),
-        ({"contrast": False}, "contrast weighs"),
+        ({"contrast_weight": False}, "contrast_weight weighs"),
         ({"lm_variant": "mine"}, "lm_variant"),
         ({"auxiliary": "given"}, "converged=encoder"),
         ({"auxiliary": "narrow", "share": "embeddings"}, "narrow auxiliary"),

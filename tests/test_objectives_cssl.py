@@ -11,7 +11,7 @@ from contrast_kit.paraphrase import Toyshop, reworded
 
 
 def vectors_of(objective, batch):
-    return {name: objective.encode(view).vectors for name, view in objective.views(batch).items()}
+    return {name: objective.encode(name, view).vectors for name, view in objective.views(batch).items()}
 
 
 def test_the_views_are_the_two_wordings_and_the_original_is_in_neither(texts, tokenizer, encoder):

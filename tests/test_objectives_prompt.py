@@ -1,4 +1,4 @@
-"""Prompting (T60): label words are one token after a space, and demonstrations are averaged over draws."""
+"""Prompting: label words are one token after a space, and demonstrations are averaged over draws."""
 
 import numpy as np
 import pytest
@@ -48,7 +48,7 @@ def test_the_loss_is_the_masked_lms_choice_between_the_label_words(vocabulary):
 
 
 @pytest.mark.parametrize("kind", ["wordpiece", "bpe"])
-def test_label_words_are_tokens_after_a_space(kind):  # T60
+def test_label_words_are_tokens_after_a_space(kind):
     text = ["it was great", "greatly great", "so it was terrible"] * 9
     tokenizer = ck.data.train_tokenizer(text, vocab_size=330 if kind == "bpe" else 60, kind=kind)
     inside = tokenizer("it was great")["input_ids"]
@@ -90,7 +90,7 @@ def test_demonstrations_are_solved_examples_of_each_class_and_never_the_row_itse
     assert asked == prompting.prompts(train, TEMPLATE, vocabulary, words=WORDS, demonstrations=train)
 
 
-def test_predictions_are_the_mean_over_draws_of_demonstrations(vocabulary, monkeypatch):  # T60
+def test_predictions_are_the_mean_over_draws_of_demonstrations(vocabulary, monkeypatch):
     objective = Prompt(make_encoder(vocabulary, initializer_range=0.5), words=WORDS).eval()
     train, test = rows(30), rows(20, seed=2)
     each = []

@@ -11,6 +11,7 @@ import contrast_kit as ck
 from contrast_kit.data import toyshop
 from contrast_kit.objectives import SCL, FineTune, FineTuneConfig
 from contrast_kit.objectives.fine_tune import count_classes
+from contrast_kit.training.gradient import gradient
 
 
 def with_labels(batch, labels):
@@ -39,7 +40,7 @@ def eq_3_in_loops(x, labels, tau):
     return total
 
 
-@pytest.mark.parametrize("lam", [0.0, 0.3, 1.0])  # T17
+@pytest.mark.parametrize("lam", [0.0, 0.3, 1.0])
 def test_equation_1_weighs_both_losses(encoder, batch, lam):
     objective = SCL(encoder, classes=3, lam=lam, tau=0.3, reduction="sum").double().eval()
     labels = batch["label"] % 3
@@ -73,17 +74,17 @@ def test_lambda_zero_is_plain_fine_tuning(tokenizer, batch):
     )
     ours, plain = scl(batch), ft(batch)
     assert ours.keys() == plain.keys() == {"loss", "ce", "accuracy"}
-    assert not scl.contrastive and scl.encode(dict(batch)).vectors == {}
+    assert not scl.contrastive and scl.encode("text", dict(batch)).vectors == {}
     ours["loss"].backward()
     plain["loss"].backward()
     for (name, a), (_, b) in zip(scl.named_parameters(), ft.named_parameters(), strict=True):
         assert (a.grad is None) == (b.grad is None) and (a.grad is None or torch.equal(a.grad, b.grad)), name
 
 
-def test_at_lambda_one_every_parameter_of_the_encoder_learns(encoder, batch):  # T19
+def test_at_lambda_one_every_parameter_of_the_encoder_learns(encoder, batch):
     batch = with_labels(batch, batch["label"] % 2)
     objective = SCL(encoder, lam=1.0).train()
-    ck.step.gradient(objective, [batch])
+    gradient(objective, [batch])
     unused = {"lm_head"}  # the vocabulary head
     for name, parameter in encoder.model.named_parameters():
         if name.split(".")[0] in unused:
@@ -93,25 +94,25 @@ def test_at_lambda_one_every_parameter_of_the_encoder_learns(encoder, batch):  #
 
 
 @pytest.mark.parametrize("cut", [None, 5])
-def test_what_the_contrast_adds_to_the_gradient_is_its_own(tokenizer, batch, cut):  # T19, and under chunks
-    """The gradient at λ is (1 - λ) times that of CE and λ times that of SCL: nothing is detached."""
+def test_what_the_contrast_adds_to_the_gradient_is_its_own(tokenizer, batch, cut):
+    """The gradient at λ is (1 - λ) times that of CE and λ times that of SCL, in chunks too: nothing is detached."""
     batch = with_labels(batch, batch["label"] % 2)
     grads = {}
     for lam in (0.0, 0.3, 1.0):
         objective = SCL(make_encoder(tokenizer), lam=lam, dropout=0.0).double()
-        ck.step.gradient(objective, [batch], chunk_size=cut)
+        gradient(objective, [batch], chunk_size=cut)
         grads[lam] = {n: p.grad.clone() for n, p in objective.encoder.named_parameters() if p.grad is not None}
     for name, mixed in grads[0.3].items():
         assert torch.allclose(mixed, 0.7 * grads[0.0][name] + 0.3 * grads[1.0][name], atol=1e-12), name
 
 
-def test_sum_is_n_times_the_mean(encoder, batch):  # T24
+def test_sum_is_n_times_the_mean(encoder, batch):
     batch = with_labels(batch, batch["label"] % 3)
     total, mean = (SCL(encoder, classes=3, reduction=r).eval()(batch)["scl"] for r in ("sum", "mean"))
     assert total.item() == pytest.approx(len(batch["label"]) * mean.item(), rel=1e-6)
 
 
-def test_singletons_count_zero_and_are_counted(encoder, batch):  # T23
+def test_singletons_count_zero_and_are_counted(encoder, batch):
     batch = {key: value[:6] for key, value in batch.items()}
     objective = SCL(encoder, classes=6, reduction="mean").double().eval()
     labels = torch.tensor([0, 1, 0, 2, 1, 0])
@@ -128,15 +129,15 @@ def test_singletons_count_zero_and_are_counted(encoder, batch):  # T23
     assert all(p.grad is None or p.grad.isfinite().all() for p in objective.parameters())
 
 
-def test_a_batch_of_one_class_still_spreads(encoder, batch):  # T23: eq. 3 is not 0 there
+def test_a_batch_of_one_class_still_spreads(encoder, batch):  # eq. 3 is not 0 there
     parts = SCL(encoder, reduction="mean").eval()(with_labels(batch, [1] * 12))
     assert parts["scl"] > math.log(11) - 2 / 0.3 and parts["scl"] > 0
 
 
-def test_a_last_batch_of_one(encoder, batch):  # T28
+def test_a_last_batch_of_one(encoder, batch):
     one = with_labels({key: value[:1] for key, value in batch.items()}, [1])
     objective = SCL(encoder)
-    parts, _ = ck.step.gradient(objective, [one])
+    parts, _ = gradient(objective, [one])
     assert parts["scl"] == 0 and parts["without_positive"] == 1 and parts["ce"] > 0
     assert all(p.grad is None or p.grad.isfinite().all() for p in objective.parameters())
 
@@ -156,7 +157,7 @@ def test_the_contrast_sees_the_first_tokens_last_hidden_state(encoder, batch):
     batch = with_labels(batch, batch["label"] % 2)
     for head in ("linear", "tanh"):
         objective = SCL(encoder, head=head).eval()
-        assert torch.equal(objective.encode(dict(batch)).vectors["h"], encoder(batch)[:, 0])
+        assert torch.equal(objective.encode("text", dict(batch)).vectors["h"], encoder(batch)[:, 0])
 
 
 def test_the_tanh_feature_is_an_option(encoder, batch):
@@ -164,7 +165,7 @@ def test_the_tanh_feature_is_an_option(encoder, batch):
     objective = SCL(encoder, head="tanh", phi="feature").eval()
     dense, out = objective.head.dense, objective.head.out
     feature = torch.tanh(encoder(batch)[:, 0] @ dense.weight.T + dense.bias)
-    assert torch.allclose(objective.encode(dict(batch)).vectors["h"], feature, atol=1e-6)
+    assert torch.allclose(objective.encode("text", dict(batch)).vectors["h"], feature, atol=1e-6)
     assert torch.allclose(objective.logits(batch), feature @ out.weight.T + out.bias, atol=1e-6)
 
 

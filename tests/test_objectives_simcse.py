@@ -4,6 +4,7 @@ from conftest import make_encoder
 
 import contrast_kit as ck
 from contrast_kit.objectives import SimCSE
+from contrast_kit.training.gradient import gradient
 
 
 @pytest.fixture
@@ -27,17 +28,17 @@ def test_two_passes_of_one_text_differ_by_dropout_alone(encoder, batch):
     views = objective.views(batch)
     assert list(views) == ["first", "second"]
     assert torch.equal(views["first"]["input_ids"], views["second"]["input_ids"])
-    first, second = (objective.encode(view).vectors["h"] for view in views.values())
+    first, second = (objective.encode(name, view).vectors["h"] for name, view in views.items())
     assert not torch.allclose(first, second, atol=1e-3)
     objective.eval()
-    first, second = (objective.encode(view).vectors["h"] for view in views.values())
+    first, second = (objective.encode(name, view).vectors["h"] for name, view in views.items())
     assert torch.equal(first, second)
 
 
 def test_dropout_differs_between_passes_in_chunks_too(encoder, batch):
     """Each chunk of each pass draws its own mask, and the replay repeats it: test_step shows the gradient."""
     objective = SimCSE(encoder).train()
-    _, remembered = ck.step.gradient(objective, [batch], chunk_size=5)
+    _, remembered = gradient(objective, [batch], chunk_size=5)
     ((vectors, _),) = remembered
     cosines = ck.geometry.pair_cosines(vectors["first"]["h"], vectors["second"]["h"])
     assert (cosines < 1 - 1e-5).all()
@@ -45,7 +46,7 @@ def test_dropout_differs_between_passes_in_chunks_too(encoder, batch):
 
 def test_equation_4_in_loops(encoder, batch):
     objective = SimCSE(encoder, tau=0.2).double().train()
-    first, second = (objective.encode(view).vectors["h"] for view in objective.views(batch).values())
+    first, second = (objective.encode(*of).vectors["h"] for of in objective.views(batch).items())
     loss = objective.contrast({"first": {"h": first}, "second": {"h": second}}, {})["contrast"]
     a, b = (torch.nn.functional.normalize(x, dim=1) for x in (first, second))
     total = 0.0
@@ -60,17 +61,18 @@ def test_the_projector_is_one_dense_layer_with_tanh(encoder, batch):
     h = encoder.pool(encoder(batch), batch)
     dense = objective.projector[0]
     assert [tuple(p.shape) for p in objective.projector.parameters()] == [(32, 32), (32,)]
-    s = objective.encode(dict(batch)).vectors["h"]
+    s = objective.encode("first", dict(batch)).vectors["h"]
     assert torch.allclose(s, torch.tanh(h @ dense.weight.T + dense.bias), atol=1e-6)
     plain = SimCSE(encoder, projector=False).eval()
-    assert torch.allclose(plain.encode(dict(batch)).vectors["h"], h, atol=1e-6)
+    assert torch.allclose(plain.encode("first", dict(batch)).vectors["h"], h, atol=1e-6)
 
 
 def test_masked_lm_is_a_third_pass_and_weighs_what_it_is_told(encoder, batch):
     objective = SimCSE(encoder, mlm_weight=0.1).eval()
     views = objective.views(batch, torch.Generator().manual_seed(0))
     assert list(views) == ["first", "second", "masked"]
-    assert objective.encode(views["first"]).sums == {} and objective.encode(views["masked"]).vectors == {}
+    assert objective.encode("first", views["first"]).sums == {}
+    assert objective.encode("masked", views["masked"]).vectors == {}
     parts = loss_of(objective, batch)
     assert parts["loss"].item() == pytest.approx((parts["contrast"] + 0.1 * parts["mlm"]).item(), rel=1e-6)
     assert set(loss_of(SimCSE(encoder), batch)) == {"loss", "contrast"}

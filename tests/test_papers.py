@@ -27,7 +27,7 @@ def test_every_table_opens_with_a_caption_and_numbers():
             assert ((values <= 400) | values.isna()).all(axis=None)
 
 
-def test_a_few_cells():
+def test_cells_are_as_printed():
     few = papers.table("cmlm", 1).set_index(["n", "method"])
     assert (few.loc[(100, "CMLM"), "CoLA"], few.loc[(100, "CMLM"), "CoLA sd"]) == (0.2663, 0.0697)
     assert len(few) == 15
@@ -69,7 +69,7 @@ def test_scls_averages():
         assert np.mean(noisy) == pytest.approx(row["Average"], abs=0.051)  # the original is not in it
 
 
-def test_what_is_not_here_is_said():
+def test_unknown_papers_and_tables_are_refused():
     with pytest.raises(ValueError, match="there are cmlm"):
         papers.table("bert", 1)
     with pytest.raises(ValueError, match="tables 1, 2, 3, 4, 5, 7"):

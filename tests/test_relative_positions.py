@@ -37,14 +37,14 @@ def released_bucket(distance, buckets, max_distance):
 
 @pytest.mark.parametrize(("buckets", "max_distance"), SIZES)
 @pytest.mark.parametrize(("rule", "loop"), [("t5", t5_bucket), ("symmetric", released_bucket)])
-def test_bucket_tables(rule, loop, buckets, max_distance):  # T42
+def test_bucket_tables(rule, loop, buckets, max_distance):
     distances = range(-300, 301)
     ours = bucket(torch.tensor(distances), RelativePositions(buckets, max_distance, rule)).tolist()
     assert ours == [loop(distance, buckets, max_distance) for distance in distances]
     assert min(ours) == 0 and max(ours) < buckets
 
 
-def test_the_two_rules_differ_where_they_should():  # T42
+def test_the_two_rules_differ_where_they_should():
     distances = torch.arange(-300, 301)
     t5, released = (bucket(distances, RelativePositions(rule=rule)) for rule in ("t5", "symmetric"))
     assert len(released.unique()) == 31 and (released + released.flip(0) == 30).all()
@@ -111,7 +111,7 @@ def test_gradients_equal_transformers(tokenizer, batch):
     assert (ours.abs().sum(0) > 0).all() and ours[16].abs().sum() == 0  # T5 never uses this row
 
 
-def test_one_table_for_all_layers_added_before_the_softmax(tokenizer, batch):  # T42
+def test_one_table_for_all_layers_added_before_the_softmax(tokenizer, batch):
     encoder = relative(tokenizer)
     tables = [name for name, _ in encoder.named_parameters() if "relative" in name]
     assert len(tables) == 1 and encoder.model.mpnet.encoder.relative_attention_bias.weight.shape == (32, 2)
@@ -126,7 +126,7 @@ def test_one_table_for_all_layers_added_before_the_softmax(tokenizer, batch):  #
 
 
 @pytest.mark.parametrize("positions", [True, RelativePositions(64, 128), RelativePositions(rule="symmetric")])
-def test_padding_changes_nothing(tokenizer, batch, positions):  # T52
+def test_padding_changes_nothing(tokenizer, batch, positions):
     encoder = relative(tokenizer, positions)
     wider = {
         "input_ids": torch.nn.functional.pad(batch["input_ids"], (0, 9), value=tokenizer.pad_token_id),

@@ -3,52 +3,10 @@
 import pytest
 import torch
 from conftest import make_encoder
+from objectives import OBJECTIVES
 
 import contrast_kit as ck
-from contrast_kit.objectives.base import facts_of
 from contrast_kit.training.gradient import RandomState, cut, gradient
-
-
-def queued(objective):
-    """CAPT in the middle of a run: some vectors in the queue, among them of texts of the batch."""
-    rows = torch.randn(5, objective.encoder.width, generator=torch.Generator().manual_seed(2))
-    objective.queue.push(rows, torch.tensor([0, 3, 3, 50, 51]))
-    return objective
-
-
-def asked(objective):
-    """Prompting wants a mask in each text: here in place of its first word."""
-    views, mask = objective.views, objective.encoder.tokenizer.mask_token_id
-
-    def with_mask(batch, generator=None):
-        return views(batch | {"input_ids": batch["input_ids"].index_fill(1, torch.tensor([1]), mask)}, generator)
-
-    objective.views = with_mask
-    return objective
-
-
-# Every objective, by name, in each form that takes another way through the step.
-OBJECTIVES = {
-    "mlm": lambda e: ck.objectives.MLM(e),
-    "mlm by sequence": lambda e: ck.objectives.MLM(e, mlm_mean="sequences"),
-    "cmlm simsiam": lambda e: ck.objectives.CMLM(e, K=2),
-    "cmlm info_nce": lambda e: ck.objectives.CMLM(e, contrast="info_nce"),
-    "cmlm nt_xent": lambda e: ck.objectives.CMLM(e, contrast="nt_xent", mlm=False),
-    "coco_lm": lambda e: ck.objectives.COCOLM(e),
-    "coco_lm printed sums": lambda e: ck.objectives.COCOLM(e, reduction="paper_sum", scl_head=True),
-    "electra": lambda e: ck.objectives.ELECTRA(e),
-    "all_token": lambda e: ck.objectives.AllTokenMLM(e),
-    "capt": lambda e: queued(ck.objectives.CAPT(e, queue=7)),
-    "capt by id": lambda e: queued(ck.objectives.CAPT(e, queue=7, tau=0.1, ignore_duplicates=True)),
-    "fine-tune": lambda e: ck.objectives.FineTune(e, classes=4, dropout=0.0),
-    "scl": lambda e: ck.objectives.SCL(e, classes=4, dropout=0.0),
-    "scl sum": lambda e: ck.objectives.SCL(e, classes=4, dropout=0.0, reduction="sum", head="tanh", phi="feature"),
-    "prompt": lambda e: asked(ck.objectives.Prompt(e, words=("the", "a", "of", "is"))),
-    "cssl": lambda e: ck.objectives.CSSL(e),
-    "cssl simsiam": lambda e: ck.objectives.CSSL(e, contrast="simsiam"),
-    "simcse": lambda e: ck.objectives.SimCSE(e),
-    "simcse mlm": lambda e: ck.objectives.SimCSE(e, contrast="nt_xent", mlm_weight=0.1),
-}
 
 # Whether chunks equal the whole is asked without dropout: that SimCSE then has no noise does not matter here.
 pytestmark = pytest.mark.filterwarnings("ignore:SimCSE's only noise")
@@ -111,16 +69,16 @@ def test_with_dropout_the_replay_repeats_every_mask(name, tokenizer, batch):
     objective.zero_grad()
     with torch.no_grad():
         views = objective.views(batch, torch.Generator().manual_seed(7))
-    vectors, sums, sizes = {}, {}, {}
+    vectors, sums, counts = {}, {}, {}
     for view_name, view in views.items():
-        chunks = [objective.encode(chunk) for chunk in cut(view, 5)]
+        chunks = [objective.encode(view_name, chunk) for chunk in cut(view, 5)]
         heads = chunks[0].vectors
         vectors[view_name] = {head: torch.cat([chunk.vectors[head] for chunk in chunks]) for head in heads}
         for chunk in chunks:
             ck.objectives.base.add(sums, chunk.sums)
-        ck.objectives.base.add(sizes, objective.sizes(view))
-    local = {part: value / sizes[part] for part, value in sums.items()}
-    total = objective.total(local | objective.contrast(vectors, facts_of(batch)))
+        ck.objectives.base.add(counts, objective.term_counts(view_name, view))
+    local = {part: value / counts[part] for part, value in sums.items()}
+    total = objective.total(local | objective.contrast(vectors, objective.facts(batch, views)))
     total.backward()
     assert parts["loss"] == pytest.approx(total.item(), rel=1e-12)
     assert largest_difference(ours, gradients(objective)) < EXACT
@@ -158,7 +116,7 @@ def test_accumulation_averages_the_gradients_of_the_contrasts(tokenizer, batch):
     assert largest_difference(gradients(objective), mean) < EXACT
 
 
-def test_accumulation_adds_no_negatives(tokenizer, batch):  # T62
+def test_accumulation_adds_no_negatives(tokenizer, batch):
     objective = ck.objectives.CMLM(make_encoder(tokenizer), contrast="info_nce", tau=10.0, mlm=False).double()
     whole, _ = one_step(objective, [batch])
     halves, _ = one_step(objective, cut(batch, 6))
@@ -178,8 +136,8 @@ def test_a_contrast_that_is_only_logged_is_no_loss(encoder, batch):
     class Watched(ck.objectives.MLM):
         contrastive = True
 
-        def encode(self, view):
-            return super().encode(view)._replace(vectors={"h": self.encoder.pool(self.encoder(view), view)})
+        def encode(self, name, view):
+            return super().encode(name, view)._replace(vectors={"h": self.encoder.pool(self.encoder(view), view)})
 
         def contrast(self, vectors, facts):
             return {"cone": ck.geometry.anisotropy(vectors["T0"]["h"])}
@@ -207,10 +165,27 @@ def test_random_state_comes_back():
 def test_the_first_pass_of_chunks_computes_vectors_only(name, tokenizer, batch):
     """Views without vectors are encoded once, and no word is scored twice."""
     objective = OBJECTIVES[name](make_encoder(tokenizer)).train()
-    calls = []
-    encode = objective.encode
-    objective.encode = lambda view: calls.append((torch.is_grad_enabled(), encode(view))) or calls[-1][1]
+    passes, first, scored = [], [], []  # every call of `encode`; vectors alone; every loss over the vocabulary
+    encode, encode_for_contrast = objective.encode, objective.encode_for_contrast
+
+    def watched(view_name, view):
+        passes.append((torch.is_grad_enabled(), encode(view_name, view)))
+        return passes[-1][1]
+
+    def watch_words(of):
+        word_loss = of.word_loss
+        of.word_loss = lambda *args, **kwargs: scored.append(torch.is_grad_enabled()) or word_loss(*args, **kwargs)
+
+    objective.encode = watched
+    objective.encode_for_contrast = lambda *of: first.append((of[0], encode_for_contrast(*of))) or first[-1][1]
+    encoders = [module for module in objective.modules() if isinstance(module, ck.Encoder)]
+    for of in encoders:
+        watch_words(of)
     gradient(objective, [batch], torch.Generator().manual_seed(7), chunk_size=6)
-    first = [encoded for grad, encoded in calls if not grad]
-    assert first and all(encoded.vectors and not encoded.sums for encoded in first)
-    assert len(calls) - len(first) == 2 * len(objective.views(batch))  # two chunks of each view, once with a graph
+    views = objective.views(batch)
+    contrasted = [view for view in views if objective.contrasted(view)]
+    assert contrasted and [view for view, _ in first] == [view for view in contrasted for _ in range(2)]
+    assert all(vectors for _, vectors in first)
+    assert not any(encoded.sums for grad, encoded in passes if not grad)
+    assert len([grad for grad, _ in passes if grad]) == 2 * len(views)  # two chunks of each view, once with a graph
+    assert scored and all(scored)

@@ -1,6 +1,9 @@
 """The table, the metrics, the probes, and fine-tuning that never sees the test rows."""
 
+import ast
 import copy
+import inspect
+import re
 from functools import partial
 from pathlib import Path
 
@@ -13,6 +16,7 @@ import contrast_kit as ck
 from contrast_kit import tasks
 from contrast_kit.data import glue, toyshop
 from contrast_kit.objectives import CMLM, SCL, FineTune
+from contrast_kit.tasks import table
 
 
 @pytest.fixture(scope="module")
@@ -51,12 +55,60 @@ def test_the_table_holds_every_task_and_extends_the_one_of_the_data():
     ],
 )
 def test_tasks_are_found_by_the_names_of_their_data(name, task):
-    assert tasks.find(name) is tasks.TASKS[task]
+    assert tasks.get_task(name) is tasks.TASKS[task]
 
 
-def test_an_unknown_task_is_said():
+def test_an_unknown_task_is_refused():
     with pytest.raises(ValueError, match="there are cola"):
-        tasks.find("toyshop/text")
+        tasks.get_task("toyshop/text")
+
+
+def test_advice_in_error_sentences_runs():
+    """Every `tasks.…(…)` in an error sentence of table.py is a call that works."""
+    raised = [node for node in ast.walk(ast.parse(inspect.getsource(table))) if isinstance(node, ast.Raise)]
+    sentences = [
+        "".join(part.value for part in ast.walk(node) if isinstance(part, ast.Constant) and isinstance(part.value, str))
+        for node in raised
+    ]
+    advice = [call for sentence in sentences for call in re.findall(r"tasks\.\w+\([^)]*\)(?:\.\w+)*", sentence)]
+    assert len(raised) == 3 and len(advice) == 2
+    names = dict(name="kinds", columns=("text",), label_names=("a", "b"), metrics=("accuracy",))
+    rows = [{"sentence": str(i), "label": i % 2} for i in range(20)]
+    secret = [{"sentence": "?", "label": -1}]
+    data = tasks.TaskData(tasks.get_task("sst2"), {"validation": rows, "test": secret})
+    for call in advice:
+        assert eval(call, {"tasks": tasks, "data": data, **names})
+    with pytest.raises(ValueError, match=re.escape("tasks.hold_out(data).test")):
+        data.test  # noqa: B018
+    assert len(tasks.hold_out(data).test) == 10
+
+
+@pytest.mark.parametrize(
+    ("room", "old", "new"),
+    [
+        (tasks, "find", "get_task"),
+        (tasks, "Tuned", "FineTuned"),
+        (tasks, "Swept", "SweepResults"),
+        (tasks, "Method", "Pipeline"),
+        (tasks, "METHODS", "PIPELINES"),
+        (tasks.scoreboard, "Exam", "EvalSuite"),
+        (tasks.scoreboard, "METHODS", "CONTESTANTS"),
+    ],
+)
+def test_former_names_work_and_warn(room, old, new):
+    with pytest.warns(DeprecationWarning, match=rf"{old} is now called \S*\.{new}\.") as told:
+        assert getattr(room, old) is getattr(room, new)
+    assert told[0].filename == __file__  # the warning points at the line that uses the name
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        room.nothing  # noqa: B018
+
+
+def test_former_attributes_and_arguments_work_and_warn(tokenizer):
+    with pytest.warns(DeprecationWarning, match="words is now called description"):
+        assert tasks.Pipeline().words == "FineTune"
+    bag = tasks.scoreboard.WordCounts(tokenizer)
+    with pytest.warns(DeprecationWarning, match="of_view is now called encode_view"):
+        assert bag.of_view == bag.encode_view
 
 
 @pytest.mark.parametrize("name", ["cola", "sst2", "mrpc", "qqp", "stsb", "mnli", "qnli", "rte"])
@@ -98,7 +150,7 @@ def test_mcc_by_its_definition():
     assert tasks.mcc(predicted, labels) == pytest.approx(by_hand)
 
 
-def test_what_is_nothing_over_nothing_is_zero():
+def test_metrics_of_constant_predictions_are_zero():
     assert tasks.mcc([1, 1, 1], [0, 1, 0]) == 0 and tasks.mcc([0, 1, 0], [1, 1, 1]) == 0
     assert tasks.f1([0, 0], [0, 0]) == 0
     assert tasks.pearson([2.0, 2.0, 2.0], [1.0, 2.0, 3.0]) == 0
@@ -151,7 +203,7 @@ def dots(count, seed):
     return [{"sentence": f"{a:.4f} {b:.4f}", "label": int(a > 0.2)} for a, b in x]
 
 
-def test_probes_find_what_is_in_the_vectors_and_nothing_else():
+def test_probes_find_only_what_the_vectors_hold():
     train, test = dots(200, 0), dots(200, 1)
     shuffled = [row | {"label": other["label"]} for row, other in zip(train, dots(200, 2), strict=True)]
     for look in (tasks.linear_probe, partial(tasks.knn_probe, k=7)):
@@ -161,7 +213,7 @@ def test_probes_find_what_is_in_the_vectors_and_nothing_else():
 
 def test_pairs_are_read_as_senteval_reads_them():
     rows = [{"sentence1": "1 2", "sentence2": "3 1", "label": 0}]
-    assert tasks.probes.features(Reader(), rows, tasks.find("mrpc")).tolist() == [[1, 2, 3, 1, 2, 1, 3, 2]]
+    assert tasks.probes.features(Reader(), rows, tasks.get_task("mrpc")).tolist() == [[1, 2, 3, 1, 2, 1, 3, 2]]
 
 
 def test_the_nearest_by_cosine_vote():
@@ -187,7 +239,7 @@ def test_one_class_cannot_be_probed():
 
 
 @pytest.mark.parametrize("look", [tasks.linear_probe, tasks.knn_probe])
-def test_labels_that_cannot_be_probed_are_said(look):
+def test_labels_that_cannot_be_probed_are_refused(look):
     for label, words in ((-1, "unlabelled"), (2, "classes 0 to 1"), (0.5, "classes 0 to 1")):
         rows = dots(10, 0)
         rows[0]["label"] = label
@@ -205,7 +257,7 @@ def test_similarity_is_that_of_pairs():
 # Fine-tuning
 
 
-def test_the_best_look_is_what_comes_back(opinions, vocabulary):
+def test_the_weights_of_the_best_evaluation_are_returned(opinions, vocabulary):
     start = make_encoder(vocabulary, dropout=0.1, pooling="mean")
     before = tasks.weights_hash(start)
     train, validation = take(opinions.train, 200), take(opinions.validation, 100)
@@ -246,10 +298,10 @@ def test_an_epoch_is_every_row_once(opinions, vocabulary):
 def test_a_task_model_takes_its_head_along(opinions, vocabulary):
     rows = take(opinions.train, 40)
     first = tasks.fine_tune(make_encoder(vocabulary), rows, task="sst2", steps=5, lr=1e-3)
-    moved = tasks.fine_tuning.prepare(first.objective, SCL, tasks.find("yelp"), seed=9)
+    moved = tasks.fine_tuning.prepare(first.objective, SCL, tasks.get_task("yelp"), seed=9)
     assert torch.equal(moved.head.out.weight, first.objective.head.out.weight)
     assert moved.head.out.weight is not first.objective.head.out.weight
-    fresh = tasks.fine_tuning.prepare(first.objective, SCL, tasks.find("mnli"), seed=9)
+    fresh = tasks.fine_tuning.prepare(first.objective, SCL, tasks.get_task("mnli"), seed=9)
     assert fresh.head.out.weight.shape == (3, 32)
 
 
@@ -262,7 +314,7 @@ def test_only_a_method_with_a_head_can_be_fine_tuned(opinions, vocabulary):
             tasks.fine_tune(make_encoder(vocabulary), take(opinions.train, 20), task="sst2", method=method)
 
 
-def test_what_fine_tuning_cannot_do_is_said(opinions, vocabulary):
+def test_fine_tuning_refuses_bad_input(opinions, vocabulary):
     start, rows = make_encoder(vocabulary), take(opinions.train, 20)
     with pytest.raises(TypeError, match="leave log_every out"):
         tasks.fine_tune(start, rows, task="sst2", steps=1, log_every=1)
@@ -273,7 +325,7 @@ def test_what_fine_tuning_cannot_do_is_said(opinions, vocabulary):
 
 
 @pytest.mark.parametrize("method", [FineTune, partial(SCL, lam=0.3)])
-def test_it_learns_opinions(opinions, vocabulary, method):
+def test_fine_tuning_learns_opinions(opinions, vocabulary, method):
     start = make_encoder(vocabulary, pooling="mean", dropout=0.1)
     tuned = tasks.fine_tune(
         start, take(opinions.train, 3000), opinions.validation, task="sst2", method=method,
@@ -282,7 +334,7 @@ def test_it_learns_opinions(opinions, vocabulary, method):
     assert tuned.evaluate(opinions.test)["accuracy"] > 0.6  # guessing: 0.5
 
 
-def test_it_learns_scores_of_a_task_of_ones_own():
+def test_fine_tuning_learns_scores_of_a_new_task():
     mood = tasks.Task("mood", ("text",), None, ("spearman", "pearson"))
     lines = toyshop.labelled_corpus(1000, 3)
     rows = [{"text": line["text"], "label": 0.0 if line["opinion"] == "none" else 4.0} for line in lines]

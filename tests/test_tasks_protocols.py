@@ -17,8 +17,8 @@ import contrast_kit as ck
 from contrast_kit import tasks
 from contrast_kit.objectives import CMLM, CSSL, MLM, SCL, FineTune
 from contrast_kit.paraphrase import Toyshop, same_meaning
-from contrast_kit.tasks import Method, Protocol, Sweep, protocols
-from contrast_kit.tasks.results import Results, interval, picked, read, write
+from contrast_kit.tasks import Pipeline, Protocol, Sweep, protocols
+from contrast_kit.tasks.results import Results, interval, read, selected_runs, write
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,7 @@ def test_every_class_is_drawn_where_there_is_room():
     assert Counter(labels[tasks.draw(labels, 20, seed=0, stratified=True)].tolist()) == {0: 19, 1: 1}
 
 
-def test_so_many_of_each_class():
+def test_per_class_draws_the_same_number_of_each_class():
     labels = np.array([0] * 900 + [1] * 100)
     rows = tasks.draw(labels, 40, seed=0, per_class=True)
     assert Counter(labels[rows].tolist()) == {0: 20, 1: 20}
@@ -81,7 +81,8 @@ def glue_like(name, rows):
     secret = [row | {"label": -1} for row in rows[:5]]
     from datasets import Dataset
 
-    return tasks.TaskData(tasks.find(name), {"validation": Dataset.from_list(rows), "test": Dataset.from_list(secret)})
+    splits = {"validation": Dataset.from_list(rows), "test": Dataset.from_list(secret)}
+    return tasks.TaskData(tasks.get_task(name), splits)
 
 
 def dots(count):
@@ -96,7 +97,7 @@ def test_cmlm_divides_the_validation_rows():
     assert (len(capped.validation), len(capped.test)) == (500, 2000)
 
 
-def test_where_500_are_not_there_half_is_taken_and_said():
+def test_half_is_held_out_where_500_rows_are_too_many_and_the_note_says_so():
     held = tasks.hold_out(glue_like("rte", dots(277)))  # RTE's size
     assert (len(held.validation), len(held.test)) == (138, 139) and "fewer than 500" in held.note
 
@@ -144,7 +145,7 @@ def test_the_papers_numbers():
         assert (paper.runs, paper.report) == (5, "median")
 
 
-def test_protocols_that_make_no_sense_are_said():
+def test_contradictory_protocols_are_refused():
     with pytest.raises(ValueError, match="report"):
         replace(QUICK, report="maximum")
     with pytest.raises(ValueError, match="nothing to pick"):
@@ -170,7 +171,7 @@ def test_the_top_runs_are_picked_by_validation_never_by_test():
     values = [(0.5, 0.99), (0.9, 0.70), (0.8, 0.60), (0.7, 0.80), (0.6, 0.98)]
     protocol = Protocol("top", draws=5, seeds=(0,), report="top", top=3)
     table = runs(protocol, FT=values)
-    assert picked(table.table, protocol)["test"].tolist() == [0.70, 0.60, 0.80]
+    assert selected_runs(table.table, protocol)["test"].tolist() == [0.70, 0.60, 0.80]
     row = table.summary().iloc[0]
     assert row["reported"] == pytest.approx(0.70) and row["mean"] == pytest.approx(0.814)
     assert row["rule"] == "mean of the top 3 by validation"
@@ -194,7 +195,7 @@ def test_the_interval_counts_draws_not_runs():
     assert interval(np.array([0.5])) == (None, None)
 
 
-def test_pairs_take_out_the_luck_of_the_draw():
+def test_paired_differences_remove_the_luck_of_the_draw():
     base = [(0, x) for x in (0.50, 0.60, 0.70, 0.80, 0.90)]
     better = [(0, x + d) for (_, x), d in zip(base, (0.02, 0.03, 0.02, 0.03, 0.00), strict=True)]
     protocol = Protocol("pairs", draws=5, seeds=(0,))
@@ -229,7 +230,7 @@ def test_tables_come_back_as_they_were_written(tmp_path, ending):
 
 # The grid
 
-ALL = {"FT": Method(), "SCL": Method(tune=SCL), "TAPT": Method(post=MLM), "CMLM": Method(post=CMLM)}
+ALL = {"FT": Pipeline(), "SCL": Pipeline(tune=SCL), "TAPT": Pipeline(post=MLM), "CMLM": Pipeline(post=CMLM)}
 
 
 @pytest.fixture(scope="module")
@@ -237,7 +238,7 @@ def whole(opinions, start, tmp_path_factory):
     return tasks.run(QUICK, opinions, start, folder=tmp_path_factory.mktemp("whole"), progress=False)
 
 
-def test_a_grid_is_one_tidy_table(whole):
+def test_a_run_of_a_protocol_is_one_tidy_table(whole):
     table = whole.table
     assert whole.complete and len(table) == 4 * QUICK.runs
     assert list(dict.fromkeys(table["method"])) == ["FT", "SCL", "TAPT", "CMLM"]
@@ -270,7 +271,7 @@ def same(a, b):
 
 
 @pytest.mark.parametrize("stop", [1, 6])
-def test_a_stopped_grid_goes_on_where_it_was(opinions, start, whole, tmp_path, monkeypatch, stop):
+def test_a_stopped_protocol_continues_where_it_was(opinions, start, whole, tmp_path, monkeypatch, stop):
     from contrast_kit.tasks import grid
 
     real, calls = grid.fine_tune, []
@@ -294,13 +295,13 @@ def test_a_stopped_grid_goes_on_where_it_was(opinions, start, whole, tmp_path, m
     assert len(more.table) == 6 and len(calls) == 16 - stop + 2  # a third draw: two runs more, the rest stays
 
 
-def test_the_stop_button_ends_a_grid_between_two_updates(opinions, start, tmp_path):
+def test_the_stop_button_ends_a_protocol_between_two_updates(opinions, start, tmp_path):
     class Pressed(FineTune):
         def views(self, batch, generator=None):
             os.kill(os.getpid(), signal.SIGINT)
             return super().views(batch, generator)
 
-    methods = {"FT": Method(), "pressed": Method(tune=Pressed)}
+    methods = {"FT": Pipeline(), "pressed": Pipeline(tune=Pressed)}
     result = tasks.run(QUICK, opinions, start, methods, folder=tmp_path, progress=False)
     assert not result.complete and result.table["method"].tolist() == ["FT"]
 
@@ -311,13 +312,13 @@ def test_runs_of_other_settings_are_refused(opinions, start, tmp_path):
     with pytest.raises(ValueError, match="another folder"):
         tasks.run(replace(one, lr=2e-3), opinions, start, ["FT"], folder=tmp_path, progress=False)
     with pytest.raises(ValueError, match="another folder"):
-        tasks.run(one, opinions, start, {"FT": Method(tune=SCL)}, folder=tmp_path, progress=False)
+        tasks.run(one, opinions, start, {"FT": Pipeline(tune=SCL)}, folder=tmp_path, progress=False)
     with pytest.raises(TypeError, match="data is what tasks.load gives"):
         tasks.run(one, "toyshop/sst2", start, ["FT"], progress=False)
     with pytest.raises(TypeError, match="start is an Encoder, .* not str"):
         tasks.run(one, opinions, "roberta-base", ["FT"], progress=False)
     for methods in (["FT", "BERT"], "BERT"):
-        with pytest.raises(ValueError, match="No method is called 'BERT'; there are FT, SCL, TAPT, CMLM"):
+        with pytest.raises(ValueError, match="No pipeline is called 'BERT'; there are FT, SCL, TAPT, CMLM"):
             tasks.run(one, opinions, start, methods, progress=False)
     with pytest.raises(ValueError, match="epochs at size 30"):
         tasks.run(replace(one, sizes=(30,)), opinions, start, ["FT"], progress=False)
@@ -331,7 +332,7 @@ def test_further_texts_reach_post_training_only(opinions, start, monkeypatch):
     monkeypatch.setattr(grid, "post_train", lambda *a, **o: (seen.update(post=a[2]), real_post(*a, **o))[1])
     monkeypatch.setattr(grid, "fine_tune", lambda *a, **o: (seen.update(tune=a[1]), real_tune(*a, **o))[1])
     one = replace(QUICK, draws=1, seeds=(31,))
-    tasks.run(one, opinions, start, {"more": Method(post=MLM, unlabeled=30)}, progress=False)
+    tasks.run(one, opinions, start, {"more": Pipeline(post=MLM, unlabeled=30)}, progress=False)
     assert len(seen["post"]) == 50 and len(seen["tune"]) == 20
     assert set(seen["tune"]["idx"]) < set(seen["post"]["idx"])
 
@@ -342,7 +343,7 @@ def test_transfer_starts_from_the_task_model(opinions, start):
     quick = replace(
         protocols.SCL_TRANSFER, draws=2, top=1, epochs={40: 1}, lr=1e-3, most_test={"sst2": 50}, validation=30
     )
-    result = tasks.run(quick, other, model.objective, {"CE": Method(), "CE + SCL": Method(SCL)}, progress=False)
+    result = tasks.run(quick, other, model.objective, {"CE": Pipeline(), "CE + SCL": Pipeline(SCL)}, progress=False)
     assert set(result.table["start"]) == {tasks.weights_hash(model.objective)}
     assert set(result.table["n"]) == {40} and set(result.table["task"]) == {"othershop/sst2"}
 
@@ -352,13 +353,13 @@ def test_transfer_starts_from_the_task_model(opinions, start):
 
 def test_cssl_is_a_post_training_method(opinions, start):
     """CMLM's table 1 has five methods; all carry their post-trained weights into fine-tuning."""
-    cssl = Method(post=CSSL, paraphraser=Toyshop())
+    cssl = Pipeline(post=CSSL, paraphraser=Toyshop())
     one = replace(QUICK, draws=1, seeds=(31,))
-    methods = {"FT": Method(), "TAPT": ALL["TAPT"], "CMLM": ALL["CMLM"], "CSSL": cssl, "SCL": ALL["SCL"]}
+    methods = {"FT": Pipeline(), "TAPT": ALL["TAPT"], "CMLM": ALL["CMLM"], "CSSL": cssl, "SCL": ALL["SCL"]}
     table = tasks.run(one, opinions, start, methods, progress=False).table.set_index("method")
     assert list(table.index) == ["FT", "TAPT", "CMLM", "CSSL", "SCL"]
     assert table["post"][["TAPT", "CMLM", "CSSL"]].nunique() == 3 and table["post"]["FT"] == ""
-    assert cssl.words == "CSSL → FineTune by Toyshop(temperature=0.0)"
+    assert cssl.description == "CSSL → FineTune by Toyshop(temperature=0.0)"
 
 
 NOISY = Sweep(replace(QUICK, name="noisy", draws=1, seeds=(31,)), "temperature", (None, 0.3, 0.9))
@@ -379,11 +380,11 @@ def test_noise_adds_three_rows_to_one(opinions, start, monkeypatch):
     assert kept[0] > kept[1]
     assert swept.table["temperature"].tolist() == ["none", 0.3, 0.9]
     assert set(swept.summary()["n"]) == {20} and len(swept.summary()) == 3
-    with pytest.raises(ValueError, match="say who makes them"):
+    with pytest.raises(ValueError, match="give a paraphraser"):
         tasks.run(NOISY.protocols[0.3], opinions, start, ["FT"], progress=False)
 
 
-def test_a_sweep_goes_on_and_its_values_do_not_mix(opinions, start, tmp_path, monkeypatch):
+def test_a_sweep_continues_and_its_values_do_not_mix(opinions, start, tmp_path, monkeypatch):
     go = dict(folder=tmp_path, paraphraser=Toyshop(), progress=False)
     first = tasks.sweep(NOISY, opinions, start, ["FT", "SCL"], **go)
     assert len(list(tmp_path.glob("temperature=*/results.csv"))) == 3
@@ -422,7 +423,7 @@ def test_transfer_trains_each_methods_own_source(opinions, start, tmp_path, monk
         protocols.SCL_TRANSFER, draws=2, top=1, epochs={40: 1}, lr=1e-3, most_test={"sst2": 50}, validation=30
     )
     targets = [tasks.load("othershop/sst2"), opinions]
-    go = dict(first=first, then=then, folder=tmp_path, progress=False)
+    go = dict(source_protocol=first, target_protocol=then, folder=tmp_path, progress=False)
     result = tasks.transfer(small, targets, start, **go)
     table = result.table
     assert len(table) == 2 * 2 * 2 and set(table["task"]) == {"othershop/sst2", "toyshop/sst2"} and result.complete
@@ -431,12 +432,15 @@ def test_transfer_trains_each_methods_own_source(opinions, start, tmp_path, monk
     monkeypatch.setattr("contrast_kit.tasks.sweeps.fine_tune", None)  # the source models come from the folder
     same(tasks.transfer(small, targets, start, **go).table, table)
     with pytest.raises(TypeError, match="not callable"):  # but not for a source that is trained otherwise
-        tasks.transfer(small, targets, start, **go | dict(first=replace(first, lr=2e-3)))
+        tasks.transfer(small, targets, start, **go | dict(source_protocol=replace(first, lr=2e-3)))
 
 
-def test_methods_say_what_they_are():
-    assert Method(post=partial(CMLM, alpha=0.1), tune=FineTune).words == "CMLM(alpha=0.1) → FineTune"
-    assert Method(post=MLM, unlabeled=100).words == "MLM → FineTune with 100 further texts"
+def test_a_pipeline_describes_its_stages():
+    assert (
+        Pipeline(post=partial(CMLM, contrast_weight=0.1), tune=FineTune).description
+        == "CMLM(contrast_weight=0.1) → FineTune"
+    )
+    assert Pipeline(post=MLM, unlabeled=100).description == "MLM → FineTune with 100 further texts"
 
 
 @pytest.mark.real_data

@@ -8,25 +8,25 @@ from contrast_kit.tasks import scoreboard
 
 
 @pytest.fixture(scope="module")
-def exam():
-    return scoreboard.Exam.toyshop(pairs=80, rows=200)
+def suite():
+    return scoreboard.EvalSuite.toyshop(pairs=80, rows=200)
 
 
 @pytest.fixture(scope="module")
-def tokenizer(exam):
-    return ck.data.train_tokenizer([text for pair in exam.pairs for text in pair], vocab_size=400)
+def tokenizer(suite):
+    return ck.data.train_tokenizer([text for pair in suite.pairs for text in pair], vocab_size=400)
 
 
-def test_hard_pairs_share_few_words_and_mean_the_same(exam):
+def test_hard_pairs_share_few_words_and_mean_the_same(suite):
     from contrast_kit.data.toyshop import record_of
 
-    assert all(scoreboard.overlap(a, b) <= 1 / 3 and a != b for a, b in exam.hard)
-    assert all(record_of(a) == record_of(b) for a, b in exam.hard + exam.pairs)
+    assert all(scoreboard.overlap(a, b) <= 1 / 3 and a != b for a, b in suite.hard)
+    assert all(record_of(a) == record_of(b) for a, b in suite.hard + suite.pairs)
 
 
-def test_practice_and_exam_have_no_graded_pair_in_common(exam):
-    practice = scoreboard.Exam.toyshop(pairs=20, rows=200, split="train", seed=2, tasks=())
-    assert not set(practice.graded) & set(exam.graded)
+def test_suites_of_two_splits_share_no_graded_pair(suite):
+    practice = scoreboard.EvalSuite.toyshop(pairs=20, rows=200, split="train", seed=2, tasks=())
+    assert not set(practice.graded) & set(suite.graded)
     assert not practice.probes
 
 
@@ -38,47 +38,47 @@ def test_counting_words_is_blind_to_order_and_to_special_tokens(tokenizer):
     assert a.sum() == len(tokenizer("the kite is red", add_special_tokens=False)["input_ids"])
 
 
-def test_noise_moves_counts_by_the_share_that_is_masked(exam, tokenizer):
+def test_noise_moves_counts_by_the_share_that_is_masked(suite, tokenizer):
     from dataclasses import replace
 
     bag = scoreboard.WordCounts(tokenizer)
-    still = replace(exam, disturb=ck.noise.Mask(p=0.0))
-    moved = replace(exam, disturb=ck.noise.Mask(p=0.3, split=(1, 0, 0)))
+    still = replace(suite, disturb=ck.noise.Mask(p=0.0))
+    moved = replace(suite, disturb=ck.noise.Mask(p=0.3, split=(1, 0, 0)))
     assert scoreboard.measure(bag, still)["noise"] == pytest.approx(0, abs=1e-6)
     assert 0.02 < scoreboard.measure(bag, moved)["noise"] < 1
 
 
-def test_a_constant_encoder_is_found_out(exam, tokenizer):
+def test_a_constant_encoder_scores_as_collapsed(suite, tokenizer):
     """Collapse: perfect alignment, worst uniformity, one direction, and no order among pairs."""
 
     class Constant(scoreboard.WordCounts):
-        def of_view(self, view):
+        def encode_view(self, view):
             return torch.ones(len(view["input_ids"]), 8)
 
-    row = scoreboard.measure(Constant(tokenizer), exam)
+    row = scoreboard.measure(Constant(tokenizer), suite)
     assert row["alignment"] == row["uniformity"] == pytest.approx(0, abs=1e-6)
     assert row["effective_rank"] == pytest.approx(1)
     assert row["auc"] == row["auc_hard"] == pytest.approx(0.5)
     assert row["sts"] == 0 and row["noise"] != row["noise"]
 
 
-def test_measuring_leaves_the_encoder_as_it_was(exam, tokenizer):
+def test_measuring_leaves_the_encoder_as_it_was(suite, tokenizer):
     encoder = ck.Encoder.tiny(tokenizer, pooling="mean")
     encoder.train()
     before = {name: value.clone() for name, value in encoder.state_dict().items()}
-    first, second = (scoreboard.measure(encoder, exam) for _ in range(2))
+    first, second = (scoreboard.measure(encoder, suite) for _ in range(2))
     assert first == second and encoder.training
     assert all(torch.equal(value, before[name]) for name, value in encoder.state_dict().items())
     assert set(first) >= {"sts", "sst2", "cola", "auc", "auc_hard", "alignment", "uniformity", "noise"}
 
 
-def test_taking_the_mean_away_opens_the_cone_and_moves_no_text_against_another(exam, tokenizer):
+def test_centring_opens_the_cone_and_keeps_distances(suite, tokenizer):
     encoder = ck.Encoder.tiny(tokenizer, pooling="mean")
-    texts = [text for pair in exam.pairs for text in pair]
+    texts = [text for pair in suite.pairs for text in pair]
     centred = scoreboard.Centred(encoder, texts)
     assert torch.allclose(centred.encode(texts).mean(0), torch.zeros(encoder.width), atol=1e-6)
     differences = [e.encode(texts[:2]).cpu().diff(dim=0) for e in (encoder, centred)]
     assert torch.allclose(*differences, atol=1e-6)
-    before, after = (scoreboard.measure(e, exam) for e in (encoder, centred))
+    before, after = (scoreboard.measure(e, suite) for e in (encoder, centred))
     assert after["uniformity"] < before["uniformity"] - 1
     assert after["noise"] != before["noise"]  # cosines, so the view's vectors are centred too

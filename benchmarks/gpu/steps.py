@@ -12,7 +12,7 @@ from torch import Tensor
 
 import contrast_kit as ck
 from contrast_kit import losses
-from contrast_kit.commands.recipes import METHODS
+from contrast_kit.objectives import METHODS
 from contrast_kit.training.gradient import gradient
 from contrast_kit.training.settings import autocast
 
@@ -105,9 +105,9 @@ def each_method(setting: Setting) -> None:
 
 
 def _one(setting: Setting, method: str, made: dict[str, Tensor], useful: float) -> None:
-    forms = {"": {}, ", fixed slots": dict(slots=0.15)}
+    forms = {"": {}, ", fixed capacity": dict(fixed_capacity=0.15)}
     if method in ("mlm", "coco-lm") and made["input_ids"].shape[1] == 128:  # compiling takes a minute
-        forms[", compiled"] = dict(slots=0.15, compiled=True)
+        forms[", compiled"] = dict(fixed_capacity=0.15, compiled=True)
     for name, options in forms.items():
         objective = ck.faster(build(setting, method), **options)
         what = f"{method}{name}, length {made['input_ids'].shape[1]}"
@@ -141,7 +141,7 @@ def waits(setting: Setting) -> None:
     """G6: does a step wait for the device, and how many steps a second does a small model make."""
     made = batch(setting, setting.size(64, 4), setting.size(64, 8), setting.size(64, 8))
     for method in USEFUL:
-        objective = ck.faster(build(setting, method, small=True), slots=0.15)
+        objective = ck.faster(build(setting, method, small=True), fixed_capacity=0.15)
         call = trainer(setting, objective, made)
         seconds, _ = setting.time(call, rounds=10)
         setting.keep(f"{method}, 2 layers x 32", steps_a_second=1 / seconds, waits=_waits(setting, call))

@@ -1,1 +1,1 @@
-"""What `python -m contrast_kit` can do, one command a file."""
+"""The commands of `python -m contrast_kit`, one a file."""

@@ -9,19 +9,19 @@ import contrast_kit
 
 HELP = """usage: python -m contrast_kit bench NAME [options]
 
-Each benchmark runs this kit and other libraries side by side on this machine, and prints ratios: a lone time says
-little. bench NAME --help lists its options; benchmarks/README.md has the results that were kept and the commands.
+Each benchmark runs this kit and other libraries side by side on this machine and prints ratios: a time alone says
+little. bench NAME --help lists its options; benchmarks/README.md has recorded results and their commands.
 """
 
 
 def main(arguments: list[str]) -> int:
-    """Run the named benchmark and return its exit status; 1 with a sentence where there is none, 2 for no such name."""
-    folder = find()
+    """Run the named benchmark and return its exit status; 1 without a checkout, 2 for an unknown name."""
+    folder = find_folder()
     if folder is None:
-        print(
-            "The benchmarks are not part of the installed package: get a checkout of the project and run this in it.",
-            file=sys.stderr,
+        sentence = (
+            "The benchmarks are not part of the installed package: get a checkout of the project and run this in it."
         )
+        print(sentence, file=sys.stderr)
         return 1
     scripts = benchmarks(folder)
     if not arguments or arguments[0] in ("-h", "--help"):
@@ -36,8 +36,8 @@ def main(arguments: list[str]) -> int:
     return subprocess.run([sys.executable, str(scripts[name]), *rest], check=False).returncode
 
 
-def find() -> Path | None:
-    """The folder `benchmarks` here, or beside the package; None where neither holds one."""
+def find_folder() -> Path | None:
+    """The folder `benchmarks` of the working directory, or the one beside the package; None where there is neither."""
     beside = Path(contrast_kit.__file__).resolve().parent.parent
     for place in (Path.cwd(), beside):
         if (place / "benchmarks").is_dir() and benchmarks(place / "benchmarks"):
@@ -46,7 +46,7 @@ def find() -> Path | None:
 
 
 def benchmarks(folder: Path) -> dict[str, Path]:
-    """What can be run in it, by name: scripts, and folders that have a `__main__.py`."""
+    """The benchmarks in a folder by name: scripts, and folders with a `__main__.py`."""
     scripts = {file.stem: file for file in folder.glob("*.py") if not file.name.startswith("_")}
     rooms = {file.parent.name: file.parent for file in folder.glob("*/__main__.py")}
     return dict(sorted((scripts | rooms).items()))

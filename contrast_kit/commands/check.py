@@ -1,8 +1,8 @@
-"""What a bug report needs, and whether this Python has what the kit needs: `python -m contrast_kit check`.
+"""`python -m contrast_kit check`: does this Python have what the kit needs? Prints what a bug report needs.
 
 Prints versions, device, processor kernels and whether the hub answers. Ends with exit status 1 and one
-sentence when something needed is missing, too old or broken, with 0 otherwise. Imports nothing outside the
-standard library until it has made sure that it is there.
+sentence when something needed is missing, too old or broken, with 0 otherwise. Outside the standard library it
+imports only what it has found installed.
 """
 
 import importlib
@@ -19,10 +19,10 @@ REMEDY = "run `make install`, or: pip install --constraint constraints.txt --edi
 
 
 def requirements(extra: str = "") -> dict[str, object]:
-    """What the kit asks for, read from its own installed metadata (and so from `pyproject.toml`).
+    """What the kit requires, read from its installed metadata (and so from `pyproject.toml`).
 
     Args:
-        extra: "" for what is always needed; "notebooks" or "test" for what only that extra adds.
+        extra: "" for the core; "notebooks" or "test" for what that extra adds.
 
     Returns:
         distribution name -> `packaging.specifiers.SpecifierSet`, in the order of `pyproject.toml`.
@@ -78,7 +78,7 @@ def problem() -> str | None:
     for module in CORE:
         try:
             importlib.import_module(module)
-        except Exception as error:  # whatever goes wrong in there, one sentence says which import it was
+        except Exception as error:  # any error there becomes one sentence that names the import
             reason = str(error).strip().split("\n")[0]
             return f"{module} is installed but cannot be imported ({type(error).__name__}: {reason}); {REMEDY}"
     return None

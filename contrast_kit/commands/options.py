@@ -1,15 +1,23 @@
-"""Command-line options made from dataclasses: each field an option, its docstring the help."""
+"""Command-line options made from dataclasses: each field an option, its docstring the help.
+
+transformers' HfArgumentParser cannot carry these configs: it splits tuples into characters, refuses `none` for optional
+numbers and CAPT's `tau: float | Literal["adaptive"]`, and reads no docstrings. An adapter replaces all but its loop.
+"""
 
 import argparse
 import ast
 import dataclasses
 import inspect
 import textwrap
-from typing import Any
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, Literal, get_args, get_origin
+
+CONSTANTS = {"yes": True, "true": True, "no": False, "false": False, "none": None}
 
 
 def field_docs(cls: type) -> dict[str, str]:
-    """What stands below each field of a dataclass, its parents' fields included.
+    """The docstring below each field of a dataclass, its parents' fields included.
 
     Example:
         >>> import contrast_kit as ck
@@ -18,61 +26,51 @@ def field_docs(cls: type) -> dict[str, str]:
         'Examples encoded at once: as small as memo'
     """
     docs: dict[str, str] = {}
-    for parent in reversed(cls.__mro__):
-        if not dataclasses.is_dataclass(parent):
-            continue
+    for parent in filter(dataclasses.is_dataclass, reversed(cls.__mro__)):
         body = ast.parse(textwrap.dedent(inspect.getsource(parent))).body[0].body
         for field, text in zip(body, body[1:], strict=False):
             if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr):
-                docs[field.target.id] = " ".join(str(ast.literal_eval(text.value)).split())
+                docs[field.target.id] = " ".join(ast.literal_eval(text.value).split())
     return docs
 
 
 def add_fields(group: Any, cls: type, defaults: dict[str, Any], leave_out: tuple[str, ...] = ()) -> None:
-    """Add an option for each field of a dataclass; what is not given does not appear in the result.
+    """Add an option for each field of a dataclass to a group; an option that is not given is not in the result.
 
-    Args:
-        group: an argparse parser or group.
-        cls: the dataclass.
-        defaults: what to name as default in the help, where it differs from the field's own.
-        leave_out: fields without an option.
+    `defaults` are shown in the help where they differ from the fields' own; fields in `leave_out` get no option.
     """
     docs = field_docs(cls)
     for field in dataclasses.fields(cls):
         if field.name in leave_out or not field.init:
             continue
         default = defaults.get(field.name, field.default)
-        words = f"{docs.get(field.name, '')} Here: {default!r}.".strip()
+        literals = [hint for hint in (field.type, *get_args(field.type)) if get_origin(hint) is Literal]
+        names = [name for literal in literals for name in get_args(literal)]
         group.add_argument(
             "--" + field.name.replace("_", "-"),
-            dest=field.name,
             default=argparse.SUPPRESS,
-            metavar=_metavar(default),
-            type=value,
-            help=words.replace("%", "%%"),
+            metavar="yes|no" if isinstance(default, bool) else "|".join(names) or "VALUE",
+            type=partial(parse_value, names=names),
+            help=f"{docs.get(field.name, '')} Here: {default!r}.".strip().replace("%", "%%"),
         )
+    for old, new in getattr(cls, "former_fields", {}).items():
+        if old not in docs:
+            option = "--" + old.replace("_", "-")
+            group.add_argument(option, dest=new, default=argparse.SUPPRESS, type=parse_value, help=argparse.SUPPRESS)
 
 
-def value(text: str) -> Any:
-    """What a word of the command line means: a number, yes or no, none, several values with commas, or itself.
+def parse_value(text: str, names: Sequence[str] = ()) -> Any:
+    """The value of an option: one of `names`, a number, yes or no, none, a tuple with commas, or the text itself.
 
     Example:
-        >>> from contrast_kit.commands.options import value
-        >>> value("1e-3"), value("no"), value("0.8,0.1,0.1"), value("nt_xent"), value("none")
-        (0.001, False, (0.8, 0.1, 0.1), 'nt_xent', None)
+        >>> from contrast_kit.commands.options import parse_value
+        >>> parse_value("1e-3"), parse_value("no"), parse_value("0.8,0.1,0.1"), parse_value("nt_xent")
+        (0.001, False, (0.8, 0.1, 0.1), 'nt_xent')
     """
-    known = {"yes": True, "true": True, "no": False, "false": False, "none": None}
-    if text.lower() in known:
-        return known[text.lower()]
+    if text not in names and text.lower() in CONSTANTS:
+        return CONSTANTS[text.lower()]
     try:
         found = ast.literal_eval(text)
     except (ValueError, SyntaxError):
         return text
     return found if isinstance(found, int | float | tuple) else text
-
-
-def _metavar(default: Any) -> str:
-    if isinstance(default, bool):
-        return "yes|no"
-    kinds = {int: "N", float: "X", tuple: "X,X", str: "NAME"}
-    return kinds.get(type(default), "VALUE")

@@ -1,4 +1,4 @@
-"""The rows of a run's history to TensorBoard, or whatever else accelerate can write to."""
+"""Log the history of a run to TensorBoard or another tracker of accelerate."""
 
 from pathlib import Path
 from types import TracebackType
@@ -8,12 +8,12 @@ from contrast_kit.training import Run
 
 
 class Tracker:
-    """Logs each row of the history to a tracker of accelerate's; without a name it does nothing.
+    """Logs each row of the history to a tracker of accelerate; without a name it does nothing.
 
     Args:
         name: "tensorboard", "wandb", …; None logs nothing.
-        folder: where trackers that write files put them.
-        settings: of the run, noted beside it.
+        folder: for trackers that write files.
+        settings: of the run, logged beside it.
 
     Raises:
         ValueError: for a name that accelerate does not know, or one whose package is not installed.
@@ -52,7 +52,7 @@ class Tracker:
             tracker.finish()
 
     def log(self, run: Run) -> None:
-        """The newest row; a callback of `fit`."""
+        """Log the newest row; a callback of `fit`."""
         if self.accelerator:
             row = dict(run.rows[-1])
             self.accelerator.log(row, step=row.pop("step"))

@@ -4,6 +4,7 @@ import argparse
 import json
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from contrast_kit.commands import recipes
 from contrast_kit.commands.options import add_fields
 from contrast_kit.commands.trackers import Tracker
 from contrast_kit.encoder import Encoder
-from contrast_kit.objectives import CSSL, FineTune, Objective
+from contrast_kit.objectives import CSSL, METHODS, FineTune, Objective
 from contrast_kit.training import checkpoint, distributed
 
 EXAMPLES = """examples:
@@ -31,20 +32,20 @@ EXAMPLES = """examples:
     accelerate launch -m contrast_kit train coco-lm --data my.txt --scale base --folder runs/coco
     torchrun --nproc-per-node 4 -m contrast_kit train coco-lm --data my.txt --scale base --folder runs/coco
 
-The same command again goes on from the last checkpoint in --folder, also on another number of processes. Ctrl-C stops
+The same command again continues from the last checkpoint in --folder, also on another number of processes. Ctrl-C stops
 after the present step and saves. In Python ck.Encoder.from_pretrained("runs/…/encoder") opens the trained encoder.
 """
 
 
 def main(arguments: list[str]) -> int:
     """Train as the arguments say; 0, or 1 with one sentence on stderr."""
-    asked = parse(arguments)
-    if asked is None:
+    options = parse(arguments)
+    if options is None:
         return 0
     try:
-        run(asked)
+        run(options)
     except (ValueError, TypeError, OSError, FloatingPointError) as error:
-        print(f"{type(error).__name__}: {error}" if not str(error) else str(error), file=sys.stderr)
+        print(str(error) or type(error).__name__, file=sys.stderr)
         return 1
     finally:
         distributed.stop()
@@ -52,40 +53,35 @@ def main(arguments: list[str]) -> int:
 
 
 def parse(arguments: list[str]) -> argparse.Namespace | None:
-    """The options, with those of config and training as dicts `config` and `training`; None where help was asked."""
-    method = next((word for word in arguments if word in recipes.METHODS), None)
+    """The options, with those of config and training as dicts `config` and `training`; None where help was printed."""
+    method = next((word for word in arguments if word in METHODS), None)
     if method is None:
         _general().parse_args(arguments)  # prints help, or says what is wrong, and exits
         return None
     scale = argparse.ArgumentParser(add_help=False)
     scale.add_argument("--scale", choices=recipes.SCALES, default="tiny")
     recipe = recipes.recipe(method, scale.parse_known_args(arguments)[0].scale)
-    parser, given = _parser(method, recipe), argparse.Namespace()
-    parser.parse_args(arguments, given)
-    found = vars(given)
-    training = {f: found.pop(f) for f in list(found) if f in ck.Training.__dataclass_fields__}
-    of_method = recipes.METHODS[method].Config.__dataclass_fields__
-    config = {f: found.pop(f) for f in list(found) if f in of_method}
+    given = vars(_parser(method, recipe).parse_args(arguments))
+    training = {f: given.pop(f) for f in ck.Training.__dataclass_fields__ if f in given}
+    config = {f: given.pop(f) for f in METHODS[method].Config.__dataclass_fields__ if f in given}
     if "epochs" in training:
         training = {"steps": None} | training
     return argparse.Namespace(
-        **found, config=recipe.config | config, training=recipe.training | training, recipe=recipe
+        **given, config=recipe.config | config, training=recipe.training | training, recipe=recipe
     )
 
 
 def _general() -> argparse.ArgumentParser:
-    """The parser that only tells of the methods."""
+    """The parser without a method: its help lists the methods."""
+    methods = "".join(f"  {name:<10} {_first_line(cls)}\n" for name, cls in METHODS.items())
     parser = argparse.ArgumentParser(
         prog="python -m contrast_kit train",
         usage="python -m contrast_kit train METHOD --data DATA --folder FOLDER [options]",
         description="Train an encoder with one of the methods. train METHOD --help lists every setting.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog="methods:\n"
-        + "\n".join(f"  {name:<10} {_first_line(cls)}" for name, cls in recipes.METHODS.items())
-        + "\n\n"
-        + EXAMPLES,
+        epilog=f"methods:\n{methods}\n{EXAMPLES}",
     )
-    parser.add_argument("method", choices=list(recipes.METHODS), metavar="METHOD", help=argparse.SUPPRESS)
+    parser.add_argument("method", choices=list(METHODS), metavar="METHOD", help=argparse.SUPPRESS)
     return parser
 
 
@@ -94,149 +90,122 @@ def _first_line(cls: type) -> str:
 
 
 def _parser(method: str, recipe: recipes.Recipe) -> argparse.ArgumentParser:
-    cls = recipes.METHODS[method]
+    """The parser of a method: its settings, with the defaults of a recipe."""
+    cls = METHODS[method]
     parser = argparse.ArgumentParser(
         prog=f"python -m contrast_kit train {method}",
         usage=f"python -m contrast_kit train {method} --data DATA --folder FOLDER [options]",
-        description=_first_line(cls) + " Values under “Here” are those of --scale.",
+        description=_first_line(cls) + " Values after “Here” are the defaults at this --scale.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parser.add_argument("method", choices=[method], help=argparse.SUPPRESS)
-    _add_data(parser.add_argument_group("data and model"), recipe)
-    _add_run(parser.add_argument_group("the run"))
+    _add_data(parser.add_argument_group("data and model").add_argument, recipe)
+    _add_run(parser.add_argument_group("the run").add_argument)
     add_fields(parser.add_argument_group(f"the method ({cls.__name__})"), cls.Config, recipe.config, ("classes",))
     add_fields(parser.add_argument_group("training"), ck.Training, recipe.training)
     return parser
 
 
-def _add_data(group: Any, recipe: recipes.Recipe) -> None:
+def _add_data(add: Callable, recipe: recipes.Recipe) -> None:
+    data = "A name of data.available(), a file, a folder, or a data set of the hub. Here: toyshop/text."
+    scale = (
+        "Size of a new encoder, and all defaults with it: tiny (2 layers of width 128, a minute on a CPU), small (6 × "
+        "256, minutes on a GPU), base (12 × 768, as the papers), large (24 × 1024). Here: tiny."
+    )
+    start = "Start from this encoder, a folder or a name on the hub, instead of a new one."
+    words = f"Size of the vocabulary that is trained on the data for a new encoder. Here: {recipe.vocab_size}."
     pooling = recipe.encoder.get("pooling", "first")
-    add = group.add_argument
-    add(
-        "--data",
-        default="toyshop/text",
-        help="A name of data.available(), a file, a folder, or a data set of the hub. Here: toyshop/text.",
-    )
-    add("--part", default="train", help="Which split of it. Here: train.")
-    add(
-        "--limit",
-        type=int,
-        default=recipe.limit,
-        help=f"Take only the first N texts. Here: {recipe.limit or 'all'}.",
-    )
-    add(
-        "--scale",
-        choices=recipes.SCALES,
-        default="tiny",
-        help="Size of a new encoder, and all defaults with it: tiny (2 layers of width 128, a minute on a CPU), small "
-        "(6 × 256, minutes on a GPU), base (12 × 768, as the papers), large (24 × 1024). Here: tiny.",
-    )
-    add("--start", help="Go on from this encoder, a folder or a name on the hub, instead of from a new one.")
-    add(
-        "--words",
-        type=int,
-        default=recipe.words,
-        help=f"Size of the vocabulary that is trained on the data for a new encoder. Here: {recipe.words}.",
-    )
-    add(
-        "--pooling",
-        choices=("first", "mean"),
-        help=f"The vector of a text: its first token's, or the mean. Here: {pooling}, or that of --start.",
-    )
+    pooling = f"The vector of a text: its first token's, or the mean. Here: {pooling}, or that of --start."
+    add("--data", default="toyshop/text", help=data)
+    add("--part", default="train", help="The split of the data. Here: train.")
+    add("--limit", type=int, default=recipe.limit, help=f"Take the first N texts only. Here: {recipe.limit or 'all'}.")
+    add("--scale", choices=recipes.SCALES, default="tiny", help=scale)
+    add("--start", help=start)
+    add("--words", dest="vocab_size", type=int, default=recipe.vocab_size, metavar="WORDS", help=words)
+    add("--pooling", choices=("first", "mean"), help=pooling)
 
 
-def _add_run(group: Any) -> None:
-    add = group.add_argument
-    add(
-        "--folder",
-        type=Path,
-        help="Where checkpoints, vocabulary, history.csv and the encoder go; without it nothing is kept.",
-    )
-    add(
-        "--fresh",
-        action="store_true",
-        help="Refuse a folder that already holds checkpoints, instead of going on from them.",
-    )
-    add(
-        "--log",
-        metavar="TRACKER",
-        help="Also log each row of the history to one of accelerate's trackers: tensorboard, wandb, …",
-    )
+def _add_run(add: Callable) -> None:
+    folder = "Keep checkpoints, vocabulary, history.csv and the encoder here; without it nothing is kept."
+    fresh = "Refuse a folder that already holds checkpoints, instead of continuing from them."
+    log = "Also log each row of the history to one of accelerate's trackers: tensorboard, wandb, …"
+    add("--folder", type=Path, help=folder)
+    add("--fresh", action="store_true", help=fresh)
+    add("--log", metavar="TRACKER", help=log)
     add("--no-plan", dest="plan", action="store_false", help="Do not measure and print the plan first.")
     add("--quiet", action="store_true", help="No progress line.")
 
 
-def run(asked: argparse.Namespace) -> ck.Run:
-    """Everything after the options are read."""
+def run(options: argparse.Namespace) -> ck.Run:
+    """Train with parsed options: data, encoder, objective, plan, fit; then save."""
     distributed.start()
     first = distributed.rank() == 0
-    training = ck.Training.of(asked.training)
-    rows = _rows(asked)
-    encoder = _encoder(asked, rows)
-    objective = _objective(asked, encoder, rows)
+    training = ck.Training.of(options.training)
+    rows = _rows(options)
+    encoder = _encoder(options, rows)
+    objective = _objective(options, encoder, rows)
     texts = _texts(objective, rows, min(training.max_length, encoder.max_length))
-    if first and asked.plan:
+    if first and options.plan:
         print(ck.plan(objective, texts, training, processes=distributed.count()), flush=True)
-    if asked.folder and first and not asked.fresh and checkpoint.found(asked.folder):
-        print(f"Going on from {checkpoint.found(asked.folder)[-1]}.", flush=True)
-    with Tracker(asked.log, asked.folder, _settings(asked)) as tracker:
+    if options.folder and first and not options.fresh and checkpoint.found(options.folder):
+        print(f"Going on from {checkpoint.found(options.folder)[-1]}.", flush=True)
+    with Tracker(options.log, options.folder, _settings(options)) as tracker:
         done = ck.fit(
             objective,
             texts,
             training,
-            folder=asked.folder,
-            resume=asked.folder is not None and not asked.fresh,
-            progress=not asked.quiet,
+            folder=options.folder,
+            resume=options.folder is not None and not options.fresh,
+            progress=not options.quiet,
             callback=tracker.log,
         )
     if first:
-        _keep(done, asked)
+        _keep(done, options)
     distributed.anywhere(False, encoder.device)  # nobody leaves before the first has written
     return done
 
 
-def _rows(asked: argparse.Namespace) -> Any:
-    """The rows of the split that was asked for."""
-    splits = ck.data.load(asked.data)
-    if asked.part not in splits:
-        raise ValueError(f"{asked.data} has no split {asked.part!r}; there are {', '.join(splits)} (--part).")
-    rows = splits[asked.part]
-    return rows.select(range(min(asked.limit, len(rows)))) if asked.limit else rows
+def _rows(options: argparse.Namespace) -> Any:
+    """The rows of the split that was options for."""
+    splits = ck.data.load(options.data)
+    if options.part not in splits:
+        raise ValueError(f"{options.data} has no split {options.part!r}; there are {', '.join(splits)} (--part).")
+    rows = splits[options.part]
+    return rows.select(range(min(options.limit, len(rows)))) if options.limit else rows
 
 
-def _encoder(asked: argparse.Namespace, rows: Any) -> Encoder:
-    """The encoder to start from. A new one's vocabulary is trained once, by the first process, and kept."""
-    if asked.start:
-        return Encoder.from_pretrained(asked.start, pooling=asked.pooling)
-    kept = asked.folder / "vocabulary" if asked.folder else None
-    if kept is None:
-        tokenizer = _tokenizer(asked, rows)
-    else:
-        if distributed.rank() == 0 and not kept.exists():
-            draft = kept.with_name(".vocabulary.draft")
-            _tokenizer(asked, rows).save_pretrained(draft)
-            os.replace(draft, kept)
-        from transformers import PreTrainedTokenizerFast
-
-        distributed.anywhere(False, distributed.start())  # the first has written it
-        tokenizer = PreTrainedTokenizerFast.from_pretrained(kept)
-    options = asked.recipe.encoder | ({"pooling": asked.pooling} if asked.pooling else {})
-    length = asked.training.get("max_length", ck.Training.max_length)
-    return Encoder.build(
-        asked.scale, tokenizer, seed=asked.training.get("seed", 0), max_length=max(128, length), **options
-    )
+def _encoder(options: argparse.Namespace, rows: Any) -> Encoder:
+    """The encoder to start from. The first process trains the vocabulary of a new one, once, and keeps it."""
+    if options.start:
+        return Encoder.from_pretrained(options.start, pooling=options.pooling)
+    tokenizer = _kept_tokenizer(options, rows) if options.folder else _tokenizer(options, rows)
+    shape = options.recipe.encoder | ({"pooling": options.pooling} if options.pooling else {})
+    length = max(128, options.training.get("max_length", ck.Training.max_length))
+    return Encoder.build(options.scale, tokenizer, seed=options.training.get("seed", 0), max_length=length, **shape)
 
 
-def _tokenizer(asked: argparse.Namespace, rows: Any) -> Any:
-    return ck.data.train_tokenizer(ck.data.sentences(rows), vocab_size=asked.words)
+def _kept_tokenizer(options: argparse.Namespace, rows: Any) -> Any:
+    from transformers import PreTrainedTokenizerFast
+
+    kept = options.folder / "vocabulary"
+    if distributed.rank() == 0 and not kept.exists():
+        draft = kept.with_name(".vocabulary.draft")
+        _tokenizer(options, rows).save_pretrained(draft)
+        os.replace(draft, kept)
+    distributed.anywhere(False, distributed.start())  # the others wait until the first has written it
+    return PreTrainedTokenizerFast.from_pretrained(kept)
 
 
-def _objective(asked: argparse.Namespace, encoder: Encoder, rows: Any) -> Objective:
-    cls = recipes.METHODS[asked.method]
-    options = {"classes": rows} if issubclass(cls, FineTune) else {}
-    return cls(encoder, seed=asked.training.get("seed", 0), **options, **asked.config)
+def _tokenizer(options: argparse.Namespace, rows: Any) -> Any:
+    return ck.data.train_tokenizer(ck.data.sentences(rows), vocab_size=options.vocab_size)
+
+
+def _objective(options: argparse.Namespace, encoder: Encoder, rows: Any) -> Objective:
+    cls = METHODS[options.method]
+    classes = {"classes": rows} if issubclass(cls, FineTune) else {}
+    return cls(encoder, seed=options.training.get("seed", 0), **classes, **options.config)
 
 
 def _texts(objective: Objective, rows: Any, length: int) -> ck.data.Texts:
@@ -247,32 +216,27 @@ def _texts(objective: Objective, rows: Any, length: int) -> ck.data.Texts:
     if not any(name.endswith("/0") for name in rows.column_names):
         from contrast_kit.paraphrase import Toyshop, reworded
 
-        print("The data holds no paraphrases: the toyshop's grammar makes them, which knows its own sentences only.")
+        print("The data holds no paraphrases; the toyshop's grammar makes them. It knows its own sentences only.")
         rows = reworded(rows, Toyshop())
     return ck.data.Paraphrased(rows, tokenizer, max_length=length)
 
 
-def _settings(asked: argparse.Namespace) -> dict[str, Any]:
-    """What a tracker notes of the run."""
-    return {
-        "method": asked.method,
-        "data": asked.data,
-        "scale": asked.scale,
-        **asked.config,
-        **asked.training,
-    }
+def _settings(options: argparse.Namespace) -> dict[str, Any]:
+    """The settings of the run, for a tracker and for settings.json."""
+    chosen = {"method": options.method, "data": options.data, "scale": options.scale}
+    return chosen | options.config | options.training
 
 
-def _keep(done: ck.Run, asked: argparse.Namespace) -> None:
-    """Write the encoder and the history, and say where they are."""
+def _keep(done: ck.Run, options: argparse.Namespace) -> None:
+    """Write the encoder and the history; print where they are."""
     print(done)
-    if asked.folder is None:
+    if options.folder is None:
         print("Nothing was kept: give --folder to keep checkpoints and the encoder.")
         return
-    done.history.to_csv(asked.folder / "history.csv", index=False)
-    (asked.folder / "settings.json").write_text(json.dumps(_settings(asked), indent=1, default=str) + "\n")
+    done.history.to_csv(options.folder / "history.csv", index=False)
+    (options.folder / "settings.json").write_text(json.dumps(_settings(options), indent=1, default=str) + "\n")
     if done.interrupted:
         print(f"Stopped after step {done.steps}; the same command goes on from there.")
         return
-    saved = done.encoder.save_pretrained(asked.folder / "encoder")
+    saved = done.encoder.save_pretrained(options.folder / "encoder")
     print(f'The encoder is in {saved}; open it with ck.Encoder.from_pretrained("{saved}").')

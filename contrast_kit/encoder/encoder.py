@@ -13,7 +13,8 @@ from transformers import PreTrainedTokenizerBase
 
 from contrast_kit import checks, fast
 from contrast_kit.encoder import hf_folders, mlm_head
-from contrast_kit.encoder.presets import Presets, check_tokenizer
+from contrast_kit.encoder.inputs import check_texts, check_tokenizer
+from contrast_kit.encoder.presets import Presets
 from contrast_kit.encoder.relative_positions import prepare
 
 View = dict[str, Tensor]
@@ -43,6 +44,11 @@ class Positions:
     def weights(self, each: Tensor) -> Tensor:
         """What each row counts: its text's number of `each` [B], [M]."""
         return self.rows(each.unsqueeze(1).expand(self.where.shape))  # [B] → [B, T] → [M]
+
+
+def cross_entropy(log_q: Tensor, weight: Tensor) -> Tensor:
+    """The masked-LM loss at each of M positions, from log q there and what the position counts: [M], [M] → [M]."""
+    return -weight * log_q
 
 
 class Padded:
@@ -208,7 +214,7 @@ class Encoder(Presets, nn.Module):
         y_i; all V words stand in the denominator. Many scores are never held all at once (`fast.blocked_softmax`).
 
         Args:
-            terms: gives [M] from log q [M] and `rows`: `-log q` for masked language modelling.
+            terms: gives [M] from log q [M] and `rows`: `cross_entropy` for masked language modelling.
             states: hidden states [M, D]. labels: ids [M].
             rows: further inputs of `terms`, positions first.
             others: ids [M]: also find the best word, and the log-probabilities of it and of these, without gradient.
@@ -301,18 +307,3 @@ class Encoder(Presets, nn.Module):
         vectors = torch.cat(rows)  # [N, D], longest text first
         vectors = vectors[torch.tensor(order).argsort().to(vectors.device)]
         return nn.functional.normalize(vectors, dim=-1) if normalize else vectors
-
-
-def check_texts(texts: list) -> None:
-    """Refuse what is no list of strings or of pairs of them, with something in each."""
-    if not texts:
-        raise ValueError("There is no text to read: give at least one string.")
-    for text in texts:
-        parts = text if isinstance(text, tuple | list) else [text]
-        if not all(isinstance(part, str) for part in parts):
-            raise TypeError(
-                f"A text is a string, or a pair of strings, not {type(text).__name__}: of rows, give one column, "
-                "[row['text'] for row in rows]."
-            )
-        if not all(part.strip() for part in parts):
-            raise ValueError("One of the texts is empty: an encoder has nothing to say about it; leave it out.")

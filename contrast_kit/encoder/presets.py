@@ -3,9 +3,9 @@
 from typing import Self
 
 import torch
-from torch import nn
 from transformers import PreTrainedTokenizerBase, RobertaConfig, RobertaForMaskedLM
 
+from contrast_kit.encoder.inputs import check_tokenizer
 from contrast_kit.encoder.relative_positions import RelativePositions, masked_lm
 
 # RoBERTa's own shapes for base and large; CAPT Table 4's small; tiny is ours, for a minute on a laptop.
@@ -70,61 +70,25 @@ class Presets:
             TypeError, ValueError: for a shape that has no name here, or what is no tokenizer with a mask token.
         """
         check_tokenizer(tokenizer)
-        model = new_model(
-            shape,
-            tokenizer,
-            seed=seed,
-            max_length=max_length,
-            dropout=dropout,
-            relative_positions=relative_positions,
-            **shape_changes,
+        if shape not in SHAPES:
+            raise ValueError(f"No shape is called {shape!r}; there are {', '.join(SHAPES)}.")
+        options = dict(
+            **(SHAPES[shape] | shape_changes),
+            vocab_size=len(tokenizer),
+            hidden_dropout_prob=dropout,
+            attention_probs_dropout_prob=dropout,
+            layer_norm_eps=1e-5,
+            pad_token_id=tokenizer.pad_token_id,
+            bos_token_id=tokenizer.cls_token_id,
+            eos_token_id=tokenizer.sep_token_id,
         )
+        positions = RelativePositions() if relative_positions is True else relative_positions
+        with torch.random.fork_rng(devices=[]):  # weights are drawn on the CPU: no other stream is touched
+            torch.default_generator.manual_seed(seed)
+            if positions:
+                model = masked_lm(positions, max_length=max_length, **options)
+            else:
+                places = max_length + tokenizer.pad_token_id + 1  # RoBERTa counts from the padding id upwards
+                options |= dict(max_position_embeddings=places, type_vocab_size=1)
+                model = RobertaForMaskedLM(RobertaConfig(**options))
         return cls(model, tokenizer, pooling)
-
-
-def new_model(
-    shape: str,
-    tokenizer: PreTrainedTokenizerBase,
-    *,
-    seed: int,
-    max_length: int,
-    dropout: float,
-    relative_positions: bool | RelativePositions,
-    **shape_changes: int,
-) -> nn.Module:
-    """A RoBERTa of a named shape, or with relative positions an MPNet, for the vocabulary of `tokenizer`.
-
-    The caller's random state is left as it was. Arguments and errors as for `Encoder.build`.
-    """
-    if shape not in SHAPES:
-        raise ValueError(f"No shape is called {shape!r}; there are {', '.join(SHAPES)}.")
-    options = dict(
-        **(SHAPES[shape] | shape_changes),
-        vocab_size=len(tokenizer),
-        hidden_dropout_prob=dropout,
-        attention_probs_dropout_prob=dropout,
-        layer_norm_eps=1e-5,
-        pad_token_id=tokenizer.pad_token_id,
-        bos_token_id=tokenizer.cls_token_id,
-        eos_token_id=tokenizer.sep_token_id,
-    )
-    with torch.random.fork_rng(devices=[]):  # weights are drawn on the CPU: no other stream is touched
-        torch.default_generator.manual_seed(seed)
-        if relative_positions:
-            positions = RelativePositions() if relative_positions is True else relative_positions
-            return masked_lm(positions, max_length=max_length, **options)
-        # RoBERTa counts positions from the padding id upwards.
-        places = max_length + tokenizer.pad_token_id + 1
-        return RobertaForMaskedLM(RobertaConfig(max_position_embeddings=places, type_vocab_size=1, **options))
-
-
-def check_tokenizer(tokenizer: PreTrainedTokenizerBase) -> None:
-    """Refuse what is no tokenizer that can mask and pad."""
-    if not isinstance(tokenizer, PreTrainedTokenizerBase):
-        raise TypeError(
-            f"An encoder is built for a tokenizer, such as data.train_tokenizer(texts), not {tokenizer!r}; "
-            "a saved model and its tokenizer are opened together by Encoder.from_pretrained(name)."
-        )
-    for name, why in (("mask", "masked language modelling"), ("pad", "a batch of texts of different lengths")):
-        if getattr(tokenizer, f"{name}_token_id") is None:
-            raise ValueError(f"This tokenizer has no {name} token; {why} needs one.")

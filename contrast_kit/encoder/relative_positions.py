@@ -29,6 +29,8 @@ from transformers import (
 from transformers.modeling_outputs import BaseModelOutput
 from transformers.models.mpnet.modeling_mpnet import MPNetEncoder, MPNetSelfAttention
 
+from contrast_kit import checks
+
 RULES = ("t5", "symmetric")
 
 
@@ -44,8 +46,7 @@ class RelativePositions:
     """How a distance finds its bucket: as T5 prints it, or as COCO-LM's released code does (`bucket`)."""
 
     def __post_init__(self):
-        if self.rule not in RULES:
-            raise ValueError(f"rule must be one of {RULES}, not {self.rule!r}.")
+        checks.choice("rule", self.rule, RULES)
         if self.buckets < 4 or self.buckets % 4:
             raise ValueError(f"buckets must be a multiple of 4 (two sides, half of each exact), not {self.buckets}.")
         if self.max_distance <= self.buckets // 4 + 1:
@@ -225,11 +226,9 @@ def masked_lm(positions: RelativePositions, *, max_length: int, pad_token_id: in
         pad_token_id=pad_token_id,
     )
     if positions == RelativePositions():
-        model = MPNetForMaskedLM(MPNetConfig(**fields))
-    else:
-        more = dict(relative_attention_max_distance=positions.max_distance, relative_attention_rule=positions.rule)
-        model = RelativeForMaskedLM(RelativeConfig(**fields, **more))
-    return model
+        return MPNetForMaskedLM(MPNetConfig(**fields))
+    more = dict(relative_attention_max_distance=positions.max_distance, relative_attention_rule=positions.rule)
+    return RelativeForMaskedLM(RelativeConfig(**fields, **more))
 
 
 def prepare(model: nn.Module) -> nn.Module:

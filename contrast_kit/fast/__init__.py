@@ -1,15 +1,14 @@
 """Everything that is only for speed, behind one door: nothing here is needed to understand an equation.
 
-The readable form of a computation stands in `losses`, `encoder` and `geometry`. Where it would be slow or large it hands
-over to this room in one line, and gets the same numbers back.
-
-`contrast` (with `logsumexp`, `tiles`, `panels`, `class_means`, `unit_rows`): contrasts without an N × N matrix.
-`blocked_softmax`: losses over a vocabulary without all its scores. `packed`, `fixed_capacity`: other ways through an
-encoder. `kernels`, `options`: the processor's faster float32 product; switches for an objective.
+Where the readable form of a computation would be slow or large, it hands over to this room in one line and gets the
+same numbers back: contrasts without an N × N matrix (`contrast`), losses over a vocabulary without all its scores
+(`blocked_softmax`), other ways through an encoder (`packed`, `fixed_capacity`); `kernels` and `options` are switches.
 """
 
 import importlib
 from typing import Any
+
+from contrast_kit import checks
 
 TILED_FROM = 1024 * 1024
 """Cosines from which a contrast is made in tiles: below, one matrix is as fast, and small enough to hold."""
@@ -24,10 +23,7 @@ def wanted(implementation: str, cosines: int) -> bool:
         >>> wanted("auto", 128 * 128), wanted("auto", 4096 * 4096), wanted("tiled", 4)
         (False, True, True)
     """
-    if implementation not in IMPLEMENTATIONS:
-        raise ValueError(
-            f"implementation must be one of {', '.join(map(repr, IMPLEMENTATIONS))}, got {implementation!r}."
-        )
+    checks.choice("implementation", implementation, IMPLEMENTATIONS)
     return implementation in ("tiled", "bf16") or (implementation == "auto" and cosines >= TILED_FROM)
 
 
@@ -36,7 +32,7 @@ SCORES_AT_ONCE = 2**21
 
 
 def scores_at_once(device: Any) -> int:
-    """The same for a device: on a GPU larger products are faster, and memory is not shared with everything else."""
+    """The same for a device: on a GPU larger products are faster."""
     return SCORES_AT_ONCE if device.type == "cpu" else 2**26
 
 
@@ -48,15 +44,19 @@ def wanted_blocks(encoder: Any, states: Any) -> bool:
     return many and encoder.word_layer(states[:0]) is not None
 
 
-_HOME = dict.fromkeys(("info_nce", "nt_xent", "sup_con"), "contrast")
-_HOME |= dict.fromkeys(("cross_log_sum_exp", "self_log_sum_exp"), "logsumexp")
-_HOME |= dict.fromkeys(("sum_over_words", "word_loss"), "blocked_softmax")
-_HOME |= {"Packed": "packed", "faster": "options"}
+_PARTS = {
+    "contrast": ("info_nce", "nt_xent", "sup_con"),
+    "logsumexp": ("cross_log_sum_exp", "self_log_sum_exp"),
+    "blocked_softmax": ("sum_over_words", "word_loss"),
+    "packed": ("Packed",),
+    "options": ("faster",),
+    "kernels": (),
+}
 
 
 def __getattr__(name: str) -> Any:  # each part loads at first use: a reader of an equation imports none of them
-    if name in _HOME:
-        return getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
-    if name == "kernels":
-        return importlib.import_module(f"{__name__}.kernels")
+    for part, functions in _PARTS.items():
+        if name == part or name in functions:
+            module = importlib.import_module(f"{__name__}.{part}")
+            return module if name == part else getattr(module, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

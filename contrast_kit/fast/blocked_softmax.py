@@ -89,7 +89,7 @@ def word_loss(
     layer = encoder.word_layer(states)
     if layer is None:  # only asked for by fixed shapes
         raise ValueError(
-            f"The vocabulary head of {type(encoder.model).__name__} is not known well enough here for a fixed capacity: "
+            f"The vocabulary head of {type(encoder.model).__name__} is not known well enough for a fixed capacity: "
             "leave it out."
         )
     states, linear = layer

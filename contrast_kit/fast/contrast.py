@@ -9,8 +9,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from contrast_kit.fast.class_means import mean_of_positives
-from contrast_kit.fast.panels import pick_partner
 from contrast_kit.fast.logsumexp import cross_log_sum_exp, self_log_sum_exp
+from contrast_kit.fast.panels import pick_partner
 from contrast_kit.fast.unit_rows import unit_rows
 
 

@@ -81,7 +81,7 @@ def draw_words(encoder: nn.Module, view: dict[str, Tensor], generator: torch.Gen
 
 
 def ready_made_mask(model: nn.Module, attention_mask: Tensor) -> Tensor:
-    """A mask [B, T] in the form [B, 1, 1, T] that attention reads; a model with another kind of attention gets it as it is.
+    """A mask [B, T] in the form [B, 1, 1, T] that attention reads; for another kind of attention, as it is.
 
     Made by transformers it costs a wait for the device, which is asked whether there is any padding.
     """

@@ -37,7 +37,7 @@ def faster(
         the objective.
 
     Raises:
-        ValueError: for a share outside (0, 1], a fixed capacity together with packing, or a model that cannot be packed.
+        ValueError: for a share outside (0, 1], a fixed capacity with packing, or a model that cannot be packed.
 
     Example:
         >>> import contrast_kit as ck

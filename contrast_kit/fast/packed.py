@@ -124,8 +124,8 @@ class Packed:
         base = model.base_model
         if not (hasattr(base, "embeddings") and hasattr(base, "encoder")):
             raise ValueError(
-                f"{type(model).__name__} is not built of embeddings and an encoder, as BERT, RoBERTa, ELECTRA and MPNet "
-                "are, so it cannot run without padding here."
+                f"{type(model).__name__} is not built of embeddings and an encoder, as BERT, RoBERTa, ELECTRA and "
+                "MPNet are, so it cannot run without padding here."
             )
         if isinstance(base, MPNetModel):
             _mix_in(PackedLayers, base.encoder)
@@ -253,7 +253,9 @@ class PackedLayers:
 class PackedAttention:
     """Mixed into the attention of such a model: the layout comes in place of a mask."""
 
-    def forward(self, hidden_states: Tensor, attention_mask: Any = None, position_bias: Any = None, **kwargs: Any) -> Any:
+    def forward(
+        self, hidden_states: Tensor, attention_mask: Any = None, position_bias: Any = None, **kwargs: Any
+    ) -> Any:
         if not isinstance(attention_mask, Layout):
             return super().forward(hidden_states, attention_mask, position_bias, **kwargs)
         split = (hidden_states.shape[1], self.num_attention_heads, self.attention_head_size)

@@ -1,20 +1,20 @@
 """Every equation as a pure function: tensors in, a number out.
 
-`contrast` and `no_negatives` hold the losses between whole texts, `gradients` what they push, `similarity` the cosine
-under all; `tokens` the losses at single positions, `corrective` those on a corrupted text. This is the plain form, to be
-read beside the papers. For many vectors the contrasts make the same numbers in tiles (`contrast_kit.fast`).
+`contrast`, `one_direction` and `no_negatives` hold the losses between whole texts, `gradients` what they push,
+`similarity` the cosine under all; `tokens` the losses at single positions, `corrective` those on a corrupted text. This
+is the plain form, to be read beside the papers. For many vectors `contrast_kit.fast` makes the same numbers in tiles.
 """
 
 from contrast_kit._renamed import renamed
 from contrast_kit.checks import NotFiniteError, normalise, unchecked
-from contrast_kit.losses import contrast
+from contrast_kit.losses import contrast, one_direction
 from contrast_kit.losses.corrective import all_token_lm, copy, corrective_lm, replaced_token_detection
 from contrast_kit.losses.gradients import nt_xent_anchor_gradient
 from contrast_kit.losses.no_negatives import simsiam
 from contrast_kit.losses.similarity import cosine_matrix
 from contrast_kit.losses.tokens import mlm
 
-info_nce = renamed(how="implementation")(contrast.info_nce)
+info_nce = renamed(how="implementation")(one_direction.info_nce)
 nt_xent = renamed(how="implementation")(contrast.nt_xent)
 sup_con = renamed(how="implementation")(contrast.sup_con)
 

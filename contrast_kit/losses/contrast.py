@@ -10,9 +10,9 @@ picking an anchor's positive out of its candidates by cosine. They differ in who
 | `sup_con`  | all N      | all but itself                | all others with its label   | N - 1             |
 | `simsiam`  | both       | none: no negatives            | its own partner             | no denominator    |
 
-The last one stands in `no_negatives`. This file is the definition: one matrix of cosines. From about 1,000 x 1,000
-cosines on, `fast.contrast` makes the same numbers in tiles. `implementation` decides: "auto" by size; "plain" is the
-matrix, also for a gradient of the gradient; "tiled" tiles; "bf16" tiles of vectors rounded to bfloat16, for a GPU.
+`info_nce` stands in `one_direction`, `simsiam` in `no_negatives`. This is the definition: one matrix of cosines. From
+about a million cosines on, `fast.contrast` makes the same numbers in tiles. `implementation` decides: "auto" by
+size; "plain", the matrix, also for a gradient of the gradient; "tiled"; "bf16", tiles of vectors rounded to bfloat16.
 """
 
 import warnings
@@ -22,69 +22,6 @@ from torch import Tensor
 
 from contrast_kit import fast
 from contrast_kit.checks import integers, normalise, pair, reduce, temperature, vectors
-
-
-def info_nce(
-    anchors: Tensor,
-    candidates: Tensor,
-    tau: float,
-    *,
-    ids: Tensor | None = None,
-    reduction: str = "mean",
-    implementation: str = "auto",
-) -> Tensor:
-    """Pick each anchor's partner out of the other view's B vectors: contrast in one direction.
-
-    CMLM, eq. 7, for one k:
-
-        L_CL = -1/B sum_b log( e^{sim(H_b^k, H_b^0)/tau} / sum_{i=1..B} e^{sim(H_i^k, H_b^0)/tau} )
-
-    The anchor is view 0. With K views, take the mean over k of `info_nce(h[0], h[k], tau)`.
-
-    In the denominator: B terms, the positive and the B-1 other rows of view k. Not the anchor itself, and not the
-    other rows of view 0 (those are in `nt_xent`). Identical vectors give log B. The loss is not symmetric: exchanging
-    the two views exchanges rows and columns of the cosine matrix.
-
-    Args:
-        anchors: vectors of view 0, [B, D].
-        candidates: vectors of view k, [B, D]; row b is the positive of anchor b. Both are normalised here.
-        tau: the temperature, > 0. The paper does not print it; small values look at the hardest negatives.
-        ids: [B], what text each row comes from. A candidate with the anchor's id that is not its own partner is a
-            false negative, and is left out of the denominator. Without ids nothing is left out, as in the paper.
-        reduction: "mean" over the B anchors (the paper), "sum", or "none" for one number per anchor, [B].
-        implementation: one matrix or tiles, see the top of this file.
-
-    Returns:
-        A number >= 0, in float32 or float64; with one example there is no negative: 0, with a warning.
-
-    Raises:
-        TypeError, ValueError: wrong kind or shape, tau <= 0, or a row of zeros.
-        NotFiniteError: NaN or infinity in a row.
-
-    See also:
-        `nt_xent` takes the negatives from both views, in both directions. sentence-transformers calls this loss
-        MultipleNegativesRankingLoss, with scale = 1/tau.
-
-    Example:
-        >>> import torch
-        >>> anchors, candidates = torch.eye(4), torch.eye(4)      # partners equal, all others orthogonal
-        >>> info_nce(anchors, candidates, tau=0.5)
-        tensor(0.3408)
-        >>> torch.log1p(3 * torch.exp(torch.tensor(-1 / 0.5)))    # log(1 + (B-1) e^{-1/tau})
-        tensor(0.3408)
-    """
-    temperature(tau)
-    pair(anchors, candidates, "anchors", "candidates")
-    _warn_if_alone(len(anchors) == 1, "info_nce")
-    ids = None if ids is None else integers(ids, len(anchors), anchors.device, "ids")
-    if fast.wanted(implementation, len(anchors) ** 2):
-        return reduce(fast.info_nce(anchors, candidates, tau, ids, implementation), reduction)
-
-    anchors, candidates = normalise(anchors, "anchors"), normalise(candidates, "candidates")
-    similarity = dot_products(anchors, candidates) / tau  # [B, B], row b: anchor b against view k
-    positive = torch.eye(len(anchors), dtype=torch.bool, device=anchors.device)  # [B, B]
-    excluded = _same_text(positive, ids) & ~positive
-    return reduce(_pick_positives(similarity, positive, excluded), reduction)
 
 
 def nt_xent(
@@ -118,9 +55,9 @@ def nt_xent(
         a: vectors of one view, [B, D].
         b: vectors of the other, [B, D]; row i is the positive of row i of a. Both are normalised here.
         tau: the temperature, > 0. COCO-LM: 1; CAPT: between 0.55 and 0.05 (`schedules.inverted_triangle`).
-        queue: [Q, D], vectors of *earlier* steps: further negatives, in addition to those in the batch (CAPT 2.2).
-            They are constants: no gradient goes into them. Push the batch's own vectors after the loss, or each
-            positive stands in the denominator a second time, as a negative. Pass only rows that are filled; Q may be 0.
+        queue: [Q, D], vectors of *earlier* steps: further negatives, constants without gradient (CAPT 2.2). Push the
+            batch's own vectors after the loss, or each positive stands in the denominator a second time, as a negative.
+            Pass only rows that are filled; Q may be 0.
         ids: [B], what text each row comes from. Two rows with one id that are not partners are false negatives, and
             are left out of each other's denominator. Without ids nothing is left out, as in the papers.
         queue_ids: [Q], the same for the queue, where a small corpus comes round again.
@@ -135,8 +72,7 @@ def nt_xent(
         NotFiniteError: NaN or infinity in a row.
 
     See also:
-        `info_nce` has half of these negatives and one direction; `sup_con` with each text's number as its label is
-        this loss.
+        `info_nce`: half of these negatives, one direction. `sup_con` with a label for each text is this loss.
 
     Example:
         >>> import torch
@@ -150,7 +86,7 @@ def nt_xent(
     temperature(tau)
     pair(a, b, "a", "b")
     n, queue = 2 * len(a), constant_rows(queue, a)  # [Q, D]
-    _warn_if_alone(n + len(queue) == 2, "nt_xent")
+    warn_if_alone(n + len(queue) == 2, "nt_xent")
     ids = _ids_of_candidates(ids, queue_ids, len(a), len(queue), a.device)
     if fast.wanted(implementation, n * (n + len(queue))):
         return reduce(fast.nt_xent(a, b, queue, tau, ids, implementation), reduction)
@@ -159,8 +95,8 @@ def nt_xent(
     similarity = dot_products(x, torch.cat([x, queue.to(x)])) / tau  # [2B, 2B + Q]
     itself = torch.eye(n, n + len(queue), dtype=torch.bool, device=x.device)
     positive = itself.roll(n // 2, dims=0)  # row i: True at its partner, B rows further on
-    excluded = itself | (_same_text(positive, ids) & ~positive)
-    return reduce(_pick_positives(similarity, positive, excluded), reduction)
+    excluded = itself | (same_text(positive, ids) & ~positive)
+    return reduce(pick_positives(similarity, positive, excluded), reduction)
 
 
 def sup_con(x: Tensor, labels: Tensor, tau: float, *, reduction: str = "sum", implementation: str = "auto") -> Tensor:
@@ -171,7 +107,7 @@ def sup_con(x: Tensor, labels: Tensor, tau: float, *, reduction: str = "sum", im
         L_SCL = sum_i -1/(N_{y_i} - 1) sum_j 1[i != j] 1[y_i = y_j] log p_ij
         p_ij  = exp(Phi(x_i).Phi(x_j)/tau) / sum_k 1[i != k] exp(Phi(x_i).Phi(x_k)/tau)
 
-    The logarithm stands inside the sum over positives (p_ij is short for the fraction that is printed).
+    The logarithm stands inside the sum over positives.
 
     In the denominator: N - 1 terms, all vectors but the anchor itself, *with* the other positives. So the loss of an
     anchor with P positives cannot fall below log P, and equal vectors of one class give log(N - 1). An anchor whose
@@ -181,9 +117,9 @@ def sup_con(x: Tensor, labels: Tensor, tau: float, *, reduction: str = "sum", im
         x: vectors [N, D] of one batch; normalised here ("l2 normalization of the encoded embedding").
         labels: [N] integers.
         tau: the temperature, > 0; tuned per task in the paper.
-        reduction: "sum" over anchors is eq. 3. "mean" divides by N, which is the scale of the cross-entropy beside it
-            (eq. 2 averages): under one lambda the sum weighs N times as much, so say which of them lambda was tuned
-            for. "mean_valid" divides by the number of anchors that have a positive. "none": [N].
+        reduction: "sum" over anchors is eq. 3. "mean" divides by N, as the cross-entropy beside it does (eq. 2), so a
+            lambda that was tuned for one is wrong for the other. "mean_valid" divides by the number of anchors that
+            have a positive. "none": [N].
         implementation: one matrix or tiles, see the top of this file.
 
     Returns:
@@ -212,15 +148,15 @@ def sup_con(x: Tensor, labels: Tensor, tau: float, *, reduction: str = "sum", im
     else:
         x = normalise(x, "x")
         itself = torch.eye(len(x), dtype=torch.bool, device=x.device)
-        positive = _same_text(itself, labels) & ~itself  # [N, N]
+        positive = same_text(itself, labels) & ~itself  # [N, N]
         excluded = itself if len(x) > 1 else ~itself  # a lone vector: the softmax of nothing would be NaN
-        per_anchor, valid = _pick_positives(dot_products(x, x) / tau, positive, excluded), positive.any(dim=1)
+        per_anchor, valid = pick_positives(dot_products(x, x) / tau, positive, excluded), positive.any(dim=1)
     if reduction == "mean_valid":
         return reduce(per_anchor, "mean", count=valid.sum())
     return reduce(per_anchor, reduction, others=("mean_valid",))
 
 
-def _pick_positives(similarity: Tensor, positive: Tensor, excluded: Tensor) -> Tensor:
+def pick_positives(similarity: Tensor, positive: Tensor, excluded: Tensor) -> Tensor:
     """-log of the softmax over each row's candidates, averaged over the row's positives: [N, M] -> [N].
 
     `similarity` is cosine / tau. `excluded` entries are no candidates: their -inf makes e^-inf = 0 in the denominator,
@@ -240,16 +176,15 @@ def dot_products(x: Tensor, y: Tensor) -> Tensor:
 
 
 def constant_rows(queue: Tensor | None, x: Tensor) -> Tensor:
-    """The queue as unit rows without gradient, as wide as x: [Q, D]. Rows that nothing has filled, zeros, are refused."""
-    if queue is None:
-        return x[:0].detach()
-    if not isinstance(queue, Tensor) or queue.dim() != 2 or queue.shape[1] != x.shape[1]:
-        shape = list(queue.shape) if isinstance(queue, Tensor) else type(queue).__name__
+    """The queue as unit rows without gradient, as wide as x: [Q, D]. Rows that nothing has filled are refused."""
+    queue = x[:0] if queue is None else queue
+    shape = list(queue.shape) if isinstance(queue, Tensor) else type(queue).__name__
+    if len(shape) != 2 or shape[1] != x.shape[1]:
         raise ValueError(f"queue must be [Q, {x.shape[1]}], as wide as a and b, got {shape}.")
     return normalise(queue.detach(), "queue") if len(queue) else queue.detach()
 
 
-def _same_text(like: Tensor, ids: Tensor | None) -> Tensor:
+def same_text(like: Tensor, ids: Tensor | None) -> Tensor:
     """Bool [N, M], `like` another: True where the ids of row and column agree. The rows are the first N of M."""
     return torch.zeros_like(like) if ids is None else ids[: len(like), None] == ids[None, :]
 
@@ -258,17 +193,16 @@ def _ids_of_candidates(
     ids: Tensor | None, queue_ids: Tensor | None, b: int, q: int, device: torch.device
 ) -> Tensor | None:
     """The text of each vector of both views and of the queue, [2B + Q]; None where it is not told."""
-    if ids is None and queue_ids is not None:
-        raise ValueError("queue_ids need ids to be compared with: pass the ids of the batch too.")
     if ids is None:
+        if queue_ids is not None:
+            raise ValueError("queue_ids need ids to be compared with: pass the ids of the batch too.")
         return None
     ids = integers(ids, b, device, "ids")
-    nobody = (ids.min() - 1).expand(q)  # [Q]
-    queue_ids = nobody if queue_ids is None else integers(queue_ids, q, device, "queue_ids")
-    return torch.cat([ids, ids, queue_ids])
+    unknown = (ids.min() - 1).expand(q)  # [Q]: nobody's id
+    return torch.cat([ids, ids, unknown if queue_ids is None else integers(queue_ids, q, device, "queue_ids")])
 
 
-def _warn_if_alone(alone: bool, loss: str) -> None:
+def warn_if_alone(alone: bool, loss: str) -> None:
     if alone:
         warnings.warn(
             f"{loss} has one example and so no negatives: the loss is 0 and teaches nothing. "

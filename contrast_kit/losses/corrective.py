@@ -1,4 +1,4 @@
-"""Losses on a text that a model corrupted: which tokens are original (ELECTRA), and what the others should be (COCO-LM)."""
+"""Losses on a corrupted text: which tokens are original (ELECTRA), and what the others should be (COCO-LM)."""
 
 import torch
 from torch import Tensor

@@ -1,7 +1,7 @@
 """One paper, one file. An objective is views + local losses + one contrast over the whole batch (`base`)."""
 
 from contrast_kit.objectives.base import Encoded, ExampleInfo, Objective
-from contrast_kit.objectives.capt import CAPT, CAPTConfig, MemoryQueue
+from contrast_kit.objectives.capt import CAPT, CAPTConfig
 from contrast_kit.objectives.cmlm import CMLM, CMLMConfig
 from contrast_kit.objectives.coco_lm.coco_lm import COCOLM, COCOLMConfig
 from contrast_kit.objectives.cssl import CSSL, CSSLConfig
@@ -9,10 +9,12 @@ from contrast_kit.objectives.electra import ELECTRA, AllTokenMLM, AllTokenMLMCon
 from contrast_kit.objectives.fine_tune import FineTune, FineTuneConfig
 from contrast_kit.objectives.mlm import MLM, MLMConfig
 from contrast_kit.objectives.prompt import Prompt, PromptConfig
+from contrast_kit.objectives.queue import MemoryQueue
 from contrast_kit.objectives.scl import SCL, SCLConfig
 from contrast_kit.objectives.simcse import SimCSE, SimCSEConfig
 
 __all__ = [
+    "METHODS",
     "CAPT",
     "CMLM",
     "COCOLM",
@@ -40,3 +42,17 @@ __all__ = [
     "SimCSE",
     "SimCSEConfig",
 ]
+
+METHODS: dict[str, type[Objective]] = {
+    "mlm": MLM,
+    "cmlm": CMLM,
+    "coco-lm": COCOLM,
+    "electra": ELECTRA,
+    "all-token": AllTokenMLM,
+    "scl": SCL,
+    "fine-tune": FineTune,
+    "capt": CAPT,
+    "cssl": CSSL,
+    "simcse": SimCSE,
+}
+"""Every method by its name on the command line. `Prompt` is left out: it needs a prompt and label words."""

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from contrast_kit._renamed import present_names
-from contrast_kit.encoder.encoder import Encoder, View
+from contrast_kit.encoder.encoder import Encoder, View, cross_entropy
 from contrast_kit.papers.settings import training
 
 Vectors = dict[str, dict[str, Tensor]]
@@ -200,6 +200,29 @@ class Objective(nn.Module):
         """The weighted sum of the parts."""
         weights = self.weights
         return sum(weights[name] * part for name, part in parts.items() if name in weights)
+
+
+def mlm_sum(encoder: Encoder, hidden: Tensor, view: View, mean: str = "tokens") -> Tensor:
+    """The masked-LM loss of a view, summed over its selected positions: Σ_i -log p(target_i | h_i) (`losses.mlm`).
+
+    Args:
+        encoder: for its word scores.
+        hidden: last hidden states [B, T, D].
+        view: with `selected` and `targets`, [B, T] each.
+        mean: `"tokens"`, or `"sequences"`: summed over the means of the texts, each of which counts once.
+    """
+    at = encoder.strategy.positions(view["selected"])  # M positions
+    dtype = torch.promote_types(hidden.dtype, torch.float32)
+    each = torch.ones(len(hidden), dtype=dtype, device=hidden.device)  # [B]
+    if mean == "sequences":
+        each = each / view["selected"].sum(1).clamp(min=1)
+    return encoder.word_loss(cross_entropy, at.rows(hidden), at.rows(view["targets"]), at.weights(each)).total
+
+
+def mlm_count(view: View, mean: str = "tokens") -> Tensor:
+    """How many terms `mlm_sum` adds up: selected tokens, or sequences with at least one."""
+    selected = view["selected"]  # [B, T]
+    return selected.sum() if mean == "tokens" else selected.any(1).sum()
 
 
 def others(facts: ExampleInfo, ignore_duplicates: bool = False, by: str = "text_id") -> float:

@@ -12,10 +12,11 @@ from torch import Tensor, nn
 from contrast_kit import checks, masking
 from contrast_kit._renamed import renamed_fields
 from contrast_kit.encoder.encoder import View
-from contrast_kit.losses.contrast import info_nce, nt_xent
+from contrast_kit.losses.contrast import nt_xent
 from contrast_kit.losses.no_negatives import simsiam
-from contrast_kit.objectives.base import Encoded, ExampleInfo, Objective, Vectors, others
-from contrast_kit.objectives.mlm import MLMConfig, mlm_count, mlm_sum, random_mask
+from contrast_kit.losses.one_direction import info_nce
+from contrast_kit.objectives.base import Encoded, ExampleInfo, Objective, Vectors, mlm_count, mlm_sum, others
+from contrast_kit.objectives.mlm import MLMConfig, random_mask
 
 
 @renamed_fields(alpha="contrast_weight")
@@ -29,7 +30,7 @@ class CMLMConfig(MLMConfig):
     """Probability that a token *not selected in T^0* is selected in T^k (eq. 2), so 0.7 · 0.85 of all tokens.
     Paper: 0.7, best of {0.1, 0.3, 0.5, 0.7, 0.9} on the development set."""
     contrast_weight: float = 0.5
-    """α, the weight of the contrast (eq. 12). Paper: 0.5, best of {0.01, 0.1, 0.3, 0.5, 0.7, 1}. 0 is MLM, that is TAPT."""
+    """α, the weight of the contrast (eq. 12). Paper: 0.5, best of {0.01, 0.1, 0.3, 0.5, 0.7, 1}. 0 is MLM (TAPT)."""
     contrast: Literal["simsiam", "info_nce", "nt_xent"] | None = "simsiam"
     """Eq. 9 ("simsiam", the paper's choice: cheaper), eq. 7 ("info_nce", its "SimCLR"), the symmetric form with
     2B-2 negatives ("nt_xent", not the paper's), or None for its ablation "w/o CL"."""
@@ -143,7 +144,7 @@ class CMLM(Objective):
         return {**batch, "input_ids": masked.input_ids, "selected": masked.selected}
 
     def encode(self, name: str, view: View) -> Encoded:
-        """`"h"` (eq. 5 and 8) and, for SimSiam, the prediction `"z"` (eq. 10), [B, D] each; the MLM sum of T^0 alone."""
+        """`"h"` (eq. 5 and 8) and, for SimSiam, the prediction `"z"` (eq. 10), [B, D]; of T^0 the MLM sum."""
         hidden = self.encoder(view)  # [B, T, D]
         sums = {}
         if name == "T0" and self.config.mlm:  # eq. 6

@@ -6,13 +6,9 @@ As COCO-LM's paper describes and trains them (section 3.1 and "(Ours)"), in the 
 from dataclasses import dataclass
 from typing import Literal
 
-from torch import Tensor
-
 from contrast_kit import checks
-from contrast_kit.encoder.encoder import View
-from contrast_kit.objectives.base import Encoded
 from contrast_kit.objectives.coco_lm.auxiliary import Corrupting, CorruptionConfig
-from contrast_kit.objectives.coco_lm.token_losses import CopyHead, Task, token_counts, token_sums
+from contrast_kit.objectives.coco_lm.token_losses import CopyHead
 
 
 @dataclass(frozen=True)
@@ -58,7 +54,7 @@ class ELECTRA(Corrupting):
 
     Config = ELECTRAConfig
     in_tables = "ELECTRA"
-    contrastive = False
+    contrastive, task = False, "rtd"
 
     def build(self) -> None:
         self.copy_head = CopyHead(self.encoder.width, self.config.head_biases)
@@ -66,24 +62,6 @@ class ELECTRA(Corrupting):
     @property
     def weights(self) -> dict[str, float]:
         return self.auxiliary_weight | {"rtd": self.config.lambda_rtd}
-
-    def encode(self, name: str, view: View) -> Encoded:
-        return self.encode_masked(view) if name == "masked" else encode_tokens(self, view, "rtd")
-
-    def term_counts(self, name: str, view: View) -> dict[str, Tensor]:
-        return self.count_masked(view) if name == "masked" else count_tokens(self, view, "rtd")
-
-
-def encode_tokens(objective: Corrupting, view: View, task: Task) -> Encoded:
-    """The main model's token losses on X^MLM, summed."""
-    encoder, diagnostics = objective.encoder, objective.config.diagnostics
-    sums = token_sums(encoder, objective.copy_head, encoder(view), view, task, diagnostics=diagnostics)
-    return Encoded({}, sums)
-
-
-def count_tokens(objective: Corrupting, view: View, task: Task) -> dict[str, Tensor]:
-    """What these sums are divided by."""
-    return token_counts(view, task, objective.config.reduction, objective.config.diagnostics)
 
 
 @dataclass(frozen=True)
@@ -114,7 +92,7 @@ class AllTokenMLM(Corrupting):
 
     Config = AllTokenMLMConfig
     in_tables = "All-Token MLM"
-    contrastive = False
+    contrastive, task = False, "all_token"
 
     def build(self) -> None:
         self.copy_head = CopyHead(self.encoder.width, self.config.head_biases)
@@ -124,9 +102,3 @@ class AllTokenMLM(Corrupting):
     @property
     def weights(self) -> dict[str, float]:
         return self.auxiliary_weight | {"all_token": 1.0}
-
-    def encode(self, name: str, view: View) -> Encoded:
-        return self.encode_masked(view) if name == "masked" else encode_tokens(self, view, "all_token")
-
-    def term_counts(self, name: str, view: View) -> dict[str, Tensor]:
-        return self.count_masked(view) if name == "masked" else count_tokens(self, view, "all_token")

@@ -7,9 +7,9 @@ import torch
 from torch import Tensor
 
 from contrast_kit import checks, masking
-from contrast_kit.encoder.encoder import Encoder, View
+from contrast_kit.encoder.encoder import View
 from contrast_kit.masking import check_split
-from contrast_kit.objectives.base import Encoded, Objective
+from contrast_kit.objectives.base import Encoded, Objective, mlm_count, mlm_sum
 
 
 @dataclass(frozen=True)
@@ -84,31 +84,3 @@ def random_mask(objective: Objective, batch: View, generator: torch.Generator | 
         **objective.encoder.vocabulary,
     )
     return masking.masked_view(batch, masked)
-
-
-def mlm_sum(encoder: Encoder, hidden: Tensor, view: View, mean: str = "tokens") -> Tensor:
-    """The masked-LM loss of a view, summed over its selected positions: Σ_i -log p(target_i | h_i) (`losses.mlm`).
-
-    Args:
-        encoder: for its word scores.
-        hidden: last hidden states [B, T, D].
-        view: with `selected` and `targets`, [B, T] each.
-        mean: `"tokens"`, or `"sequences"`: summed over the means of the texts, each of which counts once.
-    """
-    at = encoder.strategy.positions(view["selected"])  # M positions
-    dtype = torch.promote_types(hidden.dtype, torch.float32)
-    each = torch.ones(len(hidden), dtype=dtype, device=hidden.device)  # [B]
-    if mean == "sequences":
-        each = each / view["selected"].sum(1).clamp(min=1)
-    return encoder.word_loss(mlm_terms, at.rows(hidden), at.rows(view["targets"]), at.weights(each)).total
-
-
-def mlm_terms(log_q: Tensor, weight: Tensor) -> Tensor:
-    """Cross-entropy at each position, [M], from log q there and what each counts."""
-    return -weight * log_q
-
-
-def mlm_count(view: View, mean: str = "tokens") -> Tensor:
-    """How many terms `mlm_sum` adds up: selected tokens, or sequences with at least one."""
-    selected = view["selected"]  # [B, T]
-    return selected.sum() if mean == "tokens" else selected.any(1).sum()

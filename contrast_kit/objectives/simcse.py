@@ -13,10 +13,10 @@ from torch import Tensor, nn
 
 from contrast_kit import checks
 from contrast_kit.encoder.encoder import View
-from contrast_kit.losses.contrast import info_nce, nt_xent
+from contrast_kit.losses.contrast import nt_xent
+from contrast_kit.losses.one_direction import info_nce
 from contrast_kit.masking.noise import Mask
-from contrast_kit.objectives.base import Encoded, ExampleInfo, Objective, Vectors, others
-from contrast_kit.objectives.mlm import mlm_count, mlm_sum
+from contrast_kit.objectives.base import Encoded, ExampleInfo, Objective, Vectors, mlm_count, mlm_sum, others
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ __all__ = ["available", "settings", "table", "training"]
 
 
 def available() -> dict[str, dict[int, str]]:
-    """What `table` can give: by paper, the numbers of its tables of results with their captions.
+    """The tables that `table` knows: by paper, their numbers with their captions.
 
     >>> from contrast_kit import papers
     >>> papers.available()["cmlm"][2]
@@ -39,10 +39,11 @@ def table(paper: str, number: int) -> "pd.DataFrame":
 
     Args:
         paper: `"cmlm"`, `"scl"`, `"coco_lm"` or `"capt"`.
-        number: the table's number in the paper; tables of settings and of sample sentences are not here.
+        number: the table's number in the paper. Tables of sample sentences are not here; those of settings are in
+            `papers.settings`.
 
     Raises:
-        ValueError: for a paper or a table that is not here; says which are.
+        ValueError: for a paper or a table that is not here; names those that are.
 
     >>> from contrast_kit import papers
     >>> papers.table("scl", 4)[["n", "method", "SST-2", "SST-2 sd"]].head(2)

@@ -1,4 +1,4 @@
-"""CAPT's tables of results as printed, in percent. The split of table 2 is the heading above its rows."""
+"""CAPT's tables of results as printed, in percent. In table 2, `split` is the heading above the rows."""
 
 TABLES = {
     2: (

@@ -65,8 +65,8 @@ the relative positions and their largest distance: table 6."""
 
 COCO_LM_TABLE_3: dict[str, dict[str, Any]] = {
     "COCO-LM": {},
-    "RTD Only": dict(task="rtd", contrast=None),
-    "CLM Only": dict(contrast=None),
+    "RTD Only": dict(task="rtd", contrast_weight=None),
+    "CLM Only": dict(contrast_weight=None),
     "SCL + RTD": dict(task="rtd"),
     "w. ELECTRA's Auxiliary": dict(auxiliary="narrow"),
     "w. Random Replacements": dict(auxiliary="random"),
@@ -89,7 +89,7 @@ def training(method: str, setting: str | int) -> dict[str, Any]:
         setting: one of its settings: `"base"`, `"large"`, `"full size"`; `100` or `"100"` for a number of texts.
 
     Raises:
-        ValueError: for a method or setting that no paper here prints; says which there are.
+        ValueError: for a method or setting that no paper here prints; names those that are printed.
 
     >>> from contrast_kit.papers import settings
     >>> settings.training("CMLM", 100)

@@ -9,38 +9,39 @@
 | does what was learnt on one task help on another? | `transfer(sst2, [amazon, yelp], encoder)` |
 """
 
+from contrast_kit._renamed import former_names
 from contrast_kit.tasks import prompting, protocols, scoreboard
-from contrast_kit.tasks.fine_tuning import Tuned, fine_tune, predict, weights_hash
+from contrast_kit.tasks.fine_tuning import FineTuned, fine_tune, predict, weights_hash
 from contrast_kit.tasks.grid import run
-from contrast_kit.tasks.methods import METHODS, Method
 from contrast_kit.tasks.metrics import METRICS, accuracy, f1, glue_average, mcc, pearson, score, spearman
+from contrast_kit.tasks.pipelines import PIPELINES, Pipeline
 from contrast_kit.tasks.probes import knn_probe, linear_probe, probe, zero_shot_sts
 from contrast_kit.tasks.protocols import PROTOCOLS, SWEEPS, Protocol, Sweep
 from contrast_kit.tasks.results import Results
 from contrast_kit.tasks.splits import HeldOut, draw, hold_out, split_hash
-from contrast_kit.tasks.sweeps import Swept, sweep, transfer
-from contrast_kit.tasks.table import TASKS, Task, TaskData, find, load
+from contrast_kit.tasks.sweeps import SweepResults, sweep, transfer
+from contrast_kit.tasks.table import TASKS, Task, TaskData, get_task, load
 
 __all__ = [
-    "METHODS",
     "METRICS",
+    "PIPELINES",
     "PROTOCOLS",
     "SWEEPS",
     "TASKS",
+    "FineTuned",
     "HeldOut",
-    "Method",
+    "Pipeline",
     "Protocol",
     "Results",
     "Sweep",
-    "Swept",
+    "SweepResults",
     "Task",
     "TaskData",
-    "Tuned",
     "accuracy",
     "draw",
     "f1",
-    "find",
     "fine_tune",
+    "get_task",
     "glue_average",
     "hold_out",
     "knn_probe",
@@ -62,3 +63,8 @@ __all__ = [
     "weights_hash",
     "zero_shot_sts",
 ]
+
+__getattr__ = former_names(
+    __name__,
+    {"METHODS": "PIPELINES", "Method": "Pipeline", "Swept": "SweepResults", "Tuned": "FineTuned", "find": "get_task"},
+)

@@ -17,15 +17,15 @@ from contrast_kit.encoder import Encoder
 from contrast_kit.objectives import FineTune
 from contrast_kit.tasks.metrics import score
 from contrast_kit.tasks.probes import labels_of
-from contrast_kit.tasks.table import Task, find
+from contrast_kit.tasks.table import Task, get_task
 from contrast_kit.training import Run, fit
 
 
 @dataclass
-class Tuned:
+class FineTuned:
     """A fine-tuned encoder with its head, at its best step by validation.
 
-    `validation` has one entry for each look at the validation rows: step and metrics.
+    `validation` has one entry for each evaluation on the validation rows: step and metrics.
     """
 
     task: Task
@@ -69,25 +69,24 @@ def fine_tune(
     seed: int = 0,
     progress: bool = False,
     **settings: Any,
-) -> Tuned:
+) -> FineTuned:
     """Fine-tune a *copy* of `start`; `start` itself stays as it is, so that many runs can begin at one point.
 
-    The weights with the best validation metric (the task's first), looked at every `evaluate_every` updates and at
-    the end, are the ones returned; of equals the earliest. There is no argument for test rows: selection cannot see
-    them.
+    The validation metric (the task's first) is computed every `evaluate_every` updates and at the end. The weights
+    with the best one are returned, the earliest of equals. No argument takes test rows, so selection cannot see them.
 
     Args:
-        start: an encoder; it gets a new head. Or a fine-tuned objective (`tuned.objective`): its head goes along
-            too, where it has the same shape (SCL 5.4, SST-2 → Yelp-2).
+        start: an encoder, which gets a new head; or a fine-tuned objective (`tuned.objective`), which keeps its head
+            where the shape fits (SCL 5.4, SST-2 → Yelp-2).
         train: rows with the task's columns and `label`.
         validation: rows to select by; without them the last step is kept.
         task: a row of the table, or its name.
         method: what makes the objective: `FineTune` (plain), `SCL`, or `partial(SCL, lam=0.9)`.
         epochs, steps: how long; an epoch is ⌈N / batch size⌉ updates. One epoch by default.
         batch_size, lr: CMLM, SCL: 16 and 1e-5 (for RoBERTa). Encoders of this kit's tiny kind want 5e-4 or so.
-        evaluate_every: updates between two looks. CMLM: 100.
+        evaluate_every: updates between two evaluations. CMLM: 100.
         seed: of the head, the order of the rows, and dropout.
-        settings: whatever else `Training` takes: warmup, decay, precision, max_length, chunk_size, …
+        settings: other settings of `Training`: warmup, decay, precision, max_length, chunk_size, …
 
     Raises:
         ValueError: for labels that do not fit, unknown tasks, or steps and epochs at once.
@@ -105,9 +104,9 @@ def fine_tune(
         >>> tuned.predict(data.test).shape
         (500,)
     """
-    task = find(task)
+    task = get_task(task)
     if own := {"log_every", "callback"} & settings.keys():
-        raise TypeError(f"fine_tune looks at the validation rows every evaluate_every updates; leave {own.pop()} out.")
+        raise TypeError(f"fine_tune evaluates every evaluate_every updates by itself; leave {own.pop()} out.")
     objective = prepare(start, method, task, seed)
     length = settings.setdefault("max_length", min(128, objective.encoder.max_length))
     texts = tokenized(train, objective.encoder, task, length)
@@ -115,7 +114,9 @@ def fine_tune(
         raise ValueError("Give steps or epochs, not both: one follows from the other.")
     if steps is None:
         steps = max(1, math.ceil((epochs or 1) * math.ceil(len(texts) / batch_size)))
-    keeper = Keeper(task, validation, labels_of(validation), length, evaluate_every) if validation is not None else None
+    best = None
+    if validation is not None:
+        best = BestWeights(task, validation, labels_of(validation), length, evaluate_every)
     run = fit(
         objective,
         texts,
@@ -124,25 +125,25 @@ def fine_tune(
         lr=lr,
         seed=seed,
         log_every=min(evaluate_every, steps),
-        callback=keeper,
+        callback=best,
         progress=progress,
         **settings,
     )
-    if keeper is None:
-        return Tuned(task, objective, run, run.steps, max_length=length)
-    if keeper.weights is not None:
-        objective.load_state_dict(keeper.weights)
-    return Tuned(task, objective, run, keeper.best_step, keeper.looks, length)
+    if best is None:
+        return FineTuned(task, objective, run, run.steps, max_length=length)
+    if best.weights is not None:
+        objective.load_state_dict(best.weights)
+    return FineTuned(task, objective, run, best.best_step, best.evaluations, length)
 
 
 def prepare(start: Encoder | FineTune, method: Any, task: Task, seed: int) -> FineTune:
     """A new objective around a copy of `start`, with the head of `start` where it has one that fits."""
     encoder = start.encoder if isinstance(start, FineTune) else start
-    made = getattr(method, "func", method)  # of a partial
-    fits = not isinstance(made, type) or issubclass(made, FineTune)
+    maker = getattr(method, "func", method)  # of a partial
+    fits = not isinstance(maker, type) or issubclass(maker, FineTune)
     objective = method(copy.deepcopy(encoder), classes=task.classes, seed=seed) if fits else None
     if not isinstance(objective, FineTune):
-        name = getattr(made, "__name__", type(objective).__name__)
+        name = getattr(maker, "__name__", type(objective).__name__)
         raise TypeError(f"method must make a FineTune or SCL objective, and {name} does not.")
     if isinstance(start, FineTune):
         have, want = start.head.state_dict(), objective.head.state_dict()
@@ -151,13 +152,13 @@ def prepare(start: Encoder | FineTune, method: Any, task: Task, seed: int) -> Fi
     return objective
 
 
-class Keeper:
-    """Looks at the validation rows along a run, and keeps the weights of the best look."""
+class BestWeights:
+    """A callback of `fit`: evaluates on the validation rows, and keeps the weights of the best evaluation."""
 
     def __init__(self, task: Task, rows: Any, labels: np.ndarray, max_length: int, every: int):
         self.task, self.rows, self.labels = task, rows, labels
         self.max_length, self.every = max_length, every
-        self.looks: list[dict[str, float]] = []
+        self.evaluations: list[dict[str, float]] = []
         self.weights: dict[str, torch.Tensor] | None = None
         self.best_step, self.best_score = 0, -math.inf
         self.texts: Texts | None = None
@@ -168,7 +169,7 @@ class Keeper:
         if self.texts is None:
             self.texts = tokenized(self.rows, run.encoder, self.task, self.max_length)
         metrics = score(self.task, predict(run.objective, self.texts, task=self.task), self.labels)
-        self.looks.append({"step": run.steps, **metrics})
+        self.evaluations.append({"step": run.steps, **metrics})
         if metrics[self.task.metrics[0]] > self.best_score:
             self.best_step, self.best_score = run.steps, metrics[self.task.metrics[0]]
             state = run.objective.state_dict()
@@ -179,30 +180,30 @@ class Keeper:
 def predict(
     objective: FineTune, rows: Any, *, task: Task | str, batch_size: int = 128, max_length: int = 128
 ) -> np.ndarray:
-    """What a fine-tuned objective says of rows, in evaluation mode: classes [N] (integers) or scores [N].
+    """The predictions of a fine-tuned objective, in evaluation mode: classes [N] (integers) or scores [N].
 
-    Labels of the rows are not looked at. `rows` may be ready `Texts`.
+    Labels of the rows are not read. `rows` may be `Texts`.
     """
-    task = find(task)
+    task = get_task(task)
     texts = rows if isinstance(rows, Texts) else tokenized(rows, objective.encoder, task, max_length)
     was_training = objective.training
     objective.eval()
     order = texts.lengths.argsort(stable=True, descending=True)  # [N], longest first: little padding
-    said = []
+    predicted = []
     try:
         for start in range(0, len(order), batch_size):
             batch = texts.batch(order[start : start + batch_size].tolist())
             view = {key: value.to(objective.encoder.device) for key, value in batch.items()}
             logits = objective.logits(view).float()  # [B, C]
-            said.append((logits.squeeze(1) if objective.regression else logits.argmax(1)).cpu())  # [B]
+            predicted.append((logits.squeeze(1) if objective.regression else logits.argmax(1)).cpu())  # [B]
     finally:
         objective.train(was_training)
-    answers = torch.cat(said)  # [N], longest text first
-    return answers[order.argsort()].numpy()
+    by_length = torch.cat(predicted)  # [N], longest text first
+    return by_length[order.argsort()].numpy()
 
 
 def tokenized(rows: Any, encoder: Encoder, task: Task, max_length: int) -> Texts:
-    """Rows of a task as `Texts`, by the columns that they really have."""
+    """Rows of a task as `Texts`; the columns may have other names than the task's."""
     if isinstance(rows, Texts):
         return rows
     columns = task.columns_in(column_names(rows))
@@ -210,7 +211,7 @@ def tokenized(rows: Any, encoder: Encoder, task: Task, max_length: int) -> Texts
 
 
 def weights_hash(module: nn.Module) -> str:
-    """Twelve hexadecimal digits that change with any weight: to show which weights a stage began with."""
+    """Twelve hexadecimal digits that change with any weight. They show which weights a stage started from."""
     digest = hashlib.sha256()
     for name, value in sorted(module.state_dict().items()):
         digest.update(name.encode())
@@ -218,9 +219,9 @@ def weights_hash(module: nn.Module) -> str:
     return digest.hexdigest()[:12]
 
 
-def named(method: Any) -> str:
-    """A method in words: `SCL`, or `SCL(lam=0.9)` for a partial one."""
+def describe(method: Any) -> str:
+    """The name of what makes an objective: `SCL`, or `SCL(lam=0.9)` for a partial."""
     if isinstance(method, partial):
         options = ", ".join(f"{key}={value}" for key, value in sorted(method.keywords.items()))
-        return f"{named(method.func)}({options})"
+        return f"{describe(method.func)}({options})"
     return getattr(method, "__name__", type(method).__name__)

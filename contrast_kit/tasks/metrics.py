@@ -1,8 +1,8 @@
-"""How good predictions are, by scikit-learn and scipy; and what each paper calls the GLUE average.
+"""Metrics of predictions, by scikit-learn and scipy; and the GLUE average of each paper.
 
-Every metric takes predictions and true labels, [N] each, and gives a number where larger is better. Two cases are
-0/0 and are settled here, for all: a metric that *correlates* is 0 where one side is constant. So predicting one
-class always has an MCC of 0, and one score always a Pearson and Spearman of 0.
+Every metric takes predictions and true labels, [N] each, and gives a number where larger is better. A
+correlation with a constant is 0/0; here it is 0. So predicting one class for all rows has an MCC of 0, and one score
+for all rows a Pearson and Spearman of 0.
 """
 
 from collections.abc import Callable, Mapping
@@ -76,13 +76,13 @@ METRICS: dict[str, Callable[[Any, Any], float]] = {
 
 
 def score(task: Task, predicted: Any, labels: Any) -> dict[str, float]:
-    """Every metric of a task, the one that selection looks at first.
+    """Every metric of a task; the first one selects.
 
     Raises:
         ValueError: for labels that are secret (-1), or of another length than the predictions.
 
     >>> from contrast_kit import tasks
-    >>> tasks.score(tasks.find("mrpc"), [0, 1, 1, 0], [0, 1, 0, 0])
+    >>> tasks.score(tasks.get_task("mrpc"), [0, 1, 1, 0], [0, 1, 0, 0])
     {'accuracy': 0.75, 'f1': 0.666...}
     """
     if np.any(np.asarray(labels) == -1):

@@ -1,4 +1,4 @@
-"""Quick looks at an encoder whose weights stay as they are: what can be read off its vectors."""
+"""Probes: what the vectors of an encoder hold, without changing its weights."""
 
 from typing import Any
 
@@ -9,13 +9,13 @@ from contrast_kit.data.rows import column, column_names
 from contrast_kit.encoder import Encoder
 from contrast_kit.geometry import pair_cosines
 from contrast_kit.tasks.metrics import METRICS, score
-from contrast_kit.tasks.table import Task, TaskData, find
+from contrast_kit.tasks.table import Task, TaskData, get_task
 
 
 def linear_probe(
     encoder: Encoder, train: Any, test: Any, *, task: Task | str, strength: float = 1.0, seed: int = 0
 ) -> dict[str, float]:
-    """Logistic regression (for a score: ridge regression) on frozen vectors: is the answer there, linearly?
+    """Logistic regression (for a score: ridge regression) on frozen vectors: is the label linear in them?
 
     The vectors of each column are standardised with the mean and deviation of the training rows. A pair (u, v)
     becomes [u, v, |u - v|, u · v], as SentEval has it: each text is encoded alone.
@@ -39,8 +39,8 @@ def linear_probe(
     from sklearn.linear_model import LogisticRegression, Ridge
     from sklearn.preprocessing import StandardScaler
 
-    task = find(task)
-    y = _to_learn(task, train)
+    task = get_task(task)
+    y = _training_labels(task, train)
     if not task.regression and len(np.unique(y)) < 2:
         raise ValueError("The training rows hold one class only, so there is nothing to tell apart.")
     x = features(encoder, train, task)
@@ -56,8 +56,8 @@ def linear_probe(
 def knn_probe(encoder: Encoder, train: Any, test: Any, *, task: Task | str, k: int = 5) -> dict[str, float]:
     """Each test text gets the majority label (for a score: the mean) of its `k` nearest training texts by cosine.
 
-    Says what the space's neighbourhoods hold, without learning. Pairs as in `linear_probe`. On a tie the label of
-    the nearer texts wins.
+    It shows what the neighbourhoods of the space hold, without learning. Pairs as in `linear_probe`. The label of the
+    nearer texts wins a tie.
 
     Returns:
         the task's metrics on `test`.
@@ -65,8 +65,8 @@ def knn_probe(encoder: Encoder, train: Any, test: Any, *, task: Task | str, k: i
     Raises:
         ValueError: if `k` is not between 1 and the number of training rows.
     """
-    task = find(task)
-    y = torch.as_tensor(_to_learn(task, train))
+    task = get_task(task)
+    y = torch.as_tensor(_training_labels(task, train))
     if not 1 <= k <= len(y):
         raise ValueError(f"k must be between 1 and the {len(y)} training rows, not {k}.")
     parts = (torch.from_numpy(features(encoder, rows, task)).float() for rows in (train, test))
@@ -87,10 +87,9 @@ def zero_shot_sts(encoder: Encoder, rows: Any, *, columns: tuple[str, str] | Non
         columns: the two text columns, where they are not STS-B's.
 
     Returns:
-        Spearman (the usual one; only ranks matter) and Pearson, and the cosines themselves are in
-        `geometry.pair_cosines`.
+        Spearman (the usual one; only ranks matter) and Pearson. `geometry.pair_cosines` gives the cosines themselves.
     """
-    task = find("stsb")
+    task = get_task("stsb")
     columns = columns or task.columns_in(column_names(rows))
     if len(columns) != 2:
         raise ValueError(f"Similarity is that of pairs, and these rows hold one text each ({columns[0]!r}).")
@@ -121,7 +120,7 @@ def probe(encoder: Encoder, data: TaskData, kind: str = "linear", *, limit: int 
 
 
 def features(encoder: Encoder, rows: Any, task: Task) -> np.ndarray:
-    """What a probe reads: vectors [N, D] of single texts, [N, 4D] of pairs."""
+    """The input of a probe: vectors [N, D] of single texts, [N, 4D] of pairs."""
     columns = task.columns_in(column_names(rows))
     parts = [encoder.encode(column(rows, name)).cpu() for name in columns]  # [N, D] each
     if len(parts) == 2:
@@ -142,8 +141,8 @@ def first_rows(rows: Any, limit: int | None) -> Any:
     return rows.select(range(limit)) if hasattr(rows, "select") else rows[:limit]
 
 
-def _to_learn(task: Task, rows: Any) -> np.ndarray:
-    """The labels of training rows, [N]: none of them missing, or of a class that the task does not have."""
+def _training_labels(task: Task, rows: Any) -> np.ndarray:
+    """The labels of training rows, [N]; refuses missing ones and classes that the task does not have."""
     y = labels_of(rows)
     if (y == -1).any():
         raise ValueError("A training row has the label -1, which means unlabelled: leave such rows out.")

@@ -24,7 +24,7 @@ def prompts(
     demonstrations: Any = None,
     seed: int = 0,
 ) -> list[dict[str, Any]]:
-    """Each row as one text, `{"text": …, "label": …}`, with the mask where its label word would stand.
+    """Each row as one text, `{"text": …, "label": …}`, with the mask in the place of its label word.
 
     Args:
         rows: labelled rows.
@@ -32,8 +32,8 @@ def prompts(
             follow a space, so that the label words are the tokens that they are in running text.
         tokenizer: whose mask token is put in.
         words: the label word of each class, needed for demonstrations.
-        demonstrations: training rows; one of each class, drawn at random for each row and never the row itself, is put
-            behind it, solved: the same template with its label word in it.
+        demonstrations: training rows. One of each class follows each row, solved: the same template with its label
+            word in it. It is drawn at random and is never the row itself.
         seed: of that draw.
 
     Raises:
@@ -86,7 +86,7 @@ def predict(
 ) -> np.ndarray:
     """Classes of rows, [N]; with demonstrations, by the *mean of the probabilities* over `samples` draws of them.
 
-    One draw of demonstrations is one more throw of dice; LM-BFF averages over 16.
+    A single draw of demonstrations adds its luck to the answer; LM-BFF averages over 16.
 
     Raises:
         ValueError: as `prompts`, and where `max_length` cuts the mask off.
@@ -96,7 +96,7 @@ def predict(
     encoder, words = objective.encoder, objective.config.words
     try:
         for sample in range(samples if demonstrations is not None else 1):
-            asked = prompts(
+            prompted = prompts(
                 rows,
                 template,
                 encoder.tokenizer,
@@ -104,13 +104,13 @@ def predict(
                 demonstrations=demonstrations,
                 seed=seed + sample,
             )
-            texts = Texts(asked, encoder.tokenizer, "text", min(max_length, encoder.max_length))
-            said = []
+            texts = Texts(prompted, encoder.tokenizer, "text", min(max_length, encoder.max_length))
+            probabilities = []
             for start in range(0, len(texts), batch_size):
                 batch = texts.batch(range(start, min(start + batch_size, len(texts))))
                 view = {key: value.to(encoder.device) for key, value in batch.items()}
-                said.append(objective.logits(view).float().softmax(1).cpu())  # [B, C]
-            total = total + torch.cat(said)  # [N, C]
+                probabilities.append(objective.logits(view).float().softmax(1).cpu())  # [B, C]
+            total = total + torch.cat(probabilities)  # [N, C]
     finally:
         objective.train(was_training)
     return total.argmax(1).numpy()

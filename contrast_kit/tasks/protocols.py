@@ -1,4 +1,4 @@
-"""How each paper turns many runs into one number: protocols as data, not scripts.
+"""How each paper turns many runs into one number: protocols as data.
 
 A protocol says how many rows are drawn, how often, with which seeds, what is selected by and tested on, how long to
 train, and what is reported. The named ones are the papers' own; `dataclasses.replace` makes another of them, such as
@@ -15,6 +15,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from contrast_kit.papers.settings import CMLM_FINE_TUNING_EPOCHS, CMLM_POST_EPOCHS
+
 
 @dataclass(frozen=True)
 class Protocol:
@@ -28,7 +30,7 @@ class Protocol:
     seeds: tuple[int, ...] = (31, 42, 53)
     """Each draw is trained once with each of these."""
     stratified: bool = False
-    """Whether draws keep the classes' proportions, and so the halves where validation and test are divided here."""
+    """Whether draws keep the proportions of the classes; so do the parts, where validation rows are divided here."""
     per_class: bool = False
     """Whether a draw has the same number of each class."""
     validation: int = 500
@@ -38,8 +40,8 @@ class Protocol:
     most_test: Mapping[str, int] = field(default_factory=dict)
     """Upper limits on the test rows, by task."""
     report: Literal["mean", "top", "median", "best"] = "mean"
-    """What becomes of the runs: the mean of all; of the `top` ones by validation; the median; the single best by
-    validation."""
+    """The number that is reported of the runs: the mean of all; of the `top` ones by validation; the median; the single
+    best by validation."""
     top: int = 3
     """How many runs "top" keeps."""
     epochs: Mapping[int | None, float] = field(default_factory=dict)
@@ -51,7 +53,7 @@ class Protocol:
     warmup: float = 0.06
     """Of both stages."""
     evaluate_every: int = 100
-    """Updates between two looks at the validation rows."""
+    """Updates between two evaluations on the validation rows."""
     post_epochs: Mapping[int | None, float] = field(default_factory=dict)
     """Post-training epochs by size."""
     post_lr: float = 1e-5
@@ -150,12 +152,12 @@ CMLM = Protocol(
     test="rest",
     most_test={"qqp": 2000},
     report="mean",
-    epochs={20: 350, 100: 100, 1000: 10},
+    epochs=CMLM_FINE_TUNING_EPOCHS,
     lr=1e-5,
     batch_size=16,
     warmup=0.0,
     evaluate_every=100,
-    post_epochs={20: 200, 100: 50, 1000: 5},
+    post_epochs=CMLM_POST_EPOCHS,
     post_lr=1e-5,
     post_batch_size=8,
     search={"alpha": (0.01, 0.1, 0.3, 0.5, 0.7, 1.0), "p_c": (0.1, 0.3, 0.5, 0.7, 0.9)},
@@ -190,7 +192,7 @@ SCL_FEW_SHOT = Protocol(
     test="half",
     report="top",
     top=3,
-    epochs={20: 350, 100: 100, 1000: 10},
+    epochs=CMLM_FINE_TUNING_EPOCHS,
     lr=1e-5,
     batch_size=16,
 )

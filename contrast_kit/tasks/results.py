@@ -1,4 +1,4 @@
-"""One row a run, and what a table of runs says: means, deviations, intervals, paired differences."""
+"""A table with one row a run, and its statistics: means, deviations, intervals, paired differences."""
 
 import os
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 KEY = ("method", "task", "n", "draw", "seed")
-"""What tells one run from another."""
+"""The columns that identify a run."""
 TEXT = ("method", "task", "metric", "split", "start", "post", "setting")
 
 
@@ -43,7 +43,7 @@ class Results:
 
         rows = []
         for (task, n, method), runs in self.table.groupby(["task", "n", "method"], sort=False):
-            low, high = interval(independent(runs, "test"), level)
+            low, high = interval(independent_observations(runs, "test"), level)
             row = {"task": task, "n": n, "method": method, "metric": runs["metric"].iloc[0]}
             row |= {"reported": self.report(runs), "rule": self._rule(), "mean": runs["test"].mean()}
             row |= {"sd": runs["test"].std(ddof=1), "runs": len(runs), "low": low, "high": high}
@@ -51,13 +51,13 @@ class Results:
         return pd.DataFrame(rows)
 
     def report(self, runs: "pd.DataFrame") -> float:
-        """The protocol's one number of some runs. Runs are picked by *validation*; of equals, the earlier draw."""
-        return float(getattr(picked(runs, self.protocol)["test"], _STATISTIC[self.protocol.report])())
+        """The protocol's one number for some runs. Runs are selected by *validation*; of equals, the earlier draw."""
+        return float(getattr(selected_runs(runs, self.protocol)["test"], _STATISTIC[self.protocol.report])())
 
     def differences(self, baseline: str, level: float = 0.95) -> "pd.DataFrame":
         """Each method against `baseline`, run by run: same task, rows, and seed on both sides.
 
-        Pairing takes out what a lucky draw does to both. Columns: the mean `difference` on the test rows, `sd`,
+        Pairing removes the luck of a draw, which both share. Columns: the mean `difference` on the test rows, `sd`,
         `pairs`, `low` and `high` (over draws, as in `summary`), and `wins`, the share of pairs in which the method is
         better (ties count half).
 
@@ -79,7 +79,7 @@ class Results:
             if pairs.empty:
                 continue
             pairs = pairs.assign(difference=pairs["test"] - pairs["base"])
-            low, high = interval(independent(pairs, "difference"), level)
+            low, high = interval(independent_observations(pairs, "difference"), level)
             d = pairs["difference"]
             wins = float((d > 0).mean() + 0.5 * (d == 0).mean())
             row = {"task": task, "n": n, "method": method, "baseline": baseline, "difference": d.mean()}
@@ -95,16 +95,16 @@ class Results:
         scores: dict[str, list[float]] = {}
         for (_, _, method), runs in table.groupby(["task", "n", "method"], sort=False):
             if runs["validation"].isna().any():
-                raise ValueError("These runs had no validation rows, so none of them can be chosen.")
-            scores.setdefault(method, []).append(picked(runs, self.protocol)["validation"].mean())
+                raise ValueError("These runs had no validation rows, so none of them can be selected.")
+            scores.setdefault(method, []).append(selected_runs(runs, self.protocol)["validation"].mean())
         return max(scores, key=lambda method: np.mean(scores[method]))
 
     def scores(self, metric: str = "test") -> dict[str, dict[str, list[float]]]:
         """Runs as `plots.bars_with_errors` takes them: by task and size, then by method."""
-        named = {}
+        scores = {}
         for (task, n, method), runs in self.table.groupby(["task", "n", "method"], sort=False):
-            named.setdefault(f"{task}, {n} labels", {})[method] = runs[metric].tolist()
-        return named
+            scores.setdefault(f"{task}, {n} labels", {})[method] = runs[metric].tolist()
+        return scores
 
     def save(self, path: str | Path) -> Path:
         """Write the table, whole or not at all, as `.csv` or `.parquet`. Returns the path."""
@@ -112,7 +112,7 @@ class Results:
 
     def _rule(self) -> str:
         report = self.protocol.report
-        return f"mean of the top {self.protocol.top} by validation" if report == "top" else _WORDS[report]
+        return f"mean of the top {self.protocol.top} by validation" if report == "top" else _RULES[report]
 
     def __repr__(self) -> str:
         state = "" if self.complete else " (stopped before the end: run again with the same folder to go on)"
@@ -120,26 +120,26 @@ class Results:
 
 
 _STATISTIC = {"mean": "mean", "top": "mean", "median": "median", "best": "mean"}
-_WORDS = {"mean": "mean of all runs", "median": "median of all runs", "best": "best run by validation"}
+_RULES = {"mean": "mean of all runs", "median": "median of all runs", "best": "best run by validation"}
 
 
-def picked(runs: "pd.DataFrame", protocol: Protocol) -> "pd.DataFrame":
-    """The runs that count, by validation and never by test: the top ones, the best one, or all."""
+def selected_runs(runs: "pd.DataFrame", protocol: Protocol) -> "pd.DataFrame":
+    """The runs that the protocol reports, by validation and never by test: the top ones, the best one, or all."""
     count = {"top": protocol.top, "best": 1}.get(protocol.report)
     if count is None:
         return runs
     return runs.sort_values(["draw", "seed"]).nlargest(count, "validation", keep="first")
 
 
-def independent(runs: "pd.DataFrame", column: str) -> np.ndarray:
-    """The observations that may count as independent: means of draws where there are several, else single runs."""
+def independent_observations(runs: "pd.DataFrame", column: str) -> np.ndarray:
+    """The observations that count as independent: means of draws where there are several, else single runs."""
     if runs["draw"].nunique() > 1:
         return runs.groupby("draw")[column].mean().to_numpy()
     return runs[column].to_numpy()
 
 
 def interval(values: np.ndarray, level: float = 0.95) -> tuple[float | None, float | None]:
-    """The confidence interval of a mean by Student's t; nothing where there are fewer than two values.
+    """The confidence interval of a mean by Student's t; (None, None) for fewer than two values.
 
     >>> low, high = interval(np.array([0.5, 0.6, 0.7]))
     >>> round(low, 3), round(high, 3)
@@ -156,7 +156,7 @@ def interval(values: np.ndarray, level: float = 0.95) -> tuple[float | None, flo
 
 
 def write(table: "pd.DataFrame", path: str | Path) -> Path:
-    """A table as `.csv` or `.parquet`, under another name first, so that a kill at any moment leaves a whole file."""
+    """Write a table as `.csv` or `.parquet`, renamed into place: a kill at any moment leaves a whole file."""
     path = Path(path)
     writers = {".csv": lambda draft: table.to_csv(draft, index=False), ".parquet": table.to_parquet}
     if path.suffix not in writers:
@@ -169,7 +169,7 @@ def write(table: "pd.DataFrame", path: str | Path) -> Path:
 
 
 def read(path: str | Path) -> "pd.DataFrame":
-    """A table that `write` wrote. Hashes stay text, even those that look like numbers."""
+    """Read a table that `write` wrote. Hashes stay text, even those that look like numbers."""
     import pandas as pd
 
     path = Path(path)

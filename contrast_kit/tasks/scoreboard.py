@@ -1,24 +1,25 @@
-"""The same questions put to every encoder: one row of numbers each, to set methods side by side.
+"""One suite of measurements for every encoder, one row of numbers each, to set methods side by side.
 
-An `Exam` holds what is asked: pairs that mean the same, graded pairs, labelled rows, and a noise. `measure` puts it to
+An `EvalSuite` holds the data: pairs that mean the same, graded pairs, labelled rows, and a noise. `measure` runs it on
 an encoder, whose weights stay as they are, and returns one row:
 
-| column             | asks                                                                 | better  |
+| column             | question                                                             | better  |
 |--------------------|----------------------------------------------------------------------|---------|
 | `sts`              | do cosines rank pairs as the graded scores do? Spearman, zero-shot   | higher  |
 | `<task>`           | can a linear probe read the label off the vector? the task's metric  | higher  |
 | `auc`, `auc_hard`  | are similar pairs closer than random ones? hard: few words in common | higher  |
 | `alignment`        | mean squared distance of similar pairs (Wang & Isola 2020)           | lower   |
 | `uniformity`       | log mean exp(−2 d²) of all pairs (same)                              | lower   |
-| `effective_rank`   | how many directions are in use                                       | –       |
-| `noise`            | how far 15 % masking moves a text, in distances between texts        | lower   |
+| `effective_rank`   | how many directions are in use?                                      | –       |
+| `noise`            | how far does 15 % masking move a text, in distances between texts?   | lower   |
 
-No column alone says that an encoder is good: vectors that are spread evenly at random win uniformity.
+No single column shows that an encoder is good: vectors spread evenly at random win uniformity.
 """
 
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -27,6 +28,7 @@ from torch.nn.functional import one_hot
 from transformers import PreTrainedTokenizerBase
 
 from contrast_kit import geometry, objectives
+from contrast_kit._renamed import former_names, former_property, renamed
 from contrast_kit.encoder import Encoder
 from contrast_kit.masking import noise
 from contrast_kit.tasks.metrics import spearman
@@ -35,41 +37,42 @@ from contrast_kit.tasks.table import TaskData, load
 
 Pairs = list[tuple[str, str]]
 
-# What is ours and not the papers': the encoder pools by the mean, one temperature serves all that contrast sentences,
-# and CAPT's queue is one that a small run can bear (8,192 vectors of a moving encoder are older than the run).
+# Ours, not the papers': the encoder pools by the mean, all contrasts of sentences share one temperature, and CAPT's
+# queue suits a small run (8,192 vectors would come from an encoder of long ago).
 TAU = 0.05
-METHODS: dict[str, Callable[[Encoder], objectives.Objective]] = {
-    "MLM": objectives.MLM,
-    "ELECTRA": objectives.ELECTRA,
-    "All-Token MLM": objectives.AllTokenMLM,
-    "COCO-LM": lambda encoder: objectives.COCOLM(encoder, tau=TAU),
-    "CMLM": lambda encoder: objectives.CMLM(encoder, contrast="info_nce", tau=TAU, alpha=1.0),
-    "CAPT": lambda encoder: objectives.CAPT(encoder, tau=TAU, queue=256),
-    "SimCSE": lambda encoder: objectives.SimCSE(encoder, tau=TAU),
-    "SimCSE + MLM": lambda encoder: objectives.SimCSE(encoder, tau=TAU, mlm_weight=1.0),
-    "SCL (labels)": lambda encoder: objectives.SCL(encoder, classes=2),
+CONTESTANTS: dict[str, Callable[[Encoder], objectives.Objective]] = {
+    "MLM": objectives.METHODS["mlm"],
+    "ELECTRA": objectives.METHODS["electra"],
+    "All-Token MLM": objectives.METHODS["all-token"],
+    "COCO-LM": partial(objectives.METHODS["coco-lm"], tau=TAU),
+    "CMLM": partial(objectives.METHODS["cmlm"], contrast="info_nce", tau=TAU, contrast_weight=1.0),
+    "CAPT": partial(objectives.METHODS["capt"], tau=TAU, queue=256),
+    "SimCSE": partial(objectives.METHODS["simcse"], tau=TAU),
+    "SimCSE + MLM": partial(objectives.METHODS["simcse"], tau=TAU, mlm_weight=1.0),
+    "SCL (labels)": partial(objectives.METHODS["scl"], classes=2),
 }
-"""Every method around a new encoder, as notebook 09 and its recorded runs train it; SCL alone sees labels."""
+"""The rows of the scoreboard: each makes an objective around a new encoder, with the settings of notebook 09 and its
+recorded runs. Only SCL sees labels."""
 
 
 @dataclass
-class Exam:
-    """What every encoder is asked.
+class EvalSuite:
+    """The data that every encoder is measured with.
 
     >>> from contrast_kit.tasks import scoreboard
-    >>> exam = scoreboard.Exam.toyshop(pairs=40, rows=100)
-    >>> len(exam.pairs), len(exam.hard), list(exam.probes)
+    >>> suite = scoreboard.EvalSuite.toyshop(pairs=40, rows=100)
+    >>> len(suite.pairs), len(suite.hard), list(suite.probes)
     (40, 40, ['sst2', 'cola'])
     """
 
     pairs: Pairs
     """Pairs of texts that mean the same."""
     hard: Pairs
-    """Such pairs with at most a third of their words in common, which counting words does not see."""
+    """Such pairs with at most a third of their words in common: counting words does not find them."""
     graded: list[tuple[str, str, float]]
     """Pairs with a score of similarity."""
     probes: Mapping[str, TaskData] = field(default_factory=dict)
-    """Labelled tasks for the linear probe, already as small as they shall be."""
+    """Labelled tasks for the linear probe; all their rows are used."""
     disturb: noise.Noise = field(default_factory=noise.Mask)
     """The noise whose effect is measured."""
 
@@ -81,10 +84,10 @@ class Exam:
         tasks: tuple[str, ...] = ("sst2", "cola"),
         seed: int = 1,
         split: str = "validation",
-    ) -> "Exam":
-        """Made of the toyshop: `pairs` pairs of each kind, `rows` rows of each split of each probe.
+    ) -> "EvalSuite":
+        """A suite from the toyshop: `pairs` pairs of each kind, `rows` rows of each split of each probe.
 
-        `seed` draws the pairs and `split` has the graded pairs: choose settings on others than those you report.
+        `seed` draws the pairs; the graded pairs are those of `split`. Choose settings on one suite, report another.
         """
         from contrast_kit.data import toyshop
 
@@ -96,14 +99,14 @@ class Exam:
             toyshop.probe_pairs(pairs, seed=seed),
             hard[:pairs],
             list(zip(first, second, graded["label"], strict=True)),
-            {name: small(load(f"toyshop/{name}"), rows) for name in tasks},
+            {name: with_at_most(load(f"toyshop/{name}"), rows) for name in tasks},
         )
 
 
 class WordCounts:
-    """A control that has learnt nothing and knows no order: a text is the list of how often it has each token.
+    """A control that has learnt nothing: a bag of words. A text's vector counts how often it has each token.
 
-    It can be asked whatever an encoder can, so that every measure has its bag of words beside it.
+    It has the methods that `measure` calls on an encoder, so that every number has its bag of words beside it.
 
     >>> import contrast_kit as ck
     >>> texts = ["the kite is red", "is the kite red", "a small drum"]
@@ -118,22 +121,24 @@ class WordCounts:
 
     def encode(self, texts: list[str]) -> Tensor:
         """Counts [N, V]; special tokens are not counted."""
-        return self.of_view(_batch(texts, self.tokenizer))
+        return self.encode_view(_batch(texts, self.tokenizer))
 
-    def of_view(self, view: Mapping[str, Tensor]) -> Tensor:
+    def encode_view(self, view: Mapping[str, Tensor]) -> Tensor:
         """Counts of each row of a view, [B, T] -> [B, V]."""
         special = torch.tensor(self.tokenizer.all_special_ids)
         rows = []
         for ids in view["input_ids"]:  # row by row: [B, T, V] would be large
-            words = ids[~torch.isin(ids, special)]
-            rows.append(one_hot(words, len(self.tokenizer)).sum(0))  # [T, V] -> [V]
+            tokens = ids[~torch.isin(ids, special)]
+            rows.append(one_hot(tokens, len(self.tokenizer)).sum(0))  # [T, V] -> [V]
         return torch.stack(rows).float()
+
+    of_view = former_property("of_view", "encode_view")
 
 
 class Centred:
-    """A control: an encoder from whose vectors the mean vector of some texts is taken away.
+    """A control: an encoder whose vectors are centred, that is the mean vector of some texts is subtracted.
 
-    That opens the narrow cone without any training. What a contrast is praised for must be more than this.
+    Centring opens the narrow cone without any training. A contrast has to do more than that.
 
     >>> import contrast_kit as ck
     >>> texts = ["the kite is red", "a small drum", "the green train stops"]
@@ -149,40 +154,44 @@ class Centred:
         self.mean = encoder.encode(texts).mean(0).float().cpu()  # [N, D] -> [D]
 
     def encode(self, texts: list[str]) -> Tensor:
-        """Vectors [N, D] with the mean taken away."""
+        """Centred vectors [N, D]."""
         return self.encoder.encode(texts).float().cpu() - self.mean
 
-    def of_view(self, view: Mapping[str, Tensor]) -> Tensor:
-        """The same of each row of a view, [B, T] -> [B, D]."""
-        return _of_view(self.encoder, view) - self.mean
+    def encode_view(self, view: Mapping[str, Tensor]) -> Tensor:
+        """Centred vectors of the rows of a view, [B, T] -> [B, D]."""
+        return _encode_view(self.encoder, view) - self.mean
+
+    of_view = former_property("of_view", "encode_view")
 
 
-def measure(encoder: Encoder | WordCounts | Centred, exam: Exam) -> dict[str, float]:
+@renamed(exam="suite")
+def measure(encoder: Encoder | WordCounts | Centred, suite: EvalSuite) -> dict[str, float]:
     """One row of the scoreboard; the columns are explained above.
 
     Args:
-        encoder: not changed; anything with `encode(texts) -> [N, D]` and the means to read a view.
-        exam: what to ask.
+        encoder: not changed; an `Encoder`, or a control with `encode(texts)`, `encode_view(view)`, `tokenizer` and
+            `vocabulary`.
+        suite: the data to measure with.
 
     Returns:
-        column -> number; `noise` is NaN where all texts have one vector, so that there is no distance to measure in.
+        column -> number; `noise` is NaN where all texts have one vector: no distance between texts is left as its unit.
 
     Example:
         >>> import contrast_kit as ck
-        >>> exam = ck.tasks.scoreboard.Exam.toyshop(pairs=40, rows=100)
-        >>> tokenizer = ck.data.train_tokenizer([text for pair in exam.pairs for text in pair], vocab_size=300)
-        >>> row = ck.tasks.scoreboard.measure(ck.tasks.scoreboard.WordCounts(tokenizer), exam)
+        >>> suite = ck.tasks.scoreboard.EvalSuite.toyshop(pairs=40, rows=100)
+        >>> tokenizer = ck.data.train_tokenizer([text for pair in suite.pairs for text in pair], vocab_size=300)
+        >>> row = ck.tasks.scoreboard.measure(ck.tasks.scoreboard.WordCounts(tokenizer), suite)
         >>> row["auc"] > 0.9, row["auc_hard"] < row["auc"]
         (True, True)
     """
-    a, b = (_vectors(encoder, [pair[side] for pair in exam.pairs]) for side in (0, 1))  # [N, D] each
+    a, b = (_vectors(encoder, [pair[side] for pair in suite.pairs]) for side in (0, 1))  # [N, D] each
     similar, random = geometry.pair_cosines(a, b), geometry.random_pair_cosines(a)
-    hard = [_vectors(encoder, [pair[side] for pair in exam.hard]) for side in (0, 1)]
-    first, second, scores = zip(*exam.graded, strict=True)
+    hard = [_vectors(encoder, [pair[side] for pair in suite.hard]) for side in (0, 1)]
+    first, second, scores = zip(*suite.graded, strict=True)
     cosines = geometry.pair_cosines(_vectors(encoder, first), _vectors(encoder, second))
-    clean, moved = _with_noise(encoder, list(dict.fromkeys(pair[0] for pair in exam.pairs)), exam.disturb)
+    clean, noisy = _with_noise(encoder, list(dict.fromkeys(pair[0] for pair in suite.pairs)), suite.disturb)
     row = {"sts": spearman(cosines.numpy(), scores)}
-    for name, data in exam.probes.items():
+    for name, data in suite.probes.items():
         row[name] = linear_probe(encoder, data.train, data.validation, task=data.task)[data.task.metrics[0]]
     return row | {
         "auc": geometry.separation(similar, random).item(),
@@ -190,7 +199,7 @@ def measure(encoder: Encoder | WordCounts | Centred, exam: Exam) -> dict[str, fl
         "alignment": geometry.alignment(a, b).item(),
         "uniformity": geometry.uniformity(a).item(),
         "effective_rank": geometry.effective_rank(a).item(),
-        "noise": _noise(clean, moved),
+        "noise": _noise_sensitivity(clean, noisy),
     }
 
 
@@ -204,16 +213,16 @@ def overlap(a: str, b: str) -> float:
     return len(one & other) / len(one | other)
 
 
-def small(data: TaskData, rows: int) -> TaskData:
-    """The task with at most so many rows a split."""
+def with_at_most(data: TaskData, rows: int) -> TaskData:
+    """The task with the first `rows` rows of its training and validation splits."""
     splits = {name: first_rows(getattr(data, name), rows) for name in ("train", "validation")}
     return replace(data, splits=splits)
 
 
-def _noise(clean: Tensor, moved: Tensor) -> float:
+def _noise_sensitivity(clean: Tensor, noisy: Tensor) -> float:
     try:
-        return geometry.noise_sensitivity(clean, moved).item()
-    except ValueError:  # collapsed
+        return geometry.noise_sensitivity(clean, noisy).item()
+    except ValueError:  # a collapsed encoder
         return float("nan")
 
 
@@ -222,16 +231,16 @@ def _vectors(encoder: Any, texts: Any) -> Tensor:
 
 
 def _with_noise(encoder: Any, texts: list[str], disturb: noise.Noise) -> tuple[Tensor, Tensor]:
-    """Vectors of the texts as they are and with noise on them, [N, D] each."""
+    """Vectors of the clean and of the noisy texts, [N, D] each."""
     batch = _batch(texts, encoder.tokenizer)
     noisy = disturb(batch, torch.Generator().manual_seed(0), encoder.vocabulary)
-    return _of_view(encoder, batch), _of_view(encoder, noisy)
+    return _encode_view(encoder, batch), _encode_view(encoder, noisy)
 
 
-def _of_view(encoder: Any, view: Mapping[str, Tensor]) -> Tensor:
+def _encode_view(encoder: Any, view: Mapping[str, Tensor]) -> Tensor:
     """The vectors of a view, [B, T] -> [B, D], in evaluation mode."""
-    if hasattr(encoder, "of_view"):  # a control
-        return encoder.of_view(view)
+    if hasattr(encoder, "encode_view"):  # a control
+        return encoder.encode_view(view)
     was_training = encoder.training
     encoder.eval()
     try:
@@ -246,3 +255,6 @@ def _batch(texts: list[str], tokenizer: PreTrainedTokenizerBase) -> dict[str, Te
     from contrast_kit.data import Texts
 
     return Texts(texts, tokenizer).batch(range(len(texts)))
+
+
+__getattr__ = former_names(__name__, {"Exam": "EvalSuite", "METHODS": "CONTESTANTS", "small": "with_at_most"})

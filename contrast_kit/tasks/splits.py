@@ -1,4 +1,4 @@
-"""Which rows are trained on, selected by, and tested with: a pure function of the seed, and a hash to prove it."""
+"""Which rows train, select and test: a pure function of the seed, and a hash that shows it."""
 
 import hashlib
 import json
@@ -25,7 +25,7 @@ def draw(
     Args:
         labels: [N], one for each row.
         n: how many rows in all; None takes every row.
-        seed: what the draw is a function of.
+        seed: of the draw.
         stratified: each class in proportion (SCL: "taking the label distribution … into account"), rounded so that
             the sum is n, and at least one of each class where n allows. Scores are drawn without strata.
         per_class: the same number of each class (SCL 5.4: 20 a class), n in all.
@@ -67,7 +67,7 @@ def _equal(n: int, classes: np.ndarray) -> list[int]:
 
 
 def _in_proportion(n: int, counts: np.ndarray) -> np.ndarray:
-    """Shares of n in proportion to counts, by largest remainder; nobody gets nothing where n allows."""
+    """Shares of n in proportion to counts, by largest remainder; at least one each where n allows."""
     exact = n * counts / counts.sum()
     shares = np.floor(exact).astype(int)
     for place in np.argsort(-(exact - shares), kind="stable")[: n - shares.sum()]:
@@ -80,7 +80,7 @@ def _in_proportion(n: int, counts: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Rows to select by and rows to test with, and in words how they came about."""
+    """Rows to select by and rows to test with, and a note on how they were divided."""
 
     validation: Any
     test: Any
@@ -112,7 +112,7 @@ def hold_out(
             0 keeps none.
         test: `"rest"`, all others (CMLM); `"half"`, half of the original rows, before the validation rows are drawn
             (SCL); `"validation"`, the original validation rows themselves, for protocols without selection.
-        most_test: at most so many test rows (CMLM's QQP: 2,000).
+        most_test: an upper limit on the test rows (CMLM's QQP: 2,000).
         stratified: where one split is divided, both parts keep the classes' proportions (SCL).
         seed: of the division.
 
@@ -134,7 +134,7 @@ def hold_out(
         kept = draw(labels_of(splits["validation"]), count, seed) if count else []
         tested = _at_most(splits["test"], most_test, seed)
         note = f"{len(kept)} validation rows, {len(tested)} test rows, as the data has them"
-        return HeldOut(pick(splits["validation"], kept) if kept else None, tested, note)
+        return HeldOut(select_rows(splits["validation"], kept) if kept else None, tested, note)
     if not splits:
         raise ValueError(f"{data.task.name} has neither validation nor test rows with labels.")
     (name, rows), labels = next(iter(splits.items())), labels_of(next(iter(splits.values())))
@@ -148,20 +148,20 @@ def hold_out(
     if test == "rest":
         tests = sorted(set(left) - set(kept))
     short = f" (fewer than {validation}: there are {len(rows)} in all)" if count < validation else ""
-    tested = _at_most(pick(rows, tests), most_test, seed)
+    tested = _at_most(select_rows(rows, tests), most_test, seed)
     note = f"{count} rows to select by{short} and {len(tested)} to test with, both of the {name} rows"
-    return HeldOut(pick(rows, kept) if kept else None, tested, note)
+    return HeldOut(select_rows(rows, kept) if kept else None, tested, note)
 
 
-def pick(rows: Any, chosen: list[int]) -> Any:
-    """Some rows, in the order given."""
+def select_rows(rows: Any, chosen: list[int]) -> Any:
+    """The chosen rows, in the order given."""
     return rows.select(chosen) if hasattr(rows, "select") else [rows[i] for i in chosen]
 
 
 def _at_most(rows: Any, most: int | None, seed: int) -> Any:
     if most is None or len(rows) <= most:
         return rows
-    return pick(rows, draw(np.zeros(len(rows), int), most, [seed, 3]))
+    return select_rows(rows, draw(np.zeros(len(rows), int), most, [seed, 3]))
 
 
 def split_hash(*parts: Any) -> str:

@@ -1,4 +1,4 @@
-"""Two experiments that are several protocols one after the other: a sweep of one field, and transfer between tasks."""
+"""Two experiments of several protocols: a sweep of one field, and transfer between tasks."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from contrast_kit._renamed import renamed
 from contrast_kit.encoder import Encoder
 from contrast_kit.objectives import FineTune
 from contrast_kit.tasks.fine_tuning import fine_tune, prepare, weights_hash
-from contrast_kit.tasks.grid import Item, post_train, run, setting_hash
-from contrast_kit.tasks.methods import Method, by_name
+from contrast_kit.tasks.grid import PlannedRun, post_train, run, setting_hash
+from contrast_kit.tasks.pipelines import Pipeline, pipelines_by_name
 from contrast_kit.tasks.protocols import SCL_FULL, SCL_TRANSFER, Protocol, Sweep
 from contrast_kit.tasks.results import Results, write
 from contrast_kit.tasks.splits import hold_out
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Swept:
-    """The `Results` of each value of a sweep, and their tables as one, with the swept field as first column."""
+class SweepResults:
+    """The `Results` of each value of a sweep; their tables joined into one, with the swept field as first column."""
 
     by: str
     results: dict[Any, Results]
@@ -65,18 +66,18 @@ def sweep(
     plan: Sweep,
     data: TaskData | Sequence[TaskData],
     start: Encoder | FineTune,
-    methods: Mapping[str, Method] | Sequence[str] = ("FT", "SCL"),
+    methods: Mapping[str, Pipeline] | Sequence[str] = ("FT", "SCL"),
     *,
     folder: str | Path | None = None,
     **options: Any,
-) -> Swept:
+) -> SweepResults:
     """Run a protocol once for each value of a sweep: SCL's noise (table 5), its batch sizes (table 3).
 
     Args:
         plan: `protocols.SCL_NOISE`, `protocols.SCL_BATCH_SIZE`, or another `Sweep`.
         data, start, methods: as `run`.
-        folder: each value gets a folder of its own inside it, so that a sweep too goes on where it was stopped.
-        options: whatever else `run` takes; for noise a `paraphraser`.
+        folder: each value gets a folder of its own inside it, so that a stopped sweep continues too.
+        options: further arguments of `run`; for noise a `paraphraser`.
 
     >>> from dataclasses import replace
     >>> import contrast_kit as ck
@@ -95,48 +96,49 @@ def sweep(
         results[value] = run(protocol, data, start, methods, folder=inside, **options)
         if not results[value].complete:
             break
-    return Swept(plan.by, results)
+    return SweepResults(plan.by, results)
 
 
+@renamed(first="source_protocol", then="target_protocol")
 def transfer(
     source: TaskData,
     targets: TaskData | Sequence[TaskData],
     start: Encoder,
-    methods: Mapping[str, Method] | Sequence[str] = ("FT", "SCL"),
+    methods: Mapping[str, Pipeline] | Sequence[str] = ("FT", "SCL"),
     *,
-    first: Protocol = SCL_FULL,
-    then: Protocol = SCL_TRANSFER,
+    source_protocol: Protocol = SCL_FULL,
+    target_protocol: Protocol = SCL_TRANSFER,
     folder: str | Path | None = None,
     progress: bool = True,
     **settings: Any,
 ) -> Results:
-    """Fine-tune on all of `source`, then go on from that model, head and all, on a few rows of each target.
+    """Fine-tune on all of `source`, then fine-tune that model, with its head, on a few rows of each target.
 
     SCL, section 5.4 and table 7: "using the SCL term for both source (SST-2) and target domains (Amazon-2, Yelp-2)", so
-    each method is its own source model's. A target with other classes gets a new head.
+    each method trains its own source model. A target with other classes gets a new head.
 
     Args:
         source: SST-2, from `tasks.load`.
         targets: other tasks: Amazon-2, Yelp-2.
         start: the encoder that the source models start from.
         methods: as `run`.
-        first: how the source model is trained: all rows, the first seed, its best step by validation.
-        then: how few rows of a target are drawn, and how they are trained on.
-        folder: keeps the source models and the runs; called again, it goes on where it was.
+        source_protocol: trains the source model: all rows, the first seed, the best step by validation.
+        target_protocol: draws a few rows of each target and trains on them.
+        folder: keeps the source models and the runs; the same call continues from there.
         progress, settings: as `run`.
 
     Returns:
-        one `Results` of all methods and targets; `start` in its table is the hash of the source model.
+        the `Results` of all methods and targets; the column `start` is the hash of the source model.
     """
     tables, complete = [], True
-    for name, method in by_name(methods).items():
+    for name, pipeline in pipelines_by_name(methods).items():
         inside = None if folder is None else Path(folder, name)
-        model = source_model(source, start, method, first, inside, **settings)
+        model = source_model(source, start, pipeline, source_protocol, inside, **settings)
         runs = run(
-            then,
+            target_protocol,
             targets,
             model,
-            {name: replace(method, post=None)},
+            {name: replace(pipeline, post=None)},
             folder=inside,
             progress=progress,
             **settings,
@@ -147,13 +149,13 @@ def transfer(
             break
     import pandas as pd
 
-    return Results(pd.concat(tables, ignore_index=True), then, complete)
+    return Results(pd.concat(tables, ignore_index=True), target_protocol, complete)
 
 
 def source_model(
-    source: TaskData, start: Encoder, method: Method, protocol: Protocol, folder: Path | None, **settings: Any
+    source: TaskData, start: Encoder, pipeline: Pipeline, protocol: Protocol, folder: Path | None, **settings: Any
 ) -> FineTune:
-    """The model that a method makes of all rows of the source; read from `folder` if it was made so there before."""
+    """The model that a pipeline trains on all rows of the source; read from `folder` where it was kept before."""
     seed, size = protocol.seeds[0], protocol.sizes[-1]
     held = hold_out(
         source,
@@ -164,19 +166,21 @@ def source_model(
     )
     file = None
     if folder is not None:
-        of_source = Item("source", method, source, held, size, 0, seed)
-        made = setting_hash(of_source, protocol, weights_hash(start), settings)
-        file = folder / f"source-{made}-{seed}.pt"
+        planned = PlannedRun("source", pipeline, source, held, size, 0, seed)
+        setting = setting_hash(planned, protocol, weights_hash(start), settings)
+        file = folder / f"source-{setting}-{seed}.pt"
         if file.exists():
-            objective = prepare(start, method.tune, source.task, seed)
+            objective = prepare(start, pipeline.tune, source.task, seed)
             objective.load_state_dict(torch.load(file, weights_only=True, map_location="cpu"))
             return objective.eval()
     begin = start
-    if method.post is not None:
+    if pipeline.post is not None:
         options = protocol.post_training(size) | settings
-        begin = post_train(start, method, source.train, task=source.task, seed=seed, **options)
+        begin = post_train(start, pipeline, source.train, task=source.task, seed=seed, **options)
     training = protocol.training(size) | settings
-    tuned = fine_tune(begin, source.train, held.validation, task=source.task, method=method.tune, seed=seed, **training)
+    tuned = fine_tune(
+        begin, source.train, held.validation, task=source.task, method=pipeline.tune, seed=seed, **training
+    )
     if tuned.run.interrupted:
         raise KeyboardInterrupt
     if file is not None:

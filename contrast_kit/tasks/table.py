@@ -1,4 +1,4 @@
-"""The table of tasks: what their columns are called, what is predicted, and how it is scored.
+"""The table of tasks: their text columns, their labels, and their metrics.
 
 One table: the GLUE rows are those of `data.glue`, with the metrics that the papers print beside them. Amazon-2 and
 Yelp-2 (SCL, section 5.4) follow. The same rows serve toyshop, the hub and local folders, since all share one schema.
@@ -23,7 +23,7 @@ class Task:
     label_names: tuple[str, ...] | None
     """Names of the classes in integer order; None where the label is a score."""
     metrics: tuple[str, ...]
-    """What is reported. The first one is what selection looks at and what the papers' tables print."""
+    """The metrics that are reported. The first one selects, and is the one in the papers' tables."""
 
     @property
     def kind(self) -> str:
@@ -41,7 +41,7 @@ class Task:
         return 1 if self.label_names is None else len(self.label_names)
 
     def columns_in(self, names: list[str]) -> tuple[str, ...]:
-        """The text columns under the names that a data set really has: its own where the task's are not there."""
+        """The text columns among `names`: the task's, or those that the data set has instead."""
         return self.columns if set(self.columns) <= set(names) else text_columns(names)
 
 
@@ -63,14 +63,14 @@ TASKS["amazon"] = Task("amazon", ("content",), ("negative", "positive"), ("accur
 TASKS["yelp"] = Task("yelp", ("text",), ("negative", "positive"), ("accuracy",))
 
 
-def find(name: str | Path | Task) -> Task:
+def get_task(name: str | Path | Task) -> Task:
     """The row of the table for `"sst2"`, `"toyshop/sst2"`, `"glue/sst2"` or a GLUE folder such as `…/SST-2`.
 
     Raises:
-        ValueError: for a name that is not in the table; says which are.
+        ValueError: for a name that is not in the table; names those that are.
 
-    >>> from contrast_kit.tasks import find
-    >>> find("toyshop/stsb").metrics, find("SST-2").classes, find("glue/mnli").kind
+    >>> from contrast_kit.tasks import get_task
+    >>> get_task("toyshop/stsb").metrics, get_task("SST-2").classes, get_task("glue/mnli").kind
     (('spearman', 'pearson'), 2, 'pair')
     """
     if isinstance(name, Task):
@@ -81,14 +81,14 @@ def find(name: str | Path | Task) -> Task:
     if last not in TASKS:
         raise ValueError(
             f"There is no task {str(name)!r} in the table; there are {', '.join(TASKS)}. "
-            "Another data set needs a tasks.Task of its own: Task(name, columns, label_names, metrics)."
+            "Another data set needs a task of its own: tasks.Task(name, columns, label_names, metrics)."
         )
     return TASKS[last]
 
 
 @dataclass(frozen=True)
 class TaskData:
-    """A task and its splits, and what they are called in a table of results: "toyshop/sst2"."""
+    """A task and its splits, and their name in a table of results: "toyshop/sst2"."""
 
     task: Task
     splits: Mapping[str, Any]
@@ -119,7 +119,7 @@ class TaskData:
         if all(label == -1 for label in column(rows, "label")):
             raise ValueError(
                 f"The test labels of {self.task.name} are secret. As the papers do, take a part of the validation "
-                "rows as the test set: tasks.hold_out(data, protocol)."
+                "rows as the test set: tasks.hold_out(data).test."
             )
         return rows
 
@@ -131,14 +131,14 @@ class TaskData:
 
 
 def load(name: str | Path, *, task: Task | str | None = None, **options: Any) -> TaskData:
-    """Load a task with its row of the table: all that `data.load` loads, and its `folder=` and other options.
+    """Load the data of a task, with its row of the table. Takes what `data.load` takes, with the same options.
 
     Args:
         name: `"toyshop/sst2"`, `"glue/rte"`, a folder, `"yelp"`, …
         task: which task this is, where the name does not say it.
 
     Raises:
-        ValueError, FileNotFoundError: as `find` and `data.load` do.
+        ValueError, FileNotFoundError: as `get_task` and `data.load` do.
 
     >>> from contrast_kit import tasks
     >>> data = tasks.load("toyshop/rte")
@@ -147,6 +147,6 @@ def load(name: str | Path, *, task: Task | str | None = None, **options: Any) ->
     """
     from contrast_kit import data
 
-    row = find(task if task is not None else name)
+    row = get_task(task if task is not None else name)
     splits = data.load(name, **options)
     return TaskData(row, splits, Path(name).name if Path(name).exists() else str(name))

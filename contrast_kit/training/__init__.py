@@ -1,4 +1,4 @@
-"""From an objective and data to a trained encoder: the loop, one gradient for a whole batch, checkpoints, processes."""
+"""From an objective and data to a trained encoder: the loop, one gradient for a batch, checkpoints, processes."""
 
 from contrast_kit.training.fit import fit
 from contrast_kit.training.gradient import gradient

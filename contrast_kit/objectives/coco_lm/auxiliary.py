@@ -14,9 +14,9 @@ from torch import Tensor, nn
 from transformers import ElectraConfig, ElectraForMaskedLM
 
 from contrast_kit import checks, masking
-from contrast_kit.encoder.encoder import Encoder, View
+from contrast_kit.encoder.encoder import Encoder, View, cross_entropy
 from contrast_kit.objectives.base import Encoded, Objective
-from contrast_kit.objectives.mlm import mlm_terms
+from contrast_kit.objectives.coco_lm.token_losses import CopyHead, Task, token_counts, token_sums
 
 TOKENS_AT_ONCE = 2**14
 """Tokens from which samples are drawn at once. A batch of a million tokens must not need a million tokens' scores."""
@@ -119,7 +119,7 @@ class Auxiliary(nn.Module):
         at = self.encoder.strategy.positions(view["selected"])  # M positions
         targets, weight = at.rows(view["targets"]), at.weights(hidden.new_ones(len(hidden), dtype=torch.float32))
         others = targets if diagnostics else None
-        found = self.encoder.word_loss(mlm_terms, at.rows(hidden), targets, weight, others=others)
+        found = self.encoder.word_loss(cross_entropy, at.rows(hidden), targets, weight, others=others)
         if not diagnostics:
             return {"aux_mlm": found.total}
         return {"aux_mlm": found.total, "aux_acc": ((found.best == targets) & (weight > 0)).sum()}
@@ -145,8 +145,11 @@ class Corrupting(Objective):
     """What ELECTRA, All-Token MLM and COCO-LM have in common: an auxiliary model, and the text that it corrupts.
 
     Views: `"masked"`, what the auxiliary learns from (none where it is not trained), and `"corrupted"`, X^MLM, with
-    `original`, X^orig, and `selected`, M. Each method says what its main model learns there.
+    `original`, X^orig, and `selected`, M. There the main model learns its `task`, with its `copy_head`.
     """
+
+    task: Task
+    copy_head: CopyHead | None
 
     def __init__(
         self, encoder: Encoder, config: Any = None, *, converged: Encoder | None = None, seed: int = 0, **changes: Any
@@ -177,16 +180,26 @@ class Corrupting(Objective):
         corrupted = {**batch, "input_ids": sampled, "original": ids, "selected": masked["selected"]}
         return ({} if self.auxiliary.frozen else {"masked": masked}) | {"corrupted": corrupted}
 
-    def encode_masked(self, view: View) -> Encoded:
-        """The auxiliary's masked LM."""
-        return Encoded({}, self.auxiliary.sums(view, self.config.diagnostics))
+    def encode(self, name: str, view: View) -> Encoded:
+        """The auxiliary's masked LM of `"masked"`, and the main model's token losses of `"corrupted"`, summed."""
+        if name == "masked":
+            return Encoded({}, self.auxiliary.sums(view, self.config.diagnostics))
+        return Encoded({}, self.token_sums(self.encoder(view), view))
 
-    def count_masked(self, view: View) -> dict[str, Tensor]:
-        """What its sums are divided by: masked tokens, or sequences (`"paper_sum"`)."""
+    def token_sums(self, hidden: Tensor, view: View, **options: Any) -> dict[str, Tensor]:
+        """What the main model, with states [B, T, D] on X^MLM, loses at its task (`token_losses.token_sums`)."""
+        options["diagnostics"] = self.config.diagnostics
+        return token_sums(self.encoder, self.copy_head, hidden, view, self.task, **options)
+
+    def term_counts(self, name: str, view: View) -> dict[str, Tensor]:
+        """What these sums are divided by: tokens, or sequences (`"paper_sum"`)."""
+        config = self.config
+        if name != "masked":
+            return token_counts(view, self.task, config.reduction, config.diagnostics)
         selected = view["selected"].sum()
         sequences = torch.full_like(selected, len(view["selected"]))
-        counts = {"aux_mlm": sequences if self.config.reduction == "paper_sum" else selected}
-        return counts | ({"aux_acc": selected} if self.config.diagnostics else {})
+        counts = {"aux_mlm": sequences if config.reduction == "paper_sum" else selected}
+        return counts | ({"aux_acc": selected} if config.diagnostics else {})
 
 
 def make_auxiliary(main: Encoder, config: CorruptionConfig, given: Encoder | None = None) -> nn.Module:

@@ -19,7 +19,7 @@ from contrast_kit.objectives.base import Encoded, ExampleInfo, Vectors, others
 from contrast_kit.objectives.coco_lm.auxiliary import Corrupting, CorruptionConfig
 from contrast_kit.objectives.coco_lm.correct import Correction as Correction
 from contrast_kit.objectives.coco_lm.correct import corrections
-from contrast_kit.objectives.coco_lm.token_losses import CopyHead, Task, token_counts, token_sums
+from contrast_kit.objectives.coco_lm.token_losses import CopyHead, Task
 from contrast_kit.papers.settings import coco_lm_model
 
 TASKS = ("clm", "rtd", "all_token", "plain_lm")
@@ -82,11 +82,11 @@ class COCOLM(Corrupting):
     Views: `"masked"`, for the auxiliary model; `"corrupted"`, X^MLM, its samples in the masked places (eq. 1);
     `"crop"`, a contiguous 90 % of the original. Local losses: the auxiliary's `"aux_mlm"`; on X^MLM `"copy"` over all
     real tokens (eq. 2) and `"lm"` at masked positions, with p_copy a constant. Contrast: h_[CLS] of X^MLM against that
-    of X^crop, both ways, 2B − 2 negatives (eq. 3). What has no weight is logged only: `token_losses.token_counts` has the
-    accuracies of figure 8, `cos_positive` and `cos_negative` are figure 7.
+    of X^crop, both ways, 2B − 2 negatives (eq. 3). What has no weight is logged only: `token_losses.token_counts` has
+    the accuracies of figure 8, `cos_positive` and `cos_negative` are figure 7.
 
     The main model's word scores are h · x, without projection. `run.encoder.save_pretrained(folder)` still writes an
-    ordinary folder whose fill-mask gives them (`plain_head`): p_LM ranks words although the main model never saw a
+    ordinary folder whose fill-mask gives them (`mlm_head`): p_LM ranks words although the main model never saw a
     [MASK]. Build the encoder with `relative_positions=True` for the paper's architecture.
 
     Args:
@@ -135,6 +135,10 @@ class COCOLM(Corrupting):
         return self.config.contrast_weight is not None
 
     @property
+    def task(self) -> Task:
+        return self.config.task
+
+    @property
     def weights(self) -> dict[str, float]:
         """Eq. 4: 1 for the auxiliary, λ for L_copy, 1 for L_LM, and the contrast's own."""
         lam = self.config.lambda_copy
@@ -145,7 +149,7 @@ class COCOLM(Corrupting):
             "plain_lm": {"lm": 1.0},
         }
         contrast = {"contrast": self.config.contrast_weight} if self.contrastive else {}
-        return self.auxiliary_weight | of_tokens[self.config.task] | contrast
+        return self.auxiliary_weight | of_tokens[self.task] | contrast
 
     def negatives(self, facts: ExampleInfo) -> float | None:
         """2B - 2 (eq. 3); None without a contrast."""
@@ -171,30 +175,17 @@ class COCOLM(Corrupting):
     # -- local losses ------------------------------------------------------------------------------------------------
 
     def encode(self, name: str, view: View) -> Encoded:
+        """Of `"masked"` the auxiliary's loss; of `"corrupted"` L_copy and L_LM (eq. 2) and s; of `"crop"` s alone."""
         if name == "masked":
-            return self.encode_masked(view)
-        hidden = self.encoder(view)  # [B, T, D]
-        return Encoded(self._vectors(hidden, view), self._token_sums(hidden, view) if name == "corrupted" else {})
+            return super().encode(name, view)
+        config, hidden = self.config, self.encoder(view)  # [B, T, D]
+        vectors, sums = self._vectors(hidden, view), {}
+        if name == "corrupted":
+            sums = self.token_sums(hidden, view, variant=config.lm_variant, stop_gradient=config.stop_gradient)
+        return Encoded(vectors, sums)
 
     def term_counts(self, name: str, view: View) -> dict[str, Tensor]:
-        if name == "masked":
-            return self.count_masked(view)
-        config = self.config
-        return token_counts(view, config.task, config.reduction, config.diagnostics) if name == "corrupted" else {}
-
-    def _token_sums(self, hidden: Tensor, view: View) -> dict[str, Tensor]:
-        """L_copy over all tokens of X^MLM and L_LM at the masked ones (eq. 2), or what else `task` says."""
-        config = self.config
-        return token_sums(
-            self.encoder,
-            self.copy_head,
-            hidden,
-            view,
-            config.task,
-            variant=config.lm_variant,
-            stop_gradient=config.stop_gradient,
-            diagnostics=config.diagnostics,
-        )
+        return {} if name == "crop" else super().term_counts(name, view)
 
     # -- contrast ----------------------------------------------------------------------------------------------------
 
@@ -233,8 +224,8 @@ class COCOLM(Corrupting):
         Raises:
             ValueError: where the main model has not learned both, that is for another task than "clm" or "all_token".
         """
-        if self.config.task not in ("clm", "all_token"):
-            raise ValueError(f"Only task='clm' or 'all_token' learns to correct words; this is task={self.config.task!r}.")
+        if self.task not in ("clm", "all_token"):
+            raise ValueError(f"Only task='clm' or 'all_token' learns to correct words; this is task={self.task!r}.")
         return corrections(self, texts)
 
 

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from torch import nn
 
-from contrast_kit.encoder.encoder import check_texts
+from contrast_kit.encoder.inputs import check_texts
 from contrast_kit.objectives.coco_lm.token_losses import p_lm
 
 

@@ -1,0 +1,30 @@
+"""What an encoder is given, a tokenizer and texts, or one clear sentence."""
+
+from transformers import PreTrainedTokenizerBase
+
+
+def check_tokenizer(tokenizer: PreTrainedTokenizerBase) -> None:
+    """Refuse what is no tokenizer that can mask and pad."""
+    if not isinstance(tokenizer, PreTrainedTokenizerBase):
+        raise TypeError(
+            f"An encoder is built for a tokenizer, such as data.train_tokenizer(texts), not {tokenizer!r}; "
+            "a saved model and its tokenizer are opened together by Encoder.from_pretrained(name)."
+        )
+    for name, why in (("mask", "masked language modelling"), ("pad", "a batch of texts of different lengths")):
+        if getattr(tokenizer, f"{name}_token_id") is None:
+            raise ValueError(f"This tokenizer has no {name} token; {why} needs one.")
+
+
+def check_texts(texts: list) -> None:
+    """Refuse what is no list of strings or of pairs of them, with something in each."""
+    if not texts:
+        raise ValueError("There is no text to read: give at least one string.")
+    for text in texts:
+        parts = text if isinstance(text, tuple | list) else [text]
+        if not all(isinstance(part, str) for part in parts):
+            raise TypeError(
+                f"A text is a string, or a pair of strings, not {type(text).__name__}: of rows, give one column, "
+                "[row['text'] for row in rows]."
+            )
+        if not all(part.strip() for part in parts):
+            raise ValueError("One of the texts is empty: an encoder has nothing to say about it; leave it out.")

@@ -1,0 +1,73 @@
+"""The contrast in one direction: each text of one view looks for itself among the texts of the other.
+
+Letters: B examples, D width. `contrast` sets it beside the losses that look both ways.
+"""
+
+import torch
+from torch import Tensor
+
+from contrast_kit import fast
+from contrast_kit.checks import integers, normalise, pair, reduce, temperature
+from contrast_kit.losses.contrast import dot_products, pick_positives, same_text, warn_if_alone
+
+
+def info_nce(
+    anchors: Tensor,
+    candidates: Tensor,
+    tau: float,
+    *,
+    ids: Tensor | None = None,
+    reduction: str = "mean",
+    implementation: str = "auto",
+) -> Tensor:
+    """Pick each anchor's partner out of the other view's B vectors: contrast in one direction.
+
+    CMLM, eq. 7, for one k:
+
+        L_CL = -1/B sum_b log( e^{sim(H_b^k, H_b^0)/tau} / sum_{i=1..B} e^{sim(H_i^k, H_b^0)/tau} )
+
+    The anchor is view 0. With K views, take the mean over k of `info_nce(h[0], h[k], tau)`.
+
+    In the denominator: B terms, the positive and the B-1 other rows of view k. Not the anchor itself, and not the
+    other rows of view 0 (those are in `nt_xent`). Identical vectors give log B. The loss is not symmetric: exchanging
+    the two views exchanges rows and columns of the cosine matrix.
+
+    Args:
+        anchors: vectors of view 0, [B, D].
+        candidates: vectors of view k, [B, D]; row b is the positive of anchor b. Both are normalised here.
+        tau: the temperature, > 0. The paper does not print it; small values look at the hardest negatives.
+        ids: [B], what text each row comes from. A candidate with the anchor's id that is not its own partner is a
+            false negative, and is left out of the denominator. Without ids nothing is left out, as in the paper.
+        reduction: "mean" over the B anchors (the paper), "sum", or "none" for one number per anchor, [B].
+        implementation: one matrix or tiles, see the top of `contrast`.
+
+    Returns:
+        A number >= 0, in float32 or float64; with one example there is no negative: 0, with a warning.
+
+    Raises:
+        TypeError, ValueError: wrong kind or shape, tau <= 0, or a row of zeros.
+        NotFiniteError: NaN or infinity in a row.
+
+    See also:
+        `nt_xent` takes the negatives from both views, in both directions. sentence-transformers calls this loss
+        MultipleNegativesRankingLoss, with scale = 1/tau.
+
+    Example:
+        >>> import torch
+        >>> info_nce(torch.eye(4), torch.eye(4), tau=0.5)         # partners equal, all others orthogonal
+        tensor(0.3408)
+        >>> torch.log1p(3 * torch.exp(torch.tensor(-1 / 0.5)))    # log(1 + (B-1) e^{-1/tau})
+        tensor(0.3408)
+    """
+    temperature(tau)
+    pair(anchors, candidates, "anchors", "candidates")
+    warn_if_alone(len(anchors) == 1, "info_nce")
+    ids = None if ids is None else integers(ids, len(anchors), anchors.device, "ids")
+    if fast.wanted(implementation, len(anchors) ** 2):
+        return reduce(fast.info_nce(anchors, candidates, tau, ids, implementation), reduction)
+
+    anchors, candidates = normalise(anchors, "anchors"), normalise(candidates, "candidates")
+    similarity = dot_products(anchors, candidates) / tau  # [B, B], row b: anchor b against view k
+    positive = torch.eye(len(anchors), dtype=torch.bool, device=anchors.device)  # [B, B]
+    excluded = same_text(positive, ids) & ~positive
+    return reduce(pick_positives(similarity, positive, excluded), reduction)

@@ -1,0 +1,120 @@
+"""The memory queue: vectors of earlier steps, as further negatives (CAPT 2.2, after MoCo)."""
+
+import torch
+from torch import Tensor, nn
+
+from contrast_kit import checks
+from contrast_kit.checks import normalise
+
+UNKNOWN = -1
+"""The id of a vector whose text is not known."""
+
+
+class MemoryQueue(nn.Module):
+    """The newest vectors of earlier steps, first in, first out, at most `capacity` of them.
+
+    CAPT 2.2: "at each learning step, the aggregated representations of the current batch of original inputs and
+    its corresponding corrupted inputs are enqueued into Q. Once reaching the preset capacity of Q, the oldest
+    redundant representations are dequeued." There is no second, slowly moving encoder as in MoCo: the queue stays
+    close to the present model only because new vectors replace old ones.
+
+    The capacity counts *vectors* (CAPT: 8,192); a step on n texts pushes 2n of them, and neither has to divide the
+    other. The queue starts empty: a row that nothing has filled is never a negative. Rows have length 1 and no
+    gradient.
+
+    Contents and position are buffers, so they go into checkpoints and move along with `.to(device)`. They are fixed
+    in size and written in place: memory does not grow.
+
+    Args:
+        capacity: the most vectors that it keeps, at least 1.
+        width: D, the size of a vector.
+
+    Raises:
+        ValueError: for a capacity or width below 1.
+
+    Example:
+        >>> import torch
+        >>> from contrast_kit.objectives import MemoryQueue
+        >>> queue = MemoryQueue(capacity=3, width=2)
+        >>> queue.push(torch.tensor([[3.0, 4.0], [0.0, 2.0]]), ids=torch.tensor([7, 8]))
+        >>> len(queue), queue.vectors
+        (2, tensor([[0.6000, 0.8000],
+                [0.0000, 1.0000]]))
+        >>> queue.push(torch.eye(2), ids=torch.tensor([9, 10]))
+        >>> queue.ids  # the oldest, 7, had to go
+        tensor([ 8,  9, 10])
+    """
+
+    def __init__(self, capacity: int, width: int):
+        super().__init__()
+        checks.count("capacity", capacity, "the most vectors that the queue holds")
+        checks.count("width", width, "the size of a vector")
+        self.capacity = capacity
+        self.register_buffer("rows", torch.zeros(capacity, width))  # [capacity, D], a ring
+        self.register_buffer("row_ids", torch.full((capacity,), UNKNOWN))  # [capacity]
+        self.register_buffer("pushed", torch.zeros((), dtype=torch.long))  # since the first step
+        self._known = (None, 0, 0)  # `pushed`, its version, its value: reading it waits for a device
+
+    def __len__(self) -> int:
+        """How many vectors are in it now, Q."""
+        return min(self._count(), self.capacity)
+
+    def _count(self) -> int:
+        """How many vectors were pushed, read anew where something else than `push` wrote it, such as a checkpoint."""
+        tensor, version, count = self._known
+        if tensor is not self.pushed or version != self.pushed._version:
+            count = int(self.pushed)
+            self._known = (self.pushed, self.pushed._version, count)
+        return count
+
+    @property
+    def vectors(self) -> Tensor:
+        """What is in it, oldest first: [Q, D], rows of length 1, without gradient. A copy."""
+        return self.rows[self._order()]
+
+    @property
+    def ids(self) -> Tensor:
+        """The text that each of these vectors came from, [Q]; -1 where it was not told. A copy."""
+        return self.row_ids[self._order()]
+
+    def _order(self) -> Tensor:
+        """Where the vectors stand in the ring, oldest first, [Q]."""
+        length = len(self)
+        ages = torch.arange(length, device=self.rows.device)  # [Q]
+        return (self.pushed - length + ages) % self.capacity
+
+    @torch.no_grad()
+    def push(self, vectors: Tensor, ids: Tensor | None = None) -> None:
+        """Put vectors in, and the oldest out where there is no room. Call it *after* the loss.
+
+        Pushed before, each positive would stand in its own denominator a second time, as a negative.
+
+        Args:
+            vectors: [N, D] for any N, also above the capacity: the last ones then remain. Normalised here.
+            ids: [N] integers, the texts they came from.
+
+        Raises:
+            TypeError, ValueError: wrong kind, width or number of ids, or a row of zeros.
+        """
+        rows = normalise(vectors.detach(), "vectors").to(self.rows)  # [N, D]
+        if rows.shape[1] != self.rows.shape[1]:
+            raise ValueError(f"This queue holds vectors of width {self.rows.shape[1]}, not {rows.shape[1]}.")
+        if ids is None:
+            ids = torch.full((len(rows),), UNKNOWN, device=rows.device)
+        if ids.shape != (len(rows),) or ids.is_floating_point():
+            raise ValueError(f"ids must be [{len(rows)}] integers, one a vector, not {ids.dtype} {list(ids.shape)}.")
+        places = (self.pushed + torch.arange(len(rows), device=rows.device)) % self.capacity  # [N]
+        # Of more vectors than there is room for only the last are written: no place is written twice.
+        newest = slice(-self.capacity, None)
+        self.rows[places[newest]] = rows[newest]
+        self.row_ids[places[newest]] = ids[newest].to(self.row_ids)
+        count = self._count() + len(rows)
+        self.pushed += len(rows)
+        self._known = (self.pushed, self.pushed._version, count)
+
+    def clear(self) -> None:
+        """Empty it."""
+        self.pushed.zero_()
+
+    def extra_repr(self) -> str:
+        return f"{len(self)} of {self.capacity} vectors of width {self.rows.shape[1]}"

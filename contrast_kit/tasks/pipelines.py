@@ -1,0 +1,63 @@
+"""The pipelines that a protocol compares: what an encoder is post-trained with, and what it is fine-tuned with."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from contrast_kit._renamed import former_property
+from contrast_kit.objectives import CMLM, MLM, SCL, FineTune
+from contrast_kit.paraphrase import Paraphraser
+from contrast_kit.tasks.fine_tuning import describe
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """The way from an encoder to a task: post-training, or none, and then fine-tuning.
+
+    >>> from functools import partial
+    >>> from contrast_kit.objectives import CMLM
+    >>> Pipeline(post=partial(CMLM, contrast_weight=0.1)).description
+    'CMLM(contrast_weight=0.1) → FineTune'
+    """
+
+    tune: Any = FineTune
+    """Makes the fine-tuning objective: `FineTune`, `SCL`, `partial(SCL, lam=0.9)`."""
+    post: Any = None
+    """Makes the post-training objective from an encoder: `MLM` (then it is TAPT), `CMLM`, `partial(CMLM, K=2)`."""
+    unlabeled: int = 0
+    """Further training texts, without their labels, for post-training (CMLM, section 4.8)."""
+    paraphraser: Paraphraser | None = None
+    """Makes the two paraphrases of each text that post-training with `CSSL` contrasts."""
+
+    @property
+    def description(self) -> str:
+        """The stages, with what differs from their defaults. `tasks.run` recognises its earlier runs by it."""
+        stages = ([describe(self.post)] if self.post else []) + [describe(self.tune)]
+        more = f" with {self.unlabeled} further texts" if self.post and self.unlabeled else ""
+        by = f" by {self.paraphraser!r}" if self.post and self.paraphraser else ""
+        return " → ".join(stages) + by + more
+
+    words = former_property("words", "description")
+
+
+PIPELINES: dict[str, Pipeline] = {
+    "FT": Pipeline(),
+    "SCL": Pipeline(tune=SCL),
+    "TAPT": Pipeline(post=MLM),
+    "CMLM": Pipeline(post=CMLM),
+}
+"""The rows of CMLM's table 1 by name, without CSSL. That one needs a paraphraser:
+`Pipeline(post=CSSL, paraphraser=BackTranslation())`."""
+
+
+def pipelines_by_name(methods: Mapping[str, Pipeline] | Sequence[str]) -> dict[str, Pipeline]:
+    """A mapping as it is, or names looked up in `PIPELINES`."""
+    if isinstance(methods, Mapping):
+        return dict(methods)
+    names = [methods] if isinstance(methods, str) else list(methods)
+    for name in names:
+        if name not in PIPELINES:
+            raise ValueError(
+                f"No pipeline is called {name!r}; there are {', '.join(PIPELINES)}, or give {{'name': Pipeline(…)}}."
+            )
+    return {name: PIPELINES[name] for name in names}

@@ -1,0 +1,48 @@
+"""Every objective, by name, in each form that takes another way through the step: one list for all tests."""
+
+import torch
+
+import contrast_kit as ck
+
+
+def queued(objective):
+    """CAPT in the middle of a run: some vectors in the queue, among them of texts of the batch."""
+    rows = torch.randn(5, objective.encoder.width, generator=torch.Generator().manual_seed(2))
+    objective.queue.push(rows, torch.tensor([0, 3, 3, 50, 51]))
+    return objective
+
+
+def asked(objective):
+    """Prompting wants a mask in each text: here in place of its first word."""
+    views, mask = objective.views, objective.encoder.tokenizer.mask_token_id
+
+    def with_mask(batch, generator=None):
+        return views(batch | {"input_ids": batch["input_ids"].index_fill(1, torch.tensor([1]), mask)}, generator)
+
+    objective.views = with_mask
+    return objective
+
+
+OBJECTIVES = {
+    "mlm": lambda e: ck.objectives.MLM(e, p_m=0.4),
+    "mlm by sequence": lambda e: ck.objectives.MLM(e, p_m=0.4, mlm_mean="sequences"),
+    "cmlm simsiam": lambda e: ck.objectives.CMLM(e, K=2),
+    "cmlm info_nce": lambda e: ck.objectives.CMLM(e, K=2, contrast="info_nce", tau=0.05),
+    "cmlm nt_xent": lambda e: ck.objectives.CMLM(e, contrast="nt_xent", tau=0.05),
+    "cmlm without its mlm": lambda e: ck.objectives.CMLM(e, contrast="nt_xent", mlm=False),
+    "cmlm drm": lambda e: ck.objectives.CMLM(e, contrast="info_nce", complement=False, p_drm=0.5),
+    "coco_lm": lambda e: ck.objectives.COCOLM(e),
+    "coco_lm printed sums": lambda e: ck.objectives.COCOLM(e, reduction="paper_sum", scl_head=True),
+    "electra": lambda e: ck.objectives.ELECTRA(e, auxiliary_layers=1),
+    "all_token": lambda e: ck.objectives.AllTokenMLM(e),
+    "capt": lambda e: queued(ck.objectives.CAPT(e, queue=7)),
+    "capt by id": lambda e: queued(ck.objectives.CAPT(e, queue=7, tau=0.1, ignore_duplicates=True)),
+    "fine-tune": lambda e: ck.objectives.FineTune(e, classes=4, dropout=0.0),
+    "scl": lambda e: ck.objectives.SCL(e, classes=4, dropout=0.0),
+    "scl sum": lambda e: ck.objectives.SCL(e, classes=4, dropout=0.0, reduction="sum", head="tanh", phi="feature"),
+    "prompt": lambda e: asked(ck.objectives.Prompt(e, words=("the", "a", "of", "is"))),
+    "cssl": lambda e: ck.objectives.CSSL(e),
+    "cssl simsiam": lambda e: ck.objectives.CSSL(e, contrast="simsiam"),
+    "simcse": lambda e: ck.objectives.SimCSE(e),
+    "simcse mlm": lambda e: ck.objectives.SimCSE(e, contrast="nt_xent", mlm_weight=0.1),
+}

@@ -1,0 +1,151 @@
+"""The house: which room may know which, and how much of it a reader has to walk through."""
+
+import ast
+import runpy
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+KIT = ROOT / "contrast_kit"
+
+# From the ground up: a room may import from the rooms before it, never from those after it.
+ROOMS = (
+    "_renamed",
+    "checks",
+    "schedules",
+    "fast",
+    "losses",
+    "masking",
+    "geometry",
+    "papers",
+    "data",
+    "encoder",
+    "objectives",
+    "training",
+    "planning",
+    "paraphrase",
+    "tasks",
+    "plots",
+    "exercises",
+    "explore",
+    "commands",
+    "__main__",
+)
+TORCH_ONLY = ("checks", "schedules", "losses", "masking", "geometry")
+"""Rooms of pure functions: of other libraries they import torch alone."""
+
+
+def imports(file: Path) -> set[str]:
+    """The modules that a file imports, wherever in it: `contrast_kit.data.texts`, `torch`."""
+    package = ["contrast_kit", *file.relative_to(KIT).parts[:-1]]
+    found = set()
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {name.name for name in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            module = ".".join([*base, *([node.module] if node.module else [])])
+            whole = module == "contrast_kit"
+            found |= {f"{module}.{name.name}" for name in node.names} if whole else {module}
+    return found
+
+
+def room(file: Path) -> str:
+    return file.relative_to(KIT).parts[0].removesuffix(".py")
+
+
+FILES = sorted(file for file in KIT.rglob("*.py") if file != KIT / "__init__.py")
+
+
+def test_every_file_belongs_to_a_room_of_the_list():
+    assert {room(file) for file in FILES} == set(ROOMS)
+
+
+def test_no_room_imports_from_a_room_above_it():
+    up = []
+    for file in FILES:
+        for module in imports(file):
+            names = module.split(".")
+            if names[0] == "contrast_kit" and len(names) > 1 and names[1] in ROOMS:
+                if ROOMS.index(names[1]) > ROOMS.index(room(file)):
+                    up.append(f"{file.relative_to(ROOT)} imports {module}")
+    assert not up, up
+
+
+def test_files_of_one_room_do_not_import_each_other_in_a_circle():
+    edges = {}
+    for file in FILES:
+        me = ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+        edges[me] = {module for module in imports(file) if module != me}
+    done, path = set(), []
+
+    def visit(module):
+        assert module not in path, " → ".join([*path[path.index(module) :], module])
+        if module in edges and module not in done:
+            path.append(module)
+            for other in sorted(edges[module]):
+                if not other.startswith(module + "."):  # a package and its own files
+                    visit(other)
+            path.pop()
+            done.add(module)
+
+    for module in edges:
+        if not module.endswith("__init__"):
+            visit(module)
+
+
+@pytest.mark.parametrize("name", TORCH_ONLY)
+def test_rooms_of_pure_functions_import_torch_alone(name):
+    for file in FILES:
+        if room(file) == name:
+            outside = {m.split(".")[0] for m in imports(file)} - {"contrast_kit", "torch"}
+            standard = {m for m in outside if m in __import__("sys").stdlib_module_names}
+            assert outside == standard, f"{file.relative_to(ROOT)} imports {outside - standard}"
+
+
+def test_a_file_holds_one_idea():
+    """At most 300 lines, as CONTRIBUTING says; longer ones are named here with what keeps them together."""
+    allowed = {}
+    long = {str(f.relative_to(KIT)): n for f in FILES if (n := len(f.read_text().splitlines())) > 300}
+    assert long.keys() <= allowed.keys(), long
+
+
+@pytest.fixture(scope="module")
+def measure():
+    return runpy.run_path(str(ROOT / "benchmarks" / "reading_path.py"))
+
+
+LIMITS = {"MLM": 7, "SimCSE": 7, "SCL": 7, "CMLM": 9, "CAPT": 9, "COCOLM": 12}
+
+
+def test_the_loss_of_one_batch_runs_through_few_files(measure):
+    methods = measure["methods"]()
+    for name, limit in LIMITS.items():
+        objective, batch = methods[name]
+        objective(batch)  # what loads at first use is loaded now
+        files = measure["lines_run"](lambda o=objective, b=batch: o(b))
+        assert 3 <= len(files) <= limit, f"{name}: {sorted(files)}"
+
+
+def test_an_equation_stands_on_few_lines(measure):
+    files = measure["closure"]("contrast_kit.losses.contrast")
+    assert "losses/contrast.py" in files and len(files) <= 4 and sum(files.values()) <= 450, files
+
+
+def test_the_reading_path_stays_short(measure):
+    assert sum(measure["room_lines"]().values()) <= 5_500, measure["room_lines"]()
+
+
+def test_code_for_speed_stands_behind_one_door():
+    """What a reader reads meets `fast` by its name alone, never a file inside it."""
+    for file in FILES:
+        if room(file) in ("losses", "masking", "objectives", "encoder", "geometry"):
+            inside = {module for module in imports(file) if module.startswith("contrast_kit.fast.")}
+            assert not inside - {"contrast_kit.fast"}, f"{file.relative_to(ROOT)}: {inside}"
+
+
+def test_lines_fold_where_the_prose_does():
+    ruff = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["ruff"]
+    assert ruff["line-length"] == ruff["lint"]["pycodestyle"]["max-line-length"]
