@@ -28,10 +28,7 @@ from safetensors.torch import load_file  # noqa: E402
 
 import contrast_kit as ck  # noqa: E402
 from contrast_kit.data import toyshop  # noqa: E402
-from contrast_kit.training import (
-    checkpoint,
-    distributed,  # noqa: E402
-)
+from contrast_kit.training import checkpoint, distributed  # noqa: E402
 
 STEPS = 16
 TEXTS = toyshop.corpus(120, seed=1)

@@ -1,4 +1,4 @@
-"""Masking: rates with binomial tolerances, properties on drawn inputs, and each known trap by its name.
+"""Masking: rates with binomial tolerances, properties on drawn inputs, and the mistakes that masking code often makes.
 
 A rate measured on n tokens is accepted within 5 standard deviations, sqrt(p(1-p)/n): a wrong sampler is
 caught, and a right one would fail once in two million runs; with the seeds fixed here, never.
@@ -64,7 +64,7 @@ def test_every_position_has_the_same_rate():
         assert_rate(selected[:, position], 0.15)
 
 
-def test_T05_specials_and_padding_are_never_selected():
+def test_specials_and_padding_are_never_selected():
     ids, attention_mask, maskable = texts(length=64)  # about half of it is padding
     assert (attention_mask == 0).float().mean() > 0.4
     view = dynamic_random_mask(ids, maskable, 1.0, generator=generator(), **VOCABULARY)
@@ -73,7 +73,7 @@ def test_T05_specials_and_padding_are_never_selected():
 
 
 @pytest.mark.parametrize("split", [(0.8, 0.1, 0.1), (0.5, 0.3, 0.2), (1, 0, 0), (0, 1, 0), (0, 0, 1), (0.1, 0.9, 0)])
-def test_T06_shares_of_mask_random_and_kept(split):
+def test_shares_of_mask_random_and_kept_are_those_of_split(split):
     """A random token is another one only in 1 - 1/V of the draws."""
     ids, _, maskable = texts(rows=12_000)
     view = dynamic_random_mask(ids, maskable, 0.3, split=split, generator=generator(), **VOCABULARY)
@@ -84,7 +84,7 @@ def test_T06_shares_of_mask_random_and_kept(split):
     assert_rate(now == was, to_keep + to_random / V)
 
 
-def test_T06_random_tokens_are_uniform_over_the_whole_vocabulary():
+def test_random_tokens_are_uniform_over_the_whole_vocabulary():
     ids, _, maskable = texts(rows=4000, pad=False)
     view = dynamic_random_mask(ids, maskable, 1.0, split=(0, 1, 0), generator=generator(), **VOCABULARY)
     counts = torch.bincount(view.input_ids[view.selected], minlength=V).double()
@@ -93,7 +93,7 @@ def test_T06_random_tokens_are_uniform_over_the_whole_vocabulary():
     assert len(counts) == V and chi_square < V - 1 + 5 * math.sqrt(2 * (V - 1))
 
 
-def test_T07_targets_are_the_originals_on_all_selected_and_the_input_is_not_changed():
+def test_targets_are_the_originals_on_all_selected_and_the_input_is_not_changed():
     ids, _, maskable = texts(rows=200)
     before = ids.clone()
     masked = dynamic_random_mask(ids, maskable, 0.5, generator=generator(), **VOCABULARY)
@@ -101,22 +101,19 @@ def test_T07_targets_are_the_originals_on_all_selected_and_the_input_is_not_chan
     assert torch.equal(ids, before)
     assert masked.input_ids.data_ptr() != ids.data_ptr()
     assert torch.equal(view["targets"][view["selected"]], before[masked.selected])
-    assert set(masking.kinds(ids, masked, MASK)[masked.selected].tolist()) == {
-        1,
-        2,
-        3,
-    }  # all three, not [MASK] only
+    happened = set(masking.kinds(ids, masked, MASK)[masked.selected].tolist())
+    assert happened == {1, 2, 3}  # all three, not [MASK] only
     assert torch.equal(view["label"], torch.arange(200))
 
 
-def test_T08_a_new_mask_each_time():
+def test_each_call_draws_a_new_mask():
     ids, _, maskable = texts()
     g = generator()
     first, second = (dynamic_random_mask(ids, maskable, 0.15, generator=g, **VOCABULARY).selected for _ in range(2))
     assert_rate((first & second)[maskable], 0.15**2)  # a static mask would give 0.15
 
 
-def test_T59_same_seed_same_noise_next_draw_other_noise():
+def test_same_seed_same_noise_next_draw_other_noise():
     ids, attention_mask, maskable = texts(rows=50)
     selected = dynamic_random_mask(ids, maskable, 0.15, generator=generator(), **VOCABULARY).selected
     logits = torch.zeros(int(selected.sum()), V)
@@ -167,7 +164,7 @@ def pair(p_m=0.15, p_c=0.7, seed=0, rows=4000, split=(0.8, 0.1, 0.1)):
     return ids, maskable, view_0, view_1
 
 
-def test_T01_nothing_is_selected_in_both_views():
+def test_nothing_is_selected_in_both_views():
     """Kept and randomised tokens of view 0 show no [MASK], and are barred all the same."""
     ids, _, view_0, view_1 = pair(p_c=1.0)
     not_mask = view_0.selected & (view_0.input_ids != MASK)
@@ -176,19 +173,19 @@ def test_T01_nothing_is_selected_in_both_views():
     assert torch.equal(view_1.input_ids[not_mask], ids[not_mask])
 
 
-def test_T02_the_view_is_built_on_the_original_ids():
+def test_the_second_view_is_built_on_the_original_ids():
     ids, _, view_0, view_1 = pair()
     assert not torch.equal(view_0.input_ids, ids)
     assert torch.equal(view_1.input_ids[~view_1.selected], ids[~view_1.selected])
 
 
-def test_T03_p_c_is_the_rate_among_free_tokens():
+def test_p_c_is_the_rate_among_free_tokens():
     _, maskable, view_0, view_1 = pair()
     assert_rate(view_1.selected[maskable & ~view_0.selected], 0.7)
     assert_rate(view_1.selected[maskable], 0.7 * 0.85)  # 0.595
 
 
-def test_T04_every_view_k_is_drawn_anew():
+def test_each_of_several_second_views_is_drawn_anew():
     ids, _, maskable = texts()
     g = generator()
     view_0 = dynamic_random_mask(ids, maskable, 0.15, generator=g, **VOCABULARY)
@@ -269,7 +266,7 @@ def test_a_span_is_masked_or_kept_as_a_whole():
 
 
 @pytest.mark.parametrize("keep", [0.9, 0.7, 0.5, 1.0])
-def test_T39_a_crop_is_one_contiguous_span_between_one_cls_and_one_sep(keep):
+def test_a_crop_is_one_contiguous_span_between_one_cls_and_one_sep(keep):
     ids = torch.stack([torch.cat([torch.tensor([CLS]), torch.arange(100, 110), torch.tensor([SEP])])] * 2000)
     cropped = masking.crop(ids, torch.ones_like(ids), keep, pad_id=PAD, generator=generator())
     length = round(10 * keep)  # 90 % stay; a crop that *drops* 90 % keeps one
@@ -328,7 +325,7 @@ def test_crop_properties_on_any_input(keep, seed, length):
 
 
 @pytest.mark.parametrize("window", [0, 1, 3, 6])
-def test_T53_displacement_and_specials_over_10000_draws(window):
+def test_shuffle_moves_no_token_further_than_the_window_and_no_special_one(window):
     length = 20
     row = torch.arange(100, 100 + length)
     row[[0, 9, 15, 16, 17, 18, 19]] = torch.tensor([CLS, SEP, SEP, PAD, PAD, PAD, PAD])
@@ -353,7 +350,7 @@ def test_shuffle_is_lample_et_al_on_three_tokens():
 # --- replace ---------------------------------------------------------------------------------------
 
 
-def test_T37_only_selected_positions_change_and_they_hold_sampled_ids_only():
+def test_replace_changes_only_selected_positions_change_and_they_hold_sampled_ids_only():
     ids, _, maskable = texts(rows=300)
     masked = dynamic_random_mask(ids, maskable, 0.3, generator=generator(), **VOCABULARY)
     logits = torch.full((int(masked.selected.sum()), V), -torch.inf)
@@ -362,15 +359,11 @@ def test_T37_only_selected_positions_change_and_they_hold_sampled_ids_only():
     replaced = masking.replace(ids, masked.selected, logits, generator=generator())
     assert torch.equal(ids, before)
     assert torch.equal(replaced[~masked.selected], ids[~masked.selected])
-    assert set(replaced[masked.selected].tolist()) == {
-        5,
-        6,
-        7,
-        8,
-    }  # no [MASK], no leaked random or kept token
+    drawn = set(replaced[masked.selected].tolist())
+    assert drawn == {5, 6, 7, 8}  # no [MASK], no leaked random or kept token
 
 
-def test_T36_tokens_are_sampled_from_the_softmax_not_taken_at_the_maximum():
+def test_replacing_tokens_are_sampled_from_the_softmax_not_taken_at_the_maximum():
     ids = torch.full((200, 100), 20)
     selected = torch.ones_like(ids, dtype=torch.bool)
     probability = torch.tensor([0.5, 0.3, 0.15, 0.05])
@@ -401,33 +394,17 @@ FREE = IDS > 10
         (lambda: dynamic_random_mask(IDS, FREE, 1.5, **VOCABULARY), ValueError, "between 0 and 1"),
         (lambda: dynamic_random_mask(IDS, FREE, -0.1, **VOCABULARY), ValueError, "between 0 and 1"),
         (lambda: dynamic_random_mask(IDS, FREE, float("nan"), **VOCABULARY), ValueError, "between 0 and 1"),
-        (
-            lambda: dynamic_random_mask(IDS, FREE, 0.1, split=(0.8, 0.1, 0.2), **VOCABULARY),
-            ValueError,
-            "sum to 1",
-        ),
-        (
-            lambda: dynamic_random_mask(IDS, FREE, 0.1, split=(1.2, -0.1, -0.1), **VOCABULARY),
-            ValueError,
-            "sum to 1",
-        ),
+        (lambda: dynamic_random_mask(IDS, FREE, 0.1, split=(0.8, 0.1, 0.2), **VOCABULARY), ValueError, "sum to 1"),
+        (lambda: dynamic_random_mask(IDS, FREE, 0.1, split=(1.2, -0.1, -0.1), **VOCABULARY), ValueError, "sum to 1"),
         (lambda: dynamic_random_mask(IDS, FREE.long(), 0.1, **VOCABULARY), TypeError, "bool"),
         (lambda: dynamic_random_mask(IDS.float(), FREE, 0.1, **VOCABULARY), TypeError, "token ids"),
         (lambda: dynamic_random_mask([[1, 2]], FREE, 0.1, **VOCABULARY), TypeError, "list"),
         (lambda: dynamic_random_mask(IDS[0], FREE[0], 0.1, **VOCABULARY), ValueError, r"\[B, T\]"),
         (lambda: dynamic_random_mask(IDS, FREE[:, :2], 0.1, **VOCABULARY), ValueError, "shape of ids"),
-        (
-            lambda: dynamic_random_mask(IDS, FREE, 0.1, mask_id=None, vocab_size=9),
-            ValueError,
-            "mask_token_id",
-        ),
+        (lambda: dynamic_random_mask(IDS, FREE, 0.1, mask_id=None, vocab_size=9), ValueError, "mask_token_id"),
         (lambda: dynamic_random_mask(IDS, FREE, 0.1, mask_id=3, vocab_size=0), ValueError, "vocab_size"),
         (lambda: complementary_random_mask(IDS, FREE, FREE.long(), 0.1, **VOCABULARY), TypeError, "selected"),
-        (
-            lambda: complementary_random_mask(IDS, FREE, FREE[:, 1:], 0.1, **VOCABULARY),
-            ValueError,
-            "selected",
-        ),
+        (lambda: complementary_random_mask(IDS, FREE, FREE[:, 1:], 0.1, **VOCABULARY), ValueError, "selected"),
         (lambda: masking.span_mask(IDS, FREE, 0.1, max_span=0, **VOCABULARY), ValueError, "max_span"),
         (lambda: masking.span_mask(IDS, FREE, 0.1, span_p=0, **VOCABULARY), ValueError, "span_p"),
         (lambda: masking.crop(IDS, torch.ones_like(IDS), 0, pad_id=0), ValueError, "keep"),
@@ -436,11 +413,7 @@ FREE = IDS > 10
         (lambda: masking.replace(IDS, FREE, torch.zeros(3, V)), ValueError, "2 selected positions"),
         (lambda: masking.replace(IDS, FREE, torch.zeros(1, 4, V)), ValueError, r"\[M, V\]"),
         (lambda: masking.replace(IDS, FREE, torch.full((2, V), torch.nan)), ValueError, "NaN"),
-        (
-            lambda: masking.masked_view({"input_ids": IDS}, Masked(IDS[:, 1:], FREE[:, 1:])),
-            ValueError,
-            "one shape",
-        ),
+        (lambda: masking.masked_view({"input_ids": IDS}, Masked(IDS[:, 1:], FREE[:, 1:])), ValueError, "one shape"),
     ],
 )
 def test_bad_input_gets_one_clear_sentence(call, error, words):

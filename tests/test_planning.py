@@ -8,7 +8,7 @@ from conftest import make_encoder
 from test_step import OBJECTIVES
 
 import contrast_kit as ck
-from contrast_kit.planning import measure
+from contrast_kit.planning import estimate, measure
 from contrast_kit.planning.measure import most_kept
 from contrast_kit.training.gradient import gradient
 
@@ -60,7 +60,7 @@ def test_two_thousand_texts_are_trained_on_at_once_with_the_memory_of_few(name, 
         (lambda e: ck.objectives.CSSL(e), 11),
         (lambda e: ck.objectives.CAPT(e, queue=50), 72),
         (lambda e: ck.objectives.COCOLM(e), 22),
-        (lambda e: ck.objectives.COCOLM(e, contrast=None), None),
+        (lambda e: ck.objectives.COCOLM(e, contrast_weight=None), None),
         (lambda e: ck.objectives.MLM(e), None),
     ],
 )
@@ -89,27 +89,27 @@ def test_the_state_is_weights_gradients_and_two_moments(encoder, texts):
 
 
 def test_time_is_that_of_every_batch_of_a_step(encoder, texts, monkeypatch):
-    monkeypatch.setattr(planning, "of_contrast", lambda *a: (0, 100.0, 0))
-    monkeypatch.setattr(planning, "optimizer_seconds", lambda objective: 1000.0)
+    monkeypatch.setattr(estimate, "measure_contrast", lambda *a: (0, 100.0, 0))
+    monkeypatch.setattr(estimate, "optimizer_seconds", lambda objective: 1000.0)
     plan = ck.plan(ck.objectives.SimCSE(encoder), texts, batch_size=8, steps=1, accumulate=3)
     assert 1300 < plan.seconds < 1330
 
 
-def test_a_large_contrast_is_carried_on_from_two_sizes(encoder, monkeypatch):
-    """Bytes in proportion to N and seconds to N² go on so, from 4,096 to 32,768 vectors."""
+def test_a_large_contrast_is_extrapolated_from_two_sizes(encoder, monkeypatch):
+    """Bytes in proportion to N and seconds to N² grow so from 4,096 to 32,768 vectors, too."""
     monkeypatch.setattr(
         measure, "_contrast_of", lambda o, like, facts: (10.0 * (n := len(facts["text_id"])), n**2 / 1e6)
     )
     vectors, n = {"a": {"h": torch.ones(2, 8)}}, 2**15
     objective = ck.objectives.SimCSE(encoder)
-    kept, seconds, sent = measure.of_contrast(objective, vectors, {"text_id": torch.arange(n)})
+    kept, seconds, sent = measure.measure_contrast(objective, vectors, {"text_id": torch.arange(n)})
     assert sent == n * 8 * 4 and kept == 10 * n + 2 * sent
     assert seconds == pytest.approx(n**2 / 1e6)
 
 
 def test_a_containers_share_of_the_memory_is_what_there_is(encoder, texts, monkeypatch, tmp_path):
     limits = [tmp_path / "memory.max", tmp_path / "older"]
-    monkeypatch.setattr(planning, "LIMITS", limits)
+    monkeypatch.setattr(estimate, "LIMITS", limits)
     objective = ck.objectives.MLM(encoder)
     limits[0].write_text("max\n")
     assert ck.plan(objective, texts, batch_size=4, steps=1).available_bytes > 2**20

@@ -10,7 +10,7 @@ from contrast_kit.schedules import constant, inverted_triangle, linear_warmup_li
 
 
 @pytest.mark.parametrize("total", [1, 7, 10, 101, 200_000])
-def test_triangle_at_the_points_of_trap_46(total):
+def test_triangle_starts_at_055_falls_to_005_half_way_and_rises_again(total):
     expected = {0: 0.55, 0.1: 0.45, 0.25: 0.3, 0.5: 0.05, 0.9: 0.45, 1: 0.55}
     for part, tau in expected.items():
         assert inverted_triangle(part * total, total) == pytest.approx(tau, abs=1e-12)

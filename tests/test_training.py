@@ -13,7 +13,8 @@ from conftest import make_encoder
 from transformers import AutoModelForSequenceClassification
 
 import contrast_kit as ck
-from contrast_kit.training import checkpoint, fit
+from contrast_kit.training import checkpoint
+from contrast_kit.training.fit import _Loop
 from contrast_kit.training.settings import Training, learning_rate
 
 # A run in a process of its own, so that it can be killed; it prints a hash of its final weights.
@@ -147,7 +148,7 @@ def test_post_trained_weights_go_on_into_the_next_stage(tokenizer, texts, tmp_pa
     seen = []
     objective = ck.objectives.MLM(opened)
     plain = objective.encode
-    objective.encode = lambda view: seen.append(weights(opened)) or plain(view)
+    objective.encode = lambda name, view: seen.append(weights(opened)) or plain(name, view)
     ck.fit(objective, texts, steps=2, warmup=0, progress=False)
     assert same(seen[0], post_trained) and not same(seen[1], post_trained)
 
@@ -253,9 +254,7 @@ def test_a_loss_that_is_not_finite_stops_with_step_parts_and_checkpoint(encoder,
             with torch.no_grad():
                 encoder.model.lm_head.bias.fill_(math.nan)
 
-    with pytest.raises(
-        FloatingPointError, match=r"Step 7 .*mlm is nan.*before: step 6, loss \d.*step-00000005"
-    ) as caught:
+    with pytest.raises(FloatingPointError, match=r"Step 7 .*is nan.*before: step 6, loss \d.*step-00000005") as caught:
         ck.fit(objective, texts, steps=20, folder=tmp_path, save_every=5, callback=spoil, progress=False)
     assert caught.value.run.steps == 6 and len(caught.value.run.history) == 6
 
@@ -278,13 +277,12 @@ def test_a_gradient_that_is_not_finite_stops_between_two_rows_of_the_history(enc
 
 def test_where_looking_costs_time_a_nan_is_seen_at_the_next_logged_step_and_never_saved(encoder, texts, tmp_path):
     """A GPU is not waited for at each step; a CPU that says it is one shows what happens there."""
-    from contrast_kit.training.fit import _Loop
 
     class OnAGPU(_Loop):
-        def looks(self, step):
+        def reads_losses(self, step):
             cpu, self.device = self.device, torch.device("cuda")
             try:
-                return super().looks(step)
+                return super().reads_losses(step)
             finally:
                 self.device = cpu
 
@@ -292,7 +290,7 @@ def test_where_looking_costs_time_a_nan_is_seen_at_the_next_logged_step_and_neve
         plan = Training(steps=6, batch_size=4, lr=1e-3, **settings)
         return OnAGPU(ck.objectives.MLM(copy.deepcopy(encoder)), texts, plan, tmp_path)
 
-    assert [loop(log_every=4).looks(step) for step in range(6)] == [False, False, False, True, False, True]
+    assert [loop(log_every=4).reads_losses(step) for step in range(6)] == [False, False, False, True, False, True]
     spoiled = loop(log_every=4)
     next(spoiled.objective.parameters()).register_hook(lambda grad: grad * math.nan)
     with pytest.raises(FloatingPointError, match="Step 4 is not finite"), ck.losses.unchecked():
@@ -348,8 +346,8 @@ def test_pressed_twice_it_interrupts_at_once(encoder, texts):
 def test_stopped_before_its_first_step_a_resumed_run_ends_where_it_was(encoder, texts, tmp_path, monkeypatch):
     objective = ck.objectives.MLM(encoder)
     ck.fit(objective, texts, steps=5, folder=tmp_path, callback=lambda run: run.stop(), progress=False)
-    restore = fit._Loop.restore
-    monkeypatch.setattr(fit._Loop, "restore", lambda loop: (restore(loop), signal.raise_signal(signal.SIGINT)))
+    restore = _Loop.restore
+    monkeypatch.setattr(_Loop, "restore", lambda loop: (restore(loop), signal.raise_signal(signal.SIGINT)))
     run = ck.fit(objective, texts, steps=5, folder=tmp_path, resume=True, progress=False)
     assert run.interrupted and run.steps == 1 and checkpoint.found(tmp_path)[-1].name == "step-00000001"
 

@@ -18,8 +18,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from contrast_kit.data import gc_paused
 from contrast_kit.data.docstring_prose import docstring_sentences
+from contrast_kit.data.gc_paused import gc_paused
 
 if TYPE_CHECKING:
     from datasets import DatasetDict
@@ -102,7 +102,7 @@ def harvest(sources: Iterable[tuple[str, Path]], progress: bool = True) -> DataF
     seen: set[str] = set()
     rows = []
     number = 0
-    with gc_paused.resting():
+    with gc_paused():
         for topic, file in tqdm(list(sources), "reading docstrings", unit=" files", disable=not progress):
             for docstring in _docstrings(file):
                 sentences = docstring_sentences(docstring)

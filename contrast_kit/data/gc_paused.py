@@ -1,4 +1,4 @@
-"""Python's garbage collector, told to rest while many objects are made at once."""
+"""Pauses Python's garbage collector while many objects are made at once (docstrings read, figures drawn)."""
 
 import gc
 from collections.abc import Iterator
@@ -6,11 +6,11 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def resting(then_collect: bool = False) -> Iterator[None]:
+def gc_paused(then_collect: bool = False) -> Iterator[None]:
     """Inside, no garbage is collected: the collector would walk through all objects of torch again and again.
 
     Args:
-        then_collect: take what is new at the end, where what was made is full of cycles (figures).
+        then_collect: collect the youngest objects at the end, where what was made is full of cycles (figures).
     """
     was_on = gc.isenabled()
     gc.disable()

@@ -5,7 +5,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
-from contrast_kit.data import gc_paused
+from contrast_kit.data.gc_paused import gc_paused
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -124,7 +124,7 @@ class FigurePanel(Panel):
 
     def draw(self) -> None:
         try:
-            with _DRAWING, gc_paused.resting(then_collect=True):
+            with _DRAWING, gc_paused(then_collect=True):
                 self.picture.value = self.figure()._repr_png_()
             super().draw()
         except ValueError as error:  # half-typed input: the last picture stays

@@ -1,22 +1,21 @@
 """Ids in, ids out: every kind of noise that the four papers put on a text.
 
-Shapes: B examples, T tokens, V vocabulary, M selected positions. Nothing here changes its input, nothing
-here needs a model, and every draw comes from the `torch.Generator` that you pass (or from torch's own when
-you pass none).
+Shapes: B examples, T tokens, V vocabulary, M selected positions. Nothing here changes its input, nothing here needs a
+model, and every draw comes from the `torch.Generator` that you pass (or from torch's own when you pass none).
 """
 
-from . import noise
-from ._checks import check_split
-from .masks import (
+from contrast_kit.masking import noise
+from contrast_kit.masking.masks import (
     Masked,
+    check_split,
     complementary_random_mask,
     dynamic_random_mask,
     kinds,
     masked_view,
     replace,
 )
-from .order import Cropped, crop, shuffle
-from .spans import span_mask
+from contrast_kit.masking.order import Cropped, crop, shuffle
+from contrast_kit.masking.spans import span_mask
 
 __all__ = [
     "Cropped",
@@ -27,6 +26,7 @@ __all__ = [
     "dynamic_random_mask",
     "kinds",
     "masked_view",
+    "noise",
     "replace",
     "shuffle",
     "span_mask",

@@ -1,21 +1,23 @@
 """Which tokens are selected, and what stands in their place: dynamic and complementary masks, replacing."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-from ._checks import check_flags, check_generator, check_ids, check_probability, check_split, check_vocabulary
+from contrast_kit import checks
+
+BERT_SPLIT = (0.8, 0.1, 0.1)
+"""Of the selected tokens: the shares that become [MASK], a random token, or stay (CMLM 3.1, after BERT)."""
 
 
 class Masked(NamedTuple):
     """A noisy copy of a batch, and where the noise may have fallen.
 
-    `selected` is what was *selected*, before the 80/10/10 split: it is True also where a selected token was
-    kept as it is, or was replaced by a random token. The loss is taken there, and complementary masking
-    avoids it (CMLM, eq. 2 says "selected", not "became [MASK]"). The labels are the original ids there:
-    `ids[selected]`.
+    `selected` is what was *selected*, before the 80/10/10 split: it is True also where a selected token was kept as it
+    is, or was replaced by a random token. The loss is taken there, and complementary masking avoids it (CMLM, eq. 2
+    says "selected", not "became [MASK]"). The labels are the original ids there: `ids[selected]`.
     """
 
     input_ids: Tensor  # [B, T] long
@@ -29,20 +31,20 @@ def dynamic_random_mask(
     *,
     mask_id: int,
     vocab_size: int,
-    split: tuple[float, float, float] = (0.8, 0.1, 0.1),
+    split: tuple[float, float, float] = BERT_SPLIT,
     generator: torch.Generator | None = None,
 ) -> Masked:
     """Select each token with probability p, then mask, randomise or keep it.
 
-    CMLM, eq. 1: P_DRM(t_n) = p_m. "Dynamic" means that a new pattern is drawn each time a text is fed: call
-    this once a step, never once a data set. Each token is selected on its own, so the *number* selected
-    varies (a short text may have none). Of the selected tokens, 80 % become [MASK], 10 % a token drawn
-    uniformly from the whole vocabulary (which may happen to be the same token), and 10 % stay as they are
-    (CMLM 3.1, after BERT).
+    CMLM, eq. 1: P_DRM(t_n) = p_m. "Dynamic" means that a new pattern is drawn each time a text is fed: call this once
+    a step, never once a data set. Each token is selected on its own, so the *number* selected varies (a short text may
+    have none). Of the selected tokens, 80 % become [MASK], 10 % a token drawn uniformly from the whole vocabulary
+    (which may happen to be the same token), and 10 % stay as they are (CMLM 3.1, after BERT).
 
-    One uniform number u per token decides everything: selected if u < p, and where u fell inside [0, p)
-    decides which of the three happens. So with one seed the selection does not depend on `split`, and a
-    larger p selects a superset.
+    One uniform number u per token decides everything: the token is selected if u < p, and where u falls inside [0, p)
+    decides which of the three happens. So with one seed the selection does not depend on `split`, and a larger p
+    selects a superset. See `complementary_random_mask` for the second view of a pair, and `replace`, where a model
+    chooses the new tokens.
 
     Args:
         ids: token ids [B, T], left as they are.
@@ -50,21 +52,15 @@ def dynamic_random_mask(
         p: the probability of being selected, p_m in the paper: 0.15.
         mask_id: the id of [MASK], `tokenizer.mask_token_id`.
         vocab_size: V, `len(tokenizer)`; random tokens are drawn from 0 .. V-1.
-        split: the shares of selected tokens that become ([MASK], a random token, itself); (1, 0, 0) is "all
-            [MASK]".
+        split: shares of selected tokens that become ([MASK], a random token, itself); (1, 0, 0) is "all [MASK]".
         generator: where the draws come from, on the device of ids; torch's own if left out.
 
     Returns:
-        `Masked(input_ids, selected)`, both [B, T]. The labels of the masked language model are
-        `ids[selected]`, [M].
+        `Masked(input_ids, selected)`, both [B, T]. The labels of the masked language model are `ids[selected]`, [M].
 
     Raises:
         TypeError: ids are no integers, or maskable is not bool.
         ValueError: shapes or devices differ, p is outside [0, 1], or split does not sum to 1.
-
-    See also:
-        `complementary_random_mask` for the second view of a pair; `replace` where a model chooses the new
-        tokens.
 
     Example:
         >>> import torch
@@ -77,12 +73,8 @@ def dynamic_random_mask(
         >>> ids[view.selected]                                        # what the model should say
         tensor([11, 12, 14, 15])
     """
-    check_ids(ids)
-    check_flags(maskable, ids, "maskable")
-    check_probability(p)
-    check_split(split)
-    check_vocabulary(mask_id, vocab_size)
-    check_generator(generator, ids)
+    check_tokens(ids, generator, maskable=maskable)
+    check_masking(p, split, mask_id, vocab_size)
 
     u = torch.rand(ids.shape, generator=generator, device=ids.device)  # [B, T] in [0, 1)
     # Drawn for every token, used for few: the generator then moves on equally far whatever p and split are.
@@ -104,34 +96,29 @@ def complementary_random_mask(
     *,
     mask_id: int,
     vocab_size: int,
-    split: tuple[float, float, float] = (0.8, 0.1, 0.1),
+    split: tuple[float, float, float] = BERT_SPLIT,
     generator: torch.Generator | None = None,
 ) -> Masked:
     """Make the second view of a pair: select only among tokens that view 0 did not select.
 
-    CMLM, eq. 2: P_CRM(t_n) = p_c if t_n^0 was not selected in T^0, and 0 otherwise. Every token then stays
-    readable in at least one view of the pair, so that the two views may differ much (large p_c) while view
-    0 stays an easy text to read (small p_m). p_c is the probability *given* that a token is free; over all
-    maskable tokens the rate is p_c (1 - p_m), 0.595 at the paper's (0.15, 0.7). p_c = 1 gives the exact
-    complement.
+    CMLM, eq. 2: P_CRM(t_n) = p_c if t_n^0 was not selected in T^0, and 0 otherwise. Every token then stays readable in
+    at least one view of the pair, so the two views may differ much (large p_c) while view 0 stays easy to read (small
+    p_m). p_c is the probability *given* that a token is free; over all maskable tokens the rate is p_c (1 - p_m),
+    0.595 at the paper's (0.15, 0.7). p_c = 1 gives the exact complement.
 
-    The view is built on the *original* ids (eq. 4: CRM(T_b, T_b^0)); view 0 is only asked what it selected.
-    Call it K times for K views: each call draws anew.
+    The view is built on the *original* ids (eq. 4: CRM(T_b, T_b^0)); view 0 only says what it selected. Call it K
+    times for K views: each call draws anew.
 
     Args:
         ids: the original token ids [B, T], never view 0's.
-        maskable: bool [B, T], as in `dynamic_random_mask`.
         selected: bool [B, T], view 0's `Masked.selected`, with the kept and the randomised tokens in it.
         p: the probability that a free token is selected, p_c in the paper: 0.7.
-        mask_id, vocab_size, split, generator: as in `dynamic_random_mask`. The paper does not say whether
-            the 80/10/10 split holds in this view too; it is applied here, and split=(1, 0, 0) makes all of
-            them [MASK].
+        maskable, mask_id, vocab_size, split, generator: as in `dynamic_random_mask`. The paper does not say whether
+            the 80/10/10 split holds in this view too; it is applied here; split=(1, 0, 0) makes all of them [MASK].
 
     Returns:
-        `Masked(input_ids, selected)`, with no token selected that view 0 selected.
-
-    Raises:
-        TypeError, ValueError: as `dynamic_random_mask`; selected must be bool [B, T] as well.
+        `Masked(input_ids, selected)`, both [B, T], with no token selected that view 0 selected. Raises as
+        `dynamic_random_mask` does.
 
     Example:
         >>> import torch
@@ -144,44 +131,32 @@ def complementary_random_mask(
         >>> torch.equal(view_1.selected, ~view_0.selected)            # p_c = 1: exactly the rest
         True
     """
-    check_ids(ids)
-    check_flags(maskable, ids, "maskable")
-    check_flags(selected, ids, "selected")
-    return dynamic_random_mask(
-        ids,
-        maskable & ~selected,
-        p,
-        mask_id=mask_id,
-        vocab_size=vocab_size,
-        split=split,
-        generator=generator,
-    )
+    check_tokens(ids, maskable=maskable, selected=selected)
+    options = dict(mask_id=mask_id, vocab_size=vocab_size, split=split, generator=generator)
+    return dynamic_random_mask(ids, maskable & ~selected, p, **options)
 
 
 def replace(ids: Tensor, selected: Tensor, logits: Tensor, *, generator: torch.Generator | None = None) -> Tensor:
     """Put tokens sampled from a masked language model at the selected positions.
 
-    COCO-LM, eq. 1: x_i^MLM ~ p_MLM(x | h_i) if i in M, and x_i^MLM = x_i^orig otherwise (ELECTRA's
-    corruption). The tokens are *sampled* from softmax(logits), not taken at the maximum: a good auxiliary
-    model often draws the original again, and then the token counts as original, not as replaced.
+    COCO-LM, eq. 1: x_i^MLM ~ p_MLM(x | h_i) if i in M, and x_i^MLM = x_i^orig otherwise (ELECTRA's corruption). The
+    tokens are *sampled* from softmax(logits), not taken at the maximum: a good auxiliary model often draws the
+    original again, and then the token counts as original, not as replaced.
 
-    Build it on the original ids. Starting from the masked ids would leak the random tokens of the mask into
-    the text. Turn the auxiliary model's dropout off while sampling (COCO-LM 3.3), and back on for its own
-    loss.
+    Build it on the original ids. Starting from the masked ids would leak the random tokens of the mask into the text.
+    Turn the auxiliary model's dropout off while sampling (COCO-LM 3.3), and back on for its own loss.
 
     Args:
-        ids: the original token ids [B, T], left as they are.
+        ids, generator: the original token ids [B, T]; where the draws come from. As in `dynamic_random_mask`.
         selected: bool [B, T] with M True entries, those that the auxiliary model saw masked.
-        logits: [M, V], the auxiliary model's logits at these positions only, in the order of
-            `ids[selected]` (row by row). A whole [B, T, V] is never needed: 85 % of it would be thrown away.
-        generator: where the draws come from, on the device of ids.
+        logits: [M, V], the auxiliary model's logits at these positions only, in the order of `ids[selected]` (row by
+            row). A whole [B, T, V] is never needed: 85 % of it would be thrown away.
 
     Returns:
         X^MLM, [B, T]; outside `selected` nothing has changed.
 
     Raises:
-        TypeError, ValueError: wrong kinds or shapes, another number of logit rows than of selected
-            positions, or NaN.
+        TypeError, ValueError: wrong kinds or shapes, more or fewer rows of logits than selected positions, or NaN.
 
     Example:
         >>> import torch
@@ -192,9 +167,7 @@ def replace(ids: Tensor, selected: Tensor, logits: Tensor, *, generator: torch.G
         >>> replace(ids, selected, logits, generator=torch.Generator().manual_seed(0))
         tensor([[ 1, 11, 15,  2]])
     """
-    check_ids(ids)
-    check_flags(selected, ids, "selected")
-    check_generator(generator, ids)
+    check_tokens(ids, generator, selected=selected)
     positions = int(selected.sum())
     if logits.dim() != 2 or logits.shape[0] != positions:
         raise ValueError(
@@ -216,12 +189,11 @@ def masked_view(batch: Mapping[str, Tensor], masked: Masked) -> dict[str, Tensor
     """Put a masked copy in the place of a batch's ids, and keep what a token loss needs beside it.
 
     Args:
-        batch: a dict of tensors with `input_ids` [B, T].
+        batch: a dict of tensors with `input_ids` [B, T]; it is not changed.
         masked: what a masking function returned for these ids.
 
     Returns:
-        A new dict: the batch with the noisy `input_ids`, with `selected` [B, T] and with `targets` [B, T],
-        the original ids. The batch is not changed.
+        A new dict: the batch with the noisy `input_ids`, `selected` [B, T], and `targets` [B, T], the original ids.
 
     Raises:
         ValueError: the masked ids have another shape than the batch's.
@@ -244,8 +216,7 @@ def masked_view(batch: Mapping[str, Tensor], masked: Masked) -> dict[str, Tensor
 def kinds(ids: Tensor, masked: Masked, mask_id: int) -> Tensor:
     """Say what happened to each token, for a picture.
 
-    Read off the ids, as a reader of the text would: a random token that happens to be the original looks
-    kept.
+    Read off the ids, as a reader of the text would: a random token that happens to be the original looks kept.
 
     Args:
         ids: the original ids [B, T].
@@ -253,10 +224,8 @@ def kinds(ids: Tensor, masked: Masked, mask_id: int) -> Tensor:
         mask_id: the id of [MASK].
 
     Returns:
-        [B, T] long: 0 not selected, 1 became [MASK], 2 became another token, 3 selected and kept as it is.
-
-    Raises:
-        TypeError, ValueError: ids are no integers [B, T], or have another shape than the masked ids.
+        [B, T] long: 0 not selected, 1 became [MASK], 2 became another token, 3 selected and kept as it is. Raises a
+        TypeError or ValueError for ids that are no integers [B, T], or have another shape than the masked ids.
 
     Example:
         >>> import torch
@@ -265,10 +234,59 @@ def kinds(ids: Tensor, masked: Masked, mask_id: int) -> Tensor:
         >>> kinds(ids, Masked(torch.tensor([[11, 3, 19, 14]]), selected), mask_id=3)
         tensor([[0, 1, 2, 3]])
     """
-    check_ids(ids)
-    check_flags(masked.selected, ids, "masked.selected")
-    kind = torch.zeros_like(ids)
-    kind[masked.selected & (masked.input_ids == mask_id)] = 1
-    kind[masked.selected & (masked.input_ids != mask_id) & (masked.input_ids != ids)] = 2
-    kind[masked.selected & (masked.input_ids != mask_id) & (masked.input_ids == ids)] = 3
-    return kind
+    check_tokens(ids, **{"masked.selected": masked.selected})
+    became_mask = masked.input_ids == mask_id
+    kind = torch.where(masked.input_ids == ids, 3, 2).masked_fill(became_mask, 1)  # [B, T], right where selected
+    return kind.masked_fill(~masked.selected, 0).to(ids.dtype)
+
+
+# -- checks: bad input gets one clear sentence, before any token is touched ----------------------------------------
+
+
+def check_tokens(ids: Tensor, generator: torch.Generator | None = None, **flags: Tensor) -> None:
+    """Refuse ids that are no [B, T] of integers, flags that are no bool [B, T] beside them, another device."""
+    if not isinstance(ids, Tensor) or ids.dtype not in (torch.int64, torch.int32):
+        raise TypeError(f"ids must be a tensor of token ids (torch.long), not {_kind(ids)}.")
+    if ids.dim() != 2:
+        raise ValueError(f"ids must be [B, T], one row per text, got shape {list(ids.shape)}.")
+    for name, flag in flags.items():
+        if not isinstance(flag, Tensor) or flag.dtype != torch.bool:
+            raise TypeError(
+                f"{name} must be a bool tensor, not {_kind(flag)} (and an attention mask made bool will not do: "
+                "it also counts [CLS] and [SEP])."
+            )
+        if flag.shape != ids.shape:
+            raise ValueError(f"{name} must have the shape of ids, {list(ids.shape)}, got shape {list(flag.shape)}.")
+        if flag.device != ids.device:
+            raise ValueError(f"{name} is on {flag.device} but ids are on {ids.device}: move one of them.")
+    if generator is not None and generator.device.type != ids.device.type:
+        raise ValueError(
+            f"The generator is on {generator.device} but the ids are on {ids.device}: "
+            f"make it with torch.Generator('{ids.device.type}')."
+        )
+
+
+def check_masking(p: float, split: tuple[float, float, float], mask_id: int, vocab_size: int) -> None:
+    """Refuse a rate or a split that is none, and ids that no vocabulary has."""
+    checks.probability("p", p)
+    check_split(split)
+    if mask_id is None or mask_id < 0:
+        raise ValueError(f"mask_id must be the id of [MASK] (tokenizer.mask_token_id), got {mask_id}.")
+    if vocab_size < 1:
+        raise ValueError(f"vocab_size must be at least 1 (use len(tokenizer)), got {vocab_size}.")
+
+
+def check_split(split: tuple[float, float, float]) -> None:
+    """Raise a `ValueError` unless the shares of ([MASK], random, kept) are three numbers from 0 to 1 with the sum 1.
+
+    >>> check_split((0.8, 0.1, 0.1))
+    """
+    if len(split) != 3 or not all(0 <= share <= 1 for share in split) or abs(sum(split) - 1) > 1e-6:
+        raise ValueError(
+            "split holds the shares of selected tokens that become ([MASK], a random token, itself): "
+            f"three numbers between 0 and 1 that sum to 1, got {split}."
+        )
+
+
+def _kind(value: Any) -> Any:
+    return value.dtype if isinstance(value, Tensor) else type(value).__name__

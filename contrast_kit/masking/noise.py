@@ -5,12 +5,12 @@ A noise is anything that can be called as `noise(batch, generator, vocabulary) -
 * `batch` is a dict of tensors, examples first; it is not changed;
 * `generator` draws everything that is random, so that a run can be repeated;
 * `vocabulary` is what the encoder says of its tokens, `encoder.vocabulary` = `{"mask_id": …, "vocab_size": …}`;
-* the view is such a dict again, its rows in the same order. Where the noise fell on tokens it also has
-  `selected` [B, T] bool and `targets` [B, T], the original ids: a masked language model then recovers
-  `targets[selected]`. A view without them has nothing to recover.
+* the view is such a dict again, its rows in the same order. Where the noise fell on tokens it also has `selected`
+  [B, T] bool and `targets` [B, T], the original ids: a masked language model then recovers `targets[selected]`. A view
+  without them has nothing to recover.
 
-An objective that takes a noise never looks into the view, so a noise for image regions, or for words and
-regions together, is one more function of this form. These five put the kinds of CAPT's Table 1 on token ids:
+An objective that takes a noise never looks into the view, so a noise for image regions, or for words and regions
+together, is one more function of this form. These five put the kinds of CAPT's Table 1 on token ids:
 
 | name             | class            | whose                | what falls on the text                                |
 |------------------|------------------|----------------------|-------------------------------------------------------|
@@ -27,14 +27,14 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from contrast_kit import masking
+from contrast_kit.masking.masks import BERT_SPLIT, Masked, dynamic_random_mask, masked_view
+from contrast_kit.masking.order import shuffle
+from contrast_kit.masking.spans import span_mask
 
 Batch = Mapping[str, Tensor]
 Vocabulary = Mapping[str, int]
 Noise = Callable[[Batch, torch.Generator | None, Vocabulary], dict[str, Tensor]]
 """(batch, generator, vocabulary) -> view."""
-
-BERT_SPLIT = (0.8, 0.1, 0.1)
 
 
 @dataclass(frozen=True)
@@ -45,9 +45,8 @@ class Mask:
 
     >>> import torch
     >>> ids = torch.tensor([[1, 11, 12, 13, 14, 2]])
-    >>> view = Mask(p=1.0, split=(1, 0, 0))(
-    ...     {"input_ids": ids, "maskable": ids > 2}, None, {"mask_id": 3, "vocab_size": 20}
-    ... )
+    >>> batch, vocabulary = {"input_ids": ids, "maskable": ids > 2}, {"mask_id": 3, "vocab_size": 20}
+    >>> view = Mask(p=1.0, split=(1, 0, 0))(batch, None, vocabulary)
     >>> view["input_ids"], view["targets"][view["selected"]]
     (tensor([[1, 3, 3, 3, 3, 2]]), tensor([11, 12, 13, 14]))
     """
@@ -60,8 +59,8 @@ class Mask:
 
     def __call__(self, batch: Batch, generator: torch.Generator | None, vocabulary: Vocabulary):
         ids, maskable = batch["input_ids"], batch["maskable"]
-        masked = masking.dynamic_random_mask(ids, maskable, self.p, split=self.split, generator=generator, **vocabulary)
-        return masking.masked_view(batch, masked)
+        masked = dynamic_random_mask(ids, maskable, self.p, split=self.split, generator=generator, **vocabulary)
+        return masked_view(batch, masked)
 
 
 @dataclass(frozen=True)
@@ -72,9 +71,8 @@ class MaskSpans:
 
     >>> import torch
     >>> ids = torch.tensor([[1, 11, 12, 13, 14, 2]])
-    >>> view = MaskSpans(p=0.5)(
-    ...     {"input_ids": ids, "maskable": ids > 2}, None, {"mask_id": 3, "vocab_size": 20}
-    ... )
+    >>> batch, vocabulary = {"input_ids": ids, "maskable": ids > 2}, {"mask_id": 3, "vocab_size": 20}
+    >>> view = MaskSpans(p=0.5)(batch, None, vocabulary)
     >>> view["selected"].sum()
     tensor(2)
     """
@@ -90,33 +88,21 @@ class MaskSpans:
     kind: str = field(default="spans", init=False, repr=False)
 
     def __call__(self, batch: Batch, generator: torch.Generator | None, vocabulary: Vocabulary):
-        masked = masking.span_mask(
-            batch["input_ids"],
-            batch["maskable"],
-            self.p,
-            split=self.split,
-            span_p=self.span_p,
-            max_span=self.max_span,
-            generator=generator,
-            **vocabulary,
-        )
-        return masking.masked_view(batch, masked)
+        options = dict(split=self.split, span_p=self.span_p, max_span=self.max_span, generator=generator)
+        return masked_view(batch, span_mask(batch["input_ids"], batch["maskable"], self.p, **options, **vocabulary))
 
 
 @dataclass(frozen=True)
 class Replace:
     """Put random tokens, drawn uniformly from the vocabulary, in the place of selected ones.
 
-    ELECTRA draws them from a small masked language model (`masking.replace`, and the objectives that train
-    such a model); here nothing is learned.
+    ELECTRA draws them from a small masked language model (`masking.replace`, and the objectives that train such a
+    model); here nothing is learned.
 
     >>> import torch
     >>> ids = torch.tensor([[1, 11, 12, 13, 14, 2]])
-    >>> view = Replace(p=1.0)(
-    ...     {"input_ids": ids, "maskable": ids > 2},
-    ...     torch.Generator().manual_seed(0),
-    ...     {"mask_id": 3, "vocab_size": 900},
-    ... )
+    >>> batch, vocabulary = {"input_ids": ids, "maskable": ids > 2}, {"mask_id": 3, "vocab_size": 900}
+    >>> view = Replace(p=1.0)(batch, torch.Generator().manual_seed(0), vocabulary)
     >>> view["input_ids"], view["targets"][view["selected"]]
     (tensor([[  1, 703, 397, 783, 701,   2]]), tensor([11, 12, 13, 14]))
     """
@@ -133,9 +119,9 @@ class Replace:
 class Shuffle:
     """Let tokens change places within a window (CAPT 5.2: k = 3): `masking.shuffle`.
 
-    `selected` are the positions at which another token stands than before, and there the original is to be
-    recovered: the model learns to "reorder words", as the paper puts it. It does not say which token-level loss
-    goes with shuffling; this reading is ours (and StructBERT's).
+    `selected` are the positions at which another token stands than before. There the original is to be recovered: the
+    model learns to "reorder words", as the paper puts it. It does not say which token-level loss goes with shuffling;
+    this reading is ours (and StructBERT's).
 
     >>> import torch
     >>> ids = torch.tensor([[1, 11, 12, 13, 14, 2]])
@@ -151,24 +137,21 @@ class Shuffle:
 
     def __call__(self, batch: Batch, generator: torch.Generator | None, vocabulary: Vocabulary | None = None):
         ids = batch["input_ids"]
-        moved = masking.shuffle(ids, batch["maskable"], self.window, generator=generator)
-        return masking.masked_view(batch, masking.Masked(moved, selected=moved != ids))
+        moved = shuffle(ids, batch["maskable"], self.window, generator=generator)
+        return masked_view(batch, Masked(moved, selected=moved != ids))
 
 
 @dataclass(frozen=True)
 class MaskAndShuffle:
     """Shuffle, then mask; whatever was touched is to be recovered. StructBERT's two kinds of noise at once.
 
-    `targets` are the ids of the *original* order, at masked positions too. (StructBERT shuffles few trigrams;
-    here the shuffle is CAPT's, on the whole text.)
+    `targets` are the ids of the *original* order, at masked positions too. (StructBERT shuffles few trigrams; here the
+    shuffle is CAPT's, on the whole text.)
 
     >>> import torch
     >>> ids = torch.tensor([[1, 11, 12, 13, 14, 2]])
-    >>> view = MaskAndShuffle(p=0.5)(
-    ...     {"input_ids": ids, "maskable": ids > 2},
-    ...     torch.Generator().manual_seed(0),
-    ...     {"mask_id": 3, "vocab_size": 900},
-    ... )
+    >>> batch, vocabulary = {"input_ids": ids, "maskable": ids > 2}, {"mask_id": 3, "vocab_size": 900}
+    >>> view = MaskAndShuffle(p=0.5)(batch, torch.Generator().manual_seed(0), vocabulary)
     >>> view["input_ids"], view["targets"][view["selected"]]
     (tensor([[ 1, 12, 13, 11,  3,  2]]), tensor([11, 12, 13, 14]))
     """
@@ -183,30 +166,27 @@ class MaskAndShuffle:
 
     def __call__(self, batch: Batch, generator: torch.Generator | None, vocabulary: Vocabulary):
         shuffled = Shuffle(self.window)(batch, generator, vocabulary)
-        masked = Mask(self.p, self.split)({**batch, "input_ids": shuffled["input_ids"]}, generator, vocabulary)
-        touched = masked["selected"] | shuffled["selected"]
-        return masking.masked_view(batch, masking.Masked(masked["input_ids"], touched))
+        masked = Mask(self.p, self.split)(shuffled, generator, vocabulary)
+        return masked_view(batch, Masked(masked["input_ids"], selected=masked["selected"] | shuffled["selected"]))
 
 
 NAMED: dict[str, Noise] = {noise.kind: noise for noise in (Mask(), MaskSpans(), Replace(), Shuffle(), MaskAndShuffle())}
 """The five with the papers' settings."""
 
 
-def named(noise: "str | Noise") -> Noise:
-    """A noise by its name, with the papers' settings; a noise itself is handed back.
+def named(noise: str | Noise) -> Noise:
+    """A noise by its name, with the papers' settings; a noise itself is returned as it is.
 
-    Raises a ValueError for a name that is none, and a TypeError for what is neither a name nor callable.
+    Raises a ValueError for an unknown name, and a TypeError for what is neither a name nor callable.
 
     >>> named("shuffle")
     Shuffle(window=3)
     """
+    form = "a function (batch, generator, vocabulary) -> view"
     if isinstance(noise, str):
         if noise not in NAMED:
-            raise ValueError(
-                f"No noise is called {noise!r}; there are {', '.join(NAMED)}, or give a function "
-                "(batch, generator, vocabulary) -> view."
-            )
+            raise ValueError(f"No noise is called {noise!r}; there are {', '.join(NAMED)}, or give {form}.")
         return NAMED[noise]
     if not callable(noise):
-        raise TypeError(f"noise must be a name or a function (batch, generator, vocabulary) -> view, not {noise!r}.")
+        raise TypeError(f"noise must be a name or {form}, not {noise!r}.")
     return noise

@@ -5,15 +5,14 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from ._checks import check_flags, check_generator, check_ids
+from contrast_kit.masking.masks import check_tokens
 
 
 class Cropped(NamedTuple):
     """A cropped copy of a batch, padded to the batch's own length so that it batches like any other view.
 
-    `positions` says where in the original row each token stood, so anything that goes along with the tokens
-    can be cropped the same way: `token_type_ids.gather(1, cropped.positions)`. Padding points to position
-    0.
+    `positions` says where in the original row each token stood, so anything that goes along with the tokens can be
+    cropped the same way: `token_type_ids.gather(1, cropped.positions)`. Padding points to position 0.
     """
 
     input_ids: Tensor  # [B, T] long
@@ -32,31 +31,24 @@ def crop(
 ) -> Cropped:
     """Keep one contiguous span of each text.
 
-    COCO-LM 3.3: X^crop is "a randomly cropped contiguous span of X^orig (the length of X^crop is 90 % of
-    X^orig)". The span is taken from the content tokens, all places where it fits being equally likely;
-    [CLS] in front and [SEP] at the end are put back exactly once. The paper does not say whether they
-    count; here they do not. For a text of n content tokens the span has floor(keep * n) of them, and at
-    least one.
+    COCO-LM 3.3: X^crop is "a randomly cropped contiguous span of X^orig (the length of X^crop is 90 % of X^orig)". The
+    span is taken from the content tokens, all places where it fits being equally likely; [CLS] in front and [SEP] at
+    the end are put back exactly once. The paper does not say whether they count; here they do not. For a text of n
+    content tokens the span has floor(keep * n) of them, and at least one. (`shuffle` keeps all tokens, but moves them.)
 
     Args:
-        ids: token ids [B, T], left as they are.
+        ids, generator: token ids [B, T], and where the draws come from; as in `dynamic_random_mask`.
         attention_mask: [B, T], 1 (or True) for real tokens and 0 for padding, on either side.
         keep: the share of content tokens that stays, 0 < keep <= 1; the paper keeps 0.9 and drops "10 %".
         pad_id: what to pad with, `tokenizer.pad_token_id`.
-        specials: how many special tokens open and close each row: (1, 1) for [CLS] .. [SEP]. A [SEP] in the
-            middle of a pair counts as content: it stays if the span covers it.
-        generator: where the draws come from, on the device of ids.
+        specials: how many special tokens open and close each row: (1, 1) for [CLS] .. [SEP]. A [SEP] in the middle of
+            a pair counts as content: it stays if the span covers it.
 
     Returns:
-        `Cropped(input_ids, attention_mask, positions)`, each [B, T]: the real tokens moved to the left,
-        padding after.
+        `Cropped(input_ids, attention_mask, positions)`, each [B, T]: the real tokens moved to the left, padding after.
 
     Raises:
-        TypeError: ids are no integers.
-        ValueError: keep is outside (0, 1], shapes differ, or the generator is on another device.
-
-    See also:
-        `shuffle`, which keeps all tokens but not their order.
+        TypeError, ValueError: ids are no integers, shapes or devices differ, or keep is outside (0, 1].
 
     Example:
         >>> import torch
@@ -65,13 +57,12 @@ def crop(
         >>> view.input_ids
         tensor([[ 1, 12, 13,  2,  0,  0,  0]])
     """
-    check_ids(ids)
+    check_tokens(ids, generator)
     if attention_mask.shape != ids.shape:
         shapes = f"{list(attention_mask.shape)} and {list(ids.shape)}"
         raise ValueError(f"attention_mask must have the shape of ids, got {shapes}.")
     if not 0 < keep <= 1:
         raise ValueError(f"keep is the share of tokens that stays and must lie in (0, 1], got {keep}.")
-    check_generator(generator, ids)
 
     real = attention_mask != 0  # [B, T]
     opening, closing = specials
@@ -80,17 +71,12 @@ def crop(
     # The small term: 0.7 * 10 is a hair below 7 in floating point.
     length = torch.floor(content * keep + 1e-4).long().clamp(min=1).minimum(content)  # [B, 1]
     places = content - length + 1  # [B, 1]: how many places the span fits in
-    u = torch.rand(places.shape, generator=generator, device=ids.device)
+    u = torch.rand(places.shape, generator=generator, device=ids.device)  # [B, 1]
     start = (u * places).long()  # [B, 1] in 0 .. places - 1
 
     inside = (rank >= start) & (rank < start + length)
-    stays = real & (inside | (rank < 0) | (rank >= content))
-    return _pack_left(ids, attention_mask, stays, pad_id)
-
-
-def _pack_left(ids: Tensor, attention_mask: Tensor, stays: Tensor, pad_id: int) -> Cropped:
-    """Move what stays to the left of each row, in its order, and pad the rest."""
-    positions = torch.argsort(~stays, dim=1, stable=True)  # [B, T]
+    stays = real & (inside | (rank < 0) | (rank >= content))  # [B, T]
+    positions = torch.argsort(~stays, dim=1, stable=True)  # [B, T]: what stays moves to the left, in its order
     filled = torch.arange(ids.shape[1], device=ids.device) < stays.sum(1, keepdim=True)  # [B, T]
     positions = positions.masked_fill(~filled, 0)
     return Cropped(ids.gather(1, positions).masked_fill(~filled, pad_id), filled.to(attention_mask.dtype), positions)
@@ -99,26 +85,20 @@ def _pack_left(ids: Tensor, attention_mask: Tensor, stays: Tensor, pad_id: int) 
 def shuffle(ids: Tensor, maskable: Tensor, window: int = 3, *, generator: torch.Generator | None = None) -> Tensor:
     """Permute tokens, none of them further than `window` places from home.
 
-    CAPT 5.2: "a random permutation to the input sequence x within a fixed window k" with k = 3, after
-    Lample et al.: sort the tokens by i + U(0, k + 1), which gives |sigma(i) - i| <= k for each token.
-    Special tokens and padding stay where they are, and no token passes a special one, so the texts of a
-    pair do not mix.
+    CAPT 5.2: "a random permutation to the input sequence x within a fixed window k" with k = 3, after Lample et al.:
+    sort the tokens by i + U(0, k + 1), which gives |sigma(i) - i| <= k for each token. Special tokens and padding stay
+    where they are, and no token passes a special one, so the texts of a pair do not mix. CAPT found another noise
+    better, `dynamic_random_mask`, since it makes the model "associate" words.
 
     Args:
-        ids: token ids [B, T], left as they are.
-        maskable: bool [B, T], True for the tokens that may move.
+        ids, maskable, generator: as in `dynamic_random_mask`; what is not maskable does not move.
         window: k, the furthest that a token may move; 0 leaves everything in place.
-        generator: where the draws come from, on the device of ids.
 
     Returns:
         The shuffled ids [B, T]: in each row the same tokens in another order.
 
     Raises:
-        TypeError: ids are no integers, or maskable is not bool.
-        ValueError: shapes differ, window is negative, or the generator is on another device.
-
-    See also:
-        `dynamic_random_mask`: the noise that CAPT found better, since it makes the model "associate" words.
+        TypeError, ValueError: as `dynamic_random_mask`; window is negative.
 
     Example:
         >>> import torch
@@ -126,11 +106,9 @@ def shuffle(ids: Tensor, maskable: Tensor, window: int = 3, *, generator: torch.
         >>> shuffle(ids, ids > 2, 3, generator=torch.Generator().manual_seed(0))
         tensor([[ 1, 12, 13, 11, 14, 15, 16,  2]])
     """
-    check_ids(ids)
-    check_flags(maskable, ids, "maskable")
+    check_tokens(ids, generator, maskable=maskable)
     if window < 0:
         raise ValueError(f"window is how far a token may move and cannot be negative, got {window}.")
-    check_generator(generator, ids)
 
     u = torch.rand(ids.shape, generator=generator, device=ids.device)  # [B, T]
     home = torch.arange(ids.shape[1], device=ids.device)  # [T]

@@ -3,8 +3,7 @@
 import torch
 from torch import Tensor
 
-from ._checks import check_flags, check_generator, check_ids, check_probability, check_split, check_vocabulary
-from .masks import Masked
+from contrast_kit.masking.masks import BERT_SPLIT, Masked, check_masking, check_tokens
 
 
 def span_mask(
@@ -14,7 +13,7 @@ def span_mask(
     *,
     mask_id: int,
     vocab_size: int,
-    split: tuple[float, float, float] = (0.8, 0.1, 0.1),
+    split: tuple[float, float, float] = BERT_SPLIT,
     span_p: float = 0.2,
     max_span: int = 10,
     generator: torch.Generator | None = None,
@@ -22,27 +21,23 @@ def span_mask(
     """Select spans of tokens until the share p of each text is selected, then mask, randomise or keep them.
 
     CAPT, Table 1, lists it among the kinds of noise ("SpanBERT: mask spans"). Span lengths follow a geometric
-    distribution cut off at `max_span`, P(l) ~ (1 - span_p)^(l-1), with a mean of 3.8 tokens at (0.2, 10). The
-    start of a span is any token that is still free. A span ends early at a special token, at another
-    span, or where the budget of round(p * n) tokens is spent. The 80/10/10 split is drawn once for each span.
+    distribution cut off at `max_span`, P(l) ~ (1 - span_p)^(l-1), with a mean of 3.8 tokens at (0.2, 10). The start of
+    a span is any token that is still free. A span ends early at a special token, at another span, or where the budget
+    of round(p * n) tokens is spent. The 80/10/10 split is drawn once for each span.
 
-    Two differences to `dynamic_random_mask`: the *number* selected is fixed, and neighbours are hidden
-    together, so that a masked token cannot be read off the token beside it. SpanBERT's spans consist of
-    whole words; these consist of tokens, since ids do not tell where words begin.
+    Two differences to `dynamic_random_mask`: the *number* selected is fixed, and neighbours are hidden together, so
+    that a masked token cannot be read off the token beside it. SpanBERT's spans consist of whole words; these consist
+    of tokens, since ids do not tell where words begin.
 
     Args:
-        ids: token ids [B, T], left as they are.
-        maskable: bool [B, T], True for real tokens that may be selected.
+        ids, maskable, mask_id, vocab_size, split, generator: as in `dynamic_random_mask`.
         p: the share of maskable tokens to select, 0.15.
-        mask_id, vocab_size, split, generator: as in `dynamic_random_mask`.
         span_p: the chance that a span ends after each token, in (0, 1]; 1 gives spans of one token.
         max_span: the longest span in tokens.
 
     Returns:
-        `Masked(input_ids, selected)`, both [B, T].
-
-    Raises:
-        TypeError, ValueError: as `dynamic_random_mask`; span_p outside (0, 1], or max_span below 1.
+        `Masked(input_ids, selected)`, both [B, T]. Raises as `dynamic_random_mask` does, and a ValueError for a span_p
+        outside (0, 1] or a max_span below 1.
 
     Example:
         >>> import torch
@@ -51,36 +46,31 @@ def span_mask(
         >>> span_mask(ids, ids > 2, 0.5, mask_id=3, vocab_size=20, generator=g).input_ids
         tensor([[ 1, 11, 12, 13,  3, 15,  3,  3,  3,  2]])
     """
-    check_ids(ids)
-    check_flags(maskable, ids, "maskable")
-    check_probability(p)
-    check_split(split)
-    check_vocabulary(mask_id, vocab_size)
-    check_generator(generator, ids)
+    check_tokens(ids, generator, maskable=maskable)
+    check_masking(p, split, mask_id, vocab_size)
     if not 0 < span_p <= 1:
         raise ValueError(f"span_p is the chance that a span ends and must lie in (0, 1], got {span_p}.")
     if max_span < 1:
         raise ValueError(f"max_span is the longest span in tokens and must be at least 1, got {max_span}.")
 
-    selected, kind = _draw_spans(maskable, p, span_p, max_span, generator)
-    draw = {"generator": generator, "device": ids.device}
-    random_ids = torch.randint(vocab_size, ids.shape, dtype=ids.dtype, **draw)  # [B, T]
+    selected, u = _draw_spans(maskable, p, span_p, max_span, generator)  # [B, T] each
+    random_ids = torch.randint(vocab_size, ids.shape, dtype=ids.dtype, generator=generator, device=ids.device)  # [B, T]
     to_mask, _, to_keep = split
-    becomes_mask = selected & (kind < to_mask)
-    becomes_random = selected & ~becomes_mask & (kind < 1 - to_keep)
+    becomes_mask = selected & (u < to_mask)
+    becomes_random = selected & ~becomes_mask & (u < 1 - to_keep)
     return Masked(torch.where(becomes_random, random_ids, ids.masked_fill(becomes_mask, mask_id)), selected)
 
 
 def _draw_spans(
     maskable: Tensor, p: float, span_p: float, max_span: int, generator: torch.Generator | None
 ) -> tuple[Tensor, Tensor]:
-    """Which tokens are selected, and a uniform number for each span, both [B, T]: one more span a round."""
+    """Which tokens are selected, and a uniform number for each span, both [B, T]: each round draws one span a text."""
     (rows, length), device = maskable.shape, maskable.device
     draw = {"generator": generator, "device": device}
     where = torch.arange(length, device=device)  # [T]
     weights = (1 - span_p) ** torch.arange(max_span, device=device)  # P(l) for l = 1 .. max_span
     budget = torch.floor(maskable.sum(dim=1) * p + 0.5).long()  # [B]
-    selected, kind = torch.zeros_like(maskable), torch.zeros(maskable.shape, device=device)
+    selected, u = torch.zeros_like(maskable), torch.zeros(maskable.shape, device=device)
     while ((left := budget - selected.sum(dim=1)) > 0).any():
         free = maskable & ~selected
         start = torch.rand(free.shape, **draw).masked_fill(~free, -1.0).argmax(dim=1, keepdim=True)  # [B, 1]
@@ -89,5 +79,5 @@ def _draw_spans(
         blocked = (ahead & ~free).cumsum(dim=1) > 0  # a special token or another span, and all behind it
         span = ahead & ~blocked & (where < start + size.minimum(left)[:, None])
         selected = selected | span
-        kind = torch.where(span, torch.rand((rows, 1), **draw), kind)
-    return selected, kind
+        u = torch.where(span, torch.rand((rows, 1), **draw), u)
+    return selected, u

@@ -1,4 +1,4 @@
-"""What a run will be, before it begins: negatives of an anchor, memory, time."""
+"""What a run will cost, before it begins: negatives per anchor, memory, time."""
 
 from contrast_kit.planning.estimate import plan
 from contrast_kit.planning.report import Plan

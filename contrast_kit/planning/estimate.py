@@ -1,4 +1,4 @@
-"""What a run will be, before it begins: negatives of an anchor, memory, time, and what accumulation would not give."""
+"""What a run will cost, before it begins: negatives per anchor, memory, time, and what accumulation would not give."""
 
 import math
 import os
@@ -13,14 +13,14 @@ from torch import Tensor
 from contrast_kit.data import Batches, Texts
 from contrast_kit.objectives import MemoryQueue
 from contrast_kit.objectives.base import ExampleInfo, Objective
-from contrast_kit.planning.measure import Encoding, of_contrast, optimizer_seconds
+from contrast_kit.planning.measure import Encoding, measure_contrast, optimizer_seconds
 from contrast_kit.planning.report import Plan
 from contrast_kit.training.distributed import alone, count, start
-from contrast_kit.training.fit import asked, batches_of, texts_for
+from contrast_kit.training.fit import make_batches, prepare_texts, training_settings
 from contrast_kit.training.settings import Training
 
 LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
-"""Where Linux tells a container, such as a notebook server's, what share of the machine's memory it has."""
+"""Where Linux writes how much of the machine's memory a container, such as a notebook server's, may take."""
 
 
 def plan(
@@ -31,17 +31,17 @@ def plan(
     processes: int | None = None,
     **settings: Any,
 ) -> Plan:
-    """Say what `fit(objective, dataset, …)` with these settings will be like, without training anything.
+    """Estimate what `fit(objective, dataset, …)` with these settings will cost, without training anything.
 
-    A few texts are taken through one step, and random vectors as many as the batch through the contrast; time and
-    memory of the encoder are carried on from there in proportion to the texts. So they are estimates, on this
-    machine and at this moment; the negatives are counted exactly, in the first batch. On a CPU the memory is that
-    which autograd keeps for the backward pass; passing buffers come on top.
+    It takes a few texts through one step, and as many random vectors as the batch has through the contrast. Time and
+    memory of the encoder are extrapolated in proportion to the number of texts, so they are estimates for this machine
+    at this moment. The negatives are counted exactly, in the first batch. On a CPU the memory is what autograd keeps
+    for the backward pass; temporary buffers come on top.
 
     Args:
-        objective, dataset, training, settings: as for `fit`. In place of the data its lengths in tokens will do, if the
-            objective needs no labels.
-        processes: how many will share each batch, by default as many as there are. The work of one of them is measured.
+        objective, dataset, training, settings: as for `fit`. If the objective needs no labels, the lengths of the texts
+            in tokens are enough as data.
+        processes: how many will share each batch, by default as many as run now. The work of one of them is measured.
 
     Returns:
         the `Plan`; print it.
@@ -69,10 +69,10 @@ def plan(
     processes = count() if processes is None else processes
     if processes < 1:
         raise ValueError(f"processes is at least 1, not {processes}.")
-    training = asked(objective, training, settings)
+    training = training_settings(objective, training, settings)
     objective = objective.to(start())
-    texts = texts_for(objective.encoder, _texts_of_lengths(objective, dataset), training.max_length)
-    batches = batches_of(texts, training)
+    texts = prepare_texts(objective.encoder, _texts_of_lengths(objective, dataset), training.max_length)
+    batches = make_batches(texts, training)
     size = min(training.batch_size, len(texts))
     facts = _facts(texts, batches.epoch(0)[0], objective.encoder.device)
     more = _facts(texts, _first_rows(batches, size * training.accumulate), objective.encoder.device)
@@ -85,7 +85,7 @@ def plan(
         batch_size=size,
         accumulate=training.accumulate,
         processes=processes,
-        steps=training.total(len(batches)),
+        steps=training.total_steps(len(batches)),
         negatives=objective.negatives(facts),
         negatives_of_one_batch=objective.negatives(more),
         contrastive=objective.contrastive,
@@ -97,13 +97,13 @@ def plan(
 def _cost(
     objective: Objective, texts: Texts, training: Training, facts: ExampleInfo, share: int, processes: int
 ) -> dict[str, Any]:
-    """What a `Plan` says of memory and time, for one process that encodes a `share` of each batch: measured."""
+    """Measure memory and time, as fields of a `Plan`, of one process that encodes a `share` of each batch."""
     chunk = min(training.chunk_size, share) if training.chunk_size else None
     with _as_it_was(objective), alone():
         whole = Encoding.measure(objective, texts, training, chunked=False)
         cut = whole if chunk in (None, share) else Encoding.measure(objective, texts, training, chunked=True)
         with _full_queues(objective):
-            contrast_bytes, contrast_seconds, vector_bytes = of_contrast(objective, whole.vectors, facts)
+            contrast_bytes, contrast_seconds, vector_bytes = measure_contrast(objective, whole.vectors, facts)
         optimizer = optimizer_seconds(objective)
     trained = sum(p.numel() * p.element_size() for p in objective.parameters() if p.requires_grad)
     held = (*objective.parameters(), *objective.buffers())
@@ -124,7 +124,7 @@ def _cost(
 
 @contextmanager
 def _as_it_was(objective: Objective) -> Iterator[None]:
-    """Leave the objective's mode and gradients, and the random streams, as they were."""
+    """Restore the objective's mode and gradients, and the random streams, afterwards."""
     device, training = objective.encoder.device, objective.training
     gradients = [p.grad for p in objective.parameters()]
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
@@ -139,7 +139,7 @@ def _as_it_was(objective: Objective) -> Iterator[None]:
 
 @contextmanager
 def _full_queues(objective: Objective) -> Iterator[None]:
-    """Memory queues full of random vectors, as they are for most of a run; afterwards as they were."""
+    """Fill memory queues with random vectors, since they are full for most of a run; restore them afterwards."""
     queues = [module for module in objective.modules() if isinstance(module, MemoryQueue)]
     before = [{name: value.clone() for name, value in queue.state_dict().items()} for queue in queues]
     for queue in queues:
@@ -152,7 +152,7 @@ def _full_queues(objective: Objective) -> Iterator[None]:
 
 
 def _texts_of_lengths(objective: Objective, dataset: Any) -> Any:
-    """Texts of the given lengths, if lengths is what was given; other data as it is."""
+    """Texts of the given lengths, if `dataset` is a list of lengths; other data as it is."""
     if isinstance(dataset, Texts | str) or not isinstance(dataset, Sequence | Tensor) or not len(dataset):
         return dataset
     if not isinstance(dataset[0], int | Tensor):
@@ -161,7 +161,7 @@ def _texts_of_lengths(objective: Objective, dataset: Any) -> Any:
 
 
 class _OfLengths(Texts):
-    """Texts of which only the lengths are known: random words between the tokenizer's special tokens."""
+    """Texts of given lengths: random words between the tokenizer's special tokens."""
 
     def __init__(self, lengths: Tensor, tokenizer: Any):
         if int(lengths.min()) < 3:
@@ -184,13 +184,13 @@ class _OfLengths(Texts):
 
 
 def _facts(texts: Texts, rows: list[int], device: torch.device) -> ExampleInfo:
-    """What a batch would say of these rows."""
+    """The facts that a batch of these rows would have."""
     facts = {"text_id": texts.text_ids[rows].to(device)}
     return facts if texts.labels is None else facts | {"label": texts.labels[rows].to(device)}
 
 
 def _first_rows(batches: Batches, n: int) -> list[int]:
-    """The rows of the first batches of a run, n of them, over as many epochs as they take."""
+    """The first n rows of a run, over as many epochs as they take."""
     rows: list[int] = []
     epoch = 0
     while len(rows) < n:
@@ -200,9 +200,10 @@ def _first_rows(batches: Batches, n: int) -> list[int]:
 
 
 def _available(device: torch.device) -> int:
+    """Bytes of memory of a device, or of what a container may take; 0 where the system does not tell."""
     if device.type == "cuda":
         return torch.cuda.mem_get_info(device)[1]
-    if not hasattr(os, "sysconf"):  # Windows does not tell
+    if not hasattr(os, "sysconf"):  # Windows
         return 0
     limits = [int(text) for path in LIMITS if path.is_file() and (text := path.read_text().strip()).isdigit()]
     return min([os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"), *limits])

@@ -1,4 +1,4 @@
-"""What a step keeps in memory and how long it takes: small measurements, carried on to a whole batch."""
+"""What a step keeps in memory and how long it takes: small measurements, extrapolated to a whole batch."""
 
 import math
 import time
@@ -15,11 +15,11 @@ from contrast_kit.training.gradient import backward, gradient
 from contrast_kit.training.settings import Training, autocast
 
 LARGEST_MEASURED = 4096
-"""Rows of a contrast up to which its time and memory are measured; beyond, they are carried on from two sizes."""
+"""Rows of a contrast up to which its time and memory are measured; beyond, they are extrapolated from two sizes."""
 
 
 class Kept:
-    """Bytes that autograd keeps for the backward pass: now, and at most so far; parameters are not counted."""
+    """Bytes that autograd keeps for the backward pass: now, and the most so far. Parameters are not counted."""
 
     def __init__(self, module: nn.Module | None):
         self.now = self.most = 0
@@ -27,10 +27,11 @@ class Kept:
         self._free = {p.untyped_storage().data_ptr() for p in module.parameters()} if module else set()
 
     def pack(self, tensor: Tensor) -> "_Held":
-        """Count a tensor that is kept; several that share memory count once."""
+        """Called by autograd for a tensor that it keeps. Tensors that share memory count once."""
         return _Held(self, tensor)
 
     def hold(self, storage: torch.UntypedStorage) -> None:
+        """Count this memory, if nobody held it before."""
         key = storage.data_ptr()
         if key not in self._free:
             if key not in self._holders:
@@ -39,6 +40,7 @@ class Kept:
             self._holders[key] = self._holders.get(key, 0) + 1
 
     def release(self, storage: torch.UntypedStorage) -> None:
+        """Count it no longer, if this was its last holder."""
         key = storage.data_ptr()
         if key in self._holders:
             self._holders[key] -= 1
@@ -48,7 +50,7 @@ class Kept:
 
 
 class _Held:
-    """A tensor as long as autograd keeps it."""
+    """A tensor, counted until autograd lets it go."""
 
     def __init__(self, kept: Kept, tensor: Tensor):
         self.kept, self.tensor, self.storage = kept, tensor, tensor.untyped_storage()
@@ -60,10 +62,10 @@ class _Held:
 
 @contextmanager
 def most_kept(module: nn.Module | None = None) -> Iterator[Kept]:
-    """Measure what is kept for the backward pass inside: by counting on a CPU, by the allocator on CUDA.
+    """Measure what is kept inside for the backward pass: on a CPU by counting, on CUDA by asking the allocator.
 
     Args:
-        module: whose parameters are not counted.
+        module: its parameters are not counted.
 
     Example:
         >>> import torch
@@ -90,7 +92,7 @@ def most_kept(module: nn.Module | None = None) -> Iterator[Kept]:
 
 @dataclass(frozen=True)
 class Encoding:
-    """How bytes and seconds of encoding grow with the texts: two straight lines, from two measured steps."""
+    """How bytes and seconds of encoding grow with the number of texts: two straight lines, from two measured steps."""
 
     bytes_zero: float
     bytes_each: float
@@ -100,9 +102,9 @@ class Encoding:
 
     @classmethod
     def measure(cls, objective: Objective, texts: Texts, training: Training, *, chunked: bool) -> "Encoding":
-        """Steps of n and 2n texts, n as large as a fraction of a second allows. Chunked: in two chunks each.
+        """Measure steps of n and 2n texts, n as large as a fraction of a second allows; if chunked, in two chunks each.
 
-        The n longest texts tell the memory, n ordinary ones the time.
+        The longest texts are measured for memory, texts of ordinary length for time.
         """
         order = texts.lengths.argsort(descending=True).tolist()
         middle = max(0, len(order) // 2 - 32)
@@ -122,17 +124,20 @@ class Encoding:
         return cls(b1 - bytes_each * at_once, bytes_each, max(0.0, t1 - seconds_each * n), seconds_each, vectors)
 
     def bytes_at(self, texts: int) -> int:
+        """What so many texts keep when they are encoded at once."""
         return int(max(0, self.bytes_zero) + self.bytes_each * texts)
 
     def seconds_at(self, texts: int) -> float:
+        """How long so many texts take."""
         return self.seconds_zero + self.seconds_each * texts
 
     def largest(self, left: float) -> int:
+        """How many texts can be encoded at once in so many bytes."""
         return int((left - max(0, self.bytes_zero)) / max(1, self.bytes_each))
 
 
 class _Step:
-    """One gradient of some rows: what it kept, how long it took, which vectors came out."""
+    """Take the gradient of some rows; returns the bytes it kept, the seconds it took and its vectors."""
 
     def __init__(self, objective: Objective, texts: Texts, training: Training):
         self.objective, self.texts, self.device = objective, texts, objective.encoder.device
@@ -149,15 +154,15 @@ class _Step:
         return kept.most, seconds, seen[0][0] if seen else {}
 
 
-def of_contrast(objective: Objective, vectors: Vectors, facts: ExampleInfo) -> tuple[int, float, int]:
-    """Bytes and seconds of the contrast over a batch with these facts, and the bytes of its vectors."""
+def measure_contrast(objective: Objective, vectors: Vectors, facts: ExampleInfo) -> tuple[int, float, int]:
+    """Bytes and seconds of the contrast of a batch with these facts, and the bytes of its vectors."""
     if not objective.contrastive or not vectors:
         return 0, 0.0, 0
     n = len(next(iter(facts.values())))
     sizes = [min(n, LARGEST_MEASURED)] if n <= LARGEST_MEASURED else [LARGEST_MEASURED // 2, LARGEST_MEASURED]
     found = [_contrast_of(objective, vectors, {k: v[:size] for k, v in facts.items()}) for size in sizes]
     kept, seconds = found[-1]
-    if n > sizes[-1]:  # carried on with the exponent between the two sizes
+    if n > sizes[-1]:  # extrapolated with the exponent between the two sizes
         growth = n / sizes[-1]
         kept *= growth ** math.log2(max(1.0, kept / max(1, found[0][0])))
         seconds *= growth ** math.log2(max(2.0, seconds / max(1e-9, found[0][1])))
@@ -166,6 +171,7 @@ def of_contrast(objective: Objective, vectors: Vectors, facts: ExampleInfo) -> t
 
 
 def _contrast_of(objective: Objective, like: Vectors, facts: ExampleInfo) -> tuple[float, float]:
+    """Bytes and seconds of the contrast of random vectors, shaped as `like`, with these facts."""
     n, device = len(next(iter(facts.values()))), objective.encoder.device
     vectors = {
         name: {head: torch.randn(n, rows.shape[1], device=device).requires_grad_() for head, rows in of.items()}
@@ -181,7 +187,7 @@ def _contrast_of(objective: Objective, like: Vectors, facts: ExampleInfo) -> tup
 
 
 def optimizer_seconds(objective: Objective) -> float:
-    """AdamW over all parameters, from a step over a million."""
+    """The time of AdamW over all parameters, extrapolated from a step over a million of them."""
     sample = nn.Parameter(torch.zeros(2**20, device=objective.encoder.device))
     sample.grad = torch.ones_like(sample)
     optimizer = torch.optim.AdamW([sample])
@@ -193,12 +199,13 @@ def optimizer_seconds(objective: Objective) -> float:
 
 
 def _some(order: list[int], start: int, n: int) -> list[int]:
-    """n rows of an order from a place on, again from there where it is too short."""
+    """n rows of an order, from `start` on; where it is too short, they repeat."""
     rows = order[start : start + n]
     return (rows * n)[:n]
 
 
 def _now(device: torch.device) -> float:
+    """The time when the device has done its work."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)
     return time.perf_counter()

@@ -1,4 +1,4 @@
-"""What `plan` finds out about a run, and how it is told."""
+"""What `plan` found out about a run, and how it is printed."""
 
 import math
 from dataclasses import dataclass
@@ -24,36 +24,36 @@ class Plan:
     processes: int
     steps: int
     negatives: float | None
-    """That an anchor meets, on average."""
+    """Negatives that an anchor meets, on average."""
     negatives_of_one_batch: float | None
-    """That it would meet if the batches which `accumulate` adds up were one batch."""
+    """Negatives that it would meet if the batches which `accumulate` adds up were one batch."""
     contrastive: bool
     parameters: int
     state_bytes: int
     """Weights, gradients and the optimizer's two moments; a memory queue."""
     activation_bytes: int
-    """What the encoder keeps for the backward pass at the longest texts, all at once or a chunk at a time."""
+    """What the encoder keeps for the backward pass of the longest texts, all at once or one chunk at a time."""
     whole_bytes: int
     """The same without `chunk_size`."""
     contrast_bytes: int
     """Vectors, their gradients and what the contrast keeps."""
     available_bytes: int
-    """Memory of the device, or what a container may take of it; 0 where it is not known."""
+    """Memory of the device, or what a container may take of it; 0 where that is unknown."""
     largest_chunk: int
-    """Texts of the greatest length that can be encoded at once in what is left of it."""
+    """How many texts of the greatest length can be encoded at once in the memory that is left."""
     seconds: float
-    """One optimizer step at texts of ordinary length, without sending anything between processes."""
+    """Of one optimizer step with texts of ordinary length, without sending anything between processes."""
     sent_bytes: int
-    """What each process sends in a step: its gradients and its vectors."""
+    """What each process sends in a step: gradients and vectors."""
 
     @property
     def bytes(self) -> int:
-        """Memory in all."""
+        """All memory together."""
         return self.state_bytes + self.activation_bytes + self.contrast_bytes
 
     @property
     def fits(self) -> bool:
-        """Whether that is less than nine tenths of the device's memory."""
+        """Whether `bytes` is less than nine tenths of the device's memory."""
         return not self.available_bytes or self.bytes < 0.9 * self.available_bytes
 
     def __str__(self) -> str:

@@ -6,7 +6,7 @@ is deleted, so a folder with this name is always whole.
 
 A run may be resumed on another number of processes. Order of the data, batches and the noise of the views are the same
 then, so the gradients are equal up to rounding; dropout masks are drawn by each process for its own rows and start
-anew. On the same number of processes everything is found again, and on a CPU the end is bit for bit the same.
+anew. On the same number of processes everything is restored, and on a CPU the end is bit for bit the same.
 """
 
 import dataclasses
@@ -14,7 +14,7 @@ import json
 import os
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -28,84 +28,64 @@ from contrast_kit.training.gradient import RandomState
 PREFIX = "step-"
 
 
-def settings(objective: nn.Module, plan: Any) -> dict[str, Any]:
-    """What must be equal for a run to be continued: the method, its config, the training plan, the encoder."""
+class Trained(NamedTuple):
+    """What changes along a run. The generator draws the noise of the views, the same on all processes."""
+
+    objective: nn.Module
+    optimizer: torch.optim.Optimizer
+    generator: torch.Generator
+
+
+def settings(objective: nn.Module, training: Any) -> dict[str, Any]:
+    """What must be equal for a run to be continued: the method, its config, the training settings, the encoder."""
     encoder = objective.encoder
-    return json.loads(
-        json.dumps(
-            {
-                "objective": type(objective).__name__,
-                "config": dataclasses.asdict(objective.config),
-                "training": dataclasses.asdict(plan),
-                "encoder": {
-                    "model": type(encoder.model).__name__,
-                    "pooling": encoder.pooling,
-                    "dropout": sorted({m.p for m in encoder.modules() if isinstance(m, nn.Dropout)}),
-                },
-                "weights": sum(p.numel() for p in objective.parameters()),
-            },
-            default=_name,
-        )
-    )
+    dropout = sorted({m.p for m in encoder.modules() if isinstance(m, nn.Dropout)})
+    facts = {
+        "objective": type(objective).__name__,
+        "config": dataclasses.asdict(objective.config),
+        "training": dataclasses.asdict(training),
+        "encoder": {"model": type(encoder.model).__name__, "pooling": encoder.pooling, "dropout": dropout},
+        "weights": sum(p.numel() for p in objective.parameters()),
+    }
+    return json.loads(json.dumps(facts, default=_as_json))
 
 
-def _name(setting: Any) -> Any:
-    """What stands for a function or another object among the settings: its name, the same in every process."""
-    if hasattr(setting, "item"):  # a number of numpy or torch
-        return setting.item()
-    return getattr(setting, "__qualname__", type(setting).__qualname__)
+def _as_json(setting: Any) -> Any:
+    """A number of numpy or torch as Python's; a function or another object as its name, equal in every process."""
+    return setting.item() if hasattr(setting, "item") else getattr(setting, "__qualname__", type(setting).__qualname__)
 
 
-def save(
-    folder: Path,
-    step: int,
-    objective: nn.Module,
-    optimizer: torch.optim.Optimizer,
-    generator: torch.Generator,
-    state: dict[str, Any],
-    keep: int = 2,
-) -> Path:
-    """Write `folder/step-…` atomically, then delete all but the newest `keep`. Returns the new folder.
+def save(folder: Path, step: int, trained: Trained, state: dict[str, Any], keep: int = 2) -> Path:
+    """Write `folder/step-…` atomically, then delete all but the newest `keep`; returns the new folder.
 
-    With several processes all call it: the first one writes, with the random states of all, and all wait for it and
-    learn whether it could.
-
-    Args:
-        folder: of the run; made if it is missing.
-        step: optimizer steps done.
-        objective, optimizer, generator: what changes along a run.
-        state: what else to remember, as JSON takes it: the settings, the history, …
-        keep: how many checkpoints stay.
+    All processes call it: the first one writes, with the random states of all; the others wait, and learn whether it
+    could. `state` is what else to remember, as JSON takes it: the settings, the history, …
     """
     final = folder / f"{PREFIX}{step:08d}"
-    device = objective.encoder.device
-    random = _random_states(device, generator)  # of every process
-    failure = None
+    device, problem = trained.objective.encoder.device, None
+    random = _random_states(device, trained.generator)
     if distributed.rank() == 0:
         try:
-            _write(final, objective, optimizer, random, {"step": step, **state})
+            _write(final, trained, random, {"step": step, **state})
             for old in found(folder)[:-keep]:
                 _remove(old)
-        except OSError as error:
-            failure = error
-    if distributed.anywhere(failure is not None, device):  # nobody may go on alone, and wait for the others for ever
-        raise failure or OSError(
-            f"The first process could not write the checkpoint {final}; {newest_in_words(folder)}."
-        )
+        except (OSError, SafetensorError) as error:
+            problem = error
+    if distributed.anywhere(problem is not None, device):  # else the others would wait for ever
+        reason = f" ({problem})" if problem else " by the first process"
+        raise OSError(f"The checkpoint {final} could not be written{reason}; {describe_newest(folder)}.") from problem
     return final
 
 
-def _write(
-    final: Path, objective: nn.Module, optimizer: torch.optim.Optimizer, random: dict[str, Tensor], state: Any
-) -> None:
+def _write(final: Path, trained: Trained, random: dict[str, Tensor], state: dict[str, Any]) -> None:
     """Write a checkpoint under another name, and rename it when it is whole."""
     draft = final.with_name(f".{final.name}.draft")
     for left in final.parent.glob(f".{PREFIX}*"):  # of a run that was killed while it wrote or deleted
         shutil.rmtree(left, ignore_errors=True)
-    tensors, groups = _pack(optimizer)
+    tensors, groups = _pack(trained.optimizer)
     try:
         draft.mkdir(parents=True)
-        save_model(objective, str(draft / "objective.safetensors"))
+        save_model(trained.objective, str(draft / "objective.safetensors"))
         save_file(tensors, draft / "optimizer.safetensors")
         save_file(random, draft / "random.safetensors")
         (draft / "state.json").write_text(json.dumps({"optimizer": groups, **state}))
@@ -114,11 +94,8 @@ def _write(
         _remove(final)
         draft.rename(final)
         _flush(final.parent)
-    except (OSError, SafetensorError) as error:
-        shutil.rmtree(draft, ignore_errors=True)
-        raise OSError(
-            f"The checkpoint {final} could not be written ({error}); {newest_in_words(final.parent)}."
-        ) from error
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)  # still there only if something failed
 
 
 def found(folder: Path) -> list[Path]:
@@ -126,8 +103,14 @@ def found(folder: Path) -> list[Path]:
     return sorted(path for path in Path(folder).glob(f"{PREFIX}*") if path.is_dir())
 
 
+def describe_newest(folder: Path) -> str:
+    """The last good checkpoint of a run, for a sentence."""
+    checkpoints = found(folder)
+    return f"the last good checkpoint is {checkpoints[-1]}" if checkpoints else "no checkpoint was saved before"
+
+
 def check_folder(folder: Path, resume: bool) -> None:
-    """Raise a `ValueError` for a file, and for a new run in a folder of another one, whose checkpoints pass for its."""
+    """Raise a `ValueError` for a file, and for a new run in a folder that holds another run's checkpoints."""
     if folder.is_file():
         raise ValueError(f"{folder} is a file, so it can hold no checkpoints: name a folder.")
     if not resume and (checkpoints := found(folder)):
@@ -137,94 +120,70 @@ def check_folder(folder: Path, resume: bool) -> None:
         )
 
 
-def load(
-    folder: Path,
-    objective: nn.Module,
-    optimizer: torch.optim.Optimizer,
-    generator: torch.Generator,
-    expected: dict[str, Any],
-) -> dict[str, Any] | None:
+def load(folder: Path, trained: Trained, expected: dict[str, Any]) -> dict[str, Any] | None:
     """Bring a run back to its newest checkpoint; None if there is none. Returns what `save` was given as `state`.
 
     On another number of processes than wrote it, dropout starts anew, from seed, step and process; on another kind of
     device the noise of the views does so too.
 
     Raises:
-        ValueError: if the checkpoint belongs to other settings, names the first that differs; or if it is damaged.
+        ValueError: if the checkpoint belongs to other settings (names the first that differs), or is damaged.
     """
-    checkpoints = found(folder)
-    if not checkpoints:
+    if not (checkpoints := found(folder)):
         return None
     newest = checkpoints[-1]
     try:
         state = json.loads((newest / "state.json").read_text())
-        _refuse_other_settings(newest, state["settings"], expected)
-        load_model(objective, str(newest / "objective.safetensors"))
-        _unpack(optimizer, load_file(newest / "optimizer.safetensors"), state["optimizer"])
+        _check_settings(newest, state["settings"], expected)
+        load_model(trained.objective, str(newest / "objective.safetensors"))
+        _unpack(trained.optimizer, load_file(newest / "optimizer.safetensors"), state["optimizer"])
         random = load_file(newest / "random.safetensors")
-    except (
-        SafetensorError,
-        json.JSONDecodeError,
-        KeyError,
-        TypeError,
-        RuntimeError,
-        FileNotFoundError,
-    ) as error:
+    except (SafetensorError, json.JSONDecodeError, KeyError, TypeError, RuntimeError, FileNotFoundError) as error:
         raise ValueError(
             f"The checkpoint {newest} is damaged ({type(error).__name__}); delete it to go on from the one before it, "
             "or start afresh in another folder."
         ) from error
-    _restore_random(random, objective.encoder.device, generator, expected["training"]["seed"], state["step"])
+    _restore_random(random, trained, (expected["training"]["seed"], state["step"]))
     return state
 
 
-def _restore_random(
-    random: dict[str, Tensor], device: torch.device, generator: torch.Generator, seed: int, step: int
-) -> None:
-    """Go on in the random streams of a checkpoint where they fit these processes and this device, else in new ones."""
-    noise, here = random["noise"][0], distributed.rank()
-    same_kind = len(noise) == len(generator.get_state())
-    if same_kind:
-        generator.set_state(noise.clone())  # a copy: a generator reads from the start of the storage
-    else:
-        generator.manual_seed(_new_seed(seed, step))
-    if len(random["cpu"]) == distributed.count() and same_kind:
-        own = random["own"][here].clone() if "own" in random else None
-        RandomState(random["cpu"][here].clone(), device, own).restore()
-    else:
-        torch.manual_seed(_new_seed(seed, step, distributed.count(), here))
-
-
-def _new_seed(*numbers: int) -> int:
-    """A seed that shares nothing with the seeds of other numbers."""
-    return int(np.random.SeedSequence(numbers).generate_state(1, np.uint64)[0] >> np.uint64(1))
-
-
-def _random_states(device: torch.device, generator: torch.Generator) -> dict[str, Tensor]:
-    """The random states of all processes, [processes, bytes] each: torch's own, the device's, and the noise's.
-
-    The noise's is the same on all.
-    """
-    here = RandomState.now(device)
-    states = {"cpu": here.cpu, "noise": generator.get_state()}
-    if here.own is not None:
-        states["own"] = here.own
-    # Processes on GPUs can send each other only what is on a GPU.
-    return {
-        name: distributed.gather(state[None].to(device), distributed.count()).cpu() for name, state in states.items()
-    }
-
-
-def _refuse_other_settings(path: Path, saved: Any, expected: Any, name: str = "") -> None:
-    """Raise for the first setting in which the checkpoint differs from what is asked for."""
+def _check_settings(path: Path, saved: Any, expected: Any, name: str = "") -> None:
+    """Raise for the first setting in which the checkpoint differs from the run that resumes it."""
     if isinstance(saved, dict) and isinstance(expected, dict):
         for key in [*expected, *(key for key in saved if key not in expected)]:  # the method first
-            _refuse_other_settings(path, saved.get(key), expected.get(key), f"{name}.{key}" if name else key)
+            _check_settings(path, saved.get(key), expected.get(key), f"{name}.{key}" if name else key)
     elif saved != expected:
         raise ValueError(
             f"The checkpoint {path} was made with {name} = {saved!r}, not {expected!r}: use the same settings to "
             "resume, or another folder for another run."
         )
+
+
+def _random_states(device: torch.device, generator: torch.Generator) -> dict[str, Tensor]:
+    """The random states of all processes, [processes, bytes] each: torch's own, the device's, and the noise's."""
+    here = RandomState.now(device)
+    states = {"cpu": here.cpu, "noise": generator.get_state()} | ({} if here.own is None else {"own": here.own})
+    on_device = {name: state[None].to(device) for name, state in states.items()}  # GPUs send only what is on a GPU
+    return {name: distributed.gather(state, distributed.count()).cpu() for name, state in on_device.items()}
+
+
+def _restore_random(random: dict[str, Tensor], trained: Trained, seed: tuple[int, int]) -> None:
+    """Go on in the random streams of a checkpoint where they fit these processes and this device, else in new ones."""
+    noise, here, generator = random["noise"][0], distributed.rank(), trained.generator
+    if same_kind := len(noise) == len(generator.get_state()):
+        generator.set_state(noise.clone())  # a copy: a generator reads from the start of the storage
+    else:
+        generator.manual_seed(_new_seed(*seed))
+    if len(random["cpu"]) == distributed.count() and same_kind:
+        own = random["own"][here].clone() if "own" in random else None
+        RandomState(random["cpu"][here].clone(), trained.objective.encoder.device, own).restore()
+    else:
+        torch.manual_seed(_new_seed(*seed, distributed.count(), here))
+
+
+def _new_seed(*numbers: int) -> int:
+    """A seed that shares nothing with the seeds of other numbers."""
+    return int(np.random.SeedSequence(numbers).generate_state(1, np.uint64)[0] >> np.uint64(1))
 
 
 def _pack(optimizer: torch.optim.Optimizer) -> tuple[dict[str, Tensor], dict[str, Any]]:
@@ -244,7 +203,7 @@ def _unpack(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor], rest: 
 
 
 def _remove(path: Path) -> None:
-    """Delete a checkpoint, if it is there; killed half-way, no checkpoint of that name is left."""
+    """Delete a checkpoint, if it is there; a kill half-way leaves no checkpoint of that name."""
     if path.exists():
         gone = path.with_name(f".{path.name}.gone")
         path.rename(gone)
@@ -260,9 +219,3 @@ def _flush(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def newest_in_words(folder: Path) -> str:
-    """Words for the last good checkpoint of a run."""
-    checkpoints = found(folder)
-    return f"the last good checkpoint is {checkpoints[-1]}" if checkpoints else "no checkpoint was saved before"

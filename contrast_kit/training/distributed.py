@@ -24,14 +24,14 @@ BUCKET = 2**23
 PATIENCE = timedelta(minutes=10)
 """How long to wait for another process. One that ended is noticed at once on a CPU; one that hangs, after this."""
 
-_together = _alone = False
+_alone = False
 
 
 class LostError(ConnectionError):
     """Another process ended, or did not answer; `seen` is what this one noticed of it."""
 
-    def __init__(self, seen: str, told: str | None = None):
-        super().__init__(told or f"Another process ended or did not answer, so this one ends too ({seen}).")
+    def __init__(self, seen: str, sentence: str | None = None):
+        super().__init__(sentence or f"Another process ended or did not answer, so this one ends too ({seen}).")
         self.seen = seen
 
 
@@ -46,14 +46,14 @@ def start() -> torch.device:
 
 
 def stop() -> None:
-    """Take leave of the others, at the end of a program: threads that still listen to them would disturb its exit."""
+    """Disconnect, at the end of a program: threads that still listen to the others would disturb its exit."""
     if dist.is_available() and dist.is_initialized():
         dist.destroy_process_group()
 
 
 @contextmanager
 def alone() -> Iterator[None]:
-    """Inside, this process works as if there were no other: to measure or to look at something by itself."""
+    """Inside, this process works as if there were no other: to measure something by itself."""
     global _alone
     before, _alone = _alone, True
     try:
@@ -68,46 +68,30 @@ def count() -> int:
 
 
 def rank() -> int:
-    """Which of them this one is, from 0."""
+    """The number of this process, from 0."""
     return dist.get_rank() if count() > 1 else 0
 
 
 def own(rows: int) -> slice:
-    """Which of so many rows are this process's: shares are contiguous, the first ones longer by one at most.
+    """This process's share of so many rows: shares are contiguous, the first ones longer by one at most.
 
     Example:
         >>> from contrast_kit.training import distributed
         >>> distributed.own(11)  # alone: all of them
         slice(0, 11, None)
     """
-    return slice(*_bounds(rows)[rank()])
+    return _shares(rows)[rank()]
 
 
-def _bounds(rows: int) -> list[tuple[int, int]]:
-    """First and last row (not included) of every process."""
+def _shares(rows: int) -> list[slice]:
+    """The rows of every process."""
     size, extra = divmod(rows, count())
     starts = [r * size + min(r, extra) for r in range(count() + 1)]
-    return list(zip(starts, starts[1:], strict=False))
+    return [slice(start, stop) for start, stop in zip(starts, starts[1:], strict=False)]
 
 
-@contextmanager
-def together() -> Iterator[None]:
-    """Inside, every process does the same thing at the same time to the same batch, and so may share the work."""
-    global _together
-    before, _together = _together, True
-    try:
-        yield
-    finally:
-        _together = before
-
-
-def work(rows: int) -> slice:
-    """Which of so many rows to work on: the own ones where all processes are `together`, else all of them."""
-    return own(rows) if _together else slice(0, rows)
-
-
-def _talk(operation: Callable[..., Any], *arguments: Any) -> None:
-    """A collective operation; where another process is gone, `LostError`."""
+def _collective(operation: Callable[..., Any], *arguments: Any) -> None:
+    """Run a collective operation; raise `LostError` where another process is gone."""
     try:
         operation(*arguments)
     except RuntimeError as error:
@@ -119,35 +103,32 @@ def total(value: Tensor) -> Tensor:
     """The sum of a tensor over processes."""
     if count() > 1:
         value = value.detach().clone()
-        _talk(dist.all_reduce, value)
+        _collective(dist.all_reduce, value)
     return value
 
 
 def anywhere(fact: bool, device: torch.device) -> bool:
     """Whether a fact is true on any process."""
-    if count() == 1:
-        return fact
-    return bool(total(torch.tensor(float(fact), device=device)))
+    return fact if count() == 1 else bool(total(torch.tensor(float(fact), device=device)))
 
 
 def gather(rows: Tensor, length: int | None = None) -> Tensor:
     """The rows of all processes in order, [B_rank, …] → [B, …]; gradient flows to this process's own rows only.
 
-    `length` is B, where the shares are those of `own(B)`; without it the processes first tell each other how many rows
-    they have.
+    `length` is B, where the shares are those of `own(B)`; without it the processes first exchange their row counts.
     """
     if count() == 1:
         return rows
     if length is not None:
-        lengths = [stop - start for start, stop in _bounds(length)]
+        lengths = [share.stop - share.start for share in _shares(length)]
     else:
-        told = [torch.zeros(1, dtype=torch.long, device=rows.device) for _ in range(count())]
-        _talk(dist.all_gather, told, torch.tensor([len(rows)], device=rows.device))
-        lengths = [int(number) for number in told]
+        counts = [torch.zeros(1, dtype=torch.long, device=rows.device) for _ in range(count())]
+        _collective(dist.all_gather, counts, torch.tensor([len(rows)], device=rows.device))
+        lengths = [int(number) for number in counts]
     padded = rows.detach().new_zeros(max(lengths), *rows.shape[1:])
     padded[: len(rows)] = rows.detach()
     everyone = [torch.empty_like(padded) for _ in lengths]
-    _talk(dist.all_gather, everyone, padded)
+    _collective(dist.all_gather, everyone, padded)
     pieces = [piece[:length] for piece, length in zip(everyone, lengths, strict=True)]
     pieces[rank()] = rows  # the own rows with their gradient
     return torch.cat(pieces)  # [B, …]
@@ -158,7 +139,7 @@ def same_weights(module: nn.Module) -> None:
     if count() > 1:
         for value in module.state_dict().values():
             if isinstance(value, Tensor):
-                _talk(dist.broadcast, value, 0)
+                _collective(dist.broadcast, value, 0)
                 torch.autograd.graph.increment_version(value)  # which a message from outside does not do
 
 
@@ -168,10 +149,8 @@ def sum_gradients(parameters: Iterable[nn.Parameter]) -> None:
     A parameter without gradient here counts as zero; one without gradient anywhere keeps none, so that an optimizer
     passes over it as it does with one process.
     """
-    if count() == 1:
-        return
     trained = [parameter for parameter in parameters if parameter.requires_grad]
-    if not trained:
+    if count() == 1 or not trained:
         return
     touched = total(torch.tensor([float(p.grad is not None) for p in trained], device=trained[0].device))
     gradients = []
@@ -182,7 +161,7 @@ def sum_gradients(parameters: Iterable[nn.Parameter]) -> None:
             gradients.append(parameter.grad)
     for bucket in _buckets(gradients):
         flat = torch.cat([gradient.flatten() for gradient in bucket])
-        _talk(dist.all_reduce, flat)
+        _collective(dist.all_reduce, flat)
         for gradient, summed in zip(bucket, flat.split([g.numel() for g in bucket]), strict=True):
             gradient.copy_(summed.view_as(gradient))
 

@@ -1,7 +1,6 @@
 """The training loop, for every objective: batches in order, one gradient, one optimizer step, history, checkpoints."""
 
 import math
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -9,14 +8,14 @@ from typing import Any
 
 import torch
 
+from contrast_kit.checks import NotFiniteError
 from contrast_kit.data import Batches, Texts
 from contrast_kit.encoder.encoder import Encoder
-from contrast_kit.losses import NotFiniteError
 from contrast_kit.objectives.base import Objective
 from contrast_kit.training import checkpoint, distributed
 from contrast_kit.training.gradient import gradient
 from contrast_kit.training.progress import Progress
-from contrast_kit.training.run import Run, asked_to_stop
+from contrast_kit.training.run import Run, stop_on_interrupt
 from contrast_kit.training.settings import Training, adamw, autocast, learning_rate
 
 
@@ -39,9 +38,9 @@ def fit(
         dataset: strings, row dicts, a `datasets.Dataset`, or ready `Texts`.
         training: a `Training`; or give its fields as `settings`: `fit(objective, texts, steps=200, lr=1e-3)`.
         folder: where to keep checkpoints; none are kept without it.
-        resume: go on from the newest checkpoint in `folder`, if there is one. On a CPU the end is bit for bit the
-            same as that of a run never stopped; on another number of processes than before it is equal up to rounding
-            but for dropout, whose masks each process draws for its own rows.
+        resume: go on from the newest checkpoint in `folder`, if there is one. On a CPU the result is bit for bit that
+            of a run never stopped; on another number of processes than before it is equal up to rounding, except for
+            dropout, whose masks each process draws for its own rows.
         callback: called with the run so far after each logged step, for example to measure the space on the way; it
             may end the run with `run.stop()`.
         progress: show a progress line.
@@ -66,27 +65,28 @@ def fit(
         >>> list(run.history.columns)
         ['step', 'loss', 'mlm', 'contrast', 'lr', 'grad_norm', 'seconds']
     """
-    plan = asked(objective, training, settings)
+    training = training_settings(objective, training, settings)
     if resume and folder is None:
         raise ValueError("resume=True needs the folder in which the checkpoints are: fit(…, folder='runs/cmlm').")
     folder = Path(folder).expanduser() if folder else None
     if folder:
         checkpoint.check_folder(folder, resume)
     with torch.inference_mode(False):  # gradients, also where a reader's torch.no_grad() stands around
-        loop = _Loop(objective, dataset, plan, folder)
+        loop = _Loop(objective, dataset, training, folder)
         return loop.run(resume, callback, progress and distributed.rank() == 0, live)
 
 
 class _Loop:
     """One run of `fit`: what it holds, and one method per thing it does."""
 
-    def __init__(self, objective: Objective, dataset: Any, plan: Training, folder: Path | None):
+    def __init__(self, objective: Objective, dataset: Any, training: Training, folder: Path | None):
         self.device = distributed.start()
-        self.objective, self.plan = objective.to(self.device), plan
-        self.texts = texts_for(objective.encoder, dataset, plan.max_length)
-        self.batches = batches_of(self.texts, plan)
-        self.total = plan.total(len(self.batches))
-        self.optimizer = adamw(objective, plan)
+        self.objective, self.training = objective.to(self.device), training
+        self.texts = prepare_texts(objective.encoder, dataset, training.max_length)
+        self.batches = make_batches(self.texts, training)
+        self.epoch, self.order = -1, []  # the rows of each batch of an epoch
+        self.total = training.total_steps(len(self.batches))
+        self.optimizer = adamw(objective, training)
         if (smallest := min(map(len, self.batches.epoch(0)))) < distributed.count():
             raise ValueError(
                 f"A batch of {smallest} gives nothing to do to some of {distributed.count()} processes: take a "
@@ -94,17 +94,19 @@ class _Loop:
             )
         distributed.same_weights(objective)
         # Order of the data and noise of the views are the same on all processes; each draws dropout of its own.
-        self.seed = plan.seed * 1_000_003
-        self.generator = torch.Generator(self.device).manual_seed(self.seed)
+        self.seed = training.seed * 1_000_003
+        generator = torch.Generator(self.device).manual_seed(self.seed)
+        self.trained = checkpoint.Trained(objective, self.optimizer, generator)
         data = {"examples": len(self.texts), "fingerprint": self.texts.fingerprint()}
-        self.settings = checkpoint.settings(objective, plan) | {"data": data}
-        self.result = Run(objective, plan, total=self.total, folder=folder)
+        self.settings = checkpoint.settings(objective, training) | {"data": data}
+        self.result = Run(objective, training, total=self.total, folder=folder)
         self.saved = 0  # the step of the newest checkpoint
 
     def run(self, resume: bool, callback: Callable[[Run], None] | None, show: bool, live: bool) -> Run:
         """From the first step, or the checkpoint's, to the last; the caller's random state is left as it was."""
-        result, cuda = self.result, [self.device] if self.device.type == "cuda" else []
-        with torch.random.fork_rng(devices=cuda), asked_to_stop() as stop:
+        result, training = self.result, self.training
+        cuda = [self.device] if self.device.type == "cuda" else []
+        with torch.random.fork_rng(devices=cuda), stop_on_interrupt() as stop:
             torch.manual_seed(self.seed + distributed.rank())
             if resume:
                 self.restore()
@@ -112,51 +114,49 @@ class _Loop:
             bar = Progress(self.total, result.steps, show=show, live=live)
             start, stopped = time.monotonic() - result.seconds, False
             try:
-                while result.steps < self.total and not (stopped := self.asked(stop)):
+                while result.steps < self.total:
+                    # All processes end after the same step, whichever of them was told to stop.
+                    if stopped := distributed.anywhere(stop.is_set() or result.stopping, self.device):
+                        break
                     parts = self.step(result.steps)
                     result.steps += 1
                     result.seconds = time.monotonic() - start
-                    if result.steps % self.plan.log_every == 0 or result.steps == self.total:
+                    last, row = result.steps == self.total, {}
+                    if logged := result.steps % training.log_every == 0 or last:
                         row = {name: float(value) for name, value in parts.items()}
                         result.rows.append({"step": result.steps, **row, "seconds": result.seconds})
-                        bar.update({k: v for k, v in row.items() if k not in ("lr", "grad_norm")}, result.rows)
-                        if callback is not None:
-                            callback(result)
-                            self.objective.train()
-                    else:
-                        bar.update({}, result.rows)
-                    if result.steps % self.plan.save_every == 0 or result.steps == self.total:
+                    bar.update({k: v for k, v in row.items() if k not in ("lr", "grad_norm")}, result.rows)
+                    if logged and callback is not None:
+                        callback(result)
+                        self.objective.train()
+                    if result.steps % training.save_every == 0 or last:
                         self.save()
-                result.interrupted = stopped and result.steps < self.total
-                if result.interrupted:
+                if stopped:
+                    result.interrupted = True
                     self.save()
             except distributed.LostError as error:
-                raise self.lost(error) from error
+                raise self.lost_error(error) from error
             finally:
                 bar.close()
                 self.objective.eval()
         return result
 
-    def asked(self, stop: threading.Event) -> bool:
-        """Whether any process was asked to stop: all end after the same step."""
-        return distributed.anywhere(stop.is_set() or self.result.stopping, self.device)
-
     def step(self, step: int) -> dict[str, Any]:
         """One optimizer step; returns its parts, learning rate and gradient norm."""
-        plan, objective = self.plan, self.objective
-        batches = [self.batch(step * plan.accumulate + i) for i in range(plan.accumulate)]
+        training, objective = self.training, self.objective
+        batches = [self.batch(step * training.accumulate + i) for i in range(training.accumulate)]
         objective.set_progress(step, self.total)
         self.optimizer.zero_grad(set_to_none=True)
-        encoding = autocast(plan.precision, self.device)
+        options = dict(chunk_size=training.chunk_size, autocast=autocast(training.precision, self.device))
         try:
-            parts, seen = gradient(objective, batches, self.generator, chunk_size=plan.chunk_size, autocast=encoding)
+            parts, seen = gradient(objective, batches, self.trained.generator, **options)
         except NotFiniteError as error:
-            raise self.not_finite(step, str(error)) from error
-        norm = torch.nn.utils.clip_grad_norm_(objective.parameters(), plan.clip or math.inf)
+            raise self.not_finite_error(step, str(error)) from error
+        norm = torch.nn.utils.clip_grad_norm_(objective.parameters(), training.clip or math.inf)
         self.last = step, parts, norm
-        if self.looks(step):
-            self.refuse_nan(*self.last)
-        rate = learning_rate(step, self.total, plan)
+        if self.reads_losses(step):
+            self.check_finite(*self.last)
+        rate = learning_rate(step, self.total, training)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         self.optimizer.step()
@@ -167,45 +167,43 @@ class _Loop:
     def batch(self, number: int) -> dict[str, torch.Tensor]:
         """The batch with this number, counted over all epochs: a pure function of the seed, so resuming is exact."""
         epoch, position = divmod(number, len(self.batches))
-        if getattr(self, "_epoch", None) != epoch:
-            self._epoch, self._order = epoch, self.batches.epoch(epoch)
-        batch = self.texts.batch(self._order[position])
+        if self.epoch != epoch:
+            self.epoch, self.order = epoch, self.batches.epoch(epoch)
+        batch = self.texts.batch(self.order[position])
         return {key: value.to(self.device, non_blocking=True) for key, value in batch.items()}
 
-    def looks(self, step: int) -> bool:
-        """Whether the host reads the losses of this step: on a CPU always; a GPU would have to be waited for.
+    def reads_losses(self, step: int) -> bool:
+        """Whether the host reads the losses of this step: always on a CPU. On a GPU it would have to wait for them.
 
-        There a NaN is seen at the next step that is logged or saved: later, but before it gets into a checkpoint.
+        There a NaN is noticed at the next step that is logged or saved: later, but before it reaches a checkpoint.
         """
-        return self.device.type == "cpu" or (step + 1) % self.plan.log_every == 0 or step + 1 == self.total
+        return self.device.type == "cpu" or (step + 1) % self.training.log_every == 0 or step + 1 == self.total
 
-    def refuse_nan(self, step: int, parts: dict[str, Any], norm: torch.Tensor) -> None:
-        """Stop before the optimizer's step would carry a NaN into the weights."""
-        if math.isfinite(norm) and all(math.isfinite(value) for value in parts.values()):
-            return
-        raise self.not_finite(step, in_words({**parts, "grad_norm": norm}))
+    def check_finite(self, step: int, parts: dict[str, Any], norm: torch.Tensor) -> None:
+        """Raise before the optimizer's step would carry a NaN into the weights."""
+        if not (math.isfinite(norm) and all(math.isfinite(value) for value in parts.values())):
+            raise self.not_finite_error(step, describe_parts({**parts, "grad_norm": norm}))
 
-    def not_finite(self, step: int, told: str) -> FloatingPointError:
+    def not_finite_error(self, step: int, problem: str) -> FloatingPointError:
         """The error that stops a run at a NaN: what was seen, where to go back to, what usually helps."""
-        result = self.result
-        before = result.rows[-1] if result.rows else {}
-        good = "no folder was given, so none is saved"
-        if result.folder:
-            good = checkpoint.newest_in_words(result.folder)
+        before = describe_parts(self.result.rows[-1] if self.result.rows else {})
+        folder = self.result.folder
+        good = checkpoint.describe_newest(folder) if folder else "no folder was given, so none is saved"
         error = FloatingPointError(
-            f"Step {step + 1} is not finite: {told.rstrip('.')} (the step logged before: {in_words(before)}); {good}. "
+            f"Step {step + 1} is not finite: {problem.rstrip('.')} (the step logged before: {before}); {good}. "
             "A lower lr, a longer warmup or a larger tau usually helps."
         )
         error.run = self.result
         return error
 
-    def lost(self, error: distributed.LostError) -> distributed.LostError:
-        """The error that ends this process when another one is gone: what to do."""
-        where = f", with resume=True: {checkpoint.newest_in_words(self.result.folder)}" if self.result.folder else ""
+    def lost_error(self, error: distributed.LostError) -> distributed.LostError:
+        """The error that ends this process when another one is gone, with what to do."""
+        folder = self.result.folder
+        again = f", with resume=True: {checkpoint.describe_newest(folder)}" if folder else ""
         return distributed.LostError(
             error.seen,
             f"Another of the {distributed.count()} processes ended or did not answer in step {self.result.steps + 1}, "
-            f"so this one ends too; start all of them again{where} ({error.seen}).",
+            f"so this one ends too; start all of them again{again} ({error.seen}).",
         )
 
     def save(self) -> None:
@@ -213,23 +211,22 @@ class _Loop:
         result = self.result
         if result.folder is None or result.steps == self.saved:
             return
-        self.refuse_nan(*self.last)
+        self.check_finite(*self.last)
         state = {"settings": self.settings, "rows": result.rows, "seconds": result.seconds}
         state["processes"] = distributed.count()
-        checkpoint.save(result.folder, result.steps, self.objective, self.optimizer, self.generator, state)
+        checkpoint.save(result.folder, result.steps, self.trained, state)
         self.saved = result.steps
 
     def restore(self) -> None:
         """Go back to the newest checkpoint, if there is one."""
         result = self.result
-        state = checkpoint.load(result.folder, self.objective, self.optimizer, self.generator, self.settings)
-        if state is not None:
+        if (state := checkpoint.load(result.folder, self.trained, self.settings)) is not None:
             result.steps, result.rows, result.seconds = state["step"], state["rows"], state["seconds"]
             self.saved = result.steps
 
 
-def asked(objective: Any, training: Training | None, settings: dict[str, Any]) -> Training:
-    """The `Training` that is asked for, whole or by its fields; refuses both at once, and what is no objective."""
+def training_settings(objective: Any, training: Training | None, settings: dict[str, Any]) -> Training:
+    """The `Training` of a call, given whole or by its fields; refuses both at once, and what is no objective."""
     if training is not None and settings:
         raise TypeError("Give a Training or single settings, not both: dataclasses.replace changes a Training.")
     if not isinstance(objective, Objective):
@@ -237,18 +234,18 @@ def asked(objective: Any, training: Training | None, settings: dict[str, Any]) -
         raise TypeError(f"fit trains an objective, such as ck.objectives.CMLM(encoder), not {kind}.")
     if training is not None and not isinstance(training, Training):
         raise TypeError(
-            f"What stands third is a Training, not {training!r}: write fit(objective, texts, steps=200, lr=1e-3)."
+            f"The third argument is a Training, not {training!r}: write fit(objective, texts, steps=200, lr=1e-3)."
         )
     return training or Training.of(settings)
 
 
-def batches_of(texts: Texts, training: Training) -> Batches:
-    """The batches of a run: all full, but for data that makes less than one."""
+def make_batches(texts: Texts, training: Training) -> Batches:
+    """The batches of a run: all full, unless the data makes less than one."""
     return Batches(texts, training.batch_size, training.seed, drop_last=len(texts) >= training.batch_size)
 
 
-def texts_for(encoder: Encoder, dataset: Any, max_length: int) -> Texts:
-    """The data as `Texts` that this encoder can read; ready `Texts` are looked at and given back."""
+def prepare_texts(encoder: Encoder, dataset: Any, max_length: int) -> Texts:
+    """The data as `Texts` that this encoder can read; ready `Texts` are checked and returned as they are."""
     if not isinstance(dataset, Texts):
         return Texts(dataset, encoder.tokenizer, max_length=min(max_length, encoder.max_length))
     every = [dataset, *getattr(dataset, "wordings", ())]
@@ -266,6 +263,6 @@ def texts_for(encoder: Encoder, dataset: Any, max_length: int) -> Texts:
     return dataset
 
 
-def in_words(parts: dict[str, Any]) -> str:
+def describe_parts(parts: dict[str, Any]) -> str:
     """Parts of the loss for a sentence."""
     return ", ".join(f"{name} {float(value):.4g}" for name, value in parts.items()) or "none"

@@ -1,4 +1,4 @@
-"""What a run is while it goes and when it is over, and how it is asked to end."""
+"""A run, while it goes and when it is over, and the stop button that ends it early."""
 
 import signal
 import threading
@@ -18,8 +18,8 @@ class Run:
     """What `fit` returns: the trained encoder and what happened on the way.
 
     `steps` of `total` are done; `history` has one row per logged step: the loss, its parts (as trained, before their
-    weights), learning rate, gradient norm before clipping, and seconds so far. `interrupted` says that Ctrl-C, or
-    `stop()`, ended it.
+    weights), learning rate, gradient norm before clipping, and seconds so far. `interrupted` is True where Ctrl-C or
+    `stop()` ended it early.
 
     Example:
         >>> import contrast_kit as ck
@@ -41,7 +41,7 @@ class Run:
     stopping: bool = False
 
     def stop(self) -> None:
-        """Ask the run to end after the present step: from a callback, or from a thread beside it, as a button does."""
+        """End the run after the present step; for a callback, or for a button in another thread."""
         self.stopping = True
 
     @property
@@ -64,18 +64,18 @@ class Run:
 
 
 @contextmanager
-def asked_to_stop() -> Iterator[threading.Event]:
+def stop_on_interrupt() -> Iterator[threading.Event]:
     """An event that the first Ctrl-C sets, so that a run ends between two steps; the second one interrupts at once."""
     stop = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
+    if threading.current_thread() is not threading.main_thread():  # only the main thread receives signals
         yield stop
         return
 
-    def ask(signum: int, frame: Any) -> None:
+    def first_interrupt(signum: int, frame: Any) -> None:
         signal.signal(signal.SIGINT, before)
         stop.set()
 
-    before = signal.signal(signal.SIGINT, ask)
+    before = signal.signal(signal.SIGINT, first_interrupt)
     try:
         yield stop
     finally:

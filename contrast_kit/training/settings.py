@@ -12,7 +12,7 @@ from typing import Any, Literal
 import torch
 from torch import nn
 
-from contrast_kit import schedules
+from contrast_kit import checks, schedules
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Training:
         Training(steps=None, epochs=50, batch_size=8, ...)
         >>> ck.Training(steps=100, precision="fp16")
         Traceback (most recent call last):
-        ValueError: precision must be 'float32' or 'bf16', not 'fp16'.
+        ValueError: precision must be one of 'float32', 'bf16', not 'fp16'.
     """
 
     steps: int | None = None
@@ -37,7 +37,7 @@ class Training:
     """Passes over the data, where `steps` is not given; one pass by default."""
     batch_size: int = 32
     """Examples in one contrast: each anchor meets the vectors of all of them. Shared among processes. Data with fewer
-    examples make one batch of what there is."""
+    examples make one batch."""
     chunk_size: int | None = None
     """Examples encoded at once: as small as memory asks; loss and gradient stay those of the whole batch."""
     accumulate: int = 1
@@ -70,12 +70,13 @@ class Training:
     def __post_init__(self):
         if self.steps is not None and self.epochs is not None:
             raise ValueError("Give steps or epochs, not both: one follows from the other.")
-        for name, low, high, kind in RANGES:
-            _check(name, getattr(self, name), low, high, kind)
-        for name, choices in (("decay", ("linear", "none")), ("precision", ("float32", "bf16"))):
-            if getattr(self, name) not in choices:
-                told = " or ".join(map(repr, choices))
-                raise ValueError(f"{name} must be {told}, not {getattr(self, name)!r}.")
+        for names, kind, least in NUMBERS:
+            for name in names:
+                _check_number(name, getattr(self, name), kind, least)
+        if self.warmup > 1:
+            raise ValueError(f"warmup must be a share of the steps, between 0 and 1, not {self.warmup}.")
+        checks.choice("decay", self.decay, ("linear", "none"))
+        checks.choice("precision", self.precision, ("float32", "bf16"))
         betas = self.betas if isinstance(self.betas, tuple | list) else ()
         if len(betas) != 2 or not all(isinstance(beta, Real) and 0 <= beta < 1 for beta in betas):
             raise ValueError(f"betas must be two numbers from 0 to below 1, not {self.betas!r}.")
@@ -84,62 +85,56 @@ class Training:
 
     @classmethod
     def of(cls, settings: dict[str, Any]) -> "Training":
-        """The `Training` of settings by name; a name that is none gets a sentence with the nearest one."""
+        """The `Training` with these settings; an unknown name raises a `TypeError` with the nearest known one."""
         names = [field.name for field in fields(cls)]
         for name in settings:
             if name not in names:
                 near = get_close_matches(name, names, 1, 0.5)
-                asked = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names)}."
-                raise TypeError(f"There is no training setting {name!r}; {asked}")
+                hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names)}."
+                raise TypeError(f"There is no training setting {name!r}; {hint}")
         return cls(**settings)
 
-    def total(self, batches: int) -> int:
+    def total_steps(self, batches: int) -> int:
         """Optimizer steps of a run over data that makes so many batches an epoch."""
         return self.steps or math.ceil((self.epochs or 1) * batches / self.accumulate)
 
 
-# Each number with its range; None is allowed where it is the default.
-RANGES: tuple[tuple[str, float, float, type], ...] = (
-    *((name, 1, math.inf, Integral) for name in ("steps", "batch_size", "chunk_size", "accumulate", "max_length")),
-    *((name, 1, math.inf, Integral) for name in ("log_every", "save_every")),
-    *((name, 0, math.inf, Real) for name in ("epochs", "lr", "weight_decay", "eps", "clip")),
-    ("warmup", 0, 1, Real),
-    ("seed", 0, math.inf, Integral),
+# Each number's kind and least value. OPTIONAL ones may be None.
+NUMBERS: tuple[tuple[tuple[str, ...], type, int], ...] = (
+    (("steps", "batch_size", "chunk_size", "accumulate", "max_length", "log_every", "save_every"), Integral, 1),
+    (("seed",), Integral, 0),
+    (("epochs", "lr", "warmup", "weight_decay", "eps", "clip"), Real, 0),
 )
+OPTIONAL = ("steps", "epochs", "chunk_size", "clip")
 
 
-def _check(name: str, value: Any, low: float, high: float, kind: type) -> None:
-    """Refuse a value that is no number of this kind, or outside low … high."""
-    if value is None and name in ("steps", "epochs", "chunk_size", "clip"):
+def _check_number(name: str, value: Any, kind: type, least: int) -> None:
+    if value is None and name in OPTIONAL:
         return
     if not isinstance(value, kind) or isinstance(value, bool):
-        wanted = "a whole number" if kind is Integral else "a number"
-        raise TypeError(f"{name} must be {wanted}, not {value!r}.")
-    if not (low <= value <= high and math.isfinite(value)):
-        span = f"at least {low}" if high == math.inf else f"a share of the steps, between {low} and {high}"
-        raise ValueError(f"{name} must be {span}, not {value}.")
+        raise TypeError(f"{name} must be {'a whole number' if kind is Integral else 'a number'}, not {value!r}.")
+    if not (value >= least and math.isfinite(value)):
+        raise ValueError(f"{name} must be at least {least}, not {value}.")
 
 
-def adamw(objective: nn.Module, plan: Training) -> torch.optim.AdamW:
-    """AdamW over all parameters; weight decay on matrices only."""
+def adamw(objective: nn.Module, training: Training) -> torch.optim.AdamW:
+    """AdamW over all parameters that are trained; weight decay on matrices only."""
     trained = [p for p in objective.parameters() if p.requires_grad]
     groups = [
-        {"params": [p for p in trained if p.ndim >= 2], "weight_decay": plan.weight_decay},
+        {"params": [p for p in trained if p.ndim >= 2], "weight_decay": training.weight_decay},
         {"params": [p for p in trained if p.ndim < 2], "weight_decay": 0.0},
     ]
-    return torch.optim.AdamW(groups, lr=plan.lr, betas=plan.betas, eps=plan.eps)
+    return torch.optim.AdamW(groups, lr=training.lr, betas=training.betas, eps=training.eps)
 
 
-def learning_rate(step: int, total: int, plan: Training) -> float:
+def learning_rate(step: int, total: int, training: Training) -> float:
     """The rate of optimizer step `step` = 0, 1, …: the schedule steps once per optimizer step, never per chunk."""
-    warmup = round(plan.warmup * total)
-    if plan.decay == "linear":
-        return plan.lr * schedules.linear_warmup_linear_decay(step, total, warmup)
-    return plan.lr * (min(1.0, step / warmup) if warmup else 1.0)
+    warmup = round(training.warmup * total)
+    if training.decay == "linear":
+        return training.lr * schedules.linear_warmup_linear_decay(step, total, warmup)
+    return training.lr * (min(1.0, step / warmup) if warmup else 1.0)
 
 
 def autocast(precision: str, device: torch.device) -> Callable[[], Any]:
     """Makes the context for encoding in `precision`."""
-    if precision == "float32":
-        return nullcontext
-    return partial(torch.autocast, device.type, dtype=torch.bfloat16)
+    return nullcontext if precision == "float32" else partial(torch.autocast, device.type, dtype=torch.bfloat16)
