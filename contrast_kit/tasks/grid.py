@@ -16,6 +16,7 @@ from contrast_kit.data.rows import column_names
 from contrast_kit.encoder import Encoder
 from contrast_kit.objectives import FineTune
 from contrast_kit.paraphrase import Paraphraser, augmented, reworded
+from contrast_kit.plots.progress import Progress
 from contrast_kit.tasks.fine_tuning import FineTuned, fine_tune, tokenized, weights_hash
 from contrast_kit.tasks.pipelines import Pipeline, pipelines_by_name
 from contrast_kit.tasks.probes import labels_of
@@ -24,7 +25,6 @@ from contrast_kit.tasks.results import KEY, Results, read, write
 from contrast_kit.tasks.splits import HeldOut, draw, hold_out, select_rows, split_hash
 from contrast_kit.tasks.table import Task, TaskData
 from contrast_kit.training import fit
-from contrast_kit.training.progress import Progress
 
 if TYPE_CHECKING:
     import pandas as pd

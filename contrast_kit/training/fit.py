@@ -12,9 +12,9 @@ from contrast_kit.checks import NotFiniteError
 from contrast_kit.data import Batches, Texts
 from contrast_kit.encoder.encoder import Encoder
 from contrast_kit.objectives.base import Objective
+from contrast_kit.plots.progress import Progress
 from contrast_kit.training import checkpoint, distributed
 from contrast_kit.training.gradient import gradient
-from contrast_kit.training.progress import Progress
 from contrast_kit.training.run import Run, stop_on_interrupt
 from contrast_kit.training.settings import Training, adamw, autocast, learning_rate
 

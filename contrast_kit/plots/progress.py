@@ -57,9 +57,9 @@ class Progress:
         """Draw the loss curves so far in the notebook."""
         import pandas as pd
 
-        from contrast_kit import plots
+        from contrast_kit.plots.curves import loss_curves
 
-        figure = plots.loss_curves(pd.DataFrame(history))
+        figure = loss_curves(pd.DataFrame(history))
         (self.curves.display if self.drawn == self.began else self.curves.update)(figure)
         self.drawn = time.monotonic()
 
