@@ -10,6 +10,7 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 import contrast_kit as ck
 from contrast_kit.data import toyshop
+from contrast_kit.fast import blocked_softmax
 from contrast_kit.paraphrase import Toyshop, reworded
 
 REAL = os.environ.get("CONTRAST_KIT_REAL_DATA")
@@ -57,3 +58,11 @@ def batch(texts, tokenizer):
 def generator():
     """A seeded source of noise."""
     return torch.Generator().manual_seed(0)
+
+
+@pytest.fixture
+def blocks(monkeypatch):
+    """A list that grows by each block of positions in which word scores are made: empty where all stand together."""
+    done, one_block = [], blocked_softmax._one_block
+    monkeypatch.setattr(blocked_softmax, "_one_block", lambda *args, **kw: done.append(1) or one_block(*args, **kw))
+    return done

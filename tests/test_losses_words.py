@@ -7,7 +7,7 @@ from torch.nn import functional as F
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import contrast_kit as ck
-from contrast_kit.fast import blocked_softmax
+from contrast_kit.encoder.encoder import cross_entropy
 from contrast_kit.losses.corrective import corrective_terms
 
 M, V, D = 37, 101, 16
@@ -149,6 +149,26 @@ def test_no_tensor_is_larger_than_a_block_or_the_words():
     assert largest.numbers == V * D  # the plain form: M * V, three times
 
 
+@pytest.mark.parametrize("relative", [False, True])
+def test_an_encoder_finds_the_same_in_blocks_as_from_all_its_scores(relative, tokenizer, monkeypatch, blocks):
+    encoder = make_encoder(tokenizer, relative_positions=relative).double()
+    g = torch.Generator().manual_seed(0)
+    states = torch.randn(M, encoder.width, generator=g, dtype=torch.float64)
+    labels, read = torch.randint(len(tokenizer), (2, M), generator=g)
+    weight = torch.rand(M, generator=g, dtype=torch.float64)
+    plain = encoder.word_loss(cross_entropy, states, labels, weight, others=read)
+    assert not blocks
+    monkeypatch.setattr(ck.fast, "SCORES_AT_ONCE", 7 * len(tokenizer))
+    in_blocks = encoder.word_loss(cross_entropy, states, labels, weight, others=read)
+    assert plain._fields == in_blocks._fields
+    assert all(torch.allclose(a, b, atol=1e-12) for a, b in zip(plain, in_blocks, strict=True))
+    assert len(blocks) == 6  # of 7 positions at most
+    log_p = encoder.mlm_logits(states).log_softmax(1)
+    assert torch.allclose(plain.total, -(weight * log_p.gather(1, labels[:, None])[:, 0]).sum())
+    assert torch.equal(plain.best, log_p.argmax(1))
+    assert torch.allclose(plain.log_other, log_p.gather(1, read[:, None])[:, 0])
+
+
 MANY = {
     "mlm": lambda e: ck.objectives.MLM(e),
     "mlm by sequence": lambda e: ck.objectives.MLM(e, mlm_mean="sequences"),
@@ -160,9 +180,8 @@ MANY = {
 
 @pytest.mark.parametrize("name", MANY)
 @pytest.mark.parametrize("relative", [False, True])
-def test_objectives_in_blocks_give_the_same_parts_and_gradients(name, relative, tokenizer, batch, monkeypatch):
-    found, blocks, one_block = [], [], blocked_softmax._one_block
-    monkeypatch.setattr(blocked_softmax, "_one_block", lambda *args, **kw: blocks.append(1) or one_block(*args, **kw))
+def test_objectives_in_blocks_give_the_same_parts_and_gradients(name, relative, tokenizer, batch, monkeypatch, blocks):
+    found = []
     for numbers in (ck.fast.SCORES_AT_ONCE, 7 * len(tokenizer)):
         assert not blocks  # the first time all scores stand together
         monkeypatch.setattr(ck.fast, "SCORES_AT_ONCE", numbers)

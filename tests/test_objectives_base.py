@@ -63,6 +63,20 @@ def test_examples_are_encoded_by_themselves(name, tokenizer, batch):
 
 
 @pytest.mark.parametrize("name", OBJECTIVES)
+def test_the_vectors_for_the_contrast_are_those_of_encode(name, tokenizer, batch):
+    """What a batch in chunks is encoded for the first time, without local losses; a view without vectors has none."""
+    objective = OBJECTIVES[name](make_encoder(tokenizer)).double().eval()
+    with torch.no_grad():
+        for at, view in objective.views(batch, torch.Generator().manual_seed(0)).items():
+            vectors = objective.encode(at, view).vectors
+            assert bool(vectors) == objective.contrasted(at)
+            if vectors:
+                alone = objective.encode_for_contrast(at, view)
+                assert alone.keys() == vectors.keys()
+                assert all(torch.equal(alone[head], rows) for head, rows in vectors.items())
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
 def test_a_contrast_has_no_parameters(name, tokenizer, batch):
     """Through fixed vectors no parameter gets a gradient: every learnable head stands in `encode`."""
     objective = OBJECTIVES[name](make_encoder(tokenizer))

@@ -12,7 +12,6 @@ from transformers import AutoModel, AutoModelForMaskedLM, pipeline
 import contrast_kit as ck
 from contrast_kit.data import toyshop
 from contrast_kit.encoder.relative_positions import RelativePositions
-from contrast_kit.fast import blocked_softmax
 from contrast_kit.objectives import COCOLM, ELECTRA, AllTokenMLM
 from contrast_kit.objectives.coco_lm import auxiliary, token_losses
 from contrast_kit.objectives.coco_lm.coco_lm import mean_cosines
@@ -600,9 +599,8 @@ def test_no_step_makes_a_tensor_of_batch_by_length_by_vocabulary(tokenizer, batc
 
 
 @pytest.mark.parametrize("task", ["clm", "all_token", "plain_lm"])
-def test_blocks_of_positions_give_the_same_loss_and_gradient(tokenizer, batch, monkeypatch, task):
-    found, blocks, one_block = [], [], blocked_softmax._one_block
-    monkeypatch.setattr(blocked_softmax, "_one_block", lambda *args, **kw: blocks.append(1) or one_block(*args, **kw))
+def test_blocks_of_positions_give_the_same_loss_and_gradient(tokenizer, batch, monkeypatch, blocks, task):
+    found = []
     for numbers in (ck.fast.SCORES_AT_ONCE, 7 * len(tokenizer)):
         assert not blocks  # the first time all scores stand together
         monkeypatch.setattr(ck.fast, "SCORES_AT_ONCE", numbers)

@@ -149,6 +149,24 @@ def test_a_contrast_that_is_only_logged_is_no_loss(encoder, batch):
         assert largest_difference(ours, expected) < EXACT
 
 
+@pytest.mark.parametrize("chunk_size", [None, 5])
+def test_the_contrast_is_told_what_only_the_views_know(chunk_size, encoder, batch):
+    """Here how many tokens of each text were masked."""
+
+    class Counted(ck.objectives.CMLM):
+        def facts(self, batch, views):
+            return super().facts(batch, views) | {"masked": views["T0"]["selected"].sum(1)}
+
+        def contrast(self, vectors, facts):
+            return super().contrast(vectors, facts) | {"masked": facts["masked"].double().mean()}
+
+    objective = Counted(encoder, p_m=0.4)
+    selected = objective.views(batch, torch.Generator().manual_seed(7))["T0"]["selected"]
+    parts, _ = one_step(objective, [batch], chunk_size=chunk_size)
+    assert parts["masked"] == pytest.approx(selected.sum().item() / len(selected))
+    assert objective(batch, torch.Generator().manual_seed(7))["masked"].item() == parts["masked"]
+
+
 def test_chunk_size_below_one_is_refused(encoder, batch):
     with pytest.raises(ValueError, match="chunk_size"):
         gradient(ck.objectives.MLM(encoder), [batch], chunk_size=0)
