@@ -20,3 +20,12 @@ def test_the_plain_loop_is_short_and_its_losses_fall(tmp_path):
     assert last["loss"] < first["loss"] - 1.5
     assert last["mlm"] < first["mlm"] - 1
     assert last["contrast"] < first["contrast"] - 2
+
+
+def test_the_readme_shows_the_lines_of_the_plain_loop():
+    readme = (EXAMPLES.parent / "README.md").read_text()
+    (block,) = re.findall(r"^```py\n(.*?)^```", readme, re.MULTILINE | re.DOTALL)
+    calls = [line.split(" = ")[-1].removeprefix("loss") for line in block.splitlines()]
+    script = (EXAMPLES / "plain_loop.py").read_text()
+    assert calls == ['objective(batch)["loss"]', ".backward()", "optimizer.step()"]
+    assert "loss = objective(" in script and "loss.backward()" in script and "optimizer.step()" in script

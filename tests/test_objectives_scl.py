@@ -9,8 +9,8 @@ from conftest import make_encoder
 
 import contrast_kit as ck
 from contrast_kit.data import toyshop
+from contrast_kit.data.rows import count_classes
 from contrast_kit.objectives import SCL, FineTune, FineTuneConfig
-from contrast_kit.objectives.fine_tune import count_classes
 from contrast_kit.training.gradient import gradient
 
 

@@ -17,7 +17,8 @@ from test_training import press_stop_at, same, weights
 import contrast_kit as ck
 from contrast_kit.objectives.coco_lm import auxiliary
 from contrast_kit.training import distributed
-from contrast_kit.training.gradient import gradient, shared_drawing
+from contrast_kit.training.distributed import shared_drawing
+from contrast_kit.training.gradient import gradient
 
 pytestmark = pytest.mark.filterwarnings("ignore:SimCSE's only noise")
 

@@ -42,8 +42,8 @@ def test_noise_moves_counts_by_the_share_that_is_masked(suite, tokenizer):
     from dataclasses import replace
 
     bag = scoreboard.WordCounts(tokenizer)
-    still = replace(suite, disturb=ck.noise.Mask(p=0.0))
-    moved = replace(suite, disturb=ck.noise.Mask(p=0.3, split=(1, 0, 0)))
+    still = replace(suite, disturb=ck.masking.noise.Mask(p=0.0))
+    moved = replace(suite, disturb=ck.masking.noise.Mask(p=0.3, split=(1, 0, 0)))
     assert scoreboard.measure(bag, still)["noise"] == pytest.approx(0, abs=1e-6)
     assert 0.02 < scoreboard.measure(bag, moved)["noise"] < 1
 

@@ -465,3 +465,16 @@ def test_texts_of_another_tokenizer_are_said(encoder, texts):
     other = ck.data.Texts(texts, ck.data.train_tokenizer(texts, vocab_size=500))
     with pytest.raises(ValueError, match="another tokenizer"):
         ck.fit(ck.objectives.MLM(encoder), other, steps=1, progress=False)
+
+
+def test_a_checkpoint_written_under_former_names_of_settings_is_resumed(tokenizer, texts, tmp_path):
+    def objective():
+        return ck.objectives.CMLM(make_encoder(tokenizer), contrast_weight=0.25)
+
+    settings = dict(steps=4, batch_size=8, progress=False)
+    whole = ck.fit(objective(), texts, **settings)
+    ck.fit(objective(), texts, folder=tmp_path, callback=lambda run: run.steps == 2 and run.stop(), **settings)
+    (state,) = tmp_path.glob("step-*/state.json")
+    state.write_text(state.read_text().replace('"contrast_weight"', '"alpha"'))
+    again = ck.fit(objective(), texts, folder=tmp_path, resume=True, **settings)
+    assert [row["loss"] for row in again.rows] == [row["loss"] for row in whole.rows]

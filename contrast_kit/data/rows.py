@@ -107,3 +107,24 @@ def label_tensor(values: Sequence[Any]) -> Tensor | None:
     if all(value == -1 for value in values):
         return None
     return torch.tensor(values, dtype=torch.float32 if any(isinstance(v, float) for v in values) else torch.long)
+
+
+def count_classes(rows: Any) -> int:
+    """How many classes labelled rows have: named classes by their names, else the largest label + 1; scores: 1.
+
+    `rows` is one split: a `datasets.Dataset`, `Texts`, or a list of row dicts with a column `label`; ValueError if no
+    row has one.
+    """
+    names = getattr(rows, "label_names", None)
+    features = getattr(rows, "features", None)
+    if names is None and features is not None:
+        names = getattr(features.get("label"), "names", None)
+    if names:
+        return len(names)
+    if hasattr(rows, "labels"):
+        labels = rows.labels
+    else:
+        labels = label_tensor(column(rows, "label")) if "label" in column_names(rows) else None
+    if labels is None:
+        raise ValueError("No row has a label, so there are no classes to count: give one labelled split.")
+    return 1 if labels.is_floating_point() else max(2, int(labels.max()) + 1)

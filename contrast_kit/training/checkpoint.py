@@ -134,6 +134,9 @@ def load(folder: Path, trained: Trained, expected: dict[str, Any]) -> dict[str, 
     newest = checkpoints[-1]
     try:
         state = json.loads((newest / "state.json").read_text())
+        former = getattr(type(trained.objective.config), "former_fields", {})  # written under a setting's former name
+        config = state["settings"]["config"]
+        state["settings"]["config"] = {former.get(name, name): value for name, value in config.items()}
         _check_settings(newest, state["settings"], expected)
         load_model(trained.objective, str(newest / "objective.safetensors"))
         _unpack(trained.optimizer, load_file(newest / "optimizer.safetensors"), state["optimizer"])

@@ -18,6 +18,8 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
+from contrast_kit import masking
+
 BUCKET = 2**23
 """Gradients summed over processes in one message: 32 MiB in float32. Few large messages are faster than many."""
 
@@ -132,6 +134,40 @@ def gather(rows: Tensor, length: int | None = None) -> Tensor:
     pieces = [piece[:length] for piece, length in zip(everyone, lengths, strict=True)]
     pieces[rank()] = rows  # the own rows with their gradient
     return torch.cat(pieces)  # [B, …]
+
+
+@contextmanager
+def shared_drawing(objective: nn.Module) -> Iterator[None]:
+    """Inside, several processes share the work of a model that draws words for a view (COCO-LM's auxiliary).
+
+    It concerns modules that have a function `draw(encoder, view, generator)`.
+    """
+    drawing = [module for module in objective.modules() if hasattr(module, "draw") and "draw" not in vars(module)]
+    drawing = drawing if count() > 1 else []
+    for module in drawing:
+        module.draw = draw_together
+    try:
+        yield
+    finally:
+        for module in drawing:
+            del module.draw
+
+
+def draw_together(encoder: nn.Module, view: dict[str, Tensor], generator: torch.Generator | None) -> Tensor:
+    """What `draw_words` gives, [B, T]: each process scores its own rows, makes the draws of all, and sends its words.
+
+    So everyone's draws are those of one process; where scores are another's, the draw is made for nothing.
+    """
+    selected = view["selected"]  # [B, T], M of them True
+    mine = own(len(selected))
+    rows = {key: value[mine] for key, value in view.items()}
+    logits = torch.zeros(int(selected.sum()), encoder.vocabulary["vocab_size"], device=selected.device)  # [M, V]
+    if len(rows["selected"]):
+        scores = encoder.mlm_logits(encoder(rows)[rows["selected"]])  # [B', T, D] → [M', D] → [M', V]
+        before = int(selected[: mine.start].sum())
+        logits[before : before + len(scores)] = scores
+    drawn = masking.replace(view["targets"], selected, logits, generator=generator)
+    return gather(drawn[mine], len(selected))
 
 
 def same_weights(module: nn.Module) -> None:

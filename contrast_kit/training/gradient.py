@@ -15,17 +15,16 @@ The result is exactly the gradient of the whole batch (Gao et al. 2021, "Scaling
 under Memory Limited Setup"). A batch that fits is the case of one chunk, encoded once.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from contrast_kit import masking
 from contrast_kit.checks import unchecked
-from contrast_kit.encoder.encoder import Encoder, View
+from contrast_kit.encoder.encoder import View
 from contrast_kit.objectives.base import Encoded, ExampleInfo, Objective, Vectors, add, at_least_one
 from contrast_kit.training import distributed
 
@@ -91,7 +90,7 @@ def gradient(
     remembered = []
     on_cpu = objective.encoder.device.type == "cpu"
     with unchecked(not on_cpu):  # a GPU would have to be waited for
-        with torch.no_grad(), autocast(), shared_drawing(objective):  # some views are drawn from a model
+        with torch.no_grad(), autocast(), distributed.shared_drawing(objective):  # some views are drawn from a model
             drawn = [objective.views(batch, generator) for batch in batches]
         counts = count_terms(objective, drawn)
         for batch, views in zip(batches, drawn, strict=True):
@@ -115,40 +114,6 @@ def gradient(
     distributed.sum_gradients(objective.parameters())
     parts = {name: distributed.total(value) / counts[name] for name, value in sums.items()} | contrasts
     return {"loss": objective.total(parts), **parts}, remembered
-
-
-@contextmanager
-def shared_drawing(objective: Objective) -> Iterator[None]:
-    """Inside, several processes share the work of a model that draws words for a view (COCO-LM's auxiliary).
-
-    It concerns modules that have a function `draw(encoder, view, generator)`.
-    """
-    drawing = [module for module in objective.modules() if hasattr(module, "draw") and "draw" not in vars(module)]
-    drawing = drawing if distributed.count() > 1 else []
-    for module in drawing:
-        module.draw = draw_together
-    try:
-        yield
-    finally:
-        for module in drawing:
-            del module.draw
-
-
-def draw_together(encoder: Encoder, view: View, generator: torch.Generator | None) -> Tensor:
-    """What `draw_words` gives, [B, T]: each process scores its own rows, makes the draws of all, and sends its words.
-
-    So everyone's draws are those of one process; where scores are another's, the draw is made for nothing.
-    """
-    selected = view["selected"]  # [B, T], M of them True
-    mine = distributed.own(len(selected))
-    rows = rows_of(view, mine)
-    logits = torch.zeros(int(selected.sum()), encoder.vocabulary["vocab_size"], device=selected.device)  # [M, V]
-    if len(rows["selected"]):
-        own = encoder.mlm_logits(encoder(rows)[rows["selected"]])  # [B', T, D] → [M', D] → [M', V]
-        before = int(selected[: mine.start].sum())
-        logits[before : before + len(own)] = own
-    drawn = masking.replace(view["targets"], selected, logits, generator=generator)
-    return distributed.gather(drawn[mine], len(selected))
 
 
 def count_terms(objective: Objective, drawn: list[dict[str, View]]) -> dict[str, Tensor]:
