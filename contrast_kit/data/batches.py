@@ -69,3 +69,8 @@ class Batches:
         if len(rest) and not self.drop_last:
             result.append(rest.tolist())
         return result
+
+
+def make_batches(texts: Texts, batch_size: int, seed: int) -> Batches:
+    """The batches of a run: all full, unless the data makes less than one."""
+    return Batches(texts, batch_size, seed, drop_last=len(texts) >= batch_size)

@@ -208,3 +208,22 @@ def _special_ids(tokenizer: Any) -> list[int]:
     frame |= {tokenizer.pad_token_id, tokenizer.mask_token_id}
     others = set(tokenizer.all_special_ids) - {tokenizer.unk_token_id}
     return sorted((frame | others) - {None})
+
+
+def prepare_texts(encoder: Any, dataset: Any, max_length: int) -> Texts:
+    """The data as `Texts` that this encoder can read; ready `Texts` are checked and returned as they are."""
+    if not isinstance(dataset, Texts):
+        return Texts(dataset, encoder.tokenizer, max_length=min(max_length, encoder.max_length))
+    every = [dataset, *getattr(dataset, "wordings", ())]
+    longest = max(int(texts.lengths.max()) for texts in every)
+    highest = max(int(texts.ids.max()) for texts in every)
+    if longest > encoder.max_length:
+        raise ValueError(
+            f"The longest of these Texts has {longest} tokens, but the encoder takes {encoder.max_length}: make "
+            f"them with {type(dataset).__name__}(rows, encoder.tokenizer, max_length={encoder.max_length})."
+        )
+    if highest >= len(encoder.tokenizer) or dataset.pad_id != encoder.tokenizer.pad_token_id:
+        raise ValueError(
+            "These Texts were made with another tokenizer than the encoder's: use Texts(rows, encoder.tokenizer)."
+        )
+    return dataset

@@ -11,12 +11,14 @@ import torch
 from torch import Tensor
 
 from contrast_kit.data import Batches, Texts
+from contrast_kit.data.batches import make_batches
+from contrast_kit.data.texts import prepare_texts
 from contrast_kit.objectives import MemoryQueue
 from contrast_kit.objectives.base import ExampleInfo, Objective
 from contrast_kit.planning.measure import Encoding, measure_contrast, optimizer_seconds
 from contrast_kit.planning.report import Plan
 from contrast_kit.training.distributed import alone, count, start
-from contrast_kit.training.fit import make_batches, prepare_texts, training_settings
+from contrast_kit.training.fit import training_settings
 from contrast_kit.training.settings import Training
 
 LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
@@ -72,7 +74,7 @@ def plan(
     training = training_settings(objective, training, settings)
     objective = objective.to(start())
     texts = prepare_texts(objective.encoder, _texts_of_lengths(objective, dataset), training.max_length)
-    batches = make_batches(texts, training)
+    batches = make_batches(texts, training.batch_size, training.seed)
     size = min(training.batch_size, len(texts))
     facts = _facts(texts, batches.epoch(0)[0], objective.encoder.device)
     more = _facts(texts, _first_rows(batches, size * training.accumulate), objective.encoder.device)

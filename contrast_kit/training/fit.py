@@ -9,8 +9,8 @@ from typing import Any
 import torch
 
 from contrast_kit.checks import NotFiniteError
-from contrast_kit.data import Batches, Texts
-from contrast_kit.encoder.encoder import Encoder
+from contrast_kit.data.batches import make_batches
+from contrast_kit.data.texts import prepare_texts
 from contrast_kit.objectives.base import Objective
 from contrast_kit.plots.progress import Progress
 from contrast_kit.training import checkpoint, distributed
@@ -83,7 +83,7 @@ class _Loop:
         self.device = distributed.start()
         self.objective, self.training = objective.to(self.device), training
         self.texts = prepare_texts(objective.encoder, dataset, training.max_length)
-        self.batches = make_batches(self.texts, training)
+        self.batches = make_batches(self.texts, training.batch_size, training.seed)
         self.epoch, self.order = -1, []  # the rows of each batch of an epoch
         self.total = training.total_steps(len(self.batches))
         self.optimizer = adamw(objective, training)
@@ -237,30 +237,6 @@ def training_settings(objective: Any, training: Training | None, settings: dict[
             f"The third argument is a Training, not {training!r}: write fit(objective, texts, steps=200, lr=1e-3)."
         )
     return training or Training.of(settings)
-
-
-def make_batches(texts: Texts, training: Training) -> Batches:
-    """The batches of a run: all full, unless the data makes less than one."""
-    return Batches(texts, training.batch_size, training.seed, drop_last=len(texts) >= training.batch_size)
-
-
-def prepare_texts(encoder: Encoder, dataset: Any, max_length: int) -> Texts:
-    """The data as `Texts` that this encoder can read; ready `Texts` are checked and returned as they are."""
-    if not isinstance(dataset, Texts):
-        return Texts(dataset, encoder.tokenizer, max_length=min(max_length, encoder.max_length))
-    every = [dataset, *getattr(dataset, "wordings", ())]
-    longest = max(int(texts.lengths.max()) for texts in every)
-    highest = max(int(texts.ids.max()) for texts in every)
-    if longest > encoder.max_length:
-        raise ValueError(
-            f"The longest of these Texts has {longest} tokens, but the encoder takes {encoder.max_length}: make "
-            f"them with {type(dataset).__name__}(rows, encoder.tokenizer, max_length={encoder.max_length})."
-        )
-    if highest >= len(encoder.tokenizer) or dataset.pad_id != encoder.tokenizer.pad_token_id:
-        raise ValueError(
-            "These Texts were made with another tokenizer than the encoder's: use Texts(rows, encoder.tokenizer)."
-        )
-    return dataset
 
 
 def describe_parts(parts: dict[str, Any]) -> str:
