@@ -4,8 +4,9 @@
     python benchmarks/mlm_step.py --only "30k ragged 8-64"
 
 transformers' model computes word scores at every position, padding included, and keeps them. Ours does so at masked
-positions only, in blocks (`fast.blocked_softmax`); `packed` computes nothing on padding; `fast float32` allows the processor's
-faster product where it is as accurate (`kernels`); bf16 is autocast. A million a second means real tokens.
+positions only, in blocks (`fast.blocked_softmax`); `packed` computes nothing on padding; `fast float32` allows the
+processor's faster product where it is as accurate (`fast.kernels`); bf16 is autocast. A million a second means real
+tokens.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,8 @@
 """Command-line options made from dataclasses: each field an option, its docstring the help.
 
-transformers' HfArgumentParser cannot carry these configs: it splits tuples into characters, refuses `none` for optional
-numbers and CAPT's `tau: float | Literal["adaptive"]`, and reads no docstrings. An adapter replaces all but its loop.
+Argparse does the parsing. transformers' HfArgumentParser cannot carry these configs: it splits tuples into characters,
+refuses `none` for optional numbers and CAPT's `tau: float | Literal["adaptive"]`, and reads no docstrings. tyro reads
+them and carries all but CAPT's `noise`, but spells each yes-or-no option and each tuple anew and brings four packages.
 """
 
 import argparse
