@@ -80,9 +80,8 @@ class Encoder(Presets, nn.Module):
         pooling: `"first"`, the last hidden state of the first token (CMLM eq. 8, COCO-LM's h_[CLS]); or `"mean"`,
             the mean over real tokens. Never the `pooler_output` of BERT, which adds a layer no paper here uses.
 
-    `projection` is True: the vocabulary head is the model's own, projection and all. After `use_plain_head()`, as for
-    COCO-LM's main model, word scores are h · x. `strategy` says how hidden states are computed: `Padded`, or one of
-    `fast` (`ck.faster`).
+    `projection` is False after `use_plain_head()`. `strategy` says how hidden states are computed: `Padded`, or one
+    of `fast` (`ck.faster`).
 
     Example:
         >>> import contrast_kit as ck
@@ -116,8 +115,8 @@ class Encoder(Presets, nn.Module):
             pooling: `"first"` or `"mean"`; by default what the folder says, else `"first"`.
 
         Raises:
-            FileNotFoundError: if there is neither such a folder nor a hub that could be reached; says what to do.
-            ValueError: if the folder pools in another way, or the model's vocabulary head cannot be taken apart.
+            FileNotFoundError: neither such a folder nor a hub in reach; says what to do.
+            ValueError: the folder pools in another way, or the model's vocabulary head cannot be taken apart.
 
         Example:
             >>> import tempfile
@@ -175,13 +174,9 @@ class Encoder(Presets, nn.Module):
     # -- what it computes --------------------------------------------------------------------------------------------
 
     def forward(self, view: View) -> Tensor:
-        """Last hidden states of a view.
+        """Last hidden states [B, T, D] of a view: of `input_ids` and `attention_mask`, both [B, T].
 
-        Args:
-            view: `input_ids` [B, T] and `attention_mask` [B, T] (and `token_type_ids`, if the model knows types).
-
-        Returns:
-            hidden states [B, T, D].
+        `token_type_ids` are read too, if the model knows types.
         """
         inputs = {key: view[key] for key in ("input_ids", "attention_mask")}
         if "token_type_ids" in view and getattr(self.model.config, "type_vocab_size", 1) > 1:
@@ -196,10 +191,10 @@ class Encoder(Presets, nn.Module):
         return (hidden * real).sum(1) / real.sum(1)  # [B, D]
 
     def mlm_logits(self, hidden: Tensor) -> Tensor:
-        """Word scores of chosen positions, [M, D] → [M, V], by the model's own vocabulary head.
+        """Word scores of chosen positions, [M, D] → [M, V], by the model's own vocabulary head or the plain one.
 
-        Give it `hidden[selected]`, not all positions: at 15 % masking and 30,000 words the head on every position
-        costs more than the Transformer below it. After `use_plain_head()` they are h · x.
+        Give it `hidden[selected]`: at 15 % masking and 30,000 words the head on every position costs more than the
+        Transformer below it.
         """
         for module in self._head if self.projection else [self.model.get_output_embeddings()]:
             hidden = module(hidden)
@@ -208,7 +203,7 @@ class Encoder(Presets, nn.Module):
     def word_loss(
         self, terms: Callable[..., Tensor], states: Tensor, labels: Tensor, *rows: Tensor, others: Tensor | None = None
     ) -> Words:
-        """Sum a token loss over M positions: Σ_i terms(log q_i, rows_i), with q the softmax over the vocabulary.
+        """Sum a token loss over M positions, in float32 or better: Σ_i terms(log q_i, rows_i), as `Words`.
 
         q_i = exp(s_i[y_i]) / Σ_{v in V} exp(s_i[v]) for the word scores s_i = `mlm_logits(states)[i]` and the label
         y_i; all V words stand in the denominator. Many scores are never held all at once (`fast.blocked_softmax`).
@@ -218,9 +213,6 @@ class Encoder(Presets, nn.Module):
             states: hidden states [M, D]. labels: ids [M].
             rows: further inputs of `terms`, positions first.
             others: ids [M]: also find the best word, and the log-probabilities of it and of these, without gradient.
-
-        Returns:
-            `Words`, in float32 or better.
 
         Raises:
             ValueError, NotFiniteError: labels outside the vocabulary; a loss that is NaN or infinite.
@@ -239,10 +231,7 @@ class Encoder(Presets, nn.Module):
         return found._replace(best=best, log_best=log_best, log_other=log_p.gather(1, others.unsqueeze(1)).squeeze(1))
 
     def word_layer(self, hidden: Tensor) -> tuple[Tensor, nn.Linear] | None:
-        """The two halves of `mlm_logits`: what its last layer reads, [M, D], and that layer, [M, D] → [M, V].
-
-        None for a head that is not known well enough.
-        """
+        """What the last layer of `mlm_logits` reads, [M, D], and that layer, [M, D] → [M, V]; None if unknown."""
         states = mlm_head.states(self.model, hidden) if self.projection else hidden
         return None if states is None else (states, self.model.get_output_embeddings())
 
@@ -261,33 +250,25 @@ class Encoder(Presets, nn.Module):
 
         Padded on the right, whatever side the tokenizer likes: a sequence vector is the *first* token's.
         """
-        return self.tokenizer(
-            texts,
-            padding=True,
-            padding_side="right",
-            truncation=True,
-            max_length=min(max_length or self.max_length, self.max_length),
-            return_tensors="pt",
-        ).to(self.device)
+        options = dict(padding=True, padding_side="right", truncation=True, return_tensors="pt")
+        limit = min(max_length or self.max_length, self.max_length)
+        return self.tokenizer(texts, max_length=limit, **options).to(self.device)
 
     @torch.no_grad()
     def encode(
         self, texts: str | list, batch_size: int = 64, max_length: int | None = None, normalize: bool = False
     ) -> Tensor:
-        """Sequence vectors of texts, in evaluation mode, longest first so that a batch is little padded.
+        """Sequence vectors [N, D] of N texts, in their order, in evaluation mode, on the encoder's device.
 
         Args:
-            texts: N strings, or N pairs of strings; one string counts as a list of one.
-            batch_size: texts encoded at once.
+            texts: strings, or pairs of strings; one string counts as a list of one.
+            batch_size: texts encoded at once, the longest first, so that a batch is little padded.
             max_length: cut texts to this many tokens; by default, and at most, the encoder's `max_length`.
             normalize: divide each vector by its length, as the contrastive losses do.
 
-        Returns:
-            vectors [N, D], on the encoder's device, in the order of `texts`.
-
         Raises:
-            ValueError: if there is no text, or an empty one, or `batch_size` is below 1.
-            TypeError: for something else than strings or pairs of them, such as whole rows.
+            ValueError: no text, an empty one, or a `batch_size` below 1.
+            TypeError: a text that is neither a string nor a pair of strings, such as a whole row.
         """
         checks.count("batch_size", batch_size, "a number of texts")
         texts = [texts] if isinstance(texts, str) else list(texts)

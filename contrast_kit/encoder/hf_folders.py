@@ -12,17 +12,15 @@ from transformers.utils import logging
 
 from contrast_kit.data import hub
 
-POOLINGS = ("first", "mean")
-
-# sentence-transformers' words for them, and the keys of the files that its versions up to 5 wrote.
+# Our pooling: sentence-transformers' word for it, and the key in the files that its versions up to 5 wrote.
 THEIR_POOLINGS = {"first": ("cls", "pooling_mode_cls_token"), "mean": ("mean", "pooling_mode_mean_tokens")}
+POOLINGS = tuple(THEIR_POOLINGS)
 
 
 def read(name: str | Path) -> tuple[nn.Module, PreTrainedTokenizerBase]:
     """A masked-LM model, in float32 whatever precision it was saved in, and its tokenizer: local, else from the hub.
 
-    Raises:
-        FileNotFoundError: if there is neither such a folder nor a hub that could be reached; says what to do.
+    FileNotFoundError says what to do where there is neither such a folder nor a hub in reach.
     """
     folder = Path(name).expanduser()
     if folder.is_dir():
@@ -43,7 +41,7 @@ def _open(name: str | Path) -> tuple[nn.Module, PreTrainedTokenizerBase]:
 
 
 def write(folder: Path, model: nn.Module, tokenizer: PreTrainedTokenizerBase, pooling: str, max_length: int) -> None:
-    """Write a model, its tokenizer, and beside them the small files that tell sentence-transformers the pooling."""
+    """Write a model, its tokenizer, and the small files that tell sentence-transformers the pooling."""
     folder.mkdir(parents=True, exist_ok=True)
     with without_bars():
         model.save_pretrained(folder)
@@ -54,19 +52,15 @@ def write(folder: Path, model: nn.Module, tokenizer: PreTrainedTokenizerBase, po
         {"idx": 1, "name": "1", "path": "1_Pooling", "type": st + "Pooling"},
     ]
     flags = {key: pooling == ours for ours, (_, key) in THEIR_POOLINGS.items()}
+    width = {"word_embedding_dimension": model.config.hidden_size}
     (folder / "1_Pooling").mkdir(exist_ok=True)
     (folder / "modules.json").write_text(json.dumps(modules, indent=2))
-    width = {"word_embedding_dimension": model.config.hidden_size}
     (folder / "1_Pooling" / "config.json").write_text(json.dumps(width | flags, indent=2))
     (folder / "sentence_bert_config.json").write_text(json.dumps({"max_seq_length": max_length}))
 
 
 def pooling_of(folder: str | Path) -> str | None:
-    """The pooling that a folder names, or None where it names none.
-
-    Raises:
-        ValueError: for a pooling that there is not here, such as the maximum.
-    """
+    """The pooling that a folder names, or None where it names none; ValueError if it is not ours (the maximum, say)."""
     file = Path(folder).expanduser() / "1_Pooling" / "config.json"
     if not file.exists():
         return None
@@ -83,7 +77,7 @@ def pooling_of(folder: str | Path) -> str | None:
 
 
 def max_length_of(folder: str | Path) -> int | None:
-    """The longest input, in tokens, that a folder of sentence-transformers names, or None where it names none."""
+    """The longest input, in tokens, that a sentence-transformers folder names, or None where it names none."""
     file = Path(folder).expanduser() / "sentence_bert_config.json"
     return json.loads(file.read_text()).get("max_seq_length") if file.exists() else None
 

@@ -2,9 +2,9 @@
 
 The head of BERT, RoBERTa and MPNet is a projection (dense, gelu, LayerNorm) and then the tied word vectors. COCO-LM's
 main model has no projection: its scores are h · x, "only having the final linear layer" (appendix D). A saved folder
-has no place to say so, but `make_transparent` gives the projection weights with which it does nothing.
+cannot say so, but `make_transparent` gives the projection weights with which it does nothing.
 
-Letters: M positions, D width, V vocabulary.
+Letters: M positions, T tokens, D width, V vocabulary.
 """
 
 import math
@@ -12,36 +12,28 @@ import math
 import torch
 from torch import Tensor, nn
 
-# Heads whose modules do not stand in the model in the order in which they are used.
-ORDERS = {"distilbert": ("vocab_transform", "activation", "vocab_layer_norm", "vocab_projector")}
+# DistilBERT's head, in the order of use; in the model its modules stand in another.
+DISTILBERT = ("vocab_transform", "activation", "vocab_layer_norm", "vocab_projector")
+# Model types whose head is one module: dense, gelu, LayerNorm, then the linear layer over words.
+ROBERTA_LIKE = ("roberta", "xlm-roberta", "camembert", "mpnet", "contrast_kit_relative")
+_LINEAR = 6.0  # above this, gelu(x) = x Φ(x) is x to the last digit of float32
 
 
 def modules(model: nn.Module) -> list[nn.Module]:
     """The head, module after module: what a `…ForMaskedLM` has besides its base model."""
-    names = ORDERS.get(model.config.model_type)
-    if names is not None:
-        return [getattr(model, name) for name in names]
-    prefix = model.base_model_prefix
-    return [module for name, module in model.named_children() if name != prefix]
-
-
-# Model types whose head is dense, gelu, LayerNorm, then the linear layer over words; and BERT's, one level deeper.
-ROBERTA_LIKE = ("roberta", "xlm-roberta", "camembert", "mpnet", "contrast_kit_relative")
-BERT_LIKE = ("bert",)
-IN_ORDER = ("electra", "distilbert")
+    if model.config.model_type == "distilbert":
+        return [getattr(model, name) for name in DISTILBERT]
+    return [module for name, module in model.named_children() if name != model.base_model_prefix]
 
 
 def states(model: nn.Module, hidden: Tensor) -> Tensor | None:
-    """What the head's last layer, the linear one over words, reads: [M, D] → [M, D].
-
-    Word scores are `model.get_output_embeddings()` of it. None for a head whose parts are not known here.
-    """
+    """What the head's last layer, `model.get_output_embeddings()`, reads: [M, D] → [M, D]. None for an unknown head."""
     kind, parts = model.config.model_type, modules(model)
     if kind in ROBERTA_LIKE:
         return parts[0].layer_norm(nn.functional.gelu(parts[0].dense(hidden)))
-    if kind in BERT_LIKE:
+    if kind == "bert":
         return parts[0].predictions.transform(hidden)
-    if kind not in IN_ORDER:
+    if kind not in ("electra", "distilbert"):
         return None
     for module in parts[:-1]:
         hidden = module(hidden)
@@ -50,11 +42,7 @@ def states(model: nn.Module, hidden: Tensor) -> Tensor | None:
 
 @torch.no_grad()
 def check(model: nn.Module, view: dict[str, Tensor]) -> None:
-    """Refuse a model whose head, taken apart, does not give the model's own word scores for a view of one text.
-
-    Raises:
-        ValueError: names the kind of model.
-    """
+    """Refuse, by a ValueError, a model whose head taken apart gives other word scores than the model, for one text."""
     kind = type(model).__name__
     model.eval()
     try:
@@ -66,10 +54,6 @@ def check(model: nn.Module, view: dict[str, Tensor]) -> None:
         raise ValueError(f"{kind} has a vocabulary head that cannot be used by itself ({error}).") from error
     if ours.shape != theirs.shape or not torch.allclose(ours, theirs, rtol=1e-3, atol=1e-3):
         raise ValueError(f"{kind} makes its word scores in a way not known here; take a BERT or RoBERTa.")
-
-
-_LINEAR = 6.0
-"""Above this, gelu(x) = x Φ(x) is x to the last digit of float32."""
 
 
 def remove_bias(model: nn.Module) -> None:
@@ -95,14 +79,17 @@ def make_transparent(model: nn.Module) -> None:
     Raises:
         ValueError: for a model of another shape, or with a γ of zero, where something of h is lost.
     """
-    dense, norm = _projection(model)
-    last = _last_norm(model)
-    if dense is None or norm is None or last is None or dense.in_features != dense.out_features:
+    output, parts = model.get_output_embeddings(), [part for module in modules(model) for part in module.modules()]
+    dense = [part for part in parts if isinstance(part, nn.Linear) and part is not output]
+    norms = [part for part in parts if isinstance(part, nn.LayerNorm)]
+    layers = getattr(getattr(model.base_model, "encoder", None), "layer", None)
+    last = getattr(layers[-1].output, "LayerNorm", None) if layers else None  # what h leaves last
+    if not len(dense) == len(norms) == 1 or last is None or dense[0].in_features != dense[0].out_features:
         raise ValueError(
             f"{type(model).__name__} has no projection of the kind that can be made to do nothing: build the encoder "
             "with Encoder.tiny, small, base or large, or train with lm_projection=True."
         )
-    gamma, beta = last.weight, last.bias
+    dense, norm, gamma, beta = dense[0], norms[0], last.weight, last.bias
     if (gamma.abs() < 1e-6).any():
         raise ValueError(
             "A weight of the last LayerNorm is zero, so a head without projection cannot be saved in the ordinary form."
@@ -112,19 +99,3 @@ def make_transparent(model: nn.Module) -> None:
     norm.weight.copy_(gamma)
     norm.bias.copy_(beta)
     norm.eps = last.eps
-
-
-def _projection(model: nn.Module) -> tuple[nn.Linear | None, nn.LayerNorm | None]:
-    """The dense layer and the LayerNorm of a vocabulary head."""
-    prefix, output = model.base_model_prefix, model.get_output_embeddings()
-    head = [child for name, child in model.named_children() if name != prefix]
-    modules = [module for child in head for module in child.modules()]
-    dense = [module for module in modules if isinstance(module, nn.Linear) and module is not output]
-    norms = [module for module in modules if isinstance(module, nn.LayerNorm)]
-    return (dense[0], norms[0]) if len(dense) == len(norms) == 1 else (None, None)
-
-
-def _last_norm(model: nn.Module) -> nn.LayerNorm | None:
-    """The LayerNorm that a hidden state leaves last, in models that normalise after each layer."""
-    layers = getattr(getattr(model.base_model, "encoder", None), "layer", None)
-    return getattr(layers[-1].output, "LayerNorm", None) if layers else None

@@ -56,18 +56,17 @@ class Presets:
         """A randomly initialised RoBERTa of a named shape, for the vocabulary of `tokenizer`.
 
         Args:
-            shape: `"tiny"`, `"small"`, `"base"` or `"large"`.
+            shape: a key of `SHAPES`.
             tokenizer: decides the size of the embedding table.
             seed: of the initial weights; the caller's random state is left as it was.
-            pooling: `"first"` or `"mean"`.
-            max_length: the longest input, in tokens.
+            pooling: `"first"` or `"mean"`. max_length: the longest input, in tokens.
             dropout: of hidden states and attention (0.1 in all four papers).
             relative_positions: True adds T5's relative positions (COCO-LM's models; the model is then an MPNet, which
-                is RoBERTa with just these), a `RelativePositions` says how many buckets.
+                is RoBERTa with just these); a `RelativePositions` says how many buckets.
             shape_changes: single changes to the shape, for example `num_hidden_layers=4`.
 
         Raises:
-            TypeError, ValueError: for a shape that has no name here, or what is no tokenizer with a mask token.
+            TypeError, ValueError: an unknown shape; no tokenizer, or one without a mask or a padding token.
         """
         check_tokenizer(tokenizer)
         if shape not in SHAPES:
@@ -86,9 +85,7 @@ class Presets:
         with torch.random.fork_rng(devices=[]):  # weights are drawn on the CPU: no other stream is touched
             torch.default_generator.manual_seed(seed)
             if positions:
-                model = masked_lm(positions, max_length=max_length, **options)
-            else:
-                places = max_length + tokenizer.pad_token_id + 1  # RoBERTa counts from the padding id upwards
-                options |= dict(max_position_embeddings=places, type_vocab_size=1)
-                model = RobertaForMaskedLM(RobertaConfig(**options))
-        return cls(model, tokenizer, pooling)
+                return cls(masked_lm(positions, max_length=max_length, **options), tokenizer, pooling)
+            places = max_length + tokenizer.pad_token_id + 1  # RoBERTa counts from the padding id upwards
+            config = RobertaConfig(**options | dict(max_position_embeddings=places, type_vocab_size=1))
+            return cls(RobertaForMaskedLM(config), tokenizer, pooling)

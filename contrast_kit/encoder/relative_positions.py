@@ -1,15 +1,15 @@
 """T5's relative positions on a BERT-shaped Transformer, with a fast attention and in an ordinary folder.
 
-COCO-LM's models are BERT "plus T5 relative position encoding": besides the absolute positions at the input, each
-attention score gets a learned number that depends only on how far apart its two tokens stand, and on the head,
+COCO-LM's models are BERT "plus T5 relative position encoding": absolute positions stay at the input, and each
+attention score gets a learned number that depends only on the distance of its two tokens and on the head,
 
-    softmax_j( q_i · k_j / √d + b[bucket(j − i), head] ),
+    softmax_j( q_i · k_j / √d + b[bucket(j − i), head] ),    one table b for all layers.
 
-one table b for all layers, added *before* the softmax. transformers knows exactly this architecture under the name
-MPNet, so a model made here is saved as an MPNet folder that opens anywhere. Two things are ours: attention through
-torch's fused kernel (transformers computes MPNet's step by step), and tables of other sizes than MPNet's 32 buckets.
+transformers has exactly this architecture under the name MPNet, so a model made here is saved as an MPNet folder that
+opens anywhere. Two things are ours: attention by torch's fused kernel (transformers computes MPNet's step by step),
+and tables of other sizes than MPNet's 32 buckets.
 
-Letters in shape comments: B examples, T tokens, D width, H heads.
+Letters: B examples, T tokens, D width, H heads.
 """
 
 import math
@@ -18,20 +18,11 @@ from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
-from transformers import (
-    AutoConfig,
-    AutoModel,
-    AutoModelForMaskedLM,
-    MPNetConfig,
-    MPNetForMaskedLM,
-    MPNetModel,
-)
+from transformers import AutoConfig, AutoModel, AutoModelForMaskedLM, MPNetConfig, MPNetForMaskedLM, MPNetModel
 from transformers.modeling_outputs import BaseModelOutput
 from transformers.models.mpnet.modeling_mpnet import MPNetEncoder, MPNetSelfAttention
 
 from contrast_kit import checks
-
-RULES = ("t5", "symmetric")
 
 
 @dataclass(frozen=True)
@@ -46,32 +37,26 @@ class RelativePositions:
     """How a distance finds its bucket: as T5 prints it, or as COCO-LM's released code does (`bucket`)."""
 
     def __post_init__(self):
-        checks.choice("rule", self.rule, RULES)
+        checks.choice("rule", self.rule, ("t5", "symmetric"))
         if self.buckets < 4 or self.buckets % 4:
             raise ValueError(f"buckets must be a multiple of 4 (two sides, half of each exact), not {self.buckets}.")
-        if self.max_distance <= self.buckets // 4 + 1:
-            raise ValueError(
-                f"max_distance must be above {self.buckets // 4 + 1}, up to which {self.buckets} buckets are exact, "
-                f"not {self.max_distance}."
-            )
+        least = self.buckets // 4 + 2  # or the logarithm that `bucket` divides by is 0 or less
+        if self.max_distance < least:
+            raise ValueError(f"max_distance must be >= {least} for {self.buckets} buckets, not {self.max_distance}.")
 
     @classmethod
     def of(cls, config: Any) -> "RelativePositions":
-        """What a transformers config says; a plain MPNet's says 32 buckets up to 128 whatever it holds."""
-        if isinstance(config, RelativeConfig):
-            return cls(
-                config.relative_attention_num_buckets,
-                config.relative_attention_max_distance,
-                config.relative_attention_rule,
-            )
-        return cls()
+        """What a transformers config says. A plain MPNet has 32 buckets up to 128, whatever its config holds."""
+        if not isinstance(config, RelativeConfig):
+            return cls()
+        names = "relative_attention_num_buckets", "relative_attention_max_distance", "relative_attention_rule"
+        return cls(*(getattr(config, name) for name in names))
 
 
 class RelativeConfig(MPNetConfig):
     """MPNet with a table of another size or rule, which transformers' MPNet would read wrongly.
 
-    Under a type of its own, so that such a folder opens where `contrast_kit` is imported, and elsewhere is refused
-    instead of giving other vectors.
+    It has a type of its own: such a folder opens where `contrast_kit` is imported, and is refused elsewhere.
     """
 
     model_type = "contrast_kit_relative"
@@ -82,13 +67,13 @@ class RelativeConfig(MPNetConfig):
 def bucket(distance: Tensor, positions: RelativePositions) -> Tensor:
     """The row of the table for each distance j − i, a long tensor of any shape.
 
-    Half of the rows are for tokens after (j > i), half for tokens before or at i. In each half, with n = |j − i|:
-    n itself up to half of it, "exact"; then logarithmically wider buckets up to `max_distance`; then the last one.
+    `half` of the rows are for tokens after (j > i), half for tokens before or at i. In each half, with n = |j − i|:
+    n itself up to `exact` = half / 2; then logarithmically wider buckets up to `max_distance`; then the last one.
 
-    * `"t5"` (Raffel et al. 2020): exact + ⌊ log(n / exact) / log(max_distance / exact) · (half − exact) ⌋, and
-      j > i adds `half`. One row is never used: distance 0 counts as "before".
-    * `"symmetric"` (COCO-LM's released code): exact + ⌈ log(n / exact) / log((max_distance − 1) / exact)
-      · (half − 1 − exact) ⌉, with the sign of j − i, so one bucket for 0 and half − 1 on either side.
+    * `"t5"` (Raffel et al. 2020): exact + ⌊ log(n / exact) / log(max_distance / exact) · (half − exact) ⌋; j > i adds
+      `half`. One row is never used: distance 0 counts as "before".
+    * `"symmetric"` (COCO-LM's released code): exact + ⌈ log(n / exact) / log((max_distance − 1) / exact) · (half − 1 −
+      exact) ⌉, with the sign of j − i: one bucket for 0, half − 1 on either side.
 
     Example:
         >>> import torch
@@ -110,17 +95,14 @@ def bucket(distance: Tensor, positions: RelativePositions) -> Tensor:
 
 
 def bias(table: nn.Embedding, length: int, positions: RelativePositions) -> Tensor:
-    """b[bucket(j − i), head] for all i, j < `length`: [H, T, T].
-
-    It depends on j − i alone, so only 2T − 1 rows are looked up; the square is a sliding window over them.
-    """
+    """b[bucket(j − i), head] for all i, j < `length`: [H, T, T], a sliding window over 2T − 1 rows of the table."""
     distances = torch.arange(1 - length, length, device=table.weight.device)  # [2T-1]
     line = table(bucket(distances, positions)).T  # [2T-1, H] → [H, 2T-1]
     return line.unfold(1, length, 1).flip(1)  # [H, T, T]: row i is the window that begins at distance −i
 
 
 class RelativeEncoder(MPNetEncoder):
-    """MPNet's stack of layers: the bias and the padding mask become one tensor, made once for all layers."""
+    """MPNet's stack of layers; bias and padding mask become one tensor, made once for all layers."""
 
     def compute_position_bias(self, x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         return bias(self.relative_attention_bias, x.shape[1], RelativePositions.of(self.config)).unsqueeze(0)
@@ -161,18 +143,15 @@ class RelativeAttention(MPNetSelfAttention):
     ) -> tuple[Tensor, ...]:
         if output_attentions:  # the fused kernel never has them
             return super().forward(hidden_states, attention_mask, position_bias, output_attentions=True)
-        split = (*hidden_states.shape[:-1], self.num_attention_heads, self.attention_head_size)
-        q, k, v = (project(hidden_states).view(split) for project in (self.q, self.k, self.v))  # [B, T, H, D/H]
-        dropout = self.dropout.p if self.training else 0.0
-        q, k, v = (x.transpose(1, 2) for x in (q, k, v))
-        mixed = nn.functional.scaled_dot_product_attention(  # q, k, v: [B, H, T, D/H]
-            q, k, v, attn_mask=position_bias.to(q.dtype), dropout_p=dropout
-        )
+        split = (*hidden_states.shape[:-1], self.num_attention_heads, self.attention_head_size)  # B, T, H, D/H
+        q, k, v = (project(hidden_states).view(split).transpose(1, 2) for project in (self.q, self.k, self.v))
+        mask, dropout = position_bias.to(q.dtype), self.dropout.p if self.training else 0.0
+        mixed = nn.functional.scaled_dot_product_attention(q, k, v, mask, dropout)  # all [B, H, T, D/H]
         return (self.o(mixed.transpose(1, 2).flatten(2)),)  # [B, H, T, D/H] → [B, T, D]
 
 
 def speed_up(model: nn.Module) -> nn.Module:
-    """Let an MPNet compute its attention with the fused kernel, in place. Weights and their names stay as they are."""
+    """Let an MPNet compute its attention by the fused kernel, in place. Weights and their names stay."""
     encoder = model.base_model.encoder
     encoder.__class__ = RelativeEncoder  # the same modules, another forward: nothing to copy, nothing to rename
     for layer in encoder.layer:
@@ -206,25 +185,17 @@ AutoModelForMaskedLM.register(RelativeConfig, RelativeForMaskedLM)
 
 
 def masked_lm(positions: RelativePositions, *, max_length: int, pad_token_id: int, **shape: Any) -> nn.Module:
-    """A randomly initialised masked-LM model with relative positions.
+    """A randomly initialised masked-LM model with relative positions, for inputs of up to `max_length` tokens.
 
-    Args:
-        positions: with the default values it is transformers' own MPNet; otherwise a `RelativeForMaskedLM`.
-        max_length: the longest input, in tokens.
-        pad_token_id: the tokenizer's; see below.
-        shape: the other fields of `MPNetConfig`.
+    Default `positions` give transformers' own MPNet, others a `RelativeForMaskedLM`; `shape`: `MPNetConfig`'s fields.
 
-    MPNet's code takes the id 1 for padding when it counts absolute positions, whatever the config says. In the
-    vocabularies of `train_tokenizer` id 1 is [UNK]: an unknown word then has no absolute position of its own (the
-    relative ones are untouched). It is kept, because a saved folder must give the same vectors everywhere; but the
-    *word vector* of id 1 is trained like any other.
+    MPNet's code takes id 1 for padding when it counts absolute positions, whatever `pad_token_id` says. In the
+    vocabularies of `train_tokenizer` id 1 is [UNK]: an unknown word then has no absolute position of its own. That
+    stays, because a saved folder must give the same vectors everywhere; but the *word vector* of id 1 is trained.
     """
-    fields = dict(
-        **shape,
-        max_position_embeddings=max_length + 2,  # MPNet counts positions from 2
-        relative_attention_num_buckets=positions.buckets,
-        pad_token_id=pad_token_id,
-    )
+    # MPNet counts positions from 2.
+    sizes = dict(max_position_embeddings=max_length + 2, relative_attention_num_buckets=positions.buckets)
+    fields = dict(**shape, **sizes, pad_token_id=pad_token_id)
     if positions == RelativePositions():
         return MPNetForMaskedLM(MPNetConfig(**fields))
     more = dict(relative_attention_max_distance=positions.max_distance, relative_attention_rule=positions.rule)
@@ -232,7 +203,7 @@ def masked_lm(positions: RelativePositions, *, max_length: int, pad_token_id: in
 
 
 def prepare(model: nn.Module) -> nn.Module:
-    """Make any MPNet ready to be trained here: fused attention, and no word but the padding without gradient."""
+    """Make any MPNet ready to be trained here: fused attention, and a gradient for every word but the padding."""
     if isinstance(model.config, MPNetConfig):
         speed_up(model)
         model.get_input_embeddings().padding_idx = model.config.pad_token_id
