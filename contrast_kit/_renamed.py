@@ -37,10 +37,10 @@ def renamed_fields(**new_names: str) -> Callable[[type], type]:
 
 
 def present_names(cls: type, settings: dict[str, Any]) -> dict[str, Any]:
-    """Settings of a dataclass under their present names; warns the caller of the function that calls this."""
+    """Settings of a dataclass under their present names."""
     new_names = getattr(cls, "former_fields", {})
     for old in settings.keys() & new_names:
-        _warn(old, new_names[old], stacklevel=4)
+        _warn(old, new_names[old])
     return {new_names.get(name, name): value for name, value in settings.items()}
 
 
@@ -72,5 +72,13 @@ def former_property(old: str, new: str) -> property:
     return property(read)
 
 
-def _warn(old: str, new: str, stacklevel: int = 3) -> None:
-    warnings.warn(f"{old} is now called {new}.", DeprecationWarning, stacklevel=stacklevel)
+def _warn(old: str, new: str) -> None:
+    """Warn at the caller's line, however deep inside the kit the former name was met."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__", "")):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(f"{old} is now called {new}.", DeprecationWarning, stacklevel=level)
+
+
+def _is_ours(module: str) -> bool:
+    return module.split(".")[0] in ("contrast_kit", "dataclasses")

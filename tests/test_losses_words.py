@@ -65,10 +65,10 @@ def test_corrective_lm(variant, stop):
 
 def test_what_was_found_besides():
     x, labels, read = inputs()
-    found = summed(x, lambda log_q: -log_q, labels, also=read)
+    found = summed(x, lambda log_q: -log_q, labels, others=read)
     log_q = scores(x).log_softmax(1)
     assert torch.allclose(found.log_q, log_q.gather(1, labels[:, None])[:, 0])
-    assert torch.allclose(found.log_also, log_q.gather(1, read[:, None])[:, 0])
+    assert torch.allclose(found.log_other, log_q.gather(1, read[:, None])[:, 0])
     assert torch.equal(found.best, log_q.argmax(1)) and torch.allclose(found.log_best, log_q.max(1).values)
     assert found.total.requires_grad and not any(value.requires_grad for value in found[1:])
 

@@ -1,4 +1,4 @@
-"""A sum over positions of what the softmax over the vocabulary says there, without its scores [M, V].
+"""Token losses over the vocabulary, summed over positions, without ever holding the scores [M, V].
 
 The scores are the largest tensor of a training step: 300 masked positions and 30,000 words are 36 MiB, and automatic
 differentiation keeps them three times. Here a block of positions at a time is scored, its terms and *their gradient*
@@ -22,14 +22,14 @@ Terms = Callable[..., Tensor]
 """(log q [R], *rows [R, …]) → terms [R]: a loss at each position, from the log-probability of its word."""
 
 
-class Words(NamedTuple):
+class BlockSums(NamedTuple):
     """What was found at M positions; only `total` has a gradient."""
 
     total: Tensor  # []
     log_q: Tensor  # [M], of the label
     best: Tensor  # [M], the most probable word
     log_best: Tensor  # [M], of that word
-    log_also: Tensor  # [M], of the words that were asked for besides; of the labels where none were
+    log_other: Tensor  # [M], of `others`; of the labels where none are given
 
 
 def sum_over_words(
@@ -39,10 +39,10 @@ def sum_over_words(
     bias: Tensor | None,
     labels: Tensor,
     *rows: Tensor,
-    also: Tensor | None = None,
+    others: Tensor | None = None,
     numbers_at_once: int | None = None,
-) -> Words:
-    """Sum a loss over positions, block after block: the same number and gradient as from the scores of all at once.
+) -> BlockSums:
+    """Sum a token loss over positions, block after block: the number and the gradient of the plain form.
 
         Σ_i terms( log q_i, rows_i )      q_i = exp(w_{y_i} · h_i + b_{y_i}) / Σ_{v in V} exp(w_v · h_i + b_v)
 
@@ -55,11 +55,11 @@ def sum_over_words(
         weight: the word vectors w, [V, D]. bias: [V], or None.
         labels: y, ids [M].
         rows: further inputs of `terms`, positions first; those that need a gradient get one.
-        also: ids [M], whose log-probability is wanted besides, without gradient.
+        others: ids [M]; also find their log-probabilities, without gradient.
         numbers_at_once: R × V at most, by default `fast.scores_at_once`.
 
     Returns:
-        `Words`. Under autocast the products are taken in its dtype, all else in float32 or better.
+        `BlockSums`. Under autocast the products are taken in its dtype, all else in float32 or better.
 
     Raises:
         TypeError, ValueError: labels outside the vocabulary; terms that are not one a position.
@@ -77,14 +77,14 @@ def sum_over_words(
     """
     in_vocabulary(labels, len(weight))
     size = max(1, (numbers_at_once or scores_at_once(states.device)) // len(weight))
-    found = Words(*_Blocks.apply(terms, size, torch.is_grad_enabled(), also, labels, states, weight, bias, *rows))
+    found = BlockSums(*_Blocks.apply(terms, size, torch.is_grad_enabled(), others, labels, states, weight, bias, *rows))
     finite(found.total, "The loss over the vocabulary")
     return found
 
 
 def word_loss(
     encoder: Any, terms: Terms, states: Tensor, labels: Tensor, *rows: Tensor, others: Tensor | None = None
-) -> Words:
+) -> BlockSums:
     """`Encoder.word_loss` in blocks: the head's last layer is the only one whose result is never held whole."""
     layer = encoder.word_layer(states)
     if layer is None:  # only asked for by fixed shapes
@@ -93,7 +93,7 @@ def word_loss(
             "leave it out."
         )
     states, linear = layer
-    return sum_over_words(terms, states, linear.weight, linear.bias, labels, *rows, also=others)
+    return sum_over_words(terms, states, linear.weight, linear.bias, labels, *rows, others=others)
 
 
 class _Blocks(torch.autograd.Function):
@@ -105,7 +105,7 @@ class _Blocks(torch.autograd.Function):
         terms: Terms,
         size: int,
         grad: bool,
-        also: Tensor | None,
+        others: Tensor | None,
         labels: Tensor,
         states: Tensor,
         weight: Tensor,
@@ -119,7 +119,7 @@ class _Blocks(torch.autograd.Function):
         inputs = (states, weight, bias, *rows)
         new = torch.zeros_like if len(labels) == 0 else torch.empty_like  # the first block fills them
         gradients = [new(x, dtype=exact) if want else None for x, want in zip(inputs, wanted, strict=True)]
-        also = labels if also is None else also
+        others = labels if others is None else others
         found = [states.new_empty(len(labels), dtype=dtype) for dtype in (exact, torch.long, exact, exact)]
         total = states.new_zeros((), dtype=exact)
         with torch.autocast(kind, enabled=False):
@@ -132,7 +132,7 @@ class _Blocks(torch.autograd.Function):
                     table,
                     bias,
                     labels[block],
-                    also[block],
+                    others[block],
                     [row[block] for row in rows],
                     [of[block] for of in found],
                     [g if g is None or i in (1, 2) else g[block] for i, g in enumerate(gradients)],
@@ -159,23 +159,23 @@ def _one_block(
     weight: Tensor,
     bias: Tensor | None,
     labels: Tensor,
-    also: Tensor,
+    others: Tensor,
     rows: list[Tensor],
     found: list[Tensor],
     gradients: list[Tensor | None],
     first: bool,
 ) -> Tensor:
     """The summed terms of R positions; fills `found`, fills or adds to `gradients`. One [R, V] buffer throughout."""
-    log_q, best, log_best, log_also = found
+    log_q, best, log_best, log_other = found
     exact = log_q.dtype
     scores = states @ weight.T if bias is None else torch.addmm(bias.to(states.dtype), states, weight.T)
     scores = scores.to(exact)  # [R, V]
     top, best[:] = scores.max(1)  # [R] each
-    at, at_also = (scores.gather(1, ids.unsqueeze(1)).squeeze(1) for ids in (labels, also))  # [R] each
+    at, at_other = (scores.gather(1, ids.unsqueeze(1)).squeeze(1) for ids in (labels, others))  # [R] each
     mass = scores.sub_(top.unsqueeze(1)).exp_().sum(1)  # [R, V] → [R]: the denominator, times exp(-top)
     torch.neg(mass.log(), out=log_best)
     torch.add(at - top, log_best, out=log_q)
-    torch.add(at_also - top, log_best, out=log_also)
+    torch.add(at_other - top, log_best, out=log_other)
     for_states, for_weight, for_bias, *for_rows = gradients
     leaves = [log_q.detach().clone().requires_grad_()]
     leaves += [row.detach().requires_grad_(g is not None) for row, g in zip(rows, for_rows, strict=True)]

@@ -1,4 +1,4 @@
-"""How near an anchor is to the rest of its class, without a mask: the class's sum holds all of its positives.
+"""The mean cosine of each anchor with the rest of its class, without a mask: the class's sum holds all positives.
 
     mean over j ≠ i with y_j = y_i of x_i·x_j  =  ( x_i·S_{y_i} - x_i·x_i ) / (n_{y_i} - 1),    S_y = sum of class y
 

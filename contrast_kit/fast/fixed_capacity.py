@@ -1,6 +1,6 @@
-"""A fixed number of rows for the chosen positions of a view, so that a GPU is never waited for and shapes never change.
+"""A fixed number of rows for the chosen positions of a view: no wait for a GPU, and shapes that never change.
 
-Ordinarily the rows of the selected positions are found by the device, and their number is a question to it. Here
+Ordinarily the device finds the rows of the selected positions, and the program waits to learn how many there are. Here
 there are always equally many rows, enough for all but the unluckiest draw; those left over hold position 0 and count 0.
 
 Letters: B examples, T tokens, D width, V vocabulary, M rows.
@@ -83,7 +83,7 @@ def draw_words(encoder: nn.Module, view: dict[str, Tensor], generator: torch.Gen
 def ready_made_mask(model: nn.Module, attention_mask: Tensor) -> Tensor:
     """A mask [B, T] in the form [B, 1, 1, T] that attention reads; for another kind of attention, as it is.
 
-    Made by transformers it costs a wait for the device, which is asked whether there is any padding.
+    When transformers makes it, the program waits for the device to learn whether there is any padding.
     """
     real = attention_mask[:, None, None, :].bool()  # [B, 1, 1, T]
     if isinstance(model.base_model, MPNetModel):  # adds it to the scores

@@ -1,4 +1,4 @@
-"""The processor's faster float32 product: looked for once, reported by `check`, used only where you ask for it.
+"""The processor's faster float32 product: probed once, reported by `check`, used only on request.
 
 On CPUs, torch multiplies float32 matrices with MKL. The switch `torch.backends.mkldnn.matmul.fp32_precision = "bf16"`
 *allows* it to round to bfloat16. What then happens depends on the processor: with AVX-512 but without AMX, oneDNN's own

@@ -13,8 +13,8 @@ plus terms that are linear in N (the positives). Here that sum is made tile by t
 * Cosines lie in [-1, 1], so exp(cos / τ) lies in [e^(-1/τ), e^(1/τ)]. Float32 holds that for τ ≥ 1/70 and needs no
   running maximum; below, each tile is reduced around its own maximum, some 1.2 times as slow (`needs_maximum`).
 
-The losses (`contrast_kit.losses`) and `geometry.uniformity` are the readable definitions; they come here where N is
-large. Letters: N anchors, M candidates, D width, R and C rows and columns of a tile.
+The losses (`contrast_kit.losses`) and `geometry.uniformity` are the readable definitions; they come here for
+large N. Letters: N anchors, M candidates, D width, R and C rows and columns of a tile.
 """
 
 import math
@@ -186,7 +186,7 @@ class _CrossSum(Function):
 
 
 class _NoSecond(Function):
-    """The gradient as it is; asked for its own gradient, one clear sentence."""
+    """Hands a gradient on; raises one clear sentence when that gradient is differentiated itself."""
 
     @staticmethod
     def forward(ctx, gradient, *sources):

@@ -1,4 +1,4 @@
-"""No computation on padding: the real tokens of a batch stand in one row, and only attention knows whose they are.
+"""No computation on padding: the real tokens of a batch stand in one row, and attention keeps the texts apart.
 
 A batch [B, T] of texts of 8 to 64 tokens is nearly half padding, and everything but attention works on each token by
 itself. So the real tokens are taken out, shortest text first, [N, D]; layers run on them; and attention takes texts
@@ -28,7 +28,7 @@ LONG = 256
 """Texts above this length go through the fused kernel on a CPU: it is slower there below, but holds no [T, T]."""
 
 ALIKE = 32
-"""Texts attend together that differ by less than this many tokens: filling them up costs less than calls of their own.
+"""Texts whose lengths differ by less than this attend together: filling them up costs less than more calls.
 Above `LONG`, and on a GPU, only texts of one length."""
 
 
@@ -243,7 +243,7 @@ class PackedLayers:
     def forward(self, hidden_states: Tensor, *args: Any, layout: Layout | None = None, **kwargs: Any) -> Any:
         if layout is None:
             return super().forward(hidden_states, *args, **kwargs)
-        longest = hidden_states.new_empty(1, layout.lengths[-1], 0)  # only its length is asked
+        longest = hidden_states.new_empty(1, layout.lengths[-1], 0)  # only its length is read
         bias = self.compute_position_bias(longest)[0]  # [H, T, T]
         for layer in self.layer:
             hidden_states = layer(hidden_states, layout, bias)[0]  # [1, N, D]

@@ -1,4 +1,4 @@
-"""Tiles of a matrix of dot products, one after the other in the same memory: what `fast` is made of.
+"""Tiles of a matrix of dot products, one after the other in the same memory.
 
 Letters: N anchors, M candidates, D width, R and C rows and columns of a tile.
 """
@@ -99,7 +99,7 @@ class Tiles:
 
 
 def above(rows: slice, columns: slice, scores: Tensor) -> tuple[slice, Tensor]:
-    """Of a tile of `Tiles.upper` what serves its columns as well: those that are not among its rows; [R, ≤ C]."""
+    """The part of an upper tile that serves its columns as well: the columns that are not among its rows, [R, ≤ C]."""
     start = max(columns.start, rows.stop)
     return slice(start, columns.stop), scores[:, start - columns.start :]
 

@@ -1,4 +1,4 @@
-"""Rows scaled to length 1 with a lean gradient: what `similarity.normalise` gives, for large N and first derivatives.
+"""Rows scaled to length 1 with a lean gradient: the numbers of `checks.normalise`, for large N and first derivatives.
 
 Automatic differentiation of x / |x| keeps or makes five further [N, D]; the formula needs the result alone:
 
