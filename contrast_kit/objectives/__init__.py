@@ -13,35 +13,10 @@ from contrast_kit.objectives.queue import MemoryQueue
 from contrast_kit.objectives.scl import SCL, SCLConfig
 from contrast_kit.objectives.simcse import SimCSE, SimCSEConfig
 
-__all__ = [
-    "METHODS",
-    "CAPT",
-    "CMLM",
-    "COCOLM",
-    "CSSL",
-    "ELECTRA",
-    "MLM",
-    "SCL",
-    "AllTokenMLM",
-    "AllTokenMLMConfig",
-    "CAPTConfig",
-    "CMLMConfig",
-    "COCOLMConfig",
-    "CSSLConfig",
-    "ELECTRAConfig",
-    "Encoded",
-    "ExampleInfo",
-    "FineTune",
-    "FineTuneConfig",
-    "MLMConfig",
-    "MemoryQueue",
-    "Objective",
-    "Prompt",
-    "PromptConfig",
-    "SCLConfig",
-    "SimCSE",
-    "SimCSEConfig",
-]
+__all__ = ["METHODS", "Encoded", "ExampleInfo", "MemoryQueue", "Objective"]
+__all__ += ["CAPT", "CMLM", "COCOLM", "CSSL", "ELECTRA", "MLM", "SCL", "AllTokenMLM", "FineTune", "Prompt", "SimCSE"]
+__all__ += ["AllTokenMLMConfig", "CAPTConfig", "CMLMConfig", "COCOLMConfig", "CSSLConfig", "ELECTRAConfig"]
+__all__ += ["FineTuneConfig", "MLMConfig", "PromptConfig", "SCLConfig", "SimCSEConfig"]
 
 METHODS: dict[str, type[Objective]] = {
     "mlm": MLM,

@@ -1,8 +1,7 @@
 """What every method is: views, local losses, and one contrast over the whole batch.
 
-An `Objective` says these three things and nothing about training. The trainer knows only this page, so a contrastive
-batch larger than memory, several processes and the logging of each part are written once
-(`training.gradient`), not per method.
+An `Objective` says these three things and nothing about training. The trainer knows only this page: a contrastive batch
+larger than memory, several processes and the log of each part are written once, in `training.gradient`.
 """
 
 from dataclasses import fields, replace
@@ -25,8 +24,8 @@ ExampleInfo = dict[str, Tensor]
 class Encoded(NamedTuple):
     """What one view, or a chunk of it, becomes.
 
-    `vectors`: sequence vectors [B, D] by name, for the contrast; empty where the view takes no part in it.
-    `sums`: local losses, each *summed* over its terms; `Objective.term_counts` says how many terms there are.
+    `vectors`: sequence vectors [B, D] by name, for the contrast; empty where the view takes no part in it. `sums`:
+    local losses, each *summed* over its terms; `Objective.term_counts` says how many terms there are.
     """
 
     vectors: dict[str, Tensor]
@@ -36,24 +35,24 @@ class Encoded(NamedTuple):
 class Objective(nn.Module):
     """A training objective: subclass it, say `views`, `encode`, `term_counts` and `contrast`, and `fit` can train it.
 
-    The rules that let the trainer cut a batch freely:
+    Four rules let the trainer cut a batch freely:
 
-    * `views` draws all noise. It has no gradient.
-    * `encode` works example by example, with every learnable head in it (projector, predictor, vocabulary head).
+    * `views` draws all noise, without gradient.
+    * `encode` works example by example and holds every learnable head (projector, predictor, vocabulary head).
     * `contrast` sees all sequence vectors of the batch and has **no parameters**.
-    * a local loss comes as a sum, and `term_counts` counts its terms from the view alone; the trainer divides the sum
-      over the whole batch by the count over the whole batch, so a token mean stays one however the batch is cut.
+    * A local loss is a sum, and `term_counts` counts its terms from the view alone. The trainer divides the sum over
+      the whole batch by the count over the whole batch: a token mean stays one however the batch is cut.
 
     Args:
         encoder: trained in place.
-        config: a frozen dataclass, the class's own `Config`; or nothing, for its defaults.
+        config: a frozen dataclass, the class's own `Config`; by default with its default values.
         seed: of the heads' initial weights.
-        changes: single fields of the config: `CMLM(encoder, alpha=0.1)`.
+        changes: single fields of the config: `CMLM(encoder, contrast_weight=0.1)`.
 
     Raises:
-        TypeError: for something that is no `Encoder`, another method's config, or a setting that is none.
+        TypeError: what is no `Encoder`; another method's config; a setting that the config does not have.
 
-    Example: a contrast of two dropout passes, whole; `fit` can train it, in chunks and on several processes.
+    Example: a contrast of two dropout passes, complete; `fit` trains it, also in chunks and on several processes.
 
         >>> from dataclasses import dataclass
         >>> import contrast_kit as ck
@@ -66,11 +65,8 @@ class Objective(nn.Module):
         ...
         ...     def views(self, batch, generator=None):
         ...         return {"a": batch, "b": batch}
-        ...
         ...     def encode(self, name, view):
-        ...         hidden = self.encoder(view)  # [B, T, D]
-        ...         return ck.objectives.Encoded({"h": self.encoder.pool(hidden, view)}, sums={})
-        ...
+        ...         return ck.objectives.Encoded({"h": self.encoder.pool(self.encoder(view), view)}, sums={})  # [B, D]
         ...     def contrast(self, vectors, facts):
         ...         return {"contrast": ck.losses.nt_xent(vectors["a"]["h"], vectors["b"]["h"], self.config.tau)}
         >>> texts = ["the red kite flies", "a small drum", "a green train stops", "the shelf is full"]
@@ -83,24 +79,22 @@ class Objective(nn.Module):
     in_tables: str = ""
     """What `papers.settings` calls the method."""
     contrastive: bool = True
-    """False where the method has no contrast: the trainer then cuts a batch without encoding anything twice."""
+    """False: no contrast; the trainer then cuts a batch without encoding anything twice."""
 
     def __init__(self, encoder: Encoder, config: Any = None, *, seed: int = 0, **changes: Any):
         super().__init__()
+        name, given = type(self).__name__, type(encoder).__name__
         if not isinstance(encoder, Encoder):
-            raise TypeError(
-                f"{type(self).__name__} trains an Encoder, such as Encoder.tiny(tokenizer) or "
-                f"Encoder.from_pretrained(folder), not {type(encoder).__name__}."
-            )
+            suitable = "an Encoder, such as Encoder.tiny(tokenizer) or Encoder.from_pretrained(folder)"
+            raise TypeError(f"{name} trains {suitable}, not {given}.")
         if config is not None and not isinstance(config, self.Config):
             raise TypeError(
-                f"{type(self).__name__} takes a {self.Config.__name__}, not {type(config).__name__}: "
-                f"write {type(self).__name__}(encoder, {type(self).__name__}.Config(…))."
+                f"{name} takes a {self.Config.__name__}, not {type(config).__name__}: "
+                f"write {name}(encoder, {name}.Config(…))."
             )
         names, changes = [field.name for field in fields(self.Config)], present_names(self.Config, changes)
-        for name in changes:
-            if name not in names:
-                raise TypeError(f"{type(self).__name__} has no setting {name!r}; there are {', '.join(names)}.")
+        if unknown := [change for change in changes if change not in names]:
+            raise TypeError(f"{name} has no setting {unknown[0]!r}; there are {', '.join(names)}.")
         self.encoder = encoder
         self.config = replace(config, **changes) if config is not None else self.Config(**changes)
         with torch.random.fork_rng(devices=[]):  # heads are drawn on the CPU: no other stream is touched
@@ -111,8 +105,7 @@ class Objective(nn.Module):
     def paper_training(cls, setting: str | int) -> dict[str, Any]:
         """How the paper trained it, as settings of `fit`: `fit(objective, texts, **CAPT.paper_training("small"))`.
 
-        Raises:
-            ValueError: for a setting that the paper does not print; names those there are (`papers.settings`).
+        Raises ValueError for a setting that the paper does not print, and names those it prints (`papers.settings`).
 
         Example:
             >>> import contrast_kit as ck
@@ -141,17 +134,12 @@ class Objective(nn.Module):
         return self.contrastive
 
     def encode_for_contrast(self, name: str, view: View) -> dict[str, Tensor]:
-        """The vectors of `encode` alone. A batch in chunks is encoded twice, the first time for these.
-
-        A method with local losses may spare their heads here.
-        """
+        """The vectors of `encode` alone: a batch in chunks is encoded twice, first for these. May spare other heads."""
         return self.encode(name, view).vectors
 
     def facts(self, batch: View, views: dict[str, View]) -> ExampleInfo:
-        """What the contrast is told of each example: the entries of the batch that hold one number per example.
-
-        A method overrides it for what is only known once the views are drawn, such as a caption that was swapped.
-        """
+        """What the contrast is told of each example: the entries of the batch with one number per example. To override
+        where something is known only once the views are drawn, such as a swapped caption."""
         return {key: value for key, value in batch.items() if value.ndim == 1}
 
     def contrast(self, vectors: Vectors, facts: ExampleInfo) -> dict[str, Tensor]:
@@ -179,11 +167,8 @@ class Objective(nn.Module):
         """Called after the optimizer's step with the detached vectors of the whole batch, for whatever remembers."""
 
     def forward(self, batch: View, generator: torch.Generator | None = None) -> dict[str, Tensor]:
-        """The loss and its parts for one batch, whole and in one graph: the definition, for reading and for tests.
-
-        Returns:
-            each part by name and their weighted sum as `"loss"`.
-        """
+        """The loss of one batch and its parts by name, whole and in one graph: the definition, for reading and
+        tests."""
         with torch.no_grad():
             views = self.views(batch, generator)
         vectors, sums, counts = {}, {}, {}
@@ -206,14 +191,12 @@ def mlm_sum(encoder: Encoder, hidden: Tensor, view: View, mean: str = "tokens") 
     """The masked-LM loss of a view, summed over its selected positions: Σ_i -log p(target_i | h_i) (`losses.mlm`).
 
     Args:
-        encoder: for its word scores.
-        hidden: last hidden states [B, T, D].
+        encoder: for its word scores. hidden: last hidden states [B, T, D].
         view: with `selected` and `targets`, [B, T] each.
-        mean: `"tokens"`, or `"sequences"`: summed over the means of the texts, each of which counts once.
+        mean: `"tokens"`, or `"sequences"`: summed over the means of the texts, so each text counts once.
     """
     at = encoder.strategy.positions(view["selected"])  # M positions
-    dtype = torch.promote_types(hidden.dtype, torch.float32)
-    each = torch.ones(len(hidden), dtype=dtype, device=hidden.device)  # [B]
+    each = hidden.new_ones(len(hidden), dtype=torch.promote_types(hidden.dtype, torch.float32))  # [B]
     if mean == "sequences":
         each = each / view["selected"].sum(1).clamp(min=1)
     return encoder.word_loss(cross_entropy, at.rows(hidden), at.rows(view["targets"]), at.weights(each)).total

@@ -25,35 +25,32 @@ class CAPTConfig:
     """Everything that CAPT varies; the defaults are the paper's, where it prints them, but for `reduction`."""
 
     noise: str | Noise = "mask"
-    """What makes x̂ of x: "mask" (paper: 15 % of tokens, 80/10/10 "as BERT"), "shuffle" (section 5.2: window 3, a
-    little worse there), "mask+shuffle", "spans", "replace", one of these with other numbers (`noise.Mask(0.3)`), or
-    any function (batch, generator, vocabulary) -> view."""
+    """What makes x̂ of x. Paper: "mask" (15 % of tokens, 80/10/10 "as BERT"); section 5.2: "shuffle" (window 3), a
+    little worse. Or "mask+shuffle", "spans", "replace", `noise.Mask(0.3)`, any function (batch, generator, vocabulary)
+    → view."""
     tau: float | Literal["adaptive"] = "adaptive"
     """Temperature of eq. 2 and 3. "adaptive" (paper): eq. 6, 0.55 → 0.05 → 0.55 over the run's optimizer steps. A
     number: constant, what figure 3 (left) compares it with; the paper does not print which."""
     queue: int = 8192
-    """Capacity of the memory queue in vectors; each step pushes two a text. Paper: 8192, which is *two steps* of its
-    small model's batch and half a step of its large one's; 0, no queue, is worse there (figure 3, left). With a batch
-    of 32 the same number is 128 steps. There is no slowly moving encoder here as in MoCo, so vectors that old come
-    from another model, and a batch can leave them behind by moving as one: all its vectors then point the same way.
-    For small batches take a few steps' worth (say 4 · batch_size), and start from an encoder that MLM has trained."""
+    """Capacity of the memory queue in vectors; a step pushes two a text. Paper: 8192, *two steps* of its small model's
+    batch, half a step of its large one's; 0, no queue, is worse (figure 3, left). With a batch of 32 it is 128 steps.
+    CAPT has no slowly moving encoder as MoCo has: vectors that old come from another model, and a batch can leave them
+    behind by moving as one, until all its vectors point the same way. For small batches take a few steps' worth (4 ·
+    batch_size), and start from an encoder that MLM has trained."""
     reduction: Literal["mean", "sum"] = "mean"
-    """Over the 2n anchors. Eq. 4 prints "sum", 2n times as much: beside an MLM loss that is a mean over tokens, a
-    sum over 4096 anchors would drown it, and the right learning rate would depend on n. So "mean", ours; "sum" is
-    the print."""
+    """Over the 2n anchors. Paper (eq. 4): "sum", 2n times as much; over 4096 anchors it would drown an MLM loss that is
+    a mean over tokens, and the right learning rate would depend on n. So "mean", ours."""
     contrast_weight: float = 1.0
     """Of the contrast beside MLM. Paper: 1, "the final training loss is the sum of the above two"."""
     mlm: bool = True
-    """Recover the tokens that the noise touched, on x̂ alone (x has nothing to recover). False: contrast alone."""
+    """MLM on x̂ where the noise fell (x has nothing to recover). False: the contrast alone."""
     aggregation: Literal["mlp", "none"] = "mlp"
-    """The layer A of eq. 1. Paper: "mlp", a nonlinear projection with one hidden layer. "none" contrasts the
-    encoder's own sequence vectors."""
+    """A of eq. 1. Paper: "mlp", a projection with one hidden layer. "none": the encoder's own sequence vectors."""
     inner: int | None = None
     """Width of A's hidden layer. Paper: the encoder's FFN width, which None takes (4·D if it has none)."""
     ignore_duplicates: bool = False
-    """True: no other vector of the anchor's own text, in the batch or in the queue, counts as a negative. The paper
-    does not do this, and on 16 GB of text need not; a small corpus comes round while its old vectors are still
-    queued, and then it matters."""
+    """True: no other vector of the anchor's own text, in batch or queue, is a negative. Paper: False, harmless on 16 GB
+    of text; a small corpus comes round while its old vectors are still queued."""
 
     def __post_init__(self):
         named(self.noise)
@@ -77,16 +74,13 @@ class CAPT(Objective):
     """Learn representations that do not follow the noise: L = L_MLM + L_capt (CAPT, section 3.1).
 
     Views: `"clean"`, the text x, and `"noisy"`, its corrupted version x̂. Local loss: MLM on x̂ only. Contrast:
-    `losses.nt_xent` on s = ℓ2 ∘ A ∘ h of both (eq. 1–4), in both directions, with the negatives of both views *and*
-    the vectors of earlier steps in the memory queue. Which of the encoder's vectors A reads, first token or mean, is
-    the encoder's `pooling`.
+    `losses.nt_xent` in both directions on s = ℓ2 ∘ A ∘ h (eq. 1–4), h being what the encoder's `pooling` takes. In
+    the denominator of an anchor: 2n - 1 + Q terms, from both views *and* from earlier steps.
 
-    In the denominator of an anchor: 2n - 1 + Q terms.
+    Only noise and encoder know what a batch holds. Another kind of input takes another noise, and overrides
+    `local_sums` and `term_counts` if it has token- or region-level losses of its own.
 
-    Only the noise and the encoder know what a batch holds. For another kind of input give another noise, and, where
-    it has token- or region-level losses of its own, override `local_sums` and `term_counts`.
-
-    Relation to its neighbours: without the queue and with crop in place of the clean view it is COCO-LM's contrast;
+    Relation to its neighbours: without the queue and with a crop for the clean view it is COCO-LM's contrast;
     `contrast_weight=0` is `MLM`; with dropout as the only noise and no MLM it is near `SimCSE`.
 
     Example:
@@ -106,10 +100,8 @@ class CAPT(Objective):
 
     @classmethod
     def paper(cls, setting: str = "small") -> CAPTConfig:
-        """The objective of the small or the large model (3.1, Table 4); they train with `paper_training(setting)`.
-
-        Both take the printed sum of eq. 4. Their encoders are `Encoder.small` and `Encoder.large`.
-        """
+        """The small or large model's (3.1, Table 4), with eq. 4's sum; `paper_training`, `Encoder.small`, `.large`: the
+        rest."""
         checks.choice("CAPT's setting", setting, ("small", "large"))
         inner = {"small": 1024, "large": 4096}[setting]
         return CAPTConfig(noise="mask", tau="adaptive", queue=8192, reduction="sum", inner=inner)
@@ -129,8 +121,7 @@ class CAPT(Objective):
 
     @property
     def weights(self) -> dict[str, float]:
-        weights = {"mlm": 1.0} if self.config.mlm else {}
-        return weights | {"contrast": self.config.contrast_weight}
+        return ({"mlm": 1.0} if self.config.mlm else {}) | {"contrast": self.config.contrast_weight}
 
     def negatives(self, facts: ExampleInfo) -> float:
         """2n - 2 of the batch, and the vectors of the queue once it is full."""
@@ -145,7 +136,6 @@ class CAPT(Objective):
         return Encoded(self._vectors(hidden, view), sums)
 
     def encode_for_contrast(self, name: str, view: View) -> dict[str, Tensor]:
-        """The vectors, without the masked LM."""
         return self._vectors(self.encoder(view), view)
 
     def term_counts(self, name: str, view: View) -> dict[str, Tensor]:
@@ -164,13 +154,9 @@ class CAPT(Objective):
 
     def contrast(self, vectors: Vectors, facts: ExampleInfo) -> dict[str, Tensor]:
         clean, noisy = vectors["clean"]["s"], vectors["noisy"]["s"]  # [B, D] each
-        options = {}
-        if self.queue is not None:
-            options["queue"] = self.queue.vectors  # [Q, D], of earlier steps only
+        options = {} if self.queue is None else {"queue": self.queue.vectors}  # [Q, D], of earlier steps only
         if self.config.ignore_duplicates:
-            options["ids"] = facts["text_id"]
-            if self.queue is not None:
-                options["queue_ids"] = self.queue.ids
+            options |= {"ids": facts["text_id"], "queue_ids": None if self.queue is None else self.queue.ids}
         loss = nt_xent(clean, noisy, self.tau, reduction=self.config.reduction, **options)
         return {"contrast": loss, "tau": loss.new_tensor(self.tau)}  # tau has no weight: logged, not trained
 
@@ -178,33 +164,26 @@ class CAPT(Objective):
         """Only now do this step's vectors enter the queue: s and ŝ of every process, with their texts' ids."""
         if self.queue is None:
             return
-        self._say_if_stale(2 * len(vectors["clean"]["s"]))
-        both = torch.cat([vectors["clean"]["s"], vectors["noisy"]["s"]])  # [2B, D]
-        ids = facts.get("text_id")
-        self.queue.push(both, ids.repeat(2) if ids is not None else None)
-
-    def _say_if_stale(self, pushed: int) -> None:
-        """Warn once, before the first push, if the queue will hold the vectors of many steps."""
+        both, ids = torch.cat([vectors["clean"]["s"], vectors["noisy"]["s"]]), facts.get("text_id")  # [2B, D], [B]
+        pushed = len(both)
         steps = self.queue.capacity // pushed
-        if steps > MANY_STEPS and not len(self.queue):
+        if steps > MANY_STEPS and not len(self.queue):  # said once, before the first push
             warnings.warn(
                 f"The queue will hold the last {steps} steps ({self.queue.capacity} vectors, {pushed} a step); CAPT's "
                 "held two. Vectors of a model so long ago can make the present ones collapse: take a smaller queue "
                 f"(queue={4 * pushed}), a larger batch or a lower lr, and watch the contrast.",
-                stacklevel=2,
+                stacklevel=1,
             )
+        self.queue.push(both, ids.repeat(2) if ids is not None else None)
 
 
 class Aggregation(nn.Module):
-    """A of eq. 1: W2 gelu(W1 h + b1) + b2, "a nonlinear projection with one hidden layer". [B, D] → [B, D].
-
-    The paper does not name the nonlinearity; gelu is that of the encoder's own feed-forward layers.
-    """
+    """A of eq. 1: W2 gelu(W1 h + b1) + b2, [B, D] → [B, D], "a nonlinear projection with one hidden layer". The paper
+    does not name the nonlinearity; gelu is that of the encoder's own feed-forward layers."""
 
     def __init__(self, width: int, inner: int):
         super().__init__()
-        self.w1 = nn.Linear(width, inner)
-        self.w2 = nn.Linear(inner, width)
+        self.w1, self.w2 = nn.Linear(width, inner), nn.Linear(inner, width)
 
     def forward(self, h: Tensor) -> Tensor:
         return self.w2(nn.functional.gelu(self.w1(h)))  # [B, D] -> [B, inner] -> [B, D]

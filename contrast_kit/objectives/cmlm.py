@@ -27,13 +27,13 @@ class CMLMConfig(MLMConfig):
     K: int = 1
     """Complementary copies per text (eq. 4). Paper: 1 "for a fair comparison"; figure 4 tries more."""
     p_c: float = 0.7
-    """Probability that a token *not selected in T^0* is selected in T^k (eq. 2), so 0.7 · 0.85 of all tokens.
-    Paper: 0.7, best of {0.1, 0.3, 0.5, 0.7, 0.9} on the development set."""
+    """Probability that a token *not selected in T^0* is selected in T^k (eq. 2), so 0.7 · 0.85 of all tokens. Paper:
+    0.7, best of {0.1, 0.3, 0.5, 0.7, 0.9} on the development set."""
     contrast_weight: float = 0.5
     """α, the weight of the contrast (eq. 12). Paper: 0.5, best of {0.01, 0.1, 0.3, 0.5, 0.7, 1}. 0 is MLM (TAPT)."""
     contrast: Literal["simsiam", "info_nce", "nt_xent"] | None = "simsiam"
-    """Eq. 9 ("simsiam", the paper's choice: cheaper), eq. 7 ("info_nce", its "SimCLR"), the symmetric form with
-    2B-2 negatives ("nt_xent", not the paper's), or None for its ablation "w/o CL"."""
+    """Eq. 9 ("simsiam", the paper's choice: cheaper), eq. 7 ("info_nce", its "SimCLR"), the symmetric form with 2B-2
+    negatives ("nt_xent", not the paper's), or None for its ablation "w/o CL"."""
     tau: float = 0.1
     """Temperature of eq. 7. The paper does not print one; this value is ours."""
     mlm: bool = True
@@ -47,8 +47,7 @@ class CMLMConfig(MLMConfig):
     stop_gradient: bool = True
     """False removes eq. 11's stop-gradient, to watch what it prevents. Never what you want otherwise."""
     ignore_duplicates: bool = False
-    """True leaves other copies of the anchor's own text out of its negatives. The paper does not; small task sets
-    hold many (a copy is a negative that cannot be told apart)."""
+    """True leaves other copies of the anchor's own text, common in small task sets, out of its negatives. Paper: no."""
 
     def __post_init__(self):
         super().__post_init__()
@@ -67,16 +66,10 @@ class CMLMConfig(MLMConfig):
 class CMLM(Objective):
     """Contrastive masked language modelling: L = L_MLM + α L_CL (CMLM, eq. 12).
 
-    Views: `"T0"`, a random mask at rate p_m (eq. 3), and `"T1"` … `"TK"`, masks of the *original* text that never
-    touch what T0 selected (eq. 4). Local loss: MLM on T0 only (eq. 6). Contrast: each T^k against T^0 on the first
-    token's last hidden state, no projector; with SimSiam a bias-free two-layer predictor (eq. 10).
-
-    Texts that occur twice in a batch are negatives of each other, as in the paper; `ignore_duplicates=True` leaves
-    them out. Pooling is the encoder's: the first token in the paper (eq. 8), `Encoder.tiny(…, pooling="mean")` for
-    another choice.
-
-    Raises:
-        ValueError: for a setting outside its range, see `CMLMConfig`.
+    Views: `"T0"`, a random mask at rate p_m (eq. 3), and `"T1"` … `"TK"`, masks of the *original* text that never touch
+    what T0 selected (eq. 4). Local loss: MLM on T0 only (eq. 6). Contrast: each T^k against T^0 on h as the encoder
+    pools it, the first token's last state in the paper (eq. 8), without a projector; SimSiam adds a predictor (eq. 10).
+    In the denominator: nothing for SimSiam (eq. 9), which has no negatives; the B candidates of T^k for eq. 7.
 
     Relation to its neighbours: α = 0 is `MLM`; back-translation in place of the masks and no MLM is `CSSL`.
 
@@ -94,10 +87,8 @@ class CMLM(Objective):
 
     @classmethod
     def paper(cls) -> CMLMConfig:
-        """The exact setting of section 4.3: SimSiam, K = 1, p_m = 0.15, p_c = 0.7, α = 0.5.
-
-        `paper_training(n)` is its other half, for post-training RoBERTa-base on n = 20, 100 or 1,000 texts.
-        """
+        """Section 4.3: SimSiam, K = 1, p_m = 0.15, p_c = 0.7, α = 0.5. `paper_training(n)` is its other half, for
+        post-training RoBERTa-base on n = 20, 100 or 1,000 texts."""
         return CMLMConfig(K=1, p_m=0.15, p_c=0.7, contrast_weight=0.5, contrast="simsiam")
 
     def build(self) -> None:
@@ -110,9 +101,8 @@ class CMLM(Objective):
     @property
     def weights(self) -> dict[str, float]:
         """1 for the masked LM, α for the contrast (eq. 12); without a part that the config leaves out."""
-        config = self.config
-        weights = {"mlm": 1.0} if config.mlm else {}
-        return weights | ({"contrast": config.contrast_weight} if config.contrast else {})
+        weights = {"mlm": 1.0} if self.config.mlm else {}
+        return weights | ({"contrast": self.config.contrast_weight} if self.contrastive else {})
 
     def negatives(self, facts: ExampleInfo) -> float | None:
         """B - 1 for eq. 7, twice as many for the symmetric form; SimSiam has none."""
@@ -129,13 +119,9 @@ class CMLM(Objective):
 
     def _partner(self, batch: View, selected: Tensor, generator: torch.Generator | None) -> View:
         """T^k of eq. 4: masked from the original text, barred from what T^0 *selected* (not only from its [MASK]s)."""
-        config = self.config
-        options = dict(
-            split=config.split if config.crm_replace == "split" else (1.0, 0.0, 0.0),
-            generator=generator,
-            **self.encoder.vocabulary,
-        )
-        ids, maskable = batch["input_ids"], batch["maskable"]
+        config, ids, maskable = self.config, batch["input_ids"], batch["maskable"]
+        split = config.split if config.crm_replace == "split" else (1.0, 0.0, 0.0)
+        options = dict(split=split, generator=generator, **self.encoder.vocabulary)
         if config.complement:
             masked = masking.complementary_random_mask(ids, maskable, selected, config.p_c, **options)
         else:
@@ -152,11 +138,9 @@ class CMLM(Objective):
         return Encoded(self._vectors(hidden, view), sums)
 
     def term_counts(self, name: str, view: View) -> dict[str, Tensor]:
-        """`{"mlm": …}` for T^0, as for `MLM`; `{}` for the others."""
         return {"mlm": mlm_count(view, self.config.mlm_mean)} if name == "T0" and self.config.mlm else {}
 
     def encode_for_contrast(self, name: str, view: View) -> dict[str, Tensor]:
-        """The vectors, without the masked LM."""
         return self._vectors(self.encoder(view), view)
 
     def _vectors(self, hidden: Tensor, view: View) -> dict[str, Tensor]:
@@ -178,8 +162,7 @@ class CMLM(Objective):
 def contrast_term(config: Any, first: dict[str, Tensor], partner: dict[str, Tensor], ids: Tensor | None) -> Tensor:
     """One k of L_CL: eq. 9, eq. 7 or the symmetric form, as `config` says (CMLM's, or CSSL's)."""
     if config.contrast == "simsiam":
-        z0, h0, zk, hk = first["z"], first["h"], partner["z"], partner["h"]
-        return simsiam(z0, h0, zk, hk, stop_gradient=config.stop_gradient)
+        return simsiam(first["z"], first["h"], partner["z"], partner["h"], stop_gradient=config.stop_gradient)
     if config.contrast == "info_nce":
         return info_nce(first["h"], partner["h"], config.tau, ids=ids)
     return nt_xent(first["h"], partner["h"], config.tau, ids=ids)

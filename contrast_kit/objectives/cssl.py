@@ -13,8 +13,8 @@ from torch import Tensor
 
 from contrast_kit import checks
 from contrast_kit.encoder.encoder import View
-from contrast_kit.objectives.base import Encoded, ExampleInfo, Objective, Vectors, others
-from contrast_kit.objectives.cmlm import Predictor, contrast_term
+from contrast_kit.objectives.base import Encoded, ExampleInfo, Objective, Vectors
+from contrast_kit.objectives.cmlm import CMLM, contrast_term
 
 
 @dataclass(frozen=True)
@@ -22,8 +22,8 @@ class CSSLConfig:
     """What CSSL varies. The paper says "other equations stay the same" and prints no setting of its own."""
 
     contrast: Literal["info_nce", "simsiam", "nt_xent"] = "info_nce"
-    """L_CL of eq. 14: eq. 7 ("info_nce"), which the authors' script takes for this baseline; eq. 9 ("simsiam"), which
-    CMLM itself takes; or the symmetric form with 2B-2 negatives ("nt_xent", not the paper's)."""
+    """L_CL of eq. 14: eq. 7 ("info_nce"), as in the authors' script for this baseline; eq. 9 ("simsiam"), as in CMLM;
+    or the symmetric form with 2B-2 negatives ("nt_xent", not the paper's)."""
     tau: float = 0.1
     """Temperature of eq. 7. The paper does not print one; this value is ours."""
     stop_gradient: bool = True
@@ -39,16 +39,12 @@ class CSSLConfig:
 class CSSL(Objective):
     """Contrast of two back-translations: L_CSSL = L_CL (CMLM, eq. 14), and no local loss.
 
-    Views: `"T0"` and `"T1"`, T_b^k = back(T_b) (eq. 13), two paraphrases of each text. They are made before training,
-    from text, and stand in the batch: give `fit` a `data.Paraphrased`, or the rows of `paraphrase.reworded` through
-    it. The batch's own text, the original, is in neither view. In the denominator of eq. 7: the B candidates of T^1,
-    the positive among them; the anchor is T^0.
+    Views: `"T0"` and `"T1"`, T_b^k = back(T_b) (eq. 13), two paraphrases of each text, not the text itself. They are
+    made before training and stand in the batch: give `fit` a `data.Paraphrased`, of `paraphrase.reworded` rows for
+    example. A batch without them is a ValueError. In the denominator of eq. 7: the B candidates of T^1 for the anchor
+    in T^0.
 
-    Raises:
-        ValueError: for a batch without paraphrases; says how to make them.
-
-    Relation to its neighbours: `CMLM` replaces the translations by complementary masks and adds the masked LM;
-    `SimCSE` replaces them by dropout.
+    Relation to its neighbours: `CMLM` has complementary masks instead, and the masked LM; `SimCSE` has dropout instead.
 
     Example:
         >>> import contrast_kit as ck
@@ -64,26 +60,17 @@ class CSSL(Objective):
     Config = CSSLConfig
     in_tables = "CSSL"
     weights = {"contrast": 1.0}
+    build, negatives = CMLM.build, CMLM.negatives  # the predictor of SimSiam; the number of candidates
 
     @classmethod
     def paper(cls) -> CSSLConfig:
         """Eq. 14 with eq. 7, as the authors' script has it; τ is ours. Epochs, batch and rate are those of `CMLM`."""
         return CSSLConfig(contrast="info_nce")
 
-    def build(self) -> None:
-        self.predictor = Predictor(self.encoder.width) if self.config.contrast == "simsiam" else None
-
-    def negatives(self, facts: ExampleInfo) -> float | None:
-        """B - 1 for eq. 7, twice as many for the symmetric form; SimSiam has none."""
-        other = others(facts, self.config.ignore_duplicates)
-        return {"info_nce": other, "nt_xent": 2 * other}.get(self.config.contrast)
-
     def views(self, batch: View, generator: torch.Generator | None = None) -> dict[str, View]:
         """The two paraphrases that the batch holds. Nothing is drawn here."""
-        views = {
-            name: {key[3:]: value for key, value in batch.items() if key.startswith(f"{name}/")}
-            for name in ("T0", "T1")
-        }
+        names = ("T0", "T1")
+        views = {name: {key[3:]: x for key, x in batch.items() if key.startswith(f"{name}/")} for name in names}
         if not all(views.values()):
             raise ValueError(
                 "CSSL contrasts two paraphrases of each text, and this batch holds none: give "

@@ -18,7 +18,7 @@ class ELECTRAConfig(CorruptionConfig):
     auxiliary: Literal["shallow", "narrow", "random", "given"] = "narrow"
     """ELECTRA's generator has all layers and a third of the width. "shallow" is the paper's row "RTD Only"."""
     lambda_rtd: float = 50.0
-    """Weight of detection beside the auxiliary's masked LM, a yes-or-no beside a choice of words. ELECTRA: 50."""
+    """Weight of detection, a yes-or-no, beside the auxiliary's masked LM, a choice of words. ELECTRA: 50."""
     head_biases: bool = False
     """A bias in w^T h. Neither paper prints one; both codes have it."""
 
@@ -30,18 +30,11 @@ class ELECTRAConfig(CorruptionConfig):
 class ELECTRA(Corrupting):
     """Replaced token detection: L = L_MLM^Aux + λ L_RTD (COCO-LM 3.1, after Clark et al. 2020).
 
-    Views: `"masked"`, what the auxiliary model learns from, and `"corrupted"`, X^MLM of eq. 1 with the auxiliary's
-    samples in the masked places, what the main model learns from. Local losses: `"aux_mlm"` and `"rtd"`, the latter
-    over *all* real tokens. No contrast.
+    Views: `"masked"`, what the auxiliary model learns from, and `"corrupted"`, X^MLM of eq. 1 with its samples in the
+    masked places, what the main model learns from. Local losses: `"aux_mlm"`, and `"rtd"` over *all* real tokens. No
+    contrast. Arguments: as for `Corrupting`.
 
     Relation to its neighbours: the main model cannot name words; `AllTokenMLM` and `COCOLM` teach it to.
-
-    Args:
-        encoder: the main model, trained in place.
-        config: an `ELECTRAConfig`, or nothing.
-        converged: a trained auxiliary model, which is copied and kept as it is (table 3, "w. Converged Auxiliary").
-        seed: of the initial weights of heads and auxiliary model.
-        changes: single fields of the config.
 
     Example:
         >>> import contrast_kit as ck
@@ -77,9 +70,9 @@ class AllTokenMLMConfig(CorruptionConfig):
 class AllTokenMLM(Corrupting):
     """Name the original word at *every* token of the corrupted text: L = L_MLM^Aux + L_LM over all tokens.
 
-    The copy mechanism p_copy is learned only as a part of the language model: no L_copy, no stop-gradient. COCO-LM's
-    figure 8 shows why that is hard, and table 3 ("All-Token LM Only") what it costs. Word scores at every token are the
-    most expensive thing in this package; they are computed in blocks.
+    p_copy is learned only as a part of the language model: no L_copy, no stop-gradient. COCO-LM's figure 8 shows why
+    that is hard, table 3 ("All-Token LM Only") what it costs. In the denominator: V words at every token, the most
+    expensive thing in this package, computed in blocks.
 
     Example:
         >>> import contrast_kit as ck

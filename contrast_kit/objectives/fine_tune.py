@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from contrast_kit import checks
-from contrast_kit.data.rows import column, column_names, label_tensor
+from contrast_kit.data.rows import count_classes
 from contrast_kit.encoder.encoder import Encoder, View
 from contrast_kit.objectives.base import Encoded, Objective
 
@@ -34,19 +34,17 @@ class FineTuneConfig:
 class FineTune(Objective):
     """Plain fine-tuning (FT in CMLM's tables, CE in SCL's): cross-entropy on the label of each text or pair.
 
-    SCL, eq. 2 in its general form: -1/N Σ_i log softmax(logits_i)[y_i]. The paper prints the case of two classes as
-    y log ŷ + (1 - y) log(1 - ŷ), which is the same number. With `classes=1` the label is a score and the loss the
-    mean squared error. One view, `"text"`: the batch as it is. No contrast, so chunks are free.
+    SCL, eq. 2 in its general form: -1/N Σ_i log softmax(logits_i)[y_i], with all classes in the denominator. The paper
+    prints two classes, y log ŷ + (1 - y) log(1 - ŷ), the same number. With `classes=1` the label is a score and the
+    loss the mean squared error. One view, `"text"`: the batch as it is. No contrast, so chunks are free.
 
     Relation to its neighbours: `SCL` with λ = 0 is this objective.
 
     Args:
-        encoder: trained in place, together with a new head.
-        config: a `FineTune.Config`, or its fields by name.
+        encoder, config: as for every `Objective`; the head is new.
         classes: a number, or the labelled rows (a `Dataset`, `Texts`, row dicts) in which to count the classes.
 
-    Raises:
-        ValueError: for a batch without labels, with an unlabelled row (-1), or with a label beyond `classes`.
+    Raises ValueError for a batch without labels, with an unlabelled row (-1), or with a label beyond `classes`.
 
     Example:
         >>> import contrast_kit as ck
@@ -90,8 +88,7 @@ class FineTune(Objective):
         return {"mse": count} if self.regression else {"ce": count, "accuracy": count}
 
     def encode(self, name: str, view: View) -> Encoded:
-        pooled = self.encoder.pool(self.encoder(view), view)  # [B, T, D] -> [B, D]
-        return Encoded({}, self.label_sums(self.head(pooled), view["label"]))
+        return Encoded({}, self.label_sums(self.logits(view), view["label"]))
 
     def logits(self, view: View) -> Tensor:
         """Class scores of a view, [B, C], before the softmax; of a regression the score, [B, 1]."""
@@ -102,11 +99,8 @@ class FineTune(Objective):
         if self.regression:
             score = logits.squeeze(1)  # [B, 1] -> [B]
             return {"mse": nn.functional.mse_loss(score, label.to(score.dtype), reduction="sum")}
-        right = (logits.argmax(1) == label).sum()
-        return {
-            "ce": nn.functional.cross_entropy(logits, label, reduction="sum"),
-            "accuracy": right.to(logits),
-        }
+        right = (logits.argmax(1) == label).sum().to(logits)
+        return {"ce": nn.functional.cross_entropy(logits, label, reduction="sum"), "accuracy": right}
 
 
 class Head(nn.Module):
@@ -117,10 +111,9 @@ class Head(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self.dense = nn.Linear(width, width) if tanh else None
         self.out = nn.Linear(width, classes)
-        for linear in (self.dense, self.out):
-            if linear is not None:  # as BERT and RoBERTa begin
-                nn.init.normal_(linear.weight, std=0.02)
-                nn.init.zeros_(linear.bias)
+        for linear in filter(None, (self.dense, self.out)):  # as BERT and RoBERTa begin
+            nn.init.normal_(linear.weight, std=0.02)
+            nn.init.zeros_(linear.bias)
 
     def feature(self, pooled: Tensor) -> Tensor:
         """The vector before the softmax projection, [B, D]: `pooled` itself, or tanh of a dense map of it."""
@@ -151,27 +144,3 @@ def check_labels(label: Tensor | None, classes: int) -> None:
             f"Labels go from {int(lowest)} to {int(highest)} but the head has classes={classes}: "
             "give classes=rows to count them."
         )
-
-
-def count_classes(rows: Any) -> int:
-    """How many classes labelled rows have: named classes by their names, else the largest label + 1; scores: 1.
-
-    Args:
-        rows: one split: a `datasets.Dataset`, `Texts`, or a list of row dicts with a column `label`.
-
-    Raises:
-        ValueError: if no row has a label.
-    """
-    names = getattr(rows, "label_names", None)
-    features = getattr(rows, "features", None)
-    if names is None and features is not None:
-        names = getattr(features.get("label"), "names", None)
-    if names:
-        return len(names)
-    if hasattr(rows, "labels"):
-        labels = rows.labels
-    else:
-        labels = label_tensor(column(rows, "label")) if "label" in column_names(rows) else None
-    if labels is None:
-        raise ValueError("No row has a label, so there are no classes to count: give one labelled split.")
-    return 1 if labels.is_floating_point() else max(2, int(labels.max()) + 1)

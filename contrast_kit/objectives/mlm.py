@@ -21,8 +21,8 @@ class MLMConfig:
     split: tuple[float, float, float] = (0.8, 0.1, 0.1)
     """Of the selected: share that becomes [MASK], a random word, or stays. BERT: 80/10/10."""
     mlm_mean: Literal["tokens", "sequences"] = "tokens"
-    """Mean over all selected tokens of the batch (what every implementation does), or first within each sequence
-    and then over sequences (as CMLM eq. 6 prints it). They differ when sequences have different lengths."""
+    """Mean over all selected tokens of the batch (every implementation), or first within each sequence, then over
+    sequences (printed in CMLM eq. 6). They differ when sequences have different lengths."""
 
     def __post_init__(self):
         checks.probability("p_m", self.p_m)
@@ -33,10 +33,7 @@ class MLMConfig:
 class MLM(Objective):
     """Recover selected tokens from what is left of the text. Started from a checkpoint, on task text, it is TAPT.
 
-    One view, `"T0"`; one local loss, `"mlm"`; no contrast, so it can be trained in chunks of any size for free.
-
-    Raises:
-        ValueError: for a setting outside its range, see `MLMConfig`.
+    One view, `"T0"`; one local loss, `"mlm"`, the vocabulary V in its denominator; no contrast, so chunks are free.
 
     Relation to its neighbours: `CMLM` adds the contrast; with α = 0 it is this objective.
 
@@ -52,11 +49,7 @@ class MLM(Objective):
     Config = MLMConfig
     in_tables = "MLM"
     contrastive = False
-
-    @property
-    def weights(self) -> dict[str, float]:
-        """The masked LM is all of the loss."""
-        return {"mlm": 1.0}
+    weights = {"mlm": 1.0}
 
     def views(self, batch: View, generator: torch.Generator | None = None) -> dict[str, View]:
         """`{"T0": …}`: the batch with masked `input_ids`, and `selected` and `targets`, all [B, T]."""
@@ -68,19 +61,12 @@ class MLM(Objective):
         return Encoded({}, {"mlm": mlm_sum(self.encoder, hidden, view, self.config.mlm_mean)})
 
     def term_counts(self, name: str, view: View) -> dict[str, Tensor]:
-        """`{"mlm": …}`: selected tokens, or sequences that have one, as a scalar."""
         return {"mlm": mlm_count(view, self.config.mlm_mean)}
 
 
 def random_mask(objective: Objective, batch: View, generator: torch.Generator | None) -> View:
     """T^0 of CMLM eq. 3: a dynamic random mask drawn anew at every call, with the `targets` to recover."""
-    config = objective.config
-    masked = masking.dynamic_random_mask(
-        batch["input_ids"],
-        batch["maskable"],
-        config.p_m,
-        split=config.split,
-        generator=generator,
-        **objective.encoder.vocabulary,
-    )
+    config, words = objective.config, objective.encoder.vocabulary
+    ids, maskable = batch["input_ids"], batch["maskable"]
+    masked = masking.dynamic_random_mask(ids, maskable, config.p_m, split=config.split, generator=generator, **words)
     return masking.masked_view(batch, masked)

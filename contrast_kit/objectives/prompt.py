@@ -11,13 +11,12 @@ import torch
 from torch import Tensor, nn
 
 from contrast_kit.encoder.encoder import View
-from contrast_kit.objectives.base import Encoded
 from contrast_kit.objectives.fine_tune import FineTune, FineTuneConfig
 
 
 @dataclass(frozen=True)
 class PromptConfig(FineTuneConfig):
-    """What prompting varies beside the number of classes. `head` and `dropout` have no use here: there is no head."""
+    """What prompting varies beside the number of classes. It has no head: `head` and `dropout` have no use here."""
 
     words: tuple[str, ...] = ()
     """The label word of each class, in the order of the label integers: ("terrible", "great")."""
@@ -34,14 +33,14 @@ class Prompt(FineTune):
     """Fine-tuning without a new weight: the class whose *word* the masked LM expects at the [MASK] of a prompt.
 
     p(y | x) = softmax over the classes of w_{M(y)} · h_{[MASK]}, with M(y) the label word of class y; the loss is its
-    cross-entropy. Only the label words stand in the denominator, not the vocabulary. Each text must hold exactly one
+    cross-entropy. Only the label words stand in the denominator, not the vocabulary. Each text holds exactly one
     [MASK]: `tasks.prompting.prompts` puts it there.
 
     Relation to its neighbours: `FineTune` learns a new head on the sequence vector; this keeps the masked LM's own.
 
     Raises:
-        ValueError: for label words that are missing or are more than one token *where the mask stands*, that is with a
-            space before them (RoBERTa's "great" and " great" are different tokens); for texts without one [MASK].
+        ValueError: a missing label word; one of several tokens *at the mask*, after a space (to RoBERTa "great" and
+            " great" are different tokens); a text without exactly one [MASK].
 
     Example:
         >>> import contrast_kit as ck
@@ -68,9 +67,6 @@ class Prompt(FineTune):
             raise ValueError(f"Two of the label words {self.config.words} are one token to this tokenizer.")
         self.register_buffer("word_ids", ids, persistent=False)
 
-    def encode(self, name: str, view: View) -> Encoded:
-        return Encoded({}, self.label_sums(self.logits(view), view["label"]))
-
     def logits(self, view: View) -> Tensor:
         """The masked LM's scores of the label words at the [MASK] of each text, [B, C]."""
         masked = view["input_ids"] == self.encoder.tokenizer.mask_token_id  # [B, T]
@@ -85,10 +81,7 @@ class Prompt(FineTune):
 
 
 def word_id(tokenizer: Any, word: str) -> int:
-    """The token of a label word as it stands in running text, after a space.
-
-    Raises:
-        ValueError: if it is more than one token, or unknown.
+    """The token of a label word as it stands in running text, after a space; ValueError if it is not one known token.
 
     >>> import contrast_kit as ck
     >>> tokenizer = ck.data.train_tokenizer(["it was great"] * 9, vocab_size=300, kind="bpe")

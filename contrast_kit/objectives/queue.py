@@ -13,24 +13,15 @@ UNKNOWN = -1
 class MemoryQueue(nn.Module):
     """The newest vectors of earlier steps, first in, first out, at most `capacity` of them.
 
-    CAPT 2.2: "at each learning step, the aggregated representations of the current batch of original inputs and
-    its corresponding corrupted inputs are enqueued into Q. Once reaching the preset capacity of Q, the oldest
-    redundant representations are dequeued." There is no second, slowly moving encoder as in MoCo: the queue stays
-    close to the present model only because new vectors replace old ones.
+    CAPT 2.2: "at each learning step, the aggregated representations of the current batch of original inputs and its
+    corresponding corrupted inputs are enqueued into Q. Once reaching the preset capacity of Q, the oldest redundant
+    representations are dequeued." There is no slowly moving encoder as in MoCo: only new vectors in the place of old
+    ones keep the queue close to the present model.
 
-    The capacity counts *vectors* (CAPT: 8,192); a step on n texts pushes 2n of them, and neither has to divide the
-    other. The queue starts empty: a row that nothing has filled is never a negative. Rows have length 1 and no
-    gradient.
-
-    Contents and position are buffers, so they go into checkpoints and move along with `.to(device)`. They are fixed
-    in size and written in place: memory does not grow.
-
-    Args:
-        capacity: the most vectors that it keeps, at least 1.
-        width: D, the size of a vector.
-
-    Raises:
-        ValueError: for a capacity or width below 1.
+    The capacity counts *vectors* (CAPT: 8,192); a step on n texts pushes 2n, and neither has to divide the other. The
+    queue starts empty: an unfilled row is never a negative. Rows have length 1 and no gradient. Contents and position
+    are buffers of fixed size, written in place: they go into checkpoints and follow `.to(device)`. A `capacity` or
+    `width` D below 1 is a ValueError.
 
     Example:
         >>> import torch
@@ -60,7 +51,7 @@ class MemoryQueue(nn.Module):
         return min(self._count(), self.capacity)
 
     def _count(self) -> int:
-        """How many vectors were pushed, read anew where something else than `push` wrote it, such as a checkpoint."""
+        """How many vectors were pushed; read anew where something other than `push` wrote it, such as a checkpoint."""
         tensor, version, count = self._known
         if tensor is not self.pushed or version != self.pushed._version:
             count = int(self.pushed)
@@ -79,22 +70,16 @@ class MemoryQueue(nn.Module):
 
     def _order(self) -> Tensor:
         """Where the vectors stand in the ring, oldest first, [Q]."""
-        length = len(self)
-        ages = torch.arange(length, device=self.rows.device)  # [Q]
-        return (self.pushed - length + ages) % self.capacity
+        ages = torch.arange(len(self), device=self.rows.device)  # [Q]
+        return (self.pushed - len(self) + ages) % self.capacity
 
     @torch.no_grad()
     def push(self, vectors: Tensor, ids: Tensor | None = None) -> None:
         """Put vectors in, and the oldest out where there is no room. Call it *after* the loss.
 
-        Pushed before, each positive would stand in its own denominator a second time, as a negative.
-
-        Args:
-            vectors: [N, D] for any N, also above the capacity: the last ones then remain. Normalised here.
-            ids: [N] integers, the texts they came from.
-
-        Raises:
-            TypeError, ValueError: wrong kind, width or number of ids, or a row of zeros.
+        Pushed before, each positive would stand in its own denominator a second time, as a negative. `vectors` [N, D]
+        are normalised here; if N is above the capacity, the last ones remain. `ids` [N], integers, are the texts they
+        came from. TypeError or ValueError: wrong kind, width or number of ids, or a row of zeros.
         """
         rows = normalise(vectors.detach(), "vectors").to(self.rows)  # [N, D]
         if rows.shape[1] != self.rows.shape[1]:
@@ -104,8 +89,7 @@ class MemoryQueue(nn.Module):
         if ids.shape != (len(rows),) or ids.is_floating_point():
             raise ValueError(f"ids must be [{len(rows)}] integers, one a vector, not {ids.dtype} {list(ids.shape)}.")
         places = (self.pushed + torch.arange(len(rows), device=rows.device)) % self.capacity  # [N]
-        # Of more vectors than there is room for only the last are written: no place is written twice.
-        newest = slice(-self.capacity, None)
+        newest = slice(-self.capacity, None)  # of too many vectors only the last: no place is written twice
         self.rows[places[newest]] = rows[newest]
         self.row_ids[places[newest]] = ids[newest].to(self.row_ids)
         count = self._count() + len(rows)

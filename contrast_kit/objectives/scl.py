@@ -21,19 +21,19 @@ class SCLConfig(FineTuneConfig):
     """What SCL varies. The paper tunes λ and τ for each task and prints neither."""
 
     lam: float = 0.5
-    """λ of eq. 1: the weight of the contrast; the cross-entropy has 1 - λ. This value is ours, for the *mean*, and
-    not tuned: choose it by validation. 0 is plain fine-tuning (`FineTune`). At 1 the head learns nothing, since only
-    the cross-entropy reaches it. In an encoder that was never pre-trained the first tokens' vectors nearly coincide,
-    and above about 0.5 the contrast tends to stay there, at log(N - 1)."""
+    """λ of eq. 1: the weight of the contrast; the cross-entropy has 1 - λ. Ours, for the *mean*, and not tuned: choose
+    it by validation. 0 is plain fine-tuning (`FineTune`). At 1 the head learns nothing: only the cross-entropy reaches
+    it. In an encoder that was never pre-trained the first tokens' vectors nearly coincide, and above about 0.5 the
+    contrast tends to stay there, at log(N - 1)."""
     tau: float = 0.3
     """Temperature of eq. 3. Not printed; both public scripts take 0.3."""
     reduction: Literal["mean", "sum", "mean_valid"] = "mean"
-    """Eq. 3 prints a "sum" over the anchors beside a cross-entropy that is a mean (eq. 2), so at batch size N the
-    contrast weighs N times what λ says, and a λ tuned for one batch size is wrong for another. "mean" puts both on
-    one scale; "mean_valid" is the mean over the anchors that have a positive."""
+    """Eq. 3 prints a "sum" over the anchors beside the mean of eq. 2: at batch size N the contrast weighs N times what
+    λ says. "mean" puts both on one scale, so a λ holds for all batch sizes; "mean_valid": over anchors with a
+    positive."""
     phi: Literal["hidden", "feature"] = "hidden"
-    """What is contrasted: "hidden", the last hidden state of the first token ("embedding of [CLS]"), or "feature",
-    what the softmax projection reads. They differ with head="tanh" only."""
+    """What is contrasted: "hidden", the last hidden state of the first token ("embedding of [CLS]"), or "feature", what
+    the softmax projection reads. They differ with head="tanh" only."""
 
     def __post_init__(self):
         super().__post_init__()
@@ -52,16 +52,14 @@ class SCL(FineTune):
 
     One view, `"text"`. Local loss: the cross-entropy, through the head. Contrast: `losses.sup_con` (eq. 3) on the
     l2-normalised vectors of the whole batch; an anchor's positives are the texts with its label. In the denominator:
-    all other texts of the batch, N - 1 terms. The parts are `ce` and `scl`, and two diagnostics without a weight:
-    `accuracy` on the training batch, and `without_positive`, how many anchors no other text shares the class of
-    (their term is 0; with many classes and a small batch there are many, the paper's guess about MNLI).
+    all other texts of the batch, N - 1 terms. The parts are `ce`, `scl` and two diagnostics: `accuracy` on the training
+    batch, and `without_positive`, the anchors without another text of their class, whose term is 0 (many with many
+    classes and a small batch, the paper's guess about MNLI).
 
     Relation to its neighbours: λ = 0 is `FineTune`. If each text had a label of its own and came twice, the contrast
-    would be `losses.nt_xent`, as in CAPT. Needs a batch that holds some texts of each class; gradient accumulation
-    does not help there, `chunk_size` does.
-
-    Raises:
-        ValueError: as `FineTune`; and for a score (classes=1) with λ > 0.
+    would be `losses.nt_xent`, as in CAPT. A batch must hold some texts of each class: `chunk_size` makes large ones
+    possible, gradient accumulation does not. Raises ValueError as `FineTune` does, and for a score (classes=1) with λ >
+    0.
 
     Example:
         >>> import contrast_kit as ck
@@ -77,10 +75,8 @@ class SCL(FineTune):
 
     @classmethod
     def paper(cls) -> SCLConfig:
-        """Eq. 1 to 3 as printed (the sum), with λ = 0.9 and τ = 0.3, which the paper does not print.
-
-        They are the values of both public scripts, whose contrast has no gradient, so nothing was tuned with them.
-        """
+        """Eq. 1 to 3 as printed (the sum). The paper prints neither λ = 0.9 nor τ = 0.3: both are the public scripts'
+        values, whose contrast has no gradient, so nothing was tuned with them."""
         return SCLConfig(lam=0.9, tau=0.3, reduction="sum", head="linear", phi="hidden", dropout=0.1)
 
     @property
@@ -89,9 +85,7 @@ class SCL(FineTune):
 
     @property
     def weights(self) -> dict[str, float]:
-        if not self.contrastive:
-            return super().weights
-        return {"ce": 1 - self.config.lam, "scl": self.config.lam}
+        return {"ce": 1 - self.config.lam, "scl": self.config.lam} if self.contrastive else super().weights
 
     def negatives(self, facts: ExampleInfo) -> float | None:
         """The other texts of the batch with another label; those with the anchor's label are positives."""
@@ -101,9 +95,8 @@ class SCL(FineTune):
         pooled = self.encoder.pool(self.encoder(view), view)  # [B, T, D] -> [B, D]
         feature = self.head.feature(pooled)  # [B, D]
         sums = self.label_sums(self.head.scores(feature), view["label"])
-        if not self.contrastive:
-            return Encoded({}, sums)
-        return Encoded({"h": pooled if self.config.phi == "hidden" else feature}, sums)
+        h = pooled if self.config.phi == "hidden" else feature
+        return Encoded({"h": h} if self.contrastive else {}, sums)
 
     def contrast(self, vectors: Vectors, facts: ExampleInfo) -> dict[str, Tensor]:
         if not self.contrastive:

@@ -1,7 +1,7 @@
 """SimCSE: the same text twice through the same encoder; dropout is the only noise.
 
-Unsupervised SimCSE of "SimCSE: Simple Contrastive Learning of Sentence Embeddings" (Gao, Yao & Chen 2021). Not one
-of the four papers here, but the baseline that everybody knows.
+Unsupervised SimCSE of "SimCSE: Simple Contrastive Learning of Sentence Embeddings" (Gao, Yao & Chen 2021): none of the
+four papers here, but the baseline that everybody knows.
 """
 
 import warnings
@@ -26,14 +26,12 @@ class SimCSEConfig:
     tau: float = 0.05
     """Temperature of eq. 4. Paper: 0.05."""
     contrast: Literal["info_nce", "nt_xent"] = "info_nce"
-    """Paper: "info_nce", N candidates, one direction (eq. 4). "nt_xent" also takes the negatives of the anchors' own
-    pass, in both directions, to compare with COCO-LM and CAPT."""
+    """Paper: "info_nce", N candidates, one direction (eq. 4). "nt_xent": both directions, and negatives of the anchors'
+    own pass too, as in COCO-LM and CAPT."""
     projector: bool = True
-    """A dense layer with tanh on the sequence vector while training, left out afterwards. Paper: yes, with the first
-    token's vector (unsupervised)."""
+    """A dense layer with tanh on the sequence vector, while training only. Paper: yes, on the first token's vector."""
     mlm_weight: float = 0.0
-    """Weight λ of a masked-LM loss on a third, masked pass. Paper: 0; its ablation finds that 0.1 helps transfer
-    tasks and harms sentence similarity."""
+    """λ of a masked-LM loss on a third, masked pass. Paper: 0; 0.1 helps transfer tasks, harms sentence similarity."""
     p_m: float = 0.15
     """Rate of that mask."""
     ignore_duplicates: bool = False
@@ -49,16 +47,15 @@ class SimCSEConfig:
 class SimCSE(Objective):
     """Tell the other pass of a text from other texts: two passes differ by their dropout masks alone.
 
-    SimCSE, eq. 4: -log( e^{sim(h_i^{z_i}, h_i^{z'_i})/τ} / Σ_{j=1..N} e^{sim(h_i^{z_i}, h_j^{z'_j})/τ} ), where z
-    and z' are two dropout masks. In the denominator: N terms, the second passes of all texts of the batch.
+    SimCSE, eq. 4: -log( e^{sim(h_i^{z_i}, h_i^{z'_i})/τ} / Σ_{j=1..N} e^{sim(h_i^{z_i}, h_j^{z'_j})/τ} ), where z and
+    z' are two dropout masks. In the denominator: N terms, the second passes of all texts of the batch.
 
-    Views: `"first"` and `"second"`, the same clean batch; `encode` draws a dropout mask of its own for each. With
-    `mlm_weight` also `"masked"`, for the masked LM alone. The vectors that it teaches are the encoder's; the
-    projector is left out afterwards.
+    Views: `"first"` and `"second"`, the same clean batch; `encode` draws a dropout mask for each. With `mlm_weight`
+    also `"masked"`, for the masked LM alone. The result is the encoder's vectors, without the projector.
 
-    Relation to its neighbours: `CAPT` with another noise, one direction and no queue. Without dropout the two passes
-    are equal, the positive's cosine is 1 whatever the encoder does, and nothing is left to learn but to spread the
-    vectors: the paper's rows "p = 0" and "fixed 0.1", which do badly.
+    Relation to its neighbours: `CAPT` with another noise, one direction and no queue. Without dropout the positive's
+    cosine is 1 whatever the encoder does, and only spreading is left to learn: the paper's "p = 0" and "fixed 0.1" do
+    badly.
 
     Example:
         >>> import contrast_kit as ck
@@ -80,8 +77,7 @@ class SimCSE(Objective):
     def build(self) -> None:
         width = self.encoder.width
         self.projector = nn.Sequential(nn.Linear(width, width), nn.Tanh()) if self.config.projector else None
-        rates = [module.p for module in self.encoder.modules() if isinstance(module, nn.Dropout)]
-        if not any(rates):
+        if not any(module.p for module in self.encoder.modules() if isinstance(module, nn.Dropout)):
             warnings.warn(
                 "SimCSE's only noise is dropout and this encoder has no dropout, so both passes of a text are equal: "
                 "build it with dropout=0.1.",
@@ -90,8 +86,7 @@ class SimCSE(Objective):
 
     @property
     def weights(self) -> dict[str, float]:
-        weights = {"contrast": 1.0}
-        return weights | ({"mlm": self.config.mlm_weight} if self.config.mlm_weight else {})
+        return {"contrast": 1.0} | ({"mlm": self.config.mlm_weight} if self.config.mlm_weight else {})
 
     def negatives(self, facts: ExampleInfo) -> float:
         """N - 1 in eq. 4; in the symmetric form those of the anchors' own pass too."""

@@ -1,7 +1,7 @@
 """The auxiliary model of ELECTRA and COCO-LM: a small masked language model that corrupts texts for the main one.
 
-It is trained by masked language modelling beside the main model, and its *samples* stand where the masks were
-(COCO-LM, eq. 1). No gradient goes from the main model's losses back through a sample. It is thrown away in the end.
+It learns masked language modelling beside the main model, and its *samples* stand where the masks were (COCO-LM, eq.
+1). No gradient of the main model's losses goes back through a sample. It is thrown away in the end.
 """
 
 import copy
@@ -19,7 +19,7 @@ from contrast_kit.objectives.base import Encoded, Objective
 from contrast_kit.objectives.coco_lm.token_losses import CopyHead, Task, token_counts, token_sums
 
 TOKENS_AT_ONCE = 2**14
-"""Tokens from which samples are drawn at once. A batch of a million tokens must not need a million tokens' scores."""
+"""Tokens from which samples are drawn at once: of a million tokens the scores must not all stand in memory."""
 
 
 @dataclass(frozen=True)
@@ -27,12 +27,13 @@ class ReleasedCode:
     """What the papers' texts leave open or do not have, and the released code does: switches, off by default."""
 
     mask_cls: bool = False
-    """… and the first token as well? The paper does not say; the released code's flag for it is off."""
+    """With `mask_special`: the first token may be masked too. The paper does not say; the released code's flag is
+    off."""
     sample_dropout: bool = False
     """Dropout while sampling. Paper: off, "slightly improves" (appendix D). ELECTRA's own code leaves it on."""
     reduction: Literal["mean", "paper_sum"] = "mean"
-    """Token losses as means over their tokens (the released code's scale, to which λ = 50 belongs), or as the printed
-    E Σ_i: summed over a sequence's tokens, averaged over sequences. There L_copy is n/|M| ≈ 7 times heavier."""
+    """Token losses as means over their tokens (the released code's scale, to which λ = 50 belongs), or as the printed E
+    Σ_i: summed over a sequence's tokens, averaged over sequences. There L_copy is n/|M| ≈ 7 times heavier."""
     diagnostics: bool = True
     """Also log, untrained, what figure 8 shows: copy and correction accuracies, and the auxiliary model's own."""
 
@@ -50,8 +51,8 @@ class CorruptionConfig(ReleasedCode):
     """Special tokens may be masked too: "We follow the RoBERTa setting" (appendix D). False: words only."""
     auxiliary: Literal["shallow", "narrow", "random", "given"] = "shallow"
     """"shallow": the main model's width, fewer layers (COCO-LM). "narrow": all layers, a third of the width, joined to
-    the same word vectors by a projection (ELECTRA's, and table 3 "w. ELECTRA's Auxiliary"). "random": no model at
-    all, words drawn uniformly (table 3). "given": a trained one, kept as it is (table 3, "w. Converged Auxiliary")."""
+    the same word vectors by a projection (ELECTRA's, and table 3 "w. ELECTRA's Auxiliary"). "random": no model at all,
+    words drawn uniformly (table 3). "given": a trained one, kept as it is (table 3, "w. Converged Auxiliary")."""
     auxiliary_layers: int | None = None
     """Layers of the shallow auxiliary. Paper: 4 under 12, and 6 under 24. None: a third of the main model's."""
     share: Literal["words", "embeddings", "nothing"] = "words"
@@ -59,13 +60,9 @@ class CorruptionConfig(ReleasedCode):
     "embeddings" adds absolute positions and the embeddings' LayerNorm, as the released code does."""
 
     def __post_init__(self):
-        choices = {
-            "auxiliary": ("shallow", "narrow", "random", "given"),
-            "share": ("words", "embeddings", "nothing"),
-            "reduction": ("mean", "paper_sum"),
-        }
-        for name, allowed in choices.items():
-            checks.choice(name, getattr(self, name), allowed)
+        checks.choice("auxiliary", self.auxiliary, ("shallow", "narrow", "random", "given"))
+        checks.choice("share", self.share, ("words", "embeddings", "nothing"))
+        checks.choice("reduction", self.reduction, ("mean", "paper_sum"))
         checks.probability("p_m", self.p_m)
         masking.check_split(self.split)
         if self.share == "embeddings" and self.auxiliary == "narrow":
@@ -81,14 +78,10 @@ def draw_words(encoder: Encoder, view: View, generator: torch.Generator | None =
 
 
 class Auxiliary(nn.Module):
-    """A masked language model to sample from, trained on the same masks.
+    """A masked language model to sample from, trained on the same masks: an encoder with BERT's head (with projection).
 
-    Args:
-        encoder: its Transformer, with a vocabulary head with projection, as BERT's.
-        sample_dropout: keep dropout on while sampling.
-        frozen: never trained; `sums` is then not to be called.
-
-    `draw` says how words are drawn; where several processes draw for one batch, the trainer lets them share the work.
+    `sample_dropout` keeps dropout on while sampling. `frozen`: never trained, and `sums` is not called. `draw` says how
+    words are drawn; the trainer lets several processes that draw for one batch share the work.
     """
 
     draw = staticmethod(draw_words)
@@ -103,8 +96,8 @@ class Auxiliary(nn.Module):
     def sample(self, view: View, generator: torch.Generator | None = None) -> Tensor:
         """X^MLM of eq. 1, [B, T]: a word drawn from p_MLM at each selected position, the original elsewhere.
 
-        This pass is apart from that of the loss: no gradient, and no dropout. Whether the model was in training mode
-        before is restored. The view is taken in slices, so that the scores of a large batch never stand together.
+        A pass of its own: no gradient, no dropout, training mode restored. It takes the view in slices, so that the
+        scores of a large batch never stand together.
         """
         was_training = self.encoder.training
         self.encoder.train(self.sample_dropout)
@@ -146,6 +139,12 @@ class Corrupting(Objective):
 
     Views: `"masked"`, what the auxiliary learns from (none where it is not trained), and `"corrupted"`, X^MLM, with
     `original`, X^orig, and `selected`, M. There the main model learns its `task`, with its `copy_head`.
+
+    Args:
+        encoder: the main model, trained in place.
+        config, changes: the method's `Config`, or single fields of it by name.
+        converged: a trained auxiliary model, which is copied and kept as it is (table 3, "w. Converged Auxiliary").
+        seed: of the initial weights of heads and auxiliary model.
     """
 
     task: Task
@@ -169,11 +168,9 @@ class Corrupting(Objective):
     def views(self, batch: View, generator: torch.Generator | None = None) -> dict[str, View]:
         """The views `"masked"` and `"corrupted"`: mask, sample, and put the samples in the masked places (eq. 1)."""
         config, ids = self.config, batch["input_ids"]
-        allowed = batch["maskable"]
-        if config.mask_special:
-            allowed = batch["attention_mask"].bool()  # [B, T], a new tensor
-            if not config.mask_cls:
-                allowed = allowed & (ids != self.encoder.tokenizer.cls_token_id)
+        allowed = batch["attention_mask"].bool() if config.mask_special else batch["maskable"]  # [B, T]
+        if config.mask_special and not config.mask_cls:
+            allowed = allowed & (ids != self.encoder.tokenizer.cls_token_id)
         options = dict(split=config.split, generator=generator, **self.encoder.vocabulary)
         masked = masking.masked_view(batch, masking.dynamic_random_mask(ids, allowed, config.p_m, **options))
         sampled = self.auxiliary.sample(masked, generator)  # [B, T]
@@ -205,8 +202,7 @@ class Corrupting(Objective):
 def make_auxiliary(main: Encoder, config: CorruptionConfig, given: Encoder | None = None) -> nn.Module:
     """The auxiliary model that a config asks for, beside a main model.
 
-    Raises:
-        TypeError, ValueError: if `given` is no encoder, is missing or not asked for, or speaks another vocabulary.
+    Raises TypeError or ValueError if `given` is no encoder, is missing or not asked for, or has another vocabulary.
     """
     if (given is not None) != (config.auxiliary == "given"):
         raise ValueError("A trained auxiliary model is passed as converged=encoder, with auxiliary='given'.")
@@ -232,7 +228,7 @@ def make_auxiliary(main: Encoder, config: CorruptionConfig, given: Encoder | Non
 
 
 def shallow(main: Encoder, layers: int | None = None) -> nn.Module:
-    """A new model of the main one's build with `layers` layers; without, a third of them, and at least one."""
+    """A new model of the main one's build with `layers` layers; by default a third of the main one's, at least one."""
     config = copy.deepcopy(main.model.config)
     config.num_hidden_layers = layers or max(1, config.num_hidden_layers // 3)
     return type(main.model)(config)
@@ -243,18 +239,14 @@ def narrow(main: Encoder) -> nn.Module:
     config = main.model.config
     head = config.hidden_size // config.num_attention_heads
     heads = max(1, round(config.num_attention_heads / 3))
+    same = ("vocab_size", "num_hidden_layers", "hidden_dropout_prob", "attention_probs_dropout_prob", "layer_norm_eps")
     thin = ElectraConfig(
-        vocab_size=config.vocab_size,
+        **{name: getattr(config, name) for name in (*same, "pad_token_id")},
         embedding_size=config.hidden_size,
         hidden_size=heads * head,
-        num_hidden_layers=config.num_hidden_layers,
         num_attention_heads=heads,
         intermediate_size=4 * heads * head,
         max_position_embeddings=main.max_length,
-        hidden_dropout_prob=config.hidden_dropout_prob,
-        attention_probs_dropout_prob=config.attention_probs_dropout_prob,
-        layer_norm_eps=config.layer_norm_eps,
-        pad_token_id=config.pad_token_id,
     )
     return ElectraForMaskedLM(thin)
 

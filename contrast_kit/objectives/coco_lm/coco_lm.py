@@ -19,10 +19,8 @@ from contrast_kit.objectives.base import Encoded, ExampleInfo, Vectors, others
 from contrast_kit.objectives.coco_lm.auxiliary import Corrupting, CorruptionConfig
 from contrast_kit.objectives.coco_lm.correct import Correction as Correction
 from contrast_kit.objectives.coco_lm.correct import corrections
-from contrast_kit.objectives.coco_lm.token_losses import CopyHead, Task
+from contrast_kit.objectives.coco_lm.token_losses import LOSSES, CopyHead, Task
 from contrast_kit.papers.settings import coco_lm_model
-
-TASKS = ("clm", "rtd", "all_token", "plain_lm")
 
 
 @dataclass(frozen=True)
@@ -31,10 +29,9 @@ class COCOLMReleasedCode(CorruptionConfig):
 
     lm_variant: Literal["paper", "authors_code"] = "paper"
     """L_LM as printed, the log of the copy mixture; or as the authors posted it, the cross-entropy weighted by the
-    stopped p_copy(0). They are different losses: `losses.corrective_lm` says how."""
+    stopped p_copy(0): another loss (`losses.corrective_lm`)."""
     scl_head: bool = False
-    """False: s is h_[CLS] itself, as printed. True: the released code's head, dense, gelu, LayerNorm, before the
-    cosine."""
+    """False: s is h_[CLS], as printed. True: the released code's head before the cosine: dense, gelu, LayerNorm."""
     ignore_duplicates: bool = False
     """True leaves other copies of the anchor's own text out of its negatives. The paper does not."""
     lm_projection: bool = False
@@ -50,15 +47,15 @@ class COCOLMConfig(COCOLMReleasedCode):
     """Everything that COCO-LM varies; the defaults are the paper's *base* setting as it prints it."""
 
     task: Task = "clm"
-    """What the main model learns at tokens. "clm": L_copy and L_LM (eq. 2). Table 3: "rtd" in "RTD Only" and
-    "SCL + RTD"; "all_token" in "All-Token LM Only"; "plain_lm", a softmax at M alone, in "CLM w/o. Copy"."""
+    """What the main model learns at tokens. "clm": L_copy and L_LM (eq. 2). Table 3: "rtd" in "RTD Only" and "SCL +
+    RTD"; "all_token" in "All-Token LM Only"; "plain_lm", a softmax at M alone, in "CLM w/o. Copy"."""
     lambda_copy: float = 50.0
     """Weight of L_copy, or of L_RTD. Paper: 50, as a yes-or-no loss is small beside one over 30,000 words."""
     stop_gradient: bool = True
     """p_copy in L_LM is a constant. False is table 3 "CLM w/o. Stop-grad"; the paper warns of divergence."""
     contrast_weight: float | None = 1.0
-    """Weight of L_SCL. Paper: 1. 0 encodes the crop and logs its cosines, untrained (figure 7, "w/o. SCL"). None
-    leaves it out (table 3 "CLM Only", "RTD Only")."""
+    """Weight of L_SCL. Paper: 1. 0: the crop is encoded and its cosines logged, untrained (figure 7, "w/o. SCL"). None:
+    no contrast (table 3 "CLM Only", "RTD Only")."""
     keep: float = 0.9
     """Share of X^orig that X^crop keeps, contiguous. Paper: 0.9; figure 4 tries 1, the whole text, down to 0.7."""
     tau: float = 1.0
@@ -66,7 +63,7 @@ class COCOLMConfig(COCOLMReleasedCode):
 
     def __post_init__(self):
         super().__post_init__()
-        checks.choice("task", self.task, TASKS)
+        checks.choice("task", self.task, tuple(LOSSES))
         checks.choice("lm_variant", self.lm_variant, ("paper", "authors_code"))
         checks.weight("lambda_copy", self.lambda_copy)
         if self.contrast_weight is not None:
@@ -82,19 +79,14 @@ class COCOLM(Corrupting):
     Views: `"masked"`, for the auxiliary model; `"corrupted"`, X^MLM, its samples in the masked places (eq. 1);
     `"crop"`, a contiguous 90 % of the original. Local losses: the auxiliary's `"aux_mlm"`; on X^MLM `"copy"` over all
     real tokens (eq. 2) and `"lm"` at masked positions, with p_copy a constant. Contrast: h_[CLS] of X^MLM against that
-    of X^crop, both ways, 2B − 2 negatives (eq. 3). What has no weight is logged only: `token_losses.token_counts` has
-    the accuracies of figure 8, `cos_positive` and `cos_negative` are figure 7.
+    of X^crop, both ways, 2B − 2 negatives (eq. 3). Logged, without a weight: the accuracies of figure 8
+    (`token_losses.token_counts`), and `cos_positive` and `cos_negative`, figure 7.
 
     The main model's word scores are h · x, without projection. `run.encoder.save_pretrained(folder)` still writes an
     ordinary folder whose fill-mask gives them (`mlm_head`): p_LM ranks words although the main model never saw a
     [MASK]. Build the encoder with `relative_positions=True` for the paper's architecture.
 
-    Args:
-        encoder: the main model, trained in place.
-        config: a `COCOLM.Config`, or nothing.
-        converged: a trained auxiliary model, which is copied and kept as it is (table 3).
-        seed: of the initial weights of heads and auxiliary model.
-        changes: single fields of the config: `COCOLM(encoder, **papers.settings.COCO_LM_TABLE_3["CLM Only"])`.
+    Arguments as for `Corrupting`. `COCOLM(encoder, **papers.settings.COCO_LM_TABLE_3["CLM Only"])`: a row of table 3.
 
     Relation to its neighbours: `ELECTRA` is the detection alone; `MLM` never corrupts with a model; `CAPT` contrasts a
     masked text with the original.
@@ -141,15 +133,9 @@ class COCOLM(Corrupting):
     @property
     def weights(self) -> dict[str, float]:
         """Eq. 4: 1 for the auxiliary, λ for L_copy, 1 for L_LM, and the contrast's own."""
-        lam = self.config.lambda_copy
-        of_tokens = {
-            "clm": {"copy": lam, "lm": 1.0},
-            "rtd": {"rtd": lam},
-            "all_token": {"all_token": 1.0},
-            "plain_lm": {"lm": 1.0},
-        }
-        contrast = {"contrast": self.config.contrast_weight} if self.contrastive else {}
-        return self.auxiliary_weight | of_tokens[self.task] | contrast
+        lam, contrast = self.config.lambda_copy, self.config.contrast_weight
+        of_tokens = {name: lam if name in ("copy", "rtd") else 1.0 for name in LOSSES[self.task]}
+        return self.auxiliary_weight | of_tokens | ({"contrast": contrast} if self.contrastive else {})
 
     def negatives(self, facts: ExampleInfo) -> float | None:
         """2B - 2 (eq. 3); None without a contrast."""
@@ -190,11 +176,9 @@ class COCOLM(Corrupting):
     # -- contrast ----------------------------------------------------------------------------------------------------
 
     def contrasted(self, name: str) -> bool:
-        """The masked view is the auxiliary model's and has no vectors."""
         return self.contrastive and name != "masked"
 
     def encode_for_contrast(self, name: str, view: View) -> dict[str, Tensor]:
-        """The vectors, without the token losses."""
         return self._vectors(self.encoder(view), view)
 
     def _vectors(self, hidden: Tensor, view: View) -> dict[str, Tensor]:
@@ -215,14 +199,9 @@ class COCOLM(Corrupting):
     def correct(self, texts: list[str]) -> list[list[Correction]]:
         """Read texts as the trained main model does: for each token, is it original, and which word belongs there?
 
-        Args:
-            texts: strings as a reader would write them, right or with wrong words in them.
-
-        Returns:
-            for each text its tokens in order, special ones left out, as `Correction(token, p_copy, word, p_word)`.
-
-        Raises:
-            ValueError: where the main model has not learned both, that is for another task than "clm" or "all_token".
+        `texts` are strings, right or with wrong words in them. Returns for each its tokens in order, without special
+        ones, as `Correction(token, p_copy, word, p_word)`. A task other than "clm" and "all_token", which learns less,
+        is a ValueError.
         """
         if self.task not in ("clm", "all_token"):
             raise ValueError(f"Only task='clm' or 'all_token' learns to correct words; this is task={self.task!r}.")
@@ -244,14 +223,12 @@ class SCLHead(nn.Module):
 def mean_cosines(a: Tensor, b: Tensor) -> dict[str, Tensor]:
     """The mean cosine of positive pairs and of negative pairs of a contrastive batch (COCO-LM, figure 7a, b).
 
-    `a`, `b` [B, D]. Negatives are all ordered pairs of the 2B vectors but a vector with itself or its partner; with
-    B = 1 there is none, and their mean is given as 0.
+    `a`, `b` [B, D]. Negatives: all ordered pairs of the 2B vectors except a vector with itself or its partner. Their
+    mean is 0 for B = 1, which has none.
     """
     a, b = normalise(a, "a"), normalise(b, "b")
     n = 2 * len(a)
     positive = (a * b).sum()  # [B, D] → []
     everything = (a.sum(0) + b.sum(0)).square().sum()  # [D] → []: the sum of all n² cosines
-    return {
-        "cos_positive": positive / len(a),
-        "cos_negative": (everything - n - 2 * positive) / max(1, n * (n - 2)),
-    }
+    negative = (everything - n - 2 * positive) / max(1, n * (n - 2))
+    return {"cos_positive": positive / len(a), "cos_negative": negative}

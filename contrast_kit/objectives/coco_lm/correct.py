@@ -18,12 +18,7 @@ class Correction(NamedTuple):
 
 
 def corrections(objective: nn.Module, texts: list[str]) -> list[list[Correction]]:
-    """What `COCOLM.correct` returns: for each text its tokens in order, special ones left out.
-
-    Args:
-        objective: with an `encoder` and a `copy_head` that have learned p_LM.
-        texts: N strings.
-    """
+    """What `COCOLM.correct` returns; `objective` has an `encoder` and a `copy_head` that have learned p_LM."""
     tokenizer, was_training = objective.encoder.tokenizer, objective.training
     objective.eval()
     try:
@@ -37,11 +32,6 @@ def corrections(objective: nn.Module, texts: list[str]) -> list[list[Correction]
         best = p_lm(objective.encoder.mlm_logits(states), copying, ids).max(-1)  # [N, V] → [N]
     finally:
         objective.train(was_training)
-    words = tokenizer.convert_ids_to_tokens(best.indices.tolist())
-    tokens = tokenizer.convert_ids_to_tokens(ids.tolist())
-    probabilities = zip(copying.sigmoid().tolist(), best.values.tolist(), strict=True)
-    rows = iter(
-        Correction(token, copied, word, p)
-        for token, word, (copied, p) in zip(tokens, words, probabilities, strict=True)
-    )
+    words, tokens = (tokenizer.convert_ids_to_tokens(row.tolist()) for row in (best.indices, ids))
+    rows = map(Correction, tokens, copying.sigmoid().tolist(), words, best.values.tolist())
     return [[next(rows) for _ in range(count)] for count in where.sum(1).tolist()]

@@ -1,8 +1,7 @@
 """What a main model learns from a corrupted text: which tokens are original, and what the others should be.
 
-Letters: B examples, T tokens, D width, V vocabulary, M masked positions, N any chosen positions.
-A *replaced* token is one that differs from the original. A masked position whose sample happens to be the original
-is an original token, everywhere here.
+Letters: B examples, T tokens, D width, V vocabulary, M masked positions, N any chosen positions. A *replaced* token is
+one that differs from the original; a masked position whose sample happens to be the original is an original token.
 """
 
 from functools import partial
@@ -16,11 +15,13 @@ from contrast_kit.losses.corrective import copy, corrective_terms, replaced_toke
 
 Task = Literal["clm", "rtd", "all_token", "plain_lm"]
 
+LOSSES = {"clm": ("copy", "lm"), "rtd": ("rtd",), "all_token": ("all_token",), "plain_lm": ("lm",)}
+"""The losses of each task."""
+
 
 class CopyHead(nn.Module):
-    """w^T h, [..., D] → [...]: above 0 for "this token is original, copy it". ELECTRA's RTD head is the same.
-
-    COCO-LM prints no bias (`bias=False`); its released code has one.
+    """w^T h, [..., D] → [...]: above 0 for "this token is original, copy it", as ELECTRA's RTD head. COCO-LM prints no
+    bias; its released code has one.
     """
 
     def __init__(self, width: int, bias: bool = False):
@@ -34,7 +35,7 @@ class CopyHead(nn.Module):
 def p_lm(logits: Tensor, copy_logits: Tensor, corrupted: Tensor) -> Tensor:
     """COCO-LM's language model with its copy mechanism, as probabilities; each row sums to one.
 
-    COCO-LM 3.3: p_LM(x | h) = 1(x = x^MLM) p_copy(1 | h) + p_copy(0 | h) softmax(x).
+    COCO-LM 3.3: p_LM(x | h) = 1(x = x^MLM) p_copy(1 | h) + p_copy(0 | h) softmax(x), over the V words.
 
     Args:
         logits: word scores [N, V]. copy_logits: w^T h, [N]. corrupted: x^MLM, [N].
@@ -64,17 +65,14 @@ def token_sums(
     """The summed token losses of a corrupted view, and, untrained, how many tokens were treated rightly.
 
     Args:
-        encoder: for its word scores.
-        copy_head: w_copy; None for "plain_lm".
+        encoder: for its word scores. copy_head: w_copy; None for "plain_lm".
         hidden: the main model's states [B, T, D] on X^MLM.
         view: with `input_ids` X^MLM, `original` X^orig, `selected` M, `attention_mask`, [B, T] each.
         task: `"clm"`: L_copy over all real tokens (eq. 2), and L_LM at M; `"rtd"`: ELECTRA's detection alone;
             `"all_token"`: p_LM at all real tokens, without L_copy; `"plain_lm"`: a softmax at M, without copying.
         variant, stop_gradient: of L_LM, see `losses.corrective_lm`.
-        diagnostics: see `token_counts`.
 
-    Returns:
-        sums by name; `token_counts` has what to divide each by.
+    Returns sums by name; `token_counts` has what to divide each by, and the diagnostics.
     """
     ids, original, selected = view["input_ids"], view["original"], view["selected"]  # [B, T] each
     real = view["attention_mask"].bool()
@@ -122,17 +120,16 @@ def token_counts(view: View, task: Task, reduction: str = "mean", diagnostics: b
 
     * `resampled`: of the masked positions, those whose sample is the original again;
     * `copy_acc_replaced`, `copy_acc_original`: of the real tokens, p_copy on the right side of 1/2;
-    * `clm_acc_replaced`, `clm_acc_original`: of the tokens *at which the language model runs*, the original is its
-      first choice. For COCO-LM these are the masked positions, so "original" means re-sampled there: nothing here
-      computes word scores only to look at them.
+    * `clm_acc_replaced`, `clm_acc_original`: of the tokens *at which the language model runs*, those whose first choice
+      is the original. For COCO-LM these are the masked ones, so "original" means re-sampled there: no word scores are
+      computed only to look at them.
     """
     ids, original, selected = view["input_ids"], view["original"], view["selected"]  # [B, T] each
     real, same = view["attention_mask"].bool(), ids == original
     where = real if task == "all_token" else selected
     sequences = torch.full((), len(ids), device=ids.device)
     tokens = {"rtd": real, "copy": real, "all_token": real, "lm": selected}
-    names = {"rtd": ("rtd",), "clm": ("copy", "lm"), "all_token": ("all_token",), "plain_lm": ("lm",)}[task]
-    counts = {name: sequences if reduction == "paper_sum" else tokens[name].sum() for name in names}
+    counts = {name: sequences if reduction == "paper_sum" else tokens[name].sum() for name in LOSSES[task]}
     if not diagnostics:
         return counts
     counts["resampled"] = selected.sum()
@@ -149,8 +146,7 @@ def accuracies(
 ) -> dict[str, Tensor]:
     """At how many of N positions the most probable word is the original: the replaced ones, and the others.
 
-    Under p_LM that is the softmax's best word, or the word that was read: it has p_copy(1) + p_copy(0) q, the best
-    other one p_copy(0) q.
+    Under p_LM that is the word that was read, with p_copy(1) + p_copy(0) q, or the softmax's best, with p_copy(0) q.
     """
     right = found.best == original  # [N]
     if copy_logits is not None:
