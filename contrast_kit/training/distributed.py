@@ -18,10 +18,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
-from contrast_kit import masking
-
-BUCKET = 2**23
-"""Gradients summed over processes in one message: 32 MiB in float32. Few large messages are faster than many."""
+from contrast_kit import fast, masking
 
 PATIENCE = timedelta(minutes=10)
 """How long to wait for another process. One that ended is noticed at once on a CPU; one that hangs, after this."""
@@ -195,20 +192,4 @@ def sum_gradients(parameters: Iterable[nn.Parameter]) -> None:
             if parameter.grad is None:
                 parameter.grad = torch.zeros_like(parameter)
             gradients.append(parameter.grad)
-    for bucket in _buckets(gradients):
-        flat = torch.cat([gradient.flatten() for gradient in bucket])
-        _collective(dist.all_reduce, flat)
-        for gradient, summed in zip(bucket, flat.split([g.numel() for g in bucket]), strict=True):
-            gradient.copy_(summed.view_as(gradient))
-
-
-def _buckets(gradients: list[Tensor]) -> Iterator[list[Tensor]]:
-    """Neighbouring gradients of one dtype, about `BUCKET` numbers together."""
-    bucket: list[Tensor] = []
-    for gradient in gradients:
-        if bucket and (gradient.dtype != bucket[0].dtype or sum(g.numel() for g in bucket) + gradient.numel() > BUCKET):
-            yield bucket
-            bucket = []
-        bucket.append(gradient)
-    if bucket:
-        yield bucket
+    fast.in_large_messages(gradients, lambda flat: _collective(dist.all_reduce, flat))
