@@ -87,7 +87,7 @@ def nt_xent(
     pair(a, b, "a", "b")
     n, queue = 2 * len(a), constant_rows(queue, a)  # [Q, D]
     warn_if_alone(n + len(queue) == 2, "nt_xent")
-    ids = _ids_of_candidates(ids, queue_ids, len(a), len(queue), a.device)
+    ids = _candidate_ids(ids, queue_ids, len(a), len(queue), a.device)
     if fast.wanted(implementation, n * (n + len(queue))):
         return reduce(fast.nt_xent(a, b, queue, tau, ids, implementation), reduction)
 
@@ -107,11 +107,9 @@ def sup_con(x: Tensor, labels: Tensor, tau: float, *, reduction: str = "sum", im
         L_SCL = sum_i -1/(N_{y_i} - 1) sum_j 1[i != j] 1[y_i = y_j] log p_ij
         p_ij  = exp(Phi(x_i).Phi(x_j)/tau) / sum_k 1[i != k] exp(Phi(x_i).Phi(x_k)/tau)
 
-    The logarithm stands inside the sum over positives.
-
-    In the denominator: N - 1 terms, all vectors but the anchor itself, *with* the other positives. So the loss of an
-    anchor with P positives cannot fall below log P, and equal vectors of one class give log(N - 1). An anchor whose
-    label occurs once has N_y - 1 = 0 positives: its term counts 0.
+    The logarithm stands inside the sum over positives. In the denominator: N - 1 terms, all vectors but the anchor
+    itself, *with* the other positives. So the loss of an anchor with P positives cannot fall below log P, and equal
+    vectors of one class give log(N - 1). An anchor whose label occurs once has no positive: its term counts 0.
 
     Args:
         x: vectors [N, D] of one batch; normalised here ("l2 normalization of the encoded embedding").
@@ -189,9 +187,7 @@ def same_text(like: Tensor, ids: Tensor | None) -> Tensor:
     return torch.zeros_like(like) if ids is None else ids[: len(like), None] == ids[None, :]
 
 
-def _ids_of_candidates(
-    ids: Tensor | None, queue_ids: Tensor | None, b: int, q: int, device: torch.device
-) -> Tensor | None:
+def _candidate_ids(ids: Tensor | None, queue_ids: Tensor | None, b: int, q: int, device: torch.device) -> Tensor | None:
     """The text of each vector of both views and of the queue, [2B + Q]; None where it is not told."""
     if ids is None:
         if queue_ids is not None:

@@ -1,28 +1,27 @@
-"""Losses on a corrupted text: which tokens are original (ELECTRA), and what the others should be (COCO-LM)."""
+"""Losses on a corrupted text: which tokens are original (ELECTRA), and what the others should be (COCO-LM).
+
+Each is a number >= 0 in nats, in float32 or float64. Letters: B examples, T tokens, M masked positions, V vocabulary.
+"""
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from contrast_kit.checks import finite, floats, in_vocabulary, reduce
+from contrast_kit.checks import choice, finite, floats, in_vocabulary, reduce
 
 
 def replaced_token_detection(logits: Tensor, is_original: Tensor, valid: Tensor, *, reduction: str = "mean") -> Tensor:
     """ELECTRA: tell for each token whether it is the original.
 
-    COCO-LM 3.1: the binary cross-entropy of p_RTD( 1(x_i^MLM = x_i^orig) | h_i ), a sigmoid, over *all*
-    tokens and not only the selected ones. The label is 1 for an original token, COCO-LM's way round
-    (ELECTRA's code has 1 = replaced). A sampled token that happens to be the original counts as original.
+    COCO-LM 3.1: the binary cross-entropy of p_RTD( 1(x_i^MLM = x_i^orig) | h_i ), a sigmoid, over *all* tokens and not
+    only the selected ones. The label is 1 for an original token (ELECTRA's code has 1 = replaced). A sampled token that
+    happens to be the original counts as original.
 
     Args:
         logits: [B, T], positive for "original".
         is_original: bool [B, T], `view["input_ids"] == view["targets"]`; not "was not masked".
         valid: bool or 0/1 [B, T], the tokens that count: the attention mask, without padding.
-        reduction: "mean" over valid tokens (what ELECTRA's and COCO-LM's code do), "sum" (what eq. 2
-            prints), or "none": [B, T], 0 where not valid.
-
-    Returns:
-        A number >= 0 in nats, float32 or float64.
+        reduction: "mean" over valid tokens (ELECTRA's and COCO-LM's code), "sum" (eq. 2), or "none", 0 where not valid.
 
     Raises:
         TypeError, ValueError: wrong kinds or shapes.
@@ -44,8 +43,7 @@ def replaced_token_detection(logits: Tensor, is_original: Tensor, valid: Tensor,
         shapes = ", ".join(str(list(x.shape)) for x in (logits, is_original, valid))
         raise ValueError(f"logits, is_original and valid must have one shape [B, T], got {shapes}.")
     logits = floats(logits, "logits").masked_fill(~valid, 0.0)
-    label = is_original.to(logits.dtype)
-    terms = F.binary_cross_entropy_with_logits(logits, label, reduction="none")  # [B, T]
+    terms = F.binary_cross_entropy_with_logits(logits, is_original.to(logits.dtype), reduction="none")  # [B, T]
     terms = terms.masked_fill(~valid, 0.0)
     finite(terms.sum(), "replaced_token_detection")
     return reduce(terms, reduction, valid.sum())
@@ -59,19 +57,15 @@ def copy(logits: Tensor, corrupted: Tensor, original: Tensor, valid: Tensor, *, 
         L_copy = -E( sum_i 1(x_i^MLM = x_i^orig) log p_copy(1 | h_i) + 1(x_i^MLM != x_i^orig) log p_copy(0 | h_i) )
         p_copy(y | h) = exp(y w_copy^T h) / (exp(w_copy^T h) + 1)
 
-    y = 1 means "original, copy it". In L_CLM = lambda_copy L_copy + L_LM it weighs lambda_copy = 50, and it is
-    the only term that trains w_copy.
+    y = 1 means "original, copy it". In L_CLM = lambda_copy L_copy + L_LM it weighs lambda_copy = 50, and it alone
+    trains w_copy.
 
     Args:
         logits: [B, T], w_copy^T h_i.
-        corrupted: ids [B, T], x^MLM, what the main model read.
-        original: ids [B, T], x^orig.
+        corrupted: ids [B, T], x^MLM, what the main model read. original: ids [B, T], x^orig.
         valid: bool or 0/1 [B, T], the tokens that count: the attention mask, without padding.
-        reduction: "mean" over tokens (lambda = 50 belongs to this scale), "sum" (the printed one; summed
-            over n tokens it is some n/|M| = 7 times heavier against a summed L_LM), or "none".
-
-    Returns:
-        A number >= 0 in nats, float32 or float64.
+        reduction: "mean" over tokens (lambda = 50 belongs to this scale), "sum" (the printed one; over n tokens it is
+            some n/|M| = 7 times heavier against a summed L_LM), or "none".
 
     Raises:
         TypeError, ValueError, NotFiniteError: as `replaced_token_detection`.
@@ -107,34 +101,28 @@ def corrective_lm(
         L_LM = -E( sum_{i in M} log( 1(x_i^MLM = x_i^orig) p_copy^sg(1 | h_i) + p_copy^sg(0 | h_i) q_i ) )
         q_i  = exp(x_i^T h_i) / sum_{x_t in V} exp(x_t^T h_i)
 
-    `sg` is a stop-gradient, on both p_copy: this term trains the softmax q and the encoder behind it, never
-    w_copy. In the denominator of q: all V tokens.
+    `sg` is a stop-gradient, on both p_copy: this term trains the softmax q and the encoder behind it, never w_copy. In
+    the denominator of q: all V tokens.
 
-    Where the input is wrong, only correcting helps, and the gradient on the softmax is that of plain
-    cross-entropy. Where the input is right, copying explains most of it, and the gradient is scaled by
-    p_0 q / (p_1 + p_0 q), with p_y for p_copy(y).
+    Where the input is wrong, only correcting helps, and the gradient on the softmax is that of plain cross-entropy.
+    Where it is right, copying explains most of it: the gradient is scaled by p_0 q / (p_1 + p_0 q), p_y = p_copy(y).
 
     Args:
         logits: [M, V] over the vocabulary, at masked positions.
         copy_logits: [M], w_copy^T h_i at the same positions; positive for "copy".
-        corrupted: ids [M], x_i^MLM.
-        original: ids [M], x_i^orig.
-        variant: "paper" is the printed mixture. "authors_code" is what the authors posted, another loss:
-            the cross-entropy of the original weighted by the stopped p_copy(0), which shrinks the gradient
-            everywhere.
+        corrupted: ids [M], x_i^MLM. original: ids [M], x_i^orig.
+        variant: "paper" is the printed mixture. "authors_code" is what the authors posted, another loss: the
+            cross-entropy weighted by the stopped p_copy(0), which shrinks the gradient everywhere.
         stop_gradient: False is the paper's ablation "CLM w/o Stop-grad", and what All-Token MLM does.
-        reduction: "mean" over the M positions (as the released code), "sum" (printed), or "none": [M].
-
-    Returns:
-        A number >= 0 in nats, float32 or float64; 0 where M = 0.
+        reduction: "mean" over the M positions (as the released code; 0 where M = 0), "sum" (printed), or "none": [M].
 
     Raises:
         TypeError, ValueError: wrong kinds or shapes, an unknown variant, or an id outside the vocabulary.
         NotFiniteError: the logits give NaN or infinity.
 
     See also:
-        `copy`, its partner in L_CLM = 50 L_copy + L_LM; `all_token_lm`, ELECTRA's form of it; `mlm` on the
-        same logits is the ablation "CLM w/o Copy".
+        `copy`, its partner in L_CLM = 50 L_copy + L_LM; `all_token_lm`, ELECTRA's form of it; `mlm` on the same logits
+        is the ablation "CLM w/o Copy".
 
     Example:
         >>> import torch
@@ -146,10 +134,7 @@ def corrective_lm(
     """
     if logits.dim() != 2 or not logits.shape[:1] == copy_logits.shape == corrupted.shape == original.shape:
         shapes = ", ".join(str(list(x.shape)) for x in (logits, copy_logits, corrupted, original))
-        raise ValueError(
-            "logits must be [M, V] and copy_logits, corrupted and original [M], all at the same positions, "
-            f"got {shapes}."
-        )
+        raise ValueError(f"logits must be [M, V], and copy_logits, corrupted and original [M], got {shapes}.")
     logits, copy_logits = floats(logits, "logits"), floats(copy_logits, "copy_logits")
     in_vocabulary(original, logits.shape[1])
     if stop_gradient:
@@ -165,13 +150,11 @@ def corrective_terms(log_q: Tensor, copy_logits: Tensor, same: Tensor, variant: 
 
     Logarithms all the way: they stay finite where a probability itself rounds to 0.
     """
+    choice("variant", variant, ("paper", "authors_code"))
     log_copy, log_correct = F.logsigmoid(copy_logits), F.logsigmoid(-copy_logits)  # [M]
-    if variant == "paper":
-        copied = log_copy.masked_fill(~same, -torch.inf)
-        return -torch.logaddexp(copied, log_correct + log_q)  # [M]
     if variant == "authors_code":
         return -log_correct.exp() * log_q
-    raise ValueError(f"variant must be 'paper' or 'authors_code', got {variant!r}.")
+    return -torch.logaddexp(log_copy.masked_fill(~same, -torch.inf), log_correct + log_q)  # [M]
 
 
 def all_token_lm(
@@ -184,18 +167,13 @@ def all_token_lm(
         -log p_LM(x_i^orig | h_i)
         p_LM(x_i | h_i) = 1(x_i = x_i^MLM) p_copy(1 | h_i) + p_copy(0 | h_i) exp(x_i^T h_i) / sum_t exp(x_t^T h_i)
 
-    The copy mechanism is learned only as a part of the language model. That is the baseline which COCO-LM
-    improves on ("All-Token LM Only").
+    The copy mechanism is learned only as a part of the language model: the baseline "All-Token LM Only", which COCO-LM
+    improves on. In the denominator of the softmax: all V tokens.
 
     Args:
         logits: [N, V] at all N real tokens of the batch (a softmax at each: the costly one of these losses).
-        copy_logits: [N]. Positive for "copy".
-        corrupted: ids [N], x_i^MLM.
-        original: ids [N], x_i^orig.
-        reduction: "mean", "sum" or "none", as in `corrective_lm`.
-
-    Returns:
-        A number >= 0 in nats, float32 or float64.
+        copy_logits: [N], positive for "copy". corrupted: ids [N], x_i^MLM. original: ids [N], x_i^orig.
+        reduction: "mean", "sum" or "none".
 
     Raises:
         TypeError, ValueError, NotFiniteError: as `corrective_lm`.

@@ -18,22 +18,17 @@ def nt_xent_anchor_gradient(a: Tensor, b: Tensor, tau: float, *, queue: Tensor |
 
     the candidates' mean, weighted by how much they are mistaken for the positive, minus the positive.
 
-    Three things it is *not*. It differentiates L(x_i) alone: in the loss of the batch, eq. 4, s_i also stands in
-    the terms of the other 2B - 1 anchors. It holds the candidates constant. And it is taken before the Jacobian of
+    It is not the gradient of the batch's loss, in three ways. It differentiates L(x_i) alone: in eq. 4, s_i also stands
+    in the terms of the other 2B - 1 anchors. It holds the candidates constant. And it is taken before the Jacobian of
     the l2 norm, so it has a part along s_i, which normalising removes.
 
-    Its length is at most 2/tau: at a small temperature a few hard negatives take all the weight. CAPT's schedule
-    (`schedules.inverted_triangle`) steers just that.
+    Its length is at most 2/tau: at a small temperature a few hard negatives take all the weight, which is what CAPT's
+    schedule (`schedules.inverted_triangle`) steers. The result: [B, D], float32 or float64, detached from any graph.
 
     Args:
         a: vectors of one view, [B, D], the anchors s_i. Both are normalised here.
-        b: vectors of the other, [B, D]; row i is the positive of row i of a. For the gradients of eq. 3, exchange
-            a and b.
-        tau: the temperature, > 0.
-        queue: [Q, D], further negatives.
-
-    Returns:
-        [B, D], float32 or float64, detached from any graph.
+        b: vectors of the other, [B, D]; row i is the positive of row i of a. For eq. 3's gradients, exchange a and b.
+        tau: the temperature, > 0. queue: [Q, D], further negatives.
 
     Raises:
         TypeError, ValueError, NotFiniteError: as `nt_xent`.

@@ -7,13 +7,7 @@ from contrast_kit.checks import normalise, pair, reduce
 
 
 def simsiam(
-    z_a: Tensor,
-    h_a: Tensor,
-    z_b: Tensor,
-    h_b: Tensor,
-    *,
-    stop_gradient: bool = True,
-    reduction: str = "mean",
+    z_a: Tensor, h_a: Tensor, z_b: Tensor, h_b: Tensor, *, stop_gradient: bool = True, reduction: str = "mean"
 ) -> Tensor:
     """Let each view's prediction point where the other view stands: contrast without negatives.
 
@@ -22,12 +16,12 @@ def simsiam(
         L_CL    = 1/B sum_b exp( -1/2 (D(z_b^k, h_b^0) + D(z_b^0, h_b^k)) )
         D(z, h) = sim(z, stopgrad(h))
 
-    D is a *positive* cosine, and the exponential is taken per example, before the mean. It keeps the loss
-    positive, like the two losses that it is added to or compared with.
+    D is a *positive* cosine. The exponential, taken per example and before the mean, keeps the loss positive, like the
+    two losses that it is added to or compared with.
 
-    There is no denominator and there are no negatives: an encoder that gives every text the same vector has
-    the smallest loss there is. What keeps training from going there is the stop-gradient on h together with
-    the predictor z = W2 gelu(W1 h) (eq. 10) on the other side; without either of them, vectors collapse.
+    There is no denominator and no negative: an encoder that gives every text the same vector has the smallest loss
+    there is. The stop-gradient on h and the predictor z = W2 gelu(W1 h) (eq. 10) on the other side keep training away
+    from there; without either of them, vectors collapse.
 
     Args:
         z_a: the predictor's output for view a, [B, D].
@@ -37,16 +31,14 @@ def simsiam(
         reduction: "mean" over examples (the paper), "sum", or "none": [B].
 
     Returns:
-        A number in [1/e, e], float32 or float64: 1/e = 0.3679 where all predictions are right, e where they
-        are opposite.
+        A number, float32 or float64, from 1/e = 0.3679, all predictions right, to e, all opposite.
 
     Raises:
-        TypeError, ValueError: wrong kind, four shapes that are not one, or a row of zeros.
-        NotFiniteError: NaN or infinity in a row.
+        TypeError, ValueError, NotFiniteError: as `normalise`, or four shapes that are not one.
 
     See also:
-        `info_nce`, the paper's other choice for its contrast (eq. 7), which needs a large batch. SimSiam's
-        own paper minimises the mean of *negative* cosines, without the exponential.
+        `info_nce`, the paper's other contrast (eq. 7), which needs a large batch. SimSiam's own paper minimises the
+        mean of *negative* cosines, without the exponential.
 
     Example:
         >>> import torch
@@ -59,11 +51,6 @@ def simsiam(
     pair(z_a, h_b, "z_a", "h_b")
     if stop_gradient:
         h_a, h_b = h_a.detach(), h_b.detach()
-    towards_b = _row_cosines(normalise(z_a, "z_a"), normalise(h_b, "h_b"))  # D(z^a, h^b), [B]
-    towards_a = _row_cosines(normalise(z_b, "z_b"), normalise(h_a, "h_a"))  # D(z^b, h^a), [B]
+    towards_b = (normalise(z_a, "z_a") * normalise(h_b, "h_b")).sum(dim=1)  # D(z^a, h^b), [B, D] -> [B]
+    towards_a = (normalise(z_b, "z_b") * normalise(h_a, "h_a")).sum(dim=1)  # D(z^b, h^a), [B]
     return reduce(torch.exp(-0.5 * (towards_b + towards_a)), reduction)
-
-
-def _row_cosines(x: Tensor, y: Tensor) -> Tensor:
-    """The cosine of each row of x with the same row of y, both normalised already: [B, D] -> [B]."""
-    return (x * y).sum(dim=1)

@@ -1,7 +1,4 @@
-"""The contrast in one direction: each text of one view looks for itself among the texts of the other.
-
-Letters: B examples, D width. `contrast` sets it beside the losses that look both ways.
-"""
+"""The contrast in one direction; `contrast` sets it beside the losses that look both ways, and has the letters."""
 
 import torch
 from torch import Tensor
@@ -26,27 +23,24 @@ def info_nce(
 
         L_CL = -1/B sum_b log( e^{sim(H_b^k, H_b^0)/tau} / sum_{i=1..B} e^{sim(H_i^k, H_b^0)/tau} )
 
-    The anchor is view 0. With K views, take the mean over k of `info_nce(h[0], h[k], tau)`.
-
-    In the denominator: B terms, the positive and the B-1 other rows of view k. Not the anchor itself, and not the
-    other rows of view 0 (those are in `nt_xent`). Identical vectors give log B. The loss is not symmetric: exchanging
-    the two views exchanges rows and columns of the cosine matrix.
+    The anchor is view 0. With K views, take the mean over k of `info_nce(h[0], h[k], tau)`. In the denominator stand B
+    terms: the positive and the B-1 other rows of view k, not the anchor itself and not the other rows of view 0.
+    Identical vectors give log B. The loss is not symmetric: exchanging the views transposes the matrix of cosines.
 
     Args:
         anchors: vectors of view 0, [B, D].
         candidates: vectors of view k, [B, D]; row b is the positive of anchor b. Both are normalised here.
         tau: the temperature, > 0. The paper does not print it; small values look at the hardest negatives.
-        ids: [B], what text each row comes from. A candidate with the anchor's id that is not its own partner is a
-            false negative, and is left out of the denominator. Without ids nothing is left out, as in the paper.
-        reduction: "mean" over the B anchors (the paper), "sum", or "none" for one number per anchor, [B].
+        ids: [B], what text each row comes from. A candidate with the anchor's id that is not its partner is a false
+            negative, and is left out of the denominator. Without ids nothing is left out, as in the paper.
+        reduction: "mean" over the B anchors (the paper), "sum", or "none": [B].
         implementation: one matrix or tiles, see the top of `contrast`.
 
     Returns:
         A number >= 0, in float32 or float64; with one example there is no negative: 0, with a warning.
 
     Raises:
-        TypeError, ValueError: wrong kind or shape, tau <= 0, or a row of zeros.
-        NotFiniteError: NaN or infinity in a row.
+        TypeError, ValueError, NotFiniteError: as `nt_xent`.
 
     See also:
         `nt_xent` takes the negatives from both views, in both directions. sentence-transformers calls this loss

@@ -3,8 +3,8 @@
 Letters: B examples, T tokens, V vocabulary, M positions (the masked ones, for most). Logits over the vocabulary come
 as [M, V], at the positions that the loss looks at and nowhere else: a whole [B, T, V] costs 1/p_m times the memory.
 
-Each loss has `reduction="mean"` over its terms and `reduction="sum"`: a batch that is encoded in chunks adds up sums
-and divides by the number of terms once, since the mean of the chunks' means is another number.
+A batch encoded in chunks adds up `reduction="sum"` and divides by the number of terms once: the mean of the chunks'
+means is another number.
 """
 
 import torch
@@ -15,12 +15,7 @@ from contrast_kit.checks import finite, floats, in_vocabulary, reduce
 
 
 def mlm(
-    logits: Tensor,
-    labels: Tensor,
-    *,
-    reduction: str = "mean",
-    ignore_index: int = -100,
-    rows: Tensor | None = None,
+    logits: Tensor, labels: Tensor, *, reduction: str = "mean", ignore_index: int = -100, rows: Tensor | None = None
 ) -> Tensor:
     """Masked language modelling: name the original token at each selected position.
 
@@ -29,19 +24,17 @@ def mlm(
         L_MLM        = E( -sum_{i in M} log p_MLM(x_i^orig | h_i) )
         p_MLM(x | h) = exp(x^T h) / sum_{x_t in V} exp(x_t^T h)
 
-    The selected positions M include those where the token was kept or randomised, not only those that show
-    [MASK]. In the denominator: all V tokens.
+    M are all selected positions, also those where the token was kept or randomised. In the denominator: all V tokens.
 
     Args:
         logits: [M, V] at the selected positions only (or [..., V], with labels of the same leading shape).
         labels: [M], the original ids there: `ids[selected]`.
-        reduction: "mean" over tokens, "sum", or "none" ([M], 0 where ignored). Eq. 6 may also be read as a
-            mean over texts of each text's own mean, so that a text with few selected tokens counts as much
-            as one with many: that is "mean_per_seq", and "sum_per_seq" is the sum over texts of their
-            means. A text with no selected token has no mean, and is left out.
+        reduction: "mean" over tokens, "sum", or "none" ([M], 0 where ignored). Eq. 6 may also be read as a mean over
+            texts of each text's own mean, "mean_per_seq": a text with few selected tokens counts as much as one with
+            many. "sum_per_seq" is the sum of these means. A text with no selected token has none, and is left out.
         ignore_index: a label that is to be skipped.
-        rows: [M], the text that each position belongs to, for the "per_seq" reductions:
-            `selected.nonzero()[:, 0]`. Not needed where labels are [B, T].
+        rows: [M], the text that each position belongs to, `selected.nonzero()[:, 0]`, for the "per_seq" reductions. Not
+            needed where labels are [B, T].
 
     Returns:
         A number >= 0 in nats, float32 or float64. With nothing selected it is 0, with a zero gradient.
@@ -68,8 +61,7 @@ def mlm(
         raise ValueError(f"logits must be [M, V] and labels [M], at the same positions, got {shapes}.")
     if rows is None and labels.dim() == 2:
         rows = torch.arange(len(labels), device=labels.device)[:, None].expand_as(labels).reshape(-1)  # [B*T]
-    logits = logits.flatten(0, -2)  # [M, V] (or [B, T, V] -> [B*T, V])
-    labels = labels.reshape(-1)  # [M]
+    logits, labels = logits.flatten(0, -2), labels.reshape(-1)  # [M, V] and [M] (or [B, T, V] -> [B*T, V])
     counted = labels != ignore_index  # [M]
     in_vocabulary(labels.where(counted, 0), logits.shape[1])
     terms = F.cross_entropy(logits, labels.long(), ignore_index=ignore_index, reduction="none")  # [M]
