@@ -145,9 +145,8 @@ class Objective(nn.Module):
     def contrast(self, vectors: Vectors, facts: ExampleInfo) -> dict[str, Tensor]:
         """Losses that need every vector of the batch at once, by name; no parameters. No contrast: `{}`.
 
-        Args:
-            vectors: [B, D] each, over the whole batch, all chunks and processes.
-            facts: [B] each, in the same order: `text_id`, equal for equal texts, and `label` where there is one.
+        `vectors`: [B, D] each, over the whole batch, all chunks and processes. `facts`: [B] each, in the same order:
+        `text_id`, equal for equal texts, and `label` where there is one.
         """
         return {}
 
@@ -190,10 +189,8 @@ class Objective(nn.Module):
 def mlm_sum(encoder: Encoder, hidden: Tensor, view: View, mean: str = "tokens") -> Tensor:
     """The masked-LM loss of a view, summed over its selected positions: Σ_i -log p(target_i | h_i) (`losses.mlm`).
 
-    Args:
-        encoder: for its word scores. hidden: last hidden states [B, T, D].
-        view: with `selected` and `targets`, [B, T] each.
-        mean: `"tokens"`, or `"sequences"`: summed over the means of the texts, so each text counts once.
+    `encoder` gives the word scores of `hidden`, its last states [B, T, D]; the view holds `selected` and `targets`, [B,
+    T] each. `mean` is `"tokens"`, or `"sequences"`: summed over the means of the texts, so each text counts once.
     """
     at = encoder.strategy.positions(view["selected"])  # M positions
     each = hidden.new_ones(len(hidden), dtype=torch.promote_types(hidden.dtype, torch.float32))  # [B]

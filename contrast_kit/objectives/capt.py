@@ -77,8 +77,7 @@ class CAPT(Objective):
     `losses.nt_xent` in both directions on s = ℓ2 ∘ A ∘ h (eq. 1–4), h being what the encoder's `pooling` takes. In
     the denominator of an anchor: 2n - 1 + Q terms, from both views *and* from earlier steps.
 
-    Only noise and encoder know what a batch holds. Another kind of input takes another noise, and overrides
-    `local_sums` and `term_counts` if it has token- or region-level losses of its own.
+    For inputs other than text give another noise, and override `local_sums` and `term_counts` for their local losses.
 
     Relation to its neighbours: without the queue and with a crop for the clean view it is COCO-LM's contrast;
     `contrast_weight=0` is `MLM`; with dropout as the only noise and no MLM it is near `SimCSE`.
@@ -165,8 +164,7 @@ class CAPT(Objective):
         if self.queue is None:
             return
         both, ids = torch.cat([vectors["clean"]["s"], vectors["noisy"]["s"]]), facts.get("text_id")  # [2B, D], [B]
-        pushed = len(both)
-        steps = self.queue.capacity // pushed
+        pushed, steps = len(both), self.queue.capacity // len(both)
         if steps > MANY_STEPS and not len(self.queue):  # said once, before the first push
             warnings.warn(
                 f"The queue will hold the last {steps} steps ({self.queue.capacity} vectors, {pushed} a step); CAPT's "

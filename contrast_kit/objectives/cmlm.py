@@ -77,8 +77,7 @@ class CMLM(Objective):
         >>> import contrast_kit as ck
         >>> texts = ["the red kite flies over the shelf", "a small drum stands by the door"]
         >>> encoder = ck.Encoder.tiny(ck.data.train_tokenizer(texts, vocab_size=60))
-        >>> batch = ck.data.Texts(texts, encoder.tokenizer).batch([0, 1])
-        >>> sorted(ck.objectives.CMLM(encoder, K=2)(batch))
+        >>> sorted(ck.objectives.CMLM(encoder, K=2)(ck.data.Texts(texts, encoder.tokenizer).batch([0, 1])))
         ['contrast', 'loss', 'mlm']
     """
 
@@ -173,8 +172,7 @@ class Predictor(nn.Module):
 
     def __init__(self, width: int):
         super().__init__()
-        self.w1 = nn.Linear(width, width, bias=False)
-        self.w2 = nn.Linear(width, width, bias=False)
+        self.w1, self.w2 = nn.Linear(width, width, bias=False), nn.Linear(width, width, bias=False)
 
     def forward(self, h: Tensor) -> Tensor:
         return self.w2(nn.functional.gelu(self.w1(h)))

@@ -52,8 +52,7 @@ class CSSL(Objective):
         >>> rows = reworded(["The big kite is very charming.", "Clara bought a small drum."], Toyshop())
         >>> tokenizer = ck.data.train_tokenizer([text for row in rows for text in row.values()], vocab_size=80)
         >>> texts = ck.data.Paraphrased(rows, tokenizer)
-        >>> objective = ck.objectives.CSSL(ck.Encoder.tiny(tokenizer), tau=0.05)
-        >>> sorted(objective(texts.batch([0, 1])))
+        >>> sorted(ck.objectives.CSSL(ck.Encoder.tiny(tokenizer), tau=0.05)(texts.batch([0, 1])))
         ['contrast', 'loss']
     """
 

@@ -40,9 +40,8 @@ class FineTune(Objective):
 
     Relation to its neighbours: `SCL` with λ = 0 is this objective.
 
-    Args:
-        encoder, config: as for every `Objective`; the head is new.
-        classes: a number, or the labelled rows (a `Dataset`, `Texts`, row dicts) in which to count the classes.
+    `classes` is a number, or the labelled rows (a `Dataset`, `Texts`, row dicts) in which to count the classes; the
+    other arguments are those of every `Objective`.
 
     Raises ValueError for a batch without labels, with an unlabelled row (-1), or with a label beyond `classes`.
 

@@ -41,8 +41,7 @@ class MLM(Objective):
         >>> import contrast_kit as ck
         >>> texts = ["the red kite flies over the shelf", "a small drum stands by the door"]
         >>> encoder = ck.Encoder.tiny(ck.data.train_tokenizer(texts, vocab_size=60))
-        >>> batch = ck.data.Texts(texts, encoder.tokenizer).batch([0, 1])
-        >>> sorted(ck.objectives.MLM(encoder, p_m=0.5)(batch))
+        >>> sorted(ck.objectives.MLM(encoder, p_m=0.5)(ck.data.Texts(texts, encoder.tokenizer).batch([0, 1])))
         ['loss', 'mlm']
     """
 

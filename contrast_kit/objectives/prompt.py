@@ -38,9 +38,8 @@ class Prompt(FineTune):
 
     Relation to its neighbours: `FineTune` learns a new head on the sequence vector; this keeps the masked LM's own.
 
-    Raises:
-        ValueError: a missing label word; one of several tokens *at the mask*, after a space (to RoBERTa "great" and
-            " great" are different tokens); a text without exactly one [MASK].
+    Raises ValueError for a missing label word; for one of several tokens *at the mask*, after a space (to RoBERTa
+    "great" and " great" are different tokens); for a text without exactly one [MASK].
 
     Example:
         >>> import contrast_kit as ck

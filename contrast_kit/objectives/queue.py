@@ -13,10 +13,9 @@ UNKNOWN = -1
 class MemoryQueue(nn.Module):
     """The newest vectors of earlier steps, first in, first out, at most `capacity` of them.
 
-    CAPT 2.2: "at each learning step, the aggregated representations of the current batch of original inputs and its
-    corresponding corrupted inputs are enqueued into Q. Once reaching the preset capacity of Q, the oldest redundant
-    representations are dequeued." There is no slowly moving encoder as in MoCo: only new vectors in the place of old
-    ones keep the queue close to the present model.
+    CAPT 2.2: the representations of "original inputs and its corresponding corrupted inputs are enqueued into Q. Once
+    reaching the preset capacity of Q, the oldest redundant representations are dequeued." There is no slowly moving
+    encoder as in MoCo: only new vectors in the place of old ones keep the queue close to the present model.
 
     The capacity counts *vectors* (CAPT: 8,192); a step on n texts pushes 2n, and neither has to divide the other. The
     queue starts empty: an unfilled row is never a negative. Rows have length 1 and no gradient. Contents and position

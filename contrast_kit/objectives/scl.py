@@ -21,16 +21,15 @@ class SCLConfig(FineTuneConfig):
     """What SCL varies. The paper tunes λ and τ for each task and prints neither."""
 
     lam: float = 0.5
-    """λ of eq. 1: the weight of the contrast; the cross-entropy has 1 - λ. Ours, for the *mean*, and not tuned: choose
-    it by validation. 0 is plain fine-tuning (`FineTune`). At 1 the head learns nothing: only the cross-entropy reaches
-    it. In an encoder that was never pre-trained the first tokens' vectors nearly coincide, and above about 0.5 the
-    contrast tends to stay there, at log(N - 1)."""
+    """λ of eq. 1: the weight of the contrast; the cross-entropy has 1 - λ. Ours, for the *mean*, not tuned: choose it
+    by validation. 0 is `FineTune`; at 1 the head, which only the cross-entropy reaches, learns nothing. In an encoder
+    without pre-training first tokens nearly coincide, and above about 0.5 the contrast tends to stay there, at log(N -
+    1)."""
     tau: float = 0.3
     """Temperature of eq. 3. Not printed; both public scripts take 0.3."""
     reduction: Literal["mean", "sum", "mean_valid"] = "mean"
     """Eq. 3 prints a "sum" over the anchors beside the mean of eq. 2: at batch size N the contrast weighs N times what
-    λ says. "mean" puts both on one scale, so a λ holds for all batch sizes; "mean_valid": over anchors with a
-    positive."""
+    λ says. "mean" puts both on one scale at any N; "mean_valid" is over the anchors with a positive."""
     phi: Literal["hidden", "feature"] = "hidden"
     """What is contrasted: "hidden", the last hidden state of the first token ("embedding of [CLS]"), or "feature", what
     the softmax projection reads. They differ with head="tanh" only."""
@@ -52,14 +51,14 @@ class SCL(FineTune):
 
     One view, `"text"`. Local loss: the cross-entropy, through the head. Contrast: `losses.sup_con` (eq. 3) on the
     l2-normalised vectors of the whole batch; an anchor's positives are the texts with its label. In the denominator:
-    all other texts of the batch, N - 1 terms. The parts are `ce`, `scl` and two diagnostics: `accuracy` on the training
-    batch, and `without_positive`, the anchors without another text of their class, whose term is 0 (many with many
-    classes and a small batch, the paper's guess about MNLI).
+    all other texts of the batch, N - 1 terms. Parts: `ce`, `scl` and two diagnostics: `accuracy` on the training batch,
+    and `without_positive`, the anchors without another text of their class; their term is 0 (many classes and a small
+    batch make many, the paper's guess about MNLI). Raises ValueError as `FineTune` does, and for a score (classes=1)
+    with λ > 0.
 
     Relation to its neighbours: λ = 0 is `FineTune`. If each text had a label of its own and came twice, the contrast
     would be `losses.nt_xent`, as in CAPT. A batch must hold some texts of each class: `chunk_size` makes large ones
-    possible, gradient accumulation does not. Raises ValueError as `FineTune` does, and for a score (classes=1) with λ >
-    0.
+    possible, gradient accumulation does not.
 
     Example:
         >>> import contrast_kit as ck

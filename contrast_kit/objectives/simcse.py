@@ -54,8 +54,8 @@ class SimCSE(Objective):
     also `"masked"`, for the masked LM alone. The result is the encoder's vectors, without the projector.
 
     Relation to its neighbours: `CAPT` with another noise, one direction and no queue. Without dropout the positive's
-    cosine is 1 whatever the encoder does, and only spreading is left to learn: the paper's "p = 0" and "fixed 0.1" do
-    badly.
+    cosine is 1 whatever the encoder does; only spreading is left to learn (the paper's "p = 0" and "fixed 0.1" do
+    badly).
 
     Example:
         >>> import contrast_kit as ck
@@ -110,7 +110,6 @@ class SimCSE(Objective):
         return {"mlm": mlm_count(view)} if name == "masked" else {}
 
     def contrasted(self, name: str) -> bool:
-        """The masked view has no vectors."""
         return name != "masked"
 
     def contrast(self, vectors: Vectors, facts: ExampleInfo) -> dict[str, Tensor]:

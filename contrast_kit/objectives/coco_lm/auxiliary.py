@@ -27,13 +27,12 @@ class ReleasedCode:
     """What the papers' texts leave open or do not have, and the released code does: switches, off by default."""
 
     mask_cls: bool = False
-    """With `mask_special`: the first token may be masked too. The paper does not say; the released code's flag is
-    off."""
+    """With `mask_special`: the first token may be masked too. The paper does not say; the released code: off."""
     sample_dropout: bool = False
     """Dropout while sampling. Paper: off, "slightly improves" (appendix D). ELECTRA's own code leaves it on."""
     reduction: Literal["mean", "paper_sum"] = "mean"
-    """Token losses as means over their tokens (the released code's scale, to which λ = 50 belongs), or as the printed E
-    Σ_i: summed over a sequence's tokens, averaged over sequences. There L_copy is n/|M| ≈ 7 times heavier."""
+    """Token losses as means over their tokens (the released code's scale, to which λ = 50 belongs), or as printed:
+    summed over a sequence's tokens, averaged over sequences (E Σ_i). There L_copy is n/|M| ≈ 7 times heavier."""
     diagnostics: bool = True
     """Also log, untrained, what figure 8 shows: copy and correction accuracies, and the auxiliary model's own."""
 
@@ -96,8 +95,7 @@ class Auxiliary(nn.Module):
     def sample(self, view: View, generator: torch.Generator | None = None) -> Tensor:
         """X^MLM of eq. 1, [B, T]: a word drawn from p_MLM at each selected position, the original elsewhere.
 
-        A pass of its own: no gradient, no dropout, training mode restored. It takes the view in slices, so that the
-        scores of a large batch never stand together.
+        No gradient, no dropout, training mode restored. In slices: the scores of a large batch never stand together.
         """
         was_training = self.encoder.training
         self.encoder.train(self.sample_dropout)
@@ -140,11 +138,8 @@ class Corrupting(Objective):
     Views: `"masked"`, what the auxiliary learns from (none where it is not trained), and `"corrupted"`, X^MLM, with
     `original`, X^orig, and `selected`, M. There the main model learns its `task`, with its `copy_head`.
 
-    Args:
-        encoder: the main model, trained in place.
-        config, changes: the method's `Config`, or single fields of it by name.
+    Args: those of every `Objective`, and
         converged: a trained auxiliary model, which is copied and kept as it is (table 3, "w. Converged Auxiliary").
-        seed: of the initial weights of heads and auxiliary model.
     """
 
     task: Task
