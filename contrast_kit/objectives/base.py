@@ -182,8 +182,7 @@ class Objective(nn.Module):
 
     def total(self, parts: dict[str, Tensor]) -> Tensor:
         """The weighted sum of the parts."""
-        weights = self.weights
-        return sum(weights[name] * part for name, part in parts.items() if name in weights)
+        return sum(self.weights[name] * part for name, part in parts.items() if name in self.weights)
 
 
 def mlm_sum(encoder: Encoder, hidden: Tensor, view: View, mean: str = "tokens") -> Tensor:

@@ -162,9 +162,8 @@ def contrast_term(config: Any, first: dict[str, Tensor], partner: dict[str, Tens
     """One k of L_CL: eq. 9, eq. 7 or the symmetric form, as `config` says (CMLM's, or CSSL's)."""
     if config.contrast == "simsiam":
         return simsiam(first["z"], first["h"], partner["z"], partner["h"], stop_gradient=config.stop_gradient)
-    if config.contrast == "info_nce":
-        return info_nce(first["h"], partner["h"], config.tau, ids=ids)
-    return nt_xent(first["h"], partner["h"], config.tau, ids=ids)
+    loss = info_nce if config.contrast == "info_nce" else nt_xent
+    return loss(first["h"], partner["h"], config.tau, ids=ids)
 
 
 class Predictor(nn.Module):

@@ -66,8 +66,7 @@ class FineTune(Objective):
         super().__init__(encoder, config, seed=seed, **changes)
 
     def build(self) -> None:
-        config = self.config
-        self.head = Head(self.encoder.width, config.classes, config.dropout, config.head == "tanh")
+        self.head = Head(self.encoder.width, self.config.classes, self.config.dropout, self.config.head == "tanh")
 
     @property
     def regression(self) -> bool:

@@ -60,8 +60,7 @@ class Prompt(FineTune):
 
     def build(self) -> None:
         self.head = nn.Identity()  # what `tasks.fine_tune` carries along: nothing
-        tokenizer = self.encoder.tokenizer
-        ids = torch.tensor([word_id(tokenizer, word) for word in self.config.words])  # [C]
+        ids = torch.tensor([word_id(self.encoder.tokenizer, word) for word in self.config.words])  # [C]
         if len(ids.unique()) < len(ids):
             raise ValueError(f"Two of the label words {self.config.words} are one token to this tokenizer.")
         self.register_buffer("word_ids", ids, persistent=False)

@@ -90,8 +90,7 @@ class SimCSE(Objective):
 
     def negatives(self, facts: ExampleInfo) -> float:
         """N - 1 in eq. 4; in the symmetric form those of the anchors' own pass too."""
-        other = others(facts, self.config.ignore_duplicates)
-        return other if self.config.contrast == "info_nce" else 2 * other
+        return (1 if self.config.contrast == "info_nce" else 2) * others(facts, self.config.ignore_duplicates)
 
     def views(self, batch: View, generator: torch.Generator | None = None) -> dict[str, View]:
         views = {"first": dict(batch), "second": dict(batch)}

@@ -195,10 +195,8 @@ class Corrupting(Objective):
 
 
 def make_auxiliary(main: Encoder, config: CorruptionConfig, given: Encoder | None = None) -> nn.Module:
-    """The auxiliary model that a config asks for, beside a main model.
-
-    Raises TypeError or ValueError if `given` is no encoder, is missing or not asked for, or has another vocabulary.
-    """
+    """The auxiliary model that a config asks for, beside a main model. TypeError or ValueError: `given` is no encoder,
+    is missing or not asked for, or has another vocabulary."""
     if (given is not None) != (config.auxiliary == "given"):
         raise ValueError("A trained auxiliary model is passed as converged=encoder, with auxiliary='given'.")
     if config.auxiliary == "random":
@@ -232,18 +230,13 @@ def shallow(main: Encoder, layers: int | None = None) -> nn.Module:
 def narrow(main: Encoder) -> nn.Module:
     """ELECTRA's generator: all layers, a third of the heads and of everything else, word vectors of the full width."""
     config = main.model.config
-    head = config.hidden_size // config.num_attention_heads
     heads = max(1, round(config.num_attention_heads / 3))
+    width = heads * (config.hidden_size // config.num_attention_heads)
     same = ("vocab_size", "num_hidden_layers", "hidden_dropout_prob", "attention_probs_dropout_prob", "layer_norm_eps")
-    thin = ElectraConfig(
-        **{name: getattr(config, name) for name in (*same, "pad_token_id")},
-        embedding_size=config.hidden_size,
-        hidden_size=heads * head,
-        num_attention_heads=heads,
-        intermediate_size=4 * heads * head,
-        max_position_embeddings=main.max_length,
-    )
-    return ElectraForMaskedLM(thin)
+    shared = {name: getattr(config, name) for name in (*same, "pad_token_id")}
+    sizes = dict(embedding_size=config.hidden_size, hidden_size=width, num_attention_heads=heads)
+    sizes |= dict(intermediate_size=4 * width, max_position_embeddings=main.max_length)
+    return ElectraForMaskedLM(ElectraConfig(**shared, **sizes))
 
 
 def slices(view: View) -> Iterator[View]:

@@ -142,15 +142,13 @@ class COCOLM(Corrupting):
         return 2 * others(facts, self.config.ignore_duplicates) if self.contrastive else None
 
     # -- views -------------------------------------------------------------------------------------------------------
-
     def views(self, batch: View, generator: torch.Generator | None = None) -> dict[str, View]:
         views = super().views(batch, generator)
         return views | {"crop": self._crop(batch, generator)} if self.contrastive else views
 
     def _crop(self, batch: View, generator: torch.Generator | None) -> View:
         """X^crop: content tokens cropped, [CLS] and [SEP] put back; as narrow as the longest crop can be."""
-        keep, ids = self.config.keep, batch["input_ids"]
-        pad = self.encoder.tokenizer.pad_token_id
+        keep, ids, pad = self.config.keep, batch["input_ids"], self.encoder.tokenizer.pad_token_id
         cropped = masking.crop(ids, batch["attention_mask"], keep, pad_id=pad, generator=generator)
         width = 2 + max(1, int((ids.shape[1] - 2) * keep + 1e-4))  # known without asking the device
         view = {"input_ids": cropped.input_ids[:, :width], "attention_mask": cropped.attention_mask[:, :width]}
@@ -159,7 +157,6 @@ class COCOLM(Corrupting):
         return view
 
     # -- local losses ------------------------------------------------------------------------------------------------
-
     def encode(self, name: str, view: View) -> Encoded:
         """Of `"masked"` the auxiliary's loss; of `"corrupted"` L_copy and L_LM (eq. 2) and s; of `"crop"` s alone."""
         if name == "masked":
@@ -174,7 +171,6 @@ class COCOLM(Corrupting):
         return {} if name == "crop" else super().term_counts(name, view)
 
     # -- contrast ----------------------------------------------------------------------------------------------------
-
     def contrasted(self, name: str) -> bool:
         return self.contrastive and name != "masked"
 

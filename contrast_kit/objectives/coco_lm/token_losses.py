@@ -20,9 +20,8 @@ LOSSES = {"clm": ("copy", "lm"), "rtd": ("rtd",), "all_token": ("all_token",), "
 
 
 class CopyHead(nn.Module):
-    """w^T h, [..., D] → [...]: above 0 for "this token is original, copy it", as ELECTRA's RTD head. COCO-LM prints no
-    bias; its released code has one.
-    """
+    """w^T h, [..., D] → [...]: above 0 for "this token is original, copy it", as in ELECTRA's RTD head. COCO-LM prints
+    no bias; its released code has one."""
 
     def __init__(self, width: int, bias: bool = False):
         super().__init__()
@@ -35,10 +34,8 @@ class CopyHead(nn.Module):
 def p_lm(logits: Tensor, copy_logits: Tensor, corrupted: Tensor) -> Tensor:
     """COCO-LM's language model with its copy mechanism, as probabilities; each row sums to one.
 
-    COCO-LM 3.3: p_LM(x | h) = 1(x = x^MLM) p_copy(1 | h) + p_copy(0 | h) softmax(x), over the V words.
-
-    Args:
-        logits: word scores [N, V]. copy_logits: w^T h, [N]. corrupted: x^MLM, [N].
+    COCO-LM 3.3: p_LM(x | h) = 1(x = x^MLM) p_copy(1 | h) + p_copy(0 | h) softmax(x), over the V words. `logits` are the
+    word scores [N, V], `copy_logits` w^T h, [N], `corrupted` x^MLM, [N].
 
     Example:
         >>> import torch
