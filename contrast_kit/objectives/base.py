@@ -134,12 +134,12 @@ class Objective(nn.Module):
         return self.contrastive
 
     def encode_for_contrast(self, name: str, view: View) -> dict[str, Tensor]:
-        """The vectors of `encode` alone: a batch in chunks is encoded twice, first for these. May spare other heads."""
+        """The vectors of `encode`, without its other heads: a batch in chunks is encoded twice, first for these."""
         return self.encode(name, view).vectors
 
     def facts(self, batch: View, views: dict[str, View]) -> ExampleInfo:
-        """What the contrast is told of each example: the entries of the batch with one number per example. To override
-        where something is known only once the views are drawn, such as a swapped caption."""
+        """What the contrast is told of each example: the entries of the batch with one number per example. A method
+        overrides it for what is known only once the views are drawn, such as a swapped caption."""
         return {key: value for key, value in batch.items() if value.ndim == 1}
 
     def contrast(self, vectors: Vectors, facts: ExampleInfo) -> dict[str, Tensor]:
@@ -166,8 +166,7 @@ class Objective(nn.Module):
         """Called after the optimizer's step with the detached vectors of the whole batch, for whatever remembers."""
 
     def forward(self, batch: View, generator: torch.Generator | None = None) -> dict[str, Tensor]:
-        """The loss of one batch and its parts by name, whole and in one graph: the definition, for reading and
-        tests."""
+        """The loss of one batch and its parts by name, whole and in one graph: the definition, to read and to test."""
         with torch.no_grad():
             views = self.views(batch, generator)
         vectors, sums, counts = {}, {}, {}

@@ -99,8 +99,8 @@ class CAPT(Objective):
 
     @classmethod
     def paper(cls, setting: str = "small") -> CAPTConfig:
-        """The small or large model's (3.1, Table 4), with eq. 4's sum; `paper_training`, `Encoder.small`, `.large`: the
-        rest."""
+        """The objective of the small or large model (3.1, Table 4), with the printed sum of eq. 4. It goes with
+        `paper_training(setting)` and with `Encoder.small` or `Encoder.large`."""
         checks.choice("CAPT's setting", setting, ("small", "large"))
         inner = {"small": 1024, "large": 4096}[setting]
         return CAPTConfig(noise="mask", tau="adaptive", queue=8192, reduction="sum", inner=inner)

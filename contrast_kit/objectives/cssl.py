@@ -39,10 +39,10 @@ class CSSLConfig:
 class CSSL(Objective):
     """Contrast of two back-translations: L_CSSL = L_CL (CMLM, eq. 14), and no local loss.
 
-    Views: `"T0"` and `"T1"`, T_b^k = back(T_b) (eq. 13), two paraphrases of each text, not the text itself. They are
-    made before training and stand in the batch: give `fit` a `data.Paraphrased`, of `paraphrase.reworded` rows for
-    example. A batch without them is a ValueError. In the denominator of eq. 7: the B candidates of T^1 for the anchor
-    in T^0.
+    Views: `"T0"` and `"T1"`, T_b^k = back(T_b) (eq. 13), two paraphrases of each text, not the text itself. They stand
+    in the batch, made before training: give `fit` a `data.Paraphrased` (rows: `paraphrase.reworded`). A batch without
+    them is a ValueError. In the denominator of eq. 7: the B candidates of T^1, the positive among them; the anchor is
+    T^0.
 
     Relation to its neighbours: `CMLM` has complementary masks instead, and the masked LM; `SimCSE` has dropout instead.
 
