@@ -80,8 +80,9 @@ class Encoder(Presets, nn.Module):
         pooling: `"first"`, the last hidden state of the first token (CMLM eq. 8, COCO-LM's h_[CLS]); or `"mean"`,
             the mean over real tokens. Never the `pooler_output` of BERT, which adds a layer no paper here uses.
 
-    `projection` is False after `use_plain_head()`. `strategy` says how hidden states are computed: `Padded`, or one
-    of `fast` (`ck.faster`).
+    `projection` is True: word scores come from the model's own vocabulary head. After `use_plain_head()` it is False:
+    they are h · x, as for COCO-LM's main model. `strategy` says how hidden states are computed: `Padded`, or one of
+    `fast` (`ck.faster`).
 
     Example:
         >>> import contrast_kit as ck
