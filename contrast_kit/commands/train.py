@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +11,7 @@ import contrast_kit as ck
 from contrast_kit.commands import recipes
 from contrast_kit.commands.options import add_fields
 from contrast_kit.commands.trackers import Tracker
+from contrast_kit.data.drafts import draft_of
 from contrast_kit.encoder import Encoder
 from contrast_kit.objectives import CSSL, METHODS, FineTune, Objective
 from contrast_kit.training import checkpoint, distributed
@@ -191,9 +191,8 @@ def _kept_tokenizer(options: argparse.Namespace, rows: Any) -> Any:
 
     kept = options.folder / "vocabulary"
     if distributed.rank() == 0 and not kept.exists():
-        draft = kept.with_name(".vocabulary.draft")
-        _tokenizer(options, rows).save_pretrained(draft)
-        os.replace(draft, kept)
+        with draft_of(kept) as draft:
+            _tokenizer(options, rows).save_pretrained(draft)
     distributed.anywhere(False, distributed.start())  # the others wait until the first has written it
     return PreTrainedTokenizerFast.from_pretrained(kept)
 

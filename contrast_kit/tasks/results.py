@@ -1,6 +1,5 @@
 """A table with one row a run, and its statistics: means, deviations, intervals, paired differences."""
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from contrast_kit.data.drafts import draft_of
 from contrast_kit.tasks.protocols import Protocol
 
 if TYPE_CHECKING:
@@ -162,9 +162,8 @@ def write(table: "pd.DataFrame", path: str | Path) -> Path:
     if path.suffix not in writers:
         raise ValueError(f"A table is written as .csv or .parquet, not {path.suffix or 'without an ending'!r}.")
     path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.draft")
-    writers[path.suffix](draft)
-    os.replace(draft, path)
+    with draft_of(path) as draft:
+        writers[path.suffix](draft)
     return path
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from contrast_kit._renamed import renamed
+from contrast_kit.data.drafts import draft_of
 from contrast_kit.encoder import Encoder
 from contrast_kit.objectives import FineTune
 from contrast_kit.tasks.fine_tuning import fine_tune, prepare, weights_hash
@@ -185,7 +186,6 @@ def source_model(
         raise KeyboardInterrupt
     if file is not None:
         file.parent.mkdir(parents=True, exist_ok=True)
-        draft = file.with_suffix(".draft")
-        torch.save(tuned.objective.state_dict(), draft)
-        draft.replace(file)
+        with draft_of(file) as draft:
+            torch.save(tuned.objective.state_dict(), draft)
     return tuned.objective

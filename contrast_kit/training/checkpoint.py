@@ -11,7 +11,6 @@ anew. On the same number of processes everything is restored, and on a CPU the e
 
 import dataclasses
 import json
-import os
 import shutil
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,6 +21,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, load_model, save_file, save_model
 from torch import Tensor, nn
 
+from contrast_kit.data.drafts import draft_of, remove_folder
 from contrast_kit.training import distributed
 from contrast_kit.training.gradient import RandomState
 
@@ -68,7 +68,7 @@ def save(folder: Path, step: int, trained: Trained, state: dict[str, Any], keep:
         try:
             _write(final, trained, random, {"step": step, **state})
             for old in found(folder)[:-keep]:
-                _remove(old)
+                remove_folder(old)
         except (OSError, SafetensorError) as error:
             problem = error
     if distributed.anywhere(problem is not None, device):  # else the others would wait for ever
@@ -79,23 +79,15 @@ def save(folder: Path, step: int, trained: Trained, state: dict[str, Any], keep:
 
 def _write(final: Path, trained: Trained, random: dict[str, Tensor], state: dict[str, Any]) -> None:
     """Write a checkpoint under another name, and rename it when it is whole."""
-    draft = final.with_name(f".{final.name}.draft")
     for left in final.parent.glob(f".{PREFIX}*"):  # of a run that was killed while it wrote or deleted
         shutil.rmtree(left, ignore_errors=True)
     tensors, groups = _pack(trained.optimizer)
-    try:
+    with draft_of(final) as draft:
         draft.mkdir(parents=True)
         save_model(trained.objective, str(draft / "objective.safetensors"))
         save_file(tensors, draft / "optimizer.safetensors")
         save_file(random, draft / "random.safetensors")
         (draft / "state.json").write_text(json.dumps({"optimizer": groups, **state}))
-        for file in draft.iterdir():
-            _flush(file)
-        _remove(final)
-        draft.rename(final)
-        _flush(final.parent)
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)  # still there only if something failed
 
 
 def found(folder: Path) -> list[Path]:
@@ -203,22 +195,3 @@ def _unpack(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor], rest: 
         i, key = name.split(".", 1)
         state.setdefault(int(i), {})[key] = value
     optimizer.load_state_dict({"state": state, **rest})
-
-
-def _remove(path: Path) -> None:
-    """Delete a checkpoint, if it is there; a kill half-way leaves no checkpoint of that name."""
-    if path.exists():
-        gone = path.with_name(f".{path.name}.gone")
-        path.rename(gone)
-        shutil.rmtree(gone, ignore_errors=True)
-
-
-def _flush(path: Path) -> None:
-    """Ask the system to put a file, or the names in a folder, on the disk now."""
-    if path.is_dir() and os.name == "nt":
-        return  # folders cannot be opened there
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -6,8 +6,7 @@ the encoder's parameters θ only through the vectors v_i and through local sums,
 
     dL/dθ = Σ_i (dL/dv_i) · (dv_i/dθ) + local terms,
 
-1. encode all chunks without keeping graphs, remembering the random state of each (so that dropout can be repeated);
-   only the vectors are wanted here, so views that have none, and heads for local losses, are left out;
+1. encode all chunks for their vectors alone, without graphs, remembering each random state (to repeat dropout);
 2. compute the contrast on the vectors as leaves; its backward gives dL/dv_i, the cached gradient, [B, D] numbers;
 3. encode each chunk again, now with a graph, and send its rows of dL/dv_i, and its local losses, backward.
 
@@ -23,7 +22,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from contrast_kit.checks import unchecked
+from contrast_kit import checks
 from contrast_kit.encoder.encoder import View
 from contrast_kit.objectives.base import Encoded, ExampleInfo, Objective, Vectors, add, at_least_one
 from contrast_kit.training import distributed
@@ -81,15 +80,13 @@ def gradient(
         >>> torch.allclose(whole["contrast"], pieces["contrast"], atol=1e-6)  # three negatives, one text at a time
         True
     """
-    if chunk_size is not None and chunk_size < 1:
-        raise ValueError(
-            f"chunk_size is a number of examples, at least 1, not {chunk_size}; None means the whole batch."
-        )
+    if chunk_size is not None:
+        checks.count("chunk_size", chunk_size, "a number of examples")
     sums: dict[str, Tensor] = {}
     contrasts: dict[str, Tensor] = {}
     remembered = []
     on_cpu = objective.encoder.device.type == "cpu"
-    with unchecked(not on_cpu):  # a GPU would have to be waited for
+    with checks.unchecked(not on_cpu):  # a GPU would have to be waited for
         with torch.no_grad(), autocast(), distributed.shared_drawing(objective):  # some views are drawn from a model
             drawn = [objective.views(batch, generator) for batch in batches]
         counts = count_terms(objective, drawn)
@@ -147,10 +144,8 @@ def encode_all(
 ) -> tuple[dict[str, Tensor], list[Piece]]:
     """Step 1: the vectors of every piece, with their graph where it is kept, else with the way to repeat them.
 
-    A piece that takes no part in the contrast waits for nothing: it is encoded and sent back at once.
-
-    Returns:
-        the summed local losses of those that are done, and the pieces that wait for the contrast.
+    A piece that takes no part in the contrast waits for nothing: it is encoded and sent back at once. Returns the
+    summed local losses of those that are done, and the pieces that wait for the contrast.
     """
     sums: dict[str, Tensor] = {}
     waiting = []
