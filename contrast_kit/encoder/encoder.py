@@ -223,7 +223,10 @@ class Encoder(Presets, nn.Module):
         logits = checks.floats(self.mlm_logits(states), "logits")  # [M, V]
         checks.in_vocabulary(labels, logits.shape[1])
         log_q = -nn.functional.cross_entropy(logits, labels, reduction="none")  # [M]
-        found = Words(terms(log_q, *rows).sum(), log_q.detach())
+        each = terms(log_q, *rows)  # [M]
+        if each.shape != log_q.shape:
+            raise ValueError(f"terms must give one number a position, [{len(log_q)}], not {list(each.shape)}.")
+        found = Words(each.sum(), log_q.detach())
         checks.finite(found.total, "The loss over the vocabulary")
         if others is None:
             return found

@@ -5,8 +5,8 @@ A checkpoint is a folder `step-00000100/` with the objective and the optimizer a
 is deleted, so a folder with this name is always whole.
 
 A run may be resumed on another number of processes. Order of the data, batches and the noise of the views are the same
-then, so the gradients are equal up to rounding; dropout masks are drawn by each process for its own rows and start
-anew. On the same number of processes everything is restored, and on a CPU the end is bit for bit the same.
+then, so the gradients are equal up to rounding; dropout starts anew, from seed, step and process (on another kind of
+device the noise too). On the same number everything is restored, and on a CPU the end is bit for bit the same.
 """
 
 import dataclasses
@@ -114,9 +114,6 @@ def check_folder(folder: Path, resume: bool) -> None:
 
 def load(folder: Path, trained: Trained, expected: dict[str, Any]) -> dict[str, Any] | None:
     """Bring a run back to its newest checkpoint; None if there is none. Returns what `save` was given as `state`.
-
-    On another number of processes than wrote it, dropout starts anew, from seed, step and process; on another kind of
-    device the noise of the views does so too.
 
     Raises:
         ValueError: if the checkpoint belongs to other settings (names the first that differs), or is damaged.

@@ -105,8 +105,7 @@ class _Loop:
     def run(self, resume: bool, callback: Callable[[Run], None] | None, show: bool, live: bool) -> Run:
         """From the first step, or the checkpoint's, to the last; the caller's random state is left as it was."""
         result, training = self.result, self.training
-        cuda = [self.device] if self.device.type == "cuda" else []
-        with torch.random.fork_rng(devices=cuda), stop_on_interrupt() as stop:
+        with torch.random.fork_rng([self.device] if self.device.type == "cuda" else []), stop_on_interrupt() as stop:
             torch.manual_seed(self.seed + distributed.rank())
             if resume:
                 self.restore()

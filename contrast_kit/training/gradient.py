@@ -58,15 +58,12 @@ def gradient(
         batches: dicts of tensors [B, …], on the objective's device. With several processes each is given the whole
             batch and encodes its own share of the rows.
         generator: draws the noise of the views; with several processes, equally seeded on all.
-        chunk_size: examples encoded at once; None encodes each view whole.
+        chunk_size: examples encoded at once, at least 1 (else a ValueError); None encodes each view whole.
         autocast: makes the context in which views are encoded, for mixed precision.
 
     Returns:
         each part of the loss and `"loss"`, detached scalars over all batches and processes; and of each batch the
         detached vectors and the facts of all processes, for `Objective.after_step`.
-
-    Raises:
-        ValueError: if `chunk_size` is below 1.
 
     Example:
         >>> import contrast_kit as ck
@@ -85,8 +82,7 @@ def gradient(
     sums: dict[str, Tensor] = {}
     contrasts: dict[str, Tensor] = {}
     remembered = []
-    on_cpu = objective.encoder.device.type == "cpu"
-    with checks.unchecked(not on_cpu):  # a GPU would have to be waited for
+    with checks.unchecked(objective.encoder.device.type != "cpu"):  # a GPU would have to be waited for
         with torch.no_grad(), autocast(), distributed.shared_drawing(objective):  # some views are drawn from a model
             drawn = [objective.views(batch, generator) for batch in batches]
         counts = count_terms(objective, drawn)
@@ -204,7 +200,7 @@ def send_back(
 
 
 def backward(loss: Tensor | float) -> None:
-    """Send a loss backward; where no part of it is trained, as with diagnostics alone, there is nothing to send."""
+    """Send a loss backward, unless no part of it is trained, as with diagnostics alone."""
     if isinstance(loss, Tensor) and loss.requires_grad:
         loss.backward()
 
@@ -215,8 +211,7 @@ class RandomState:
 
     cpu: Tensor
     device: torch.device
-    own: Tensor | None
-    """The device's own stream; None where the device is the CPU."""
+    own: Tensor | None  # the device's own stream, where it is not the CPU
 
     @classmethod
     def now(cls, device: torch.device) -> "RandomState":

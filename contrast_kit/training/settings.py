@@ -19,8 +19,7 @@ from contrast_kit import checks, schedules
 class Training:
     """How to train, whatever the objective. The defaults suit the tiny and small encoders; papers name their own.
 
-    Raises:
-        TypeError, ValueError: for a value of another kind or outside its range; the sentence names the setting.
+    Raises TypeError or ValueError for a value of another kind or outside its range, and names the setting.
 
     Example:
         >>> import contrast_kit as ck
