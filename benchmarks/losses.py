@@ -42,9 +42,9 @@ def vectors(n: int, seed: int = 0) -> Tensor:
 def with_routes(ours: Callable[..., Tensor], *inputs: Tensor) -> dict[str, Callable[[], None]]:
     """Ours as chosen by size, in tiles with and without the faster product, and plain."""
     forms = {"ours": "auto", "ours, plain": "plain"}
-    calls = {name: both_ways(lambda *x, how=how: ours(*x, implementation=how), *inputs) for name, how in forms.items()}
+    calls = {name: both_ways(lambda *x, how=how: ours(*x, how=how), *inputs) for name, how in forms.items()}
     if kernels.probe().accurate:
-        calls["ours, fast float32"] = both_ways(lambda *x: ours(*x, implementation="auto"), *inputs, fast=True)
+        calls["ours, fast float32"] = both_ways(lambda *x: ours(*x, how="auto"), *inputs, fast=True)
     return calls
 
 
