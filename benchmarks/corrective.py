@@ -3,7 +3,7 @@
     python benchmarks/corrective.py
 
 The paper takes it at masked positions (15 %). Literally, p_LM is a distribution over all words at all positions;
-`all positions` computes that and looks at the masked ones. Ours is `losses.sum_over_words` with the paper's formula.
+`all positions` computes that and looks at the masked ones. Ours is `fast.sum_over_words` with the paper's formula.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ import torch
 from _bench import Case, main
 
 from contrast_kit import losses
-from contrast_kit.fast import kernels
+from contrast_kit.fast import kernels, sum_over_words
 from contrast_kit.losses.corrective import corrective_terms
 
 
@@ -36,7 +36,7 @@ def corrective(
     def ours(fast: bool = False) -> None:
         with kernels.fast_float32(fast):
             rows = copying[masked], read[masked] == original[masked]
-            found = losses.sum_over_words(
+            found = sum_over_words(
                 corrective_terms, states[masked], weight, None, original[masked], *rows
             )
             backward(found.total)

@@ -8,8 +8,9 @@ tensor(1.1654)
 """
 
 import importlib
-import warnings
 from typing import TYPE_CHECKING, Any
+
+from contrast_kit._renamed import moved
 
 if TYPE_CHECKING:  # for editors; at run time __getattr__ does the same, at first use
     from contrast_kit import (
@@ -68,14 +69,13 @@ _HOME = {
 }
 
 
-_FORMER = {"kernels": "fast", "noise": "masking"}  # modules that moved into a room
+_FORMER = {"kernels": "contrast_kit.fast", "noise": "contrast_kit.masking"}  # modules that moved into a room
 
 
 def __getattr__(name: str) -> Any:
     # Rooms load at first use, so that `python -m contrast_kit check` can say what is missing in one sentence.
     if name in _FORMER:
-        warnings.warn(f"ck.{name} is now ck.{_FORMER[name]}.{name}.", DeprecationWarning, stacklevel=2)
-        return getattr(importlib.import_module(f"{__name__}.{_FORMER[name]}"), name)
+        return moved(__name__, _FORMER)(name)
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     room = importlib.import_module(f"{__name__}.{_HOME.get(name, name)}")

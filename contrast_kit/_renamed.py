@@ -1,6 +1,7 @@
 """Former names, for one version more: each works and warns."""
 
 import functools
+import importlib
 import sys
 import warnings
 from collections.abc import Callable, Mapping
@@ -58,6 +59,18 @@ def former_names(module: str, new_names: Mapping[str, str]) -> Callable[[str], A
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
         _warn(f"{module}.{name}", f"{module}.{new_names[name]}")
         return getattr(sys.modules[module], new_names[name])
+
+    return getattr_of_module
+
+
+def moved(module: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
+    """The `__getattr__` of a module from which names have moved to others."""
+
+    def getattr_of_module(name: str) -> Any:
+        if name not in homes:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        _warn(f"{module}.{name}", f"{homes[name]}.{name}")
+        return getattr(importlib.import_module(homes[name]), name)
 
     return getattr_of_module
 

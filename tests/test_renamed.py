@@ -58,3 +58,10 @@ def test_slots_under_their_former_name(encoder):
 def test_a_name_that_never_was_is_refused(encoder):
     with pytest.raises(TypeError, match="has no setting 'alpha'"):
         ck.objectives.CAPT(encoder, alpha=0.1)
+
+
+@pytest.mark.parametrize("former", ["noise", "kernels", "losses.sum_over_words"])
+def test_what_moved_to_another_room_is_found_where_it_was(former):
+    room, _, name = former.rpartition(".")
+    with pytest.warns(DeprecationWarning, match=f"{name} is now called contrast_kit"):
+        assert getattr(ck.losses if room else ck, name) is not None

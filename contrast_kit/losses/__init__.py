@@ -5,7 +5,7 @@
 is the plain form, to be read beside the papers. For many vectors `contrast_kit.fast` makes the same numbers in tiles.
 """
 
-from contrast_kit._renamed import renamed
+from contrast_kit._renamed import moved, renamed
 from contrast_kit.checks import NotFiniteError, normalise, unchecked
 from contrast_kit.losses import contrast, one_direction
 from contrast_kit.losses.corrective import all_token_lm, copy, corrective_lm, replaced_token_detection
@@ -18,19 +18,8 @@ info_nce = renamed(how="implementation")(one_direction.info_nce)
 nt_xent = renamed(how="implementation")(contrast.nt_xent)
 sup_con = renamed(how="implementation")(contrast.sup_con)
 
-__all__ = [
-    "NotFiniteError",
-    "all_token_lm",
-    "copy",
-    "corrective_lm",
-    "cosine_matrix",
-    "info_nce",
-    "mlm",
-    "normalise",
-    "nt_xent",
-    "nt_xent_anchor_gradient",
-    "replaced_token_detection",
-    "simsiam",
-    "sup_con",
-    "unchecked",
-]
+__all__ = ["info_nce", "nt_xent", "nt_xent_anchor_gradient", "simsiam", "sup_con"]
+__all__ += ["all_token_lm", "copy", "corrective_lm", "mlm", "replaced_token_detection"]
+__all__ += ["NotFiniteError", "cosine_matrix", "normalise", "unchecked"]
+
+__getattr__ = moved("contrast_kit.losses", {"sum_over_words": "contrast_kit.fast"})
