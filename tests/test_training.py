@@ -334,7 +334,11 @@ def test_a_callback_or_a_thread_beside_it_may_stop_a_run(encoder, texts, tmp_pat
     assert again.steps == 6 and not again.interrupted
 
 
-def test_pressed_twice_it_interrupts_at_once(encoder, texts):
+def test_pressed_twice_it_interrupts_at_once(encoder, texts, request):
+    # A process that a script starts in the background ignores Ctrl-C from the start.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
+
     def press(run):
         for _ in range(2):  # raised here and handled before the next line: two kills may arrive as one
             signal.raise_signal(signal.SIGINT)
