@@ -46,12 +46,13 @@ run = ck.fit(objective, texts, steps=2000, callback=begun)
 
 def press_stop(file):
     """What JupyterLab's stop button does to a kernel on this machine."""
-    give_up = time.monotonic() + 100
-    while not file.exists() or not file.read_text():
+    give_up, process = time.monotonic() + 100, ""
+    while not process:  # the file is written anew at every step, and empty for a moment
         time.sleep(0.05)
         assert time.monotonic() < give_up
+        process = file.read_text() if file.exists() else ""
     time.sleep(0.3)
-    os.kill(int(file.read_text()), signal.SIGINT)
+    os.kill(int(process), signal.SIGINT)
 
 
 def test_a_notebook_shows_one_line_and_one_figure_and_its_stop_button_returns_the_run(tmp_path):
