@@ -199,6 +199,7 @@ def _candidate_ids(ids: Tensor | None, queue_ids: Tensor | None, b: int, q: int,
 
 
 def warn_if_alone(alone: bool, loss: str) -> None:
+    """Warn that a contrast of one example without a queue teaches nothing."""
     if alone:
         warnings.warn(
             f"{loss} has one example and so no negatives: the loss is 0 and teaches nothing. "
