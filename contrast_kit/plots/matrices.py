@@ -108,6 +108,7 @@ def _size(cells: Mapping[str, np.ndarray], framed: bool) -> dict[str, float]:
 
 
 def orange_to_blue() -> Any:
+    """A diverging colour map whose ends readers with colour-vision deficiencies can tell apart."""
     from matplotlib.colors import LinearSegmentedColormap
 
     stops = ["#B35806", "#F1A340", "#FEE0B6", "#FFFFFF", "#BFDCF0", "#4C9BD3", "#0A4F87"]
