@@ -69,13 +69,13 @@ $(STAMP): pyproject.toml constraints.txt
 	@python=$$($(FIND_PYTHON)); \
 	test -n "$$python" || { echo "contrast_kit needs Python 3.11 to 3.14 with venv (on Debian and Ubuntu:" \
 	    "apt install python3-venv); name one with: make PYTHON=/path/to/python ..." >&2; exit 1; }; \
-	grep -sqF '$(CURDIR)/$(VENV)' $(VENV)/pyvenv.cfg && $(PY) -m pip --version >/dev/null 2>&1 \
+	grep -sqF "$$(pwd -P)/$(VENV)" $(VENV)/pyvenv.cfg && $(PY) -m pip --version >/dev/null 2>&1 \
 	    || "$$python" -m venv --clear $(VENV)
 	@$(PY) -m pip install --quiet --disable-pip-version-check uv || echo "uv is not to be had; pip will do, more slowly."
 	@if $(PY) -m uv --version >/dev/null 2>&1; \
 	then $(PY) -m uv pip install --python $(PY) --constraint constraints.txt --editable '.[test]'; \
 	else $(PY) -m pip install --constraint constraints.txt --editable '.[test]'; fi
-	@printf '%s' '$(CURDIR)' > $(STAMP)
+	@printf '%s' "$$(pwd -P)" > $(STAMP)
 
 # Made from the public index alone (no local folders), for every platform. torch is held at a version for which
 # CPU and CUDA builds exist everywhere; raise it here.

@@ -5,6 +5,7 @@ Torch only; every room may ask here. Letters: N vectors, D width, V vocabulary.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import fields
 from numbers import Integral, Real
 from typing import Any
 
@@ -30,6 +31,16 @@ def unchecked(on: bool = True) -> Iterator[None]:
         yield
     finally:
         _reads_values = before
+
+
+def is_traced(x: Tensor) -> bool:
+    """Whether x has no values now: on the device "meta", in `torch.compile`, or in a transform of `torch.func`."""
+    return x.is_meta or torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active()
+
+
+def reads(x: Tensor) -> bool:
+    """Whether a check reads the values of x."""
+    return _reads_values and not is_traced(x)
 
 
 def floats(x: Tensor, name: str) -> Tensor:
@@ -73,7 +84,7 @@ def normalise(x: Tensor, name: str = "x") -> Tensor:
     x = vectors(x, name)
     norm = torch.linalg.vector_norm(x, dim=1, keepdim=True)  # [N, D] -> [N, 1]
     usable = torch.isfinite(norm.detach()) & (norm.detach() > 0)
-    if _reads_values and not usable.all():
+    if reads(x) and not usable.all():
         row = int((~usable.squeeze(1)).nonzero()[0])
         if norm[row] == 0:
             raise ValueError(
@@ -104,18 +115,27 @@ def integers(x: Tensor, n: int, device: torch.device, name: str) -> Tensor:
     return x
 
 
-def in_vocabulary(ids: Tensor, size: int) -> None:
-    """Labels that are ids of a vocabulary of this size."""
+def classes(x: Tensor, n: int, device: torch.device, name: str) -> Tensor:
+    """One class for each of n rows, [n]; −1 marks a row without a label and is none."""
+    x = integers(x, n, device, name)
+    if reads(x) and (x < 0).any():
+        row = int((x < 0).nonzero()[0])
+        raise ValueError(f"{name} hold {int(x[row])} in row {row}, the mark of an unlabeled text: leave such rows out.")
+    return x
+
+
+def in_vocabulary(ids: Tensor, size: int, name: str = "labels") -> None:
+    """Labels, or other tokens, that are ids of a vocabulary of this size."""
     if ids.is_floating_point():
-        raise TypeError(f"labels must be token ids (integers), not {ids.dtype}.")
-    if _reads_values and ((ids < 0) | (ids >= size)).any():
-        low, high = int(ids.min()), int(ids.max())
-        raise ValueError(f"Labels must be ids in 0 .. {size - 1}, the width of logits, got {low} .. {high}.")
+        raise TypeError(f"{name} must be token ids (integers), not {ids.dtype}.")
+    if reads(ids) and ((ids < 0) | (ids >= size)).any():
+        low, high, name = int(ids.min()), int(ids.max()), name[0].upper() + name[1:]
+        raise ValueError(f"{name} must be ids in 0 .. {size - 1}, the width of logits, got {low} .. {high}.")
 
 
 def finite(total: Tensor, loss: str) -> None:
     """A sum of terms of a token loss that is neither NaN nor infinite."""
-    if _reads_values and not torch.isfinite(total.detach()):
+    if reads(total) and not torch.isfinite(total.detach()):
         raise NotFiniteError(
             f"{loss} is {total.item()}: the logits hold NaN or infinity, so the model has diverged; "
             "lower the learning rate or go back to an earlier checkpoint."
@@ -160,6 +180,13 @@ def choice(name: str, value: Any, choices: tuple) -> None:
     """One of some words."""
     if value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, not {value!r}.")
+
+
+def switches(config: Any) -> None:
+    """Fields that a dataclass annotates as bool, which "no" is not: Python takes any text that is not empty as True."""
+    for field in fields(config):
+        if field.type in (bool, "bool") and not isinstance(getattr(config, field.name), bool):
+            raise TypeError(f"{field.name} is True or False, not {getattr(config, field.name)!r}.")
 
 
 def count(name: str, value: Any, what: str, least: int = 1) -> None:

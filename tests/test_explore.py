@@ -294,7 +294,7 @@ def test_a_run_that_fails_says_so(tokenizer, texts):
     panel = ck.explore.live_training(ck.objectives.MLM(make_encoder(tokenizer)), texts, steps=3, lr=-1.0)
     panel.start().wait()
     assert "has ended" in panel.words() and "lr" in panel.words() and not panel.buttons["start"].disabled
-    with pytest.raises(ValueError, match="press start"):
+    with pytest.raises(ValueError, match="The run has ended: lr must be"):
         panel.figure()
     with pytest.raises(TypeError, match="not Encoder"):
         ck.explore.live_training(make_encoder(tokenizer), texts)

@@ -208,14 +208,15 @@ def test_bench_without_a_checkout_says_so(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(bench.contrast_kit, "__file__", str(tmp_path / "site" / "contrast_kit" / "__init__.py"))
     assert main(["bench"]) == 1
     assert "get a checkout" in capsys.readouterr().err
+    (tmp_path / "contrast_kit").mkdir()  # a checkout holds both
     (tmp_path / "benchmarks").mkdir()
-    (tmp_path / "benchmarks" / "_shared.py").write_text("")
+    (tmp_path / "benchmarks" / "_origin.py").write_text("")
     (tmp_path / "benchmarks" / "losses.py").write_text(
         '"""Losses side by side."""\nimport sys; sys.exit(len(sys.argv))'
     )
     assert main(["bench"]) == 0
     told = capsys.readouterr().out
-    assert "losses         Losses side by side." in told and "_shared" not in told
+    assert "losses         Losses side by side." in told and "_origin" not in told
     assert main(["bench", "losses", "--quick"]) == 2
     assert main(["bench", "loses"]) == 2 and "there are losses" in capsys.readouterr().err
 

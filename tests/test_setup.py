@@ -196,6 +196,15 @@ def test_make_installs_again_only_when_it_must(tmp_path):
 
 
 @needs_make
+def test_a_folder_may_have_any_name(tmp_path):
+    """The recipes ask the shell for the folder's name, so quotes in it are never read as a command."""
+    folder = tmp_path / 'it\'s a "$(touch ran)" kit'
+    folder.mkdir()
+    stdout = make(clone(folder), "-n", "install").stdout
+    assert "-m venv" in stdout and "it's" not in stdout
+
+
+@needs_make
 def test_failed_install_leaves_no_stamp(tmp_path):
     folder = clone(tmp_path)
     done = make(folder, "install", PIP_NO_INDEX="1", UV_OFFLINE="1")  # no index: nothing can be found

@@ -13,6 +13,7 @@ from conftest import make_encoder
 from transformers import AutoModelForSequenceClassification
 
 import contrast_kit as ck
+from contrast_kit.data import intact
 from contrast_kit.training import checkpoint
 from contrast_kit.training.fit import _Loop
 from contrast_kit.training.settings import Training, learning_rate
@@ -420,7 +421,7 @@ def test_a_failed_save_leaves_the_last_checkpoint(encoder, texts, tmp_path, monk
             ck.objectives.MLM(encoder), texts, steps=4, save_every=1, folder=tmp_path, callback=fill_the_disk,
             progress=False,
         )  # fmt: skip
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["step-00000001", "step-00000002"]
+    assert sorted(path.name for path in tmp_path.glob("*step*")) == ["step-00000001", "step-00000002"]
 
 
 @pytest.mark.parametrize(
@@ -480,5 +481,117 @@ def test_a_checkpoint_written_under_former_names_of_settings_is_resumed(tokenize
     ck.fit(objective(), texts, folder=tmp_path, callback=lambda run: run.steps == 2 and run.stop(), **settings)
     (state,) = tmp_path.glob("step-*/state.json")
     state.write_text(state.read_text().replace('"contrast_weight"', '"alpha"'))
+    (state.parent / intact.DIGESTS).unlink()  # which came later
     again = ck.fit(objective(), texts, folder=tmp_path, resume=True, **settings)
     assert [row["loss"] for row in again.rows] == [row["loss"] for row in whole.rows]
+
+
+def test_folders_of_the_reader_are_neither_deleted_nor_read(encoder, texts, tmp_path):
+    """A copy of a checkpoint made in a callback, and a folder whose name only begins alike."""
+    (tmp_path / "step-by-step notes").mkdir()
+    (tmp_path / "step-00000002-best").mkdir()
+    options = dict(batch_size=4, save_every=1, folder=tmp_path, progress=False)
+    ck.fit(ck.objectives.MLM(encoder), texts, steps=4, **options)
+    assert {path.name for path in tmp_path.glob("step*")} == {
+        "step-by-step notes", "step-00000002-best", "step-00000003", "step-00000004",
+    }  # fmt: skip
+    assert [path.name for path in checkpoint.found(tmp_path)] == ["step-00000003", "step-00000004"]
+
+
+def test_a_foreign_folder_of_a_checkpoints_name_is_kept(encoder, texts, tmp_path):
+    mine = tmp_path / "step-00000001" / "notes.txt"
+    mine.parent.mkdir()
+    mine.write_text("mine")
+    for resume, error in ((False, "already holds"), (True, r"is damaged \(it holds no state.json\)")):
+        with pytest.raises(ValueError, match=error):
+            ck.fit(ck.objectives.MLM(encoder), texts, steps=2, folder=tmp_path, resume=resume, progress=False)
+    mine.parent.rename(tmp_path / "step-00000002")
+    mine = tmp_path / "step-00000002" / "notes.txt"
+    checkpoint_step = dict(steps=2, folder=tmp_path, progress=False, save_every=1)
+    with pytest.raises(ValueError, match="already holds"):
+        ck.fit(ck.objectives.MLM(encoder), texts, **checkpoint_step)
+    assert mine.read_text() == "mine"
+
+
+@pytest.mark.parametrize("file", ["objective.safetensors", "optimizer.safetensors", "random.safetensors", "state.json"])
+def test_a_changed_byte_is_found_nothing_is_loaded_and_the_intact_one_offered(tokenizer, texts, tmp_path, file):
+    options = dict(steps=3, save_every=1, folder=tmp_path, progress=False)
+    ck.fit(ck.objectives.MLM(make_encoder(tokenizer)), texts, **options)
+    damaged = checkpoint.found(tmp_path)[-1] / file
+    content = bytearray(damaged.read_bytes())
+    content[-2] = content[-2] + 1 if file != "state.json" else ord(" ")
+    damaged.write_bytes(content)
+    objective = ck.objectives.MLM(make_encoder(tokenizer))
+    before = weights(objective)
+    with pytest.raises(ValueError, match=f"{file} is not as it was written.*go on from step-00000002"):
+        ck.fit(objective, texts, resume=True, **options)
+    assert same(before, weights(objective))
+
+
+def test_loading_is_all_or_nothing_also_without_digests(tokenizer, texts, tmp_path):
+    """A checkpoint of an older version holds no digests; its optimizer's moments have lost a row."""
+    from safetensors.torch import load_file, save_file
+
+    options = dict(steps=2, folder=tmp_path, progress=False)
+    ck.fit(ck.objectives.MLM(make_encoder(tokenizer)), texts, **options)
+    (newest,) = checkpoint.found(tmp_path)
+    (newest / intact.DIGESTS).unlink()
+    tensors = load_file(newest / "optimizer.safetensors")
+    name = next(name for name, value in tensors.items() if value.ndim == 2)
+    save_file(tensors | {name: tensors[name][:-1].clone()}, newest / "optimizer.safetensors")
+    objective = ck.objectives.MLM(make_encoder(tokenizer))
+    before = weights(objective)
+    with pytest.raises(ValueError, match="is damaged"):
+        ck.fit(objective, texts, resume=True, **options)
+    assert same(before, weights(objective))
+
+
+def test_numbers_of_numpy_and_torch_in_the_rows_are_saved(encoder, texts, tmp_path):
+    import numpy as np
+
+    def measure(run):
+        run.rows[-1] |= {"auc": np.float32(0.5), "norm": torch.tensor(2.0), "each": torch.arange(2)}
+
+    options = dict(steps=2, save_every=1, folder=tmp_path, progress=False)
+    ck.fit(ck.objectives.MLM(encoder), texts, callback=measure, **options)
+    assert ck.fit(ck.objectives.MLM(encoder), texts, resume=True, **options).rows[-1]["each"] == [0, 1]
+
+
+def test_two_runs_at_once_in_one_folder_are_refused(tokenizer, texts, tmp_path):
+    """The second starts before the first has saved anything."""
+    options = dict(steps=1, folder=tmp_path, progress=False)
+
+    def start_another(run):
+        with pytest.raises(ValueError, match="Another run is writing"):
+            ck.fit(ck.objectives.MLM(make_encoder(tokenizer)), texts, **options)
+
+    ck.fit(ck.objectives.MLM(make_encoder(tokenizer)), texts, callback=start_another, **options)
+    assert len(checkpoint.found(tmp_path)) == 1
+
+
+def test_two_functions_without_a_name_are_two_settings(tokenizer, texts, tmp_path):
+    def run(noise):
+        capt = ck.objectives.CAPT(make_encoder(tokenizer), noise=noise)
+        return ck.fit(capt, texts, steps=2, folder=tmp_path, resume=True, progress=False)
+
+    run(lambda batch, generator, vocabulary: ck.masking.noise.Mask(0.15)(batch, generator, vocabulary))
+    run(lambda batch, generator, vocabulary: ck.masking.noise.Mask(0.15)(batch, generator, vocabulary))
+    with pytest.raises(ValueError, match="config.noise"):
+        run(lambda batch, generator, vocabulary: ck.masking.noise.Mask(0.3)(batch, generator, vocabulary))
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        (lambda encoder: encoder.model.resize_token_embeddings(400), "weights"),
+        (lambda encoder: encoder.apply(lambda m: isinstance(m, torch.nn.Dropout) and setattr(m, "p", 0.3)), "dropout"),
+    ],
+    ids=["weights", "dropout"],
+)  # fmt: skip
+def test_weights_and_dropout_are_settings_too(tokenizer, texts, tmp_path, change, name):
+    options = dict(steps=1, folder=tmp_path, progress=False)
+    ck.fit(ck.objectives.MLM(make_encoder(tokenizer)), texts, **options)
+    encoder = make_encoder(tokenizer)
+    change(encoder)
+    with pytest.raises(ValueError, match=name):
+        ck.fit(ck.objectives.MLM(encoder), texts, resume=True, **options)

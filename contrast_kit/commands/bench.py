@@ -37,10 +37,13 @@ def main(arguments: list[str]) -> int:
 
 
 def find_folder() -> Path | None:
-    """The folder `benchmarks` of the working directory, or the one beside the package; None where there is neither."""
+    """The folder `benchmarks` of the checkout in which the package, or the working directory, lies; None without one.
+
+    A folder of that name in another project is none of ours.
+    """
     beside = Path(contrast_kit.__file__).resolve().parent.parent
-    for place in (Path.cwd(), beside):
-        if (place / "benchmarks").is_dir() and benchmarks(place / "benchmarks"):
+    for place in (beside, Path.cwd()):
+        if (place / "contrast_kit").is_dir() and (place / "benchmarks" / "_origin.py").is_file():
             return place / "benchmarks"
     return None
 

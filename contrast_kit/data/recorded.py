@@ -21,7 +21,7 @@ def recorded(name: str, folder: str | Path = FOLDER) -> "DataFrame":
         folder: where they lie.
 
     Raises:
-        FileNotFoundError: there is no such table, or it has no provenance.
+        FileNotFoundError: there is no such table in the folder, or it has no provenance.
 
     Example:
         >>> import contrast_kit as ck
@@ -31,6 +31,8 @@ def recorded(name: str, folder: str | Path = FOLDER) -> "DataFrame":
     """
     import pandas as pd
 
+    if name != Path(name).as_posix() or Path(name).is_absolute() or ".." in Path(name).parts:
+        raise FileNotFoundError(f"{name!r} is no name of a recorded table, such as 'side_by_side'.")
     table, origin = (Path(folder) / f"{name}.{kind}" for kind in ("csv", "json"))
     if not table.exists():
         have = ", ".join(sorted(path.stem for path in Path(folder).glob("*.csv"))) or "none"

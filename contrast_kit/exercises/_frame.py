@@ -86,12 +86,15 @@ def judge(name: str, answer: Any) -> Verdict:
     try:
         if answer is None:
             raise NotYet
-        hint = found.checker(_Answer(answer) if callable(answer) else answer)
+        asked = _Answer(answer) if callable(answer) else answer
+        hint = found.checker(asked)
     except NotYet:
         return Verdict(name, None, "not yet answered. Fill in the function above, then run this cell again.")
     except _AnswerFailed as failed:
         error = failed.__cause__
         return Verdict(name, False, f"your function stopped with {type(error).__name__}: {error}")
+    except Exception as error:  # the checker asks something of the answer that another kind of value does not have
+        return Verdict(name, False, f"{_kind_given(asked)} ({error}). Which kind of value does the exercise ask for?")
     return Verdict(name, hint is None, f"right. {found.right}" if hint is None else hint)
 
 
@@ -123,6 +126,8 @@ class _AnswerFailed(Exception):
 class _Answer:
     """The reader's function: a None from it raises `NotYet`, an error inside it `_AnswerFailed`."""
 
+    given: Any = None  # what it returned last
+
     def __init__(self, function: Callable):
         self.function = function
 
@@ -133,4 +138,14 @@ class _Answer:
             raise _AnswerFailed from error
         if result is None:
             raise NotYet
+        self.given = result
         return result
+
+
+def _kind_given(answer: Any) -> str:
+    """What kind of value the reader gave, or the reader's function returned, for a sentence."""
+    if not isinstance(answer, _Answer):
+        return f"an answer of type {type(answer).__name__} does not fit"
+    if answer.given is None:
+        return "a function does not fit"
+    return f"your function returned a value of type {type(answer.given).__name__}, which does not fit"

@@ -1,5 +1,6 @@
 """What every panel has: controls, a state that Python reads and sets, and a static figure."""
 
+import html
 import os
 import threading
 from collections.abc import Mapping, Sequence
@@ -128,7 +129,7 @@ class FigurePanel(Panel):
                 self.picture.value = self.figure()._repr_png_()
             super().draw()
         except ValueError as error:  # half-typed input: the last picture stays
-            self.line.value = str(error)
+            self.line.value = html.escape(str(error))
 
 
 def slider(name: str, value: float, low: float, high: float, step: float = 0.01) -> Any:

@@ -1,5 +1,6 @@
 """A training run to watch and to stop: curves, cosines and a map, redrawn while an objective trains."""
 
+import html
 import threading
 import time
 import warnings
@@ -140,13 +141,14 @@ class LiveTraining(FigurePanel):
 
     def words(self) -> str:
         if self.problem:
-            return f"<b>The run has ended</b>: {self.problem}"
+            return f"<b>The run has ended</b>: {html.escape(self.problem)}"
         if self.run is None:
             return "Press <i>start</i>: the figure grows while it trains. <i>stop</i> keeps the run."
         if self.running:
             return f"Training: step {self.run.steps} of {self.run.total}, {self.run.seconds:.0f} s."
         end = "Stopped" if self.run.interrupted else "Done"
-        return f"<b>{end}</b>: {self.run!r}. It is kept as <code>panel.run</code>, with its history and its encoder."
+        kept = "It is kept as <code>panel.run</code>, with its history and its encoder."
+        return f"<b>{end}</b>: {html.escape(repr(self.run))}. {kept}"
 
     def figure(self) -> "Figure":
         """Curves so far; cosines and map of the encoder at the beginning and now."""
@@ -163,7 +165,7 @@ class LiveTraining(FigurePanel):
             vectors = {name: seen["vectors"] for name, seen in both.items()}
             parts.append(plots.embedding_map(vectors, self.labels, "pca"))
         if not parts:
-            raise ValueError("There is nothing to draw yet: press start.")
+            raise ValueError(f"The run has ended: {self.problem}" if self.problem else "Press start.")
         return beside(*parts, columns=1)
 
 

@@ -1,6 +1,7 @@
 """Points to drag on a circle, and what a contrastive loss does with them: weights, forces, its value."""
 
 import functools
+import html
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -79,7 +80,8 @@ class LossPlayground(Panel):
 
     def words(self) -> str:
         seen, i = self.seen(), self.circle.anchor
-        name, roles = self.names[i], seen.roles[i]
+        names = [html.escape(name) for name in self.names]
+        name, roles = names[i], seen.roles[i]
         push = seen.forces.norm(dim=1)
         sentence = f"<b>{self.loss.value} = {seen.value:.3f}</b>"
         if self.loss.value == "simsiam":
@@ -87,13 +89,13 @@ class LossPlayground(Panel):
         sentence += f" at τ = {self.tau.value:.3g}, the mean over its anchors. "
         if set(roles) == {"out"}:
             return sentence + f"{name} is no anchor: info_nce asks view 0 only."
-        negatives = [(p, other) for p, other, role in zip(seen.weights[i].tolist(), self.names, roles, strict=True)
+        negatives = [(p, other) for p, other, role in zip(seen.weights[i].tolist(), names, roles, strict=True)
                      if role == "negative"]  # fmt: skip
         if negatives:
             most, hardest = max(negatives)
             share = most / max(sum(p for p, _ in negatives), 1e-30)
             sentence += f"Of what pushes {name}, {share:.0%} comes from {hardest}. "
-        return sentence + f"The strongest force, on {self.names[int(push.argmax())]}, is {push.max():.2f}."
+        return sentence + f"The strongest force, on {names[int(push.argmax())]}, is {push.max():.2f}."
 
     def figure(self) -> "Figure":
         """The circle with its forces, and beside it each anchor's weights on its candidates."""

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 MASKERS = ("complementary", "two random masks", "two span masks")
 SPLITS = {"80/10/10": (0.8, 0.1, 0.1), "[MASK] only": (1.0, 0.0, 0.0)}
+MOST = 128
+"""Tokens that the picture has room for."""
 SENTENCE = "The grandmother bought three red kites on Saturday, and she believes that they are dazzling."
 
 
@@ -44,6 +46,10 @@ class MaskExplorer(FigurePanel):
         maskable = ~torch.isin(ids, special)
         if not maskable.any():
             raise ValueError("Type a sentence: there is no token yet that could be masked.")
+        if ids.shape[1] > MOST:
+            raise ValueError(
+                f"There is room for {MOST} tokens and this text has {ids.shape[1]}: take a sentence of it."
+            )
         # Each view has its own stream, so that moving one slider leaves the other view alone.
         first, second = (torch.Generator().manual_seed(2 * self.seed.value + view) for view in (0, 1))
         options = dict(

@@ -16,14 +16,18 @@ TILED_FROM = 1024 * 1024
 IMPLEMENTATIONS = ("auto", "plain", "tiled", "bf16")
 
 
-def wanted(implementation: str, cosines: int) -> bool:
+def wanted(implementation: str, cosines: int, x: Any = None) -> bool:
     """Whether a contrast of so many cosines is made in tiles: "auto" by size, "plain" never, "tiled" and "bf16" always.
+
+    Where the vectors `x` are traced (`torch.compile`, `torch.func`, the device "meta"), the plain form is taken.
 
     Example:
         >>> wanted("auto", 128 * 128), wanted("auto", 4096 * 4096), wanted("tiled", 4)
         (False, True, True)
     """
     checks.choice("implementation", implementation, IMPLEMENTATIONS)
+    if x is not None and checks.is_traced(x):
+        return False
     return implementation in ("tiled", "bf16") or (implementation == "auto" and cosines >= TILED_FROM)
 
 

@@ -85,5 +85,5 @@ def class_spread(x: Tensor, labels: Tensor) -> Tensor:
 
 def _class_numbers(labels: Tensor, x: Tensor) -> Tensor:
     """Labels as classes 0 … C−1, [N], on the device of the vectors."""
-    labels = checks.integers(labels, len(x), x.device, "labels")
+    labels = checks.classes(labels, len(x), x.device, "labels")
     return labels.unique(return_inverse=True)[1]

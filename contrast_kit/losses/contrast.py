@@ -16,12 +16,13 @@ size; "plain", the matrix, also for a gradient of the gradient; "tiled"; "bf16",
 """
 
 import warnings
+from contextlib import nullcontext
 
 import torch
 from torch import Tensor
 
 from contrast_kit import fast
-from contrast_kit.checks import integers, normalise, pair, reduce, temperature, vectors
+from contrast_kit.checks import classes, integers, normalise, pair, reduce, temperature, vectors
 
 
 def nt_xent(
@@ -88,7 +89,7 @@ def nt_xent(
     n, queue = 2 * len(a), constant_rows(queue, a)  # [Q, D]
     warn_if_alone(n + len(queue) == 2, "nt_xent")
     ids = _candidate_ids(ids, queue_ids, len(a), len(queue), a.device)
-    if fast.wanted(implementation, n * (n + len(queue))):
+    if fast.wanted(implementation, n * (n + len(queue)), a):
         return reduce(fast.nt_xent(a, b, queue, tau, ids, implementation), reduction)
 
     x = torch.cat([normalise(a, "a"), normalise(b, "b")])  # [2B, D]
@@ -124,7 +125,7 @@ def sup_con(x: Tensor, labels: Tensor, tau: float, *, reduction: str = "sum", im
         A number >= 0, in float32 or float64; 0 where no two labels agree (a trailing batch of one, say).
 
     Raises:
-        TypeError, ValueError: wrong kind or shape, labels of another length, tau <= 0, or a row of zeros.
+        TypeError, ValueError: wrong kind or shape, labels of another length or below 0 (unlabeled), tau <= 0, zeros.
         NotFiniteError: NaN or infinity in a row.
 
     See also:
@@ -140,8 +141,8 @@ def sup_con(x: Tensor, labels: Tensor, tau: float, *, reduction: str = "sum", im
         tensor(0.2395)
     """
     temperature(tau)
-    labels = integers(labels, len(vectors(x, "x")), x.device, "labels")
-    if fast.wanted(implementation, len(x) ** 2):
+    labels = classes(labels, len(vectors(x, "x")), x.device, "labels")
+    if fast.wanted(implementation, len(x) ** 2, x):
         per_anchor, valid = fast.sup_con(x, labels, tau, implementation)
     else:
         x = normalise(x, "x")
@@ -169,7 +170,7 @@ def pick_positives(similarity: Tensor, positive: Tensor, excluded: Tensor) -> Te
 def dot_products(x: Tensor, y: Tensor) -> Tensor:
     """x y^T in the wider of the two dtypes; autocast would do this one product in half precision."""
     dtype = torch.promote_types(x.dtype, y.dtype)
-    with torch.autocast(x.device.type, enabled=False):
+    with torch.autocast(x.device.type, enabled=False) if not x.is_meta else nullcontext():
         return x.to(dtype) @ y.to(dtype).T  # [N, D] x [D, M] -> [N, M]
 
 

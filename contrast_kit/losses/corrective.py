@@ -136,7 +136,8 @@ def corrective_lm(
         shapes = ", ".join(str(list(x.shape)) for x in (logits, copy_logits, corrupted, original))
         raise ValueError(f"logits must be [M, V], and copy_logits, corrupted and original [M], got {shapes}.")
     logits, copy_logits = floats(logits, "logits"), floats(copy_logits, "copy_logits")
-    in_vocabulary(original, logits.shape[1])
+    in_vocabulary(original, logits.shape[1], "original")
+    in_vocabulary(corrupted, logits.shape[1], "corrupted")
     if stop_gradient:
         copy_logits = copy_logits.detach()
     log_q = -F.cross_entropy(logits, original.long(), reduction="none")  # [M, V] -> [M]

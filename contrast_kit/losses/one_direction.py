@@ -57,7 +57,7 @@ def info_nce(
     pair(anchors, candidates, "anchors", "candidates")
     warn_if_alone(len(anchors) == 1, "info_nce")
     ids = None if ids is None else integers(ids, len(anchors), anchors.device, "ids")
-    if fast.wanted(implementation, len(anchors) ** 2):
+    if fast.wanted(implementation, len(anchors) ** 2, anchors):
         return reduce(fast.info_nce(anchors, candidates, tau, ids, implementation), reduction)
 
     anchors, candidates = normalise(anchors, "anchors"), normalise(candidates, "candidates")

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from contrast_kit import checks
 from contrast_kit._renamed import present_names
 from contrast_kit.encoder.encoder import Encoder, View, cross_entropy
 from contrast_kit.papers.settings import training
@@ -97,6 +98,7 @@ class Objective(nn.Module):
             raise TypeError(f"{name} has no setting {unknown[0]!r}; there are {', '.join(names)}.")
         self.encoder = encoder
         self.config = replace(config, **changes) if config is not None else self.Config(**changes)
+        checks.switches(self.config)
         with torch.random.fork_rng(devices=[]):  # heads are drawn on the CPU: no other stream is touched
             torch.default_generator.manual_seed(seed)
             self.build()

@@ -3,12 +3,19 @@
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any
 
 from contrast_kit.data import text_columns
 from contrast_kit.data.paraphrased import WORDING
 from contrast_kit.data.rows import as_rows
 from contrast_kit.data.rows import column as texts_of
+
+
+def check_temperature(temperature: float | None) -> None:
+    """Refuse, by a ValueError, what is no temperature of a sampling; None leaves it to the paraphraser."""
+    if temperature is not None and not (isinstance(temperature, Real) and temperature >= 0):
+        raise ValueError(f"temperature must be a number of 0 or more, not {temperature!r}.")
 
 
 class Paraphraser(ABC):
@@ -43,8 +50,7 @@ class Paraphraser(ABC):
         for at, text in enumerate(texts):
             if not isinstance(text, str):
                 raise TypeError(f"Text {at} is {type(text).__name__}, not text.")
-        if temperature is not None and not temperature >= 0:
-            raise ValueError(f"temperature must be 0 or more, not {temperature}.")
+        check_temperature(temperature)
         again = self._say_again(texts, temperature, seed) if texts else []
         if len(again) != len(texts):
             raise RuntimeError(f"{type(self).__name__} gave {len(again)} answers to {len(texts)} texts.")

@@ -15,7 +15,7 @@ from random import Random
 from contrast_kit.data.toyshop import words
 from contrast_kit.data.toyshop.shops import SHOPS
 from contrast_kit.data.toyshop.words import ACTIONS, article, pick, plural
-from contrast_kit.paraphrase.base import Paraphraser
+from contrast_kit.paraphrase.base import Paraphraser, check_temperature
 
 
 @dataclass
@@ -42,6 +42,9 @@ class Toyshop(Paraphraser):
     """
 
     temperature: float = 0.0
+
+    def __post_init__(self):
+        check_temperature(self.temperature)
 
     def _say_again(self, texts: list[str], temperature: float | None, seed: int) -> list[str]:
         temperature = self.temperature if temperature is None else temperature

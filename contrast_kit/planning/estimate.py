@@ -159,28 +159,29 @@ def _texts_of_lengths(objective: Objective, dataset: Any) -> Any:
         return dataset
     if not isinstance(dataset[0], int | Tensor):
         return dataset
-    return _OfLengths(torch.as_tensor(dataset), objective.encoder.tokenizer)
+    return _OfLengths(torch.as_tensor(dataset), objective.encoder.tokenizer, objective.encoder.max_length)
 
 
 class _OfLengths(Texts):
-    """Texts of given lengths: random words between the tokenizer's special tokens."""
+    """Texts of given lengths: each as many of the same random words, so that millions take no memory."""
 
-    def __init__(self, lengths: Tensor, tokenizer: Any):
+    def __init__(self, lengths: Tensor, tokenizer: Any, longest: int):
+        if lengths.is_floating_point() or lengths.ndim != 1:
+            raise TypeError("The lengths of texts are whole numbers of tokens, one a text.")
+        if int(lengths.max()) > longest:
+            raise ValueError(f"A text of {int(lengths.max())} tokens is longer than the encoder takes: {longest}.")
         if int(lengths.min()) < 3:
             raise ValueError(
                 f"A length of {int(lengths.min())} tokens leaves no word beside the special tokens: "
                 "give lengths from 3 on."
             )
         self.lengths, self.pad_id, self.types, self.labels = lengths, tokenizer.pad_token_id, None, None
-        self.starts = lengths.cumsum(0) - lengths  # [N]
+        self.starts = torch.zeros_like(lengths)  # [N]: all begin with the same word
         special = set(tokenizer.all_special_ids)
         words = torch.tensor([i for i in range(len(tokenizer)) if i not in special])
-        random = torch.randint(len(words), (int(lengths.sum()),), generator=torch.Generator().manual_seed(0))
+        random = torch.randint(len(words), (int(lengths.max()),), generator=torch.Generator().manual_seed(0))
         self.ids = words[random].int()
-        self.ids[self.starts], self.ids[self.starts + lengths - 1] = (
-            tokenizer.cls_token_id,
-            tokenizer.sep_token_id,
-        )
+        self.ids[0] = tokenizer.cls_token_id
         self.maskable = ~torch.isin(self.ids, torch.tensor(sorted(special), dtype=torch.int32))
         self.text_ids = torch.arange(len(lengths))
 

@@ -1,16 +1,19 @@
 """Everything a run needs to go on as if it had never stopped, written so that a kill at any moment loses nothing.
 
-A checkpoint is a folder `step-00000100/` with the objective and the optimizer as safetensors, the random states, and
-`state.json` (step, settings, history). It is written under another name and renamed when whole, and renamed before it
-is deleted, so a folder with this name is always whole.
+A checkpoint is a folder `step-00000100/` with the objective and the optimizer as safetensors, the random states,
+`state.json` (step, settings, history) and the digests of these files. It is written under another name and renamed when
+whole, and renamed before it is deleted, so a folder with this name is always whole. Folders of other names, such as a
+copy `step-00000100-best`, belong to the reader: they are neither read nor deleted.
 
 A run may be resumed on another number of processes. Order of the data, batches and the noise of the views are the same
 then, so the gradients are equal up to rounding; dropout starts anew, from seed, step and process (on another kind of
 device the noise too). On the same number everything is restored, and on a CPU the end is bit for bit the same.
 """
 
+import copy
 import dataclasses
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,11 +24,13 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, load_model, save_file, save_model
 from torch import Tensor, nn
 
+from contrast_kit.data import intact
 from contrast_kit.data.drafts import draft_of, remove_folder
 from contrast_kit.training import distributed
 from contrast_kit.training.gradient import RandomState
 
 PREFIX = "step-"
+STATE = "state.json"
 
 
 class Trained(NamedTuple):
@@ -51,8 +56,14 @@ def settings(objective: nn.Module, training: Any) -> dict[str, Any]:
 
 
 def _as_json(setting: Any) -> Any:
-    """A number of numpy or torch as Python's; a function or another object as its name, equal in every process."""
-    return setting.item() if hasattr(setting, "item") else getattr(setting, "__qualname__", type(setting).__qualname__)
+    """Numbers of numpy or torch as Python's; a function or another object as its name, equal in every process."""
+    if hasattr(setting, "tolist"):
+        return setting.tolist()
+    name = getattr(setting, "__qualname__", type(setting).__qualname__)
+    code = getattr(setting, "__code__", None)
+    if code is None or not name.endswith("<lambda>"):
+        return name
+    return f"{name} {intact.digest(repr((code.co_code, code.co_consts, code.co_names)).encode())[:12]}"
 
 
 def save(folder: Path, step: int, trained: Trained, state: dict[str, Any], keep: int = 2) -> Path:
@@ -67,7 +78,7 @@ def save(folder: Path, step: int, trained: Trained, state: dict[str, Any], keep:
     if distributed.rank() == 0:
         try:
             _write(final, trained, random, {"step": step, **state})
-            for old in found(folder)[:-keep]:
+            for old in [path for path in found(folder) if _marked(path)][:-keep]:
                 remove_folder(old)
         except (OSError, SafetensorError) as error:
             problem = error
@@ -79,6 +90,8 @@ def save(folder: Path, step: int, trained: Trained, state: dict[str, Any], keep:
 
 def _write(final: Path, trained: Trained, random: dict[str, Tensor], state: dict[str, Any]) -> None:
     """Write a checkpoint under another name, and rename it when it is whole."""
+    if final.exists() and not _marked(final):
+        raise OSError(f"{final} is there already and no checkpoint of a run: move it away")
     for left in final.parent.glob(f".{PREFIX}*"):  # of a run that was killed while it wrote or deleted
         shutil.rmtree(left, ignore_errors=True)
     tensors, groups = _pack(trained.optimizer)
@@ -87,12 +100,24 @@ def _write(final: Path, trained: Trained, random: dict[str, Tensor], state: dict
         save_model(trained.objective, str(draft / "objective.safetensors"))
         save_file(tensors, draft / "optimizer.safetensors")
         save_file(random, draft / "random.safetensors")
-        (draft / "state.json").write_text(json.dumps({"optimizer": groups, **state}))
+        (draft / STATE).write_text(json.dumps({"optimizer": groups, **state}, default=_as_json))
+        intact.seal(draft)
 
 
 def found(folder: Path) -> list[Path]:
-    """The complete checkpoints of a run, oldest first."""
-    return sorted(path for path in Path(folder).glob(f"{PREFIX}*") if path.is_dir())
+    """The checkpoints of a run, oldest first: the folders named `step-` and eight digits or more, nothing else."""
+    named = [path for path in Path(folder).glob(f"{PREFIX}*") if re.fullmatch(rf"{PREFIX}\d{{8,}}", path.name)]
+    return sorted((path for path in named if path.is_dir()), key=lambda path: int(path.name.removeprefix(PREFIX)))
+
+
+def _marked(path: Path) -> bool:
+    """Whether `fit` wrote this folder."""
+    return (path / STATE).exists()
+
+
+def damage(path: Path) -> str | None:
+    """What is wrong with a checkpoint; None if its files are as they were written, or older than their digests."""
+    return intact.damage(path) if _marked(path) else f"it holds no {STATE}"
 
 
 def describe_newest(folder: Path) -> str:
@@ -121,22 +146,43 @@ def load(folder: Path, trained: Trained, expected: dict[str, Any]) -> dict[str, 
     if not (checkpoints := found(folder)):
         return None
     newest = checkpoints[-1]
+    if problem := damage(newest):
+        raise _damaged_error(newest, problem)
     try:
-        state = json.loads((newest / "state.json").read_text())
+        state = json.loads((newest / STATE).read_text())
         former = getattr(type(trained.objective.config), "former_fields", {})  # written under a setting's former name
         config = state["settings"]["config"]
         state["settings"]["config"] = {former.get(name, name): value for name, value in config.items()}
         _check_settings(newest, state["settings"], expected)
-        load_model(trained.objective, str(newest / "objective.safetensors"))
-        _unpack(trained.optimizer, load_file(newest / "optimizer.safetensors"), state["optimizer"])
-        random = load_file(newest / "random.safetensors")
-    except (SafetensorError, json.JSONDecodeError, KeyError, TypeError, RuntimeError, FileNotFoundError) as error:
-        raise ValueError(
-            f"The checkpoint {newest} is damaged ({type(error).__name__}); delete it to go on from the one before it, "
-            "or start afresh in another folder."
-        ) from error
+        tensors, random = load_file(newest / "optimizer.safetensors"), load_file(newest / "random.safetensors")
+        _load_all(trained, newest / "objective.safetensors", tensors, state["optimizer"])
+    except (SafetensorError, json.JSONDecodeError, KeyError, TypeError, AttributeError, RuntimeError, OSError) as error:
+        raise _damaged_error(newest, type(error).__name__) from error
     _restore_random(random, trained, (expected["training"]["seed"], state["step"]))
     return state
+
+
+def _damaged_error(path: Path, problem: str) -> ValueError:
+    """The error for a damaged checkpoint; it offers the newest one before it whose files are intact."""
+    whole = [other for other in found(path.parent) if other < path and not damage(other)]
+    offer = f"delete it to go on from {whole[-1].name}, or" if whole else "no other one is intact:"
+    return ValueError(f"The checkpoint {path} is damaged ({problem}); {offer} start afresh in another folder.")
+
+
+def _load_all(trained: Trained, file: Path, tensors: dict[str, Tensor], groups: dict[str, Any]) -> None:
+    """Load the weights and the optimizer's state, both or, after an error, neither."""
+    weights = {name: value.clone() for name, value in trained.objective.state_dict().items()}
+    optimizer = copy.deepcopy(trained.optimizer.state_dict())
+    try:
+        load_model(trained.objective, str(file))
+        _unpack(trained.optimizer, tensors, groups)
+        for parameter, moments in trained.optimizer.state.items():
+            if any(value.ndim and value.shape != parameter.shape for value in moments.values()):
+                raise ValueError(f"the optimizer's moments of a weight of shape {list(parameter.shape)} do not fit")
+    except Exception as error:
+        trained.objective.load_state_dict(weights)
+        trained.optimizer.load_state_dict(optimizer)
+        raise RuntimeError(str(error)) from error
 
 
 def _check_settings(path: Path, saved: Any, expected: Any, name: str = "") -> None:

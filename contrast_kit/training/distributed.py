@@ -7,6 +7,8 @@ losses are divided by counts over the whole batch. Token ids are small, so drawi
 nothing, and the views do not depend on how many processes there are.
 """
 
+import hashlib
+import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -165,6 +167,24 @@ def draw_together(encoder: nn.Module, view: dict[str, Tensor], generator: torch.
         logits[before : before + len(scores)] = scores
     drawn = masking.replace(view["targets"], selected, logits, generator=generator)
     return gather(drawn[mine], len(selected))
+
+
+def same_settings(settings: dict[str, Any], device: torch.device) -> None:
+    """Raise a `ValueError` on every process where one was started with other settings, or other data, than the first.
+
+    `settings` is what JSON takes; the processes exchange a digest of each of its entries.
+    """
+    if count() == 1:
+        return
+    texts = [json.dumps(value, sort_keys=True).encode() for value in settings.values()]
+    numbers = [int.from_bytes(hashlib.sha256(text).digest()[:7], "big") for text in texts]  # 56 bits: an int64
+    everyone = gather(torch.tensor([numbers], device=device))  # [1, S] → [processes, S]
+    process, entry = ((everyone != everyone[0]).nonzero().tolist() or [(0, 0)])[0]
+    if process:
+        raise ValueError(
+            f"Process {process} was started with another {list(settings)[entry]} than process 0: start all processes "
+            "with the same method, settings and data, in the same order."
+        )
 
 
 def same_weights(module: nn.Module) -> None:

@@ -3,12 +3,14 @@
 import math
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from contrast_kit.checks import NotFiniteError
+from contrast_kit.data import intact
 from contrast_kit.data.batches import make_batches
 from contrast_kit.data.texts import prepare_texts
 from contrast_kit.objectives.base import Objective
@@ -73,7 +75,8 @@ def fit(
         checkpoint.check_folder(folder, resume)
     with torch.inference_mode(False):  # gradients, also where a reader's torch.no_grad() stands around
         loop = _Loop(objective, dataset, training, folder)
-        return loop.run(resume, callback, progress and distributed.rank() == 0, live)
+        with intact.one_writer(folder) if folder and distributed.rank() == 0 else nullcontext():
+            return loop.run(resume, callback, progress and distributed.rank() == 0, live)
 
 
 class _Loop:
@@ -86,19 +89,22 @@ class _Loop:
         self.batches = make_batches(self.texts, training.batch_size, training.seed)
         self.epoch, self.order = -1, []  # the rows of each batch of an epoch
         self.total = training.total_steps(len(self.batches))
+        if not any(p.requires_grad for p in objective.parameters()):
+            raise ValueError("Every weight is frozen, so nothing can be trained: set requires_grad where it should.")
         self.optimizer = adamw(objective, training)
+        data = {"examples": len(self.texts), "fingerprint": self.texts.fingerprint()}
+        self.settings = checkpoint.settings(objective, training) | {"data": data}
         if (smallest := min(map(len, self.batches.epoch(0)))) < distributed.count():
             raise ValueError(
                 f"A batch of {smallest} gives nothing to do to some of {distributed.count()} processes: take a "
                 "larger batch_size, more text, or fewer processes."
             )
+        distributed.same_settings(self.settings, self.device)
         distributed.same_weights(objective)
         # Order of the data and noise of the views are the same on all processes; each draws dropout of its own.
-        self.seed = training.seed * 1_000_003
+        self.seed = training.seed * 1_000_003 % 2**63  # as large as a generator takes
         generator = torch.Generator(self.device).manual_seed(self.seed)
         self.trained = checkpoint.Trained(objective, self.optimizer, generator)
-        data = {"examples": len(self.texts), "fingerprint": self.texts.fingerprint()}
-        self.settings = checkpoint.settings(objective, training) | {"data": data}
         self.result = Run(objective, training, total=self.total, folder=folder)
         self.saved = 0  # the step of the newest checkpoint
 

@@ -79,6 +79,8 @@ class Training:
         betas = self.betas if isinstance(self.betas, tuple | list) else ()
         if len(betas) != 2 or not all(isinstance(beta, Real) and 0 <= beta < 1 for beta in betas):
             raise ValueError(f"betas must be two numbers from 0 to below 1, not {self.betas!r}.")
+        if self.clip == 0:
+            raise ValueError("clip is the largest norm of a gradient, above 0; clip=None leaves gradients as they are.")
         if self.epochs == 0 or self.lr == 0:
             raise ValueError(f"{'lr' if self.lr == 0 else 'epochs'} must be above 0, or nothing is learnt.")
 

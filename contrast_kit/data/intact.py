@@ -1,0 +1,64 @@
+"""Folders that can tell whether their files are as they were written, and that one writer at a time has to itself."""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+DIGESTS = "digests.json"
+"""The file with the SHA-256 of every other file of its folder."""
+
+
+def digest(content: bytes) -> str:
+    """The SHA-256 of some bytes, in hexadecimal."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def seal(folder: Path) -> None:
+    """Write down the digest of each file of a folder.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as name:
+        ...     folder = Path(name)
+        ...     _ = (folder / "weights").write_bytes(b"abc")
+        ...     seal(folder)
+        ...     before = damage(folder)
+        ...     _ = (folder / "weights").write_bytes(b"abd")
+        ...     before, damage(folder)
+        (None, 'weights is not as it was written')
+    """
+    digests = {file.name: digest(file.read_bytes()) for file in sorted(folder.iterdir())}
+    (folder / DIGESTS).write_text(json.dumps(digests, indent=1))
+
+
+def damage(folder: Path) -> str | None:
+    """What is wrong with a sealed folder, in words; None if nothing is, or if it was never sealed."""
+    if not (folder / DIGESTS).exists():
+        return None
+    try:
+        digests = json.loads((folder / DIGESTS).read_text())
+        changed = [name for name, known in digests.items() if digest((folder / name).read_bytes()) != known]
+    except FileNotFoundError as error:
+        return f"{Path(error.filename).name} is missing"
+    except (OSError, ValueError, AttributeError) as error:
+        return f"{DIGESTS}: {type(error).__name__}"
+    return f"{changed[0]} is not as it was written" if changed else None
+
+
+@contextmanager
+def one_writer(folder: Path) -> Iterator[None]:
+    """Inside, no other process of the kit may write to the folder. A process that is killed frees it, too.
+
+    Raises:
+        ValueError: another one is writing there.
+    """
+    from filelock import FileLock, Timeout  # which transformers brings
+
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with FileLock(folder / ".run.lock", timeout=0):
+            yield
+    except Timeout as error:
+        raise ValueError(f"Another run is writing to {folder} now: wait for it, or name another folder.") from error
