@@ -412,3 +412,22 @@ def test_the_same_on_a_gpu_without_waiting_for_it():
         (fast.self_log_sum_exp(x, 0.05, tile=512).sum() + class_means.mean_of_positives(x, labels)[0].sum()).backward()
     finally:
         torch.cuda.set_sync_debug_mode("default")
+
+
+def test_the_queue_counts_when_tiles_are_chosen(monkeypatch):
+    """A small batch beside a large queue: the matrix has (2B) (2B + Q) cosines, not (2B)²."""
+    a, b, queue = (torch.randn(n, 4, generator=torch.Generator().manual_seed(n)) for n in (8, 9, 2**16))
+    called = []
+    monkeypatch.setattr(fast, "nt_xent", lambda *a, **k: called.append(1) or torch.zeros(16), raising=False)
+    losses.nt_xent(a, b[:8], 0.1, queue=queue)
+    assert called
+    losses.nt_xent(a, b[:8], 0.1, queue=queue[:64])
+    assert len(called) == 1
+
+
+def test_float64_keeps_its_digits_where_softplus_could_turn_linear():
+    """log(1 + e^x) − x is 4e-13 at x = 28.6: torch's own threshold of 20 would lose it."""
+    a, b = torch.eye(2, dtype=torch.float64), -torch.eye(2, dtype=torch.float64)
+    for loss in (losses.nt_xent, losses.info_nce):
+        tiled, plain = (loss(a, b, 0.035, reduction="none", implementation=how) for how in ("tiled", "plain"))
+        torch.testing.assert_close(tiled, plain, rtol=0, atol=1e-14)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from contrast_kit import masking
 from contrast_kit.masking import Masked, complementary_random_mask, dynamic_random_mask
+from contrast_kit.masking.spans import _draw_spans
 
 CLS, SEP, PAD, MASK, V = 1, 2, 0, 3, 50
 VOCABULARY = {"mask_id": MASK, "vocab_size": V}
@@ -440,3 +441,26 @@ def test_the_same_rates_on_a_gpu():
     assert masking.shuffle(ids, maskable, generator=g).is_cuda
     logits = torch.zeros(int(view_0.selected.sum()), V, device="cuda")
     assert masking.replace(ids, view_0.selected, logits, generator=g).is_cuda
+
+
+def test_a_span_crosses_neither_a_special_token_nor_another_span():
+    """The uniform number that decides what a span becomes tells spans apart: each stands on neighbouring tokens."""
+    maskable = torch.ones(400, 40, dtype=torch.bool)
+    maskable[:, [0, 13, 14, 27, 39]] = False  # [CLS] … [SEP] [SEP] … [SEP] … [SEP]
+    selected, u = _draw_spans(maskable, 0.6, 0.05, 10, generator())
+    assert not (selected & ~maskable).any()
+    for row, chosen in zip(u.tolist(), selected.tolist(), strict=True):
+        of_span = {}
+        for place, (number, inside) in enumerate(zip(row, chosen, strict=True)):
+            if inside:
+                of_span.setdefault(number, []).append(place)
+        for places in of_span.values():
+            assert places == list(range(places[0], places[-1] + 1)) and len(places) <= 10
+
+
+def test_a_later_span_leaves_the_earlier_ones_as_they_are():
+    """A larger budget only adds spans, so the number of each earlier span stands where it stood."""
+    maskable = torch.ones(400, 40, dtype=torch.bool)
+    few, u_few = _draw_spans(maskable, 0.3, 0.05, 10, generator())
+    many, u_many = _draw_spans(maskable, 0.6, 0.05, 10, generator())
+    assert (many | ~few).all() and torch.equal(u_few[few], u_many[few])

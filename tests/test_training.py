@@ -595,3 +595,22 @@ def test_weights_and_dropout_are_settings_too(tokenizer, texts, tmp_path, change
     change(encoder)
     with pytest.raises(ValueError, match=name):
         ck.fit(ck.objectives.MLM(encoder), texts, resume=True, **options)
+
+
+def test_a_callback_that_evaluates_does_not_end_dropout(tokenizer, texts):
+    """The callback leaves the encoder in evaluation mode; the next step trains with dropout all the same."""
+
+    def losses(callback):
+        objective = ck.objectives.MLM(make_encoder(tokenizer, dropout=0.3))
+        return [row["loss"] for row in ck.fit(objective, texts, steps=4, callback=callback, progress=False).rows]
+
+    assert losses(lambda run: run.objective.eval()) == losses(None)
+
+
+def test_the_warm_up_is_rounded_to_the_nearest_step():
+    training = Training(warmup=0.06, lr=1.0)
+    rates = [learning_rate(step, 60, training) for step in range(6)]  # 3.6 steps: 4
+    assert rates[:5] == [0, 0.25, 0.5, 0.75, 1.0] and rates[5] < 1
+    training = Training(warmup=0.06, lr=1.0, decay="none")
+    assert [learning_rate(step, 60, training) for step in (3, 4, 5)] == [0.75, 1, 1]
+    assert learning_rate(1, 57, training) == 1 / 3  # 3.42 steps: 3
