@@ -1,6 +1,7 @@
 """Text in, batches out: `load` text, `train_tokenizer` on it, tokenize once (`Texts`), cut up (`Batches`)."""
 
 from contrast_kit.data.batches import Batches
+from contrast_kit.data.labels import number_labels
 from contrast_kit.data.paraphrased import Paraphrased
 from contrast_kit.data.prose import split_sentences
 from contrast_kit.data.recorded import recorded
@@ -16,6 +17,7 @@ __all__ = [
     "available",
     "collate",
     "load",
+    "number_labels",
     "open_tokenizer",
     "recorded",
     "sentences",

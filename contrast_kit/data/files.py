@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from contrast_kit.data import labels as label_names
+from contrast_kit.data import tables
 from contrast_kit.data.prose import Unit, units
+from contrast_kit.data.utf8 import in_utf8, undo_printed_bytes
 
 if TYPE_CHECKING:
     from datasets import Dataset, DatasetDict
 
-PROSE = frozenset({".txt", ".raw", ".tokens"})
+PROSE = frozenset({".txt", ".raw", ".tokens", ".md"})
 TABLES = frozenset({".csv", ".tsv"})
 OTHERS = frozenset({".parquet", ".json", ".jsonl"})
 ENDINGS = PROSE | TABLES | OTHERS
@@ -32,6 +34,7 @@ def read(
     headings: bool = False,
     columns: Sequence[str] | None = None,
     quoted: bool | None = None,
+    labels: Sequence[str] | None = None,
 ) -> DatasetDict:
     """Read a file, or all files of one kind in a folder; the options are those of `data.load`.
 
@@ -51,24 +54,11 @@ def read(
     splits: dict[str, list[Path]] = {}
     for file in _files(path):
         splits.setdefault(_split(file), []).append(file)
-    if columns is None and path_kind(next(iter(splits.values()))[0]) is PROSE:
+    every = [file for files in splits.values() for file in files]
+    if columns is None and _is_prose(every):
         return DatasetDict({split: _prose(files, unit, headings) for split, files in splits.items()})
-    tables = {
-        split: _joined(files, [_table(file, columns, quoted) for file in files]) for split, files in splits.items()
-    }
-    return DatasetDict(_numbered_labels(tables))
-
-
-@contextmanager
-def in_utf8(file: Path) -> Iterator[None]:
-    """Around the reading of a file: a ValueError in one sentence where it is not UTF-8."""
-    try:
-        yield
-    except UnicodeDecodeError as error:
-        raise ValueError(
-            f"{file} is not UTF-8 text (byte {error.start}): write it anew, for example with "
-            "path.write_text(path.read_text('latin-1'), 'utf-8')."
-        ) from error
+    read = {split: _joined(files, [_table(file, columns, quoted) for file in files]) for split, files in splits.items()}
+    return DatasetDict(label_names.numbered(read, labels, hint="/".join(every[0].parts[-2:])))
 
 
 def path_kind(path: Path) -> frozenset[str]:
@@ -82,12 +72,15 @@ def path_kind(path: Path) -> frozenset[str]:
 def _files(path: Path) -> list[Path]:
     """List the files to read: the one named, or those of the kind of which the folder holds most."""
     if path.is_file():
-        path_kind(path)
+        if path.suffix or not (tables.is_table(path) or tables.class_and_text(path)):
+            path_kind(path)
         return [path]
     found = [file for file in sorted(path.iterdir()) if file.is_file() and file.suffix.lower() in ENDINGS]
     found = [file for file in found if not file.stem.lower().startswith(("readme", "license"))]
     if not found:
         raise FileNotFoundError(f"{path} holds no file ending in {' '.join(sorted(ENDINGS))}.")
+    # notes beside the data are no data
+    found = [file for file in found if file.suffix.lower() != ".md"] or found
     kinds = [path_kind(file) for file in found]
     kind = max((OTHERS, TABLES, PROSE), key=kinds.count)  # where two are level, the one that has columns
     return [file for file in found if path_kind(file) is kind]
@@ -100,6 +93,13 @@ def _split(file: Path) -> str:
     return f"{split}_{kind}" if kind else split
 
 
+def _is_prose(files: Sequence[Path]) -> bool:
+    """Whether files hold running text: by their ending, unless a first line names columns."""
+    if not all(file.suffix.lower() in PROSE for file in files):
+        return False
+    return not all(tables.is_table(file) or tables.class_and_text(file) is not None for file in files)
+
+
 def _prose(files: Sequence[Path], unit: Unit, headings: bool) -> Dataset:
     from datasets import ClassLabel, Dataset, Features, Value
 
@@ -107,7 +107,8 @@ def _prose(files: Sequence[Path], unit: Unit, headings: bool) -> Dataset:
     for number, file in enumerate(files):
         # universal newlines: CRLF, LF and CR are one and the same
         with in_utf8(file):
-            found = list(units(file.read_text("utf-8-sig"), unit, headings))
+            text = "\n".join(undo_printed_bytes(file.read_text("utf-8-sig").split("\n")))
+        found = list(units(text, unit, headings, markdown=file.suffix.lower() == ".md"))
         texts += found
         topics += [number] * len(found)
     if not texts:
@@ -126,41 +127,14 @@ def _table(file: Path, columns: Sequence[str] | None, quoted: bool | None) -> Da
 
         return Dataset(pyarrow.parquet.read_table(file))
     if file.suffix.lower() in (".json", ".jsonl"):
-        return Dataset.from_list(_json_rows(file))
-    return _separated(file, columns, quoted)
-
-
-def _separated(file: Path, columns: Sequence[str] | None, quoted: bool | None) -> Dataset:
-    import csv
-
-    import pandas
-    from datasets import Dataset
-
-    separator = "," if file.suffix.lower() == ".csv" else "\t"
-    with in_utf8(file):
-        if quoted is None:
-            quoted = separator == "," or not _one_row_a_line(file, separator)
-    try:
-        with in_utf8(file):
-            frame = pandas.read_csv(
-                file,
-                sep=separator,
-                names=list(columns) if columns else None,
-                header=None if columns else 0,
-                quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
-                keep_default_na=False,  # "None" and "NA" are words too
-                encoding="utf-8-sig",
-            )
-    except (pandas.errors.ParserError, pandas.errors.EmptyDataError) as error:
-        raise ValueError(f"{file} is no even table ({str(error).strip()}); try quoted={not quoted}.") from error
-    return Dataset.from_pandas(frame, preserve_index=False)
-
-
-def _one_row_a_line(file: Path, separator: str) -> bool:
-    """Whether every line has as many fields as the first: then no quoted field holds a line end or a separator."""
-    with file.open(encoding="utf-8-sig", newline="\n") as lines:
-        widths = {line.count(separator) for line in lines if line.strip()}
-    return len(widths) <= 1
+        rows = _json_rows(file)
+        for name in [name for name, value in rows[0].items() if isinstance(value, str) and value[:1] == "b"]:
+            values = undo_printed_bytes([row.get(name, "") for row in rows])
+            rows = [{**row, name: value} for row, value in zip(rows, values, strict=True)]
+        return Dataset.from_list(rows)
+    if columns is None and file.suffix.lower() not in TABLES and not tables.is_table(file):
+        return tables.class_and_text(file)
+    return tables.read_table(file, columns, quoted)
 
 
 def _json_rows(file: Path) -> list[dict[str, Any]]:
@@ -214,18 +188,3 @@ def _joined(files: list[Path], tables: list[Dataset]) -> Dataset:
             both = f"{', '.join(first)} and {', '.join(table.column_names)}"
             raise ValueError(f"{files[0]} and {file} have other columns ({both}): load them one by one.")
     return concatenate_datasets(tables) if len(tables) > 1 else tables[0]
-
-
-def _numbered_labels(tables: dict[str, Dataset]) -> dict[str, Dataset]:
-    """Turn label names into class integers, in alphabetical order, the same in every split; no name stays `None`."""
-    from datasets import ClassLabel, Value
-
-    names: set[str] = set()
-    for table in tables.values():
-        kind = table.features.get("label")
-        if not isinstance(kind, Value) or kind.dtype not in ("string", "large_string"):
-            return tables
-        names |= set(table.unique("label")) - {None}
-    if "" in names:  # else the empty name would be class 0, and all others move up
-        raise ValueError("A row has an empty label: fill it in, or leave such rows out of the file.")
-    return {split: table.cast_column("label", ClassLabel(names=sorted(names))) for split, table in tables.items()}

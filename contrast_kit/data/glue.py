@@ -3,8 +3,8 @@
 Columns and label integers are those of `nyu-mll/glue` on the hub, so that a name or a folder can be exchanged
 for the other. Three easily overlooked details: the files are tab-separated *without quoting* (read as
 ordinary CSV, MRPC loses 119 training rows); label 0 of RTE and QNLI is *entailment*, of WNLI
-*not_entailment*; the labels of the test splits are secret, and -1. Text is left as it is, so SST-2 keeps the
-space at the end of each sentence.
+*not_entailment*; the labels of the test splits are secret, and -1. Blanks at the end of a text are left out: SST-2 has
+one in its training and validation rows and none in its test rows, and RoBERTa's tokenizer would make it a token.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from contrast_kit.data.files import in_utf8
+from contrast_kit.data.utf8 import in_utf8
 
 if TYPE_CHECKING:
     from datasets import Dataset, DatasetDict, Features
@@ -103,6 +103,15 @@ def task_of_folder(folder: Path) -> GlueTask | None:
     return names.get(folder.name.lower())
 
 
+def without_trailing_blanks(dataset: DatasetDict, task: GlueTask) -> DatasetDict:
+    """A task from the hub, whose texts end where they end, as in `read_folder`."""
+
+    def stripped(rows: dict[str, list]) -> dict[str, list]:
+        return {name: [text.rstrip() for text in rows[name]] for name in task.columns}
+
+    return dataset.map(stripped, batched=True)
+
+
 def read_folder(task: GlueTask, folder: str | Path) -> DatasetDict:
     """Read a task from `folder`: its own folder, or the one in which GLUE's folders stand side by side.
 
@@ -154,7 +163,7 @@ def _rows(task: GlueTask, path: Path, headless: tuple[str, ...]) -> Iterator[dic
             wanted = (*fields, task.label_field) if task.label_field in header else fields
             if any(name not in row for name in wanted):
                 continue
-            texts = {column: row[name] for column, name in zip(task.columns, fields, strict=True)}
+            texts = {column: row[name].rstrip() for column, name in zip(task.columns, fields, strict=True)}
             yield {**texts, "label": _label(task, row.get(task.label_field), path, number), "idx": number}
 
 

@@ -52,6 +52,9 @@ def as_rows(rows: Any) -> Any:
         raise TypeError(f"Rows are a Dataset, a list of dicts or a list of strings, not {kind.__name__}.")
     if len(rows) == 0:
         raise ValueError("There are no rows: the dataset is empty.")
+    if not hasattr(rows, "column_names") and not isinstance(rows, list | tuple):
+        # by number: a data set that never raises IndexError would be walked through for ever
+        rows = [rows[at] for at in range(len(rows))]
     if hasattr(rows, "with_format") and hasattr(rows, "column_names"):
         return rows.with_format(None)
     if hasattr(rows, "column_names") or isinstance(rows[0], Mapping):
@@ -101,7 +104,10 @@ def label_tensor(values: Sequence[Any]) -> Tensor | None:
     values = [-1 if value is None else value.item() if hasattr(value, "item") else value for value in values]
     for at, value in enumerate(values):
         if isinstance(value, str):
-            raise ValueError("Labels must be numbers; number the names with dataset.class_encode_column('label').")
+            raise ValueError(
+                f"Labels must be numbers, and row {at} has {value!r}: number names with data.number_labels(rows), or "
+                "in an order of your own, data.number_labels(rows, names=('…', '…'))."
+            )
         if not isinstance(value, int | float) or value != value:
             raise ValueError(f"The label of row {at} is {value!r}, not a number; None or -1 means unlabeled.")
     if all(value == -1 for value in values):

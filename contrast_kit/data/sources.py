@@ -39,6 +39,7 @@ def load(
     headings: bool = False,
     columns: Sequence[str] | None = None,
     quoted: bool | None = None,
+    labels: Sequence[str] | None = None,
 ) -> DatasetDict:
     """Load a data set by name, path or hub id, as splits with the columns and label integers of `nyu-mll/glue`.
 
@@ -52,9 +53,10 @@ def load(
 
     What is on disk comes first; where neither disk nor hub has it, the answer comes in seconds. For running
     text and WikiText, `unit` is "sentence", "paragraph" or "line", and `headings` keeps heading lines. For
-    tables, `columns` names the columns of a file that has no header line, and `quoted` says whether quotes
-    enclose fields: always in `.csv`; a `.tsv` whose every line is one row is read without. Names in a column
-    `label` become class integers, in alphabetical order.
+    tables, `columns` names the columns of a file whose first line does not (`data.tables` knows those of CoLA, STS-B,
+    Amazon, Yelp and TextFooler), and `quoted` says whether quotes enclose fields: always in `.csv`; a `.tsv` whose
+    every line is one row is read without. Names in a column `label` become the integers that GLUE gives them
+    (`data.labels`), other names alphabetical ones, unless `labels` names all classes in the order of their integers.
 
     Raises `FileNotFoundError` for a path that is not there or a hub that cannot be reached (naming what works
     without it), `ValueError` for a name or a file that makes no sense.
@@ -73,7 +75,7 @@ def load(
         from contrast_kit.data import docstrings
 
         return docstrings.load(pairs=task == "pairs")
-    options = {"unit": unit, "headings": headings, "columns": columns, "quoted": quoted}
+    options = {"unit": unit, "headings": headings, "columns": columns, "quoted": quoted, "labels": labels}
     if family == "glue" and not (folder is None and Path(name).exists()):
         return _glue(task, folder)
     path = Path(folder if folder is not None else name).expanduser()
@@ -145,15 +147,19 @@ def _glue(task: str, folder: str | Path | None) -> DatasetDict:
         raise ValueError(f"There is no GLUE task {task!r}; the tasks are {', '.join(glue.TASKS)}.")
     if folder is not None:
         return glue.read_folder(glue.TASKS[task], folder)
-    return _from_hub("nyu-mll/glue", task, None, name_given=f"glue/{task}")
+    found = _from_hub("nyu-mll/glue", task, None, name_given=f"glue/{task}")
+    return glue.without_trailing_blanks(found, glue.TASKS[task])
 
 
 def _local(path: Path, options: dict[str, Any]) -> DatasetDict:
     from contrast_kit.data import files, glue
 
-    task = glue.task_of_folder(path) if path.is_dir() else None
-    if task:
+    task = glue.task_of_folder(path if path.is_dir() else path.parent)
+    if task and path.is_dir():
         return glue.read_folder(task, path)
+    if task and path.name in task.files.values() and options["columns"] is None:  # one file of a GLUE folder
+        splits = glue.read_folder(task, path.parent)
+        return type(splits)({split: splits[split] for split, file in task.files.items() if file == path.name})
     inside = [task.folder for task in glue.TASKS.values() if path.is_dir() and (path / task.folder).is_dir()]
     if inside:
         raise ValueError(f"{path} holds several tasks ({', '.join(inside)}); name one, as in {path / inside[0]}.")

@@ -244,7 +244,11 @@ class Encoder(Presets, nn.Module):
         self.strategy = fast.Packed(self.model, Padded()) if on else Padded()
 
     def use_plain_head(self, bias: bool = False) -> None:
-        """From here on word scores are h · x, without projection (COCO-LM, appendix D) or, unless asked, bias."""
+        """From here on word scores are h · x, without projection (COCO-LM, appendix D) or, unless asked, bias.
+
+        ValueError: the word vectors x have another width than the states h, as ALBERT's and ELECTRA's.
+        """
+        mlm_head.check_one_width(self.model)
         self.projection = False
         if not bias:
             mlm_head.remove_bias(self.model)

@@ -23,6 +23,8 @@ def modules(model: nn.Module) -> list[nn.Module]:
     """The head, module after module: what a `…ForMaskedLM` has besides its base model."""
     if model.config.model_type == "distilbert":
         return [getattr(model, name) for name in DISTILBERT]
+    if model.config.model_type in ("xlm", "flaubert"):  # their last module gives a tuple
+        return [model.get_output_embeddings()]
     return [module for name, module in model.named_children() if name != model.base_model_prefix]
 
 
@@ -54,6 +56,16 @@ def check(model: nn.Module, view: dict[str, Tensor]) -> None:
         raise ValueError(f"{kind} has a vocabulary head that cannot be used by itself ({error}).") from error
     if ours.shape != theirs.shape or not torch.allclose(ours, theirs, rtol=1e-3, atol=1e-3):
         raise ValueError(f"{kind} makes its word scores in a way not known here; take a BERT or RoBERTa.")
+
+
+def check_one_width(model: nn.Module) -> None:
+    """Refuse, by a ValueError, a model whose word vectors x have another width than its states h."""
+    words, width = getattr(model.get_output_embeddings(), "in_features", None), model.config.hidden_size
+    if words != width:
+        raise ValueError(
+            f"{type(model).__name__} has word vectors of width {words} and states of width {width}, so h · x is not "
+            "defined: keep the model's own head (COCO-LM: lm_projection=True)."
+        )
 
 
 def remove_bias(model: nn.Module) -> None:

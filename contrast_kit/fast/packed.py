@@ -32,6 +32,14 @@ ALIKE = 32
 Above `LONG`, and on a GPU, only texts of one length."""
 
 
+RIGHT = (
+    *("albert", "bert", "camembert", "data2vec-text", "electra", "ernie", "mobilebert", "roberta", "xlm-roberta"),
+    *("mpnet", "contrast_kit_relative"),
+)
+"""Model types that are right when packed: embeddings that know their places, then a stack of post-norm layers whose
+only mixing of tokens is attention. Others mix or place tokens elsewhere too, and would give other vectors."""
+
+
 @dataclass(frozen=True)
 class Group:
     """Texts that attend together, [texts, t] tokens with what fills the short ones up."""
@@ -115,17 +123,17 @@ class Packed:
         padded: the plain strategy, for everything that is not about padding.
 
     Raises:
-        ValueError: for a model that is not embeddings, then a stack of layers.
+        ValueError: for a model that is none of `RIGHT`.
     """
 
     fixed_shapes = False
 
     def __init__(self, model: nn.Module, padded: Any) -> None:
-        base = model.base_model
-        if not (hasattr(base, "embeddings") and hasattr(base, "encoder")):
+        base, kind = model.base_model, model.config.model_type
+        if kind not in RIGHT or getattr(model.config, "is_decoder", False):
             raise ValueError(
-                f"{type(model).__name__} is not built of embeddings and an encoder, as BERT, RoBERTa, ELECTRA and "
-                "MPNet are, so it cannot run without padding here."
+                f"{type(model).__name__} cannot run without padding here, as its vectors would be others: leave "
+                f"use_packing out; these model types can be packed: {', '.join(RIGHT)}."
             )
         if isinstance(base, MPNetModel):
             _mix_in(PackedLayers, base.encoder)

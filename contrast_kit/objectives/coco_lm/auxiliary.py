@@ -213,6 +213,9 @@ def make_auxiliary(main: Encoder, config: CorruptionConfig, given: Encoder | Non
     if config.share != "nothing":
         words = main.model.get_input_embeddings()
         model.set_input_embeddings(words)
+        if model.get_output_embeddings().weight.shape != words.weight.shape:
+            kind = type(main.model).__name__
+            raise ValueError(f"{kind} reads and scores words by vectors of two widths: share='nothing'.")
         model.get_output_embeddings().weight = words.weight
     if config.share == "embeddings":
         mine, theirs = model.base_model.embeddings, main.model.base_model.embeddings
@@ -224,17 +227,25 @@ def shallow(main: Encoder, layers: int | None = None) -> nn.Module:
     """A new model of the main one's build with `layers` layers; by default a third of the main one's, at least one."""
     config = copy.deepcopy(main.model.config)
     config.num_hidden_layers = layers or max(1, config.num_hidden_layers // 3)
-    return type(main.model)(config)
+    try:
+        return type(main.model)(config)
+    except (TypeError, ValueError, AssertionError) as error:  # Longformer: a window for each layer
+        kind = type(main.model).__name__
+        raise ValueError(f"A {kind} cannot be made shallower ({error}): auxiliary='narrow', or 'given'.") from error
 
 
 def narrow(main: Encoder) -> nn.Module:
     """ELECTRA's generator: all layers, a third of the heads and of everything else, word vectors of the full width."""
     config = main.model.config
+    if not hasattr(config, "hidden_dropout_prob") or not hasattr(config, "layer_norm_eps"):
+        kind = type(main.model).__name__
+        raise ValueError(f"A {kind} has no settings to build a narrow auxiliary from: auxiliary='shallow', or 'given'.")
     heads = max(1, round(config.num_attention_heads / 3))
     width = heads * (config.hidden_size // config.num_attention_heads)
     same = ("vocab_size", "num_hidden_layers", "hidden_dropout_prob", "attention_probs_dropout_prob", "layer_norm_eps")
     shared = {name: getattr(config, name) for name in (*same, "pad_token_id")}
-    sizes = dict(embedding_size=config.hidden_size, hidden_size=width, num_attention_heads=heads)
+    words = main.model.get_input_embeddings().embedding_dim
+    sizes = dict(embedding_size=words, hidden_size=width, num_attention_heads=heads)
     sizes |= dict(intermediate_size=4 * width, max_position_embeddings=main.max_length)
     return ElectraForMaskedLM(ElectraConfig(**shared, **sizes))
 

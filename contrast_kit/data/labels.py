@@ -1,0 +1,161 @@
+"""Names of classes to the integers that their task gives them, never to those of the alphabet.
+
+GLUE says which integer a name is: MNLI's entailment, neutral, contradiction are 0, 1, 2, though the alphabet has it
+otherwise; RTE's entailment is 0, and WNLI's is 1. Names of a data set that GLUE does not know have no such order; they
+are numbered alphabetically, as everywhere, and `features["label"].names` shows it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from contrast_kit.data.glue import TASKS
+from contrast_kit.data.rows import as_rows, column, column_names, no_column
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+
+NOT_AGREED = "-"
+"""The label of a pair on which MultiNLI's and SNLI's annotators did not agree. Such rows are left out."""
+SECRET = "hidden"
+"""The label of MultiNLI's unlabelled test rows; it becomes -1."""
+_COMMON = {"positive", "negative", "neutral"}  # names that other tasks use as well, in their own order
+
+
+def order(names: Iterable[str], hint: str = "") -> list[str]:
+    """The names of all classes, in the order of their integers, of the task to which some names belong.
+
+    Args:
+        names: the names that were found. Case, blanks and hyphens make no difference.
+        hint: where they were found, such as "data/WNLI/train.csv": decides where several tasks have these names.
+
+    Raises:
+        ValueError: several tasks have these names and number them otherwise; or some names are a task's, others not.
+
+    >>> from contrast_kit.data import labels
+    >>> labels.order({"neutral", "contradiction", "entailment"})
+    ['entailment', 'neutral', 'contradiction']
+    >>> labels.order({"entailment", "not_entailment"}, hint="WNLI/train.csv")
+    ['not_entailment', 'entailment']
+    >>> labels.order({"10", "9"}), labels.order({"ham", "spam"})
+    (['9', '10'], ['ham', 'spam'])
+    """
+    names = set(names)
+    plain = {_plain(name) for name in names}
+    named = {task.name: task.label_names for task in TASKS.values() if task.label_names}
+    fitting = {task: order for task, order in named.items() if plain <= set(order)}
+    for part in reversed(hint.lower().split("/")):  # what stands nearest to the rows decides
+        words = set(re.findall(r"[a-z0-9]+", part))
+        if any(task in words for task in fitting):
+            fitting = {task: order for task, order in fitting.items() if task in words}
+    if len(set(fitting.values())) > 1:
+        raise ValueError(
+            f"The labels {_listed(names)} are those of {' and '.join(fitting)}, which number them differently: give "
+            f"their names in the order of their integers, labels={next(iter(fitting.values()))!r} or another order."
+        )
+    if fitting:
+        return list(next(iter(fitting.values())))
+    known = {name for order in named.values() for name in order} - _COMMON
+    if plain & known:
+        raise ValueError(
+            f"The labels {_listed(names)} are a GLUE task's only in part, so their order is not known: give all names "
+            "in the order of their integers, labels=('…', '…')."
+        )
+    whole = all(re.fullmatch(r"-?\d+", name) for name in names)
+    return sorted(names, key=int) if whole else sorted(names)
+
+
+def number_labels(rows: Any, names: Sequence[str] | None = None, label: str = "label") -> Any:
+    """The rows with their labels' names as integers: in the order of `names`, or of the GLUE task that has them.
+
+    Args:
+        rows: a `datasets.Dataset` or a list of dicts.
+        names: all names in the order of their integers; by default `labels.order` of those that occur.
+        label: the column of the names.
+
+    Returns:
+        rows of the same kind; a `Dataset` has the column as a `ClassLabel`. None stays None.
+
+    Raises:
+        ValueError: no such column, a name that is not in `names`, or names whose order is not known.
+
+    >>> from contrast_kit.data import number_labels
+    >>> number_labels([{"text": "a", "label": "positive"}, {"text": "b", "label": "negative"}])
+    [{'text': 'a', 'label': 1}, {'text': 'b', 'label': 0}]
+    """
+    rows = as_rows(rows)
+    if label not in column_names(rows):
+        raise no_column(label, column_names(rows))
+    found = set(column(rows, label)) - {None}
+    numbers = _numbers(found, list(names) if names else order(found))
+    if hasattr(rows, "column_names"):
+        return _replaced(rows, label, list(names) if names else order(found), numbers)
+    return [{**row, label: None if row[label] is None else numbers[row[label]]} for row in rows]
+
+
+def numbered(tables: dict[str, Dataset], names: Sequence[str] | None = None, hint: str = "") -> dict[str, Dataset]:
+    """The splits of a data set with label names as integers, the same in every split; integers stay as they are.
+
+    MultiNLI's and SNLI's own `gold_label` becomes `label`, `sentence1` and `sentence2` GLUE's `premise` and
+    `hypothesis`, and rows without a gold label are left out.
+    """
+    from datasets import Value
+
+    tables = {split: _as_glue_names(table) for split, table in tables.items()}
+    found: set[str] = set()
+    for table in tables.values():
+        kind = table.features.get("label")
+        if not isinstance(kind, Value) or kind.dtype not in ("string", "large_string"):
+            return tables
+        found |= set(table.unique("label")) - {None}
+    if "" in found:  # else the empty name would be class 0, and all others move up
+        raise ValueError("A row has an empty label: fill it in, or leave such rows out of the file.")
+    nli = {_plain(name) for name in found} & set(TASKS["mnli"].label_names) - _COMMON
+    odd = found & {NOT_AGREED, SECRET} if nli or found <= {NOT_AGREED, SECRET} else set()
+    named = found - odd
+    ordered = list(names) if names else order(named, hint) if named else list(TASKS["mnli"].label_names)
+    numbers = _numbers(named, ordered) | {SECRET: -1}
+    if NOT_AGREED in odd:
+        tables = {split: table.filter(_agreed, input_columns="label") for split, table in tables.items()}
+    return {split: _replaced(table, "label", ordered, numbers) for split, table in tables.items()}
+
+
+def _agreed(label: str) -> bool:
+    return label != NOT_AGREED
+
+
+def _as_glue_names(table: Dataset) -> Dataset:
+    names = table.column_names
+    if "gold_label" not in names or "label" in names:
+        return table
+    new = {"gold_label": "label"}
+    if {"sentence1", "sentence2"} <= set(names):
+        new |= {"sentence1": "premise", "sentence2": "hypothesis"}
+    return table.rename_columns(new)
+
+
+def _numbers(found: set[str], ordered: list[str]) -> dict[str, int]:
+    places = {_plain(name): place for place, name in enumerate(ordered)}
+    lacking = sorted(str(name) for name in found if _plain(name) not in places)
+    if lacking:
+        raise ValueError(f"The label {lacking[0]!r} is none of {_listed(ordered)}: give all names, labels=(…).")
+    return {name: places[_plain(name)] for name in found}
+
+
+def _replaced(table: Dataset, label: str, names: list[str], numbers: dict[str, int]) -> Dataset:
+    from datasets import ClassLabel
+
+    columns = table.column_names
+    values = [None if value is None else numbers[value] for value in table[label]]
+    table = table.remove_columns(label).add_column(label, values, feature=ClassLabel(names=names))
+    return table.select_columns(columns)
+
+
+def _plain(name: Any) -> str:
+    return re.sub(r"[\s-]+", "_", str(name).strip().lower())
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(map(str, names if isinstance(names, list) else sorted(names)))

@@ -1,0 +1,219 @@
+"""Tables in files: which character separates their fields, whether quotes enclose them, and what the columns are.
+
+Many a data set is published without a line of column names. Read as if it had one, its first row is lost; so the first
+line is looked at. The known ones get the names and label integers that they have on the hub:
+
+| file | fields |
+|---|---|
+| CoLA, `in_domain_train.tsv` | source, 0 or 1, "" or "*", sentence |
+| the STS benchmark, `sts-test.csv` | genre, file, year, number, score, sentence 1, sentence 2, in some rows sources |
+| Zhang et al. 2015, Amazon's and Yelp's `train.csv` | class from 1, (title,) text |
+| TextFooler, `mr`, `snli` | class, blank, text; or the class's name, premise, hypothesis |
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from contrast_kit.data.glue import TASKS
+from contrast_kit.data.rows import TEXT_COLUMNS
+from contrast_kit.data.utf8 import in_utf8, undo_printed_bytes
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+    from pandas import DataFrame
+
+_HEADINGS = {name for names in TEXT_COLUMNS for name in names} | {
+    *("label", "labels", "gold_label", "score", "quality", "is_duplicate", "index", "idx", "id", "title", "content"),
+    *("sentence_a", "sentence_b", "target", "class", "category", "review", "similarity"),
+}
+_NUMBER = re.compile(r"[-+]?\d+(\.\d+)?")
+_CLASS_AND_TEXT = re.compile(r"(\d{1,2}) (\S.*)")
+_STS_FIELDS = ("genre", "filename", "year", "index", "label", "sentence1", "sentence2")
+
+
+def read_table(file: Path, columns: Sequence[str] | None, quoted: bool | None) -> Dataset:
+    """Read a file of separated fields; `columns` and `quoted` as for `data.load`.
+
+    Raises `ValueError` for a file that is no even table, one that names no columns and is none of the known ones, and
+    `columns` of another number than the fields.
+
+    >>> import pathlib, tempfile
+    >>> from contrast_kit.data.tables import read_table
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = pathlib.Path(folder, "train.csv").write_text('"2","Fine","Buy it."\\n"1","Bad","Do not."\\n')
+    ...     read_table(pathlib.Path(folder, "train.csv"), None, None)[0]
+    {'label': 1, 'title': 'Fine', 'content': 'Buy it.'}
+    """
+    from datasets import Dataset
+
+    with in_utf8(file):
+        separator = _separator(file)
+        if quoted is None:
+            quoted = separator == "," or not _one_row_a_line(file, separator)
+        first = _first_fields(file, separator, quoted)
+    if columns is None and separator == "\t" and _is_sts(first):
+        return _sts_rows(file)
+    names = tuple(columns) if columns else None if names_columns(first) else layout(first)
+    if names is None and not names_columns(first):
+        raise ValueError(
+            f"The first line of {file} names no columns: give the names of its {len(first)} columns, "
+            f"columns=({', '.join(repr(f'column{i + 1}') for i in range(len(first)))}), "
+            "for example 'text', 'label', 'sentence1' and 'sentence2'."
+        )
+    if names and len(names) != len(first):
+        raise ValueError(f"{file} has {len(first)} columns, and columns= names {len(names)}: {', '.join(names)}.")
+    if names and tuple(first) == names:  # the file names them, too
+        columns = names = None
+    frame = _frame(file, separator, names, quoted)
+    for name in frame.columns:
+        if frame[name].dtype == object or str(frame[name].dtype).startswith("str"):
+            frame[name] = list(undo_printed_bytes(frame[name].tolist()))
+    if columns is None and names and separator == "," and "label" in names:
+        frame["label"] = _from_zero(frame["label"])
+    return Dataset.from_pandas(frame, preserve_index=False)
+
+
+def names_columns(fields: Sequence[str]) -> bool:
+    """Whether the fields of a first line are names of columns: one is well known, or all are short and no numbers.
+
+    >>> from contrast_kit.data.tables import names_columns
+    >>> names_columns(["id", "Quality", "#1 String"]), names_columns(["gj04", "1", "", "They left."])
+    (True, False)
+    """
+    plain = [field.strip().lower() for field in fields]
+    if any(field in _HEADINGS for field in plain):
+        return True
+    return not any(
+        _NUMBER.fullmatch(field) or len(field.split()) > 3 or field.endswith((".", "?", "!")) for field in plain
+    )
+
+
+def layout(fields: Sequence[str]) -> tuple[str, ...] | None:
+    """The columns of a row of a published file without column names; None where it is none of the known ones.
+
+    >>> from contrast_kit.data.tables import layout
+    >>> layout(["gj04", "0", "*", "Left they the."]), layout(["neutral", "It rains.", "It is wet."])
+    (('source', 'label', 'star', 'sentence'), ('label', 'premise', 'hypothesis'))
+    """
+    number = [bool(re.fullmatch(r"-?\d{1,2}", field.strip())) for field in fields]
+    if len(fields) == 4 and fields[1] in ("0", "1") and fields[2] in ("", "*"):
+        return "source", "label", "star", "sentence"
+    if len(fields) == 3 and fields[0].strip().lower() in TASKS["mnli"].label_names:
+        return "label", "premise", "hypothesis"
+    if number == [True, False, False]:
+        return "label", "title", "content"
+    if sorted(number) == [False, True]:
+        return ("label", "text") if number[0] else ("text", "label")
+    return None
+
+
+def class_and_text(file: Path) -> Dataset | None:
+    """A file whose every line is a class, a blank and a text, as TextFooler's are; None for any other file."""
+    from datasets import Dataset
+
+    with in_utf8(file), file.open(encoding="utf-8-sig", newline="\n") as lines:
+        found = [_CLASS_AND_TEXT.fullmatch(line.strip()) for line in islice(lines, 100) if line.strip()]
+        classes = {int(match[1]) for match in found if match}
+        # a numbered list has as many numbers as lines
+        if len(found) < 4 or not all(found) or len(classes) > len(found) // 2:
+            return None
+        lines.seek(0)
+        matches = [(line, _CLASS_AND_TEXT.fullmatch(line.strip())) for line in lines if line.strip()]
+    wrong = next((line for line, match in matches if match is None), None)
+    if wrong is not None:
+        raise ValueError(f"{file} begins with a class in each line, but one line has none: {wrong.strip()[:60]!r}.")
+    return Dataset.from_dict({"label": [int(m[1]) for _, m in matches], "text": [m[2] for _, m in matches]})
+
+
+def is_table(file: Path) -> bool:
+    """Whether a text file is a table all the same, as MultiNLI's and SNLI's `.txt` are: its first line names columns.
+
+    Files without an ending count, too, where the first line is one of the known rows.
+    """
+    with in_utf8(file), file.open(encoding="utf-8-sig", newline="\n") as lines:
+        fields = next(lines, "").rstrip("\r\n").split("\t")
+    if len(fields) < 3:
+        return False
+    return any(field.lower() in _HEADINGS for field in fields) or layout(fields) is not None
+
+
+def _separator(file: Path) -> str:
+    """The ending's; but a `.csv` whose lines all hold tabs and no fewer of them than commas is separated by these."""
+    if file.suffix.lower() != ".csv":
+        return "\t"
+    with file.open(encoding="utf-8-sig", newline="\n") as lines:
+        head = [line for line in islice(lines, 20) if line.strip()]
+    tabs = head and all(line.count("\t") >= max(2, line.count(",") // 4) for line in head)
+    return "\t" if tabs and not head[0].startswith('"') else ","
+
+
+def _first_fields(file: Path, separator: str, quoted: bool) -> list[str]:
+    with file.open(encoding="utf-8-sig", newline="") as lines:
+        if quoted:
+            return next((row for row in csv.reader(lines, delimiter=separator) if row), [])
+        return next((line for line in lines if line.strip()), "").rstrip("\r\n").split(separator)
+
+
+def _is_sts(fields: Sequence[str]) -> bool:
+    return len(fields) >= 7 and bool(_NUMBER.fullmatch(fields[4])) and 0 <= float(fields[4]) <= 5 and fields[2] != ""
+
+
+def _sts_rows(file: Path) -> Dataset:
+    """The STS benchmark's own files. Some rows name the sources of their sentences in further fields."""
+    from datasets import Dataset
+
+    with in_utf8(file), file.open(encoding="utf-8-sig", newline="\n") as lines:
+        rows = [line.rstrip("\r\n").split("\t")[:7] for line in lines if line.strip()]
+    short = next((number for number, row in enumerate(rows, 1) if len(row) < 7), None)
+    if short:
+        raise ValueError(
+            f"Row {short} of {file} has {len(rows[short - 1])} fields; the STS benchmark's have 7 or more."
+        )
+    table = dict(zip(_STS_FIELDS, map(list, zip(*rows, strict=True)), strict=True))
+    return Dataset.from_dict(table | {"label": [float(score) for score in table["label"]]})
+
+
+def _frame(file: Path, separator: str, names: Sequence[str] | None, quoted: bool) -> DataFrame:
+    import pandas
+
+    def read(quoted: bool) -> DataFrame:
+        with in_utf8(file):
+            return pandas.read_csv(
+                file,
+                sep=separator,
+                names=list(names) if names else None,
+                header=None if names else 0,
+                index_col=False,
+                quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
+                keep_default_na=False,  # "None" and "NA" are words too
+                encoding="utf-8-sig",
+            )
+
+    errors = (pandas.errors.ParserError, pandas.errors.EmptyDataError)
+    try:
+        return read(quoted)
+    except errors as error:
+        try:
+            read(not quoted)
+            remedy = f"try quoted={not quoted}"
+        except errors:
+            remedy = "give each row as many fields as the first"
+        raise ValueError(f"{file} is no even table ({str(error).strip()}): {remedy}.") from error
+
+
+def _one_row_a_line(file: Path, separator: str) -> bool:
+    """Whether every line has as many fields as the first: then no quoted field holds a line end or a separator."""
+    with file.open(encoding="utf-8-sig", newline="\n") as lines:
+        widths = {line.count(separator) for line in lines if line.strip()}
+    return len(widths) <= 1
+
+
+def _from_zero(labels: list[int]) -> list[int]:
+    """Classes that Zhang et al. count from 1, counted from 0, as the hub has them."""
+    return [label - 1 for label in labels] if min(labels) == 1 else list(labels)

@@ -1,0 +1,44 @@
+"""Files that are not UTF-8, or whose text was printed as Python's bytes: said, or undone."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+_PRINTED_BYTES = re.compile(r"""b(['"]).*\1""", re.DOTALL)
+
+
+@contextmanager
+def in_utf8(file: Path) -> Iterator[None]:
+    """Around the reading of a file: a ValueError in one sentence where it is not UTF-8."""
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{file} is not UTF-8 text (byte {error.start}): write it anew, for example with "
+            "path.write_text(path.read_text('latin-1'), 'utf-8')."
+        ) from error
+
+
+def undo_printed_bytes(texts: Sequence) -> Sequence:
+    """Texts that were all printed as bytes, as the text they were: `b'caf\\xc3\\xa9'` was "café"; others as they are.
+
+    A file has such lines where a script wrote `str(line)` of bytes. Only where every text but the empty ones has the
+    form is it undone: a lone sentence may well speak of b'…'.
+
+    >>> from contrast_kit.data.utf8 import undo_printed_bytes
+    >>> undo_printed_bytes([r"b'caf\\xc3\\xa9'", "", 'b"it\\'s"'])
+    ['café', '', "it's"]
+    >>> undo_printed_bytes(["b'a'", "the b'a' above"])
+    ["b'a'", "the b'a' above"]
+    """
+    filled = [text for text in texts if text != ""]
+    if not filled or not all(isinstance(text, str) and _PRINTED_BYTES.fullmatch(text.strip()) for text in filled):
+        return texts
+    try:
+        return [ast.literal_eval(text.strip()).decode() if text else text for text in texts]
+    except (ValueError, SyntaxError):  # a UnicodeDecodeError is a ValueError
+        return texts

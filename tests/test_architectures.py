@@ -1,0 +1,107 @@
+"""Any architecture of transformers with a masked-LM head gives, packed, the same vectors, or is refused by name."""
+
+import pytest
+import torch
+from transformers import AutoConfig, AutoModelForMaskedLM
+from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_NAMES as NAMES
+from transformers.utils import logging
+
+import contrast_kit as ck
+from contrast_kit.encoder import mlm_head
+from contrast_kit.fast import packed
+
+PACKED = ("albert", "bert", "camembert", "data2vec-text", "electra", "ernie", "mobilebert", "mpnet", "roberta")
+PACKED += ("xlm-roberta",)
+REFUSED = ("big_bird", "convbert", "deberta", "deberta-v2", "distilbert", "esm", "flaubert", "fnet", "layoutlm")
+REFUSED += ("megatron-bert", "modernbert", "nomic_bert", "rembert", "roberta-prelayernorm", "roformer", "xlm", "xmod")
+TWO_WIDTHS = ("albert", "convbert", "electra", "mobilebert")
+"""Word vectors of another width than the states."""
+TEXTS = ["a red kite", "a small drum flies over the hill", "drum", "the red drum over a hill a red kite"]
+
+
+@pytest.fixture(scope="module")
+def words():
+    logging.set_verbosity_error()
+    return ck.data.train_tokenizer(TEXTS, vocab_size=60)
+
+
+def tiny(kind, tokenizer):
+    """An encoder of this architecture with random weights."""
+    sizes = dict(hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32)
+    ids = dict(pad_token_id=tokenizer.pad_token_id, bos_token_id=2, eos_token_id=3, cls_token_id=2)
+    more = {"embedding_size": 8} if kind in TWO_WIDTHS else {}
+    if kind == "rembert":
+        more = {"input_embedding_size": 8, "output_embedding_size": 24}
+    if kind == "xmod":
+        more = {"default_language": "en_XX"}
+    config = AutoConfig.for_model(kind, vocab_size=len(tokenizer), max_position_embeddings=64, **sizes, **ids, **more)
+    torch.manual_seed(0)
+    return ck.Encoder(AutoModelForMaskedLM.from_config(config), tokenizer).eval()
+
+
+def test_the_lists_hold_architectures_of_transformers():
+    assert set(packed.RIGHT) == {*PACKED, "contrast_kit_relative"} and {*PACKED, *REFUSED} <= set(NAMES)
+
+
+@pytest.mark.parametrize("kind", PACKED)
+def test_packed_vectors_are_the_unpacked_ones(kind, words):
+    encoder = tiny(kind, words)
+    view = encoder.view_of(TEXTS)
+    with torch.no_grad():
+        expected = encoder(view)
+        encoder.use_packing()
+        found = encoder(view)
+    real = view["attention_mask"].bool()
+    assert (found - expected)[real].abs().max() < 1e-5 * expected[real].abs().max()
+    assert (expected[real].std(0) > 0).any()  # the comparison can fail: states differ from token to token
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_others_are_refused_by_name_and_go_on_as_they_were(kind, words):
+    encoder = tiny(kind, words)
+    before = encoder.encode(TEXTS)
+    with pytest.raises(ValueError, match=f"{type(encoder.model).__name__} cannot run without padding here"):
+        encoder.use_packing()
+    assert torch.equal(encoder.encode(TEXTS), before)
+
+
+def test_a_decoder_is_refused(words):
+    config = AutoConfig.for_model("bert", vocab_size=len(words), hidden_size=16, num_attention_heads=2, is_decoder=True)
+    config.num_hidden_layers = 1
+    with pytest.raises(ValueError, match="BertForMaskedLM cannot run without padding"):
+        ck.Encoder(AutoModelForMaskedLM.from_config(config), words).use_packing()
+
+
+@pytest.mark.parametrize("kind", (*PACKED, *REFUSED))
+def test_word_scores_are_the_models_own(kind, words):
+    encoder = tiny(kind, words)
+    mlm_head.check(encoder.model, dict(words("[MASK] red", return_tensors="pt")))
+    assert encoder.mlm_logits(torch.zeros(3, encoder.width)).shape == (3, encoder.model.config.vocab_size)
+
+
+@pytest.mark.parametrize("kind", [*TWO_WIDTHS, "rembert"])
+def test_coco_lm_without_projection_needs_word_vectors_of_the_states_width(kind, words):
+    encoder = tiny(kind, words)
+    with pytest.raises(ValueError, match=f"{type(encoder.model).__name__} has word vectors of width .*lm_projection"):
+        ck.objectives.COCOLM(encoder)
+    batch = ck.data.Texts(TEXTS, words).batch(range(4))
+    share = {"share": "nothing"} if kind == "rembert" else {}
+    loss = ck.objectives.COCOLM(encoder, lm_projection=True, **share)(batch)["loss"]
+    loss.backward()
+    assert loss.isfinite() and any(p.grad is not None for p in encoder.parameters())
+
+
+@pytest.mark.parametrize("kind", ["albert", "electra", "convbert", "bert"])
+def test_electras_narrow_auxiliary_reads_the_main_models_word_vectors(kind, words):
+    encoder = tiny(kind, words)
+    batch = ck.data.Texts(TEXTS, words).batch(range(4))
+    assert ck.objectives.ELECTRA(encoder)(batch)["loss"].isfinite()
+
+
+def test_what_no_auxiliary_can_be_built_from_is_named(words):
+    batch = ck.data.Texts(TEXTS, words).batch(range(4))
+    with pytest.raises(ValueError, match="DistilBertForMaskedLM has no settings to build a narrow auxiliary"):
+        ck.objectives.ELECTRA(tiny("distilbert", words))
+    with pytest.raises(ValueError, match="RemBertForMaskedLM reads and scores words by vectors of two widths"):
+        ck.objectives.COCOLM(tiny("rembert", words), lm_projection=True)
+    assert ck.objectives.COCOLM(tiny("distilbert", words), lm_projection=True)(batch)["loss"].isfinite()

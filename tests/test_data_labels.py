@@ -1,0 +1,260 @@
+"""Names of classes get the integers of their task, not of the alphabet; files are read as their authors meant."""
+
+import json
+import signal
+from pathlib import Path
+
+import pytest
+from conftest import REAL, real_data
+from datasets import ClassLabel, Dataset
+
+from contrast_kit import data
+from contrast_kit.data import Texts, glue, labels, train_tokenizer
+from contrast_kit.data.prose import split_sentences
+from contrast_kit.data.rows import as_rows, column
+
+
+def write(folder, name, text):
+    file = folder / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(text.encode())
+    return file
+
+
+# Named labels
+
+NAMED = [task for task in glue.TASKS.values() if task.label_names]
+
+
+@pytest.mark.parametrize("form", ["jsonl", "json", "csv", "tsv"])
+@pytest.mark.parametrize("task", NAMED, ids=lambda task: task.name)
+def test_every_named_task_of_glue_gets_glues_integers_from_every_kind_of_file(task, form, tmp_path):
+    rows = [{"text": f"Text {name}", "label": name} for name in reversed(task.label_names)]
+    file = tmp_path / task.folder.replace("-", "_") / f"some.{form}"
+    file.parent.mkdir()
+    if form in ("csv", "tsv"):
+        Dataset.from_list(rows).to_csv(file, sep="," if form == "csv" else "\t", index=False)
+    else:
+        file.write_text(json.dumps(rows) if form == "json" else "\n".join(map(json.dumps, rows)))
+    found = data.load(file)["train"]
+    assert found.features["label"].names == list(task.label_names) == glue.TASKS[task.name].features()["label"].names
+    assert found["label"][:] == list(reversed(range(len(task.label_names))))
+
+
+def test_multinlis_own_json_lines(tmp_path):
+    gold = ["neutral", "-", "entailment", "contradiction"]
+    rows = [{"gold_label": name, "sentence1": f"p{i}", "sentence2": f"h{i}"} for i, name in enumerate(gold)]
+    write(tmp_path, "multinli_1.0_dev_matched.jsonl", "\n".join(map(json.dumps, rows)))
+    found = data.load(tmp_path)["validation_matched"]
+    assert found[:] == {"premise": ["p0", "p2", "p3"], "hypothesis": ["h0", "h2", "h3"], "label": [1, 0, 2]}
+    assert found.features["label"].names == ["entailment", "neutral", "contradiction"]
+    unlabelled = [{**row, "gold_label": "hidden"} for row in rows]
+    write(tmp_path / "test", "test.jsonl", "\n".join(map(json.dumps, unlabelled)))
+    assert data.load(tmp_path / "test")["test"]["label"][:] == [-1] * 4
+
+
+def test_the_labels_of_every_split_decide_together(tmp_path):
+    write(tmp_path, "train.jsonl", '{"text": "a", "label": "entailment"}\n{"text": "b", "label": "contradiction"}')
+    write(tmp_path, "dev.jsonl", '{"text": "c", "label": "Neutral"}')
+    splits = data.load(tmp_path)
+    assert splits["train"]["label"][:] == [0, 2] and splits["validation"]["label"][:] == [1]
+
+
+def test_two_tasks_have_the_same_names_in_another_order(tmp_path):
+    text = "sentence1,sentence2,label\nA,B,entailment\nC,D,not_entailment\n"
+    assert data.load(write(tmp_path, "WNLI/mine.csv", text))["train"]["label"][:] == [1, 0]
+    assert data.load(write(tmp_path, "rte_small.csv", text))["train"]["label"][:] == [0, 1]
+    unknown = write(tmp_path, "mine.csv", text)
+    with pytest.raises(ValueError, match=r"qnli and rte and wnli, which number them differently.*labels=\("):
+        data.load(unknown)
+    assert data.load(unknown, labels=("not_entailment", "entailment"))["train"]["label"][:] == [1, 0]
+
+
+def test_names_that_are_a_tasks_only_in_part_are_refused(tmp_path):
+    rows = "text,label\na,entailment\nb,contradiction\nc,unknown\n"
+    with pytest.raises(ValueError, match="only in part.*labels="):
+        data.load(write(tmp_path, "a.csv", rows))
+    names = ("unknown", "contradiction", "entailment")
+    assert data.load(tmp_path / "a.csv", labels=names)["train"]["label"][:] == [2, 1, 0]
+    with pytest.raises(ValueError, match="'unknown' is none of entailment, contradiction"):
+        data.load(tmp_path / "a.csv", labels=names[:0:-1])
+
+
+def test_other_names_are_alphabetical_and_numbers_in_their_own_order(tmp_path):
+    three = data.load(write(tmp_path, "a.csv", "text,label\na,positive\nb,neutral\nc,negative\n"))["train"]
+    assert three.features["label"].names == ["negative", "neutral", "positive"]
+    rows = [{"text": "a", "label": str(number)} for number in (10, 9, 2)]
+    numbers = data.load(write(tmp_path, "b.json", json.dumps(rows)))["train"]
+    assert numbers.features["label"].names == ["2", "9", "10"] and numbers["label"][:] == [2, 1, 0]
+
+
+def test_number_labels_of_rows_and_data_sets():
+    rows = [{"text": name, "label": name} for name in ("contradiction", "entailment")] + [{"text": "", "label": None}]
+    assert [row["label"] for row in data.number_labels(rows)] == [2, 0, None]
+    numbered = data.number_labels(Dataset.from_list(rows))
+    assert numbered["label"][:] == [2, 0, None] and isinstance(numbered.features["label"], ClassLabel)
+    assert [row["label"] for row in data.number_labels(rows, ("contradiction", "entailment"))][:2] == [0, 1]
+    with pytest.raises(ValueError, match="no column 'gold'"):
+        data.number_labels(rows, label="gold")
+    with pytest.raises(ValueError, match=r"row 0 has 'contradiction': number names with data.number_labels"):
+        Texts(rows[:2], train_tokenizer(["contradiction", "entailment"], vocab_size=60))
+    assert labels.order({"Not-Entailment", "entailment"}, hint="data/QNLI") == ["entailment", "not_entailment"]
+
+
+@pytest.mark.real_data
+@real_data
+def test_real_multinli_in_both_of_its_forms_agrees_with_glue():
+    folder = Path(REAL, "hub_form_samples", "multi_nli", "multinli_1.0")
+    lines = data.load(folder)
+    names = ["entailment", "neutral", "contradiction"]
+    for split, file in (("train", "train"), ("validation_matched", "dev_matched")):
+        raw = [json.loads(line) for line in Path(folder, f"multinli_1.0_{file}.jsonl").read_text().splitlines()]
+        assert [names[label] for label in lines[split]["label"]] == [row["gold_label"] for row in raw]
+        table = data.load(folder / f"multinli_1.0_{file}.txt")[split]
+        rows = dict(zip(lines[split]["premise"], lines[split]["label"], strict=True))  # the samples differ in length
+        assert len(table) >= 2 and [rows[text] for text in table["premise"]] == table["label"][:]
+
+
+# Files without column names
+
+
+def test_cola_keeps_its_first_row_by_its_file_and_by_its_path(tmp_path):
+    rows = "gj04\t1\t\tThey left.\nbc01\t0\t*\tLeft they the.\n"
+    for name in ("in_domain_train.tsv", "CoLA/train.tsv"):
+        train = data.load(write(tmp_path, name, rows))["train"]
+        assert train["sentence"][:] == ["They left.", "Left they the."] and train["label"][:] == [1, 0], name
+
+
+def test_official_amazon_and_yelp_keep_their_first_row_and_count_from_zero(tmp_path):
+    amazon = write(tmp_path, "amazon/train.csv", '"2","Great","A ""fine"" CD."\n"1","Bad","No."\n')
+    found = data.load(amazon)["train"]
+    assert found[:] == {"label": [1, 0], "title": ["Great", "Bad"], "content": ['A "fine" CD.', "No."]}
+    yelp = write(tmp_path, "yelp/test.csv", '"1","Terrible staff."\n"2","I had, well, fun."\n')
+    assert data.load(yelp)["test"][:] == {"label": [0, 1], "text": ["Terrible staff.", "I had, well, fun."]}
+
+
+def test_textfoolers_files_keep_their_first_row(tmp_path):
+    lines = "".join(f"{i % 2} text number {i}\n" for i in range(6))
+    for name in ("mr", "mr.txt"):
+        found = data.load(write(tmp_path, name, lines))["train"]
+        assert found["label"][:] == [0, 1] * 3 and found["text"][0] == "text number 0"
+    pairs = write(tmp_path, "snli", "contradiction\tIt rains.\tIt is dry.\nneutral\tA dog.\tIt barks.\n")
+    assert data.load(pairs)["train"][0] == {"label": 2, "premise": "It rains.", "hypothesis": "It is dry."}
+    with pytest.raises(ValueError, match="one line has none: 'no number'"):
+        data.load(write(tmp_path, "bad.txt", lines * 20 + "no number\n"))
+    numbered = write(tmp_path, "list.txt", "".join(f"{i} is a number. It is fine.\n" for i in range(6)))
+    assert len(data.load(numbered)["train"]) == 12  # a numbered list is prose
+
+
+def test_the_sts_benchmarks_own_files_with_ragged_ends(tmp_path):
+    start = 'main-captions\tMSRvid\t2012test\t0024\t2.500\tA girl, styling.\tA "girl" brushes.\n'
+    rows = start + "main-news\tMSRpar\t2012\t0005\t4.0\tHe spoke.\tHe said.\thttp://a\thttp://b\n"
+    for name in ("sts-test.csv", "sts-test.tsv"):
+        found = data.load(write(tmp_path, name, rows))["test"]
+        assert found["label"][:] == [2.5, 4.0] and found["sentence2"][:] == ['A "girl" brushes.', "He said."]
+    with pytest.raises(ValueError, match="Row 3 of .* has 3 fields"):
+        data.load(write(tmp_path, "cut-test.csv", rows + "main\tMSR\t2012\n"))
+
+
+def test_a_first_line_that_names_nothing_is_refused_in_a_sentence_that_works(tmp_path):
+    file = write(tmp_path, "pairs.tsv", "It rains today.\tRain falls.\nHe left us.\tHe went.\n")
+    with pytest.raises(ValueError, match=r"names no columns: give the names of its 2 columns, columns=\('column1'"):
+        data.load(file)
+    found = data.load(file, columns=("sentence1", "sentence2"))["train"]
+    assert found["sentence1"][:] == ["It rains today.", "He left us."]
+    with pytest.raises(ValueError, match="has 2 columns, and columns= names 3"):
+        data.load(file, columns=("a", "b", "c"))
+    named = write(tmp_path, "named.tsv", "one\ttwo\nA.\tB.\n")
+    assert data.load(named, columns=("one", "two"))["train"]["one"][:] == ["A."]  # not a row of data
+
+
+def test_an_uneven_table_is_refused_in_a_sentence_that_works(tmp_path):
+    file = write(tmp_path, "a.csv", "text,label\nball,0\nbox,1,2\n")
+    with pytest.raises(ValueError, match="give each row as many fields as the first"):
+        data.load(file)
+    file = write(tmp_path, "b.csv", 'text,label\n"ball,0\nbox,1\n')
+    with pytest.raises(ValueError, match="try quoted=False"):
+        data.load(file)
+    assert data.load(file, quoted=False)["train"]["label"][:] == [0, 1]
+
+
+# Text that is not quite text
+
+
+def test_printed_bytes_become_text(tmp_path):
+    csv = write(tmp_path, "a.csv", 'label,text\n0,b\'caf\\xc3\\xa9\'\n1,"b""it\'s"""\n')
+    assert data.load(csv)["train"]["text"][:] == ["café", "it's"]
+    lines = write(tmp_path, "a.jsonl", "\n".join(json.dumps({"text": t}) for t in ("b'one'", "b'two'")))
+    assert data.load(lines)["train"]["text"][:] == ["one", "two"]
+    prose = write(tmp_path, "a.txt", "b'One came.'\nb'Two left.'\n")
+    assert data.load(prose)["train"]["text"][:] == ["One came.", "Two left."]
+    mixed = write(tmp_path, "b.txt", "b'One came.'\nTwo left.\n")
+    assert data.load(mixed, unit="line")["train"]["text"][:] == ["b'One came.'", "Two left."]
+
+
+def test_markdown_without_headings_and_code(tmp_path):
+    text = "# Emma\n## Jane Austen\n\nShe was handsome. She was clever.\n\n```\nprint(1)\n```\n#1 is text\n"
+    file = write(tmp_path, "emma.md", text)
+    kept = ["She was handsome.", "She was clever.", "#1 is text"]
+    assert data.load(file)["train"]["text"][:] == kept
+    assert data.load(file, headings=True, unit="line")["train"]["text"][:2] == ["# Emma", "## Jane Austen"]
+    write(tmp_path / "both", "notes.md", text)
+    write(tmp_path / "both", "a.csv", "text,label\nball,0\n")
+    assert data.load(tmp_path / "both")["train"]["label"][:] == [0]  # notes beside data are no data
+
+
+def test_sst2_ends_where_its_sentences_end(tmp_path):
+    write(tmp_path / "SST-2", "train.tsv", "sentence\tlabel\nhide new secretions \t0\n")
+    write(tmp_path / "SST-2", "test.tsv", "index\tsentence\n0\tuneasy mishmash\n")
+    splits = data.load(tmp_path / "SST-2")
+    assert splits["train"]["sentence"][:] == ["hide new secretions"]
+    tokenizer = train_tokenizer(["hide new secretions"], vocab_size=300, kind="bpe")
+    assert Texts(splits["train"], tokenizer)[0]["input_ids"][-2] != tokenizer("a ")["input_ids"][-2]
+    hub = glue.without_trailing_blanks(
+        type(splits)({"train": Dataset.from_dict({"sentence": ["hide "], "label": [0]})}), glue.TASKS["sst2"]
+    )
+    assert hub["train"]["sentence"][:] == ["hide"]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("Il est tard. Évidemment. À bientôt…", ["Il est tard.", "Évidemment.", "À bientôt…"]),
+        ("Привет. Как дела? Хорошо.", ["Привет.", "Как дела?", "Хорошо."]),
+        ("¿Qué hora es? ¡Tarde! Ya.", ["¿Qué hora es?", "¡Tarde!", "Ya."]),
+        ("Er kam. «Ja.» Öl brennt.", ["Er kam.", "«Ja.»", "Öl brennt."]),
+        ("今天下雨。我们走吧！好吗？", ["今天下雨。", "我们走吧！", "好吗？"]),
+        ("यह घर है। वह गया।", ["यह घर है।", "वह गया।"]),
+        ("É. Zola wrote it… but late. No", ["É. Zola wrote it… but late.", "No"]),
+    ],
+)
+def test_sentences_end_beyond_ascii(text, sentences):
+    assert split_sentences(text) == sentences
+
+
+# Rows without an end
+
+
+class Endless:
+    """A data set that has a length, and an answer for every number."""
+
+    def __len__(self):
+        return 3
+
+    def __getitem__(self, at):
+        return {"text": f"a ball {at}", "label": at}
+
+
+def test_a_data_set_without_index_error_is_walked_through_once():
+    def too_long(*_):
+        raise TimeoutError("it walks on and on")
+
+    before = signal.signal(signal.SIGALRM, too_long)
+    signal.alarm(20)
+    try:
+        assert len(as_rows(Endless())) == 3 and column(Endless(), "label") == [0, 1, 2]
+        assert len(Texts(Endless(), train_tokenizer(["a ball 0 1 2"], vocab_size=60))) == 3
+        assert data.sentences(Endless()) == ["a ball 0", "a ball 1", "a ball 2"]
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
