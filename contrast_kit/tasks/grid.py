@@ -3,7 +3,6 @@
 import copy
 import hashlib
 import json
-import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -42,9 +41,7 @@ def post_train(start: Encoder, pipeline: Pipeline, rows: Any, *, task: Task, see
         columns = task.columns_in(column_names(rows))
         pairs = reworded(rows, pipeline.paraphraser, columns, seed=seed)
         texts = Paraphrased(pairs, encoder.tokenizer, columns, length)
-    epochs = settings.pop("epochs")
-    steps = math.ceil(epochs * math.ceil(len(texts) / settings["batch_size"]))
-    run = fit(pipeline.post(encoder, seed=seed), texts, steps=steps, seed=seed, progress=False, **settings)
+    run = fit(pipeline.post(encoder, seed=seed), texts, seed=seed, progress=False, **settings)
     if run.interrupted:
         raise Stopped
     return encoder
