@@ -189,12 +189,12 @@ def predict(
     was_training = objective.training
     objective.eval()
     order = texts.lengths.argsort(stable=True, descending=True)  # [N], longest first: little padding
-    predicted = []
+    predicted, generator = [], torch.Generator().manual_seed(0)
     try:
         for start in range(0, len(order), batch_size):
             batch = texts.batch(order[start : start + batch_size].tolist())
             view = {key: value.to(objective.encoder.device) for key, value in batch.items()}
-            logits = objective.logits(view).float()  # [B, C]
+            logits = objective.predicted_logits(view, generator).float()  # [B, C]
             predicted.append((logits.squeeze(1) if objective.regression else logits.argmax(1)).cpu())  # [B]
     finally:
         objective.train(was_training)
