@@ -71,6 +71,6 @@ class Batches:
         return result
 
 
-def make_batches(texts: Texts, batch_size: int, seed: int) -> Batches:
-    """The batches of a run: all full, unless the data makes less than one."""
-    return Batches(texts, batch_size, seed, drop_last=len(texts) >= batch_size)
+def make_batches(texts: Texts, batch_size: int, seed: int, *, every_row: bool = False) -> Batches:
+    """The batches of a run: all full, unless the data makes less than one, or `every_row` is to be in each epoch."""
+    return Batches(texts, batch_size, seed, drop_last=len(texts) >= batch_size and not every_row)

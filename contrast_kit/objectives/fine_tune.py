@@ -20,7 +20,8 @@ class FineTuneConfig:
     classes: int = 2
     """How many classes there are; 1 means that the label is a score (STS-B), as in transformers."""
     head: Literal["linear", "tanh"] = "linear"
-    """"linear": dropout and one linear map. "tanh": dropout, dense, tanh, dropout, linear: RoBERTa's head."""
+    """"linear": dropout and one linear map. "tanh": dropout, dense, tanh, dropout, linear: RoBERTa's head, and so
+    CAPT's "extra multi-layer perceptrons" on [CLS] (3.2)."""
     dropout: float = 0.1
     """Of the head. SCL, CMLM, COCO-LM and CAPT: 0.1."""
 
@@ -91,6 +92,10 @@ class FineTune(Objective):
     def logits(self, view: View) -> Tensor:
         """Class scores of a view, [B, C], before the softmax; of a regression the score, [B, 1]."""
         return self.head(self.encoder.pool(self.encoder(view), view))  # [B, T, D] -> [B, D] -> [B, C]
+
+    def predicted_logits(self, view: View, generator: torch.Generator | None = None) -> Tensor:
+        """The logits that a prediction reads, [B, C]: here those of one pass, without noise."""
+        return self.logits(view)
 
     def label_sums(self, logits: Tensor, label: Tensor) -> dict[str, Tensor]:
         """The summed loss of `logits` [B, C]; beside a cross-entropy the number of right answers, not trained."""

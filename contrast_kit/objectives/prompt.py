@@ -5,13 +5,22 @@ COCO-LM's table 4, after "Making Pre-trained Language Models Better Few-shot Lea
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
 
+from contrast_kit import checks
 from contrast_kit.encoder.encoder import View
 from contrast_kit.objectives.fine_tune import FineTune, FineTuneConfig
+
+
+class Demonstrations(NamedTuple):
+    """Solved examples, by class: `tasks.prompting.demonstrations` makes them of the training rows."""
+
+    solved: list[list[Tensor]]  # token ids with the label word in its place, [T] each, their separator at the end
+    asked: list[list[tuple[int, ...]]]  # token ids of the same row as a question, by which it knows itself
 
 
 @dataclass(frozen=True)
@@ -20,9 +29,15 @@ class PromptConfig(FineTuneConfig):
 
     words: tuple[str, ...] = ()
     """The label word of each class, in the order of the label integers: ("terrible", "great")."""
+    samples: int = 16
+    """Draws of demonstrations over which a prediction's logits are averaged. LM-BFF: 16; MNLI, with many rows: 4."""
+    max_length: int = 128
+    """Tokens at which a prompt with its demonstrations is cut. LM-BFF: 128; MNLI: 256."""
 
     def __post_init__(self):
         super().__post_init__()
+        checks.count("samples", self.samples, "a number of draws")
+        checks.count("max_length", self.max_length, "a number of tokens")
         if len(self.words) != self.classes or len(set(self.words)) < len(self.words):
             raise ValueError(
                 f"Prompting needs a word for each of the {self.classes} classes and no word twice, not {self.words}."
@@ -34,12 +49,15 @@ class Prompt(FineTune):
 
     p(y | x) = softmax over the classes of w_{M(y)} · h_{[MASK]}, with M(y) the label word of class y; the loss is its
     cross-entropy. Only the label words stand in the denominator, not the vocabulary. Each text holds exactly one
-    [MASK]: `tasks.prompting.prompts` puts it there.
+    [MASK]: `tasks.prompting.prompts` puts it there. With `demonstrations`, one solved example of each class follows
+    each text, drawn afresh at each use and never the text itself; a prediction averages the *logits* of several draws.
 
     Relation to its neighbours: `FineTune` learns a new head on the sequence vector; this keeps the masked LM's own.
 
     Raises ValueError for a missing label word; for one of several tokens *at the mask*, after a space (to RoBERTa
-    "great" and " great" are different tokens); for a text without exactly one [MASK].
+    "great" and " great" are different tokens); for a text without exactly one [MASK]; and for an encoder without word
+    scores: ELECTRA's main model, which learns to tell replaced words from original ones and names none. COCO-LM's does,
+    though it never saw a [MASK].
 
     Example:
         >>> import contrast_kit as ck
@@ -53,17 +71,58 @@ class Prompt(FineTune):
 
     Config = PromptConfig
 
-    def __init__(self, encoder: Any, config: Any = None, *, classes: Any = None, seed: int = 0, **changes: Any):
+    def __init__(
+        self,
+        encoder: Any,
+        config: Any = None,
+        *,
+        classes: Any = None,
+        seed: int = 0,
+        demonstrations: Demonstrations | None = None,
+        **changes: Any,
+    ):
         if classes is None and config is None:
             classes = len(changes.get("words", ())) or None
         super().__init__(encoder, config, classes=classes, seed=seed, **changes)
+        self.demonstrations = demonstrations
 
     def build(self) -> None:
+        refuse_without_word_scores(self.encoder)
         self.head = nn.Identity()  # what `tasks.fine_tune` carries along: nothing
         ids = torch.tensor([word_id(self.encoder.tokenizer, word) for word in self.config.words])  # [C]
         if len(ids.unique()) < len(ids):
             raise ValueError(f"Two of the label words {self.config.words} are one token to this tokenizer.")
         self.register_buffer("word_ids", ids, persistent=False)
+
+    def views(self, batch: View, generator: torch.Generator | None = None) -> dict[str, View]:
+        return {"text": self.with_demonstrations(super().views(batch, generator)["text"], generator)}
+
+    def with_demonstrations(self, view: View, generator: torch.Generator | None) -> View:
+        """Each text followed by one solved example of each class, freshly drawn: [B, T] -> [B, T']."""
+        if self.demonstrations is None:
+            return view
+        ids, real = view["input_ids"], view["attention_mask"].bool()
+        rows = [self._demonstrated(text[keep], generator) for text, keep in zip(ids, real, strict=True)]
+        pad = self.encoder.tokenizer.pad_token_id
+        new = {
+            "input_ids": pad_sequence(rows, batch_first=True, padding_value=pad),  # [B, T']
+            "attention_mask": pad_sequence([torch.ones_like(row) for row in rows], batch_first=True),  # [B, T']
+        }
+        return {name: value for name, value in view.items() if value.ndim == 1} | new
+
+    def _demonstrated(self, text: Tensor, generator: torch.Generator | None) -> Tensor:
+        """One text and its demonstrations, cut to `max_length` tokens: [T] -> [T']."""
+        me, parts = tuple(text.tolist()), [text]
+        for solved, asked in zip(*self.demonstrations, strict=True):
+            others = [one for one, question in zip(solved, asked, strict=True) if question != me] or solved
+            device = generator.device if generator is not None else "cpu"
+            parts.append(others[int(torch.randint(len(others), (), generator=generator, device=device))].to(text))
+        return torch.cat(parts)[: min(self.config.max_length, self.encoder.max_length)]
+
+    def predicted_logits(self, view: View, generator: torch.Generator | None = None) -> Tensor:
+        """The mean of the logits over `samples` draws of demonstrations, [B, C]; without them the logits."""
+        draws = self.config.samples if self.demonstrations is not None else 1
+        return sum(self.logits(self.with_demonstrations(view, generator)) for _ in range(draws)) / draws
 
     def logits(self, view: View) -> Tensor:
         """The masked LM's scores of the label words at the [MASK] of each text, [B, C]."""
@@ -76,6 +135,21 @@ class Prompt(FineTune):
             )
         hidden = self.encoder(view)[masked]  # [B, T, D] -> [B, D]
         return self.encoder.mlm_logits(hidden)[:, self.word_ids]  # [B, V] -> [B, C]
+
+
+def refuse_without_word_scores(encoder: Any) -> None:
+    """Raise a ValueError for an encoder whose pre-training taught no word scores."""
+    config = encoder.model.config
+    kinds = getattr(config, "architectures", None) or []
+    taught = getattr(config, "taught_without_words", None)
+    if config.model_type == "electra" and any("PreTraining" in kind for kind in kinds):
+        taught = "ELECTRA's replaced token detection"
+    if taught:
+        raise ValueError(
+            f"This encoder was trained by {taught} and has no word scores to prompt: fine-tune it (FineTune), or take "
+            "one that MLM, COCO-LM or All-Token MLM trained. (If it has learnt words since, set "
+            "encoder.model.config.taught_without_words = None.)"
+        )
 
 
 def word_id(tokenizer: Any, word: str) -> int:

@@ -55,6 +55,49 @@ TRAINING: dict[str, dict[str, dict[str, Any]]] = {
 }
 """Settings by method, then by the name of the setting: a number of texts, or a size of model."""
 
+# CMLM, section 4.3: the grid of which α = 0.5 and p_c = 0.7 were best on the development sets.
+CMLM_SEARCH = {"contrast_weight": (0.01, 0.1, 0.3, 0.5, 0.7, 1.0), "p_c": (0.1, 0.3, 0.5, 0.7, 0.9)}
+
+# COCO-LM, tables 7 and 8: alike for GLUE and SQuAD. "Clip Norm -" is read as none.
+COCO_LM_FINE_TUNING: dict[str, Any] = dict(
+    decay="linear", max_length=512, eps=1e-6, betas=(0.9, 0.98), clip=None, weight_decay=0.01
+)
+_SMALL_TASKS, _LARGE_TASKS = ("cola", "rte", "mrpc", "stsb"), ("mnli", "qqp", "qnli", "sst2")
+_SMALL = dict(epochs=(2, 3, 5, 10), batch_size=(16, 32), warmup=(0.06, 0.1))
+_LARGE = dict(epochs=(2, 3, 5), batch_size=(32,), warmup=(0.06,))
+_SQUAD = dict(epochs=(2, 3), batch_size=(16, 32), warmup=(0.06, 0.1))
+_RATES = {  # (small tasks and SQuAD, large tasks)
+    "base": ((2e-5, 3e-5, 4e-5, 5e-5), (1e-5, 2e-5, 3e-5, 4e-5)),
+    "large++": ((7e-6, 1e-5, 2e-5, 3e-5), (5e-6, 7e-6, 1e-5, 2e-5)),
+}
+COCO_LM_SEARCH: dict[str, dict[str, dict[str, tuple]]] = {
+    model: dict.fromkeys(_SMALL_TASKS, _SMALL | {"lr": small})
+    | dict.fromkeys(_LARGE_TASKS, _LARGE | {"lr": large})
+    | {"squad": _SQUAD | {"lr": small}}
+    for model, (small, large) in _RATES.items()
+}
+"""What COCO-LM searched for each task, by the size of model: tables 7 and 8. Those of base are base++'s too."""
+
+# CAPT, section 3.2, "the same settings and hyper-parameters as those of RoBERTa". Those are in RoBERTa's recipes for
+# GLUE: 10 epochs, 6 % warm-up, rate and batch searched, 512 tokens, no clipping, weight decay 0.1.
+CAPT_FINE_TUNING: dict[str, Any] = dict(
+    decay="linear", max_length=512, eps=1e-6, betas=(0.9, 0.98), clip=None, weight_decay=0.1
+)
+CAPT_SEARCH = {"lr": (1e-5, 2e-5, 3e-5), "batch_size": (16, 32)}
+
+LM_BFF: dict[str, Any] = dict(
+    shots=16,
+    seeds=(13, 21, 42, 87, 100),
+    steps=1000,
+    evaluate_every=100,
+    lr=(1e-5, 2e-5, 5e-5),
+    batch_size=(2, 4, 8),
+    coco_lm_lr=(3e-6, 4e-6, 5e-6),
+    # The library that its authors used has these where nothing is said (transformers 3.4).
+    fine_tuning=dict(decay="linear", weight_decay=0.0, clip=1.0, eps=1e-8, betas=(0.9, 0.999)),
+)
+"""LM-BFF, section 3.3 and its scripts, which COCO-LM's table 4 follows with other learning rates (section 5.3)."""
+
 COCO_LM_MODELS: dict[str, dict[str, Any]] = {
     "base": dict(shape="base", auxiliary_layers=4, buckets=32, max_distance=128),
     "base++": dict(shape="base", auxiliary_layers=4, buckets=64, max_distance=128),

@@ -16,7 +16,8 @@ from contrast_kit.tasks.grid import run
 from contrast_kit.tasks.metrics import METRICS, accuracy, f1, glue_average, mcc, pearson, score, spearman
 from contrast_kit.tasks.pipelines import PIPELINES, Pipeline
 from contrast_kit.tasks.probes import knn_probe, linear_probe, probe, zero_shot_sts
-from contrast_kit.tasks.protocols import PROTOCOLS, SWEEPS, Protocol, Sweep
+from contrast_kit.tasks.protocol import Protocol, Sweep
+from contrast_kit.tasks.protocols import PROTOCOLS, SWEEPS
 from contrast_kit.tasks.results import Results
 from contrast_kit.tasks.splits import HeldOut, draw, hold_out, split_hash
 from contrast_kit.tasks.sweeps import SweepResults, sweep, transfer

@@ -18,7 +18,7 @@ from contrast_kit.objectives import FineTune
 from contrast_kit.tasks.metrics import score
 from contrast_kit.tasks.probes import labels_of
 from contrast_kit.tasks.table import Task, get_task
-from contrast_kit.training import Run, fit
+from contrast_kit.training import Run, Training, fit
 
 
 @dataclass
@@ -82,7 +82,7 @@ def fine_tune(
         validation: rows to select by; without them the last step is kept.
         task: a row of the table, or its name.
         method: what makes the objective: `FineTune` (plain), `SCL`, or `partial(SCL, lam=0.9)`.
-        epochs, steps: how long; an epoch is ⌈N / batch size⌉ updates. One epoch by default.
+        epochs, steps: how long; an epoch is every row once, in ⌈N / batch size⌉ updates. One epoch by default.
         batch_size, lr: CMLM, SCL: 16 and 1e-5 (for RoBERTa). Encoders of this kit's tiny kind want 5e-4 or so.
         evaluate_every: updates between two evaluations. CMLM: 100.
         seed: of the head, the order of the rows, and dropout.
@@ -112,21 +112,21 @@ def fine_tune(
     texts = tokenized(train, objective.encoder, task, length)
     if steps is not None and epochs is not None:
         raise ValueError("Give steps or epochs, not both: one follows from the other.")
-    if steps is None:
-        steps = max(1, math.ceil((epochs or 1) * math.ceil(len(texts) / batch_size)))
+    length_of_run = {"steps": steps} if steps is not None else {"epochs": 1 if epochs is None else epochs}
+    total = Training(batch_size=batch_size, **length_of_run).total_steps(math.ceil(len(texts) / batch_size))
     best = None
     if validation is not None:
         best = BestWeights(task, validation, labels_of(validation), length, evaluate_every)
     run = fit(
         objective,
         texts,
-        steps=steps,
         batch_size=batch_size,
         lr=lr,
         seed=seed,
-        log_every=min(evaluate_every, steps),
+        log_every=min(evaluate_every, total),
         callback=best,
         progress=progress,
+        **length_of_run,
         **settings,
     )
     if best is None:
@@ -189,12 +189,12 @@ def predict(
     was_training = objective.training
     objective.eval()
     order = texts.lengths.argsort(stable=True, descending=True)  # [N], longest first: little padding
-    predicted = []
+    predicted, generator = [], torch.Generator().manual_seed(0)
     try:
         for start in range(0, len(order), batch_size):
             batch = texts.batch(order[start : start + batch_size].tolist())
             view = {key: value.to(objective.encoder.device) for key, value in batch.items()}
-            logits = objective.logits(view).float()  # [B, C]
+            logits = objective.predicted_logits(view, generator).float()  # [B, C]
             predicted.append((logits.squeeze(1) if objective.regression else logits.argmax(1)).cpu())  # [B]
     finally:
         objective.train(was_training)

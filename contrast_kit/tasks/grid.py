@@ -1,13 +1,9 @@
 """Run methods through a protocol: post-train, fine-tune, test; one row a run, stopped and continued at will."""
 
 import copy
-import hashlib
-import json
-import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import product
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,14 +11,18 @@ from contrast_kit.data import Paraphrased
 from contrast_kit.data.rows import column_names
 from contrast_kit.encoder import Encoder
 from contrast_kit.objectives import FineTune
-from contrast_kit.paraphrase import Paraphraser, augmented, reworded
+from contrast_kit.paraphrase import Paraphraser, reworded
 from contrast_kit.plots.progress import Progress
+from contrast_kit.tasks import prompting
 from contrast_kit.tasks.fine_tuning import FineTuned, fine_tune, tokenized, weights_hash
 from contrast_kit.tasks.pipelines import Pipeline, pipelines_by_name
-from contrast_kit.tasks.probes import labels_of
-from contrast_kit.tasks.protocols import Protocol
-from contrast_kit.tasks.results import KEY, Results, read, write
-from contrast_kit.tasks.splits import HeldOut, draw, hold_out, select_rows, split_hash
+from contrast_kit.tasks.planned import PlannedRun, rows_of, setting_hash, task_of
+from contrast_kit.tasks.planned import plan as make_plan
+from contrast_kit.tasks.points import describe_point, points
+from contrast_kit.tasks.probes import fit_probe
+from contrast_kit.tasks.protocol import Protocol
+from contrast_kit.tasks.results import KEY, MISMATCHED, Results, read, write
+from contrast_kit.tasks.splits import HeldOut, split_hash
 from contrast_kit.tasks.table import Task, TaskData
 from contrast_kit.training import fit
 
@@ -42,9 +42,7 @@ def post_train(start: Encoder, pipeline: Pipeline, rows: Any, *, task: Task, see
         columns = task.columns_in(column_names(rows))
         pairs = reworded(rows, pipeline.paraphraser, columns, seed=seed)
         texts = Paraphrased(pairs, encoder.tokenizer, columns, length)
-    epochs = settings.pop("epochs")
-    steps = math.ceil(epochs * math.ceil(len(texts) / settings["batch_size"]))
-    run = fit(pipeline.post(encoder, seed=seed), texts, steps=steps, seed=seed, progress=False, **settings)
+    run = fit(pipeline.post(encoder, seed=seed), texts, seed=seed, progress=False, **settings)
     if run.interrupted:
         raise Stopped
     return encoder
@@ -104,7 +102,7 @@ def run(
     before = weights_hash(start)
     path = Path(folder, "results.csv") if folder is not None else None
     done = {} if path is None or not path.exists() else _by_key(read(path))
-    plan = list(_plan(protocol, data, pipelines, paraphraser))
+    plan = list(make_plan(protocol, data, pipelines, paraphraser))
     _refuse_other_settings(plan, done, protocol, before, settings, path)
     left = [planned for planned in plan if planned.key not in done]
     bar = Progress(len(plan), len(plan) - len(left), show=progress, unit="run")
@@ -124,105 +122,62 @@ def run(
     return Results(_table({key: done[key] for key in wanted if key in done}), protocol, complete)
 
 
-@dataclass(frozen=True)
-class PlannedRun:
-    """One run of a protocol, before it starts."""
-
-    name: str
-    pipeline: Pipeline
-    data: TaskData
-    held: HeldOut
-    size: int | None
-    draw: int
-    seed: int
-    paraphraser: Paraphraser | None = None
-
-    @property
-    def key(self) -> tuple:
-        n = len(self.data.train) if self.size is None else self.size
-        return (self.name, self.data.name, n, self.draw, self.seed)
-
-
-def _plan(
-    protocol: Protocol, data: list[TaskData], pipelines: Mapping[str, Pipeline], paraphraser: Paraphraser | None
-) -> Iterator[PlannedRun]:
-    """All runs, methods innermost: after a stop, all methods have done the same draws."""
-    for one in data:
-        held = hold_out(
-            one,
-            validation=protocol.validation,
-            test=protocol.test,
-            most_test=protocol.most_test.get(one.task.name),
-            stratified=protocol.stratified and not one.task.regression,
-            seed=protocol.split_seed,
-        )
-        for size, number, seed in product(protocol.sizes, range(protocol.draws), protocol.seeds):
-            for name, pipeline in pipelines.items():
-                yield PlannedRun(name, pipeline, one, held, size, number, seed, paraphraser)
-
-
-def _rows(planned: PlannedRun, protocol: Protocol) -> tuple[Any, Any]:
-    """The training rows of a draw, with noisy copies where the protocol adds some, and the rows for post-training."""
-    rows, labels = planned.data.train, labels_of(planned.data.train)
-    seed = [protocol.split_seed, planned.draw, planned.size or 0]
-    chosen = draw(labels, planned.size, seed, stratified=protocol.stratified, per_class=protocol.per_class)
-    train = select_rows(rows, chosen)
-    if protocol.temperature is not None:
-        columns = planned.data.task.columns_in(column_names(train))
-        noise = dict(copies=protocol.copies, temperature=protocol.temperature, seed=planned.draw)
-        train = augmented(train, planned.paraphraser, columns, **noise)
-    if not planned.pipeline.unlabeled:
-        return train, train
-    others = sorted(set(range(len(rows))) - set(chosen))
-    more = draw(labels, min(planned.pipeline.unlabeled, len(others)), [*seed, 1], among=others)
-    return train, select_rows(rows, chosen + more)
-
-
 def _run_one(planned: PlannedRun, protocol: Protocol, start: Any, before: str, settings: Mapping[str, Any]) -> dict:
     """One run, from the start encoder to a row of the table."""
     began = time.monotonic()
-    train, texts = _rows(planned, protocol)
-    begin, post = start, ""
-    if planned.pipeline.post is not None:
+    train, texts = rows_of(planned, protocol)
+    begin, post, pipeline, held = start, "", planned.pipeline, planned.held
+    if pipeline.post is not None:
         encoder = start.encoder if isinstance(start, FineTune) else start
         options = protocol.post_training(planned.size) | settings
-        begin = post_train(encoder, planned.pipeline, texts, task=planned.data.task, seed=planned.seed, **options)
+        begin = post_train(encoder, pipeline, texts, task=planned.data.task, seed=planned.seed, **options)
         post = weights_hash(begin)
-    tuned: FineTuned = fine_tune(
-        begin,
-        train,
-        planned.held.validation,
-        task=planned.data.task,
-        method=planned.pipeline.tune,
-        seed=planned.seed,
-        **(protocol.training(planned.size) | settings),
-    )
-    if tuned.run.interrupted:
-        raise Stopped
-    test, metric = tuned.evaluate(planned.held.test), planned.data.task.metrics[0]
+    task = task_of(protocol, planned.data)
+    metric = task.metrics[0]
+    if pipeline.frozen:
+        last = _probed(begin, train, held, task, planned.seed)
+    else:
+        last = _tuned(begin, train, planned, protocol, task, settings)
+    test = last.pop("model").evaluate
+    scores = test(held.test)
     row = dict(zip(KEY, planned.key, strict=True))
-    row |= {"metric": metric, "validation": tuned.best.get(metric), "test": test[metric]}
-    row |= {f"test_{name}": value for name, value in test.items() if name != metric}
-    row |= {"split": split_hash(train, planned.held.validation, planned.held.test), "start": before, "post": post}
-    row |= {"setting": setting_hash(planned, protocol, before, settings), "best_step": tuned.best_step}
-    return row | {"steps": tuned.run.steps, "seconds": round(time.monotonic() - began, 3)}
+    row |= {"metric": metric, "validation": last.pop("validation").get(metric), "test": scores[metric]}
+    row |= {f"test_{name}": value for name, value in scores.items() if name != metric}
+    if held.mismatched is not None:
+        row |= {MISMATCHED: test(held.mismatched)[metric]}
+    row |= {"split": split_hash(train, *held.parts), "start": before, "post": post}
+    row |= {"setting": setting_hash(planned, protocol, before, settings), **last}
+    return row | {"seconds": round(time.monotonic() - began, 3)}
 
 
-def setting_hash(planned: PlannedRun, protocol: Protocol, before: str, settings: Mapping[str, Any]) -> str:
-    """A hash of everything beside its key that decides the result of a run."""
-    noise = {}
-    if protocol.temperature is not None:
-        noise = {"noise": [protocol.temperature, protocol.copies, repr(planned.paraphraser)]}
-    decisive = noise | {
-        "method": planned.pipeline.description,
-        "start": before,
-        "fine-tuning": protocol.training(planned.size),
-        "post-training": protocol.post_training(planned.size) if planned.pipeline.post else None,
-        "rows": [len(planned.data.train), planned.held.hash, protocol.stratified, protocol.per_class],
-        "split_seed": protocol.split_seed,
-        "settings": {name: repr(value) for name, value in sorted(settings.items())},
-    }
-    return hashlib.sha256(json.dumps(decisive, sort_keys=True).encode()).hexdigest()[:12]
+def _tuned(
+    begin: Any, train: Any, planned: PlannedRun, protocol: Protocol, task: Task, settings: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The model fine-tuned on the rows; where the protocol chooses within a run, the best of its grid by validation."""
+    validation, pipeline, best, at = planned.held.validation, planned.pipeline, None, {}
+    options = dict(task=task, method=pipeline.tune, seed=planned.seed) | protocol.training(planned.size)
+    if protocol.head is not None and "head" not in getattr(pipeline.tune, "keywords", {}):
+        options["method"] = partial(pipeline.tune, head=protocol.head)
+    tune = fine_tune
+    if pipeline.prompt is not None:
+        del options["method"]
+        tune = partial(prompting.fine_tune, template=pipeline.prompt)
+    for point in points(protocol.choose):
+        tuned: FineTuned = tune(begin, train, validation, **(options | point | settings))
+        if tuned.run.interrupted:
+            raise Stopped
+        if best is None or tuned.best[task.metrics[0]] > best.best[task.metrics[0]]:
+            best, at = tuned, point
+    chosen = {"chosen": describe_point(at)} if at else {}
+    return dict(model=best, validation=best.best, best_step=best.best_step, steps=best.run.steps) | chosen
+
+
+def _probed(begin: Any, train: Any, held: HeldOut, task: Task, seed: int) -> dict[str, Any]:
+    """A linear probe of the vectors as they are."""
+    encoder = begin.encoder if isinstance(begin, FineTune) else begin
+    model = fit_probe(encoder, train, task=task, seed=seed)
+    validation = {} if held.validation is None else model.evaluate(held.validation)
+    return dict(model=model, validation=validation, best_step=0, steps=0)
 
 
 def _refuse_other_settings(

@@ -26,16 +26,26 @@ class Pipeline:
     """Makes the post-training objective from an encoder: `MLM` (then it is TAPT), `CMLM`, `partial(CMLM, K=2)`."""
     unlabeled: int = 0
     """Further training texts, without their labels, for post-training (CMLM, section 4.8)."""
+    frozen: bool = False
+    """Leave the encoder as it is (after post-training, if any) and read the label off its vectors: `linear_probe`,
+    with a strength chosen by cross-validation on the training rows. `tune` has no use then."""
+    prompt: Any = None
+    """A `prompting.Template`: ask the masked LM instead of learning a head. `tune` has no use then."""
     paraphraser: Paraphraser | None = None
     """Makes the two paraphrases of each text that post-training with `CSSL` contrasts."""
 
     @property
     def description(self) -> str:
         """The stages, with what differs from their defaults. `tasks.run` recognises its earlier runs by it."""
-        stages = ([describe(self.post)] if self.post else []) + [describe(self.tune)]
+        last = "frozen probe" if self.frozen else repr(self.prompt) if self.prompt else describe(self.tune)
+        stages = ([describe(self.post)] if self.post else []) + [last]
         more = f" with {self.unlabeled} further texts" if self.post and self.unlabeled else ""
         by = f" by {self.paraphraser!r}" if self.post and self.paraphraser else ""
         return " → ".join(stages) + by + more
+
+    def __post_init__(self):
+        if self.frozen and self.prompt is not None:
+            raise ValueError("A frozen encoder is probed and a prompted one is tuned: give frozen or prompt, not both.")
 
     words = former_property("words", "description")
 
@@ -45,8 +55,9 @@ PIPELINES: dict[str, Pipeline] = {
     "SCL": Pipeline(tune=SCL),
     "TAPT": Pipeline(post=MLM),
     "CMLM": Pipeline(post=CMLM),
+    "probe": Pipeline(frozen=True),
 }
-"""The rows of CMLM's table 1 by name, without CSSL. That one needs a paraphraser:
+"""The rows of CMLM's table 1 by name, and the frozen encoder. CSSL is left out, since it needs a paraphraser:
 `Pipeline(post=CSSL, paraphraser=BackTranslation())`."""
 
 

@@ -1,6 +1,8 @@
 """Probes: what the vectors of an encoder hold, without changing its weights."""
 
-from typing import Any
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -11,9 +13,34 @@ from contrast_kit.geometry import pair_cosines
 from contrast_kit.tasks.metrics import METRICS, score
 from contrast_kit.tasks.table import Task, TaskData, get_task
 
+STRENGTHS = (1e-4, 1e-3, 1e-2, 0.1, 1.0)
+"""What cross-validation chooses among: C of the logistic regression, 1 / α of the ridge regression."""
+MOST_ROWS = 2_000
+"""Training rows that cross-validation looks at, drawn at random: it ranks five strengths, and need not see all."""
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A linear model on the frozen vectors of an encoder: `fit_probe` makes one, `evaluate` scores rows."""
+
+    encoder: Encoder
+    task: Task
+    model: Any
+    strength: float
+
+    def evaluate(self, rows: Any) -> dict[str, float]:
+        """The task's metrics on rows."""
+        return score(self.task, self.model.predict(features(self.encoder, rows, self.task)), labels_of(rows))
+
 
 def linear_probe(
-    encoder: Encoder, train: Any, test: Any, *, task: Task | str, strength: float = 1.0, seed: int = 0
+    encoder: Encoder,
+    train: Any,
+    test: Any,
+    *,
+    task: Task | str,
+    strength: float | Literal["cv"] = "cv",
+    seed: int = 0,
 ) -> dict[str, float]:
     """Logistic regression (for a score: ridge regression) on frozen vectors: is the label linear in them?
 
@@ -24,8 +51,10 @@ def linear_probe(
         encoder: whose vectors are read, [D] a text; not changed.
         train, test: rows with the task's columns and `label`.
         task: a row of the table, or its name.
-        strength: C of the logistic regression, 1 / α of the ridge regression: smaller means simpler.
-        seed: of the solver.
+        strength: C of the logistic regression, 1 / α of the ridge regression: smaller means simpler. "cv" takes the one
+            of `STRENGTHS` that is best in three-fold cross-validation on (at most 2,000 of) the training rows. A fixed
+            number is faster, but 1.0 fits a few thousand pairs by heart.
+        seed: of the solver, and of the folds.
 
     Returns:
         the task's metrics on `test`.
@@ -36,21 +65,66 @@ def linear_probe(
     See also:
         `knn_probe` learns nothing at all; `fine_tune` changes the encoder.
     """
-    from sklearn.linear_model import LogisticRegression, Ridge
+    return fit_probe(encoder, train, task=task, strength=strength, seed=seed).evaluate(test)
+
+
+def fit_probe(
+    encoder: Encoder, train: Any, *, task: Task | str, strength: float | Literal["cv"] = "cv", seed: int = 0
+) -> Probe:
+    """The model of `linear_probe`, to be asked about several sets of rows. Arguments and errors as there."""
+    from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
     task = get_task(task)
     y = _training_labels(task, train)
     if not task.regression and len(np.unique(y)) < 2:
         raise ValueError("The training rows hold one class only, so there is nothing to tell apart.")
+    if strength != "cv" and not (isinstance(strength, Real) and strength > 0):
+        raise ValueError(f"strength is a number above 0, or 'cv' for cross-validation, not {strength!r}.")
     x = features(encoder, train, task)
-    scaler = StandardScaler().fit(x)
+    if strength == "cv":
+        strength = _cross_validated(x, y, task, seed)
+    model = make_pipeline(StandardScaler(), _model(task, strength, seed)).fit(x, y)
+    return Probe(encoder, task, model, strength)
+
+
+def _model(task: Task, strength: float, seed: int, **options: Any) -> Any:
+    from sklearn.linear_model import LogisticRegression, Ridge
+
     if task.regression:
-        model = Ridge(alpha=1 / strength)
-    else:
-        model = LogisticRegression(C=strength, max_iter=2000, random_state=seed)
-    model.fit(scaler.transform(x), y)
-    return score(task, model.predict(scaler.transform(features(encoder, test, task))), labels_of(test))
+        return Ridge(alpha=1 / strength)
+    return LogisticRegression(C=strength, random_state=seed, **{"max_iter": 2000, **options})
+
+
+def _cross_validated(x: np.ndarray, y: np.ndarray, task: Task, seed: int) -> float:
+    """The strength with the least log loss (of scores: squared error) over three folds; the simplest of equals.
+
+    Where a class has fewer than two rows, nothing can be left out: then it is 1.
+    """
+    import warnings
+
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    chosen = np.random.default_rng(seed).permutation(len(y))[:MOST_ROWS]
+    x, y = x[chosen], y[chosen]
+    folds = min(3, len(y) if task.regression else int(np.unique(y, return_counts=True)[1].min()))
+    if folds < 2:
+        return 1.0
+    split = (KFold if task.regression else StratifiedKFold)(folds, shuffle=True, random_state=seed)
+    measure = "neg_mean_squared_error" if task.regression else "neg_log_loss"
+    rough = {} if task.regression else dict(max_iter=200, tol=1e-3)  # enough to rank five strengths
+    scores: list[float] = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        for strength in STRENGTHS:
+            model = make_pipeline(StandardScaler(), _model(task, strength, seed, **rough))
+            scores.append(cross_val_score(model, x, y, cv=split, scoring=measure).mean())
+            if scores[-1] < max(scores):  # from here on it learns the rows by heart, more slowly each time
+                break
+    return STRENGTHS[int(np.argmax(scores))]
 
 
 def knn_probe(encoder: Encoder, train: Any, test: Any, *, task: Task | str, k: int = 5) -> dict[str, float]:
@@ -98,13 +172,16 @@ def zero_shot_sts(encoder: Encoder, rows: Any, *, columns: tuple[str, str] | Non
     return {name: METRICS[name](cosines, labels_of(rows)) for name in task.metrics}
 
 
-def probe(encoder: Encoder, data: TaskData, kind: str = "linear", *, limit: int | None = None) -> dict[str, float]:
+def probe(
+    encoder: Encoder, data: TaskData, kind: str = "linear", *, limit: int | None = None, **options: Any
+) -> dict[str, float]:
     """A probe from the task's training rows to its validation rows, in one call.
 
     Args:
         data: from `tasks.load`.
         kind: `"linear"` or `"knn"`.
         limit: use at most this many rows of each split, from the beginning.
+        options: further arguments of that probe: `strength`, `seed`; `k`.
 
     >>> import contrast_kit as ck
     >>> data = ck.tasks.load("toyshop/sst2")
@@ -116,7 +193,7 @@ def probe(encoder: Encoder, data: TaskData, kind: str = "linear", *, limit: int 
     if kind not in probes:
         raise ValueError(f"kind must be 'linear' or 'knn', not {kind!r}.")
     train, test = first_rows(data.train, limit), first_rows(data.validation, limit)
-    return probes[kind](encoder, train, test, task=data.task)
+    return probes[kind](encoder, train, test, task=data.task, **options)
 
 
 def features(encoder: Encoder, rows: Any, task: Task) -> np.ndarray:

@@ -3,16 +3,82 @@
 import random
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from string import Formatter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
 from contrast_kit.data import Texts
 from contrast_kit.data.rows import column, column_names
-from contrast_kit.objectives import Prompt
+from contrast_kit.encoder import Encoder
+from contrast_kit.objectives import FineTune, Prompt
+from contrast_kit.objectives.prompt import Demonstrations
+from contrast_kit.tasks import fine_tuning
 from contrast_kit.tasks.probes import labels_of
+from contrast_kit.tasks.table import Task, get_task
+
+if TYPE_CHECKING:
+    from contrast_kit.tasks.pipelines import Pipeline
+
+
+@dataclass(frozen=True)
+class Template:
+    """How a task is asked, as data: the template, a word for each class, and how many demonstrations are averaged.
+
+    >>> MNLI.words[0], MNLI.samples
+    ('Yes', 4)
+    """
+
+    text: str
+    """With the names of columns and `{mask}` once; see `prompts`."""
+    words: tuple[str, ...]
+    """The label word of each class, in the order of the label integers."""
+    demonstrations: bool = True
+    """Whether solved training rows follow each row."""
+    samples: int = 16
+    """Draws of demonstrations over which a prediction's logits are averaged."""
+    max_length: int = 128
+    """Tokens of a prompt with its demonstrations."""
+
+    def pipeline(self, **options: Any) -> "Pipeline":
+        """A `Pipeline` that asks so: `tasks.run(protocols.COCO_LM_PROMPTS, data, encoder, {"prompt": …})`."""
+        from contrast_kit.tasks.pipelines import Pipeline
+
+        return Pipeline(prompt=self, **options)
+
+    def alone(self) -> "Template":
+        """The same without demonstrations."""
+        return replace(self, demonstrations=False)
+
+
+MNLI = Template("{premise:cut}? {mask}, {hypothesis:lower}", ("Yes", "Maybe", "No"), samples=4, max_length=256)
+"""LM-BFF's manual template and label words for MNLI: "⟨premise without its full stop⟩? Yes, ⟨hypothesis⟩"."""
+TEMPLATES: dict[str, Template] = {
+    "cola": Template("{sentence} This is {mask}.", ("incorrect", "correct")),
+    "sst2": Template("{sentence} It was {mask}.", ("terrible", "great")),
+    "mrpc": Template("{sentence1} {mask}, {sentence2:lower}", ("No", "Yes")),
+    "qqp": Template("{question1} {mask}, {question2:lower}", ("No", "Yes"), samples=4),
+    "mnli": MNLI,
+    "qnli": Template("{question:cut}? {mask}, {sentence:lower}", ("Yes", "No")),
+    "rte": Template("{sentence1:cut}? {mask}, {sentence2:lower}", ("Yes", "No"), max_length=256),
+}
+"""LM-BFF's manual prompts of GLUE's classification tasks."""
+
+
+class _Text(str):
+    """A text that a template may also take without its last character, `{premise:cut}`, or begun in lower case."""
+
+    def __format__(self, how: str) -> str:
+        if how == "cut":
+            return str(self[:-1])
+        return str(self[:1].lower() + self[1:]) if how == "lower" else super().__format__(how)
+
+
+def _filled(template: str, row: Any, mask: str) -> str:
+    return template.format(**{k: _Text(v) if isinstance(v, str) else v for k, v in dict(row).items()}, mask=mask)
 
 
 def prompts(
@@ -29,11 +95,13 @@ def prompts(
     Args:
         rows: labelled rows.
         template: with the names of columns and `{mask}` once: "{sentence} It was {mask}." The place of the mask must
-            follow a space, so that the label words are the tokens that they are in running text.
+            follow a space, so that the label words are the tokens that they are in running text. `{premise:cut}` leaves
+            out a text's last character, its full stop; `{hypothesis:lower}` begins it in lower case.
         tokenizer: whose mask token is put in.
         words: the label word of each class, needed for demonstrations.
         demonstrations: training rows. One of each class follows each row, solved: the same template with its label
-            word in it. It is drawn at random and is never the row itself.
+            word in it. It is drawn at random and is never the row itself. They stay as they are written here; LM-BFF
+            draws them afresh for each use, as `demonstrations` and `Prompt` do.
         seed: of that draw.
 
     Raises:
@@ -64,12 +132,87 @@ def prompts(
     rng = random.Random(seed)
     result = []
     for row, label in zip(rows, column(rows, "label"), strict=True):
-        text = template.format(**row, mask=tokenizer.mask_token)
+        text = _filled(template, row, tokenizer.mask_token)
         for word, of_class in zip(words, by_class, strict=False):
             others = [other for other in of_class if other != row] or of_class
-            text += " " + template.format(**rng.choice(others), mask=word)
+            text += " " + _filled(template, rng.choice(others), word)
         result.append({"text": text, "label": label})
     return result
+
+
+def demonstrations(rows: Any, template: str, tokenizer: Any, words: Sequence[str]) -> Demonstrations:
+    """Rows as solved examples for `Prompt`, which draws one of each class afresh at every use.
+
+    Raises:
+        ValueError: for a class without a row, a template as in `prompts`, or a tokenizer without a separator.
+    """
+    labels = labels_of(rows)
+    asked = prompts(rows, template, tokenizer)
+    if tokenizer.sep_token_id is None:
+        raise ValueError("Demonstrations are set apart by the tokenizer's separator, and this tokenizer has none.")
+    ids = tokenizer([prompt["text"] for prompt in asked])["input_ids"]
+    solved: list[list[torch.Tensor]] = [[] for _ in words]
+    questions: list[list[tuple[int, ...]]] = [[] for _ in words]
+    for row, label, own in zip(rows, labels, ids, strict=True):
+        text = " " + _filled(template, row, words[label])
+        found = tokenizer(text, add_special_tokens=False)["input_ids"]
+        solved[label].append(torch.tensor([*found, tokenizer.sep_token_id]))
+        questions[label].append(tuple(own))
+    if not all(solved):
+        raise ValueError("Demonstrations need at least one row for each class.")
+    return Demonstrations(solved, questions)
+
+
+def fine_tune(
+    start: Encoder | FineTune,
+    train: Any,
+    validation: Any = None,
+    *,
+    template: Template,
+    task: Task | str,
+    **settings: Any,
+) -> "Prompted":
+    """Prompt-based fine-tuning of a copy of `start` on a few rows; arguments otherwise as `tasks.fine_tune`.
+
+    With `template.demonstrations`, each use of a row draws solved training rows afresh, and each prediction averages
+    the logits of `template.samples` draws.
+
+    Example:
+        >>> import contrast_kit as ck
+        >>> data = ck.tasks.load("toyshop/sst2")
+        >>> lines = [*data.train["sentence"][:500], "It was terrible . It was great ."]
+        >>> encoder = ck.Encoder.tiny(ck.data.train_tokenizer(lines, vocab_size=600))
+        >>> asked, few = ck.tasks.prompting.TEMPLATES["sst2"], data.train.select(range(16))
+        >>> tuned = ck.tasks.prompting.fine_tune(encoder, few, template=asked, task="sst2", steps=1)
+        >>> len(tuned.predict(data.validation.select(range(5))))
+        5
+    """
+    encoder = start.encoder if isinstance(start, FineTune) else start
+    task, tokenizer = get_task(task), encoder.tokenizer
+    length = min(template.max_length, encoder.max_length)
+    options: dict[str, Any] = dict(words=template.words, samples=template.samples, max_length=length)
+    if template.demonstrations:
+        options["demonstrations"] = demonstrations(train, template.text, tokenizer, template.words)
+    tuned = fine_tuning.fine_tune(
+        encoder,
+        prompts(train, template.text, tokenizer),
+        None if validation is None else prompts(validation, template.text, tokenizer),
+        task=replace(task, columns=("text",)),
+        method=partial(Prompt, **options),
+        **settings | {"max_length": length},
+    )
+    return Prompted(**vars(tuned), template=template)
+
+
+@dataclass
+class Prompted(fine_tuning.FineTuned):
+    """A `FineTuned` that asks rows by its template."""
+
+    template: Template | None = None
+
+    def predict(self, rows: Any) -> np.ndarray:
+        """Classes of rows, [N]; with demonstrations, by the mean of the logits over draws of them."""
+        return super().predict(prompts(rows, self.template.text, self.encoder.tokenizer))
 
 
 @torch.no_grad()
@@ -84,9 +227,10 @@ def predict(
     batch_size: int = 128,
     max_length: int = 128,
 ) -> np.ndarray:
-    """Classes of rows, [N]; with demonstrations, by the *mean of the probabilities* over `samples` draws of them.
+    """Classes of rows, [N]; with demonstrations, by the mean of the *logits* over `samples` draws of them.
 
-    A single draw of demonstrations adds its luck to the answer; LM-BFF averages over 16.
+    A single draw of demonstrations adds its luck to the answer; LM-BFF averages the logits of 16, so that a sure one
+    counts more.
 
     Raises:
         ValueError: as `prompts`, and where `max_length` cuts the mask off.
@@ -105,12 +249,12 @@ def predict(
                 seed=seed + sample,
             )
             texts = Texts(prompted, encoder.tokenizer, "text", min(max_length, encoder.max_length))
-            probabilities = []
+            logits = []
             for start in range(0, len(texts), batch_size):
                 batch = texts.batch(range(start, min(start + batch_size, len(texts))))
                 view = {key: value.to(encoder.device) for key, value in batch.items()}
-                probabilities.append(objective.logits(view).float().softmax(1).cpu())  # [B, C]
-            total = total + torch.cat(probabilities)  # [N, C]
+                logits.append(objective.logits(view).float().cpu())  # [B, C]
+            total = total + torch.cat(logits)  # [N, C]
     finally:
         objective.train(was_training)
     return total.argmax(1).numpy()

@@ -1,6 +1,6 @@
 """A table with one row a run, and its statistics: means, deviations, intervals, paired differences."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from contrast_kit.data.drafts import draft_of
-from contrast_kit.tasks.protocols import Protocol
+from contrast_kit.tasks.protocol import Protocol
 
 if TYPE_CHECKING:
     import pandas as pd
 
 KEY = ("method", "task", "n", "draw", "seed")
 """The columns that identify a run."""
-TEXT = ("method", "task", "metric", "split", "start", "post", "setting")
+TEXT = ("method", "task", "metric", "split", "start", "post", "setting", "chosen")
+MISMATCHED = "test_mismatched"
+"""The column with the score on MNLI's mismatched rows, where the protocol tests on them."""
 
 
 @dataclass
@@ -23,8 +25,9 @@ class Results:
     """All runs of a protocol so far.
 
     `table` is tidy: one row a run, with `method`, `task`, `n`, `draw`, `seed`, the `metric`, its value on `validation`
-    (at the best step) and on `test`, the `split` hash, hashes of the weights that the run started from (`start`) and
-    that fine-tuning started from (`post`), `best_step`, `steps`, `seconds`. `complete` is False after an interruption.
+    (at the best step), on `test`, and on `test_mismatched` where the protocol asks for it, the `split` hash, hashes of
+    the weights that the run started from (`start`) and that fine-tuning started from (`post`), `best_step`, `steps`,
+    `seconds`; `chosen` is the point of a protocol's grid within a run. `complete` is False after an interruption.
     """
 
     table: "pd.DataFrame"
@@ -34,19 +37,23 @@ class Results:
     def summary(self, level: float = 0.95) -> "pd.DataFrame":
         """One row for each task, size and method, with the number that the protocol reports.
 
-        Columns: `reported`, by the protocol's rule (`rule`); `mean`, `sd` (n - 1 in its denominator) and number of
-        *all* `runs`; `low` and `high`, the `level` confidence interval of the mean by Student's t. Runs on one draw
+        Columns: `reported`, by the protocol's rule (`rule`), and `reported_sd`, the deviation of the runs that it is
+        reported of, with the protocol's `ddof`; `mean`, `sd` (n - 1 in its denominator), `lowest`, `highest` and number
+        of *all* `runs`; `low` and `high`, the `level` confidence interval of the mean by Student's t. Runs on one draw
         share their training rows, so where there are several draws it is their means that count as independent:
         5 draws × 3 seeds are 5 observations, not 15. With one observation there is no interval: the cell is empty.
+        MNLI has a second row, "…-mm", where the protocol also tests on the mismatched rows.
         """
         import pandas as pd
 
         rows = []
-        for (task, n, method), runs in self.table.groupby(["task", "n", "method"], sort=False):
+        for (task, n, method), runs in _groups(self.table):
             low, high = interval(independent_observations(runs, "test"), level)
+            test, reported = runs["test"], selected_runs(runs, self.protocol)["test"]
             row = {"task": task, "n": n, "method": method, "metric": runs["metric"].iloc[0]}
-            row |= {"reported": self.report(runs), "rule": self._rule(), "mean": runs["test"].mean()}
-            row |= {"sd": runs["test"].std(ddof=1), "runs": len(runs), "low": low, "high": high}
+            row |= {"reported": self.report(runs), "reported_sd": reported.std(ddof=self.protocol.ddof)}
+            row |= {"rule": self._rule(), "mean": test.mean(), "sd": test.std(ddof=1), "lowest": test.min()}
+            row |= {"highest": test.max(), "runs": len(runs), "low": low, "high": high}
             rows.append(row)
         return pd.DataFrame(rows)
 
@@ -71,10 +78,12 @@ class Results:
                 f"There are no runs of {baseline!r}; there are {', '.join(self.table['method'].unique())}."
             )
         same = ["task", "n", "draw", "seed"]
-        base = self.table[self.table["method"] == baseline].set_index(same)["test"]
+        groups = list(_groups(self.table))
+        base = pd.concat([runs.set_index(same)["test"] for (_, _, method), runs in groups if method == baseline])
         rows = []
-        others = self.table[self.table["method"] != baseline]
-        for (task, n, method), runs in others.groupby(["task", "n", "method"], sort=False):
+        for (task, n, method), runs in groups:
+            if method == baseline:
+                continue
             pairs = runs.join(base.rename("base"), on=same, how="inner")
             if pairs.empty:
                 continue
@@ -102,7 +111,7 @@ class Results:
     def scores(self, metric: str = "test") -> dict[str, dict[str, list[float]]]:
         """Runs as `plots.bars_with_errors` takes them: by task and size, then by method."""
         scores = {}
-        for (task, n, method), runs in self.table.groupby(["task", "n", "method"], sort=False):
+        for (task, n, method), runs in _groups(self.table):
             scores.setdefault(f"{task}, {n} labels", {})[method] = runs[metric].tolist()
         return scores
 
@@ -117,6 +126,14 @@ class Results:
     def __repr__(self) -> str:
         state = "" if self.complete else " (stopped before the end: run again with the same folder to go on)"
         return f"{self.protocol.name}: {len(self.table)} runs{state}"
+
+
+def _groups(table: "pd.DataFrame") -> Iterator[tuple[tuple, "pd.DataFrame"]]:
+    """The runs of each task, size and method; MNLI's scores on the mismatched rows as those of a task "…-mm"."""
+    for (task, n, method), runs in table.groupby(["task", "n", "method"], sort=False):
+        yield (task, n, method), runs
+        if MISMATCHED in runs and runs[MISMATCHED].notna().all():
+            yield (f"{task}-mm", n, method), runs.assign(task=f"{task}-mm", test=runs[MISMATCHED])
 
 
 _STATISTIC = {"mean": "mean", "top": "mean", "median": "median", "best": "mean"}
@@ -175,4 +192,4 @@ def read(path: str | Path) -> "pd.DataFrame":
     if path.suffix == ".parquet":
         return pd.read_parquet(path)
     table = pd.read_csv(path, dtype=dict.fromkeys(TEXT, str), keep_default_na=False, na_values=[""])
-    return table.fillna(dict.fromkeys(TEXT, ""))
+    return table.fillna({name: "" for name in TEXT if name in table})

@@ -32,7 +32,7 @@ from contrast_kit._renamed import former_names, former_property, renamed
 from contrast_kit.encoder import Encoder
 from contrast_kit.masking import noise
 from contrast_kit.tasks.metrics import spearman
-from contrast_kit.tasks.probes import first_rows, linear_probe
+from contrast_kit.tasks.probes import first_rows, probe
 from contrast_kit.tasks.table import TaskData, load
 
 Pairs = list[tuple[str, str]]
@@ -40,6 +40,7 @@ Pairs = list[tuple[str, str]]
 # Ours, not the papers': the encoder pools by the mean, all contrasts of sentences share one temperature, and CAPT's
 # queue suits a small run (8,192 vectors would come from an encoder of long ago).
 TAU = 0.05
+PROBE_STRENGTH = 1.0  # fixed, as in the recorded runs: one table, one probe
 CONTESTANTS: dict[str, Callable[[Encoder], objectives.Objective]] = {
     "MLM": objectives.METHODS["mlm"],
     "ELECTRA": objectives.METHODS["electra"],
@@ -192,7 +193,7 @@ def measure(encoder: Encoder | WordCounts | Centred, suite: EvalSuite) -> dict[s
     clean, noisy = _with_noise(encoder, list(dict.fromkeys(pair[0] for pair in suite.pairs)), suite.disturb)
     row = {"sts": spearman(cosines.numpy(), scores)}
     for name, data in suite.probes.items():
-        row[name] = linear_probe(encoder, data.train, data.validation, task=data.task)[data.task.metrics[0]]
+        row[name] = probe(encoder, data, strength=PROBE_STRENGTH)[data.task.metrics[0]]
     return row | {
         "auc": geometry.separation(similar, random).item(),
         "auc_hard": geometry.separation(geometry.pair_cosines(*hard), geometry.random_pair_cosines(hard[0])).item(),

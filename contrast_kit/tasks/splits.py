@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -60,6 +60,34 @@ def draw(
     return joined[np.random.default_rng(seed).permutation(len(joined))].tolist()
 
 
+def shots(labels: Any, k: int, seed: int) -> tuple[list[int], list[int]]:
+    """Row numbers of k rows of each class to train on, and of k others of each to select by.
+
+    LM-BFF's way of drawing: shuffle all rows by numpy's older generator, then take each class's first k and next k. On
+    the rows of GLUE's own training file these are LM-BFF's own splits.
+
+    Raises:
+        ValueError: where a class has fewer than 2k rows, or the labels are scores.
+
+    >>> train, validation = shots([0, 1] * 50, 3, seed=13)
+    >>> len(train), len(validation), set(train) & set(validation)
+    (6, 6, set())
+    """
+    labels = np.asarray(labels)
+    if np.issubdtype(labels.dtype, np.floating):
+        raise ValueError("Shots are counted by class, and these labels are scores.")
+    order = np.arange(len(labels))
+    np.random.RandomState(seed).shuffle(order)
+    by_class: dict[int, list[int]] = {}
+    for row in order.tolist():
+        by_class.setdefault(int(labels[row]), []).append(row)
+    for label, rows in by_class.items():
+        if len(rows) < 2 * k:
+            raise ValueError(f"Class {label} has {len(rows)} rows, fewer than the {2 * k} that are wanted.")
+    first = [row for rows in by_class.values() for row in rows[:k]]
+    return first, [row for rows in by_class.values() for row in rows[k : 2 * k]]
+
+
 def _equal(n: int, classes: np.ndarray) -> list[int]:
     if n % len(classes):
         raise ValueError(f"{n} rows do not divide into {len(classes)} classes of one size.")
@@ -85,11 +113,18 @@ class HeldOut:
     validation: Any
     test: Any
     note: str
+    mismatched: Any = None
+    """MNLI's mismatched rows, to test with beside `test`, where they are asked for."""
 
     @cached_property
     def hash(self) -> str:
-        """The `split_hash` of both."""
-        return split_hash(self.validation, self.test)
+        """The `split_hash` of all."""
+        return split_hash(*self.parts)
+
+    @property
+    def parts(self) -> tuple:
+        """The rows to select by, to test with, and any mismatched ones."""
+        return (self.validation, self.test, *([] if self.mismatched is None else [self.mismatched]))
 
 
 def hold_out(
@@ -100,6 +135,7 @@ def hold_out(
     most_test: int | None = None,
     stratified: bool = False,
     seed: int = 0,
+    mismatched: bool = False,
 ) -> HeldOut:
     """Rows to select by and rows to test with, disjoint. All runs of a protocol share them.
 
@@ -107,7 +143,7 @@ def hold_out(
     splits have labels (toyshop), they are taken as they are.
 
     Args:
-        data: a `TaskData`. Of MNLI the matched rows.
+        data: a `TaskData`. Of MNLI the matched rows are divided.
         validation: rows to select by, or as many as possible: never more than half (RTE has 277 rows in all).
             0 keeps none.
         test: `"rest"`, all others (CMLM); `"half"`, half of the original rows, before the validation rows are drawn
@@ -115,10 +151,14 @@ def hold_out(
         most_test: an upper limit on the test rows (CMLM's QQP: 2,000).
         stratified: where one split is divided, both parts keep the classes' proportions (SCL).
         seed: of the division.
+        mismatched: of MNLI, also give all mismatched rows to test with: of the split that `test` is of.
 
     Raises:
         ValueError: where no split with labels is left to divide.
     """
+    if mismatched:
+        held = hold_out(data, validation=validation, test=test, most_test=most_test, stratified=stratified, seed=seed)
+        return replace(held, mismatched=_mismatched(data, test))
     splits = {}
     for name in ("validation", "test"):
         try:
@@ -151,6 +191,15 @@ def hold_out(
     tested = _at_most(select_rows(rows, tests), most_test, seed)
     note = f"{count} rows to select by{short} and {len(tested)} to test with, both of the {name} rows"
     return HeldOut(select_rows(rows, kept) if kept else None, tested, note)
+
+
+def _mismatched(data: Any, test: str) -> Any:
+    """The labelled mismatched rows, of the test split where there are some and `test` does not say otherwise."""
+    for name in ("validation",) if test == "validation" else ("test", "validation"):
+        rows = data.splits.get(f"{name}_mismatched")
+        if rows is not None and (labels_of(rows) != -1).any():
+            return rows
+    return None
 
 
 def select_rows(rows: Any, chosen: list[int]) -> Any:

@@ -14,7 +14,8 @@ from contrast_kit.objectives import FineTune
 from contrast_kit.tasks.fine_tuning import fine_tune, prepare, weights_hash
 from contrast_kit.tasks.grid import PlannedRun, post_train, run, setting_hash
 from contrast_kit.tasks.pipelines import Pipeline, pipelines_by_name
-from contrast_kit.tasks.protocols import SCL_FULL, SCL_TRANSFER, Protocol, Sweep
+from contrast_kit.tasks.protocol import Protocol, Sweep
+from contrast_kit.tasks.protocols import SCL_FULL, SCL_TRANSFER
 from contrast_kit.tasks.results import Results, write
 from contrast_kit.tasks.splits import hold_out
 from contrast_kit.tasks.table import TaskData

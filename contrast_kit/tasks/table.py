@@ -5,7 +5,7 @@ Yelp-2 (SCL, section 5.4) follow. The same rows serve toyshop, the hub and local
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,21 @@ class Task:
     def classes(self) -> int:
         """How many classes; 1 for a score, as `FineTune` counts them."""
         return 1 if self.label_names is None else len(self.label_names)
+
+    def reporting(self, metric: str | None) -> "Task":
+        """The task with another of its metrics first: CAPT's STS-B is Pearson's. None leaves it as it is.
+
+        Raises:
+            ValueError: for a metric that the task does not have; names those it has.
+
+        >>> TASKS["stsb"].reporting("pearson").metrics
+        ('pearson', 'spearman')
+        """
+        if metric is None:
+            return self
+        if metric not in self.metrics:
+            raise ValueError(f"{self.name} has the metrics {', '.join(self.metrics)}, not {metric!r}.")
+        return replace(self, metrics=(metric, *(name for name in self.metrics if name != metric)))
 
     def columns_in(self, names: list[str]) -> tuple[str, ...]:
         """The text columns among `names`: the task's, or those that the data set has instead."""

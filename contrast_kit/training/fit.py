@@ -86,18 +86,20 @@ class _Loop:
         self.device = distributed.start()
         self.objective, self.training = objective.to(self.device), training
         self.texts = prepare_texts(objective.encoder, dataset, training.max_length)
-        self.batches = make_batches(self.texts, training.batch_size, training.seed)
+        self.batches = make_batches(self.texts, training.batch_size, training.seed, every_row=training.whole_epochs)
         self.epoch, self.order = -1, []  # the rows of each batch of an epoch
         self.total = training.total_steps(len(self.batches))
         if not any(p.requires_grad for p in objective.parameters()):
             raise ValueError("Every weight is frozen, so nothing can be trained: set requires_grad where it should.")
         self.optimizer = adamw(objective, training)
         data = {"examples": len(self.texts), "fingerprint": self.texts.fingerprint()}
+        if training.whole_epochs and 1 < len(self.batches) > len(self.texts) // training.batch_size:
+            data["batches"] = len(self.batches)  # a checkpoint from before short batches were trained does not fit
         self.settings = checkpoint.settings(objective, training) | {"data": data}
         if (smallest := min(map(len, self.batches.epoch(0)))) < distributed.count():
             raise ValueError(
                 f"A batch of {smallest} gives nothing to do to some of {distributed.count()} processes: take a "
-                "larger batch_size, more text, or fewer processes."
+                "larger batch_size, more text, fewer processes, or steps in place of epochs."
             )
         distributed.same_settings(self.settings, self.device)
         distributed.same_weights(objective)

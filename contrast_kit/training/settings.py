@@ -33,7 +33,9 @@ class Training:
     steps: int | None = None
     """Optimizer steps; or give `epochs`."""
     epochs: float | None = None
-    """Passes over the data, where `steps` is not given; one pass by default."""
+    """Passes over the data, as papers count them: every row once a pass, so that the last batch of a pass may be short:
+    20 rows in batches of 16 are two updates a pass. With `steps`, or with neither, all batches are full and the rows
+    that do not fill one wait for another pass; with neither it is one pass."""
     batch_size: int = 32
     """Examples in one contrast: each anchor meets the vectors of all of them. Shared among processes. Data with fewer
     examples make one batch."""
@@ -94,6 +96,11 @@ class Training:
                 hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names)}."
                 raise TypeError(f"There is no training setting {name!r}; {hint}")
         return cls(**settings)
+
+    @property
+    def whole_epochs(self) -> bool:
+        """Whether each pass has every row: where `epochs` are asked for."""
+        return self.epochs is not None
 
     def total_steps(self, batches: int) -> int:
         """Optimizer steps of a run over data that makes so many batches an epoch."""

@@ -1,0 +1,120 @@
+"""What a protocol will run: each run with its rows, before anything is trained."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from contrast_kit.data.rows import column_names
+from contrast_kit.paraphrase import Paraphraser, augmented
+from contrast_kit.tasks.pipelines import Pipeline
+from contrast_kit.tasks.probes import labels_of
+from contrast_kit.tasks.protocol import Protocol
+from contrast_kit.tasks.splits import HeldOut, draw, hold_out, select_rows, shots
+from contrast_kit.tasks.table import Task, TaskData
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    """One run of a protocol, before it starts."""
+
+    name: str
+    pipeline: Pipeline
+    data: TaskData
+    held: HeldOut
+    size: int | None
+    draw: int
+    seed: int
+    paraphraser: Paraphraser | None = None
+    chosen: tuple[int, ...] | None = None
+    """The training rows, where they are not drawn by size and draw."""
+
+    @property
+    def key(self) -> tuple:
+        """What identifies the run: the columns `results.KEY`."""
+        n = self.size if self.chosen is None else len(self.chosen)
+        return (self.name, self.data.name, len(self.data.train) if n is None else n, self.draw, self.seed)
+
+
+def plan(
+    protocol: Protocol, data: list[TaskData], pipelines: Mapping[str, Pipeline], paraphraser: Paraphraser | None
+) -> Iterator[PlannedRun]:
+    """All runs, methods innermost: after a stop, all methods have done the same draws."""
+    for one in data:
+        held, chosen = held_rows(protocol, one), None
+        if protocol.fraction is not None:
+            labels = labels_of(one.train)
+            chosen = draw(labels, max(1, round(protocol.fraction * len(labels))), [protocol.split_seed, 2])
+        for size, number, seed in product(protocol.sizes, range(protocol.draws), protocol.seeds):
+            if protocol.shots is not None:
+                chosen, kept = shots(labels_of(one.train), protocol.shots, seed)
+                held = HeldOut(select_rows(one.train, kept), held.test, held.note, held.mismatched)
+            for name, pipeline in pipelines.items():
+                rows = None if chosen is None else tuple(chosen)
+                yield PlannedRun(name, pipeline, one, held, size, number, seed, paraphraser, rows)
+
+
+def held_rows(protocol: Protocol, data: TaskData) -> HeldOut:
+    """The rows that a protocol holds out of a task."""
+    return hold_out(
+        data,
+        validation=0 if protocol.shots else protocol.validation,
+        test=protocol.test,
+        most_test=protocol.most_test.get(data.task.name),
+        stratified=protocol.stratified and not data.task.regression,
+        seed=protocol.split_seed,
+        mismatched=protocol.mismatched,
+    )
+
+
+def task_of(protocol: Protocol, data: TaskData) -> Task:
+    """The task, with the metric first that the protocol selects and reports by."""
+    return data.task.reporting(protocol.metrics.get(data.task.name))
+
+
+def rows_of(planned: PlannedRun, protocol: Protocol) -> tuple[Any, Any]:
+    """The training rows of a draw, with noisy copies where the protocol adds some, and the rows for post-training."""
+    rows, labels = planned.data.train, labels_of(planned.data.train)
+    seed = [protocol.split_seed, planned.draw, planned.size or 0]
+    chosen = planned.chosen
+    if chosen is None:
+        chosen = draw(labels, planned.size, seed, stratified=protocol.stratified, per_class=protocol.per_class)
+    train = select_rows(rows, list(chosen))
+    if protocol.temperature is not None:
+        columns = planned.data.task.columns_in(column_names(train))
+        noise = dict(copies=protocol.copies, temperature=protocol.temperature, seed=planned.draw)
+        train = augmented(train, planned.paraphraser, columns, **noise)
+    if not planned.pipeline.unlabeled:
+        return train, train
+    others = sorted(set(range(len(rows))) - set(chosen))
+    more = draw(labels, min(planned.pipeline.unlabeled, len(others)), [*seed, 1], among=others)
+    return train, select_rows(rows, [*chosen, *more])
+
+
+def setting_hash(planned: PlannedRun, protocol: Protocol, before: str, settings: Mapping[str, Any]) -> str:
+    """A hash of everything beside its key that decides the result of a run."""
+    noise = {}
+    if protocol.temperature is not None:
+        noise = {"noise": [protocol.temperature, protocol.copies, repr(planned.paraphraser)]}
+    further = {}  # named only where they say something, so that tables from before they existed go on
+    for name in ("head", "choose", "fraction", "shots"):
+        if value := getattr(protocol, name):
+            further[name] = value
+    if metric := protocol.metrics.get(planned.data.task.name):
+        further["metric"] = metric
+    decisive = (
+        noise
+        | further
+        | {
+            "method": planned.pipeline.description,
+            "start": before,
+            "fine-tuning": protocol.training(planned.size),
+            "post-training": protocol.post_training(planned.size) if planned.pipeline.post else None,
+            "rows": [len(planned.data.train), planned.held.hash, protocol.stratified, protocol.per_class],
+            "split_seed": protocol.split_seed,
+            "settings": {name: repr(value) for name, value in sorted(settings.items())},
+        }
+    )
+    return hashlib.sha256(json.dumps(decisive, sort_keys=True).encode()).hexdigest()[:12]

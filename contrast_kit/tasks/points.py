@@ -1,0 +1,36 @@
+"""Points of a grid: all of them in the grid's order, and how far one is from another."""
+
+from collections.abc import Iterator, Mapping
+from itertools import product
+from typing import Any
+
+Point = dict[str, Any]
+"""One value for each thing that is searched."""
+
+
+def points(grid: Mapping[str, tuple]) -> Iterator[Point]:
+    """All points of a grid, the last name changing fastest; one empty point for an empty grid.
+
+    >>> list(points({"lr": (1e-5, 2e-5), "batch_size": (16,)}))
+    [{'lr': 1e-05, 'batch_size': 16}, {'lr': 2e-05, 'batch_size': 16}]
+    """
+    for values in product(*grid.values()):
+        yield dict(zip(grid, values, strict=True))
+
+
+def distance(grid: Mapping[str, tuple], a: Point, b: Point) -> int:
+    """Steps along the grid from one point to another, all names together.
+
+    >>> distance({"lr": (1, 2, 3), "epochs": (2, 5)}, {"lr": 1, "epochs": 2}, {"lr": 3, "epochs": 5})
+    3
+    """
+    return sum(abs(values.index(a[name]) - values.index(b[name])) for name, values in grid.items())
+
+
+def describe_point(point: Point) -> str:
+    """A point in words that a folder may be called by.
+
+    >>> describe_point({"lr": 1e-5, "batch_size": 16})
+    'lr=1e-05 batch_size=16'
+    """
+    return " ".join(f"{name}={value}" for name, value in point.items())

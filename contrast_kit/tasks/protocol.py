@@ -1,0 +1,164 @@
+"""What a protocol is: how many runs become one number. And a sweep: one protocol several times."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+ANY = "any task"
+"""The key of a grid for all tasks that have none of their own."""
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """One way to compare methods. Numbers that a paper does not print are marked as ours."""
+
+    name: str
+    sizes: tuple[int | None, ...] = (20, 100, 1000)
+    """Labelled training rows; None is all of them."""
+    draws: int = 5
+    """How many training sets are drawn at each size."""
+    seeds: tuple[int, ...] = (31, 42, 53)
+    """Each draw is trained once with each of these."""
+    stratified: bool = False
+    """Whether draws keep the proportions of the classes; so do the parts, where validation rows are divided here."""
+    per_class: bool = False
+    """Whether a draw has the same number of each class."""
+    validation: int = 500
+    """Rows to select by, or as many as possible."""
+    test: Literal["rest", "half", "validation"] = "rest"
+    """Where the test rows come from; see `hold_out`."""
+    most_test: Mapping[str, int] = field(default_factory=dict)
+    """Upper limits on the test rows, by task."""
+    report: Literal["mean", "top", "median", "best"] = "mean"
+    """The number that is reported of the runs: the mean of all; of the `top` ones by validation; the median; the single
+    best by validation."""
+    top: int = 3
+    """How many runs "top" keeps."""
+    ddof: int = 1
+    """The deviation beside the reported number divides by runs - ddof; 0 is the population's."""
+    metrics: Mapping[str, str] = field(default_factory=dict)
+    """The metric that selects and is reported, by task, where it is not the task's first."""
+    mismatched: bool = False
+    """Whether MNLI is also tested on all its mismatched rows, with the weights that the matched rows selected."""
+    fraction: float | None = None
+    """Train on this share of the training rows, drawn once for all seeds; None leaves it to `sizes`."""
+    shots: int | None = None
+    """Instead of draws: so many rows of each class to train on and as many others to select by, both of the training
+    rows and drawn by each *seed* as LM-BFF draws them (`splits.shots`). `test` says what is tested on."""
+    epochs: Mapping[int | None, float] = field(default_factory=dict)
+    """Fine-tuning epochs by size. An epoch is every row once."""
+    steps: int | None = None
+    """Fine-tuning updates, instead of epochs."""
+    lr: float = 1e-5
+    """Of fine-tuning."""
+    batch_size: int = 16
+    """Of fine-tuning."""
+    warmup: float = 0.06
+    """Of both stages."""
+    evaluate_every: int = 100
+    """Updates between two evaluations on the validation rows."""
+    fine_tuning: Mapping[str, Any] = field(default_factory=dict)
+    """Further settings of fine-tuning, as `Training` names them: clip, max_length, weight_decay, …"""
+    head: Literal["linear", "tanh"] | None = None
+    """The head for fine-tuning (`FineTuneConfig.head`), where the pipeline names none; None is the default one."""
+    post_epochs: Mapping[int | None, float] = field(default_factory=dict)
+    """Post-training epochs by size."""
+    post_lr: float = 1e-5
+    """Of post-training."""
+    post_batch_size: int = 8
+    """Of post-training."""
+    temperature: float | None = None
+    """Add paraphrases of the drawn rows, sampled at this temperature, to the training rows (SCL 4.2): noise. None
+    adds nothing. `run` then wants a paraphraser."""
+    copies: int = 3
+    """How many paraphrases of each row are added. SCL: 1:3."""
+    split_seed: int = 0
+    """Of the held-out rows and of the draws: one for all methods, so that their runs can be compared in pairs."""
+    search: Mapping[str, Mapping[str, tuple]] = field(default_factory=dict)
+    """The grid that the paper searched: by task (or `ANY`), then by what is searched, a field of the protocol or of the
+    method's config. `tasks.search` runs it: one point for all runs."""
+    choose: Mapping[str, tuple] = field(default_factory=dict)
+    """A grid within each run: it trains once at each point, keeps the best by validation and tests that one only."""
+
+    def __post_init__(self):
+        if self.draws < 1 or not self.seeds or not self.sizes:
+            raise ValueError("A protocol needs at least one size, one draw and one seed.")
+        if self.report not in ("mean", "top", "median", "best"):
+            raise ValueError(f"report must be 'mean', 'top', 'median' or 'best', not {self.report!r}.")
+        if self.report in ("top", "best") and self.validation == 0:
+            raise ValueError("Without validation rows there is nothing to pick runs by.")
+        if self.temperature is not None and not self.temperature >= 0:
+            raise ValueError(f"temperature must be None or 0 or more, not {self.temperature}.")
+        if self.choose and not (self.validation or self.shots):
+            raise ValueError("Without validation rows there is nothing to choose a point of the grid by.")
+        if self.fraction is not None and not 0 < self.fraction <= 1:
+            raise ValueError(f"fraction is a share of the training rows, above 0 and at most 1, not {self.fraction}.")
+        if self.shots is not None and self.draws != 1:
+            raise ValueError("With shots the seeds draw the rows, so draws must be 1.")
+        if self.copies < 1:
+            raise ValueError(f"copies must be 1 or more, not {self.copies}: temperature=None adds none.")
+
+    @property
+    def runs(self) -> int:
+        """Runs of one method on one task at one size."""
+        return self.draws * len(self.seeds)
+
+    def training(self, n: int | None) -> dict[str, Any]:
+        """The settings of fine-tuning at size `n`, as `fine_tune` takes them."""
+        names = ("lr", "batch_size", "warmup", "evaluate_every")
+        length = {"steps": self.steps} if self.steps else {"epochs": _at(self.epochs, n, "epochs")}
+        return {**length, **{name: getattr(self, name) for name in names}, **self.fine_tuning}
+
+    def post_training(self, n: int | None) -> dict[str, Any]:
+        """The settings of post-training at size `n`, as `fit` takes them."""
+        epochs = _at(self.post_epochs, n, "post_epochs")
+        return {
+            "epochs": epochs,
+            "lr": self.post_lr,
+            "batch_size": self.post_batch_size,
+            "warmup": self.warmup,
+        }
+
+    def grid_for(self, task: str) -> dict[str, tuple]:
+        """The grid that the paper searched for a task; empty where none is printed."""
+        return dict(self.search.get(task, self.search.get(ANY, {})))
+
+
+def _at(table: Mapping[int | None, float], n: int | None, name: str) -> float:
+    if n not in table:
+        raise ValueError(
+            f"This protocol does not say {name} at size {n}: dataclasses.replace(protocol, {name}={{{n}: …}})."
+        )
+    return table[n]
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """One protocol several times, with one field changed: an ablation, as data. `tasks.sweep` runs it.
+
+    >>> from contrast_kit.tasks import protocols
+    >>> [p.batch_size for p in protocols.SCL_BATCH_SIZE.protocols.values()]
+    [16, 64, 256]
+    """
+
+    base: Protocol
+    by: str
+    """The field that changes."""
+    values: tuple
+    """What it becomes, in turn."""
+
+    def __post_init__(self):
+        if not hasattr(self.base, self.by):
+            raise ValueError(f"A protocol has no field {self.by!r} to be swept.")
+        if len(set(self.values)) < len(self.values) or not self.values:
+            raise ValueError("A sweep needs values, and no value twice.")
+
+    @property
+    def name(self) -> str:
+        """The protocol's name and what is swept."""
+        return f"{self.base.name} by {self.by}"
+
+    @property
+    def protocols(self) -> dict[Any, Protocol]:
+        """The protocol of each value."""
+        return {value: replace(self.base, **{self.by: value}) for value in self.values}

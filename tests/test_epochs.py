@@ -1,0 +1,110 @@
+"""Epochs as the papers count them: every row once a pass, and both numbers, updates and passes, as printed."""
+
+import math
+
+import pytest
+import torch
+from conftest import make_encoder
+
+import contrast_kit as ck
+from contrast_kit import papers, tasks
+from contrast_kit.data import Batches
+from contrast_kit.data.batches import make_batches
+
+
+def counted(objective):
+    """The objective, and a list that grows by the size of each batch that it is trained on."""
+    sizes, views = [], objective.views
+
+    def spy(batch, generator=None):
+        sizes.append(len(batch["input_ids"]))
+        return views(batch, generator)
+
+    objective.views = spy
+    return objective, sizes
+
+
+@pytest.mark.parametrize(
+    ("method", "n", "passes", "updates"),
+    [("FT", 20, 350, 700), ("FT", 100, 100, 700), ("FT", 1000, 10, 630)]
+    + [("CMLM", 20, 200, 600), ("CMLM", 100, 50, 650), ("CMLM", 1000, 5, 625)],
+)
+def test_cmlms_numbers_of_passes_give_the_updates_of_its_batches(method, n, passes, updates):
+    """CMLM 4.3: 350, 100, 10 epochs at batch 16; 200, 50, 5 at batch 8. ⌈n / batch⌉ updates a pass."""
+    training = ck.Training(**papers.training(method, n))
+    batches = make_batches([9] * n, training.batch_size, seed=0, every_row=training.whole_epochs)
+    assert (training.total_steps(len(batches)), training.epochs) == (updates, passes)
+    rows = sum(len(batch) for epoch in range(passes) for batch in batches.epoch(epoch))
+    assert rows == passes * n
+
+
+def test_a_run_by_epochs_trains_every_row_once_a_pass(tokenizer, texts):
+    objective, sizes = counted(ck.objectives.CMLM(make_encoder(tokenizer), ck.objectives.CMLM.paper()))
+    settings = papers.training("CMLM", 20) | dict(epochs=3)
+    run = ck.fit(objective, texts[:20], **settings, progress=False)
+    assert run.steps == 9 and sizes == [8, 8, 4] * 3 and sum(sizes) == 3 * 20
+
+
+def test_fine_tuning_trains_every_row_once_a_pass(tokenizer):
+    rows = [{"sentence": f"kite {i}", "label": i % 2} for i in range(20)]
+    seen = []
+
+    class Spied(ck.objectives.FineTune):
+        def views(self, batch, generator=None):
+            seen.append(batch["text_id"].tolist())
+            return super().views(batch, generator)
+
+    tuned = tasks.fine_tune(make_encoder(tokenizer), rows, task="sst2", method=Spied, epochs=2, batch_size=16)
+    assert [len(ids) for ids in seen] == [16, 4, 16, 4] and tuned.run.steps == 4
+    assert sorted(seen[0] + seen[1]) == sorted(seen[2] + seen[3]) == list(range(20))
+
+
+def test_without_epochs_the_batches_are_what_they_were(tokenizer, texts):
+    """Steps, or neither: full batches only, in the order of `Batches`' default."""
+    before = Batches([9] * 20, 8, seed=3)
+    for options in (dict(steps=5), {}):
+        training = ck.Training(batch_size=8, seed=3, **options)
+        batches = make_batches([9] * 20, 8, 3, every_row=training.whole_epochs)
+        assert all(batches.epoch(e) == before.epoch(e) for e in range(4)) and len(batches) == 2
+    objective, sizes = counted(ck.objectives.MLM(make_encoder(tokenizer)))
+    ck.fit(objective, texts[:20], batch_size=8, progress=False)
+    assert sizes == [8, 8]
+
+
+def test_full_batches_are_drawn_as_before_and_the_rest_comes_last():
+    full, whole = (make_batches([9] * 20, 8, 1, every_row=every) for every in (False, True))
+    assert whole.epoch(2)[:2] == full.epoch(2) and len(whole.epoch(2)[2]) == 4
+
+
+def test_a_run_by_epochs_resumes_to_the_same_weights(tokenizer, texts, tmp_path):
+    def go(stop=None, **options):
+        objective = ck.objectives.MLM(make_encoder(tokenizer, dropout=0.1))
+        callback = (lambda run: run.stop() if run.steps == stop else None) if stop else None
+        ck.fit(objective, texts[:20], epochs=2, batch_size=8, callback=callback, progress=False, **options)
+        return objective.state_dict()
+
+    expected = go()
+    go(stop=4, folder=tmp_path)  # in the second pass
+    resumed = go(folder=tmp_path, resume=True)
+    assert all(torch.equal(resumed[name], expected[name]) for name in expected)
+
+
+def test_a_checkpoint_from_before_short_batches_is_refused(tokenizer, texts, tmp_path, monkeypatch):
+    """Its batches were others: going on from it would train some rows twice and others never."""
+    options = dict(epochs=2, batch_size=8, folder=tmp_path, progress=False)
+    with monkeypatch.context() as patch:
+        patch.setattr(ck.Training, "whole_epochs", False)
+        ck.fit(ck.objectives.MLM(make_encoder(tokenizer)), texts[:20], **options)
+    with pytest.raises(ValueError, match="data.batches = None, not 3"):
+        ck.fit(ck.objectives.MLM(make_encoder(tokenizer)), texts[:20], resume=True, **options)
+
+
+def test_a_last_batch_of_one_text_gives_finite_losses(tokenizer, texts):
+    """1,000 rows in batches of 27 leave one: no contrast has a partner then, and none becomes NaN."""
+    import warnings
+
+    for method in (ck.objectives.CMLM, ck.objectives.COCOLM, ck.objectives.CAPT, ck.objectives.SimCSE):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            run = ck.fit(method(make_encoder(tokenizer)), texts[:9], epochs=1, batch_size=8, progress=False)
+        assert run.steps == 2 and math.isfinite(run.rows[-1]["loss"])
