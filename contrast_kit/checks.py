@@ -5,7 +5,6 @@ Torch only; every room may ask here. Letters: N vectors, D width, V vocabulary.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import fields
 from numbers import Integral, Real
 from typing import Any
 
@@ -180,13 +179,6 @@ def choice(name: str, value: Any, choices: tuple) -> None:
     """One of some words."""
     if value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, not {value!r}.")
-
-
-def switches(config: Any) -> None:
-    """Fields that a dataclass annotates as bool, which "no" is not: Python takes any text that is not empty as True."""
-    for field in fields(config):
-        if field.type in (bool, "bool") and not isinstance(getattr(config, field.name), bool):
-            raise TypeError(f"{field.name} is True or False, not {getattr(config, field.name)!r}.")
 
 
 def count(name: str, value: Any, what: str, least: int = 1) -> None:

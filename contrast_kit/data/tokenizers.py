@@ -101,7 +101,7 @@ def open_tokenizer(folder: str | Path) -> PreTrainedTokenizerFast:
         raise FileNotFoundError(f"There is no folder {folder}.")
     has = {path.name for path in folder.iterdir()}
     if has & {"tokenizer.json", "tokenizer_config.json"}:
-        return AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
+        return AutoTokenizer.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
     if "vocab.txt" in has:
         words = (folder / "vocab.txt").read_text("utf-8").split("\n")
         cased = any(word != word.lower() and not word.startswith("[") for word in words)

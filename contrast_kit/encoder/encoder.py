@@ -81,8 +81,9 @@ class Encoder(Presets, nn.Module):
             the mean over real tokens. Never the `pooler_output` of BERT, which adds a layer no paper here uses.
 
     `projection` is True: word scores come from the model's own vocabulary head. After `use_plain_head()` it is False:
-    they are h · x, as for COCO-LM's main model. `strategy` says how hidden states are computed: `Padded`, or one of
-    `fast` (`ck.faster`).
+    they are h · x, as for COCO-LM's main model. `pretrained` is True for an opened checkpoint, `normalizes` where
+    sentence-transformers divides its vectors by their length. `strategy` says how hidden states are computed: `Padded`,
+    or one of `fast` (`ck.faster`).
 
     Example:
         >>> import contrast_kit as ck
@@ -104,7 +105,7 @@ class Encoder(Presets, nn.Module):
                 "open both from the same folder, or train the tokenizer first and build the model for it."
             )
         self.model, self.tokenizer, self.pooling = prepare(model), tokenizer, pooling
-        self.projection, self.strategy = True, Padded()
+        self.projection, self.strategy, self.pretrained, self.normalizes = True, Padded(), False, False
         self._head = mlm_head.modules(self.model)
 
     @classmethod
@@ -133,6 +134,7 @@ class Encoder(Presets, nn.Module):
             tokenizer.model_max_length = min(limit, tokenizer.model_max_length)
         encoder = cls(model, tokenizer, pooling or hf_folders.pooling_of(name) or "first")
         mlm_head.check(model, dict(tokenizer(tokenizer.mask_token, return_tensors="pt")))
+        encoder.pretrained, encoder.normalizes = True, hf_folders.normalizes(name, pooling)
         return encoder
 
     def save_pretrained(self, folder: str | Path) -> Path:
@@ -143,7 +145,7 @@ class Encoder(Presets, nn.Module):
         folder = Path(folder).expanduser()
         if not self.projection:
             mlm_head.make_transparent(self.model)
-        hf_folders.write(folder, self.model, self.tokenizer, self.pooling, self.max_length)
+        hf_folders.write(folder, self.model, self.tokenizer, self.pooling, self.max_length, normalizes=self.normalizes)
         return folder
 
     # -- what it is --------------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """Folders that hold a model, written and opened so that transformers and sentence-transformers find the same there."""
 
 import json
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,12 +16,17 @@ from contrast_kit.data import hub
 # Our pooling: sentence-transformers' word for it, and the key in the files that its versions up to 5 wrote.
 THEIR_POOLINGS = {"first": ("cls", "pooling_mode_cls_token"), "mean": ("mean", "pooling_mode_mean_tokens")}
 POOLINGS = tuple(THEIR_POOLINGS)
+VOCABULARIES = ("tokenizer.json", "vocab.*", "*.model")
+"""Files that hold a vocabulary: of fast tokenizers, of the slow ones of BERT and RoBERTa, of SentencePiece."""
 
 
 def read(name: str | Path) -> tuple[nn.Module, PreTrainedTokenizerBase]:
     """A masked-LM model, in float32 whatever precision it was saved in, and its tokenizer: local, else from the hub.
 
-    FileNotFoundError says what to do where there is neither such a folder nor a hub in reach.
+    Weights of the vocabulary head that the checkpoint does not hold are drawn from seed 0, with a warning.
+
+    FileNotFoundError says what to do where there is neither such a folder nor a hub in reach, or no tokenizer;
+    ValueError where the weights are not all there, or the model needs code of its own.
     """
     folder = Path(name).expanduser()
     if folder.is_dir():
@@ -29,19 +35,55 @@ def read(name: str | Path) -> tuple[nn.Module, PreTrainedTokenizerBase]:
                 f"{folder} holds no config.json, so it is no saved model; name the folder that does "
                 "(a vocabulary alone is opened by data.open_tokenizer)."
             )
+        if not any(file for pattern in VOCABULARIES for file in folder.glob(pattern)):
+            raise FileNotFoundError(
+                f"{folder} holds a model but no tokenizer ({', '.join(VOCABULARIES)}): save both into one folder."
+            )
         return _open(folder)
     with hub.access(str(name), kind="model", local="a folder that save_pretrained wrote, or Encoder.tiny(tokenizer)"):
         return _open(name)
 
 
 def _open(name: str | Path) -> tuple[nn.Module, PreTrainedTokenizerBase]:
-    with without_bars():
-        model = AutoModelForMaskedLM.from_pretrained(name, dtype=torch.float32)  # else it is the file's own
-        return model, AutoTokenizer.from_pretrained(name)
+    options = dict(dtype=torch.float32, trust_remote_code=False, output_loading_info=True)  # else the file's own dtype
+    with without_bars(), torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(0)  # for what is missing: the same at each opening
+        try:
+            model, info = AutoModelForMaskedLM.from_pretrained(name, **options)
+            tokenizer = AutoTokenizer.from_pretrained(name, trust_remote_code=False)
+        except ValueError as error:
+            if "remote" not in str(error) and "custom code" not in str(error):
+                raise
+            raise ValueError(
+                f"{name} needs Python code of its own, which this kit never runs: take a model that transformers knows."
+            ) from error
+    missing = sorted(info["missing_keys"])
+    body = [key for key in missing if key.startswith(f"{model.base_model_prefix}.") and ".pooler." not in key]
+    if body:
+        raise ValueError(
+            f"{name} does not hold all weights that its config.json names: {body[0]} is missing"
+            f"{f' and {len(body) - 1} more' if len(body) > 1 else ''}. Those would be random, so it is not opened."
+        )
+    if new := [key for key in missing if key not in body and ".pooler." not in key]:
+        warnings.warn(
+            f"{name} holds no vocabulary head, so {len(new)} weights of it are new, drawn from seed 0: word scores "
+            "mean nothing yet, and fit(…, warm_heads=0.1) trains them before anything else.",
+            stacklevel=4,
+        )
+    return model, tokenizer
 
 
-def write(folder: Path, model: nn.Module, tokenizer: PreTrainedTokenizerBase, pooling: str, max_length: int) -> None:
-    """Write a model, its tokenizer, and the small files that tell sentence-transformers the pooling."""
+def write(
+    folder: Path,
+    model: nn.Module,
+    tokenizer: PreTrainedTokenizerBase,
+    pooling: str,
+    max_length: int,
+    *,
+    normalizes: bool = False,
+) -> None:
+    """Write a model, its tokenizer, and the small files that tell sentence-transformers the pooling, and whether a
+    `Normalize` follows."""
     folder.mkdir(parents=True, exist_ok=True)
     with without_bars():
         model.save_pretrained(folder)
@@ -51,6 +93,9 @@ def write(folder: Path, model: nn.Module, tokenizer: PreTrainedTokenizerBase, po
         {"idx": 0, "name": "0", "path": "", "type": st + "Transformer"},
         {"idx": 1, "name": "1", "path": "1_Pooling", "type": st + "Pooling"},
     ]
+    if normalizes:
+        modules.append({"idx": 2, "name": "2", "path": "2_Normalize", "type": st + "Normalize"})
+        (folder / "2_Normalize").mkdir(exist_ok=True)
     flags = {key: pooling == ours for ours, (_, key) in THEIR_POOLINGS.items()}
     width = {"word_embedding_dimension": model.config.hidden_size}
     (folder / "1_Pooling").mkdir(exist_ok=True)
@@ -76,6 +121,22 @@ def pooling_of(folder: str | Path) -> str | None:
     )
 
 
+def normalizes(folder: str | Path, pooling: str | None = None) -> bool:
+    """Whether a sentence-transformers folder divides vectors by their length, behind the pooling.
+
+    ValueError for another module there, such as a `Dense` layer, unless the caller chose a `pooling` to take instead.
+    """
+    file = Path(folder).expanduser() / "modules.json"
+    kinds = [module["type"].rsplit(".", 1)[-1] for module in json.loads(file.read_text())] if file.exists() else []
+    others = [kind for kind in kinds if kind not in ("Transformer", "Pooling", "Normalize")]
+    if others and pooling is None:
+        raise ValueError(
+            f"{folder} has a module {others[0]} behind its pooling, which is not applied here: say "
+            "from_pretrained(…, pooling='mean') to take the Transformer without it."
+        )
+    return "Normalize" in kinds
+
+
 def max_length_of(folder: str | Path) -> int | None:
     """The longest input, in tokens, that a sentence-transformers folder names, or None where it names none."""
     file = Path(folder).expanduser() / "sentence_bert_config.json"
@@ -84,11 +145,13 @@ def max_length_of(folder: str | Path) -> int | None:
 
 @contextmanager
 def without_bars() -> Iterator[None]:
-    """No bar for reading or writing a local file: it is over before one could read it."""
-    shown = logging.is_progress_bar_enabled()
+    """No bar for a local file, which is over before one could read it; no report either, for ours follows."""
+    shown, verbosity = logging.is_progress_bar_enabled(), logging.get_verbosity()
     logging.disable_progress_bar()
+    logging.set_verbosity_error()
     try:
         yield
     finally:
+        logging.set_verbosity(verbosity)
         if shown:
             logging.enable_progress_bar()

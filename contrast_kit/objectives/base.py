@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from contrast_kit import checks
 from contrast_kit._renamed import present_names
 from contrast_kit.encoder.encoder import Encoder, View, cross_entropy
 from contrast_kit.papers.settings import training
@@ -98,7 +97,7 @@ class Objective(nn.Module):
             raise TypeError(f"{name} has no setting {unknown[0]!r}; there are {', '.join(names)}.")
         self.encoder = encoder
         self.config = replace(config, **changes) if config is not None else self.Config(**changes)
-        checks.switches(self.config)
+        _check_switches(self.config)
         with torch.random.fork_rng(devices=[]):  # heads are drawn on the CPU: no other stream is touched
             torch.default_generator.manual_seed(seed)
             self.build()
@@ -229,3 +228,10 @@ def add(total: dict[str, Tensor], more: dict[str, Tensor]) -> None:
 def at_least_one(count: Tensor) -> Tensor:
     """A count to divide by: where nothing was counted the sum is 0, and 0 / 1 says so without a NaN."""
     return count.clamp(min=1)
+
+
+def _check_switches(config: Any) -> None:
+    """Fields that a dataclass annotates as bool, which "no" is not: Python takes any text that is not empty as True."""
+    for field in fields(config):
+        if field.type in (bool, "bool") and not isinstance(getattr(config, field.name), bool):
+            raise TypeError(f"{field.name} is True or False, not {getattr(config, field.name)!r}.")

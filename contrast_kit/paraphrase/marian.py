@@ -100,9 +100,10 @@ def _open(name: str | Path) -> tuple[Any, Any]:
 def _read(name: str | Path) -> tuple[Any, Any]:
     from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
+    ours = dict(trust_remote_code=False)  # never code that comes with a checkpoint
     with without_bars():
         try:
-            return AutoModelForSeq2SeqLM.from_pretrained(name), AutoTokenizer.from_pretrained(name)
+            return AutoModelForSeq2SeqLM.from_pretrained(name, **ours), AutoTokenizer.from_pretrained(name, **ours)
         except ImportError as error:
             raise ImportError(
                 f"The tokenizer of {str(name)!r} needs sentencepiece: pip install 'contrast-kit[translation]'."

@@ -159,6 +159,9 @@ class _Loop:
             parts, seen = gradient(objective, batches, self.trained.generator, **options)
         except NotFiniteError as error:
             raise self.not_finite_error(step, str(error)) from error
+        if step < round(training.warm_heads * self.total):
+            for weight in objective.encoder.model.base_model.parameters():
+                weight.grad = None  # at rest: the optimizer passes over it
         norm = torch.nn.utils.clip_grad_norm_(objective.parameters(), training.clip or math.inf)
         self.last = step, parts, norm
         if self.reads_losses(step):
@@ -243,7 +246,7 @@ def training_settings(objective: Any, training: Training | None, settings: dict[
         raise TypeError(
             f"The third argument is a Training, not {training!r}: write fit(objective, texts, steps=200, lr=1e-3)."
         )
-    return training or Training.of(settings)
+    return (training or Training.of(settings)).for_encoder(objective.encoder.pretrained)
 
 
 def describe_parts(parts: dict[str, Any]) -> str:

@@ -1,9 +1,10 @@
 """How to train: the settings of a run, and what follows from them: optimizer, learning rate, precision."""
 
 import math
+import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
 from functools import partial
 from numbers import Integral, Real
@@ -13,6 +14,9 @@ import torch
 from torch import nn
 
 from contrast_kit import checks, schedules
+
+NEW_LR, PRETRAINED_LR = 5e-4, 2e-5
+"""The learning rates where none is given: for a new encoder, and for one opened from a checkpoint."""
 
 
 @dataclass(frozen=True)
@@ -43,10 +47,14 @@ class Training:
     """Examples encoded at once: as small as memory asks; loss and gradient stay those of the whole batch."""
     accumulate: int = 1
     """Batches per optimizer step. Their gradients are averaged; it adds **no** negatives to any contrast."""
-    lr: float = 5e-4
-    """Peak learning rate. COCO-LM base and CAPT small: 5e-4; CMLM, which starts from RoBERTa: 1e-5."""
+    lr: float | None = None
+    """Peak learning rate. None: 5e-4 for a new encoder, as COCO-LM base and CAPT small; 2e-5 for one that was opened
+    from a checkpoint, whose weights a larger rate destroys. CMLM, which starts from RoBERTa: 1e-5."""
     warmup: float = 0.06
     """Share of the steps in which the rate rises from 0. CAPT: 0.05–0.06; COCO-LM: 0.08; CMLM: 0."""
+    warm_heads: float = 0.0
+    """Share of the steps in which only heads are trained and the body of the encoder rests: new heads on a pre-trained
+    body give gradients that mean nothing yet. 0.1 is enough; for a new encoder it makes no sense."""
     decay: Literal["linear", "none"] = "linear"
     """After the warm-up: linearly to 0, as all four papers do, or not at all."""
     weight_decay: float = 0.01
@@ -74,8 +82,9 @@ class Training:
         for names, kind, least in NUMBERS:
             for name in names:
                 _check_number(name, getattr(self, name), kind, least)
-        if self.warmup > 1:
-            raise ValueError(f"warmup must be a share of the steps, between 0 and 1, not {self.warmup}.")
+        for name in ("warmup", "warm_heads"):
+            if getattr(self, name) > 1:
+                raise ValueError(f"{name} must be a share of the steps, between 0 and 1, not {getattr(self, name)}.")
         checks.choice("decay", self.decay, ("linear", "none"))
         checks.choice("precision", self.precision, ("float32", "bf16"))
         betas = self.betas if isinstance(self.betas, tuple | list) else ()
@@ -97,6 +106,18 @@ class Training:
                 raise TypeError(f"There is no training setting {name!r}; {hint}")
         return cls(**settings)
 
+    def for_encoder(self, pretrained: bool) -> "Training":
+        """The same with a learning rate, where none was given. Warns of one that destroys pre-trained weights."""
+        if self.lr is None:
+            return replace(self, lr=PRETRAINED_LR if pretrained else NEW_LR)
+        if pretrained and self.lr >= 10 * PRETRAINED_LR:
+            warnings.warn(
+                f"lr={self.lr:g} is high for an encoder opened from a checkpoint, which may forget what it knew. "
+                f"Without lr= it is {PRETRAINED_LR:g}.",
+                stacklevel=4,
+            )
+        return self
+
     @property
     def whole_epochs(self) -> bool:
         """Whether each pass has every row: where `epochs` are asked for."""
@@ -111,9 +132,9 @@ class Training:
 NUMBERS: tuple[tuple[tuple[str, ...], type, int], ...] = (
     (("steps", "batch_size", "chunk_size", "accumulate", "max_length", "log_every", "save_every"), Integral, 1),
     (("seed",), Integral, 0),
-    (("epochs", "lr", "warmup", "weight_decay", "eps", "clip"), Real, 0),
+    (("epochs", "lr", "warmup", "warm_heads", "weight_decay", "eps", "clip"), Real, 0),
 )
-OPTIONAL = ("steps", "epochs", "chunk_size", "clip")
+OPTIONAL = ("steps", "epochs", "chunk_size", "clip", "lr")
 
 
 def _check_number(name: str, value: Any, kind: type, least: int) -> None:
@@ -132,7 +153,7 @@ def adamw(objective: nn.Module, training: Training) -> torch.optim.AdamW:
         {"params": [p for p in trained if p.ndim >= 2], "weight_decay": training.weight_decay},
         {"params": [p for p in trained if p.ndim < 2], "weight_decay": 0.0},
     ]
-    return torch.optim.AdamW(groups, lr=training.lr, betas=training.betas, eps=training.eps)
+    return torch.optim.AdamW(groups, lr=training.lr or NEW_LR, betas=training.betas, eps=training.eps)
 
 
 def learning_rate(step: int, total: int, training: Training) -> float:
