@@ -7,13 +7,14 @@
 | which method is better, and is that more than luck? | `run(protocols.CMLM, data, encoder)` → `.differences("FT")` |
 | how does that change with noise, or the batch size? | `sweep(protocols.SCL_NOISE, data, encoder, paraphraser=…)` |
 | with which settings? | `search(protocols.COCO_LM, data, encoder, budget=8)` |
+| does it find answers, and know when there are none? | `squad.run(data.load("squad_v2"), encoder)` |
 | and when the masked LM is asked in words? | `run(protocols.COCO_LM_PROMPTS, mnli, encoder, {"prompt": …})` |
 | what does GLUE's server say? | `write_submission("glue.zip", predict_test(best_of_seeds(encoder, data), data) | …)` |
 | does what was learnt on one task help on another? | `transfer(sst2, [amazon, yelp], encoder)` |
 """
 
 from contrast_kit._renamed import former_names
-from contrast_kit.tasks import prompting, protocols, scoreboard
+from contrast_kit.tasks import answers, prompting, protocols, scoreboard, squad
 from contrast_kit.tasks.fine_tuning import FineTuned, fine_tune, predict, weights_hash
 from contrast_kit.tasks.grid import run
 from contrast_kit.tasks.metrics import METRICS, accuracy, f1, glue_average, mcc, pearson, score, spearman
@@ -45,6 +46,7 @@ __all__ = [
     "Task",
     "TaskData",
     "accuracy",
+    "answers",
     "best_of_seeds",
     "draw",
     "f1",
@@ -68,6 +70,7 @@ __all__ = [
     "search",
     "spearman",
     "split_hash",
+    "squad",
     "sweep",
     "transfer",
     "weights_hash",

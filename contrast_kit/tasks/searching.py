@@ -140,7 +140,7 @@ def explore(
     >>> grid = {"lr": (1, 2, 3, 4, 5), "epochs": (1, 2)}
     >>> found = explore(grid, lambda point: (-abs(point["lr"] - 4), True), first={"lr": 2}, budget=6)
     >>> found.table["lr"].tolist(), found.best["lr"]
-    ([2, 1, 2, 3, 4, 5], 4)
+    ([2, 1, 2, 3, 3, 4], 4)
     """
     import pandas as pd
 
