@@ -1,7 +1,15 @@
-"""The defaults of `train`: at two scales the settings of the notebooks, at the others those of the papers."""
+"""The defaults of `train`: at two scales the settings of the notebooks, at the others those of the papers.
+
+At base and large `PRINTED` says which printed setting a method trains by, and `OURS` what no paper prints: those are
+the only two sources of a number there, and `Recipe.ours` says it in words.
+"""
 
 from dataclasses import dataclass, field
 from typing import Any
+
+from contrast_kit.encoder.relative_positions import RelativePositions
+from contrast_kit.objectives import CAPT, METHODS
+from contrast_kit.papers import settings
 
 SCALES = ("tiny", "small", "base", "large")
 
@@ -17,6 +25,8 @@ class Recipe:
     """Of the tokenizer that is trained on the data for a new encoder."""
     limit: int | None = None
     """How many texts are taken from the data; None takes all."""
+    ours: str = ""
+    """What here is in no paper, where the others are a paper's."""
 
 
 # tiny is the notebooks' tour speed (a minute on a CPU), small their gpu speed (minutes on one GPU).
@@ -24,8 +34,6 @@ _DATA = {"tiny": dict(vocab_size=2_000, limit=20_000), "small": dict(vocab_size=
 _TRAINING = {
     "tiny": dict(batch_size=64, steps=60, lr=2e-3),
     "small": dict(batch_size=512, steps=2_000, lr=5e-4),
-    "base": dict(batch_size=2048, chunk_size=64, steps=125_000, lr=5e-4, warmup=0.08, max_length=512),
-    "large": dict(batch_size=2048, chunk_size=16, steps=500_000, lr=1e-4, warmup=0.02, max_length=512),
 }
 # Further changes of the notebooks, by method and scale.
 _TRAINING_OF = {
@@ -35,7 +43,6 @@ _TRAINING_OF = {
     ("coco-lm", "small"): dict(batch_size=256, steps=1_500),
     ("capt", "tiny"): dict(steps=50, lr=3e-3),
     ("capt", "small"): dict(steps=1_500),
-    ("capt", "large"): dict(batch_size=8192, lr=6e-4, warmup=0.06),
     ("scl", "tiny"): dict(batch_size=32, steps=100, lr=1e-3),
     ("fine-tune", "tiny"): dict(batch_size=32, steps=100, lr=1e-3),
 }
@@ -53,6 +60,42 @@ _CONFIG_OF = {
 _ENCODER_OF = {("mlm", "tiny"): dict(dropout=0.0, initializer_range=0.05)}
 
 
+# The methods that COCO-LM trains beside its own, "under exactly the same setting" (section 4).
+_COCO_LM = ("coco-lm", "mlm", "electra", "all-token")
+PRINTED: dict[tuple[str, str], tuple[str, str]] = {
+    **{(method, "base"): (METHODS[method].in_tables, "base") for method in _COCO_LM},
+    ("coco-lm", "large"): ("COCO-LM", "large++"),
+    ("capt", "large"): ("CAPT", "large"),
+    **{(method, "base"): (METHODS[method].in_tables, "full size") for method in ("cmlm", "cssl", "fine-tune")},
+    **{("scl", scale): ("SCL", "full data") for scale in ("base", "large")},
+}
+"""The settings in print: by method and scale, a method of `papers.settings.TRAINING` and its setting."""
+
+BORROWED: dict[tuple[str, str], tuple[tuple[str, str], str]] = {
+    **{(m, "large"): (("COCO-LM", "large++"), "No paper prints it; it is COCO-LM's large++.") for m in _COCO_LM[1:]},
+    ("capt", "base"): (("CAPT", "small"), "CAPT prints a small and a large model; this is the small one's training."),
+    **{
+        (m, "large"): ((METHODS[m].in_tables, "full size"), "The paper trains base models only; this is base's.")
+        for m in ("cmlm", "cssl", "fine-tune")
+    },
+}
+"""Where nothing is in print for a scale: whose setting stands in, and the sentence that says so."""
+
+_CHUNKS = {"base": 64, "large": 16}
+OURS: dict[str, tuple[dict[str, Any], str]] = {
+    "scl": (
+        dict(epochs=10),
+        "Not in print: the epochs (RoBERTa's), warm-up, λ and τ; a mean over anchors, not a sum.",
+    ),
+    "simcse": (
+        dict(batch_size=2048, steps=125_000, lr=5e-4, warmup=0.08, max_length=512),
+        "SimCSE is in none of the four papers: these are COCO-LM base's numbers.",
+    ),
+}
+"""Values of training that no paper prints, by method, and the sentence that says so. Large batches also get a
+`chunk_size`: it changes memory, and no number but by rounding."""
+
+
 def recipe(method: str, scale: str) -> Recipe:
     """The defaults of `train METHOD --scale SCALE`.
 
@@ -62,14 +105,39 @@ def recipe(method: str, scale: str) -> Recipe:
         {'batch_size': 512, 'steps': 2000, 'lr': 0.0005}
         >>> recipe("cmlm", "base").config  # the paper's: nothing changed
         {}
+        >>> recipe("cmlm", "base").training["epochs"], recipe("capt", "base").ours[:42]
+        (3, 'CAPT prints a small and a large model; thi')
     """
-    notebooks = scale in ("tiny", "small")
-    encoder = {"pooling": "mean"} if notebooks else {}
-    if method == "coco-lm":
-        encoder["relative_positions"] = True
+    if scale in ("base", "large"):
+        return _of_the_papers(method, scale)
+    encoder = {"pooling": "mean"} | ({"relative_positions": True} if method == "coco-lm" else {})
     return Recipe(
-        config=(_CONFIG.get(method, {}) if notebooks else {}) | _CONFIG_OF.get((method, scale), {}),
+        config=_CONFIG.get(method, {}) | _CONFIG_OF.get((method, scale), {}),
         encoder=encoder | _ENCODER_OF.get((method, scale), {}),
         training=_TRAINING[scale] | _TRAINING_OF.get((method, scale), {}),
-        **_DATA.get(scale, {}),
+        **_DATA[scale],
     )
+
+
+def _of_the_papers(method: str, scale: str) -> Recipe:
+    """A printed setting, or the one that stands in for it, with what is ours named."""
+    source, said = PRINTED.get((method, scale)), []
+    if source is None and (method, scale) in BORROWED:
+        source, why = BORROWED[method, scale]
+        said.append(why)
+    training = settings.training(*source) if source else {}
+    ours, why = OURS.get(method, ({}, ""))
+    training |= ours
+    if training["batch_size"] > 1_000:
+        training["chunk_size"] = _CHUNKS[scale]
+    config, encoder, vocab_size = {}, {}, 32_768
+    if method == "capt":
+        config = {"reduction": CAPT.paper("large").reduction}
+        config |= {"inner": CAPT.paper("large").inner} if scale == "large" else {}
+    if source and source[0] == "COCO-LM" and source[1] == "large++":
+        vocab_size = 64_000
+    if method == "coco-lm":
+        model = settings.coco_lm_model({"base": "base", "large": "large++"}[scale])
+        config = {"auxiliary_layers": model["auxiliary_layers"]}
+        encoder = {"relative_positions": RelativePositions(model["buckets"], model["max_distance"])}
+    return Recipe(config, encoder, training, vocab_size, ours=" ".join([*said, why]).strip())

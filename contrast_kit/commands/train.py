@@ -64,8 +64,9 @@ def parse(arguments: list[str]) -> argparse.Namespace | None:
     given = vars(_parser(method, recipe).parse_args(arguments))
     training = {f: given.pop(f) for f in ck.Training.__dataclass_fields__ if f in given}
     config = {f: given.pop(f) for f in METHODS[method].Config.__dataclass_fields__ if f in given}
-    if "epochs" in training:
-        training = {"steps": None} | training
+    for given_one, other in (("epochs", "steps"), ("steps", "epochs")):
+        if given_one in training and other not in training:
+            training = {other: None} | training
     return argparse.Namespace(
         **given, config=recipe.config | config, training=recipe.training | training, recipe=recipe
     )
@@ -95,7 +96,7 @@ def _parser(method: str, recipe: recipes.Recipe) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=f"python -m contrast_kit train {method}",
         usage=f"python -m contrast_kit train {method} --data DATA --folder FOLDER [options]",
-        description=_first_line(cls) + " Values after “Here” are the defaults at this --scale.",
+        description=_first_line(cls) + " Values after “Here” are the defaults at this --scale. " + recipe.ours,
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,

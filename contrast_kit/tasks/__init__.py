@@ -6,11 +6,15 @@
 | how well does it do a task after fine-tuning? | `fine_tune(…).evaluate(rows)` |
 | which method is better, and is that more than luck? | `run(protocols.CMLM, data, encoder)` → `.differences("FT")` |
 | how does that change with noise, or the batch size? | `sweep(protocols.SCL_NOISE, data, encoder, paraphraser=…)` |
+| with which settings? | `search(protocols.COCO_LM, data, encoder, budget=8)` |
+| does it find answers, and know when there are none? | `squad.run(data.load("squad_v2"), encoder)` |
+| and when the masked LM is asked in words? | `run(protocols.COCO_LM_PROMPTS, mnli, encoder, {"prompt": …})` |
+| what does GLUE's server say? | `write_submission("glue.zip", predict_test(best_of_seeds(encoder, data), data) | …)` |
 | does what was learnt on one task help on another? | `transfer(sst2, [amazon, yelp], encoder)` |
 """
 
 from contrast_kit._renamed import former_names
-from contrast_kit.tasks import prompting, protocols, scoreboard
+from contrast_kit.tasks import answers, prompting, protocols, scoreboard, squad
 from contrast_kit.tasks.fine_tuning import FineTuned, fine_tune, predict, weights_hash
 from contrast_kit.tasks.grid import run
 from contrast_kit.tasks.metrics import METRICS, accuracy, f1, glue_average, mcc, pearson, score, spearman
@@ -19,7 +23,9 @@ from contrast_kit.tasks.probes import knn_probe, linear_probe, probe, zero_shot_
 from contrast_kit.tasks.protocol import Protocol, Sweep
 from contrast_kit.tasks.protocols import PROTOCOLS, SWEEPS
 from contrast_kit.tasks.results import Results
+from contrast_kit.tasks.searching import Found, search
 from contrast_kit.tasks.splits import HeldOut, draw, hold_out, split_hash
+from contrast_kit.tasks.submission import best_of_seeds, predict_test, write_submission
 from contrast_kit.tasks.sweeps import SweepResults, sweep, transfer
 from contrast_kit.tasks.table import TASKS, Task, TaskData, get_task, load
 
@@ -30,6 +36,7 @@ __all__ = [
     "SWEEPS",
     "TASKS",
     "FineTuned",
+    "Found",
     "HeldOut",
     "Pipeline",
     "Protocol",
@@ -39,6 +46,8 @@ __all__ = [
     "Task",
     "TaskData",
     "accuracy",
+    "answers",
+    "best_of_seeds",
     "draw",
     "f1",
     "fine_tune",
@@ -51,17 +60,21 @@ __all__ = [
     "mcc",
     "pearson",
     "predict",
+    "predict_test",
     "probe",
     "prompting",
     "protocols",
     "run",
     "score",
     "scoreboard",
+    "search",
     "spearman",
     "split_hash",
+    "squad",
     "sweep",
     "transfer",
     "weights_hash",
+    "write_submission",
     "zero_shot_sts",
 ]
 

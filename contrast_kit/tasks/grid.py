@@ -16,7 +16,7 @@ from contrast_kit.plots.progress import Progress
 from contrast_kit.tasks import prompting
 from contrast_kit.tasks.fine_tuning import FineTuned, fine_tune, tokenized, weights_hash
 from contrast_kit.tasks.pipelines import Pipeline, pipelines_by_name
-from contrast_kit.tasks.planned import PlannedRun, rows_of, setting_hash, task_of
+from contrast_kit.tasks.planned import PlannedRun, rows_of, setting_hash, task_of, tune_of
 from contrast_kit.tasks.planned import plan as make_plan
 from contrast_kit.tasks.points import describe_point, points
 from contrast_kit.tasks.probes import fit_probe
@@ -155,9 +155,7 @@ def _tuned(
 ) -> dict[str, Any]:
     """The model fine-tuned on the rows; where the protocol chooses within a run, the best of its grid by validation."""
     validation, pipeline, best, at = planned.held.validation, planned.pipeline, None, {}
-    options = dict(task=task, method=pipeline.tune, seed=planned.seed) | protocol.training(planned.size)
-    if protocol.head is not None and "head" not in getattr(pipeline.tune, "keywords", {}):
-        options["method"] = partial(pipeline.tune, head=protocol.head)
+    options = dict(task=task, method=tune_of(protocol, pipeline), seed=planned.seed) | protocol.training(planned.size)
     tune = fine_tune
     if pipeline.prompt is not None:
         del options["method"]

@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -72,6 +73,13 @@ def held_rows(protocol: Protocol, data: TaskData) -> HeldOut:
 def task_of(protocol: Protocol, data: TaskData) -> Task:
     """The task, with the metric first that the protocol selects and reports by."""
     return data.task.reporting(protocol.metrics.get(data.task.name))
+
+
+def tune_of(protocol: Protocol, pipeline: Pipeline) -> Any:
+    """What makes the fine-tuning objective: with the protocol's head, where the pipeline names none."""
+    if protocol.head is None or "head" in getattr(pipeline.tune, "keywords", {}):
+        return pipeline.tune
+    return partial(pipeline.tune, head=protocol.head)
 
 
 def rows_of(planned: PlannedRun, protocol: Protocol) -> tuple[Any, Any]:

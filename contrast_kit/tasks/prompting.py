@@ -180,7 +180,7 @@ def fine_tune(
     Example:
         >>> import contrast_kit as ck
         >>> data = ck.tasks.load("toyshop/sst2")
-        >>> lines = [*data.train["sentence"][:500], "It was terrible . It was great ."]
+        >>> lines = [*data.train["sentence"][:500], *["It was terrible . It was great ."] * 200]
         >>> encoder = ck.Encoder.tiny(ck.data.train_tokenizer(lines, vocab_size=600))
         >>> asked, few = ck.tasks.prompting.TEMPLATES["sst2"], data.train.select(range(16))
         >>> tuned = ck.tasks.prompting.fine_tune(encoder, few, template=asked, task="sst2", steps=1)

@@ -12,12 +12,12 @@ from contrast_kit.data.drafts import draft_of
 from contrast_kit.encoder import Encoder
 from contrast_kit.objectives import FineTune
 from contrast_kit.tasks.fine_tuning import fine_tune, prepare, weights_hash
-from contrast_kit.tasks.grid import PlannedRun, post_train, run, setting_hash
+from contrast_kit.tasks.grid import post_train, run
 from contrast_kit.tasks.pipelines import Pipeline, pipelines_by_name
+from contrast_kit.tasks.planned import PlannedRun, held_rows, setting_hash, task_of, tune_of
 from contrast_kit.tasks.protocol import Protocol, Sweep
 from contrast_kit.tasks.protocols import SCL_FULL, SCL_TRANSFER
 from contrast_kit.tasks.results import Results, write
-from contrast_kit.tasks.splits import hold_out
 from contrast_kit.tasks.table import TaskData
 
 if TYPE_CHECKING:
@@ -159,20 +159,14 @@ def source_model(
 ) -> FineTune:
     """The model that a pipeline trains on all rows of the source; read from `folder` where it was kept before."""
     seed, size = protocol.seeds[0], protocol.sizes[-1]
-    held = hold_out(
-        source,
-        validation=protocol.validation,
-        test=protocol.test,
-        stratified=protocol.stratified and not source.task.regression,
-        seed=protocol.split_seed,
-    )
+    held = held_rows(protocol, source)
     file = None
     if folder is not None:
         planned = PlannedRun("source", pipeline, source, held, size, 0, seed)
         setting = setting_hash(planned, protocol, weights_hash(start), settings)
         file = folder / f"source-{setting}-{seed}.pt"
         if file.exists():
-            objective = prepare(start, pipeline.tune, source.task, seed)
+            objective = prepare(start, tune_of(protocol, pipeline), source.task, seed)
             objective.load_state_dict(torch.load(file, weights_only=True, map_location="cpu"))
             return objective.eval()
     begin = start
@@ -180,9 +174,8 @@ def source_model(
         options = protocol.post_training(size) | settings
         begin = post_train(start, pipeline, source.train, task=source.task, seed=seed, **options)
     training = protocol.training(size) | settings
-    tuned = fine_tune(
-        begin, source.train, held.validation, task=source.task, method=pipeline.tune, seed=seed, **training
-    )
+    options = dict(task=task_of(protocol, source), method=tune_of(protocol, pipeline), seed=seed) | training
+    tuned = fine_tune(begin, source.train, held.validation, **options)
     if tuned.run.interrupted:
         raise KeyboardInterrupt
     if file is not None:

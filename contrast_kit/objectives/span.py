@@ -1,0 +1,90 @@
+"""Answering by a span of the text: where the answer starts, where it ends, or that there is none.
+
+COCO-LM, tables 1 and 8 (SQuAD 2.0); the head is BERT's (Devlin et al. 2019, section 4.2 and 4.3).
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from contrast_kit.encoder.encoder import View
+from contrast_kit.objectives.base import Encoded, Objective
+
+
+@dataclass(frozen=True)
+class SpanConfig:
+    """What span prediction has to choose."""
+
+    dropout: float = 0.1
+    """Of the head. COCO-LM, table 8: 0.1."""
+
+    def __post_init__(self):
+        if not 0 <= self.dropout < 1:
+            raise ValueError(f"dropout is a probability below 1, not {self.dropout}.")
+
+
+class Span(Objective):
+    """Find the answer to a question in a paragraph: L = ½ (L_start + L_end).
+
+    Each token i has two scores, S · h_i and E · h_i; L_start is the cross-entropy of the softmax of the first over the
+    tokens at the right start, L_end that of the second at the right end. In the denominator: the paragraph's tokens and
+    [CLS], where both right places are if the window holds no answer. The question, [SEP] and padding take no part.
+
+    Batches are those of `data.squad.Windows`: `start` and `end`, [B], and `answerable`, [B, T], the tokens at which an
+    answer may start or end. One view, `"text"`; no contrast. Parts: `start`, `end` and, not trained, `exact`, the share
+    of windows with both places right.
+
+    Relation to its neighbours: `FineTune` classifies the sequence vector; this classifies positions. `tasks.squad`
+    trains it and turns its scores into answers.
+
+    Raises ValueError for a batch without places, or with a place where no answer may be.
+
+    Example:
+        >>> import contrast_kit as ck
+        >>> row = {"id": "1", "question": "who bought it", "context": "clara bought a kite"}
+        >>> row["answers"] = {"text": ["clara"], "answer_start": [0]}
+        >>> tokenizer = ck.data.train_tokenizer([row["question"], row["context"]], vocab_size=60)
+        >>> windows = ck.data.squad.Windows([row], tokenizer)
+        >>> sorted(ck.objectives.Span(ck.Encoder.tiny(tokenizer))(windows.batch([0])))
+        ['end', 'exact', 'loss', 'start']
+    """
+
+    Config = SpanConfig
+    contrastive = False
+    weights = {"start": 0.5, "end": 0.5}
+
+    def build(self) -> None:
+        self.dropout, self.out = nn.Dropout(self.config.dropout), nn.Linear(self.encoder.width, 2)
+        nn.init.normal_(self.out.weight, std=0.02)
+        nn.init.zeros_(self.out.bias)
+
+    def views(self, batch: View, generator: torch.Generator | None = None) -> dict[str, View]:
+        lacking = [name for name in ("start", "end", "answerable") if name not in batch]
+        if lacking:
+            raise ValueError(f"A batch without {lacking[0]!r} holds no answers: make it with data.squad.Windows.")
+        for place in ("start", "end"):
+            if not batch["answerable"].gather(1, batch[place].unsqueeze(1)).all():
+                raise ValueError(f"The {place} of an answer lies outside the paragraph and [CLS].")
+        return {"text": dict(batch)}
+
+    def term_counts(self, name: str, view: View) -> dict[str, Tensor]:
+        return dict.fromkeys(
+            ("start", "end", "exact"), torch.as_tensor(len(view["start"]), device=view["start"].device)
+        )
+
+    def encode(self, name: str, view: View) -> Encoded:
+        logits = self.logits(view)  # [B, T, 2]
+        places = {"start": view["start"], "end": view["end"]}
+        right = (logits.argmax(1) == torch.stack([*places.values()], dim=1)).all(1)  # [B, 2] -> [B]
+        sums: dict[str, Any] = {
+            name: nn.functional.cross_entropy(logits[:, :, i], place, reduction="sum")
+            for i, (name, place) in enumerate(places.items())
+        }
+        return Encoded({}, sums | {"exact": right.sum().to(logits)})
+
+    def logits(self, view: View) -> Tensor:
+        """Scores of each token as the start and as the end, [B, T, 2]; minus infinity where no answer may be."""
+        scores = self.out(self.dropout(self.encoder(view))).float()  # [B, T, D] -> [B, T, 2]
+        return scores.masked_fill(~view["answerable"].unsqueeze(2), -torch.inf)

@@ -1,0 +1,131 @@
+"""EM and F1 of answers, as SQuAD 2.0's official script defines them, and the threshold of "no answer"."""
+
+import re
+import string
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+_ARTICLES = re.compile(r"\b(a|an|the)\b", re.UNICODE)
+_PUNCTUATION = str.maketrans("", "", string.punctuation)
+
+
+def normalized(answer: str) -> str:
+    """Lower case, without ASCII punctuation, without the articles a, an, the, with single spaces.
+
+    >>> normalized("The  U.S.-born  kite!")
+    'usborn kite'
+    """
+    return " ".join(_ARTICLES.sub(" ", answer.lower().translate(_PUNCTUATION)).split())
+
+
+def exact(predicted: str, gold: str) -> float:
+    """1 where both are equal once normalised, else 0."""
+    return float(normalized(predicted) == normalized(gold))
+
+
+def f1(predicted: str, gold: str) -> float:
+    """The harmonic mean of precision and recall of words, as bags; where either is empty, 1 if both are.
+
+    >>> f1("the red kite", "a kite"), f1("", "a kite"), f1("", "")
+    (0.666..., 0.0, 1.0)
+    """
+    found, wanted = normalized(predicted).split(), normalized(gold).split()
+    if not found or not wanted:
+        return float(found == wanted)
+    shared = sum((Counter(found) & Counter(wanted)).values())
+    if not shared:
+        return 0.0
+    precision, recall = shared / len(found), shared / len(wanted)
+    return 2 * precision * recall / (precision + recall)
+
+
+def golds(row: Mapping[str, Any]) -> list[str]:
+    """The answers that count as right: those with a word left once normalised; [""] where there is none."""
+    return [text for text in row["answers"]["text"] if normalized(text)] or [""]
+
+
+def score(predictions: Mapping[str, str], rows: Any) -> dict[str, float]:
+    """EM and F1 in percent over all questions, and over those with and without an answer apart.
+
+    Each question counts with the best of its gold answers. "" says that there is no answer.
+
+    Args:
+        predictions: an answer for each question, by `id`.
+        rows: the questions, with `id` and `answers`.
+
+    Returns:
+        `exact`, `f1`, `total`; `HasAns_exact`, `HasAns_f1`, `HasAns_total`, and `NoAns_…`, where there are such
+        questions: the official script's names.
+
+    Raises:
+        ValueError: for a question without a prediction, an id that comes twice, or no question.
+
+    >>> row = {"id": "1", "answers": {"text": ["a red kite", "kite"], "answer_start": [0, 6]}}
+    >>> score({"1": "The kite"}, [row])["exact"]
+    100.0
+    """
+    ids = [row["id"] for row in rows]
+    if not ids:
+        raise ValueError("There are no questions to score.")
+    if len(set(ids)) < len(ids):
+        raise ValueError(f"The id {Counter(ids).most_common(1)[0][0]!r} comes twice: ids tell questions apart.")
+    if lacking := [one for one in ids if one not in predictions]:
+        raise ValueError(f"{len(lacking)} questions have no prediction, the first is {lacking[0]!r}.")
+    each = np.array([scores_of(predictions[row["id"]], row) for row in rows])  # [N, 2]
+    has = np.array([bool(row["answers"]["text"]) for row in rows])  # [N]
+    result = _means("", each)
+    for name, part in (("HasAns_", each[has]), ("NoAns_", each[~has])):
+        if len(part):
+            result |= _means(name, part)
+    return result
+
+
+def scores_of(predicted: str, row: Mapping[str, Any]) -> tuple[float, float]:
+    """EM and F1 of one answer, each the best over the gold answers."""
+    return max(exact(predicted, gold) for gold in golds(row)), max(f1(predicted, gold) for gold in golds(row))
+
+
+def _means(name: str, each: np.ndarray) -> dict[str, float]:
+    em, word = 100 * each.mean(0)
+    return {f"{name}exact": float(em), f"{name}f1": float(word), f"{name}total": len(each)}
+
+
+def best_threshold(answers: Mapping[str, tuple[str, float]], rows: Any, metric: str = "f1") -> float:
+    """The threshold on the score of "no answer" with the highest mean EM or F1 on *these* rows.
+
+    Choose it on rows that are not tested: on the test rows themselves it flatters, if only a little.
+
+    Args:
+        answers: by `id`, the best answer that is not empty and the null score: how much better "no answer" scores.
+        rows: the questions to choose by.
+        metric: `"f1"` or `"exact"`.
+
+    Returns:
+        t: `""` is answered where the null score is *above* t. Minus infinity never answers, infinity always does.
+
+    >>> rows = [{"id": "1", "answers": {"text": ["kite"], "answer_start": [0]}}]
+    >>> rows += [{"id": "2", "answers": {"text": [], "answer_start": []}}]
+    >>> best_threshold({"1": ("kite", -3.0), "2": ("drum", 1.0)}, rows)
+    -3.0
+    """
+    if metric not in ("f1", "exact"):
+        raise ValueError(f"metric must be 'f1' or 'exact', not {metric!r}.")
+    which = ("exact", "f1").index(metric)
+    rows = list(rows)
+    null = np.array([answers[row["id"]][1] for row in rows])
+    said = np.array([scores_of(answers[row["id"]][0], row)[which] for row in rows])
+    silent = np.array([scores_of("", row)[which] for row in rows])
+    order = null.argsort(kind="stable")
+    gain = np.concatenate([[0.0], (said - silent)[order].cumsum()])  # answering the k with the lowest null scores
+    values = np.concatenate([[-np.inf], null[order]])
+    last = np.concatenate([null[order][1:] != null[order][:-1], [True]]) if len(null) else np.array([], bool)
+    possible = np.concatenate([[True], last])  # equal null scores are answered together
+    return float(values[possible][gain[possible].argmax()])
+
+
+def apply_threshold(answers: Mapping[str, tuple[str, float]], threshold: float) -> dict[str, str]:
+    """The answer of each question: "" where its null score is above the threshold."""
+    return {one: "" if null > threshold else text for one, (text, null) in answers.items()}

@@ -1,0 +1,252 @@
+"""Search a grid in order of promise: the paper's point first, then next to the best so far, within a budget.
+
+`search` does so for a protocol, `explore` for anything that gives a point a score.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from contrast_kit import checks
+from contrast_kit.encoder import Encoder
+from contrast_kit.objectives import FineTune
+from contrast_kit.tasks.fine_tuning import weights_hash
+from contrast_kit.tasks.grid import run
+from contrast_kit.tasks.pipelines import Pipeline, pipelines_by_name
+from contrast_kit.tasks.planned import plan, setting_hash
+from contrast_kit.tasks.points import Point, describe_point, distance, points
+from contrast_kit.tasks.protocol import Protocol
+from contrast_kit.tasks.results import Results, selected_runs, write
+from contrast_kit.tasks.table import TaskData
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass
+class Found:
+    """What a search found: `table`, one row a point in the order in which they ran, best score first by `ranked`.
+
+    `score` is what points were compared by; `complete` is False after an interruption, or where the budget ended the
+    search before the grid.
+    """
+
+    table: "pd.DataFrame"
+    grid: Mapping[str, tuple]
+    complete: bool
+
+    @property
+    def best(self) -> Point:
+        """The point with the highest score; of equals the earlier one."""
+        return self.point(int(self.table["score"].idxmax()))
+
+    @property
+    def ranked(self) -> "pd.DataFrame":
+        """The table by score, the best first."""
+        return self.table.sort_values("score", ascending=False, kind="stable", ignore_index=True)
+
+    def point(self, row: int) -> Point:
+        """The point of a row of the table."""
+        return {name: next(v for v in self.grid[name] if str(v) == str(self.table[name][row])) for name in self.grid}
+
+
+def search(
+    protocol: Protocol,
+    data: TaskData,
+    start: Encoder | FineTune,
+    method: Pipeline | str = "FT",
+    *,
+    grid: Mapping[str, tuple] | None = None,
+    budget: int | None = None,
+    seconds: float | None = None,
+    folder: str | Path | None = None,
+    progress: bool = True,
+    **settings: Any,
+) -> Found:
+    """Run the grid that a paper searched, one point after another, each with all runs of the protocol.
+
+    The first point is the protocol's own (or the grid's nearest); each next one is the point nearest to the best so
+    far, counted in steps along the grid, so that a budget is spent where there is promise. Without a budget all points
+    run, and the order does not matter. Points are compared by the mean validation score of the runs that the protocol
+    reports (SCL: of its top three). A protocol without validation rows, COCO-LM's and CAPT's, compares by the number
+    that it reports, as those papers do: then the best one is flattered, the more so the larger the grid.
+
+    Args:
+        protocol: one of `protocols`.
+        data: one task, from `tasks.load`: the papers search for each task.
+        start: the encoder that every run starts from.
+        method: a name in `PIPELINES`, or a `Pipeline`.
+        grid: what to search: fields of the protocol (`epochs` is then one number for all sizes), or of the config of
+            the pipeline's post-training or else its fine-tuning objective. By default the paper's grid for this task.
+        budget: the most points that run, those in the folder included.
+        seconds: no point starts after so many seconds.
+        folder: keeps `search.csv` and the runs of each point; the same call goes on from there, in the middle of a
+            point too.
+        progress, settings: as `run`.
+
+    Raises:
+        ValueError: for a protocol without a grid for this task, a name that nothing has, or what `run` refuses.
+
+    Example:
+        >>> from dataclasses import replace
+        >>> import contrast_kit as ck
+        >>> data = ck.tasks.load("toyshop/sst2")
+        >>> encoder = ck.Encoder.tiny(ck.data.train_tokenizer(data.train["sentence"], vocab_size=300))
+        >>> few = dict(sizes=(20,), draws=1, seeds=(0,), epochs={20: 1}, validation=20, most_test={"sst2": 20})
+        >>> quick = replace(ck.tasks.protocols.CMLM, **few)
+        >>> found = ck.tasks.search(quick, data, encoder, grid={"lr": (1e-5, 1e-3, 1e-2)}, budget=2, progress=False)
+        >>> found.table["lr"].tolist(), found.complete
+        ([1e-05, 0.001], False)
+    """
+    if not isinstance(data, TaskData):
+        raise TypeError("A search is for one task: search(protocol, tasks.load('toyshop/rte'), encoder).")
+    grid = dict(grid if grid is not None else protocol.grid_for(data.task.name))
+    if not grid:
+        raise ValueError(f"{protocol.name} prints no grid for {data.task.name}: give one, grid={{'lr': (1e-5, 2e-5)}}.")
+    pipeline = next(iter(pipelines_by_name([method]).values())) if isinstance(method, str) else method
+    for name in grid:
+        with_point(protocol, pipeline, {name: grid[name][0]})  # an unknown name is refused before anything runs
+
+    def measure(point: Point) -> tuple[float, bool]:
+        changed, changed_pipeline = with_point(protocol, pipeline, point)
+        inside = None if folder is None else Path(folder, describe_point(point))
+        results = run(
+            changed, data, start, {"searched": changed_pipeline}, folder=inside, progress=progress, **settings
+        )
+        return (_score(results) if results.complete else float("nan")), results.complete
+
+    planned = next(plan(protocol, [data], {"searched": pipeline}, settings.get("paraphraser")))
+    setting = setting_hash(planned, protocol, weights_hash(start), settings)
+    known = {name: _own_value(protocol, pipeline, name) for name in grid}
+    return explore(grid, measure, first=known, budget=budget, seconds=seconds, folder=folder, setting=setting)
+
+
+def explore(
+    grid: Mapping[str, tuple],
+    measure: Callable[[Point], tuple[float, bool]],
+    *,
+    first: Mapping[str, Any] | None = None,
+    budget: int | None = None,
+    seconds: float | None = None,
+    folder: str | Path | None = None,
+    setting: str = "",
+) -> Found:
+    """Measure points of a grid in order of promise, as `search` says; `measure(point)` gives a score and whether it ran
+    to its end. `setting` tells searches apart that must not go on in one folder.
+
+    >>> grid = {"lr": (1, 2, 3, 4, 5), "epochs": (1, 2)}
+    >>> found = explore(grid, lambda point: (-abs(point["lr"] - 4), True), first={"lr": 2}, budget=6)
+    >>> found.table["lr"].tolist(), found.best["lr"]
+    ([2, 1, 2, 3, 3, 4], 4)
+    """
+    import pandas as pd
+
+    _check(grid, budget, seconds)
+    path, began = None if folder is None else Path(folder, "search.csv"), time.monotonic()
+    every = list(points(grid))
+    done = [] if path is None or not path.exists() else _read(path, grid, every, setting)
+    middle = {name: values[(len(values) - 1) // 2] for name, values in grid.items()}
+    first = {name: _nearest(values, (first or {}).get(name), middle[name]) for name, values in grid.items()}
+    complete = True
+    while len(done) < len(every) and complete:
+        if (budget is not None and len(done) >= budget) or (seconds and time.monotonic() - began >= seconds):
+            complete = False
+            break
+        best = max(done, key=lambda row: row["score"])["point"] if done else first
+        left = [point for point in every if all(point != row["point"] for row in done)]
+        point = min(left, key=lambda other: distance(grid, other, best))  # of equals the earlier in the grid
+        score, complete = measure(point)
+        if complete:
+            done.append({"point": point, "score": score})
+            if path is not None:
+                rows = [row["point"] | {"score": row["score"], "setting": setting} for row in done]
+                write(pd.DataFrame(rows), path)
+    columns = [*grid, "score"]
+    table = pd.DataFrame([row["point"] | {"score": row["score"]} for row in done], columns=columns)
+    return Found(table, grid, complete and len(done) == len(every))
+
+
+def with_point(protocol: Protocol, pipeline: Pipeline, point: Point) -> tuple[Protocol, Pipeline]:
+    """The protocol and the pipeline with the values of a point.
+
+    Raises:
+        ValueError: for a name that neither the protocol nor the configs of the pipeline's objectives have.
+    """
+    for name, value in point.items():
+        stage = _stage(pipeline, name)
+        if name in {field.name for field in fields(Protocol)}:
+            value = dict.fromkeys(protocol.sizes, value) if name in ("epochs", "post_epochs") else value
+            protocol = replace(protocol, **{name: value})
+        elif stage is not None:
+            pipeline = replace(pipeline, **{stage: partial(getattr(pipeline, stage), **{name: value})})
+        else:
+            raise ValueError(f"Neither the protocol nor {pipeline.description} has a setting {name!r} to be searched.")
+    return protocol, pipeline
+
+
+def _stage(pipeline: Pipeline, name: str) -> str | None:
+    """Which of the pipeline's objectives has a setting: "post", "tune" or none."""
+    for stage in ("post", "tune"):
+        maker = getattr(getattr(pipeline, stage), "func", getattr(pipeline, stage))
+        if maker is not None and name in {field.name for field in fields(maker.Config)}:
+            return stage
+    return None
+
+
+def _own_value(protocol: Protocol, pipeline: Pipeline, name: str) -> Any:
+    """The value that is there before the search."""
+    if hasattr(protocol, name):
+        value = getattr(protocol, name)
+        return value.get(protocol.sizes[-1]) if isinstance(value, Mapping) else value
+    maker = getattr(pipeline, _stage(pipeline, name))
+    given = getattr(maker, "keywords", {})
+    return given.get(name, getattr(getattr(maker, "func", maker).Config(), name))
+
+
+def _score(results: Results) -> float:
+    """What points are compared by."""
+    if results.table["validation"].isna().any():
+        return float(results.summary()["reported"].iloc[0])
+    return float(selected_runs(results.table, results.protocol)["validation"].mean())
+
+
+def _nearest(values: tuple, wanted: Any, middle: Any) -> Any:
+    """The value of the grid nearest to one that may lie beside it; the middle where there is none to be near to."""
+    if wanted in values:
+        return wanted
+    if not isinstance(wanted, int | float) or not all(isinstance(value, int | float) for value in values):
+        return middle
+    return min(values, key=lambda value: abs(value - wanted))
+
+
+def _read(path: Path, grid: Mapping[str, tuple], every: list[Point], setting: str) -> list[dict[str, Any]]:
+    """The points that a folder holds; refuses those of another grid or other settings."""
+    import pandas as pd
+
+    table = pd.read_csv(path, dtype={"setting": str}, keep_default_na=False)
+    if list(table.columns) != [*grid, "score", "setting"]:
+        raise ValueError(f"{path} holds a search over {', '.join(table.columns[:-2])}: choose another folder for this.")
+    if set(table["setting"]) - {setting}:
+        raise ValueError(
+            f"{path} holds a search with other settings, another start or other rows: choose another folder."
+        )
+    found = []
+    for row in table.to_dict("records"):
+        same = [point for point in every if all(str(point[name]) == str(row[name]) for name in grid)]
+        if not same:
+            raise ValueError(f"{path} holds a point that is not on this grid: choose another folder for this.")
+        found.append({"point": same[0], "score": row["score"]})
+    return found
+
+
+def _check(grid: Mapping[str, tuple], budget: int | None, seconds: float | None) -> None:
+    if budget is not None:
+        checks.count("budget", budget, "a number of points")
+    if seconds is not None and not seconds > 0:
+        raise ValueError(f"seconds must be above 0, not {seconds}.")
+    for name, values in grid.items():
+        if isinstance(values, str) or not len(values) or len(set(values)) < len(values):
+            raise ValueError(f"The grid needs values of {name}, and no value twice, not {values!r}.")
