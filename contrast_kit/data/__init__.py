@@ -7,12 +7,14 @@ from contrast_kit.data.prose import split_sentences
 from contrast_kit.data.recorded import recorded
 from contrast_kit.data.rows import text_columns
 from contrast_kit.data.sources import available, load, sentences
+from contrast_kit.data.streams import Stream
 from contrast_kit.data.texts import Texts, collate
 from contrast_kit.data.tokenizers import open_tokenizer, train_tokenizer
 
 __all__ = [
     "Batches",
     "Paraphrased",
+    "Stream",
     "Texts",
     "available",
     "collate",

@@ -49,7 +49,8 @@ def as_rows(rows: Any) -> Any:
     if kind.__module__.startswith("pandas"):
         raise TypeError(f"Rows are no pandas {kind.__name__}: give frame.to_dict('records') or series.tolist().")
     if isinstance(rows, str) or not hasattr(rows, "__len__") or not hasattr(rows, "__getitem__"):
-        raise TypeError(f"Rows are a Dataset, a list of dicts or a list of strings, not {kind.__name__}.")
+        more = "; data.Stream walks through a generator, a file or a folder" if not isinstance(rows, str) else ""
+        raise TypeError(f"Rows are a Dataset, a list of dicts or a list of strings, not {kind.__name__}{more}.")
     if len(rows) == 0:
         raise ValueError("There are no rows: the dataset is empty.")
     if not hasattr(rows, "column_names") and not isinstance(rows, list | tuple):

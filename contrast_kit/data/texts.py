@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import reduce
-from itertools import chain
 from typing import Any
 from zlib import crc32
 
@@ -28,6 +27,10 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from contrast_kit.data.rows import as_rows, chunks, column_names, label_tensor, no_column, text_columns
+from contrast_kit.data.tokens import TokenCache, tokenize
+
+CACHED_FROM = 50_000
+"""Rows from which tokens are also kept on the disk (`tokens.TokenCache`): tokenizing fewer takes a few seconds."""
 
 
 class Texts:
@@ -45,7 +48,10 @@ class Texts:
     `None`.
 
     Raises `TypeError` for rows of another kind and `ValueError` for no rows, a column that is not there, or a
-    row without a single token of text. `Batches` is its companion: it says which rows make a batch.
+    row without a single token of text. `Batches` is its companion: it says which rows make a batch. `Stream` is for
+    text larger than memory, and for a source that can only be walked through.
+
+    From 50,000 rows on, tokens are kept on the disk and found there the next time (`tokens.TokenCache`).
 
     >>> from contrast_kit.data import Texts, train_tokenizer
     >>> lines = ["a red ball", "a small red box", "a red ball"]
@@ -69,25 +75,20 @@ class Texts:
         rows = as_rows(rows)
         names = column_names(rows)
         self.columns = tuple(columns) if columns else text_columns(names)
-        _check(names, self.columns, tokenizer, max_length)
+        check_columns(names, self.columns, tokenizer, max_length)
         self.pad_id: int = tokenizer.pad_token_id
         self.label_names: list[str] | None = getattr(getattr(rows, "features", {}).get(label), "names", None)
 
+        cache = TokenCache(tokenizer, max_length) if len(rows) >= CACHED_FROM else None
         seen: dict[tuple[str, ...], int] = {}
         ids, types, lengths, text_ids, labels = [], [], [], [], []
         for start, chunk in chunks(rows, (*self.columns, label) if label in names else self.columns):
-            columns_of_text = [_strings(chunk[name], name, start) for name in self.columns]
-            encoded = tokenizer(
-                *columns_of_text,
-                truncation=True,
-                max_length=max_length,
-                return_attention_mask=False,
-                verbose=False,
-            )
-            lengths.append(_lengths(encoded["input_ids"]))
-            ids.append(_flat(encoded["input_ids"], np.int32))
-            if "token_type_ids" in encoded:
-                types.append(_flat(encoded["token_type_ids"], np.uint8))
+            columns_of_text = [strings(chunk[name], name, start) for name in self.columns]
+            tokens = cache.tokens(columns_of_text) if cache else tokenize(tokenizer, columns_of_text, max_length)
+            lengths.append(tokens.lengths)
+            ids.append(tokens.ids)
+            if tokens.types is not None:
+                types.append(tokens.types)
             text_ids.extend(seen.setdefault(key, len(seen)) for key in zip(*columns_of_text, strict=True))
             labels.extend(chunk.get(label, ()))
 
@@ -95,9 +96,10 @@ class Texts:
         self.types = torch.from_numpy(np.concatenate(types)) if types else None
         self.lengths = torch.from_numpy(np.concatenate(lengths))  # [N]
         self.starts = self.lengths.cumsum(0) - self.lengths  # [N]
-        self.maskable = ~torch.isin(self.ids, torch.tensor(_special_ids(tokenizer), dtype=torch.int32))
+        self.maskable = ~torch.isin(self.ids, torch.tensor(special_ids(tokenizer), dtype=torch.int32))
         self.text_ids = torch.tensor(text_ids)  # [N]
         self.labels = label_tensor(labels)  # [N] or None
+        self.highest = int(self.ids.max())
         self._check_all_have_text()
 
     def __len__(self) -> int:
@@ -172,7 +174,7 @@ def collate(examples: Sequence[Mapping[str, Any]]) -> dict[str, Tensor]:
     return batch
 
 
-def _check(names: Sequence[str], columns: Sequence[str], tokenizer: Any, max_length: int) -> None:
+def check_columns(names: Sequence[str], columns: Sequence[str], tokenizer: Any, max_length: int) -> None:
     missing = [name for name in columns if name not in names]
     if missing:
         raise no_column(missing[0], names)
@@ -187,43 +189,16 @@ def _check(names: Sequence[str], columns: Sequence[str], tokenizer: Any, max_len
         raise ValueError(f"max_length={max_length} is above this tokenizer's limit of {tokenizer.model_max_length}.")
 
 
-def _strings(values: list, name: str, start: int) -> list[str]:
+def strings(values: list, name: str, start: int) -> list[str]:
     for at, value in enumerate(values, start):
         if not isinstance(value, str):
             raise TypeError(f"Row {at} of column {name!r} is {type(value).__name__}, not text.")
     return values
 
 
-def _lengths(rows: list[list[int]]) -> np.ndarray:
-    return np.fromiter(map(len, rows), np.int64, len(rows))
-
-
-def _flat(rows: list[list[int]], kind: type) -> np.ndarray:
-    return np.fromiter(chain.from_iterable(rows), kind, sum(map(len, rows)))
-
-
-def _special_ids(tokenizer: Any) -> list[int]:
+def special_ids(tokenizer: Any) -> list[int]:
     """Give the ids that no masking may touch. `[UNK]` is not among them: it stands for a real word."""
     frame = {tokenizer.cls_token_id, tokenizer.sep_token_id, tokenizer.bos_token_id, tokenizer.eos_token_id}
     frame |= {tokenizer.pad_token_id, tokenizer.mask_token_id}
     others = set(tokenizer.all_special_ids) - {tokenizer.unk_token_id}
     return sorted((frame | others) - {None})
-
-
-def prepare_texts(encoder: Any, dataset: Any, max_length: int) -> Texts:
-    """The data as `Texts` that this encoder can read; ready `Texts` are checked and returned as they are."""
-    if not isinstance(dataset, Texts):
-        return Texts(dataset, encoder.tokenizer, max_length=min(max_length, encoder.max_length))
-    every = [dataset, *getattr(dataset, "wordings", ())]
-    longest = max(int(texts.lengths.max()) for texts in every)
-    highest = max(int(texts.ids.max()) for texts in every)
-    if longest > encoder.max_length:
-        raise ValueError(
-            f"The longest of these Texts has {longest} tokens, but the encoder takes {encoder.max_length}: make "
-            f"them with {type(dataset).__name__}(rows, encoder.tokenizer, max_length={encoder.max_length})."
-        )
-    if highest >= len(encoder.tokenizer) or dataset.pad_id != encoder.tokenizer.pad_token_id:
-        raise ValueError(
-            "These Texts were made with another tokenizer than the encoder's: use Texts(rows, encoder.tokenizer)."
-        )
-    return dataset

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from contrast_kit.data import Batches, Texts
 from contrast_kit.data.batches import make_batches
-from contrast_kit.data.texts import prepare_texts
+from contrast_kit.data.prepared import prepare_texts
 from contrast_kit.objectives import MemoryQueue
 from contrast_kit.objectives.base import ExampleInfo, Objective
 from contrast_kit.planning.measure import Encoding, measure_contrast, optimizer_seconds
@@ -183,7 +183,7 @@ class _OfLengths(Texts):
         self.ids = words[random].int()
         self.ids[0] = tokenizer.cls_token_id
         self.maskable = ~torch.isin(self.ids, torch.tensor(sorted(special), dtype=torch.int32))
-        self.text_ids = torch.arange(len(lengths))
+        self.text_ids, self.highest = torch.arange(len(lengths)), int(self.ids.max())
 
 
 def _facts(texts: Texts, rows: list[int], device: torch.device) -> ExampleInfo:

@@ -12,7 +12,7 @@ import torch
 from contrast_kit.checks import NotFiniteError
 from contrast_kit.data import intact
 from contrast_kit.data.batches import make_batches
-from contrast_kit.data.texts import prepare_texts
+from contrast_kit.data.prepared import prepare_texts
 from contrast_kit.objectives.base import Objective
 from contrast_kit.plots.progress import Progress
 from contrast_kit.training import checkpoint, distributed
@@ -37,7 +37,8 @@ def fit(
 
     Args:
         objective: from `contrast_kit.objectives`, around the encoder to train.
-        dataset: strings, row dicts, a `datasets.Dataset`, or ready `Texts`.
+        dataset: strings, row dicts, a `datasets.Dataset`, or ready `Texts`; a path, a generator or another source that
+            can only be walked through becomes a `data.Stream`.
         training: a `Training`; or give its fields as `settings`: `fit(objective, texts, steps=200, lr=1e-3)`.
         folder: where to keep checkpoints; none are kept without it.
         resume: go on from the newest checkpoint in `folder`, if there is one. On a CPU the result is bit for bit that

@@ -1,0 +1,112 @@
+"""A source of text, walked through once without holding it: files, folders, data sets, generators."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from contrast_kit.data.files import ENDINGS, PROSE
+from contrast_kit.data.utf8 import in_utf8
+
+READABLE = PROSE | {".jsonl", ".parquet"}
+"""Endings of the files that can be read line by line, or row by row."""
+
+
+class Line(NamedTuple):
+    """A row of a source, a string or a dict, and whether a document ends with it."""
+
+    row: Any
+    ends: bool
+
+
+def walk(source: Any) -> Iterator[Line]:
+    """The rows of a source, in order; `Stream` says what a source may be.
+
+    Raises `TypeError` for another kind, `FileNotFoundError` or `ValueError` for files that cannot be read so.
+
+    >>> import pathlib, tempfile
+    >>> from contrast_kit.data.lines import walk
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = pathlib.Path(folder, "a.txt").write_text("One.\\nTwo.\\n\\nThree.")
+    ...     [tuple(line) for line in walk(folder)]
+    [('One.', False), ('Two.', True), ('Three.', True)]
+    """
+    if isinstance(source, Path | str):
+        for file in _files(Path(source).expanduser()):
+            yield from _lines(file) if file.suffix.lower() in PROSE else (Line(row, True) for row in _rows(file))
+        return
+    if isinstance(source, Callable) and not isinstance(source, Iterable):
+        source = source()
+    if not isinstance(source, Iterable) or isinstance(source, Mapping | bytes):
+        raise TypeError(
+            f"A stream is made from a Path, an iterable of strings or dicts, or a function that returns one, not from "
+            f"{type(source).__name__}."
+        )
+    for at, row in enumerate(source):
+        if not isinstance(row, str | Mapping):
+            raise TypeError(f"Row {at} of the source is {type(row).__name__}: a row is a string or a dict of columns.")
+        yield Line(row, True)
+
+
+def is_source(data: Any) -> bool:
+    """Whether data can only be walked through: a path, a generator, a data set without a length, a function."""
+    if isinstance(data, Path):
+        return True
+    return (
+        not hasattr(data, "__len__") and (isinstance(data, Iterable) or callable(data)) and not isinstance(data, type)
+    )
+
+
+def _files(path: Path) -> list[Path]:
+    if path.is_file():
+        found = [path]
+    elif path.is_dir():
+        found = sorted(file for file in path.rglob("*") if file.is_file() and file.suffix.lower() in ENDINGS)
+        found = [file for file in found if not file.stem.lower().startswith(("readme", "license", "."))]
+    else:
+        raise FileNotFoundError(f"There is no file or folder {path}.")
+    other = [file for file in found if file.suffix.lower() not in READABLE]
+    if other or not found:
+        name = other[0] if other else path
+        raise ValueError(
+            f"{name} cannot be read line by line ({' '.join(sorted(READABLE))} can): load it with data.load(path) and "
+            "give the rows, or write them as .jsonl."
+        )
+    return found
+
+
+def _lines(file: Path) -> Iterator[Line]:
+    """The lines of running text; an empty one, or the end of the file, ends a document."""
+    before = None
+    with in_utf8(file), file.open(encoding="utf-8-sig") as lines:
+        for line in lines:
+            if text := line.strip():
+                if before is not None:
+                    yield Line(before, False)
+                before = text
+            elif before is not None:
+                yield Line(before, True)
+                before = None
+    if before is not None:
+        yield Line(before, True)
+
+
+def _rows(file: Path) -> Iterator[Mapping]:
+    if file.suffix.lower() == ".parquet":
+        import pyarrow.parquet
+
+        for batch in pyarrow.parquet.ParquetFile(file).iter_batches(1_000):
+            yield from batch.to_pylist()
+        return
+    with in_utf8(file), file.open(encoding="utf-8-sig", newline="\n") as lines:
+        for number, line in enumerate(lines, 1):
+            if not line.strip():
+                continue
+            try:
+                yield json.loads(line)
+            except json.JSONDecodeError as error:
+                raise ValueError(
+                    f"Line {number} of {file} is no JSON ({error}): a .jsonl has one object a line."
+                ) from error

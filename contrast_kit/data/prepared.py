@@ -1,0 +1,33 @@
+"""Whatever a user trains on, as `Texts` for an encoder."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from contrast_kit.data.lines import is_source
+from contrast_kit.data.streams import Stream
+from contrast_kit.data.texts import Texts
+
+
+def prepare_texts(encoder: Any, dataset: Any, max_length: int) -> Texts:
+    """The data as `Texts` that this encoder can read; ready `Texts` are checked and returned as they are.
+
+    A path, a generator, or another source that can only be walked through becomes a `Stream`.
+    """
+    if is_source(dataset):
+        return Stream(dataset, encoder.tokenizer, max_length=min(max_length, encoder.max_length))
+    if not isinstance(dataset, Texts):
+        return Texts(dataset, encoder.tokenizer, max_length=min(max_length, encoder.max_length))
+    every = [dataset, *getattr(dataset, "wordings", ())]
+    longest = max(int(texts.lengths.max()) for texts in every)
+    highest = max(texts.highest for texts in every)
+    if longest > encoder.max_length:
+        raise ValueError(
+            f"The longest of these Texts has {longest} tokens, but the encoder takes {encoder.max_length}: make "
+            f"them with {type(dataset).__name__}(rows, encoder.tokenizer, max_length={encoder.max_length})."
+        )
+    if highest >= len(encoder.tokenizer) or dataset.pad_id != encoder.tokenizer.pad_token_id:
+        raise ValueError(
+            "These Texts were made with another tokenizer than the encoder's: use Texts(rows, encoder.tokenizer)."
+        )
+    return dataset
