@@ -1,0 +1,1 @@
+from contrast_kit.data.scenes.shelf import scene
