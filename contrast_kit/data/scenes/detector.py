@@ -1,7 +1,7 @@
 """A small detector: it looks at the crop of a box and says what is in it, as LXMERT's Faster R-CNN does in large.
 
-It is trained here, in seconds, on scenes of its own, and then frozen. What a picture's regions are to a model is what it
-makes of their crops: 64 numbers a region, and its guess of good and colour with its confidence. The guesses err.
+It is trained here, in seconds, on scenes of its own, and then frozen. A model never sees pixels: it sees what the
+detector makes of each crop, 64 numbers, and its guess of good and colour with its confidence. The guesses err.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from functools import cache
 
 import numpy as np
 
-from contrast_kit.data.scenes.shelf import PLACES, SHELVES, Scene, Toy, split_of
+from contrast_kit.data.scenes.shelf import PLACES, PRICES, SHELVES, Scene, Toy, split_of
 
 SIDE = 96
 """Pixels of a picture's side."""
@@ -62,7 +62,8 @@ SHAPES: dict[str, tuple[Shape, ...]] = {
     ),
     "rabbit": (
         ("disc", BODY, (4.5, 0.5, 8.5, 10)), ("disc", BODY, (11.5, 0.5, 15.5, 10)), ("disc", BODY, (4, 6.5, 16, 14)),
-        ("disc", BODY, (3.5, 12, 16.5, 19.5)), ("disc", LIGHT, (12.5, 14.5, 18, 19.5)), ("disc", BLACK, (8.5, 10, 11.5, 12)),
+        ("disc", BODY, (3.5, 12, 16.5, 19.5)), ("disc", LIGHT, (12.5, 14.5, 18, 19.5)),
+        ("disc", BLACK, (8.5, 10, 11.5, 12)),
     ),
     "castle": (
         ("box", BODY, (4, 9, 16, 19.5)), ("box", BODY, (1.5, 6, 7, 19.5)), ("box", BODY, (13, 6, 18.5, 19.5)),
@@ -98,7 +99,7 @@ SHAPES: dict[str, tuple[Shape, ...]] = {
 
 @dataclass(frozen=True)
 class Noise:
-    """How far pictures stray from the plan, mostly as standard deviations; set so that the detector errs on one in ten."""
+    """How far pictures stray from the plan, mostly as standard deviations; set so that the detector errs on 1 in 10."""
 
     pixel: float = 38.0
     """Of each pixel and channel, of 255."""
@@ -145,12 +146,12 @@ def sprite(good: str, length: int) -> np.ndarray:
 
 @cache
 def digits(train: bool) -> dict[int, np.ndarray]:
-    """scikit-learn's handwritten digits 1 … 9 by number, [n, 8, 8] from 0 to 1: every fifth is kept for the test."""
+    """scikit-learn's handwritten digits by number, [n, 8, 8] from 0 to 1: every fifth is kept for the test."""
     from sklearn.datasets import load_digits
 
     images, numbers = load_digits(return_X_y=True)
     kept = (np.arange(len(numbers)) % 5 != 0) == train
-    return {n: images[kept & (numbers == n)].reshape(-1, TAG, TAG) / 16 for n in range(1, 10)}
+    return {n: images[kept & (numbers == n)].reshape(-1, TAG, TAG) / 16 for n in PRICES}
 
 
 def picture(scene: Scene, noise: Noise | None = None, *, train: bool | None = None) -> np.ndarray:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from random import Random
 
 from contrast_kit.data.toyshop.shops import TOYSHOP
@@ -24,8 +24,8 @@ SIZES = ("small", "big")
 SHELVES = ("on the top shelf", "on the middle shelf", "on the bottom shelf")
 PLACES = 4
 """Places on a shelf, from left to right."""
-PRICES = tuple(range(1, 10))
-"""Pounds: one handwritten digit on a tag."""
+PRICES = tuple(range(2, 10))
+"""Pounds: one handwritten digit on a tag. None costs 1, which the toyshop's grammar has no singular for."""
 
 SPLITS = {"train": 4_000, "validation": 500, "test": 500}
 """Scenes of each split; their numbers follow one another from 0."""
@@ -90,7 +90,7 @@ def draw_scene(rng: Random, image_id: int) -> Scene:
     return Scene(image_id, tuple(toys))
 
 
-@lru_cache(maxsize=None)
+@cache
 def scene(image_id: int) -> Scene:
     """The scene with this number: always the same.
 
