@@ -17,9 +17,10 @@ THEIR_POOLINGS = {"first": ("cls", "pooling_mode_cls_token"), "mean": ("mean", "
 POOLINGS = tuple(THEIR_POOLINGS)
 
 
-def read(name: str | Path) -> tuple[nn.Module, PreTrainedTokenizerBase]:
+def read(name: str | Path, kind: type = AutoModelForMaskedLM) -> tuple[nn.Module, PreTrainedTokenizerBase]:
     """A masked-LM model, in float32 whatever precision it was saved in, and its tokenizer: local, else from the hub.
 
+    `kind` is transformers' class that opens it, for a model of another kind.
     FileNotFoundError says what to do where there is neither such a folder nor a hub in reach.
     """
     folder = Path(name).expanduser()
@@ -29,14 +30,14 @@ def read(name: str | Path) -> tuple[nn.Module, PreTrainedTokenizerBase]:
                 f"{folder} holds no config.json, so it is no saved model; name the folder that does "
                 "(a vocabulary alone is opened by data.open_tokenizer)."
             )
-        return _open(folder)
+        return _open(folder, kind)
     with hub.access(str(name), kind="model", local="a folder that save_pretrained wrote, or Encoder.tiny(tokenizer)"):
-        return _open(name)
+        return _open(name, kind)
 
 
-def _open(name: str | Path) -> tuple[nn.Module, PreTrainedTokenizerBase]:
+def _open(name: str | Path, kind: type) -> tuple[nn.Module, PreTrainedTokenizerBase]:
     with without_bars():
-        model = AutoModelForMaskedLM.from_pretrained(name, dtype=torch.float32)  # else it is the file's own
+        model = kind.from_pretrained(name, dtype=torch.float32)  # else it is the file's own
         return model, AutoTokenizer.from_pretrained(name)
 
 
