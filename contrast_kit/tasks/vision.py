@@ -14,8 +14,8 @@ NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight
 DIGITS = {word: str(number) for number, word in enumerate(NUMBERS)} | {"none": "0"}
 _CONTRACTIONS = (
     "ain't aren't can't could've couldn't didn't doesn't don't hadn't hasn't haven't he'd he's how'd how's i'm i've "
-    "isn't it'd let's mightn't might've mustn't must've needn't o'clock oughtn't she's should've shouldn't that's there's "
-    "they'd they're they've wasn't we've weren't what's when's where'd where's who'd who's why's won't "
+    "isn't it'd let's mightn't might've mustn't must've needn't o'clock oughtn't she's should've shouldn't that's "
+    "there's they'd they're they've wasn't we've weren't what's when's where'd where's who'd who's why's won't "
     "would've wouldn't y'all you'd you're you've"
 )
 CONTRACTIONS = {word.replace("'", ""): word for word in _CONTRACTIONS.split()}
