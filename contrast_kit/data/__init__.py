@@ -1,10 +1,13 @@
 """Text in, batches out: `load` text, `train_tokenizer` on it, tokenize once (`Texts`), cut up (`Batches`)."""
 
+from contrast_kit.data.answers import answer_list, answer_scores
 from contrast_kit.data.batches import Batches
 from contrast_kit.data.labels import number_labels
 from contrast_kit.data.paraphrased import Paraphrased
+from contrast_kit.data.pictures import Pictures, stack_pictures
 from contrast_kit.data.prose import split_sentences
 from contrast_kit.data.recorded import recorded
+from contrast_kit.data.regions import Regions
 from contrast_kit.data.rows import text_columns
 from contrast_kit.data.sources import available, load, sentences
 from contrast_kit.data.streams import Stream
@@ -15,7 +18,11 @@ __all__ = [
     "Batches",
     "Paraphrased",
     "Stream",
+    "Pictures",
+    "Regions",
     "Texts",
+    "answer_list",
+    "answer_scores",
     "available",
     "collate",
     "load",
@@ -24,6 +31,7 @@ __all__ = [
     "recorded",
     "sentences",
     "split_sentences",
+    "stack_pictures",
     "text_columns",
     "train_tokenizer",
 ]

@@ -15,8 +15,10 @@ TEXT_COLUMNS: tuple[tuple[str, ...], ...] = (
     ("question", "sentence"),
     ("sentence",),
     ("text",),
+    ("question",),
 )
-"""Columns that hold text in the GLUE tasks and in unlabeled corpora; the first set found is used."""
+"""Columns that hold text in the GLUE tasks, in unlabeled corpora and in questions on pictures; the first set found is
+used."""
 
 _CHUNK = 10_000  # rows tokenized at a time: enough to keep every core busy, little enough to stay in cache
 

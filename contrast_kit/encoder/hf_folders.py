@@ -20,10 +20,11 @@ VOCABULARIES = ("tokenizer.json", "vocab.*", "*.model")
 """Files that hold a vocabulary: of fast tokenizers, of the slow ones of BERT and RoBERTa, of SentencePiece."""
 
 
-def read(name: str | Path) -> tuple[nn.Module, PreTrainedTokenizerBase]:
+def read(name: str | Path, kind: type = AutoModelForMaskedLM) -> tuple[nn.Module, PreTrainedTokenizerBase]:
     """A masked-LM model, in float32 whatever precision it was saved in, and its tokenizer: local, else from the hub.
 
-    Weights of the vocabulary head that the checkpoint does not hold are drawn from seed 0, with a warning.
+    `kind` is transformers' class that opens it, for a model of another kind. Weights of the vocabulary head that the
+    checkpoint does not hold are drawn from seed 0, with a warning.
 
     FileNotFoundError says what to do where there is neither such a folder nor a hub in reach, or no tokenizer;
     ValueError where the weights are not all there, or the model needs code of its own.
@@ -39,17 +40,17 @@ def read(name: str | Path) -> tuple[nn.Module, PreTrainedTokenizerBase]:
             raise FileNotFoundError(
                 f"{folder} holds a model but no tokenizer ({', '.join(VOCABULARIES)}): save both into one folder."
             )
-        return _open(folder)
+        return _open(folder, kind)
     with hub.access(str(name), kind="model", local="a folder that save_pretrained wrote, or Encoder.tiny(tokenizer)"):
-        return _open(name)
+        return _open(name, kind)
 
 
-def _open(name: str | Path) -> tuple[nn.Module, PreTrainedTokenizerBase]:
+def _open(name: str | Path, kind: type) -> tuple[nn.Module, PreTrainedTokenizerBase]:
     options = dict(dtype=torch.float32, trust_remote_code=False, output_loading_info=True)  # else the file's own dtype
     with without_bars(), torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(0)  # for what is missing: the same at each opening
         try:
-            model, info = AutoModelForMaskedLM.from_pretrained(name, **options)
+            model, info = kind.from_pretrained(name, **options)
             tokenizer = AutoTokenizer.from_pretrained(name, trust_remote_code=False)
         except ValueError as error:
             if "remote" not in str(error) and "custom code" not in str(error):

@@ -1,12 +1,15 @@
 """One paper, one file. An objective is views + local losses + one contrast over the whole batch (`base`)."""
 
+from contrast_kit.objectives.answers import Answer, AnswerConfig, TwoPictures, TwoPicturesConfig
 from contrast_kit.objectives.base import Encoded, ExampleInfo, Objective
 from contrast_kit.objectives.capt import CAPT, CAPTConfig
+from contrast_kit.objectives.capt_pairs import CAPTPairs, CAPTPairsConfig
 from contrast_kit.objectives.cmlm import CMLM, CMLMConfig
 from contrast_kit.objectives.coco_lm.coco_lm import COCOLM, COCOLMConfig
 from contrast_kit.objectives.cssl import CSSL, CSSLConfig
 from contrast_kit.objectives.electra import ELECTRA, AllTokenMLM, AllTokenMLMConfig, ELECTRAConfig
 from contrast_kit.objectives.fine_tune import FineTune, FineTuneConfig
+from contrast_kit.objectives.lxmert import LXMERT, LXMERTConfig
 from contrast_kit.objectives.mlm import MLM, MLMConfig
 from contrast_kit.objectives.prompt import Prompt, PromptConfig
 from contrast_kit.objectives.queue import MemoryQueue
@@ -15,6 +18,8 @@ from contrast_kit.objectives.simcse import SimCSE, SimCSEConfig
 
 __all__ = ["METHODS", "Encoded", "ExampleInfo", "MemoryQueue", "Objective"]
 __all__ += ["CAPT", "CMLM", "COCOLM", "CSSL", "ELECTRA", "MLM", "SCL", "AllTokenMLM", "FineTune", "Prompt", "SimCSE"]
+__all__ += ["LXMERT", "Answer", "CAPTPairs", "TwoPictures"]
+__all__ += ["AnswerConfig", "CAPTPairsConfig", "LXMERTConfig", "TwoPicturesConfig"]
 __all__ += ["AllTokenMLMConfig", "CAPTConfig", "CMLMConfig", "COCOLMConfig", "CSSLConfig", "ELECTRAConfig"]
 __all__ += ["FineTuneConfig", "MLMConfig", "PromptConfig", "SCLConfig", "SimCSEConfig"]
 
@@ -30,4 +35,5 @@ METHODS: dict[str, type[Objective]] = {
     "cssl": CSSL,
     "simcse": SimCSE,
 }
-"""Every method by its name on the command line. `Prompt` is left out: it needs a prompt and label words."""
+"""Every method by its name on the command line. `Prompt` is left out: it needs a prompt and label words. So are
+`LXMERT`, `CAPTPairs`, `Answer` and `TwoPictures`: they need pictures beside the texts."""

@@ -10,6 +10,8 @@
 | does it find answers, and know when there are none? | `squad.run(data.load("squad_v2"), encoder)` |
 | and when the masked LM is asked in words? | `run(protocols.COCO_LM_PROMPTS, mnli, encoder, {"prompt": …})` |
 | what does GLUE's server say? | `write_submission("glue.zip", predict_test(best_of_seeds(encoder, data), data) | …)` |
+| is an answer about a picture right? | `soft_accuracy`, `gqa_scores`, `nlvr2_scores` |
+| could it be given without looking? | `question_only`, `picture_only` |
 | does what was learnt on one task help on another? | `transfer(sst2, [amazon, yelp], encoder)` |
 """
 
@@ -19,6 +21,7 @@ from contrast_kit.tasks.fine_tuning import FineTuned, fine_tune, predict, weight
 from contrast_kit.tasks.grid import run
 from contrast_kit.tasks.metrics import METRICS, accuracy, f1, glue_average, mcc, pearson, score, spearman
 from contrast_kit.tasks.pipelines import PIPELINES, Pipeline
+from contrast_kit.tasks.priors import picture_only, picture_vectors, question_only
 from contrast_kit.tasks.probes import knn_probe, linear_probe, probe, zero_shot_sts
 from contrast_kit.tasks.protocol import Protocol, Sweep
 from contrast_kit.tasks.protocols import PROTOCOLS, SWEEPS
@@ -28,6 +31,14 @@ from contrast_kit.tasks.splits import HeldOut, draw, hold_out, split_hash
 from contrast_kit.tasks.submission import best_of_seeds, predict_test, write_submission
 from contrast_kit.tasks.sweeps import SweepResults, sweep, transfer
 from contrast_kit.tasks.table import TASKS, Task, TaskData, get_task, load
+from contrast_kit.tasks.vision import (
+    by_type,
+    gqa_scores,
+    nlvr2_scores,
+    normalise_answer,
+    soft_accuracies,
+    soft_accuracy,
+)
 
 __all__ = [
     "METRICS",
@@ -48,26 +59,35 @@ __all__ = [
     "accuracy",
     "answers",
     "best_of_seeds",
+    "by_type",
     "draw",
     "f1",
     "fine_tune",
     "get_task",
     "glue_average",
+    "gqa_scores",
     "hold_out",
     "knn_probe",
     "linear_probe",
     "load",
     "mcc",
+    "nlvr2_scores",
+    "normalise_answer",
     "pearson",
+    "picture_only",
+    "picture_vectors",
     "predict",
     "predict_test",
     "probe",
     "prompting",
     "protocols",
+    "question_only",
     "run",
     "score",
     "scoreboard",
     "search",
+    "soft_accuracies",
+    "soft_accuracy",
     "spearman",
     "split_hash",
     "squad",

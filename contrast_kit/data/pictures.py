@@ -1,0 +1,244 @@
+"""Pictures as a model reads them: a few regions each, with a feature, a box, and what a detector saw in it.
+
+Letters: `P` pictures, `R` regions of the richest picture, `F` width of a feature.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from contrast_kit import checks
+
+NONE = -100
+"""The class of a region without one (a padded region, or one whose attribute nobody named): no loss counts it."""
+
+REGION_KEYS = (
+    "regions",
+    "boxes",
+    "region_mask",
+    "objects",
+    "attributes",
+    "object_confidence",
+    "attribute_confidence",
+)
+"""What a batch tells of each picture, in this order."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pictures:
+    """The regions of many pictures, checked once: what `Regions` joins to texts.
+
+    Args:
+        ids: [P] long, the number of each picture, which rows of text call `image_id`; each once.
+        regions: [P, R, F] floating point, features. Standardise them (`standardised`) before training on them.
+        boxes: [P, R, 4], the corners x1, y1, x2, y2 of each region, divided by the picture's width and height.
+        region_mask: [P, R] bool, False for padding, which stands behind the regions.
+        objects, attributes: [P, R] long, the classes that a detector *predicted*; -100 where there is none.
+        object_confidence, attribute_confidence: [P, R] from 0 to 1, the probability that it gave to them.
+        object_names, attribute_names: the names of the classes; empty where they are not known.
+
+    A detector's prediction is not the truth. LXMERT trains on it all the same, weighted by its confidence.
+
+    Raises:
+        TypeError, ValueError: a tensor of another shape or kind; a box in pixels, or with x2 ≤ x1; a NaN; a picture
+            without a region; a class that has no name. Each says which picture and what to do.
+
+    Example:
+        >>> from contrast_kit.data.pictures import random_pictures
+        >>> pictures = random_pictures(3, regions=4, width=6)
+        >>> len(pictures), pictures.regions.shape, pictures.rows([2, 0]).tolist()
+        (3, torch.Size([3, 4, 6]), [2, 0])
+    """
+
+    ids: Tensor
+    regions: Tensor
+    boxes: Tensor
+    region_mask: Tensor
+    objects: Tensor
+    attributes: Tensor
+    object_confidence: Tensor
+    attribute_confidence: Tensor
+    object_names: tuple[str, ...] = ()
+    attribute_names: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        regions = checks.floats(self.regions, "regions")
+        if regions.dim() != 3 or not regions.numel():
+            raise ValueError(f"regions must be [P, R, F], one feature for each region, got {list(regions.shape)}.")
+        self._check_shapes()
+        self._check_mask()
+        checks.boxes(checks.floats(self.boxes, "boxes"), self.region_mask)
+        checks.pictures(regions, self.region_mask)
+        for name in ("object", "attribute"):
+            self._check_classes(name, getattr(self, f"{name}s"), getattr(self, f"{name}_names"))
+            self._check_confidence(name, getattr(self, f"{name}_confidence"))
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def width(self) -> int:
+        """F, the width of a feature."""
+        return self.regions.shape[2]
+
+    def rows(self, ids: Sequence[int] | Tensor) -> Tensor:
+        """Where the pictures with these numbers stand, as a tensor like `ids`.
+
+        Raises `ValueError` for a picture that is not here.
+        """
+        wanted = torch.as_tensor(ids)
+        order = self.ids.argsort()
+        at = torch.searchsorted(self.ids[order], wanted).clamp(max=len(self) - 1)  # like ids
+        found = order[at]
+        if missing := wanted[self.ids[found] != wanted].flatten().tolist():
+            others = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
+            raise ValueError(
+                f"There is no picture {missing[0]}{others} among these {len(self)}: leave out the rows that name it, "
+                "or give the pictures of all splits."
+            )
+        return found
+
+    def standardised(self, on: Sequence[int] | Tensor | None = None) -> Pictures:
+        """The same pictures with each of the F columns at mean 0 and deviation 1 *over the regions of `on`*.
+
+        `on` holds the numbers of the training pictures (None: all of these pictures). Mean and deviation are theirs,
+        whatever else is standardised with them: a test picture must not shift its own scale. Padding stays zero.
+        """
+        rows = torch.arange(len(self)) if on is None else self.rows(on).unique()
+        seen = self.regions[rows][self.region_mask[rows]]  # [regions of `on`, F]
+        mean, deviation = seen.mean(0), seen.std(0, correction=0)
+        deviation = torch.where(deviation > 1e-6 * (1 + mean.abs()), deviation, torch.ones_like(deviation))
+        scaled = (self.regions - mean) / deviation
+        return replace(self, regions=scaled.masked_fill(~self.region_mask[:, :, None], 0))
+
+    def only(self, ids: Sequence[int] | Tensor) -> Pictures:
+        """The pictures with these numbers, in this order."""
+        rows = self.rows(ids)
+        return replace(self, ids=self.ids[rows], **{key: getattr(self, key)[rows] for key in REGION_KEYS})
+
+    def _check_shapes(self) -> None:
+        p, r, _ = self.regions.shape
+        if self.ids.is_floating_point() or self.ids.shape != (p,) or len(self.ids.unique()) != p:
+            raise ValueError(f"ids must be {p} distinct integers, one for each picture, got {list(self.ids.shape)}.")
+        for key in REGION_KEYS[1:]:
+            shape = (p, r, 4) if key == "boxes" else (p, r)
+            if getattr(self, key).shape != shape:
+                raise ValueError(
+                    f"{key} must be {list(shape)}, as many as there are regions, got {list(getattr(self, key).shape)}."
+                )
+
+    def _check_mask(self) -> None:
+        mask = self.region_mask
+        if mask.dtype != torch.bool:
+            raise TypeError(f"region_mask must be bool, True for a region and False for padding, not {mask.dtype}.")
+        if (mask[:, 1:] & ~mask[:, :-1]).any():
+            raise ValueError("Padding must stand behind the regions of a picture, not between them.")
+
+    def _check_classes(self, name: str, classes: Tensor, names: tuple[str, ...]) -> None:
+        if classes.is_floating_point() or classes.dtype == torch.bool:
+            raise TypeError(f"{name}s must be classes (integers), not {classes.dtype}.")
+        top = len(names) if names else int(classes.max()) + 1
+        wrong = (classes != NONE) & ((classes < 0) | (classes >= top))
+        if wrong.any():
+            raise ValueError(
+                f"Picture {self._first(wrong)} has the {name} class {int(classes[wrong][0])}; classes are "
+                f"0 … {top - 1}, and {NONE} where there is none."
+            )
+        if (classes[~self.region_mask] != NONE).any():
+            raise ValueError(f"A padded region has the {name} class {NONE}, no other: it is no region.")
+
+    def _check_confidence(self, name: str, confidence: Tensor) -> None:
+        checks.shares(checks.floats(confidence, f"{name}_confidence"), f"{name}_confidence")
+
+    def _first(self, wrong: Tensor) -> int:
+        """The number of the first picture with a True in [P, …]."""
+        return int(self.ids[wrong.flatten(1).any(1).nonzero()[0]])
+
+
+def stack_pictures(
+    pictures: Sequence[Mapping[str, Any]], object_names: Sequence[str] = (), attribute_names: Sequence[str] = ()
+) -> Pictures:
+    """`Pictures` from one dict for each: `image_id`, `regions` [r, F], `boxes` [r, 4], and the rest if known.
+
+    Pictures with fewer regions than the richest are padded behind. `objects` and `attributes` that are not given
+    are -100, confidences 1. Raises what `Pictures` raises, and `ValueError` for no pictures, or for features of
+    another width than the first picture's.
+
+    >>> import torch
+    >>> one = {"image_id": 7, "regions": torch.ones(2, 3), "boxes": [[0, 0, 0.5, 1], [0.5, 0, 1, 1]]}
+    >>> two = {"image_id": 9, "regions": torch.ones(1, 3), "boxes": [[0, 0, 1, 1]]}
+    >>> stack_pictures([one, two]).region_mask.tolist()
+    [[True, True], [True, False]]
+    """
+    if not pictures:
+        raise ValueError("There are no pictures: give at least one.")
+    features = [torch.as_tensor(picture["regions"], dtype=torch.float32) for picture in pictures]
+    width, most = features[0].shape[-1], max(len(rows) for rows in features)
+    for picture, rows in zip(pictures, features, strict=True):
+        if rows.dim() != 2 or rows.shape[1] != width:
+            raise ValueError(
+                f"The features of picture {picture['image_id']} are {list(rows.shape)}, those of the first "
+                f"picture are {width} wide: all must come from one detector."
+            )
+    fills: dict[str, tuple[Any, torch.dtype, float]] = {
+        "regions": (0.0, torch.float32, 0.0),
+        "boxes": (0.0, torch.float32, 0.0),
+        "objects": (NONE, torch.long, NONE),
+        "attributes": (NONE, torch.long, NONE),
+        "object_confidence": (0.0, torch.float32, 1.0),
+        "attribute_confidence": (0.0, torch.float32, 1.0),
+    }
+    table: dict[str, Tensor] = {}
+    for key, (padding, kind, unknown) in fills.items():
+        tail = {"regions": (width,), "boxes": (4,)}.get(key, ())
+        table[key] = torch.full((len(pictures), most, *tail), padding, dtype=kind)  # [P, R, …]
+        for row, picture in enumerate(pictures):
+            given = torch.as_tensor(picture[key], dtype=kind) if key in picture else None
+            r = len(features[row])
+            if given is None:
+                given = torch.full((r, *tail), unknown, dtype=kind)
+            if given.shape != (r, *tail):
+                raise ValueError(
+                    f"{key} of picture {picture['image_id']} is {list(given.shape)}, but it has {r} regions: "
+                    f"give {[r, *tail]}."
+                )
+            table[key][row, :r] = given
+    counts = torch.tensor([len(rows) for rows in features])
+    table["region_mask"] = torch.arange(most) < counts[:, None]  # [P, R]
+    ids = torch.tensor([picture["image_id"] for picture in pictures])
+    return Pictures(ids, **table, object_names=tuple(object_names), attribute_names=tuple(attribute_names))
+
+
+def random_pictures(n: int = 8, regions: int = 5, width: int = 6, seed: int = 0, classes: int = 4) -> Pictures:
+    """`n` pictures of noise with 2 … `regions` regions each, numbered from 0: for tests and examples.
+
+    A feature tells its object and its attribute, with noise, so that a probe has something to find; the fourth part
+    of the attributes is -100.
+    """
+    draw = torch.Generator().manual_seed(seed)
+    patterns = torch.randn(2, classes, width, generator=draw)
+    made = []
+    for picture in range(n):
+        r = regions if picture == 0 else int(torch.randint(min(2, regions), regions + 1, (), generator=draw))
+        objects = torch.randint(classes, (r,), generator=draw)
+        attributes = torch.randint(classes, (r,), generator=draw)
+        low = torch.rand(r, 2, generator=draw) * 0.6
+        seen = patterns[0, objects] + patterns[1, attributes] + 0.3 * torch.randn(r, width, generator=draw)  # [r, F]
+        made.append(
+            {
+                "image_id": picture,
+                "regions": seen,
+                "boxes": torch.cat([low, low + 0.1 + 0.3 * torch.rand(r, 2, generator=draw)], 1),  # [r, 4]
+                "objects": objects,
+                "attributes": torch.where(torch.rand(r, generator=draw) < 0.25, NONE, attributes),
+                "object_confidence": torch.rand(r, generator=draw),
+                "attribute_confidence": torch.rand(r, generator=draw),
+            }
+        )
+    names = [[f"{kind} {i}" for i in range(classes)] for kind in ("object", "attribute")]
+    return stack_pictures(made, *names)

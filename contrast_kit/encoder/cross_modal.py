@@ -1,0 +1,334 @@
+"""An encoder of words and pictures: LXMERT, the model on which CAPT builds (section 4.1).
+
+Words go through language layers, regions through vision layers, and then both through cross layers, in which each reads
+the other. Letters: B examples, T tokens, R regions, F features of a region, D width, A answers, H heads.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+from transformers import AutoModelForPreTraining, LxmertConfig, LxmertForPreTraining, PreTrainedTokenizerBase
+
+from contrast_kit import checks
+from contrast_kit.encoder import hf_folders
+from contrast_kit.encoder.encoder import Encoder, Padded, View
+from contrast_kit.encoder.inputs import check_tokenizer
+from contrast_kit.masking.regions import check_pair
+
+# LXMERT's own shape, which is CAPT's (4.1); small has CAPT's small width (table 4); tiny is ours, for a laptop.
+SHAPES = {
+    "tiny": dict(l_layers=1, r_layers=1, x_layers=2, hidden_size=96, num_attention_heads=4, intermediate_size=384),
+    "small": dict(l_layers=3, r_layers=2, x_layers=2, hidden_size=256, num_attention_heads=4, intermediate_size=1024),
+    "lxmert": dict(l_layers=9, r_layers=5, x_layers=5, hidden_size=768, num_attention_heads=12, intermediate_size=3072),
+}
+HIDDEN = "hidden_region.safetensors"
+"""The file of a saved folder with the one vector that transformers' LXMERT does not have."""
+
+
+class States(NamedTuple):
+    """The last hidden states of a pair: of its words [B, T, D], and of its regions [B, R, D]."""
+
+    words: Tensor
+    regions: Tensor
+
+
+class CrossModalEncoder(Encoder):
+    """An LXMERT that turns pairs of text and picture into hidden states, a vector a pair, and scores where asked.
+
+    It wraps transformers' `LxmertForPreTraining` without changing it and uses its parts one by one, at the places a
+    loss asks for, so a folder written by `save_pretrained` opens in `AutoModelForPreTraining`, `AutoModel` and
+    `LxmertForQuestionAnswering`. transformers' own loss is not used: it puts object and attribute losses on all
+    regions, is NaN for a batch without a masked word, and takes one answer where there are ten.
+
+    A view has, beside the keys of a text, `regions` [B, R, F], `boxes` [B, R, 4] (corners x1, y1, x2, y2 as shares of
+    the picture), `region_mask` [B, R], and, of a noisy one, `region_hidden` [B, R]: `data.Regions` and
+    `masking.regions` make them. A hidden region is the learned vector `hidden_region` [F] at its box.
+
+    Calling it gives the states of the *words*, [B, T, D], which have read the picture, as `Encoder` does: a method for
+    texts trains it, and does not mask the picture. The vector of a pair is the state of [CLS].
+
+    As LXMERT has it, and as its folders need it, position 0 and token type 0 have no vector of their own: [CLS] is not
+    told its place.
+
+    Args:
+        model: a transformers `LxmertForPreTraining`.
+        tokenizer: the tokenizer the model was, or will be, trained with; it must have a mask token.
+
+    Relation to its neighbours: `Encoder` reads texts alone. What makes no sense for pairs is refused in one sentence.
+
+    Raises TypeError for a model of another kind; reading a view raises what `masking.regions.check_pair` does.
+
+    Example:
+        >>> import contrast_kit as ck
+        >>> from contrast_kit.encoder import CrossModalEncoder
+        >>> tokenizer = ck.data.train_tokenizer(["the red kite", "a small drum"], vocab_size=60)
+        >>> encoder = CrossModalEncoder.tiny(tokenizer, features=8, objects=3, attributes=2, answers=4)
+        >>> view = dict(tokenizer(["a red kite"], return_tensors="pt")) | {"regions": torch.randn(1, 2, 8)}
+        >>> view |= {"boxes": torch.tensor([[[0.0, 0.0, 0.5, 0.5], [0.5, 0.0, 1.0, 0.5]]])}
+        >>> view |= {"region_mask": torch.ones(1, 2)}
+        >>> states = encoder.states(view)
+        >>> states.regions.shape, encoder.pool(encoder(view), view).shape
+        (torch.Size([1, 2, 96]), torch.Size([1, 96]))
+    """
+
+    def __init__(self, model: nn.Module, tokenizer: PreTrainedTokenizerBase):
+        if not isinstance(model, LxmertForPreTraining):
+            raise TypeError(
+                f"A CrossModalEncoder wraps transformers' LxmertForPreTraining, not {type(model).__name__}: build one "
+                "with CrossModalEncoder.tiny(tokenizer, …), or open one with from_pretrained; texts alone are read by "
+                "an Encoder."
+            )
+        super().__init__(model, tokenizer)
+        self._head = [model.cls.predictions]
+        # As a standardised feature: a vector of zeros would have a gradient some thousand times larger (MaskRegions).
+        random = torch.Generator().manual_seed(0)
+        self.hidden_region = nn.Parameter(torch.randn(self.features, generator=random))  # [F]
+
+    @classmethod
+    def tiny(cls, tokenizer: PreTrainedTokenizerBase, **options) -> Self:
+        """1 language, 1 vision and 2 cross layers × 96, 4 heads: for minutes on a laptop. Options as in `build`."""
+        return cls.build("tiny", tokenizer, **options)
+
+    @classmethod
+    def small(cls, tokenizer: PreTrainedTokenizerBase, **options) -> Self:
+        """3 language, 2 vision and 2 cross layers × 256, 4 heads: for one GPU. Options as in `build`."""
+        return cls.build("small", tokenizer, **options)
+
+    @classmethod
+    def lxmert(cls, tokenizer: PreTrainedTokenizerBase, **options) -> Self:
+        """9 language, 5 vision and 5 cross layers × 768, 12 heads: LXMERT's and CAPT's. Options as in `build`."""
+        return cls.build("lxmert", tokenizer, **options)
+
+    @classmethod
+    def base(cls, tokenizer: PreTrainedTokenizerBase, **options) -> Self:
+        """There is none: ValueError."""
+        raise ValueError(
+            f"A CrossModalEncoder comes in the shapes {', '.join(SHAPES)}; base and large are an Encoder's."
+        )
+
+    large = base
+
+    @classmethod
+    def build(
+        cls,
+        shape: str,
+        tokenizer: PreTrainedTokenizerBase,
+        *,
+        features: int = 2048,
+        objects: int = 1600,
+        attributes: int = 400,
+        answers: int = 9500,
+        seed: int = 0,
+        max_length: int = 512,
+        dropout: float = 0.1,
+        **shape_changes: int,
+    ) -> Self:
+        """A randomly initialised LXMERT of a named shape, for the vocabulary of `tokenizer` and a detector's regions.
+
+        Args:
+            shape: a key of `SHAPES`.
+            features: F, the width of a region's feature. objects, attributes: how many of each the detector names.
+                The defaults of these three are those of LXMERT's detector.
+            answers: A, how many answers the answer head knows.
+            seed: of the initial weights; the caller's random state is left as it was.
+            max_length: the longest text, in tokens. dropout: of hidden states and attention (CAPT: 0.1).
+            shape_changes: single changes to the shape, for example `x_layers=1`.
+
+        Raises:
+            TypeError, ValueError: an unknown shape, or no suitable tokenizer.
+        """
+        check_tokenizer(tokenizer)
+        checks.choice("A CrossModalEncoder's shape", shape, tuple(SHAPES))
+        sizes = {"features": features, "objects": objects, "attributes": attributes, "answers": answers}
+        for name, size in sizes.items():
+            checks.count(name, size, "a number of them")
+        config = LxmertConfig(
+            **(SHAPES[shape] | shape_changes),
+            vocab_size=len(tokenizer),
+            visual_feat_dim=features,
+            num_object_labels=objects,
+            num_attr_labels=attributes,
+            num_qa_labels=answers,
+            hidden_dropout_prob=dropout,
+            attention_probs_dropout_prob=dropout,
+            max_position_embeddings=max_length,
+            pad_token_id=tokenizer.pad_token_id,
+        )
+        with torch.random.fork_rng(devices=[]):  # weights are drawn on the CPU: no other stream is touched
+            torch.default_generator.manual_seed(seed)
+            return cls(LxmertForPreTraining(config), tokenizer)
+
+    @classmethod
+    def from_pretrained(cls, name: str | Path, pooling: str | None = None) -> "CrossModalEncoder":
+        """Open a checkpoint: a folder of `save_pretrained`, or any LXMERT, such as "unc-nlp/lxmert-base-uncased".
+
+        Raises:
+            FileNotFoundError: neither such a folder nor a hub in reach; says what to do.
+            TypeError: the folder holds a model of another kind. ValueError: a pooling other than "first".
+        """
+        if pooling not in (None, "first"):
+            raise ValueError(
+                f"The vector of a pair is the state of [CLS], pooling='first'; {pooling!r} is an Encoder's."
+            )
+        encoder = cls(*hf_folders.read(name, AutoModelForPreTraining))
+        if (file := Path(name).expanduser() / HIDDEN).exists():
+            encoder.load_state_dict(load_file(file), strict=False)
+        return encoder
+
+    def save_pretrained(self, folder: str | Path) -> Path:
+        """Write one folder that transformers opens offline, and that holds the vector of hidden regions beside it."""
+        folder = Path(folder).expanduser()
+        folder.mkdir(parents=True, exist_ok=True)
+        with hf_folders.without_bars():
+            self.model.save_pretrained(folder)
+        self.tokenizer.save_pretrained(folder)
+        save_file({"hidden_region": self.hidden_region.detach().cpu().contiguous()}, folder / HIDDEN)
+        return folder
+
+    # -- what it is --------------------------------------------------------------------------------------------------
+
+    @property
+    def features(self) -> int:
+        """F, the width of a region's feature."""
+        return self.model.config.visual_feat_dim
+
+    @property
+    def max_length(self) -> int:
+        """The longest text in tokens; LXMERT counts positions from 0."""
+        return min(self.model.config.max_position_embeddings, self.tokenizer.model_max_length)
+
+    # -- what it computes --------------------------------------------------------------------------------------------
+
+    def forward(self, view: View) -> Tensor:
+        """Last hidden states of the words [B, T, D], after they have read the regions."""
+        return self.states(view).words
+
+    def states(self, view: View) -> States:
+        """Last hidden states of words [B, T, D] and regions [B, R, D]."""
+        output = self._run(view)
+        return States(output.language_output, output.vision_output)
+
+    def attention(self, view: View) -> Tensor:
+        """Where the words look: weights [B, layers, H, T, R] over the regions, of each cross layer; rows sum to 1."""
+        return torch.stack(self._run(view, output_attentions=True).cross_encoder_attentions, dim=1)
+
+    def _run(self, view: View, **options: bool) -> Any:
+        check_pair(view, self.features)
+        regions, boxes = (
+            view[key].to(self.hidden_region.dtype) for key in ("regions", "boxes")
+        )  # [B, R, F], [B, R, 4]
+        if "region_hidden" in view:
+            regions = torch.where(view["region_hidden"][..., None], self.hidden_region, regions)  # [B, R, F]
+        return self.model.lxmert(
+            input_ids=view["input_ids"],
+            attention_mask=view["attention_mask"],
+            token_type_ids=view.get("token_type_ids"),
+            visual_feats=regions,
+            visual_pos=boxes,
+            visual_attention_mask=view["region_mask"],
+            **options,
+        )
+
+    def pair_vector(self, words: Tensor) -> Tensor:
+        """What LXMERT's heads read of a pair: tanh of a dense map of [CLS], its pooler; [B, T, D] → [B, D].
+
+        `pool` gives [CLS] itself, for the contrast.
+        """
+        return self.model.lxmert.pooler(words)
+
+    def match_logits(self, words: Tensor) -> Tensor:
+        """Scores of "another picture's text" and "text and picture match", [B, T, D] → [B, 2]."""
+        return self.model.cls.seq_relationship(self.pair_vector(words))
+
+    def answer_logits(self, words: Tensor) -> Tensor:
+        """Scores of the answers, [B, T, D] → [B, A]."""
+        return self.model.answer_head(self.pair_vector(words))
+
+    def region_logits(self, regions: Tensor) -> dict[str, Tensor]:
+        """What chosen regions show, [M, D] → "objects" [M, C], "attributes" [M, C'], "features" [M, F]."""
+        found = self.model.obj_predict_head(regions)
+        return {"objects": found["obj"], "attributes": found["attr"], "features": found["feat"]}
+
+    def new_answer_head(self, answers: int) -> None:
+        """Draw the answer head anew, for so many answers. A saved folder keeps it."""
+        checks.count("answers", answers, "how many answers there are")
+        hidden, last = self.width, self.model.answer_head.logit_fc
+        self.model.config.num_qa_labels = self.model.num_qa_labels = answers
+        last[-1] = nn.Linear(2 * hidden, answers, device=last[-1].weight.device, dtype=last[-1].weight.dtype)
+        for part in last:
+            if isinstance(part, nn.Linear):  # as LXMERT begins
+                nn.init.normal_(part.weight, std=self.model.config.initializer_range)
+                nn.init.zeros_(part.bias)
+            elif isinstance(part, nn.LayerNorm):
+                part.reset_parameters()
+
+    @torch.no_grad()
+    def encode(
+        self, pairs: Any, batch_size: int = 64, max_length: int | None = None, normalize: bool = False
+    ) -> Tensor:
+        """Vectors [N, D] of N pairs, in their order, in evaluation mode, on the encoder's device.
+
+        Args:
+            pairs: a `data.Regions`, or one batch of it.
+            batch_size: pairs encoded at once.
+            max_length: not used; `data.Regions` has cut the texts.
+            normalize: divide each vector by its length, as the contrastive losses do.
+
+        Raises:
+            TypeError: texts without pictures. ValueError: a `batch_size` below 1.
+        """
+        checks.count("batch_size", batch_size, "a number of pairs")
+        was_training = self.training
+        self.eval()
+        try:
+            views = ({k: v.to(self.device) for k, v in view.items()} for view in batches_of(pairs, batch_size))
+            vectors = torch.cat([self.pool(self(view), view) for view in views])  # [N, D]
+        finally:
+            self.train(was_training)
+        return nn.functional.normalize(vectors, dim=-1) if normalize else vectors
+
+    # -- what it is not ----------------------------------------------------------------------------------------------
+
+    @property
+    def strategy(self) -> Padded:
+        """How it computes: in the plain form alone."""
+        return self._strategy
+
+    @strategy.setter
+    def strategy(self, strategy: Padded) -> None:
+        if type(strategy) is not Padded:
+            raise ValueError(f"An encoder of pairs computes in the plain form alone, not {type(strategy).__name__}.")
+        self._strategy = strategy
+
+    def use_packing(self, on: bool = True) -> None:
+        """ValueError, unless it is switched off: words and regions are padded apart."""
+        if on:
+            raise ValueError("An encoder of pairs cannot pack: texts and pictures are padded apart; leave packing off.")
+
+    def use_plain_head(self, bias: bool = False) -> None:
+        """ValueError: COCO-LM's head is not LXMERT's."""
+        raise ValueError(
+            "An encoder of pairs keeps LXMERT's word head: COCO-LM's plain head is for an Encoder of texts."
+        )
+
+    def view_of(self, texts: list, max_length: int | None = None) -> View:
+        """TypeError: a text alone is no pair."""
+        raise TypeError("An encoder of pairs reads no text without a picture: make a data.Regions of text and picture.")
+
+
+def batches_of(pairs: Any, batch_size: int) -> Iterator[View]:
+    """A batch of pairs, or ready data, in pieces of at most so many."""
+    whole = isinstance(pairs, dict)
+    if not whole and not hasattr(pairs, "batch"):
+        raise TypeError(
+            f"An encoder of pairs encodes data.Regions, or a batch of it, not {type(pairs).__name__}: a text has to "
+            "stand beside its picture."
+        )
+    size = len(next(iter(pairs.values()))) if whole else len(pairs)
+    for start in range(0, size, batch_size):
+        rows = slice(start, start + batch_size)
+        yield {key: value[rows] for key, value in pairs.items()} if whole else pairs.batch(range(size)[rows])

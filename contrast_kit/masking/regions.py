@@ -1,0 +1,242 @@
+"""Noise on pictures, and on words and pictures together: CAPT's x̂ of a pair (section 4.1), after LXMERT.
+
+A pair is a text beside a picture, and a picture is its regions: a batch has, beside the keys of a text,
+
+| key | shape | what |
+|---|---|---|
+| `regions` | [B, R, F] float | a feature of each region |
+| `boxes` | [B, R, 4] float | its corners x1, y1, x2, y2, as shares of the picture's width and height |
+| `region_mask` | [B, R] | 1 for a region, 0 for padding |
+| `image_id` | [B] long, ≥ 0 | equal for equal pictures |
+
+`MaskRegions` and `MaskPair` are noises as in `noise`: (batch, generator, vocabulary) → view. `mismatched` makes the
+wrong pairs of image-text matching. Letters: B examples, R regions, F features of a region, N regions of a batch.
+"""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from contrast_kit import checks
+from contrast_kit.masking.masks import BERT_SPLIT, check_split
+from contrast_kit.masking.noise import Batch, Noise, Vocabulary, named
+
+PICTURE = ("regions", "boxes", "region_mask")
+"""What of a batch an encoder sees of the picture."""
+TEXT = ("input_ids", "attention_mask", "maskable", "token_type_ids", "text_id")
+"""What of a batch belongs to the text, and goes where the text goes."""
+
+
+@dataclass(frozen=True)
+class MaskRegions:
+    """Select regions at random; of most the feature is hidden. LXMERT's "masked object prediction", on pictures alone.
+
+    Each real region is drawn with probability p. Of the drawn, 80 % are hidden, 10 % get the feature of a region of
+    *another picture* of the batch, and 10 % stay. Boxes stay: where the region lies is told.
+
+    The view has `region_selected` [B, R] bool, what was drawn and is to be recovered; `region_targets` [B, R, F], the
+    features before; and `region_hidden` [B, R] bool. A hidden feature is zero here, so that nothing of it is left, and
+    an encoder puts a *learned* vector there. (LXMERT leaves the zero. Its first layer makes the bias of it, which
+    begins as zero too, and a LayerNorm divides by that: the first gradient is some thousand times too large.)
+
+    Boxes that lie over each other show the same pixels. So a region is hidden too, but not to be recovered, where its
+    box has an IoU above `overlap` with one that was hidden or replaced.
+
+    Raises as `check_pair` does, and ValueError for a rate, a share or an `overlap` that is none.
+
+    >>> import torch
+    >>> left, over, right = [0.0, 0.0, 0.4, 1.0], [0.0, 0.0, 0.5, 1.0], [0.6, 0.0, 1.0, 1.0]  # `over` lies over `left`
+    >>> batch = {"regions": torch.ones(1, 3, 2), "boxes": torch.tensor([[left, over, right]])}
+    >>> batch["region_mask"] = torch.ones(1, 3, dtype=torch.long)
+    >>> view = MaskRegions(p=0.4)(batch, torch.Generator().manual_seed(5))
+    >>> view["region_selected"], view["region_hidden"]
+    (tensor([[False,  True, False]]), tensor([[ True,  True, False]]))
+    """
+
+    p: float = 0.15
+    """Probability that a region is drawn. LXMERT: 0.15; CAPT prints none but for words, 0.15."""
+    split: tuple[float, float, float] = BERT_SPLIT
+    """Of the drawn: share that is hidden, gets another picture's feature, or stays. LXMERT's code: 80/10/10."""
+    overlap: float = 0.4
+    """The IoU above which a region goes with another. Not in LXMERT, whose boxes overlap and are masked one by one; 0.4
+    is that of Lu et al. 2020, "12-in-1". 1: none goes with another."""
+    kind: str = field(default="regions", init=False, repr=False)
+
+    def __post_init__(self):
+        checks.probability("p", self.p)
+        checks.probability("overlap", self.overlap)
+        check_split(self.split)
+
+    def __call__(
+        self, batch: Batch, generator: torch.Generator | None, vocabulary: Vocabulary | None = None
+    ) -> dict[str, Tensor]:
+        check_pair(batch)
+        features, boxes, real = batch["regions"], batch["boxes"], batch["region_mask"].bool()
+        u = torch.rand(real.shape, generator=generator, device=real.device)  # [B, R]: decides as in masks
+        others, donors = _features_of_other_pictures(batch, real, generator)  # [B, R, F], [B]
+        to_hide, _, to_keep = self.split
+        drawn = real & (u < self.p)
+        hidden = drawn & (u < self.p * to_hide)
+        replaced = drawn & (u < self.p * (1 - to_keep)) & ~hidden
+        hidden, replaced = hidden | (replaced & ~donors[:, None]), replaced & donors[:, None]  # no other picture
+        near = (overlaps(boxes) > self.overlap) & (hidden | replaced)[:, None, :]  # [B, R, R]
+        hidden = hidden | (near.any(2) & real & ~replaced)  # [B, R]
+        noisy = torch.where(replaced[..., None], others, features).masked_fill(hidden[..., None], 0.0)  # [B, R, F]
+        found = {"regions": noisy, "region_hidden": hidden, "region_selected": drawn, "region_targets": features}
+        return {**batch, **found}
+
+
+@dataclass(frozen=True)
+class MaskPair:
+    """Noise on the words or on the regions of a pair: CAPT's x̂, "masking part of visual features or textual words".
+
+    CAPT 4.1 does not say whether one example may lose both. `which="either"` flips a coin for each example; "both" puts
+    both noises on every example, as LXMERT's code does. A word that is masked beside its masked region can be read off
+    neither.
+
+    The view has the keys of the words' noise (`selected`, `targets`) and those of `MaskRegions`.
+
+    >>> import torch
+    >>> from contrast_kit.masking.noise import Mask
+    >>> ids = torch.tensor([[1, 11, 12, 2]])
+    >>> batch = {"input_ids": ids, "maskable": ids > 2, "regions": torch.ones(1, 1, 2)}
+    >>> batch |= {"boxes": torch.tensor([[[0.0, 0.0, 0.5, 0.5]]]), "region_mask": torch.ones(1, 1)}
+    >>> noise = MaskPair(words=Mask(p=1.0), regions=MaskRegions(p=1.0))
+    >>> view = noise(batch, torch.Generator().manual_seed(0), {"mask_id": 3, "vocab_size": 20})
+    >>> view["selected"].any().item(), view["region_selected"].any().item()  # the coin said: words
+    (True, False)
+    """
+
+    words: str | Noise = "mask"
+    """The noise on the text: a name, or any noise of `noise`."""
+    regions: MaskRegions = MaskRegions()
+    """The noise on the picture."""
+    which: Literal["either", "both"] = "either"
+    """Whether one example gets either or both."""
+    kind: str = field(default="pair", init=False, repr=False)
+
+    def __post_init__(self):
+        named(self.words)
+        if not isinstance(self.regions, MaskRegions):
+            raise TypeError(f"The regions' noise is a MaskRegions(…), not {self.regions!r}.")
+        checks.choice("which", self.which, ("either", "both"))
+
+    def __call__(self, batch: Batch, generator: torch.Generator | None, vocabulary: Vocabulary) -> dict[str, Tensor]:
+        words, picture = named(self.words)(batch, generator, vocabulary), self.regions(batch, generator)
+        if self.which == "either":
+            heads = torch.rand(len(batch["regions"]), generator=generator, device=batch["regions"].device) < 0.5  # [B]
+            words, picture = _undone(words, batch, ~heads), _undone(picture, batch, heads)
+        return words | {key: value for key, value in picture.items() if key not in words or key == "regions"}
+
+
+def mismatched(batch: Batch, p: float = 0.5, *, generator: torch.Generator | None = None) -> dict[str, Tensor]:
+    """Give some pictures the text of another picture: the wrong pairs of image-text matching (LXMERT 3.1.3).
+
+    Each example, with probability p, keeps its picture and gets the text of another example, drawn among those of
+    *other pictures*. Two captions of one picture are both true of it. So may be the caption of another picture: where
+    the batch has `true_of` [B, B] bool (row i, column j: text i is true of picture j), such a text is not drawn.
+
+    Args:
+        batch: a batch of pairs; without `image_id` all its pictures count as different.
+        p: LXMERT 0.5. 0: none.
+        generator: where the draws come from.
+
+    Returns:
+        The batch with the text keys (`TEXT`) of the swapped rows replaced, and `matched` [B] long, 1 where text and
+        picture belong together. An example stays as it is where no other picture is in the batch. Answers, labels and
+        regions stay those of the picture: an answer means nothing where `matched` is 0.
+
+    Raises:
+        ValueError: p outside [0, 1]; `true_of` of another shape. And what `check_pair` raises.
+
+    Example:
+        >>> import torch
+        >>> batch = {"input_ids": torch.tensor([[7], [8], [9]]), "image_id": torch.tensor([0, 0, 1])}
+        >>> batch |= {"regions": torch.ones(3, 1, 2), "region_mask": torch.ones(3, 1)}
+        >>> batch["boxes"] = torch.tensor([0.0, 0.0, 1.0, 1.0]).expand(3, 1, 4)
+        >>> view = mismatched(batch, p=1.0, generator=torch.Generator().manual_seed(0))
+        >>> view["input_ids"].flatten(), view["matched"]  # rows 0 and 1 show one picture, so both get row 2's
+        (tensor([9, 9, 7]), tensor([0, 0, 0]))
+    """
+    checks.probability("p", p)
+    check_pair(batch)
+    device, size = batch["regions"].device, len(batch["regions"])
+    pictures = batch.get("image_id", torch.arange(size, device=device))  # [B]
+    allowed = pictures[:, None] != pictures[None, :]  # [B, B]: picture i, text j
+    if "true_of" in batch:
+        if batch["true_of"].shape != allowed.shape:
+            raise ValueError(
+                f"true_of must be [{size}, {size}], texts by pictures, got {list(batch['true_of'].shape)}."
+            )
+        allowed &= ~batch["true_of"].T
+    u, v = (torch.rand(shape, generator=generator, device=device) for shape in ((size,), (size, size)))  # [B], [B, B]
+    swapped = (u < p) & allowed.any(1)  # [B]
+    source = torch.where(swapped, v.masked_fill(~allowed, -1.0).argmax(1), torch.arange(size, device=device))  # [B]
+    view = {key: value[source] if key in TEXT else value for key, value in batch.items() if key != "true_of"}
+    return view | {"matched": (~swapped).long()}
+
+
+def overlaps(boxes: Tensor) -> Tensor:
+    """IoU of each two boxes of a picture: the area they share over the area of both, [..., R, 4] → [..., R, R].
+
+    >>> import torch
+    >>> overlaps(torch.tensor([[0.0, 0.0, 0.5, 1.0], [0.25, 0.0, 0.75, 1.0]]))
+    tensor([[1.0000, 0.3333],
+            [0.3333, 1.0000]])
+    """
+    low = torch.maximum(boxes[..., :, None, :2], boxes[..., None, :, :2])  # [..., R, R, 2]
+    high = torch.minimum(boxes[..., :, None, 2:], boxes[..., None, :, 2:])
+    shared = (high - low).clamp(min=0).prod(-1)  # [..., R, R]
+    area = (boxes[..., 2:] - boxes[..., :2]).prod(-1)  # [..., R]
+    return shared / (area[..., :, None] + area[..., None, :] - shared).clamp(min=torch.finfo(boxes.dtype).tiny)
+
+
+def check_pair(batch: Batch, width: int | None = None) -> None:
+    """Refuse a batch whose pictures an encoder could not read, or would read wrongly, in one sentence.
+
+    TypeError, ValueError: a key is missing; shapes do not go together; features are not `width` wide; a picture has no
+    region; a box lies in pixels, or ends before it begins; features are NaN.
+    """
+    if missing := [key for key in PICTURE if not isinstance(batch.get(key), Tensor)]:
+        raise ValueError(
+            f"A pair of text and picture needs {', '.join(PICTURE)}, and this batch has no {missing[0]}: make it with "
+            "data.Regions; region_mask says which regions are no padding."
+        )
+    features, boxes, real = (batch[key] for key in PICTURE)
+    if features.dim() != 3 or boxes.shape != (*features.shape[:2], 4) or real.shape != features.shape[:2]:
+        shapes = ", ".join(f"{key} {list(batch[key].shape)}" for key in PICTURE)
+        raise ValueError(f"A pair has regions [B, R, F], boxes [B, R, 4] and region_mask [B, R], not {shapes}.")
+    checks.floats(features, "regions")
+    checks.floats(boxes, "boxes")
+    if width is not None and features.shape[2] != width:
+        raise ValueError(
+            f"These regions have {features.shape[2]} features each, but the encoder was built for {width}: build it "
+            f"with features={features.shape[2]}, or use the detector it was trained with."
+        )
+    checks.boxes(boxes, real.bool())
+    checks.pictures(features, real.bool())
+
+
+def _features_of_other_pictures(batch: Batch, real: Tensor, generator: torch.Generator | None) -> tuple[Tensor, Tensor]:
+    """For each place one region of another picture, drawn uniformly, [B, R, F]; and whether there is one, [B]."""
+    pictures = batch.get("image_id", torch.arange(len(real), device=real.device))  # [B]
+    shown = pictures[:, None].expand_as(real)[real]  # [N]: the picture of each region
+    candidates = pictures[:, None] != shown[None, :]  # [B, N]
+    any_other = candidates.any(1)  # [B]
+    weights = (candidates | ~any_other[:, None]).float()  # a row must not be all zero
+    drawn = torch.multinomial(weights, real.shape[1], replacement=True, generator=generator)  # [B, N] -> [B, R]
+    return batch["regions"][real][drawn], any_other  # [B, R, F] -> [N, F] -> [B, R, F]
+
+
+def _undone(view: Batch, batch: Batch, rows: Tensor) -> dict[str, Tensor]:
+    """The view with the noise taken back in some rows [B]: their entries are the batch's, their flags False."""
+    found = dict(view)
+    for key, value in view.items():
+        here = rows.view(-1, *[1] * (value.dim() - 1))  # [B, 1, ...]
+        if key in batch and value is not batch[key]:
+            found[key] = torch.where(here, batch[key], value)
+        elif key not in batch and value.dtype == torch.bool:
+            found[key] = value & ~here
+    return found

@@ -1,0 +1,174 @@
+"""Fine-tuning on pictures: answers to questions (VQA, GQA), and statements on two pictures (NLVR2).
+
+CAPT 4.2, with the heads and losses of LXMERT, whose hyper-parameters it adopts.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from contrast_kit import checks, losses
+from contrast_kit.encoder.encoder import View
+from contrast_kit.masking.regions import PICTURE, check_pair
+from contrast_kit.objectives.base import Encoded, Objective
+from contrast_kit.objectives.fine_tune import FineTune, FineTuneConfig
+from contrast_kit.objectives.lxmert import check_reads_pairs
+
+SIDES = ("left", "right")
+"""The two pictures of a statement, and the prefixes of their keys in a batch: `left/regions`."""
+
+
+@dataclass(frozen=True)
+class AnswerConfig:
+    """What answering leaves to choose."""
+
+    answers: int = 2
+    """A, how many answers there are to choose from: the width of `answer_scores`."""
+    new_head: bool = True
+    """Draw the answer head anew. False goes on with the head of pre-training (`LXMERT(encoder, qa=True)`), which must
+    know the same answers."""
+
+    def __post_init__(self):
+        checks.count("answers", self.answers, "how many answers there are")
+        checks.yes_or_no("new_head", self.new_head)
+
+
+class Answer(Objective):
+    """Answer a question about a picture, where several answers may be right: VQA and GQA (CAPT 4.2).
+
+    An MLP takes [CLS] to A scores. The loss is `losses.soft_answers`, a binary cross-entropy for each answer, summed
+    over the answers. `score` is logged beside it: how right the best answer is, in the mean; where `answer_scores` are
+    min(people / 3, 1), it is near VQA's accuracy (`tasks.vision` has the official one). One view, `"pair"`: the batch
+    as it is, with `answer_scores` [B, A]. No contrast, so chunks are free.
+
+    The head is LXMERT's, `encoder.answer_logits`, and lies in the encoder: a saved folder answers in transformers'
+    `LxmertForQuestionAnswering` too. The two maps of its MLP read LXMERT's pooler.
+
+    Relation to its neighbours: `FineTune` has one right class, a softmax, and a head of its own.
+
+    Raises TypeError for an encoder of texts, ValueError for a batch without A `answer_scores`, or one outside [0, 1].
+
+    Example:
+        >>> import contrast_kit as ck
+        >>> from contrast_kit.encoder import CrossModalEncoder
+        >>> texts = ["what colour is the kite?", "is there a drum?"]
+        >>> tokenizer = ck.data.train_tokenizer(texts, vocab_size=60)
+        >>> batch = ck.data.Texts(texts, tokenizer).batch([0, 1]) | {"regions": torch.randn(2, 3, 8)}
+        >>> batch |= {"boxes": torch.tensor([0.1, 0.1, 0.4, 0.4]).expand(2, 3, 4), "region_mask": torch.ones(2, 3)}
+        >>> batch["answer_scores"] = torch.tensor([[1.0, 0.3, 0.0], [0.0, 0.0, 1.0]])  # red, or scarlet; no
+        >>> encoder = CrossModalEncoder.tiny(tokenizer, features=8, objects=5, attributes=2)
+        >>> sorted(ck.objectives.Answer(encoder, answers=3)(batch))
+        ['answers', 'loss', 'score']
+    """
+
+    Config = AnswerConfig
+    contrastive = False
+    weights = {"answers": 1.0}
+
+    def build(self) -> None:
+        check_reads_pairs(self)
+        known = self.encoder.model.config.num_qa_labels
+        if self.config.new_head:
+            self.encoder.new_answer_head(self.config.answers)
+        elif known != self.config.answers:
+            raise ValueError(
+                f"The answer head of pre-training knows {known} answers, not {self.config.answers}: give "
+                f"answers={known}, or new_head=True."
+            )
+
+    def views(self, batch: View, generator: torch.Generator | None = None) -> dict[str, View]:
+        scores = batch.get("answer_scores")
+        if scores is None or scores.dim() != 2 or scores.shape[1] != self.config.answers:
+            found = "no answer_scores" if scores is None else f"answer_scores of shape {list(scores.shape)}"
+            raise ValueError(
+                f"Answering needs answer_scores [B, {self.config.answers}], how right each answer is, and this batch "
+                f"has {found}."
+            )
+        check_pair(batch, self.encoder.features)
+        return {"pair": dict(batch)}
+
+    def term_counts(self, name: str, view: View) -> dict[str, Tensor]:
+        count = torch.as_tensor(len(view["answer_scores"]), device=view["answer_scores"].device)
+        return {"answers": count, "score": count}
+
+    def encode(self, name: str, view: View) -> Encoded:
+        logits, scores = self.logits(view), view["answer_scores"]  # [B, A] each
+        loss = losses.soft_answers(logits, scores, reduction="sum")
+        right = scores.gather(1, logits.argmax(1, keepdim=True)).sum()  # of the best answer of each, [B, 1] -> []
+        return Encoded({}, {"answers": loss, "score": right.to(loss)})
+
+    def logits(self, view: View) -> Tensor:
+        """Scores of the answers, [B, A]; the sigmoid of each is its probability."""
+        return self.encoder.answer_logits(self.encoder(view))  # [B, T, D] -> [B, A]
+
+
+@dataclass(frozen=True)
+class TwoPicturesConfig(FineTuneConfig):
+    """What a statement on two pictures leaves to choose: nothing. NLVR2 has two classes; the MLP has no dropout."""
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.classes < 2:
+            raise ValueError(f"A statement is true or false, so classes is 2 or more, not {self.classes}.")
+
+
+class TwoPictures(FineTune):
+    """Is a statement true of two pictures? [CLS] of each pair of statement and picture, concatenated; NLVR2 (CAPT 4.2).
+
+    "We use the representation model to encode (v1, s) and (v2, s), respectively. Then, a similar MLP takes the
+    concatenation of the [CLS] representations." The loss is the cross-entropy of `FineTune` on `label`. A batch has the
+    statement once, `input_ids` and so on, and the pictures as `left/regions`, `left/boxes`, `left/region_mask`,
+    `right/…`.
+
+    Relation to its neighbours: `Answer` reads one picture. The head here is not in a saved folder, as `FineTune`'s is
+    not.
+
+    Raises as `FineTune` does, and ValueError for a batch without one of the pictures.
+
+    Example:
+        >>> import contrast_kit as ck
+        >>> from contrast_kit.encoder import CrossModalEncoder
+        >>> texts = ["both shelves have a kite", "one shelf has a drum"]
+        >>> tokenizer = ck.data.train_tokenizer(texts, vocab_size=60)
+        >>> batch = ck.data.Texts(texts, tokenizer).batch([0, 1]) | {"label": torch.tensor([1, 0])}
+        >>> for side in ("left", "right"):
+        ...     batch |= {f"{side}/regions": torch.randn(2, 3, 8), f"{side}/region_mask": torch.ones(2, 3)}
+        ...     batch |= {f"{side}/boxes": torch.tensor([0.1, 0.1, 0.4, 0.4]).expand(2, 3, 4)}
+        >>> encoder = CrossModalEncoder.tiny(tokenizer, features=8, objects=5, attributes=2)
+        >>> sorted(ck.objectives.TwoPictures(encoder)(batch))
+        ['accuracy', 'ce', 'loss']
+    """
+
+    Config = TwoPicturesConfig
+    in_tables = ""
+
+    def build(self) -> None:
+        check_reads_pairs(self)
+        width = 2 * self.encoder.width
+        last = nn.Linear(width, self.config.classes)
+        self.head = nn.Sequential(nn.Linear(width, width), nn.GELU(), nn.LayerNorm(width), last)
+        for part in (self.head[0], last):  # as LXMERT begins
+            nn.init.normal_(part.weight, std=0.02)
+            nn.init.zeros_(part.bias)
+
+    def views(self, batch: View, generator: torch.Generator | None = None) -> dict[str, View]:
+        for side in SIDES:
+            if missing := [key for key in PICTURE if f"{side}/{key}" not in batch]:
+                raise ValueError(
+                    f"A statement on two pictures needs left/{missing[0]} and right/{missing[0]}, and this batch has "
+                    f"no {side}/{missing[0]}."
+                )
+            check_pair(self.side(batch, side), self.encoder.features)
+        return super().views(batch, generator)
+
+    def logits(self, view: View) -> Tensor:
+        """Class scores, [B, classes], before the softmax."""
+        words = [self.encoder(self.side(view, side)) for side in SIDES]  # [B, T, D] each
+        both = torch.cat([self.encoder.pair_vector(states) for states in words], dim=1)  # [B, 2 D]
+        return self.head(both)  # [B, 2 D] -> [B, classes]
+
+    def side(self, view: View, side: str) -> View:
+        """One pair of the two: the statement and one picture."""
+        own = {key.removeprefix(f"{side}/"): value for key, value in view.items() if key.startswith(f"{side}/")}
+        return {key: value for key, value in view.items() if "/" not in key} | own

@@ -1,0 +1,118 @@
+"""CAPT on words and pictures: LXMERT's local losses, and CAPT's contrast of a pair with its corrupted self.
+
+Section 4 of "CAPT: Contrastive Pre-Training for Learning Denoised Sequence Representations".
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from contrast_kit import checks
+from contrast_kit.encoder.encoder import View
+from contrast_kit.masking.noise import Noise, named
+from contrast_kit.masking.regions import MaskPair
+from contrast_kit.objectives.base import Encoded, ExampleInfo
+from contrast_kit.objectives.capt import CAPT, CAPTConfig
+from contrast_kit.objectives.lxmert import LXMERT, LXMERTConfig, check_reads_pairs
+
+
+@dataclass(frozen=True)
+class CAPTPairsConfig(LXMERTConfig, CAPTConfig):
+    """The settings of `CAPTConfig` and of `LXMERTConfig`; these differ in their default or meaning."""
+
+    noise: str | Noise = MaskPair(which="either")
+    """What makes x̂ of x. Paper (4.1): "masking part of visual features or textual words"; it prints no rates. Here
+    15 %, as in section 3.1, of one of the two in each example."""
+    mlm: bool = True
+    """All local losses on x̂: MLM, MRM, ITM. False: the contrast alone; then take `mismatch=0` too."""
+    queue: int = 8192
+    """Capacity of the memory queue in vectors. Paper: 8192, eight steps of its batch of 512. **From random weights a
+    queue kills a small model**: the contrast falls back to the logarithm of the number of its candidates, which is all
+    vectors equal, and image-text matching, which reads the same [CLS], stays at chance. Start from an encoder that
+    `LXMERT` has trained, or take `queue=0`."""
+    ignore_duplicates: bool = True
+    """True: pairs of one picture are no negatives of each other, in batch or queue; all its captions are true of it.
+    Paper: not said; its data has five captions and many questions for each picture."""
+
+    def __post_init__(self):
+        CAPTConfig.__post_init__(self)
+        LXMERTConfig.__post_init__(self)
+        for name in ("mlm", "ignore_duplicates"):
+            checks.yes_or_no(name, getattr(self, name))
+
+
+class CAPTPairs(CAPT):
+    """Learn vectors of pairs that do not follow the noise: L = L_MLM + L_MRM + L_ITM + L_capt (CAPT, section 4).
+
+    Views: `"clean"`, the pair x, and `"noisy"`, its corrupted version x̂. Image-text matching first gives some pictures
+    another picture's text, and **both** views are of the pair after that: a wrong pair is corrupted as itself, or its
+    two views would mean different things. Local losses: `LXMERT`'s, on x̂ alone. Contrast: `CAPT`'s, with its queue and
+    temperature, on [CLS].
+
+    In the denominator of an anchor: 2n - 1 + Q terms, less those of `ignore_duplicates`. `facts` say what is the same:
+    `text_id` is the picture's `image_id` for a matched pair, and for a mismatched one an id of that text with that
+    picture. So two captions of one picture are no negatives, while a wrong caption of it is one.
+
+    It encodes each pair twice where `LXMERT` does once: equal steps are twice the passes.
+
+    Relation to its neighbours: `contrast_weight=0` is `LXMERT`; `CAPT` reads texts alone.
+
+    Example:
+        >>> import contrast_kit as ck
+        >>> from contrast_kit.encoder import CrossModalEncoder
+        >>> texts = ["the red kite flies", "a small drum"]
+        >>> tokenizer = ck.data.train_tokenizer(texts, vocab_size=60)
+        >>> batch = ck.data.Texts(texts, tokenizer).batch([0, 1]) | {"regions": torch.randn(2, 3, 8)}
+        >>> batch |= {"boxes": torch.tensor([0.1, 0.1, 0.4, 0.4]).expand(2, 3, 4), "region_mask": torch.ones(2, 3)}
+        >>> batch |= {"objects": torch.randint(5, (2, 3)), "image_id": torch.tensor([0, 1])}
+        >>> encoder = CrossModalEncoder.tiny(tokenizer, features=8, objects=5, attributes=2)
+        >>> sorted(ck.objectives.CAPTPairs(encoder, queue=0)(batch))
+        ['contrast', 'features', 'itm', 'itm_accuracy', 'loss', 'mlm', 'objects', 'tau']
+    """
+
+    Config = CAPTPairsConfig
+    in_tables = "CAPT, words and pictures"
+    pairs, local_sums, region_sums, local_counts = (
+        LXMERT.pairs,
+        LXMERT.local_sums,
+        LXMERT.region_sums,
+        LXMERT.local_counts,
+    )
+
+    @classmethod
+    def paper(cls) -> CAPTPairsConfig:
+        """The objective of section 4.1, with the printed sum of eq. 4; it goes with `CrossModalEncoder.lxmert`."""
+        return CAPTPairsConfig(tau="adaptive", queue=8192, reduction="sum")
+
+    def build(self) -> None:
+        check_reads_pairs(self)
+        super().build()
+
+    @property
+    def weights(self) -> dict[str, float]:
+        return (LXMERT.weights.fget(self) if self.config.mlm else {}) | {"contrast": self.config.contrast_weight}
+
+    def views(self, batch: View, generator: torch.Generator | None = None) -> dict[str, View]:
+        pairs = self.pairs(batch, generator)
+        return {"clean": pairs, "noisy": named(self.config.noise)(pairs, generator, self.encoder.vocabulary)}
+
+    def encode(self, name: str, view: View) -> Encoded:
+        states = self.encoder.states(view)  # [B, T, D] and [B, R, D]
+        sums = self.local_sums(states, view) if self._has_local_losses(name, view) else {}
+        return Encoded(self._vectors(states.words, view), sums)
+
+    def term_counts(self, name: str, view: View) -> dict[str, Tensor]:
+        return self.local_counts(view) if self._has_local_losses(name, view) else {}
+
+    def _has_local_losses(self, name: str, view: View) -> bool:
+        return name == "noisy" and self.config.mlm
+
+    def facts(self, batch: View, views: dict[str, View]) -> ExampleInfo:
+        """Of each pair as it stands in the views: `matched`, `image_id`, and as `text_id` what counts as the same."""
+        facts = super().facts(views["clean"], views)
+        if "text_id" in facts:
+            picture = batch.get("image_id", batch["text_id"])  # [B]
+            own = -2 - (picture * 2**31 + facts["text_id"])  # -1 is the queue's "unknown"
+            facts["text_id"] = torch.where(facts["matched"].bool(), picture, own)  # [B]
+        return facts
