@@ -45,6 +45,7 @@ def load(
     | `name` | what |
     |---|---|
     | `"toyshop/sst2"`, `"toyshop/text"`, `"othershop/…"` | made here by a grammar; every GLUE task, any machine |
+    | `"scenes/captions"`, `"scenes/vqa"`, … | language on drawn shelves; `data.scenes.pictures()` are their regions |
     | `"docstrings"`, `"docstrings/pairs"` | prose in the installed libraries; see `data.docstrings` |
     | `"glue/sst2"` with `folder=` | GLUE's own files: the folder `SST-2`, or the one that holds it |
     | a path | a GLUE folder, or text, CSV, TSV, Parquet, JSON; a file or a folder of such files |
@@ -69,6 +70,10 @@ def load(
     family, _, task = str(name).partition("/")
     if folder is None and family in SHOPS:
         return _shop(family, task)
+    if folder is None and family == "scenes":
+        from contrast_kit.data import scenes
+
+        return scenes.load(task)
     if folder is None and str(name) in ("docstrings", "docstrings/pairs"):
         from contrast_kit.data import docstrings
 
@@ -92,9 +97,10 @@ def available() -> dict[str, str]:
     >>> data.available()["glue/rte"]
     'GLUE from the hub, or from a local folder: sentence1, sentence2 → entailment, not_entailment'
     """
-    from contrast_kit.data import glue, toyshop
+    from contrast_kit.data import glue, scenes, toyshop
 
     names = {f"{shop}/{task}": "made here, on any machine" for shop in SHOPS for task in toyshop.tasks()}
+    names |= {f"scenes/{task}": "language about drawn shelves, made here, on any machine" for task in scenes.tasks()}
     names["docstrings"] = "prose in the installed libraries: text, and the library as topic"
     names["docstrings/pairs"] = "the first two sentences of each docstring: sentence1, sentence2"
     for task in glue.TASKS.values():

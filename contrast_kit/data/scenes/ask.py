@@ -1,0 +1,203 @@
+"""Questions on scenes as in VQA v2: ten customers answer each, and each is asked of two pictures with other answers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from random import Random
+from typing import Any
+
+from contrast_kit.data.scenes.shelf import COLOURS, GOODS, PRICES, SHELVES, Scene, Toy, image_ids, scene, those
+from contrast_kit.data.toyshop.grammar import noun, sentence
+from contrast_kit.data.toyshop.questions import about_field
+from contrast_kit.data.toyshop.shops import TOYSHOP
+from contrast_kit.data.toyshop.words import SHADES, article, pick
+from contrast_kit.data.toyshop.world import Stock
+
+KINDS = {
+    "colour": "other",
+    "count": "number",
+    "shelf": "other",
+    "exist": "yes/no",
+    "right": "other",
+    "price": "number",
+}
+"""What is asked, and VQA's type of the answer."""
+
+CUSTOMERS = 10
+SHADE = 0.2  # how often a customer has another word for a colour
+MISCOUNT = 0.35  # how often a customer who counts more than four is one off
+SLIP = 0.03  # how often a customer looks at the wrong toy
+QUESTIONS = {"train": 8_000, "validation": 1_000, "test": 1_000}
+ANYWHERE = "on the shelves"
+
+
+@dataclass(frozen=True)
+class Question:
+    """`kind` is asked about the toys that fit the description; an empty field (shelf -1) does not narrow it."""
+
+    kind: str
+    good: str = ""
+    colour: str = ""
+    size: str = ""
+    shelf: int = -1
+
+
+def meant(question: Question, scene: Scene) -> list[Toy]:
+    """The toys that a question speaks of."""
+    return those(
+        scene,
+        lambda toy: (
+            question.good in ("", toy.good)
+            and question.colour in ("", toy.colour)
+            and question.size in ("", toy.size)
+            and question.shelf in (-1, toy.shelf)
+        ),
+    )
+
+
+def answer(question: Question, scene: Scene) -> str | None:
+    """The true answer; None where the question makes no sense: it asks for the colour of *the* drum, and there are two.
+
+    >>> from contrast_kit.data.scenes.shelf import Scene, Toy
+    >>> shelf = Scene(0, (Toy("drum", "red", "big", 5, 0, 0), Toy("kite", "blue", "small", 3, 0, 2)))
+    >>> [answer(Question(kind, "drum"), shelf) for kind in KINDS]
+    ['red', '1', 'top shelf', 'yes', 'kite', '5']
+    """
+    toys = meant(question, scene)
+    if question.kind == "exist":
+        return "yes" if toys else "no"
+    if question.kind == "count":
+        return str(len(toys))
+    if len(toys) != 1:
+        return None
+    toy = toys[0]
+    if question.kind == "right":
+        beyond = those(scene, lambda other: other.shelf == toy.shelf and other.place > toy.place)
+        return beyond[0].good if beyond else None
+    if question.kind == "shelf":
+        return shelf_name(toy.shelf)
+    return str(getattr(toy, question.kind))
+
+
+def shelf_name(shelf: int) -> str:
+    """What a customer calls a shelf.
+
+    >>> shelf_name(0)
+    'top shelf'
+    """
+    return SHELVES[shelf].removeprefix("on the ")
+
+
+def words(question: Question, rng: Random) -> str:
+    """The question in English, mostly in the toyshop's own patterns.
+
+    >>> from random import Random
+    >>> [words(Question(kind, "drum", shelf=0), Random(1)) for kind in ("colour", "right")]
+    ['What colour is the drum on the top shelf?', 'What is to the right of the drum?']
+    """
+    place = SHELVES[question.shelf] if question.shelf >= 0 else ANYWHERE
+    record = Stock(1, question.good or "toy", place, question.size, question.colour)
+    if question.kind == "exist":
+        text = pick(rng, ("is there {} {}", "do you see {} {}")).format(article(noun(record, rng, many=False)), place)
+        return sentence(text, "?")
+    if question.kind == "right":
+        thing = noun(record, rng, many=False)
+        return sentence(
+            pick(rng, ("what is to the right of the {}", "what stands to the right of the {}")).format(thing), "?"
+        )
+    field = {"count": "number"}.get(question.kind, question.kind)
+    return about_field(record, field, rng, TOYSHOP)
+
+
+def customers(question: Question, truth: str, rng: Random) -> list[str]:
+    """The answers of ten customers who look at one picture.
+
+    Colours have other names (SHADES of the toyshop: one eye's red is another's crimson), counts above four are missed
+    by one, and anyone may look at the wrong toy. The rest say what is true.
+    """
+    return [_one(question, truth, rng) for _ in range(CUSTOMERS)]
+
+
+def _one(question: Question, truth: str, rng: Random) -> str:
+    if rng.random() < SLIP:
+        return pick(rng, possible(question.kind))
+    if question.kind == "colour" and rng.random() < SHADE:
+        return pick(rng, sorted(set().union(*(row for row in SHADES if truth in row)) - {truth}))
+    if question.kind == "count" and int(truth) > 4 and rng.random() < MISCOUNT:
+        return str(int(truth) + pick(rng, (-1, 1)))
+    return truth
+
+
+def possible(kind: str) -> tuple[str, ...]:
+    """The true answers that a kind of question can have."""
+    return {
+        "colour": COLOURS,
+        "count": tuple(str(n) for n in range(7)),
+        "shelf": tuple(shelf_name(shelf) for shelf in range(len(SHELVES))),
+        "exist": ("yes", "no"),
+        "right": GOODS,
+        "price": tuple(str(price) for price in PRICES),
+    }[kind]
+
+
+def draw_question(rng: Random, scene: Scene, kind: str) -> Question:
+    """A question of this kind about some toy of the scene; of those that ask whether there is one, half miss by one
+    field, so that "no" too needs a look."""
+    toy = pick(rng, scene.toys)
+    told = {"colour": 0.0, "exist": 0.8, "count": 0.4}.get(kind, 0.35)
+    named = kind not in ("count", "exist") or rng.random() < 0.5
+    colour = toy.colour if rng.random() < told or (kind == "exist" and not named) else ""
+    size = toy.size if rng.random() < 0.25 else ""
+    # the patterns for colours and prices tell the shelf; "right of" and "where" never do
+    shelf = toy.shelf if kind in ("colour", "price") or (kind in ("count", "exist") and rng.random() < 0.35) else -1
+    question = Question(kind, toy.good if named else "", colour, size, shelf)
+    if kind == "exist" and rng.random() < 0.5:
+        field = pick(rng, [name for name in ("good", "colour") if getattr(question, name)])
+        values = [value for value in {"good": GOODS, "colour": COLOURS}[field] if value != getattr(question, field)]
+        question = replace(question, **{field: pick(rng, values)})
+    return question
+
+
+def vqa(split: str) -> list[dict[str, Any]]:
+    """Pairs of rows that ask one question of two pictures of the split, where the true answers differ."""
+    rng, numbers = Random(f"vqa/{split}"), image_ids(split)
+    rows: list[dict[str, Any]] = []
+    while len(rows) < QUESTIONS[split]:
+        first = scene(pick(rng, numbers))
+        kind = tuple(KINDS)[len(rows) // 2 % len(KINDS)]  # as many of each
+        question = draw_question(rng, first, kind)
+        answers = {first.image_id: answer(question, first)}
+        if answers[first.image_id] is None:
+            continue
+        if second := _complement(question, answers[first.image_id], numbers, rng):
+            answers[second.image_id] = answer(question, second)
+            text = words(question, rng)
+            for image_id, true in answers.items():
+                rows.append(_row(len(rows), text, question, image_id, true, rng))
+    return rows
+
+
+def _complement(question: Question, taken: str, numbers: range, rng: Random) -> Scene | None:
+    """A scene of the same split where the question makes sense and has another answer."""
+    for _ in range(400):
+        other = scene(pick(rng, numbers))
+        true = answer(question, other)
+        if true not in (None, taken) and (true != "0" or rng.random() < 0.1):  # or half of all counts would be 0
+            return other
+    return None
+
+
+def _row(number: int, text: str, question: Question, image_id: int, true: str, rng: Random) -> dict[str, Any]:
+    given = customers(question, true, rng)
+    return {
+        "question": text,
+        "image_id": image_id,
+        "answers": given,
+        "answer": Counter(given).most_common(1)[0][0],
+        "true_answer": true,
+        "answer_type": KINDS[question.kind],
+        "question_type": question.kind,
+        "question_id": number,
+        "complement": number ^ 1,  # rows come in pairs: 0 and 1, 2 and 3
+    }

@@ -1,0 +1,200 @@
+"""Questions on scenes as in GQA: drawn as programs, balanced in their answers, each with the questions it entails."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from random import Random
+from typing import Any
+
+from contrast_kit.data.scenes.programs import (
+    VALUES,
+    NoAnswer,
+    Program,
+    entailed,
+    field_of,
+    find,
+    run,
+    say,
+    scope,
+)
+from contrast_kit.data.scenes.shelf import COLOURS, GOODS, Scene, Toy, image_ids, scene
+from contrast_kit.data.toyshop.words import pick
+
+QUESTIONS = {"train": 12_000, "validation": 1_500, "test": 1_500}
+KINDS = ("query",) * 6 + ("verify",) * 3 + ("choose", "choose", "exist", "exist", "same", "compare", "and", "or")
+FOLLOWING = 2
+"""Questions that follow from a drawn one and are asked of the same picture."""
+_TRIES = 6
+_SLACK, _SURPLUS = 3, 1.05  # how far the count of an answer may run ahead of the mean of its group
+
+
+def refer(rng: Random, scene: Scene, without: str = "") -> tuple[Program, Toy] | None:
+    """A set that picks out one toy, and the toy; its description does not tell the field `without`. None: not found."""
+    toy = pick(rng, scene.toys)
+    named = without != "good" and rng.random() < 0.8
+    toys: Program = ("select", toy.good if named else "toy")
+    details = [name for name in ("size", "colour", "shelf") if name != without and rng.random() < (0.3, 0.7)[not named]]
+    for name in details:
+        toys = ("filter", name, field_of(toy, name), toys)
+    if rng.random() < (0.2 if named else 0.5):
+        direction = pick(rng, ("left", "right"))
+        toys = ("relate", direction, toys)
+    found = _found(toys, scene)
+    if not found or toys == ("select", "toy"):
+        return None
+    return toys, found
+
+
+def _found(toys: Program, scene: Scene) -> Toy | None:
+    """*The* toy of a set, or None where there is none or several."""
+    try:
+        toys_found = find(toys, scene)
+    except NoAnswer:
+        return None
+    return toys_found[0] if len(toys_found) == 1 else None
+
+
+def draw_program(rng: Random, scene: Scene, kind: str) -> Program | None:
+    """A program of this kind that has a value on the scene; None where the draw came to nothing."""
+    if kind in ("and", "or"):
+        parts = tuple(draw_program(rng, scene, "exist") for _ in range(2))
+        return (kind, *parts) if None not in parts and parts[0] != parts[1] else None
+    if kind == "exist":
+        toy = pick(rng, scene.toys)
+        good = toy.good if rng.random() < 0.7 else pick(rng, GOODS)
+        if rng.random() < 0.3:
+            return ("exist", ("select", good))
+        colour = toy.colour if rng.random() < 0.7 else pick(rng, COLOURS)
+        return ("exist", ("filter", "colour", colour, ("select", good if rng.random() < 0.8 else "toy")))
+    if kind in ("same", "compare"):
+        one, other = (refer(rng, scene) for _ in range(2))
+        if not one or not other or one[1] == other[1]:
+            return None
+        field = pick(rng, ("cheaper", "dearer") if kind == "compare" else ("colour", "size", "shelf"))
+        return (kind, field, one[0], other[0])
+    field = pick(rng, ("colour", "colour", "good", "shelf", "size"))
+    referred = refer(rng, scene, without=field)
+    if not referred:
+        return None
+    toys, toy = referred
+    value = field_of(toy, field)
+    others = [v for v in VALUES[field] if v != value]
+    if kind == "query":
+        return ("query", field, toys)
+    if kind == "verify":
+        return ("verify", field, value if rng.random() < 0.5 else pick(rng, others), toys)
+    pair = [value, pick(rng, others)]
+    return ("choose", field, *(pair if rng.random() < 0.5 else pair[::-1]), toys)
+
+
+class Balance:
+    """Keeps the answers of each group about equally frequent: GQA's way to leave nothing to the question alone."""
+
+    def __init__(self) -> None:
+        self.counts: dict[str, Counter] = defaultdict(Counter)
+
+    def takes(self, program: Program, answer: str) -> bool:
+        """Whether one more question with this answer keeps the balance; if so, it is counted."""
+        valid, _ = scope(program)
+        if program[0] in ("choose", "compare"):  # by the place of the answer: "red or blue?", "blue or red?"
+            answer = "first" if program[2] in (answer, _select(program, answer)) else "second"
+            valid = ("first", "second")
+        counts = self.counts[group(program)]
+        taken = counts[answer] <= _SLACK + _SURPLUS * sum(counts.values()) / len(valid)
+        if taken:
+            counts[answer] += 1
+        return taken
+
+
+def _select(program: Program, answer: str) -> Program | None:
+    """The first set of a comparison, if it is the one of the answer's good."""
+    toys = program[2]
+    while isinstance(toys, tuple) and toys[0] != "select":
+        toys = toys[-1]
+    return program[2] if isinstance(toys, tuple) and toys[1] == answer else None
+
+
+def group(program: Program) -> str:
+    """Questions that share their possible answers and a prior: "query colour", "verify", "compare".
+
+    >>> group(("query", "colour", ("select", "drum"))), group(("exist", ("select", "drum")))
+    ('query colour', 'exist')
+    """
+    return f"{program[0]} {program[1]}" if program[0] in ("query", "choose") else program[0]
+
+
+def gqa(split: str) -> list[dict[str, Any]]:
+    """Questions on the scenes of a split, scene by scene in rounds until there are enough."""
+    rng, numbers = Random(f"gqa/{split}"), list(image_ids(split))
+    asked: dict[int, dict[Program, str]] = {number: {} for number in numbers}
+    balance, total = Balance(), 0
+    while total < QUESTIONS[split]:
+        for number in numbers:
+            here, mine = scene(number), asked[number]
+            kind = pick(rng, KINDS)
+            for _ in range(_TRIES):
+                program = draw_program(rng, here, kind)
+                answer = program and run(program, here)
+                if answer is not None and program not in mine and balance.takes(program, answer):
+                    break
+            else:
+                continue
+            mine[program] = answer
+            most = min(FOLLOWING, QUESTIONS[split] - total - 1)
+            total += 1 + _follow(program, answer, mine, balance, rng, most)
+            if total == QUESTIONS[split]:
+                break
+    return _rows(asked, rng)
+
+
+def _follow(program: Program, answer: str, mine: dict[Program, str], balance: Balance, rng: Random, most: int) -> int:
+    """Ask up to `most` questions that follow from this one, too; how many it came to."""
+    follows = list(entailed(program, answer).items())
+    added = 0
+    while follows and added < most:
+        other, theirs = follows.pop(int(rng.random() * len(follows)))
+        dull = other == ("exist", ("select", "toy")) or (other[0] == "exist" and rng.random() < 0.6)
+        if not dull and other not in mine and balance.takes(other, theirs):
+            mine[other] = theirs
+            added += 1
+    return added
+
+
+def _rows(asked: dict[int, dict[Program, str]], rng: Random) -> list[dict[str, Any]]:
+    """The rows of all questions, in the order of their pictures, with the numbers of those that each entails."""
+    ids: dict[tuple[int, Program], int] = {}
+    for image_id, mine in asked.items():
+        for program in mine:
+            ids[image_id, program] = len(ids)
+    rows = []
+    for (image_id, program), number in ids.items():
+        answer = asked[image_id][program]
+        valid, plausible = scope(program)
+        rows.append(
+            {
+                "question": say(program, rng),
+                "image_id": image_id,
+                "answer": answer,
+                "program": json.dumps(program),
+                "group": group(program),
+                "question_id": number,
+                "entailed": [ids[image_id, other] for other in entailed(program, answer) if (image_id, other) in ids],
+                "valid": list(valid),
+                "plausible": list(plausible),
+            }
+        )
+    return rows
+
+
+def program_of(row: dict[str, Any]) -> Program:
+    """The program of a row, as nested tuples again.
+
+    >>> program_of({"program": '["exist", ["select", "drum"]]'})
+    ('exist', ('select', 'drum'))
+    """
+
+    def tuples(value: Any) -> Any:
+        return tuple(map(tuples, value)) if isinstance(value, list) else value
+
+    return tuples(json.loads(row["program"]))

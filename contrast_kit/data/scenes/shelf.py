@@ -1,0 +1,154 @@
+"""Scenes: toys on three shelves of four places, as records; and what is true of a scene.
+
+A scene is a function of its number alone. Numbers tell the split (`split_of`), so that a picture belongs to one split
+in every task. What a sentence claims is a tuple of `Stock` records, the toyshop's own (`Facts`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from random import Random
+
+from contrast_kit.data.toyshop.shops import TOYSHOP
+from contrast_kit.data.toyshop.words import COUNTS, pick
+from contrast_kit.data.toyshop.world import Stock, entails
+
+GOODS = (
+    "train", "teddy bear", "drum", "kite", "ball", "robot", "bus", "rabbit", "castle", "rocket", "penguin",
+    "sailing boat", "bucket", "hourglass",
+)  # fmt: skip
+COLOURS = ("red", "blue", "green", "yellow", "orange", "purple", "pink", "brown")
+SIZES = ("small", "big")
+SHELVES = ("on the top shelf", "on the middle shelf", "on the bottom shelf")
+PLACES = 4
+"""Places on a shelf, from left to right."""
+PRICES = tuple(range(2, 10))
+"""Pounds: one handwritten digit on a tag. None costs 1, which the toyshop's grammar has no singular for."""
+
+SPLITS = {"train": 4_000, "validation": 500, "test": 500}
+"""Scenes of each split; their numbers follow one another from 0."""
+
+Facts = tuple[Stock, ...]
+"""What a sentence claims of one picture: all of it must hold."""
+
+
+@dataclass(frozen=True)
+class Toy:
+    """One toy in its place: `shelf` 0 (top) to 2 (bottom), `place` 0 (left) to 3 (right)."""
+
+    good: str
+    colour: str
+    size: str
+    price: int
+    shelf: int
+    place: int
+
+    def stock(self, number: int = 1) -> Stock:
+        """The toy as the toyshop's record, which its grammar can tell."""
+        return Stock(number, self.good, SHELVES[self.shelf], self.size, self.colour, price=self.price)
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Toys on shelves, in an order that says nothing of their places."""
+
+    image_id: int
+    toys: tuple[Toy, ...]
+
+
+def colours_of(good: str) -> tuple[str, ...]:
+    """The six of the eight colours in which a good is made: no train is pink or brown.
+
+    >>> colours_of("train")
+    ('red', 'blue', 'green', 'yellow', 'orange', 'purple')
+    """
+    start = 5 * GOODS.index(good)
+    return tuple(COLOURS[(start + i) % len(COLOURS)] for i in range(6))
+
+
+def draw_scene(rng: Random, image_id: int) -> Scene:
+    """Two to six toys, some of them alike, in free places.
+
+    Three in ten of the later toys are of a sort that is there already, and half of these are alike but for price and
+    place; so there is something to count. Every draw is made from `Random.random()` alone (`toyshop.words` says why).
+    """
+    n = pick(rng, (2, 2, 3, 3, 3, 4, 4, 4, 5, 6))
+    free = [(shelf, place) for shelf in range(len(SHELVES)) for place in range(PLACES)]
+    toys: list[Toy] = []
+    for _ in range(n):
+        shelf, place = free.pop(int(rng.random() * len(free)))
+        good = pick(rng, GOODS)
+        colour, size = pick(rng, colours_of(good)), pick(rng, SIZES)
+        if toys and rng.random() < 0.3:
+            other = pick(rng, toys)
+            good, colour = other.good, pick(rng, colours_of(other.good))
+            if rng.random() < 0.5:
+                colour, size = other.colour, other.size
+        toys.append(Toy(good, colour, size, pick(rng, PRICES), shelf, place))
+    return Scene(image_id, tuple(toys))
+
+
+@cache
+def scene(image_id: int) -> Scene:
+    """The scene with this number: always the same.
+
+    >>> scene(0) == scene(0), len(scene(4_999).toys) in range(2, 7)
+    (True, True)
+    """
+    split_of(image_id)
+    return draw_scene(Random(f"scenes/{image_id}"), image_id)
+
+
+def image_ids(split: str) -> range:
+    """The numbers of the scenes of a split.
+
+    >>> image_ids("test")
+    range(4500, 5000)
+    """
+    if split not in SPLITS:
+        raise ValueError(f"scenes has no split {split!r}: take one of {', '.join(SPLITS)}.")
+    names = list(SPLITS)
+    start = sum(SPLITS[name] for name in names[: names.index(split)])
+    return range(start, start + SPLITS[split])
+
+
+def split_of(image_id: int) -> str:
+    """The split that a scene belongs to, in every task. Raises `ValueError` for a number that no scene has."""
+    for split in SPLITS:
+        if image_id in image_ids(split):
+            return split
+    raise ValueError(f"There is no scene {image_id}: they are numbered from 0 to {sum(SPLITS.values()) - 1}.")
+
+
+def true_of(facts: Sequence[Stock], scene: Scene) -> bool:
+    """Whether everything that a sentence claims holds in a scene.
+
+    A claim holds where at least its number of toys fit it, each by the toyshop's own `entails`: a red drum is a drum.
+    "There is a drum" is true of two drums as well. Image-text matching asks this before it calls a caption wrong for a
+    picture: a caption that is true of both is no mismatch (`truth` asks it for whole batches).
+
+    >>> shelf = Scene(0, (Toy("drum", "red", "big", 5, 0, 0), Toy("kite", "blue", "small", 3, 2, 1)))
+    >>> [true_of([claim], shelf) for claim in (
+    ...     Stock(1, "drum", SHELVES[0]), Stock(1, "musical toy", SHELVES[0], colour="red"),
+    ...     Stock(2, "drum", SHELVES[0]), Stock(1, "drum", SHELVES[1]))]
+    [True, True, False, False]
+    """
+    return all(
+        sum(entails(toy.stock(claim.number), claim, TOYSHOP) for toy in scene.toys) >= claim.number for claim in facts
+    )
+
+
+def those(scene: Scene, fits: Callable[[Toy], bool]) -> list[Toy]:
+    """The toys of a scene that fit, by shelf and place."""
+    return sorted((toy for toy in scene.toys if fits(toy)), key=lambda toy: (toy.shelf, toy.place))
+
+
+def count_word(number: int) -> str:
+    """A number as English tells it.
+
+    >>> count_word(3)
+    'three'
+    """
+    return COUNTS[number]

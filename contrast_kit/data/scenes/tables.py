@@ -1,0 +1,119 @@
+"""Rows of each task and split, made from the numbers of the scenes; and the pictures, kept once they are made."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from contrast_kit.data.docstrings import cache_folder
+from contrast_kit.data.drafts import draft_of
+from contrast_kit.data.pictures import REGION_KEYS, Pictures
+from contrast_kit.data.scenes.ask import vqa
+from contrast_kit.data.scenes.compose import gqa
+from contrast_kit.data.scenes.shelf import COLOURS, GOODS, SPLITS, image_ids, scene
+from contrast_kit.data.scenes.statements import nlvr2
+from contrast_kit.data.scenes.tell import captions
+
+if TYPE_CHECKING:
+    from datasets import DatasetDict
+
+Row = dict[str, Any]
+
+
+def _statements(split: str) -> list[Row]:
+    """No sentence stands in two splits: the smaller ones choose first."""
+    later = list(SPLITS)[list(SPLITS).index(split) + 1 :]
+    return nlvr2(split, {row["sentence"] for other in later for row in _made("nlvr2", other)})
+
+
+MAKERS: dict[str, Callable[[str], list[Row]]] = {"captions": captions, "vqa": vqa, "gqa": gqa, "nlvr2": _statements}
+
+
+def tasks() -> list[str]:
+    """The names of the tasks.
+
+    >>> tasks()
+    ['captions', 'vqa', 'gqa', 'nlvr2']
+    """
+    return list(MAKERS)
+
+
+@cache
+def _made(task: str, split: str) -> list[Row]:
+    return MAKERS[task](split)
+
+
+def rows(task: str, split: str) -> list[Row]:
+    """All rows of one split, the same on every machine. `image_id` (or `left` and `right`) names their pictures.
+
+    | task | columns beside those |
+    |---|---|
+    | captions | `text`; `facts`, what it claims, for `facts_of` and `truth` |
+    | vqa | `question`, `answers` (ten customers'), `answer`, `answer_type`, `question_type`, `question_id`; … |
+    | gqa | `question`, `answer`, `program`, `group`, `question_id`, `entailed` (ids), `valid`, `plausible` |
+    | nlvr2 | `sentence`, `label` (1 true), `identifier` |
+
+    In vqa, `answer` is the most frequent of the ten, `true_answer` what a perfect eye would say, and `complement` the
+    `question_id` of the same question on another picture, where the true answer is another.
+
+    Raises ValueError, naming what exists, for an unknown task or split.
+
+    >>> sorted(rows("captions", "test")[0])
+    ['facts', 'image_id', 'text']
+    """
+    if task not in MAKERS:
+        raise ValueError(f"There is no scenes/{task}; the tasks are {', '.join(MAKERS)}.")
+    image_ids(split)
+    return [dict(row) for row in _made(task, split)]
+
+
+def load(task: str) -> DatasetDict:
+    """The splits of a task as a `DatasetDict`: what `data.load("scenes/vqa")` gives."""
+    from datasets import ClassLabel, Dataset, DatasetDict
+
+    splits = {split: Dataset.from_list(rows(task, split)) for split in SPLITS}
+    if task == "nlvr2":
+        names = ClassLabel(names=["false", "true"])
+        splits = {split: dataset.cast_column("label", names) for split, dataset in splits.items()}
+    return DatasetDict(splits)
+
+
+def pictures(*, standardised: bool = True, progress: bool = True) -> Pictures:
+    """The regions of all 5,000 scenes, seen by the detector; `Regions(rows, tokenizer, scenes.pictures())`.
+
+    The first call trains the detector on scenes of its own and looks at all shelves (about twenty seconds of one core);
+    the result lies in the user's cache folder, or the one that `CONTRAST_KIT_CACHE` names. `standardised`: features
+    have mean 0 and deviation 1 over the regions of the *training* scenes.
+    """
+    path = cache_folder() / f"scenes-{_version()}.pt"
+    if path.is_file():
+        table = torch.load(path, weights_only=True)
+        made = Pictures(**table, object_names=GOODS, attribute_names=COLOURS)
+    else:
+        from contrast_kit.data.scenes.detector import detect, train_detector
+
+        everything = [scene(number) for split in SPLITS for number in image_ids(split)]
+        made = detect(train_detector(), everything, progress=progress)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with draft_of(path.with_suffix(f".{os.getpid()}.pt")) as draft:
+            torch.save({"ids": made.ids, **{key: getattr(made, key) for key in REGION_KEYS}}, draft)
+        path.with_suffix(f".{os.getpid()}.pt").replace(path)  # in one step: a reader never meets half a file
+    return made.standardised(image_ids("train")) if standardised else made
+
+
+def _version() -> str:
+    """Eight bytes that differ where the code that draws and looks does, or a library that computes it."""
+    import numpy
+    import PIL
+    import sklearn
+
+    here = Path(__file__).parent
+    parts = [torch.__version__, numpy.__version__, PIL.__version__, sklearn.__version__]
+    parts += [(here / f"{name}.py").read_text() for name in ("shelf", "draw", "detector")]
+    return hashlib.blake2b("\n".join(parts).encode(), digest_size=8).hexdigest()
