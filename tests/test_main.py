@@ -133,6 +133,34 @@ def test_start_trains_an_existing_encoder(lines, tmp_path, capsys):
     assert not (tmp_path / "second" / "vocabulary").exists()
 
 
+def test_another_vocabulary_in_a_used_folder_is_refused(tmp_path, capsys):
+    """The folder's vocabulary was made for the first command; a second one that asks for another size is told so."""
+    command = ["train", "mlm", *QUICK, "--steps", "1", "--folder", str(tmp_path / "run")]
+    assert main(command) == 0
+    assert main([word.replace("300", "200") for word in command]) == 1
+    assert "was made with --words 300" in capsys.readouterr().err
+
+
+def test_a_run_from_a_checkpoint_has_defaults_that_keep_it(tmp_path):
+    folder = tmp_path / "run"
+    assert main(["train", "mlm", *QUICK, "--steps", "1", "--folder", str(folder)]) == 0
+    again = tmp_path / "again"
+    command = ["train", "cmlm", *QUICK, "--steps", "1", "--start", str(folder / "encoder"), "--folder", str(again)]
+    assert main(command) == 0
+    kept = json.loads((again / "settings.json").read_text())
+    assert kept["start"] == str(folder / "encoder") and kept["part"] == "train" and kept["limit"] == 60
+    state = json.loads(next(again.glob("step-*/state.json")).read_text())["settings"]
+    assert state["training"]["lr"] == 2e-5 and state["training"]["warm_heads"] == 0.1
+    assert state["config"]["contrast"] == "simsiam"  # the paper's, where the notebooks take info_nce
+
+
+@pytest.mark.parametrize("option", ["--limit", "--words"])
+def test_a_number_of_nothing_is_refused(option, capsys):
+    with pytest.raises(SystemExit):
+        main(["train", "mlm", option, "0"])
+    assert "a number of texts, 1 or more, not '0'" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -4,12 +4,13 @@ At base and large `PRINTED` says which printed setting a method trains by, and `
 the only two sources of a number there, and `Recipe.ours` says it in words.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from contrast_kit.encoder.relative_positions import RelativePositions
 from contrast_kit.objectives import CAPT, METHODS
 from contrast_kit.papers import settings
+from contrast_kit.training.settings import PRETRAINED_LR
 
 SCALES = ("tiny", "small", "base", "large")
 
@@ -96,8 +97,8 @@ OURS: dict[str, tuple[dict[str, Any], str]] = {
 `chunk_size`: it changes memory, and no number but by rounding."""
 
 
-def recipe(method: str, scale: str) -> Recipe:
-    """The defaults of `train METHOD --scale SCALE`.
+def recipe(method: str, scale: str, *, start: bool = False) -> Recipe:
+    """The defaults of `train METHOD --scale SCALE`; with `start`, those for going on from a checkpoint.
 
     Example:
         >>> from contrast_kit.commands.recipes import recipe
@@ -107,7 +108,11 @@ def recipe(method: str, scale: str) -> Recipe:
         {}
         >>> recipe("cmlm", "base").training["epochs"], recipe("capt", "base").ours[:42]
         (3, 'CAPT prints a small and a large model; thi')
+        >>> recipe("cmlm", "tiny", start=True)
+        Recipe(config={}, encoder={}, training={'batch_size': 32, 'steps': 500, 'warm_heads': 0.1}, ...)
     """
+    if start:
+        return _post_training(recipe(method, scale), scale)
     if scale in ("base", "large"):
         return _of_the_papers(method, scale)
     encoder = {"pooling": "mean"} | ({"relative_positions": True} if method == "coco-lm" else {})
@@ -117,6 +122,17 @@ def recipe(method: str, scale: str) -> Recipe:
         training=_TRAINING[scale] | _TRAINING_OF.get((method, scale), {}),
         **_DATA[scale],
     )
+
+
+def _post_training(new: Recipe, scale: str) -> Recipe:
+    """From a checkpoint: the method as its paper has it, and no rate above what pre-trained weights bear.
+
+    Where the recipe's rate is higher, the rate is left to `Training`: `settings.PRETRAINED_LR`.
+    """
+    training = {name: value for name, value in new.training.items() if name != "lr" or value <= PRETRAINED_LR}
+    if scale in ("tiny", "small"):
+        training |= dict(batch_size=32, steps=500, warm_heads=0.1)
+    return replace(new, config=new.config if scale in ("base", "large") else {}, encoder={}, training=training)
 
 
 def _of_the_papers(method: str, scale: str) -> Recipe:

@@ -60,7 +60,9 @@ def parse(arguments: list[str]) -> argparse.Namespace | None:
         return None
     scale = argparse.ArgumentParser(add_help=False)
     scale.add_argument("--scale", choices=recipes.SCALES, default="tiny")
-    recipe = recipes.recipe(method, scale.parse_known_args(arguments)[0].scale)
+    scale.add_argument("--start")
+    first = scale.parse_known_args(arguments)[0]
+    recipe = recipes.recipe(method, first.scale, start=first.start is not None)
     given = vars(_parser(method, recipe).parse_args(arguments))
     training = {f: given.pop(f) for f in ck.Training.__dataclass_fields__ if f in given}
     config = {f: given.pop(f) for f in METHODS[method].Config.__dataclass_fields__ if f in given}
@@ -84,6 +86,13 @@ def _general() -> argparse.ArgumentParser:
     )
     parser.add_argument("method", choices=list(METHODS), metavar="METHOD", help=argparse.SUPPRESS)
     return parser
+
+
+def _count(text: str) -> int:
+    """A number of texts."""
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"a number of texts, 1 or more, not {text!r}")
+    return int(text)
 
 
 def _first_line(cls: type) -> str:
@@ -115,16 +124,24 @@ def _add_data(add: Callable, recipe: recipes.Recipe) -> None:
         "Size of a new encoder, and all defaults with it: tiny (2 layers of width 128, a minute on a CPU), small (6 × "
         "256, minutes on a GPU), base (12 × 768, as the papers), large (24 × 1024). Here: tiny."
     )
-    start = "Start from this encoder, a folder or a name on the hub, instead of a new one."
+    start = (
+        "Start from this encoder, a folder or a name on the hub, instead of a new one. The defaults are then those for "
+        "post-training: the paper's method, and a rate that leaves the encoder what it knows."
+    )
     words = f"Size of the vocabulary that is trained on the data for a new encoder. Here: {recipe.vocab_size}."
     pooling = recipe.encoder.get("pooling", "first")
     pooling = f"The vector of a text: its first token's, or the mean. Here: {pooling}, or that of --start."
     add("--data", default="toyshop/text", help=data)
     add("--part", default="train", help="The split of the data. Here: train.")
-    add("--limit", type=int, default=recipe.limit, help=f"Take the first N texts only. Here: {recipe.limit or 'all'}.")
+    add(
+        "--limit",
+        type=_count,
+        default=recipe.limit,
+        help=f"Take the first N texts only. Here: {recipe.limit or 'all'}.",
+    )
     add("--scale", choices=recipes.SCALES, default="tiny", help=scale)
     add("--start", help=start)
-    add("--words", dest="vocab_size", type=int, default=recipe.vocab_size, metavar="WORDS", help=words)
+    add("--words", dest="vocab_size", type=_count, default=recipe.vocab_size, metavar="WORDS", help=words)
     add("--pooling", choices=("first", "mean"), help=pooling)
 
 
@@ -194,7 +211,14 @@ def _kept_tokenizer(options: argparse.Namespace, rows: Any) -> Any:
     if distributed.rank() == 0 and not kept.exists():
         with draft_of(kept) as draft:
             _tokenizer(options, rows).save_pretrained(draft)
+            (draft / "asked.json").write_text(json.dumps({"words": options.vocab_size, "data": options.data}))
     distributed.anywhere(False, distributed.start())  # the others wait until the first has written it
+    asked = kept / "asked.json"
+    for name, value in json.loads(asked.read_text()).items() if asked.exists() else ():
+        if value != getattr(options, {"words": "vocab_size"}.get(name, name)):
+            raise ValueError(
+                f"{kept} was made with --{name} {value}: use the same --{name} to go on, or another --folder."
+            )
     return PreTrainedTokenizerFast.from_pretrained(kept)
 
 
@@ -223,7 +247,7 @@ def _texts(objective: Objective, rows: Any, length: int) -> ck.data.Texts:
 
 def _settings(options: argparse.Namespace) -> dict[str, Any]:
     """The settings of the run, for a tracker and for settings.json."""
-    chosen = {"method": options.method, "data": options.data, "scale": options.scale}
+    chosen = {name: getattr(options, name) for name in ("method", "data", "part", "limit", "scale", "start")}
     return chosen | options.config | options.training
 
 

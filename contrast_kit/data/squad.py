@@ -18,7 +18,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from contrast_kit import checks
 from contrast_kit.data.rows import as_rows, column_names
-from contrast_kit.data.texts import Texts, _special_ids
+from contrast_kit.data.texts import Texts, special_ids
 
 COLUMNS = ("id", "question", "context", "answers")
 
@@ -93,7 +93,7 @@ class Windows(Texts):
         of_context = np.concatenate([[part == 1 for part in one] for one in sequences])  # [tokens]
         self.answerable = torch.from_numpy(of_context)
         self.answerable[self.starts] = True  # [CLS]: no answer
-        self.maskable = ~torch.isin(self.ids, torch.tensor(_special_ids(tokenizer), dtype=torch.int32))
+        self.maskable = ~torch.isin(self.ids, torch.tensor(special_ids(tokenizer), dtype=torch.int32))
         known: dict[tuple[str, str], int] = {}
         keys = [known.setdefault((q, r["context"]), len(known)) for q, r in zip(questions, self.rows, strict=True)]
         self.text_ids = torch.tensor(keys)[self.row_of]  # [N]
