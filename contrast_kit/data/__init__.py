@@ -1,5 +1,6 @@
 """Text in, batches out: `load` text, `train_tokenizer` on it, tokenize once (`Texts`), cut up (`Batches`)."""
 
+from contrast_kit.data import squad
 from contrast_kit.data.batches import Batches
 from contrast_kit.data.paraphrased import Paraphrased
 from contrast_kit.data.prose import split_sentences
@@ -20,6 +21,7 @@ __all__ = [
     "recorded",
     "sentences",
     "split_sentences",
+    "squad",
     "text_columns",
     "train_tokenizer",
 ]
