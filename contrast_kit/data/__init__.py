@@ -1,5 +1,6 @@
 """Text in, batches out: `load` text, `train_tokenizer` on it, tokenize once (`Texts`), cut up (`Batches`)."""
 
+from contrast_kit.data import squad
 from contrast_kit.data.answers import answer_list, answer_scores
 from contrast_kit.data.batches import Batches
 from contrast_kit.data.labels import number_labels
@@ -32,6 +33,7 @@ __all__ = [
     "sentences",
     "split_sentences",
     "stack_pictures",
+    "squad",
     "text_columns",
     "train_tokenizer",
 ]

@@ -120,10 +120,9 @@ class Windows(Texts):
         """The context's characters from token `start` to token `end` of a window; "" for [CLS]."""
         if start == 0 or end == 0:
             return ""
-        at = int(self.starts[window])
-        return self.rows[int(self.row_of[window])]["context"][
-            int(self.offsets[at + start, 0]) : int(self.offsets[at + end, 1])
-        ]
+        first, context = int(self.starts[window]), self.rows[int(self.row_of[window])]["context"]
+        cut = slice(int(self.offsets[first + start, 0]), int(self.offsets[first + end, 1]))
+        return context[cut].strip()  # to some tokenizers the space before a word is a part of it
 
     def batch(self, indices: Sequence[int]) -> dict[str, Tensor]:
         """Windows as one padded batch: the keys of `Texts`, and `start`, `end` [B], `answerable` [B, T]."""

@@ -15,11 +15,13 @@ from contrast_kit.objectives.prompt import Prompt, PromptConfig
 from contrast_kit.objectives.queue import MemoryQueue
 from contrast_kit.objectives.scl import SCL, SCLConfig
 from contrast_kit.objectives.simcse import SimCSE, SimCSEConfig
+from contrast_kit.objectives.span import Span, SpanConfig
 
 __all__ = ["METHODS", "Encoded", "ExampleInfo", "MemoryQueue", "Objective"]
 __all__ += ["CAPT", "CMLM", "COCOLM", "CSSL", "ELECTRA", "MLM", "SCL", "AllTokenMLM", "FineTune", "Prompt", "SimCSE"]
 __all__ += ["LXMERT", "Answer", "CAPTPairs", "TwoPictures"]
 __all__ += ["AnswerConfig", "CAPTPairsConfig", "LXMERTConfig", "TwoPicturesConfig"]
+__all__ += ["Span", "SpanConfig"]
 __all__ += ["AllTokenMLMConfig", "CAPTConfig", "CMLMConfig", "COCOLMConfig", "CSSLConfig", "ELECTRAConfig"]
 __all__ += ["FineTuneConfig", "MLMConfig", "PromptConfig", "SCLConfig", "SimCSEConfig"]
 
@@ -35,5 +37,5 @@ METHODS: dict[str, type[Objective]] = {
     "cssl": CSSL,
     "simcse": SimCSE,
 }
-"""Every method by its name on the command line. `Prompt` is left out: it needs a prompt and label words. So are
-`LXMERT`, `CAPTPairs`, `Answer` and `TwoPictures`: they need pictures beside the texts."""
+"""Every method by its name on the command line. Left out are `Prompt`, which needs a prompt and label words, `Span`,
+which needs windows of paragraphs, and `LXMERT`, `CAPTPairs`, `Answer` and `TwoPictures`, which need pictures."""

@@ -150,6 +150,10 @@ is `COCO_LM_LARGE`."""
 COCO_LM_LARGE = replace(COCO_LM, name="COCO-LM GLUE, large++", lr=1e-5, search=COCO_LM_SEARCH["large++"])
 """As `COCO_LM`, with the rates that table 7 prints for large++."""
 
+SQUAD = replace(COCO_LM, name="COCO-LM SQuAD 2.0", epochs={None: 2}, lr=3e-5, head=None, mismatched=False)
+"""COCO-LM, tables 1 and 8: SQuAD 2.0's development set, EM and F1, median of 5 seeds, after a search for which
+`tasks.squad.search` runs table 8's grid. `tasks.squad.run` runs it."""
+
 MNLI_FRACTIONS = Sweep(
     replace(COCO_LM, name="COCO-LM few-label MNLI", report="mean"), "fraction", (0.01, 0.1, 0.2, 1.0)
 )

@@ -5,8 +5,9 @@
 >>> sorted(row)
 ['hypothesis', 'idx', 'label', 'premise']
 
-Read `world` for meaning (records), `grammar` for how it is said, `makers` for how labels follow; `toys`, `garden` and
-`words` hold the vocabulary, `tables` the rows and splits, `unlabeled` the corpus, `files` the shipped copies.
+Read `world` for meaning (records), `grammar` for how it is said, `makers` for how labels follow, `squad` for paragraphs
+with questions; `toys`, `garden` and `words` hold the vocabulary, `tables` the rows and splits, `unlabeled` the corpus,
+`files` the shipped copies.
 """
 
 from contrast_kit.data.toyshop.tables import rows, splits, tasks

@@ -32,6 +32,8 @@ def contents() -> Iterator[tuple[str, bytes]]:
     """The name and the bytes of each shipped file. Of the other shop only the validation splits are shipped."""
     for shop in ("toyshop", "othershop"):
         for task in tasks():
+            if task == "squad":  # its rows are nested, and no line of a table
+                continue
             if task == "text":
                 corpus = labelled_corpus(100_000, shop=shop)
                 whole = "\n".join(line["text"] for line in corpus) + "\n"

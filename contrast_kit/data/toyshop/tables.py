@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from random import Random
 
+from contrast_kit.data.toyshop import squad
 from contrast_kit.data.toyshop.makers import MAKERS, Row
 from contrast_kit.data.toyshop.shops import SHOPS
 from contrast_kit.data.toyshop.unlabeled import labelled_corpus
@@ -15,12 +16,12 @@ CORPUS = {"train": 100_000, "validation": 2_000}
 
 
 def tasks() -> list[str]:
-    """The names of the tasks, with "text" for the unlabeled corpus.
+    """The names of the tasks, with "squad" for questions about paragraphs and "text" for the unlabeled corpus.
 
     >>> tasks()
-    ['sst2', 'cola', 'mrpc', 'qqp', 'stsb', 'mnli', 'rte', 'qnli', 'text']
+    ['sst2', 'cola', 'mrpc', 'qqp', 'stsb', 'mnli', 'rte', 'qnli', 'squad', 'text']
     """
-    return [*MAKERS, "text"]
+    return [*MAKERS, "squad", "text"]
 
 
 def splits(task: str) -> dict[str, int]:
@@ -42,6 +43,8 @@ def splits(task: str) -> dict[str, int]:
 def rows(task: str, split: str, shop: str = "toyshop") -> list[Row]:
     """All rows of one split, as dicts with the columns and label integers of `nyu-mll/glue`.
 
+    Those of "squad" have SQuAD's columns: id, title, context, question, answers.
+
     They are made from the seed when first asked for (well under a second; the 100,000 sentences of "text"
     take a few) and kept. Test labels are given, unlike on the hub. `shop="othershop"` gives the same task
     about garden goods; the mismatched splits of mnli are about the other one of the two shops.
@@ -55,6 +58,9 @@ def rows(task: str, split: str, shop: str = "toyshop") -> list[Row]:
         raise ValueError(f"There is no shop {shop!r}: take one of {', '.join(SHOPS)}.")
     if split not in splits(task):
         raise ValueError(f"toyshop/{task} has no split {split!r}: take one of {', '.join(splits(task))}.")
+    if task == "squad":
+        made = _questions(shop)[split]
+        return [row | {"answers": {name: list(found) for name, found in row["answers"].items()}} for row in made]
     made = _text(split, shop) if task == "text" else _made(task, shop)[split]
     return [dict(row) for row in made]
 
@@ -64,6 +70,22 @@ def _text(split: str, shop: str) -> list[Row]:
     start = 0 if split == "train" else CORPUS["train"]
     lines = labelled_corpus(sum(CORPUS.values()), shop=shop)[start : start + CORPUS[split]]
     return [{"text": line["text"]} for line in lines]
+
+
+@cache
+def _questions(shop: str) -> dict[str, list[Row]]:
+    """The splits of "squad"; no paragraph stands in two of them, nor a question twice about one."""
+    made, known = {}, set()
+    for split, size in splits("squad").items():
+        rng, chosen = Random(f"squad/{split}/{shop}"), []
+        while len(chosen) < size:
+            row = squad.row(rng, SHOPS[shop])
+            if row["context"] not in known:
+                known.add(row["context"])
+                about = {"id": f"{shop}-{split}-{len(chosen)}", "title": shop}
+                chosen.append(about | row)
+        made[split] = chosen
+    return made
 
 
 @cache

@@ -1,0 +1,447 @@
+"""SQuAD 2.0: windows and places, n-best answers, the threshold, EM and F1 as the official script defines them."""
+
+import copy
+import re
+from random import Random
+
+import numpy as np
+import pytest
+import torch
+from conftest import REAL, make_encoder, real_data
+
+import contrast_kit as ck
+from contrast_kit import papers, tasks
+from contrast_kit.data import toyshop
+from contrast_kit.data.squad import Windows
+from contrast_kit.data.toyshop import squad as maker
+from contrast_kit.data.toyshop.shops import SHOPS
+from contrast_kit.objectives import Span
+from contrast_kit.tasks import answers, protocols, squad
+
+
+@pytest.fixture(scope="module")
+def questions():
+    return toyshop.rows("squad", "train")[:300]
+
+
+@pytest.fixture(scope="module")
+def vocabulary(questions):
+    lines = [row["context"] for row in questions] + [row["question"] for row in questions]
+    return ck.data.train_tokenizer(lines, vocab_size=900)
+
+
+def question(context, text=None, **more):
+    found = {"text": [], "answer_start": []}
+    if text is not None:
+        found = {"text": [text], "answer_start": [context.index(text)]}
+    return {"id": "1", "question": "who ?", "context": context, "answers": found} | more
+
+
+# Paragraphs of the toyshop
+
+
+@pytest.mark.parametrize("shop", SHOPS)
+def test_a_third_has_no_answer_and_answers_stand_where_they_are_said_to(shop):
+    for split, size in toyshop.splits("squad").items():
+        rows = toyshop.rows("squad", split, shop)
+        assert len(rows) == size and len({row["id"] for row in rows}) == size
+        assert list(rows[0]) == ["id", "title", "context", "question", "answers"]
+        without = sum(not row["answers"]["text"] for row in rows) / size
+        assert without == pytest.approx(1 / 3, abs=0.06)
+        for row in rows:
+            for text, start in zip(row["answers"]["text"], row["answers"]["answer_start"], strict=True):
+                assert row["context"][start : start + len(text)] == text
+    contexts = [{row["context"] for row in toyshop.rows("squad", split, shop)} for split in ("train", "test")]
+    assert not contexts[0] & contexts[1]
+
+
+def test_answers_follow_from_the_records():
+    """Another way round than the maker's: of each record, every field is compared with what the question names."""
+    rng, shop = Random(3), SHOPS["toyshop"]
+    asked, real, seen = [], maker.questions.about_field, []
+
+    def spy(record, field, *rest):
+        asked.append((record, field))
+        return real(record, field, *rest)
+
+    maker.questions.about_field, paragraph = spy, maker.paragraph
+    maker.paragraph = lambda *args: seen.append(paragraph(*args)) or seen[-1]
+    try:
+        rows = [(maker.row(rng, shop), asked[-1], seen[-1][1]) for _ in range(300)]
+    finally:
+        maker.questions.about_field, maker.paragraph = real, paragraph
+    for row, (record, field), sentences in rows:
+        facts = {k: v for k, v in vars(record).items() if v and k != field}
+        matching = [
+            one
+            for one in sentences
+            if type(one.record) is type(record)
+            and getattr(one.record, field)
+            and all(getattr(one.record, k) == v for k, v in facts.items())
+        ]
+        assert len(matching) == (1 if row["answers"]["text"] else 0)
+        for text, start in zip(row["answers"]["text"], row["answers"]["answer_start"], strict=True):
+            sentence = matching[0]
+            assert sentence.start <= start < start + len(text) <= sentence.start + len(sentence.sentence)
+            value = str(getattr(sentence.record, field))
+            if field in ("who", "colour", "day"):
+                assert text.lower() in value.lower()
+
+
+def test_toyshop_squad_has_the_columns_of_squad():
+    splits = ck.data.load("othershop/squad")
+    assert set(splits) == {"train", "validation", "test"}
+    assert {"id", "question", "context", "answers"} <= set(splits["train"].column_names)
+    rows = toyshop.rows("squad", "test")
+    rows[0]["answers"]["text"].append("changed")
+    assert toyshop.rows("squad", "test")[0]["answers"]["text"][-1:] != ["changed"]  # the caller's copy
+
+
+# Windows
+
+
+@pytest.mark.parametrize("kind", ["wordpiece", "bpe"])
+def test_every_answer_is_read_back_from_its_places(questions, kind):
+    lines = [row["context"] for row in questions] + [row["question"] for row in questions]
+    tokenizer = ck.data.train_tokenizer(lines, vocab_size=900, kind=kind)
+    windows = Windows(questions, tokenizer, max_length=512)
+    assert len(windows) == len(questions)
+    for i, row in enumerate(windows.rows):
+        said = windows.answer(i, int(windows.start[i]), int(windows.end[i]))
+        assert said == (row["answers"]["text"] or [""])[0]
+
+
+def test_a_long_paragraph_becomes_windows_that_share_the_stride(questions, vocabulary):
+    context = " ".join(row["context"] for row in questions[:12])
+    needle = questions[7]["answers"]["text"][0] if questions[7]["answers"]["text"] else questions[7]["context"][:8]
+    start = context.index(questions[7]["context"]) + questions[7]["context"].index(needle)
+    row = question(context) | {"answers": {"text": [needle], "answer_start": [start]}}
+    windows = Windows([row], vocabulary, max_length=60, stride=20)
+    assert len(windows) > 4 and set(windows.row_of.tolist()) == {0} and int(windows.lengths.max()) <= 60
+    inside = [windows.answerable[s : s + n].clone() for s, n in zip(windows.starts, windows.lengths, strict=True)]
+    tokens = []
+    for one, (first, mask) in enumerate(zip(windows.starts, inside, strict=True)):
+        mask[0] = False
+        spans = windows.offsets[first : first + windows.lengths[one]][mask].tolist()
+        if tokens:
+            assert tokens[-20:] == spans[:20]  # what two windows share
+            spans = spans[20:]
+        tokens += spans
+    whole = vocabulary(context, add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
+    assert [tuple(span) for span in tokens] == whole  # together they are the paragraph, nothing twice or lost
+    for i in range(len(windows)):
+        said = windows.answer(i, int(windows.start[i]), int(windows.end[i]))
+        assert said in ("", needle)
+    assert (windows.start > 0).any() and (windows.start == 0).any()
+
+
+def test_only_the_paragraph_and_cls_can_answer(questions, vocabulary):
+    batch = Windows(questions[:9], vocabulary).batch(range(9))
+    tokens = [vocabulary.convert_ids_to_tokens(row.tolist()) for row in batch["input_ids"]]
+    for row, allowed in zip(tokens, batch["answerable"].tolist(), strict=True):
+        question_end = row.index("[SEP]")
+        assert allowed[0] and not any(allowed[1 : question_end + 1])
+        last = row.index("[SEP]", question_end + 1)
+        assert all(allowed[question_end + 1 : last]) and not any(allowed[last:])
+
+
+def test_rows_that_are_no_questions_are_refused(vocabulary):
+    with pytest.raises(ValueError, match="'question' is not there"):
+        Windows([{"id": "1", "context": "a kite", "answers": {"text": [], "answer_start": []}}], vocabulary)
+    wrong = question("a red kite", "red") | {"answers": {"text": ["red"], "answer_start": [5]}}
+    with pytest.raises(ValueError, match="Row 0: the answer 'red' is not at character 5"):
+        Windows([wrong], vocabulary)
+    with pytest.raises(ValueError, match="a window has no new token"):
+        Windows([question("a red kite", "red")], vocabulary, max_length=20, stride=20)
+    with pytest.raises(ValueError, match="stride is a number of tokens, at least 0, not -1"):
+        Windows([question("a red kite", "red")], vocabulary, stride=-1)
+    with pytest.raises(ValueError, match="holds no answers: make it with data.squad.Windows"):
+        Span(make_encoder(vocabulary))(ck.data.Texts(["a red kite"], vocabulary).batch([0]))
+
+
+# The objective
+
+
+def test_the_loss_is_the_mean_of_two_cross_entropies_over_the_paragraph_and_cls(questions, vocabulary):
+    objective = Span(make_encoder(vocabulary, max_length=256), dropout=0.0).eval()
+    with torch.no_grad():
+        objective.out.weight.mul_(40)
+        batch = Windows(questions[:7], vocabulary, 256).batch(range(7))
+        hidden, by_hand, right = objective.encoder(batch), 0.0, 0
+        for b in range(7):
+            places = [t for t in range(hidden.shape[1]) if batch["answerable"][b, t]]
+            found = []
+            for i, name in enumerate(("start", "end")):
+                scores = {t: float(hidden[b, t] @ objective.out.weight[i] + objective.out.bias[i]) for t in places}
+                total = np.logaddexp.reduce(list(scores.values()))
+                by_hand += (total - scores[int(batch[name][b])]) / 14
+                found.append(max(scores, key=scores.get))
+            right += found == [int(batch["start"][b]), int(batch["end"][b])]
+        parts = objective(batch)
+    assert float(parts["loss"]) == pytest.approx(by_hand, rel=1e-4) and float(parts["exact"]) == pytest.approx(
+        right / 7
+    )
+
+
+def test_chunks_and_padding_change_nothing(questions, vocabulary):
+    from contrast_kit.training.gradient import gradient
+
+    windows = Windows(questions[:8], vocabulary, 256)
+
+    def grads(batch, **options):
+        objective = Span(make_encoder(vocabulary, max_length=300), dropout=0.0)
+        parts, _ = gradient(objective, [batch], **options)
+        return parts["loss"], objective.out.weight.grad
+
+    whole, wider = windows.batch(range(8)), windows.batch(range(8))
+    for name, fill in (
+        ("input_ids", windows.pad_id),
+        ("attention_mask", 0),
+        ("maskable", False),
+        ("answerable", False),
+    ):
+        wider[name] = torch.nn.functional.pad(wider[name], (0, 9), value=fill)
+    if "token_type_ids" in wider:
+        wider["token_type_ids"] = torch.nn.functional.pad(wider["token_type_ids"], (0, 9))
+    expected = grads(whole)
+    for other in (grads(whole, chunk_size=3), grads(wider)):
+        assert torch.allclose(expected[0], other[0], atol=1e-5) and torch.allclose(expected[1], other[1], atol=1e-5)
+
+
+# EM and F1
+
+
+def official(prediction, golds):
+    """The script's definition, transcribed otherwise: characters one by one, words counted off."""
+    marks = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
+
+    def words(text):
+        kept = "".join(" " if c.isspace() else c for c in text.lower() if c not in marks)
+        # an article is a whole word: no letter, digit or underscore beside it
+        for article in ("a", "an", "the"):
+            kept = re.sub(rf"(?<!\w){article}(?!\w)", " ", kept)
+        return [word for word in kept.split(" ") if word]
+
+    golds = [gold for gold in golds if words(gold)] or [""]
+    ems, f1s = [], []
+    for gold in golds:
+        p, g = words(prediction), words(gold)
+        ems.append(1 if " ".join(p) == " ".join(g) else 0)
+        left, same = list(g), 0
+        for word in p:
+            if word in left:
+                left.remove(word)
+                same += 1
+        if not p or not g:
+            f1s.append(1 if p == g else 0)
+        else:
+            f1s.append(0 if same == 0 else 2 * same / (len(p) + len(g)))
+    return max(ems), max(f1s)
+
+
+def test_em_and_f1_equal_an_independent_transcription_on_1000_random_predictions():
+    rng = Random(1)
+    bits = [
+        "the",
+        "a",
+        "An",
+        "kite",
+        "Kite",
+        "red-hot",
+        "U.S.",
+        "don't",
+        "7,000",
+        "theory",
+        "—",
+        "é",
+        "drum",
+        "?",
+        "  ",
+        "\t",
+        "",
+    ]
+    rows, predictions = [], {}
+    for i in range(1000):
+        golds = [" ".join(rng.choices(bits, k=rng.randint(1, 5))) for _ in range(rng.randint(0, 3))]
+        said = rng.choice([*golds, " ".join(rng.choices(bits, k=rng.randint(0, 5)))])
+        rows.append({"id": str(i), "answers": {"text": golds, "answer_start": [0] * len(golds)}})
+        predictions[str(i)] = said
+    each = [official(predictions[row["id"]], row["answers"]["text"]) for row in rows]
+    scores = answers.score(predictions, rows)
+    assert scores["exact"] == pytest.approx(100 * np.mean([em for em, _ in each]))
+    assert scores["f1"] == pytest.approx(100 * np.mean([f for _, f in each]))
+    has = [bool(row["answers"]["text"]) for row in rows]
+    assert scores["HasAns_total"] == sum(has) and scores["NoAns_total"] == 1000 - sum(has)
+    assert scores["HasAns_f1"] == pytest.approx(100 * np.mean([f for (_, f), h in zip(each, has, strict=True) if h]))
+    assert scores["NoAns_exact"] == pytest.approx(
+        100 * np.mean([e for (e, _), h in zip(each, has, strict=True) if not h])
+    )
+    assert 15 < scores["exact"] < 85 and scores["f1"] > scores["exact"]  # neither all right nor all wrong
+
+
+def test_the_best_of_several_golds_counts():
+    row = {"id": "1", "answers": {"text": ["in the attic", "attic", "the"], "answer_start": [0, 0, 0]}}
+    assert answers.golds(row) == ["in the attic", "attic"]  # "the" is nothing once normalised
+    assert answers.scores_of("The attic!", row) == (1.0, 1.0)
+    assert answers.scores_of("an attic room", row) == (0.0, pytest.approx(2 / 3))
+    with pytest.raises(ValueError, match="1 questions have no prediction, the first is '1'"):
+        answers.score({}, [row])
+    with pytest.raises(ValueError, match="comes twice"):
+        answers.score({"1": ""}, [row, row])
+    with pytest.raises(ValueError, match="no questions"):
+        answers.score({}, [])
+
+
+# No answer
+
+
+def test_the_threshold_is_the_best_of_all():
+    """Against a loop over every threshold that makes a difference, ties among the null scores included."""
+    rng = np.random.default_rng(2)
+    for _ in range(30):
+        rows, said = [], {}
+        for i in range(25):
+            text = ["kite"] if rng.random() < 0.6 else []
+            rows.append({"id": str(i), "answers": {"text": text, "answer_start": [0] * len(text)}})
+            said[str(i)] = ("kite" if rng.random() < 0.6 else "drum", float(rng.integers(-4, 5)))
+        tried = [-np.inf, *sorted({null for _, null in said.values()})]
+        f1s = [answers.score(answers.apply_threshold(said, t), rows)["f1"] for t in tried]
+        best = answers.best_threshold(said, rows)
+        assert answers.score(answers.apply_threshold(said, best), rows)["f1"] == pytest.approx(max(f1s))
+
+
+def test_the_threshold_is_never_chosen_on_the_rows_that_it_is_tested_on(monkeypatch):
+    rows = [question(f"kite {i // 2}", "kite", id=str(i)) for i in range(12)]
+    said = {row["id"]: ("kite", float(i)) for i, row in enumerate(rows)}
+    chosen, real = [], answers.best_threshold
+    monkeypatch.setattr(
+        squad, "best_threshold", lambda a, r, *m: chosen.append({x["context"] for x in r}) or real(a, r, *m)
+    )
+    scores = squad.evaluate_across(said, rows)
+    assert not chosen[0] & chosen[1] and len(chosen[0] | chosen[1]) == 6  # two halves, no paragraph in both
+    assert scores["total"] == 12 and scores["best_f1"] >= scores["f1"]
+    with pytest.raises(ValueError, match="about one paragraph"):
+        squad.evaluate_across(said, rows[:2])
+
+
+def test_the_best_spans_are_those_of_a_search_over_all():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        logits = rng.normal(size=(14, 2))
+        logits[[1, 2, 3, 13]] = -np.inf  # the question, padding
+        every = {
+            (i, j): logits[i, 0] + logits[j, 1]
+            for i in range(4, 13) for j in range(i, min(i + 4, 13))
+        }  # fmt: skip
+        best = sorted(every, key=lambda at: -every[at])[:5]
+        found = squad.spans(logits, n=14, max_answer=4)
+        assert [at[:2] for at in found[:5]] == best and found[0][2] == pytest.approx(every[best[0]])
+
+
+def test_of_several_windows_the_best_answers_are_ranked_together(questions, vocabulary):
+    reader = squad.Reader(Span(make_encoder(vocabulary, max_length=128)).eval(), max_length=60, stride=20)
+    with torch.no_grad():
+        reader.objective.out.weight.mul_(50)
+    rows = [
+        row | {"context": " ".join(r["context"] for r in questions[i : i + 3])} for i, row in enumerate(questions[:4])
+    ]
+    said = reader.read([row | {"answers": None} for row in rows], n=5, batch_size=3)
+    windows = Windows([row | {"answers": {"text": [], "answer_start": []}} for row in rows], vocabulary, 60, stride=20)
+    assert len(windows) > 6
+    for number, row in enumerate(rows):
+        nulls, best = [], -np.inf
+        for i in (windows.row_of == number).nonzero().flatten().tolist():
+            with torch.no_grad():
+                logits = reader.objective.logits(windows.batch([i]))[0].numpy()
+            nulls.append(logits[0].sum())
+            best = max(best, squad.spans(logits, 200, 30)[0][2])
+        each = said[row["id"]]
+        assert each.null == pytest.approx(min(nulls), abs=1e-4) and each.best[0][1] == pytest.approx(best, abs=1e-4)
+        assert [value for _, value in each.best] == sorted((value for _, value in each.best), reverse=True)
+        assert len({text for text, _ in each.best}) == len(each.best) <= 5
+        assert all(text in row["context"] for text, _ in each.best)
+
+
+# Runs
+
+
+def test_a_reader_learns_where_the_answer_stands(vocabulary):
+    """A task of one rule, so that seconds suffice: the answer is the word after "by"; without a "by" there is none."""
+    names, rng, rows = ("Clara", "Otto", "Rosa", "Hugo", "Henry"), Random(0), []
+    for i in range(240):
+        name, toy = rng.choice(names), rng.choice(("kites", "trains", "castles"))
+        says = rng.random() < 2 / 3
+        context = f"On Monday six {toy} were bought by {name} ." if says else f"On Monday {name} bought six {toy} ."
+        rows.append(question(context, name if says else None, id=str(i), question=f"By whom were {toy} bought?"))
+    start = make_encoder(vocabulary, num_hidden_layers=2, max_length=64)
+    before = tasks.weights_hash(start)
+    reader = squad.fine_tune(start, rows[:200], epochs=10, batch_size=20, lr=4e-3, max_length=64, stride=8)
+    threshold = reader.choose_threshold(rows[:200])
+    scores, nothing = reader.evaluate(rows[200:], threshold), answers.score({r["id"]: "" for r in rows}, rows[200:])
+    assert scores["f1"] > 85 > 60 > nothing["f1"] and scores["NoAns_exact"] > 80
+    assert tasks.weights_hash(start) == before and reader.run.steps == 100
+
+
+QUICK = dict(epochs={None: 1}, lr=1e-3, batch_size=16, seeds=(0, 1))
+
+
+def test_the_protocol_runs_goes_on_and_refuses_other_settings(questions, vocabulary, tmp_path, monkeypatch):
+    from dataclasses import replace
+
+    data = {"train": questions[:32], "validation": questions[32:50]}
+    start, quick = make_encoder(vocabulary, max_length=256), replace(protocols.SQUAD, **QUICK)
+    first = squad.run(data, start, protocol=replace(quick, seeds=(0,)), folder=tmp_path, max_length=256)
+    assert first.complete and first.table["steps"].tolist() == [2]
+    again = squad.run(data, start, protocol=quick, folder=tmp_path, max_length=256)
+    assert again.table["seed"].tolist() == [0, 1] and again.summary()["rule"][0] == "median of all runs"
+    assert again.table["test"][0] == first.table["test"][0]
+    monkeypatch.setattr(squad, "fine_tune", None)  # another run would now be an error
+    same = squad.run(data, start, protocol=quick, folder=tmp_path, max_length=256)
+    assert same.table["test"].tolist() == pytest.approx(again.table["test"].tolist())
+    with pytest.raises(ValueError, match="take another folder"):
+        squad.run(data, start, protocol=replace(quick, lr=2e-3), folder=tmp_path, max_length=256)
+
+
+def test_table_8_is_what_is_searched(questions, vocabulary, tmp_path, monkeypatch):
+    grid = protocols.SQUAD.grid_for("squad")
+    rates = (2e-5, 3e-5, 4e-5, 5e-5)
+    assert grid == {"epochs": (2, 3), "batch_size": (16, 32), "warmup": (0.06, 0.1), "lr": rates}
+    assert papers.settings.COCO_LM_SEARCH["large++"]["squad"]["lr"] == (7e-6, 1e-5, 2e-5, 3e-5)
+    training = protocols.SQUAD.training(None)
+    assert (training["max_length"], training["clip"], training["weight_decay"]) == (512, None, 0.01)
+    tried = []
+
+    def run(data, start, *, protocol, folder, **settings):
+        tried.append(protocol.training(None))
+        score = -abs(protocol.lr - 5e-5) * 1e6 + protocol.epochs[None]
+        table = {"test": [score] * 5, "draw": [0] * 5, "seed": range(5)}
+        return tasks.Results(__import__("pandas").DataFrame(table), protocol)
+
+    monkeypatch.setattr(squad, "run", run)
+    data, start = {"train": questions[:4], "validation": questions[4:6]}, make_encoder(vocabulary)
+    found = squad.search(data, start, budget=9, folder=tmp_path)
+    assert (tried[0]["lr"], tried[0]["batch_size"], tried[0]["epochs"]) == (3e-5, 32, 2)  # the protocol's own first
+    assert found.best["lr"] == 5e-5 and found.best["epochs"] == 3 and not found.complete
+
+
+@pytest.mark.real_data
+@real_data
+def test_every_answer_of_real_questions_is_found_in_its_window():
+    rows = ck.data.load(f"{REAL}/squad/xquad.en.json")["train"].select(range(0, 1190, 4))
+    from transformers import BertTokenizerFast
+
+    tokenizer = BertTokenizerFast.from_pretrained(f"{REAL}/vocab/bert-base-uncased")
+    windows = Windows(rows, tokenizer, max_length=160, stride=48)
+    assert len(windows) > 1.3 * len(rows)
+    found = {}
+    for i in range(len(windows)):
+        if windows.start[i]:
+            row = int(windows.row_of[i])
+            found[row] = windows.answer(i, int(windows.start[i]), int(windows.end[i]))
+    golds = [row["answers"]["text"][0] for row in windows.rows]
+    assert len(found) == len(rows)
+    # A word piece may hold more than the answer, "1990s" for "1990": then the window says the whole piece.
+    assert np.mean([found[i] == gold for i, gold in enumerate(golds)]) > 0.97
+    assert all(gold in found[i] for i, gold in enumerate(golds))
+    one = copy.deepcopy(windows.rows[:50])
+    assert answers.score({row["id"]: row["answers"]["text"][0] for row in one}, one)["exact"] == 100
