@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import eq
+from typing import Any
 
 import numpy as np
 from torch import Tensor
@@ -54,21 +56,42 @@ class Batches:
         full, rest = divmod(len(self.lengths), self.batch_size)
         return full + (rest > 0 and not self.drop_last)
 
-    def epoch(self, epoch: int) -> list[list[int]]:
-        """Give the batches of epoch `epoch` (0, 1, …), each a list of row numbers."""
+    def epoch(self, epoch: int) -> Sequence[list[int]]:
+        """Give the batches of epoch `epoch` (0, 1, …), each a list of row numbers.
+
+        The lists are made when they are looked at: of millions of rows they would not all fit into memory.
+        """
         random = np.random.default_rng([self.seed, epoch])
         order = random.permutation(len(self.lengths))  # [N]
         filled = len(order) - len(order) % self.batch_size
         order, rest = order[:filled], order[filled:]
-        batches: list[np.ndarray] = []
         for start in range(0, filled, _POOL * self.batch_size):
             pool = order[start : start + _POOL * self.batch_size]
-            pool = pool[np.argsort(self.lengths[pool], kind="stable")]
-            batches.extend(pool.reshape(-1, self.batch_size))
-        result = [batches[i].tolist() for i in random.permutation(len(batches))]
-        if len(rest) and not self.drop_last:
-            result.append(rest.tolist())
-        return result
+            pool[:] = pool[np.argsort(self.lengths[pool], kind="stable")]
+        places = random.permutation(filled // self.batch_size)  # [batches]
+        return _Epoch(order.reshape(-1, self.batch_size), places, () if self.drop_last else rest.tolist())
+
+
+class _Epoch(Sequence):
+    """The batches of an epoch, to look at as a list of lists."""
+
+    def __init__(self, rows: np.ndarray, places: np.ndarray, rest: Sequence[int]) -> None:
+        self.rows, self.places, self.rest = rows, places, list(rest)  # [batches, rows of a batch], [batches]
+
+    def __len__(self) -> int:
+        return len(self.places) + bool(self.rest)
+
+    def __getitem__(self, at: int | slice) -> Any:
+        if isinstance(at, slice):
+            return [self[i] for i in range(*at.indices(len(self)))]
+        at = range(len(self))[at]
+        return self.rest if at == len(self.places) else self.rows[self.places[at]].tolist()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and len(self) == len(other) and all(map(eq, self, other))
+
+    def __repr__(self) -> str:
+        return repr(list(self))
 
 
 def make_batches(texts: Texts, batch_size: int, seed: int, *, every_row: bool = False) -> Batches:

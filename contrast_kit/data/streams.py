@@ -165,7 +165,7 @@ class _Parts:
         self.ends.append((self.ends[-1] if self.ends else 0) + len(tokens.ids))
         self.crc, self.types = crc32(tokens.ids, self.crc), tokens.types is not None
         self.highest = max(self.highest, int(tokens.ids.max(initial=0)))
-        self.lengths.append(tokens.lengths)
+        self.lengths.append(tokens.lengths.astype(np.int32))
         if stream.pack:
             return
         words = np.concatenate([[0], (~np.isin(tokens.ids, self.special)).cumsum()])
@@ -190,7 +190,7 @@ class _Parts:
     def finish(self, whole_texts: bool) -> None:
         """Tell the stream what was found."""
         stream = self.stream
-        lengths = np.concatenate(self.lengths or [np.zeros(0, np.int64)])  # [N]
+        lengths = _joined(self.lengths)  # [N]
         stream.ends, stream.crc, stream.highest = np.array(self.ends), self.crc, self.highest
         stream.types = True if self.types and not stream.pack else None
         if stream.pack and lengths.sum():
@@ -198,10 +198,11 @@ class _Parts:
             text_ids, stream.labels = np.arange(len(starts)), None
             lengths = lengths + 2  # [CLS] and [SEP]
         else:
-            words = np.concatenate(self.words or [np.zeros(0, bool)])
+            words = _joined(self.words).astype(bool)
             if not words.any():
                 raise ValueError("There are no rows: the source holds no text.")
-            starts, text_ids = lengths.cumsum() - lengths, np.concatenate(self.text_ids)
+            starts, text_ids = lengths.cumsum(), _joined(self.text_ids)
+            starts -= lengths
             stream.left_out = int((~words).sum())
             if stream.left_out:
                 starts, lengths, text_ids = starts[words], lengths[words], text_ids[words]
@@ -209,6 +210,18 @@ class _Parts:
             stream.labels = label_tensor(self.labels)
         stream.starts, stream.lengths = torch.from_numpy(starts), torch.from_numpy(lengths)
         stream.text_ids = torch.from_numpy(text_ids)
+
+
+def _joined(parts: list[np.ndarray]) -> np.ndarray:
+    """The parts as one array; the list is emptied, so that a stream's numbers stand in memory once."""
+    whole = np.empty(sum(map(len, parts)), np.int64)
+    parts.reverse()
+    place = 0
+    while parts:
+        part = parts.pop()
+        whole[place : place + len(part)] = part
+        place += len(part)
+    return whole
 
 
 def _parts(lines: Iterator[Line]) -> Iterator[list[Line]]:

@@ -7,6 +7,7 @@ after it had begun; most of the other time went into Python objects that no one 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
 import tempfile
@@ -81,9 +82,8 @@ class TokenCache:
 
         self.tokenizer, self.max_length = tokenizer, max_length
         self.folder = cache_folder() / "tokens"
-        state = tokenizer.backend_tokenizer.to_str() if getattr(tokenizer, "is_fast", False) else repr(tokenizer)
         self._start = hashlib.blake2b(digest_size=16)
-        for part in (_FORM, state.encode(), str(max_length).encode()):
+        for part in (_FORM, _state(tokenizer).encode(), str(max_length).encode()):
             self._start.update(b"%d:" % len(part) + part)
 
     def key(self, columns: Sequence[list[str]], more: bytes = b"") -> str:
@@ -113,7 +113,10 @@ class TokenCache:
             ids = np.fromfile(folder / "ids", np.int32)
         except FileNotFoundError:
             return None
-        return Tokens(ids, lengths, types) if int(lengths.sum()) == len(ids) else None
+        if int(lengths.sum()) != len(ids):
+            shutil.rmtree(folder, ignore_errors=True)  # damaged
+            return None
+        return Tokens(ids, lengths, types)
 
     def write(self, key: str, tokens: Tokens) -> bool:
         """Keep tokens under their name; False where the disk does not take them."""
@@ -130,6 +133,15 @@ class TokenCache:
                 shutil.rmtree(draft, ignore_errors=True)
             return (self.folder / key).is_dir()
         return True
+
+
+def _state(tokenizer: Any) -> str:
+    """Everything that the ids of a text depend on, but the length at which it is cut; that the last call left there."""
+    if not getattr(tokenizer, "is_fast", False):
+        return f"{type(tokenizer).__qualname__} {tokenizer.get_vocab()} {tokenizer.init_kwargs}"
+    state = json.loads(tokenizer.backend_tokenizer.to_str())
+    state.pop("truncation", None), state.pop("padding", None)
+    return json.dumps([state, tokenizer.truncation_side, tokenizer.model_input_names])
 
 
 def _flat(ids: list[list[int]], types: list[list[int]] | None) -> Tokens:
