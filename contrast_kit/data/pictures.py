@@ -72,11 +72,8 @@ class Pictures:
             raise ValueError(f"regions must be [P, R, F], one feature for each region, got {list(regions.shape)}.")
         self._check_shapes()
         self._check_mask()
-        check_boxes(self.boxes, self.region_mask, self.ids)
-        here = self.region_mask
-        if not torch.isfinite(regions[here]).all():
-            raise ValueError(f"The features of picture {self._first(~torch.isfinite(regions).all(-1) & here)} hold NaN "
-                             "or infinity: look for the step that made them.")  # fmt: skip
+        checks.boxes(checks.floats(self.boxes, "boxes"), self.region_mask)
+        checks.pictures(regions, self.region_mask)
         for name in ("object", "attribute"):
             self._check_classes(name, getattr(self, f"{name}s"), getattr(self, f"{name}_names"))
             self._check_confidence(name, getattr(self, f"{name}_confidence"))
@@ -139,8 +136,6 @@ class Pictures:
         mask = self.region_mask
         if mask.dtype != torch.bool:
             raise TypeError(f"region_mask must be bool, True for a region and False for padding, not {mask.dtype}.")
-        if not mask[:, 0].all():
-            raise ValueError(f"Picture {self._first(~mask[:, :1])} has no region: leave it out.")
         if (mask[:, 1:] & ~mask[:, :-1]).any():
             raise ValueError("Padding must stand behind the regions of a picture, not between them.")
 
@@ -158,49 +153,11 @@ class Pictures:
             raise ValueError(f"A padded region has the {name} class {NONE}, no other: it is no region.")
 
     def _check_confidence(self, name: str, confidence: Tensor) -> None:
-        if not confidence.is_floating_point() or not ((confidence >= 0) & (confidence <= 1)).all():
-            raise ValueError(f"{name}_confidence must be probabilities from 0 to 1, as floating-point numbers.")
+        checks.shares(checks.floats(confidence, f"{name}_confidence"), f"{name}_confidence")
 
     def _first(self, wrong: Tensor) -> int:
         """The number of the first picture with a True in [P, …]."""
         return int(self.ids[wrong.flatten(1).any(1).nonzero()[0]])
-
-
-def check_boxes(boxes: Tensor, mask: Tensor, ids: Tensor) -> None:
-    """Refuse boxes [P, R, 4] that are no corners x1, y1, x2, y2 in 0 … 1, where `mask` [P, R] says there is a region.
-
-    Boxes with x and y exchanged look like any other boxes, so nothing can refuse them here; look at them drawn
-    (`plots.shelf`).
-    """
-    if not boxes.is_floating_point():
-        raise TypeError(f"boxes must be floating-point numbers from 0 to 1, not {boxes.dtype}.")
-    outside = mask & ~((boxes >= 0) & (boxes <= 1)).all(-1)  # NaN is outside too
-    empty = mask & ((boxes[..., 2] <= boxes[..., 0]) | (boxes[..., 3] <= boxes[..., 1]))
-    for wrong, words in (
-        (outside, "does not lie in 0 … 1: divide x by the picture's width and y by its height"),
-        (empty, "has x2 ≤ x1 or y2 ≤ y1: give the corners x1, y1, x2, y2, not a corner with width and height"),
-    ):
-        if wrong.any():
-            p, r = wrong.nonzero()[0].tolist()
-            box = [round(float(value), 4) for value in boxes[p, r]]
-            raise ValueError(f"Box {r} of picture {int(ids[p])}, {box}, {words}.")
-
-
-def overlap(boxes: Tensor) -> Tensor:
-    """How much each two boxes of a picture overlap, intersection over union: [P, R, 4] → [P, R, R], 1 with itself.
-
-    A masked region is still seen through a box that covers most of it, so such boxes must be masked together.
-
-    >>> import torch
-    >>> overlap(torch.tensor([[[0.0, 0.0, 0.5, 1.0], [0.25, 0.0, 0.75, 1.0], [0.8, 0.0, 1.0, 1.0]]]))[0, 0]
-    tensor([1.0000, 0.3333, 0.0000])
-    """
-    low = torch.maximum(boxes[:, :, None, :2], boxes[:, None, :, :2])  # [P, R, R, 2]
-    high = torch.minimum(boxes[:, :, None, 2:], boxes[:, None, :, 2:])  # [P, R, R, 2]
-    shared = (high - low).clamp(min=0).prod(-1)  # [P, R, R]
-    area = (boxes[..., 2:] - boxes[..., :2]).clamp(min=0).prod(-1)  # [P, R]
-    union = area[:, :, None] + area[:, None, :] - shared
-    return shared / union.clamp(min=1e-12)
 
 
 def stack_pictures(

@@ -22,6 +22,8 @@ shown once, or keep it with `figure.savefig("name.png")`. matplotlib is loaded b
 | alignment and uniformity at once | `alignment_uniformity_plane` |
 | two wishes at once | `trade_off` |
 | what a temperature does to the negatives | `negative_weights` |
+| a picture and its regions | `shelf` |
+| where a word looks in a picture | `attention` |
 """
 
 from contrast_kit.plots.animations import Animation, align, animation
@@ -36,6 +38,7 @@ from contrast_kit.plots.lines import lines_with_errors
 from contrast_kit.plots.maps import embedding_map, project
 from contrast_kit.plots.matrices import similarity_matrix
 from contrast_kit.plots.planes import alignment_uniformity_plane
+from contrast_kit.plots.scenes import attention, shelf
 from contrast_kit.plots.shares import shares
 from contrast_kit.plots.style import PALETTE
 from contrast_kit.plots.tiles import tiles
@@ -50,6 +53,7 @@ __all__ = [
     "align",
     "alignment_uniformity_plane",
     "animation",
+    "attention",
     "bars_with_errors",
     "circle",
     "cosine_histograms",
@@ -63,6 +67,7 @@ __all__ = [
     "negative_weights",
     "project",
     "shares",
+    "shelf",
     "similarity_matrix",
     "tiles",
     "trade_off",
