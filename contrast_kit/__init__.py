@@ -28,7 +28,7 @@ if TYPE_CHECKING:  # for editors; at run time __getattr__ does the same, at firs
         schedules,
         tasks,
     )
-    from contrast_kit.encoder import Encoder
+    from contrast_kit.encoder import CrossModalEncoder, Encoder
     from contrast_kit.fast import faster
     from contrast_kit.planning import Plan, plan
     from contrast_kit.training import Run, Training, fit
@@ -36,6 +36,7 @@ if TYPE_CHECKING:  # for editors; at run time __getattr__ does the same, at firs
 __version__ = "0.1.0"
 
 __all__ = [
+    "CrossModalEncoder",
     "Encoder",
     "Plan",
     "Run",
@@ -59,6 +60,7 @@ __all__ = [
 ]
 
 _HOME = {
+    "CrossModalEncoder": "encoder",
     "Encoder": "encoder",
     "Plan": "planning",
     "Run": "training",

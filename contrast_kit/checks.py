@@ -32,6 +32,11 @@ def unchecked(on: bool = True) -> Iterator[None]:
         _reads_values = before
 
 
+def reads_values() -> bool:
+    """Whether a check may read values now (`unchecked`)."""
+    return _reads_values
+
+
 def floats(x: Tensor, name: str) -> Tensor:
     """Numbers in float32 or better: half precision is raised before anything is summed."""
     if not isinstance(x, Tensor) or not x.is_floating_point():
@@ -113,42 +118,6 @@ def in_vocabulary(ids: Tensor, size: int) -> None:
         raise ValueError(f"Labels must be ids in 0 .. {size - 1}, the width of logits, got {low} .. {high}.")
 
 
-def shares(x: Tensor, name: str, hint: str = "") -> None:
-    """Numbers from 0 to 1."""
-    if _reads_values and not ((x >= 0) & (x <= 1)).all():  # NaN is refused too
-        raise ValueError(f"{name} must lie between 0 and 1, got {x.min().item():g} .. {x.max().item():g}{hint}.")
-
-
-def boxes(corners: Tensor, real: Tensor) -> None:
-    """Boxes x1 y1 x2 y2 as shares of the picture, [..., 4], wherever a region is real, [...]."""
-    if not _reads_values:
-        return
-    corners = corners[real]  # [N, 4]
-    form = "a box is x1, y1, x2, y2, as shares of the picture's width and height"
-    if not ((corners >= 0) & (corners <= 1)).all():
-        low, high = corners.min().item(), corners.max().item()
-        raise ValueError(
-            f"boxes must lie between 0 and 1, got {low:g} .. {high:g}: {form}; divide pixels by the picture's size."
-        )
-    if not (corners[:, :2] < corners[:, 2:]).all():
-        first = corners[~(corners[:, :2] < corners[:, 2:]).all(1)][0].tolist()
-        said = ", ".join(f"{value:g}" for value in first)
-        raise ValueError(f"A box ends before it begins ({said}): {form}, not width and height in the place of x2, y2.")
-
-
-def pictures(features: Tensor, real: Tensor) -> None:
-    """Features [B, R, F] of pictures with at least one region each, real [B, R], and no NaN in them."""
-    if not _reads_values:
-        return
-    if not real.any(1).all():
-        row = int((~real.any(1)).nonzero()[0])
-        raise ValueError(
-            f"The picture of row {row} has no region: leave the row out, or give the whole picture as one."
-        )
-    if not torch.isfinite(features).all():
-        raise ValueError("A region has NaN or infinity among its features: leave it out, or look at the detector.")
-
-
 def finite(total: Tensor, loss: str) -> None:
     """A sum of terms of a token loss that is neither NaN nor infinite."""
     if _reads_values and not torch.isfinite(total.detach()):
@@ -196,12 +165,6 @@ def choice(name: str, value: Any, choices: tuple) -> None:
     """One of some words."""
     if value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, not {value!r}.")
-
-
-def yes_or_no(name: str, value: Any) -> None:
-    """A bool; the string "False" would count as true."""
-    if not isinstance(value, bool):
-        raise TypeError(f"{name} must be True or False, not {value!r}.")
 
 
 def count(name: str, value: Any, what: str, least: int = 1) -> None:

@@ -137,6 +137,11 @@ def test_the_reading_path_stays_short(measure):
     assert sum(measure["room_lines"]().values()) <= 5_500, measure["room_lines"]()
 
 
+def test_the_reading_path_of_pictures_stays_short(measure):
+    """Counted apart: a reader of language meets none of it."""
+    assert sum(measure["picture_lines"]().values()) <= 1_350, measure["picture_lines"]()
+
+
 def test_code_for_speed_stands_behind_one_door():
     """What a reader reads meets `fast` by its name alone, never a file inside it."""
     for file in FILES:

@@ -6,25 +6,19 @@ the other. Letters: B examples, T tokens, R regions, F features of a region, D w
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
-from transformers import AutoModelForPreTraining, LxmertConfig, LxmertForPreTraining, PreTrainedTokenizerBase
+from transformers import AutoModelForPreTraining, LxmertForPreTraining, PreTrainedTokenizerBase
 
 from contrast_kit import checks
 from contrast_kit.encoder import hf_folders
+from contrast_kit.encoder.cross_modal_shapes import CrossModalShapes
 from contrast_kit.encoder.encoder import Encoder, Padded, View
-from contrast_kit.encoder.inputs import check_tokenizer
 from contrast_kit.masking.regions import check_pair
 
-# LXMERT's own shape, which is CAPT's (4.1); small has CAPT's small width (table 4); tiny is ours, for a laptop.
-SHAPES = {
-    "tiny": dict(l_layers=1, r_layers=1, x_layers=2, hidden_size=96, num_attention_heads=4, intermediate_size=384),
-    "small": dict(l_layers=3, r_layers=2, x_layers=2, hidden_size=256, num_attention_heads=4, intermediate_size=1024),
-    "lxmert": dict(l_layers=9, r_layers=5, x_layers=5, hidden_size=768, num_attention_heads=12, intermediate_size=3072),
-}
 HIDDEN = "hidden_region.safetensors"
 """The file of a saved folder with the one vector that transformers' LXMERT does not have."""
 
@@ -36,7 +30,7 @@ class States(NamedTuple):
     regions: Tensor
 
 
-class CrossModalEncoder(Encoder):
+class CrossModalEncoder(CrossModalShapes, Encoder):
     """An LXMERT that turns pairs of text and picture into hidden states, a vector a pair, and scores where asked.
 
     It wraps transformers' `LxmertForPreTraining` without changing it and uses its parts one by one, at the places a
@@ -64,15 +58,13 @@ class CrossModalEncoder(Encoder):
 
     Example:
         >>> import contrast_kit as ck
-        >>> from contrast_kit.encoder import CrossModalEncoder
-        >>> tokenizer = ck.data.train_tokenizer(["the red kite", "a small drum"], vocab_size=60)
-        >>> encoder = CrossModalEncoder.tiny(tokenizer, features=8, objects=3, attributes=2, answers=4)
-        >>> view = dict(tokenizer(["a red kite"], return_tensors="pt")) | {"regions": torch.randn(1, 2, 8)}
-        >>> view |= {"boxes": torch.tensor([[[0.0, 0.0, 0.5, 0.5], [0.5, 0.0, 1.0, 0.5]]])}
-        >>> view |= {"region_mask": torch.ones(1, 2)}
-        >>> states = encoder.states(view)
-        >>> states.regions.shape, encoder.pool(encoder(view), view).shape
-        (torch.Size([1, 2, 96]), torch.Size([1, 96]))
+        >>> from contrast_kit.data.pictures import random_pictures
+        >>> rows = [{"text": "the red kite", "image_id": 0}, {"text": "a small drum", "image_id": 1}]
+        >>> tokenizer = ck.data.train_tokenizer([row["text"] for row in rows], vocab_size=60)
+        >>> pairs = ck.data.Regions(rows, tokenizer, random_pictures().standardised())
+        >>> encoder = ck.CrossModalEncoder.tiny(tokenizer, features=6, objects=4, attributes=4)
+        >>> encoder.encode(pairs).shape, encoder.states(pairs.batch([0, 1])).regions.shape
+        (torch.Size([2, 96]), torch.Size([2, 5, 96]))
     """
 
     def __init__(self, model: nn.Module, tokenizer: PreTrainedTokenizerBase):
@@ -87,80 +79,6 @@ class CrossModalEncoder(Encoder):
         # As a standardised feature: a vector of zeros would have a gradient some thousand times larger (MaskRegions).
         random = torch.Generator().manual_seed(0)
         self.hidden_region = nn.Parameter(torch.randn(self.features, generator=random))  # [F]
-
-    @classmethod
-    def tiny(cls, tokenizer: PreTrainedTokenizerBase, **options) -> Self:
-        """1 language, 1 vision and 2 cross layers × 96, 4 heads: for minutes on a laptop. Options as in `build`."""
-        return cls.build("tiny", tokenizer, **options)
-
-    @classmethod
-    def small(cls, tokenizer: PreTrainedTokenizerBase, **options) -> Self:
-        """3 language, 2 vision and 2 cross layers × 256, 4 heads: for one GPU. Options as in `build`."""
-        return cls.build("small", tokenizer, **options)
-
-    @classmethod
-    def lxmert(cls, tokenizer: PreTrainedTokenizerBase, **options) -> Self:
-        """9 language, 5 vision and 5 cross layers × 768, 12 heads: LXMERT's and CAPT's. Options as in `build`."""
-        return cls.build("lxmert", tokenizer, **options)
-
-    @classmethod
-    def base(cls, tokenizer: PreTrainedTokenizerBase, **options) -> Self:
-        """There is none: ValueError."""
-        raise ValueError(
-            f"A CrossModalEncoder comes in the shapes {', '.join(SHAPES)}; base and large are an Encoder's."
-        )
-
-    large = base
-
-    @classmethod
-    def build(
-        cls,
-        shape: str,
-        tokenizer: PreTrainedTokenizerBase,
-        *,
-        features: int = 2048,
-        objects: int = 1600,
-        attributes: int = 400,
-        answers: int = 9500,
-        seed: int = 0,
-        max_length: int = 512,
-        dropout: float = 0.1,
-        **shape_changes: int,
-    ) -> Self:
-        """A randomly initialised LXMERT of a named shape, for the vocabulary of `tokenizer` and a detector's regions.
-
-        Args:
-            shape: a key of `SHAPES`.
-            features: F, the width of a region's feature. objects, attributes: how many of each the detector names.
-                The defaults of these three are those of LXMERT's detector.
-            answers: A, how many answers the answer head knows.
-            seed: of the initial weights; the caller's random state is left as it was.
-            max_length: the longest text, in tokens. dropout: of hidden states and attention (CAPT: 0.1).
-            shape_changes: single changes to the shape, for example `x_layers=1`.
-
-        Raises:
-            TypeError, ValueError: an unknown shape, or no suitable tokenizer.
-        """
-        check_tokenizer(tokenizer)
-        checks.choice("A CrossModalEncoder's shape", shape, tuple(SHAPES))
-        sizes = {"features": features, "objects": objects, "attributes": attributes, "answers": answers}
-        for name, size in sizes.items():
-            checks.count(name, size, "a number of them")
-        config = LxmertConfig(
-            **(SHAPES[shape] | shape_changes),
-            vocab_size=len(tokenizer),
-            visual_feat_dim=features,
-            num_object_labels=objects,
-            num_attr_labels=attributes,
-            num_qa_labels=answers,
-            hidden_dropout_prob=dropout,
-            attention_probs_dropout_prob=dropout,
-            max_position_embeddings=max_length,
-            pad_token_id=tokenizer.pad_token_id,
-        )
-        with torch.random.fork_rng(devices=[]):  # weights are drawn on the CPU: no other stream is touched
-            torch.default_generator.manual_seed(seed)
-            return cls(LxmertForPreTraining(config), tokenizer)
 
     @classmethod
     def from_pretrained(cls, name: str | Path, pooling: str | None = None) -> "CrossModalEncoder":

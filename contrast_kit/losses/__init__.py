@@ -2,8 +2,7 @@
 
 `contrast`, `one_direction` and `no_negatives` hold the losses between whole texts, `gradients` what they push,
 `similarity` the cosine under all; `tokens` the losses at single positions, `corrective` those on a corrupted text,
-`regions` those of words and pictures. This is the plain form, to be read beside the papers. For many vectors
-`contrast_kit.fast` makes the same numbers in tiles.
+`regions` those on pictures. It is all to be read beside the papers; `fast` makes the same numbers for many vectors.
 """
 
 from contrast_kit._renamed import moved, renamed

@@ -121,7 +121,7 @@ def masked_features(predicted: Tensor, targets: Tensor, *, reduction: str = "mea
         raise ValueError(f"predicted and targets must be [M, F], at the same regions, got {shapes}.")
     terms = F.smooth_l1_loss(predicted, targets, reduction="none").mean(1)  # [M, F] -> [M]
     finite(terms.sum(), "masked_features")
-    return reduce(terms, reduction)
+    return reduce(terms, reduction, len(terms))
 
 
 def soft_answers(logits: Tensor, scores: Tensor, *, reduction: str = "mean") -> Tensor:
@@ -163,7 +163,7 @@ def soft_answers(logits: Tensor, scores: Tensor, *, reduction: str = "mean") -> 
         1
     )  # [B, A] -> [B]
     finite(terms.sum(), "soft_answers")
-    return reduce(terms, reduction)
+    return reduce(terms, reduction, len(terms))
 
 
 def one_answer(logits: Tensor, scores: Tensor, *, reduction: str = "mean") -> Tensor:
@@ -210,7 +210,7 @@ def _labelled(
         confidence = floats(confidence, "confidence")
         if confidence.shape != labels.shape:
             raise ValueError(f"confidence must be [M], one for each label, got {list(confidence.shape)}.")
-        checks.shares(confidence, "confidence")
+        _check_shares(confidence, "confidence")
         terms = terms * confidence.to(terms.dtype)
     finite(terms.sum(), name)
     return reduce(terms, reduction, known.sum())
@@ -222,5 +222,11 @@ def _answer_logits(logits: Tensor, scores: Tensor) -> Tensor:
     if logits.dim() != 2 or logits.shape != floats(scores, "scores").shape:
         shapes = f"{list(logits.shape)} and {list(scores.shape)}"
         raise ValueError(f"logits and scores must be [B, A], one column for each answer, got {shapes}.")
-    checks.shares(scores, "scores", "; a question without a known answer has a row of zeros")
+    _check_shares(scores, "scores", "; a question without a known answer has a row of zeros")
     return logits
+
+
+def _check_shares(x: Tensor, name: str, hint: str = "") -> None:
+    """Refuse numbers outside [0, 1]."""
+    if checks.reads_values() and not ((x >= 0) & (x <= 1)).all():  # NaN is refused too
+        raise ValueError(f"{name} must lie between 0 and 1, got {x.min().item():g} .. {x.max().item():g}{hint}.")

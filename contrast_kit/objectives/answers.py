@@ -31,7 +31,7 @@ class AnswerConfig:
 
     def __post_init__(self):
         checks.count("answers", self.answers, "how many answers there are")
-        checks.yes_or_no("new_head", self.new_head)
+        checks.choice("new_head", self.new_head, (True, False))
 
 
 class Answer(Objective):
@@ -51,18 +51,19 @@ class Answer(Objective):
 
     Example:
         >>> import contrast_kit as ck
-        >>> from contrast_kit.encoder import CrossModalEncoder
-        >>> texts = ["what colour is the kite?", "is there a drum?"]
-        >>> tokenizer = ck.data.train_tokenizer(texts, vocab_size=60)
-        >>> batch = ck.data.Texts(texts, tokenizer).batch([0, 1]) | {"regions": torch.randn(2, 3, 8)}
-        >>> batch |= {"boxes": torch.tensor([0.1, 0.1, 0.4, 0.4]).expand(2, 3, 4), "region_mask": torch.ones(2, 3)}
-        >>> batch["answer_scores"] = torch.tensor([[1.0, 0.3, 0.0], [0.0, 0.0, 1.0]])  # red, or scarlet; no
-        >>> encoder = CrossModalEncoder.tiny(tokenizer, features=8, objects=5, attributes=2)
-        >>> sorted(ck.objectives.Answer(encoder, answers=3)(batch))
+        >>> from contrast_kit.data.pictures import random_pictures
+        >>> rows = [{"text": "what colour is the kite?", "image_id": 0, "answers": 7 * ["red"] + 3 * ["scarlet"]}]
+        >>> rows += [{"text": "is there a drum?", "image_id": 1, "answers": 10 * ["no"]}]
+        >>> tokenizer = ck.data.train_tokenizer([row["text"] for row in rows], vocab_size=60)
+        >>> answers = ck.data.answer_list([row["answers"] for row in rows])
+        >>> pairs = ck.data.Regions(rows, tokenizer, random_pictures().standardised(), answers=answers)
+        >>> encoder = ck.CrossModalEncoder.tiny(tokenizer, features=6, objects=4, attributes=4)
+        >>> sorted(ck.objectives.Answer(encoder, answers=len(answers))(pairs.batch([0, 1])))
         ['answers', 'loss', 'score']
     """
 
     Config = AnswerConfig
+    in_tables = "answers"
     contrastive = False
     weights = {"answers": 1.0}
 
@@ -128,20 +129,17 @@ class TwoPictures(FineTune):
 
     Example:
         >>> import contrast_kit as ck
-        >>> from contrast_kit.encoder import CrossModalEncoder
-        >>> texts = ["both shelves have a kite", "one shelf has a drum"]
-        >>> tokenizer = ck.data.train_tokenizer(texts, vocab_size=60)
-        >>> batch = ck.data.Texts(texts, tokenizer).batch([0, 1]) | {"label": torch.tensor([1, 0])}
-        >>> for side in ("left", "right"):
-        ...     batch |= {f"{side}/regions": torch.randn(2, 3, 8), f"{side}/region_mask": torch.ones(2, 3)}
-        ...     batch |= {f"{side}/boxes": torch.tensor([0.1, 0.1, 0.4, 0.4]).expand(2, 3, 4)}
-        >>> encoder = CrossModalEncoder.tiny(tokenizer, features=8, objects=5, attributes=2)
-        >>> sorted(ck.objectives.TwoPictures(encoder)(batch))
+        >>> from contrast_kit.data.pictures import random_pictures
+        >>> rows = [{"text": "both shelves have a kite", "left": 0, "right": 1, "label": 1}]
+        >>> tokenizer = ck.data.train_tokenizer([row["text"] for row in rows], vocab_size=60)
+        >>> pairs = ck.data.Regions(rows, tokenizer, random_pictures().standardised())
+        >>> encoder = ck.CrossModalEncoder.tiny(tokenizer, features=6, objects=4, attributes=4)
+        >>> sorted(ck.objectives.TwoPictures(encoder)(pairs.batch([0])))
         ['accuracy', 'ce', 'loss']
     """
 
     Config = TwoPicturesConfig
-    in_tables = ""
+    in_tables = "two pictures"
 
     def build(self) -> None:
         check_reads_pairs(self)

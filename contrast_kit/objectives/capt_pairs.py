@@ -39,7 +39,7 @@ class CAPTPairsConfig(LXMERTConfig, CAPTConfig):
         CAPTConfig.__post_init__(self)
         LXMERTConfig.__post_init__(self)
         for name in ("mlm", "ignore_duplicates"):
-            checks.yes_or_no(name, getattr(self, name))
+            checks.choice(name, getattr(self, name), (True, False))
 
 
 class CAPTPairs(CAPT):
@@ -60,19 +60,17 @@ class CAPTPairs(CAPT):
 
     Example:
         >>> import contrast_kit as ck
-        >>> from contrast_kit.encoder import CrossModalEncoder
-        >>> texts = ["the red kite flies", "a small drum"]
-        >>> tokenizer = ck.data.train_tokenizer(texts, vocab_size=60)
-        >>> batch = ck.data.Texts(texts, tokenizer).batch([0, 1]) | {"regions": torch.randn(2, 3, 8)}
-        >>> batch |= {"boxes": torch.tensor([0.1, 0.1, 0.4, 0.4]).expand(2, 3, 4), "region_mask": torch.ones(2, 3)}
-        >>> batch |= {"objects": torch.randint(5, (2, 3)), "image_id": torch.tensor([0, 1])}
-        >>> encoder = CrossModalEncoder.tiny(tokenizer, features=8, objects=5, attributes=2)
-        >>> sorted(ck.objectives.CAPTPairs(encoder, queue=0)(batch))
-        ['contrast', 'features', 'itm', 'itm_accuracy', 'loss', 'mlm', 'objects', 'tau']
+        >>> from contrast_kit.data.pictures import random_pictures
+        >>> rows = [{"text": "the red kite flies", "image_id": 0}, {"text": "a small drum", "image_id": 1}]
+        >>> tokenizer = ck.data.train_tokenizer([row["text"] for row in rows], vocab_size=60)
+        >>> pairs = ck.data.Regions(rows, tokenizer, random_pictures().standardised())
+        >>> encoder = ck.CrossModalEncoder.tiny(tokenizer, features=6, objects=4, attributes=4)
+        >>> sorted(ck.objectives.CAPTPairs(encoder, queue=0)(pairs.batch([0, 1])))
+        ['attributes', 'contrast', 'features', 'itm', 'itm_accuracy', 'loss', 'mlm', 'objects', 'tau']
     """
 
     Config = CAPTPairsConfig
-    in_tables = "CAPT, words and pictures"
+    in_tables = "CAPT for pairs"
     pairs, local_sums, region_sums, local_counts = (
         LXMERT.pairs,
         LXMERT.local_sums,

@@ -50,7 +50,7 @@ class LXMERTConfig:
         checks.choice("regions", self.regions, ("masked", "lxmert"))
         checks.probability("mismatch", self.mismatch)
         for name in ("confidence", "recover_mismatched", "qa"):
-            checks.yes_or_no(name, getattr(self, name))
+            checks.choice(name, getattr(self, name), (True, False))
 
 
 class LXMERT(Objective):
@@ -73,18 +73,17 @@ class LXMERT(Objective):
 
     Example:
         >>> import contrast_kit as ck
-        >>> from contrast_kit.encoder import CrossModalEncoder
-        >>> texts = ["the red kite flies", "a small drum"]
-        >>> tokenizer = ck.data.train_tokenizer(texts, vocab_size=60)
-        >>> batch = ck.data.Texts(texts, tokenizer).batch([0, 1]) | {"regions": torch.randn(2, 3, 8)}
-        >>> batch |= {"boxes": torch.tensor([0.1, 0.1, 0.4, 0.4]).expand(2, 3, 4), "region_mask": torch.ones(2, 3)}
-        >>> batch |= {"objects": torch.randint(5, (2, 3))}
-        >>> encoder = CrossModalEncoder.tiny(tokenizer, features=8, objects=5, attributes=2)
-        >>> sorted(ck.objectives.LXMERT(encoder)(batch))
-        ['features', 'itm', 'itm_accuracy', 'loss', 'mlm', 'objects']
+        >>> from contrast_kit.data.pictures import random_pictures
+        >>> rows = [{"text": "the red kite flies", "image_id": 0}, {"text": "a small drum", "image_id": 1}]
+        >>> tokenizer = ck.data.train_tokenizer([row["text"] for row in rows], vocab_size=60)
+        >>> pairs = ck.data.Regions(rows, tokenizer, random_pictures().standardised())
+        >>> encoder = ck.CrossModalEncoder.tiny(tokenizer, features=6, objects=4, attributes=4)
+        >>> sorted(ck.objectives.LXMERT(encoder)(pairs.batch([0, 1])))
+        ['attributes', 'features', 'itm', 'itm_accuracy', 'loss', 'mlm', 'objects']
     """
 
     Config = LXMERTConfig
+    in_tables = "LXMERT"
     contrastive = False
 
     def build(self) -> None:

@@ -35,6 +35,12 @@ _COCO_LM_SETTINGS: dict[str, dict[str, Any]] = {
 # table prints no clipping and no length: none and 512 are RoBERTa's, whose settings the large model adopts.
 _CAPT = dict(decay="linear", weight_decay=0.01, betas=(0.9, 0.98), eps=1e-6, clip=None, max_length=512)
 
+# LXMERT's released code, whose settings for the tasks CAPT takes over (4.2).
+_LXMERT_TASKS = {
+    task: dict(epochs=4, batch_size=32, lr=lr, warmup=0.1, decay="linear", clip=5.0)
+    for task, lr in {"vqa": 5e-5, "gqa": 1e-5, "nlvr2": 5e-5}.items()
+}
+
 TRAINING: dict[str, dict[str, dict[str, Any]]] = {
     "CMLM": _CMLM_POST,
     # CMLM trains its baselines TAPT and CSSL beside its own method and prints no other numbers for them.
@@ -48,6 +54,11 @@ TRAINING: dict[str, dict[str, dict[str, Any]]] = {
         "small": dict(steps=200_000, batch_size=2048, lr=5e-4, warmup=10_000 / 200_000) | _CAPT,
         "large": dict(steps=500_000, batch_size=8192, lr=6e-4, warmup=30_000 / 500_000) | _CAPT,
     },
+    # CAPT, section 4.1: "peak learning rate 1e-4 paired with linear warmup and decay"; neither steps nor warm-up.
+    "CAPT for pairs": {"pre-training": dict(batch_size=512, lr=1e-4, decay="linear")},
+    "LXMERT": {"pre-training": dict(epochs=20, batch_size=256, lr=1e-4, warmup=0.05, decay="linear", clip=1.0)},
+    "answers": {task: _LXMERT_TASKS[task] for task in ("vqa", "gqa")},
+    "two pictures": {"nlvr2": _LXMERT_TASKS["nlvr2"]},
     # SCL, section 4.1: Adam at 1e-5, batches of 16, at every size. It prints neither epochs nor warm-up.
     "SCL": {name: dict(batch_size=16, lr=1e-5) for name in ("few-shot", "full data")},
     "FT": _CMLM_FINE_TUNING,

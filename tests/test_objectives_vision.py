@@ -1,0 +1,414 @@
+"""LXMERT, CAPT and the tasks on words and pictures: one step however it is cut, and the usual mistakes."""
+
+import os
+import socket
+import threading
+
+import pytest
+import torch
+import torch.multiprocessing as mp
+from pairs import ANSWERS, CLASSES, OBJECTIVES, ONE_PICTURE, WIDTH, make_encoder, make_pairs, make_two
+from test_step import EXACT, gradients, largest_difference, one_step
+from test_training import press_stop_at, same, weights
+
+import contrast_kit as ck
+from contrast_kit.masking.regions import MaskPair, MaskRegions
+from contrast_kit.objectives import LXMERT, Answer, CAPTPairs, TwoPictures
+
+
+@pytest.fixture
+def pairs(texts, tokenizer):
+    return make_pairs(texts, tokenizer)
+
+
+@pytest.fixture
+def batch(pairs):
+    return pairs.batch(range(12))
+
+
+@pytest.fixture
+def encoder(tokenizer):
+    return make_encoder(tokenizer)
+
+
+def data_of(name, texts, tokenizer):
+    return (make_two if name == "two pictures" else make_pairs)(texts, tokenizer)
+
+
+def seeded(seed=7):
+    return torch.Generator().manual_seed(seed)
+
+
+# -- one step, however it is cut ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_chunks_give_the_loss_and_gradient_of_the_definition(name, texts, tokenizer):
+    batch = data_of(name, texts, tokenizer).batch(range(12))
+    objective = OBJECTIVES[name](make_encoder(tokenizer)).double().train()
+    definition = objective(batch, seeded())
+    definition["loss"].backward()
+    expected, parts = gradients(objective), {part: value.item() for part, value in definition.items()}
+    assert parts["loss"] > 0 and all(value == value for value in parts.values())
+    for chunk_size in (None, 1, 5):
+        found, ours = one_step(objective, [batch], chunk_size=chunk_size)
+        assert found == pytest.approx(parts, rel=1e-12)
+        assert largest_difference(ours, expected) < EXACT
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_stopped_and_resumed_is_bitwise_the_unbroken_run(name, texts, tokenizer, tmp_path):
+    data = data_of(name, texts, tokenizer)
+
+    def go(**options):
+        objective = OBJECTIVES[name](make_encoder(tokenizer, dropout=0.1))
+        settings = dict(steps=5, batch_size=4, chunk_size=3, save_every=2, lr=1e-2, progress=False)
+        run = ck.fit(objective, data, **settings, **options)
+        return run.history.drop(columns="seconds"), weights(objective)
+
+    history, expected = go()
+    _, halfway = go(folder=tmp_path, callback=press_stop_at(3))
+    again, found = go(folder=tmp_path, resume=True)
+    assert not same(halfway, expected) and same(found, expected) and again.equals(history)
+
+
+def on_a_process(rank, port, tokenizer, texts, answers):
+    torch.set_num_threads(1)
+    where = {"WORLD_SIZE": 2, "RANK": rank, "LOCAL_RANK": rank, "MASTER_PORT": port}
+    os.environ.update({name: str(value) for name, value in where.items()})
+    os.environ.update(MASTER_ADDR="127.0.0.1", ACCELERATE_USE_CPU="true")
+    from accelerate import PartialState
+
+    PartialState()  # starts gloo
+    found = {}
+    for name, make in OBJECTIVES.items():
+        eleven = data_of(name, texts, tokenizer).batch(range(11))
+        parts, grads = one_step(make(make_encoder(tokenizer)).double().train(), [eleven], chunk_size=2)
+        found[name] = parts, {key: value.numpy() for key, value in grads.items()}
+    answers.put(found)
+    answers.close()
+    answers.join_thread()
+    torch.distributed.barrier()
+    torch.distributed.destroy_process_group()
+
+
+def test_two_processes_give_the_loss_and_gradient_of_one(texts, tokenizer, monkeypatch):
+    """Eleven rows: six and five."""
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        port = s.getsockname()[1]
+    queue = mp.get_context("forkserver").Queue()
+    arguments = (port, tokenizer, texts, queue)
+    mp.set_forkserver_preload(["contrast_kit.objectives", "contrast_kit.training", "accelerate", "pandas"])
+    running = mp.start_processes(on_a_process, arguments, nprocs=2, join=False, start_method="forkserver")
+    ended = threading.Thread(target=running.join)
+    ended.start()
+    answers = [queue.get(timeout=300) for _ in range(2)]
+    ended.join()
+    for name, make in OBJECTIVES.items():
+        eleven = data_of(name, texts, tokenizer).batch(range(11))
+        expected, wanted = one_step(make(make_encoder(tokenizer)).double().train(), [eleven])
+        for parts, grads in (found[name] for found in answers):
+            assert parts == pytest.approx(expected, rel=1e-12), name
+            assert largest_difference({key: torch.from_numpy(g) for key, g in grads.items()}, wanted) < EXACT, name
+
+
+@pytest.mark.parametrize("name", ONE_PICTURE)
+def test_half_precision_gives_nearly_the_same_loss(name, encoder, batch):
+    objective = ONE_PICTURE[name](encoder).eval()
+    whole = objective(batch, seeded())
+    with torch.autocast("cpu", torch.bfloat16):
+        half = objective(batch, seeded())
+    assert half["loss"].item() == pytest.approx(whole["loss"].item(), rel=0.03)
+    half["loss"].backward()
+    assert all(torch.isfinite(p.grad).all() for p in encoder.parameters() if p.grad is not None)
+
+
+@pytest.mark.parametrize("regions", ["masked", "lxmert"])
+def test_nothing_masked_is_no_nan(regions, encoder, batch):
+    nothing = MaskPair(words=ck.masking.noise.Mask(0.0), regions=MaskRegions(p=0.0), which="both")
+    objective = LXMERT(encoder, noise=nothing, mismatch=0.0, regions=regions, qa=True)
+    parts = objective(batch | {"answer_scores": torch.zeros(12, len(ANSWERS))})
+    parts["loss"].backward()
+    assert parts["mlm"] == parts["features"] == parts["qa"] == 0
+    assert (parts["objects"] == 0) == (regions == "masked")
+    assert all(torch.isfinite(p.grad).all() for p in encoder.parameters() if p.grad is not None)
+
+
+# -- what is recovered, and where --------------------------------------------------------------------------------------
+
+
+def test_the_losses_are_those_of_the_equations(encoder, batch):
+    """On the view that was drawn, by the pure functions, on whole tensors."""
+    objective = LXMERT(encoder.double().eval(), qa=True)
+    parts = objective(batch, seeded())
+    view = objective.views(batch, seeded())["noisy"]
+    states, losses = encoder.states(view), ck.losses
+    at, drawn = view["selected"], view["region_selected"]
+    shown = encoder.region_logits(states.regions)
+    expected = {"mlm": losses.mlm(encoder.mlm_logits(states.words)[at], view["targets"][at])}
+    for key, loss in (("objects", losses.masked_objects), ("attributes", losses.masked_attributes)):
+        expected[key] = loss(shown[key][drawn], batch[key][drawn], confidence=batch[f"{key[:-1]}_confidence"][drawn])
+    expected["features"] = losses.masked_features(shown["features"][drawn], batch["regions"][drawn])
+    matched = view["matched"]
+    expected["itm"] = torch.nn.functional.cross_entropy(encoder.match_logits(states.words), matched)
+    asked = matched.bool() & batch["answer_scores"].any(1)
+    expected["qa"] = losses.one_answer(encoder.answer_logits(states.words)[asked], batch["answer_scores"][asked])
+    for name, value in expected.items():
+        assert parts[name].item() == pytest.approx(value.item(), rel=1e-9), name
+    assert parts["loss"].item() == pytest.approx(sum(expected.values()).item(), rel=1e-9)
+    assert 0 <= parts["itm_accuracy"] <= 1 and len(parts) == len(expected) + 2
+
+
+def test_as_released_the_losses_fall_on_all_regions(encoder, batch):
+    """Mean over all regions, times 1/0.15, as LXMERT's code has it."""
+    objective = LXMERT(encoder.double().eval(), regions="lxmert", mismatch=0.0)
+    parts, view = objective(batch, seeded()), objective.views(batch, seeded())["noisy"]
+    real, drawn = batch["region_mask"], view["region_selected"]
+    shown = encoder.region_logits(encoder.states(view).regions)
+    for key in ("objects", "attributes"):
+        certain = batch[f"{key[:-1]}_confidence"]
+        loss = torch.nn.functional.cross_entropy(shown[key][real], batch[key][real], reduction="none")
+        assert parts[key].item() == pytest.approx((loss * certain[real]).mean().item() / 0.15, rel=1e-6)
+    each = torch.nn.functional.smooth_l1_loss(shown["features"], batch["regions"], reduction="none").mean(-1)
+    assert parts["features"].item() == pytest.approx((each * drawn)[real].mean().item() / 0.15, rel=1e-6)
+
+
+@pytest.mark.parametrize(("regions", "reads_all"), [("masked", False), ("lxmert", True)])
+def test_objects_of_unmasked_regions_are_no_targets(regions, reads_all, encoder, batch):
+    """There the input shows what is asked, and the loss is a copy."""
+    objective = LXMERT(encoder, regions=regions)
+    drawn = objective.views(batch, seeded())["noisy"]["region_selected"]
+    other = torch.where(drawn | ~batch["region_mask"], batch["objects"], (batch["objects"] + 1) % CLASSES)
+    before, after = (objective(b, seeded())["objects"].item() for b in (batch, batch | {"objects": other}))
+    assert (before != after) == reads_all
+
+
+def test_words_of_wrong_pairs_are_recovered_only_if_asked(encoder, batch):
+    for recover in (True, False):
+        objective = LXMERT(encoder, recover_mismatched=recover, mismatch=1.0)
+        parts = objective(batch, seeded())
+        assert all((parts[name] > 0) == recover for name in ("mlm", "objects", "attributes", "features"))
+        assert parts["itm"] > 0
+
+
+def test_questions_of_wrong_pairs_and_statements_have_no_answer(encoder, batch):
+    objective = LXMERT(encoder, qa=True, mismatch=1.0)
+    assert objective(batch, seeded())["qa"] == 0
+    objective = LXMERT(encoder, qa=True, mismatch=0.0, noise=MaskRegions(p=0.0))
+    none = (batch["answer_scores"] == 0).all(1)
+    assert none.sum() == 4
+    moved = batch | {"regions": torch.where(none[:, None, None], 0.0, batch["regions"])}
+    assert torch.equal(objective(batch)["qa"], objective(moved)["qa"])
+
+
+def test_without_wrong_pairs_or_a_noise_their_losses_are_left_out(encoder, batch):
+    assert set(LXMERT(encoder, mismatch=0.0, noise="mask")(batch)) == {"loss", "mlm"}
+    assert set(LXMERT(encoder, noise=MaskRegions())(batch)) == {
+        "loss", "objects", "attributes", "features", "itm", "itm_accuracy",
+    }  # fmt: skip
+    assert set(CAPTPairs(encoder, mlm=False, mismatch=0.0, queue=0)(batch)) == {"loss", "contrast", "tau"}
+
+
+# -- the contrast ------------------------------------------------------------------------------------------------------
+
+
+def test_a_wrong_pair_is_corrupted_as_itself(encoder, batch):
+    objective = CAPTPairs(encoder, mismatch=0.5)
+    views = objective.views(batch, seeded())
+    clean, noisy = views["clean"], views["noisy"]
+    assert 0 < clean["matched"].sum() < 12
+    for key in ("matched", "text_id", "image_id", "attention_mask", "boxes"):
+        assert torch.equal(clean[key], noisy[key])
+    assert torch.equal(clean["input_ids"], noisy["targets"]) and torch.equal(clean["regions"], noisy["region_targets"])
+    wrong = clean["matched"] == 0
+    assert (clean["text_id"] != batch["text_id"]).eq(wrong).all()
+
+
+def test_the_contrast_knows_which_pairs_are_wrong(encoder, batch):
+    objective = CAPTPairs(encoder, mismatch=0.5)
+    views = objective.views(batch, seeded())
+    facts = objective.facts(batch, views)
+    matched = views["clean"]["matched"].bool()
+    assert torch.equal(facts["matched"].bool(), matched)
+    assert torch.equal(facts["text_id"][matched], batch["image_id"][matched])  # captions of one picture: one id
+    own = facts["text_id"][~matched]
+    assert (own < -1).all() and len(own.unique()) == len(own)
+    assert len(own) < 12 and not set(own.tolist()) & set(facts["text_id"][matched].tolist())
+
+
+def test_two_captions_of_one_picture_are_no_negatives(encoder, batch):
+    """Rows 0 and 1, and rows 2 and 3, show one picture each."""
+    settings = dict(mismatch=0.0, queue=0, tau=0.5)
+    objective = CAPTPairs(encoder, **settings).double().eval()
+    views = objective.views(batch, seeded())
+    vectors = {name: objective.encode(name, view).vectors for name, view in views.items()}
+    found = objective.contrast(vectors, objective.facts(batch, views))["contrast"]
+    x = torch.nn.functional.normalize(torch.cat([vectors["clean"]["s"], vectors["noisy"]["s"]]), dim=1)
+    images, total = batch["image_id"].repeat(2).tolist(), 0.0
+    for i in range(24):
+        partner = (i + 12) % 24
+        among = [j for j in range(24) if j != i and (images[j] != images[i] or j == partner)]
+        scores = torch.stack([x[i] @ x[j] / 0.5 for j in among])
+        total -= scores.log_softmax(0)[among.index(partner)]
+    assert found.item() == pytest.approx(total.item() / 24, rel=1e-10)
+    as_printed = CAPTPairs(encoder, ignore_duplicates=False, **settings).double().eval()
+    as_printed.load_state_dict(objective.state_dict())
+    assert as_printed.contrast(vectors, objective.facts(batch, views))["contrast"] > found + 1e-3
+
+
+def test_a_wrong_caption_of_a_picture_is_a_negative_of_the_right_one(encoder, batch):
+    """Also in the queue, where it has an id that no picture has."""
+    objective = CAPTPairs(encoder, mismatch=0.5, queue=40)
+    views = objective.views(batch, seeded())
+    facts = objective.facts(batch, views)
+    vectors = {name: {"s": torch.randn(12, 32)} for name in views}
+    objective.after_step(vectors, facts)
+    assert torch.equal(objective.queue.ids, facts["text_id"].repeat(2))
+    assert (objective.queue.ids != ck.objectives.queue.UNKNOWN).all()
+    again = objective.facts(batch, views)  # the very same wrong pair has the same id when it comes round
+    assert torch.equal(again["text_id"], facts["text_id"])
+    wrong = facts["matched"] == 0
+    assert not torch.isin(facts["text_id"][wrong], batch["image_id"]).any()
+
+
+def test_capt_passes_twice_where_lxmert_passes_once(encoder, batch):
+    """Equal steps are not an equal budget: 2 against 1 passes, and 4 against 1 where a batch is cut."""
+    counted = []
+    encoder.model.lxmert.register_forward_hook(lambda *_: counted.append(1))
+    for make, chunk_size, passes in (
+        (LXMERT, None, 1), (CAPTPairs, None, 2), (LXMERT, 6, 2), (CAPTPairs, 6, 8),
+    ):  # fmt: skip
+        counted.clear()
+        one_step(make(encoder), [batch], chunk_size=chunk_size)
+        assert len(counted) == passes, (make, chunk_size)
+
+
+def test_without_the_contrast_it_is_lxmert(encoder, batch):
+    noise = MaskPair(which="both")
+    capt = CAPTPairs(encoder, contrast_weight=0.0, queue=0, noise=noise).double().eval()(batch, seeded())
+    lxmert = LXMERT(encoder, noise=noise)(batch, seeded())
+    assert capt["loss"].item() == pytest.approx(lxmert["loss"].item(), rel=1e-12)
+
+
+def test_the_papers_settings():
+    config = CAPTPairs.paper()
+    assert (config.tau, config.queue, config.reduction, config.qa) == ("adaptive", 8192, "sum", False)
+    assert config.noise.which == "either" and config.noise.regions.p == 0.15 and config.regions == "masked"
+    assert CAPTPairs.paper_training("pre-training") == {"batch_size": 512, "lr": 1e-4, "decay": "linear"}
+    assert LXMERT.paper_training("pre-training")["batch_size"] == 256
+    assert Answer.paper_training("gqa")["lr"] == 1e-5 and TwoPictures.paper_training("nlvr2")["epochs"] == 4
+
+
+# -- the tasks ---------------------------------------------------------------------------------------------------------
+
+
+def test_answers_are_a_binary_cross_entropy_each(encoder, batch):
+    objective = Answer(encoder.double().eval(), answers=3)
+    parts = objective(batch)
+    logits, scores = encoder.answer_logits(encoder(batch)), batch["answer_scores"].double()
+    mean = torch.nn.functional.binary_cross_entropy_with_logits(logits, scores)
+    assert parts["answers"].item() == pytest.approx(mean.item() * 3, rel=1e-10)  # LXMERT: BCE.mean() * answers
+    best = logits.argmax(1)
+    soft = sum(scores[row, best[row]].item() for row in range(12)) / 12  # not whether it is the best of all
+    assert parts["score"].item() == pytest.approx(soft)
+
+
+def test_an_answer_head_goes_on_or_begins_anew(tokenizer, batch, tmp_path):
+    encoder = make_encoder(tokenizer)
+    before = encoder.model.answer_head.logit_fc[-1].weight.clone()
+    assert torch.equal(Answer(encoder, answers=3, new_head=False).encoder.model.answer_head.logit_fc[-1].weight, before)
+    with pytest.raises(ValueError, match="knows 3 answers, not 5: give answers=3, or new_head=True"):
+        Answer(encoder, answers=5, new_head=False)
+    fresh = [Answer(make_encoder(tokenizer), answers=3, seed=seed) for seed in (0, 0, 1)]
+    heads = [answer.encoder.model.answer_head.logit_fc[0].weight for answer in fresh]
+    assert torch.equal(heads[0], heads[1]) and not torch.equal(heads[0], heads[2])
+
+
+def test_two_pictures_are_read_one_by_one(texts, tokenizer):
+    batch = make_two(texts, tokenizer).batch(range(6))
+    objective = TwoPictures(make_encoder(tokenizer)).eval()
+    text = {key: value for key, value in batch.items() if "/" not in key}
+    vectors = []
+    for side in ("left", "right"):
+        view = text | {key.split("/")[1]: value for key, value in batch.items() if key.startswith(side)}
+        vectors.append(objective.encoder.pair_vector(objective.encoder(view)))
+    assert torch.equal(objective.logits(batch), objective.head(torch.cat(vectors, dim=1)))
+    turned = {key.replace("left", "L").replace("right", "left").replace("L", "right"): v for key, v in batch.items()}
+    assert not torch.allclose(objective.logits(turned), objective.logits(batch))
+
+
+def test_a_short_training_learns_to_answer_what_the_picture_shows(tokenizer):
+    """The object of a picture's one region: nothing else tells it. With other pictures nothing is learned."""
+    draw, names = seeded(), ["red", "two", "scarlet", "kite"]
+    objects = torch.randint(CLASSES, (120,), generator=draw)
+    features = torch.eye(CLASSES, WIDTH)[objects] + 0.1 * torch.randn(120, WIDTH, generator=draw)
+    one = {"boxes": [[0.0, 0.0, 1.0, 1.0]]}
+    shown = ck.data.stack_pictures([one | {"image_id": i, "regions": f[None]} for i, f in enumerate(features)])
+    shown = shown.standardised()
+    rows = [{"text": "what is it?", "image_id": i, "answer": names[int(objects[i])]} for i in range(120)]
+    train, test = (ck.data.Regions(part, tokenizer, shown, answers=names) for part in (rows[:80], rows[80:]))
+    right, pictures = [], train.picture_rows
+    for seed in (0, 1):
+        for order in (torch.arange(80), torch.randperm(80, generator=seeded(seed))):
+            train.picture_rows = pictures[order]
+            answer = Answer(make_encoder(tokenizer, answers=4, seed=seed), answers=4)
+            ck.fit(answer, train, steps=80, batch_size=20, lr=5e-3, progress=False)
+            right.append(answer.eval()(test.batch(range(40)))["score"].item())
+    assert min(right[::2]) > 0.9 > 0.5 > max(right[1::2]), right
+
+
+# -- bad input ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", [LXMERT, CAPTPairs, Answer, TwoPictures])
+def test_an_encoder_of_texts_is_refused(method, tokenizer):
+    with pytest.raises(TypeError, match=f"{method.__name__} trains a CrossModalEncoder, .* not Encoder"):
+        method(ck.Encoder.tiny(tokenizer))
+
+
+@pytest.mark.parametrize(
+    ("method", "changes", "error", "words"),
+    [
+        (LXMERT, dict(regions="all"), ValueError, "'masked', 'lxmert'"),
+        (LXMERT, dict(qa="false"), ValueError, "qa must be one of True, False, not 'false'"),
+        (LXMERT, dict(recover_mismatched=None), ValueError, "one of True, False"),
+        (LXMERT, dict(mismatch=2), ValueError, "mismatch is a probability"),
+        (LXMERT, dict(noise="marks"), ValueError, "No noise is called"),
+        (LXMERT, dict(queue=3), TypeError, "no setting 'queue'"),
+        (CAPTPairs, dict(ignore_duplicates="no"), ValueError, "one of True, False"),
+        (CAPTPairs, dict(tau="warm"), ValueError, "adaptive"),
+        (CAPTPairs, dict(confidence="yes"), ValueError, "one of True, False"),
+        (Answer, dict(answers=0), ValueError, "how many answers"),
+        (Answer, dict(new_head="no"), ValueError, "one of True, False"),
+        (TwoPictures, dict(classes=1), ValueError, "true or false"),
+    ],
+)
+def test_settings_that_are_none_are_refused(method, changes, error, words, encoder):
+    with pytest.raises(error, match=words):
+        method(encoder, **changes)
+
+
+@pytest.mark.parametrize(
+    ("make", "change", "words"),
+    [
+        (LXMERT, lambda b: b | {"boxes": b["boxes"] * 96}, "divide pixels"),
+        (CAPTPairs, lambda b: {k: v for k, v in b.items() if k != "region_mask"}, "no region_mask"),
+        (LXMERT, lambda b: b | {"regions": b["regions"][..., :3]}, "3 features each"),
+        (LXMERT, lambda b: b | {"objects": b["objects"] + 90}, r"0 \.\. 3"),
+        (lambda e: LXMERT(e, qa=True), lambda b: {k: v for k, v in b.items() if k != "answer_scores"}, "qa=True needs"),
+        (lambda e: Answer(e, answers=3), lambda b: {k: v for k, v in b.items() if k != "answer_scores"}, "no answer_s"),
+        (lambda e: Answer(e, answers=4), lambda b: b, r"\[B, 4\].* shape \[12, 3\]"),
+        (lambda e: Answer(e, answers=3), lambda b: b | {"answer_scores": b["answer_scores"] - 1}, "row of zeros"),
+        (TwoPictures, lambda b: b, "no left/regions"),
+    ],
+)
+def test_batches_that_cannot_be_read_are_refused_in_one_sentence(make, change, words, encoder, batch):
+    with pytest.raises(ValueError, match=words):
+        make(encoder)(change(batch), seeded())
+
+
+def test_other_data_than_pairs_is_refused(encoder, texts):
+    with pytest.raises(ValueError, match="make it with data.Regions"):
+        ck.fit(LXMERT(encoder), texts[:20], steps=1, batch_size=4, progress=False)
