@@ -177,3 +177,118 @@ def test_a_folder_called_benchmarks_in_another_project_is_not_run(tmp_path, monk
     assert bench.find_folder() != tmp_path / "benchmarks"
     monkeypatch.setattr(bench.contrast_kit, "__file__", str(tmp_path / "site" / "contrast_kit" / "__init__.py"))
     assert bench.find_folder() is None
+
+
+# ---- data and tokenizers
+
+
+def test_texts_of_another_tokenizer_of_the_same_size(encoder, texts):
+    other = ck.data.train_tokenizer([text[::-1] for text in texts], vocab_size=len(encoder.tokenizer))
+    assert len(other) == len(encoder.tokenizer)
+    with pytest.raises(ValueError, match="another tokenizer"):
+        ck.fit(ck.objectives.MLM(encoder), ck.data.Texts([text[:20] for text in texts], other), steps=1, progress=False)
+
+
+def test_a_vocabulary_of_any_size_and_data_of_no_name(texts):
+    for wrong in (10**10, 0, "300", 2.5):
+        with pytest.raises(ValueError, match="vocab_size"):
+            ck.data.train_tokenizer(texts, vocab_size=wrong)
+    with pytest.raises(ValueError, match="Which data"):
+        ck.data.load("")
+
+
+def test_splits_are_no_texts(encoder, texts):
+    with pytest.raises(TypeError, match="splits or columns by name"):
+        encoder.encode({"train": texts, "test": texts})
+
+
+def test_damaged_files_are_named(tmp_path):
+    broken = tmp_path / "rows.parquet"
+    broken.write_bytes(b"PAR1 and no more")
+    with pytest.raises(ValueError, match="no whole Parquet file"):
+        ck.data.load(broken)
+    mixed = tmp_path / "rows.jsonl"
+    mixed.write_text('{"text": "a kite", "label": 1}\n{"text": "a drum", "label": "one"}\n')
+    with pytest.raises(ValueError, match="holds int and str in its column 'label'"):
+        ck.data.load(mixed)
+
+
+def test_a_damaged_or_unwritable_cache_of_docstrings_costs_time_only(tmp_path, monkeypatch):
+    import pandas
+
+    from contrast_kit.data import docstrings
+
+    rows = pandas.DataFrame(
+        {"topic": ["a"] * docstrings._SMALLEST_TOPIC, "text": ["One sentence."] * docstrings._SMALLEST_TOPIC}
+    )
+    monkeypatch.setattr(docstrings, "harvest", lambda *a: rows)
+    monkeypatch.setenv("CONTRAST_KIT_CACHE", str(tmp_path / "cache"))
+    assert len(docstrings._table(False)) == len(rows)
+    (file,) = (tmp_path / "cache").glob("*.parquet")
+    file.write_bytes(b"PAR1 damaged")
+    with pytest.warns(UserWarning, match="cannot be read .* so it is made anew"):
+        assert len(docstrings._table(False)) == len(rows)
+    (tmp_path / "a file").write_text("")
+    monkeypatch.setenv("CONTRAST_KIT_CACHE", str(tmp_path / "a file"))
+    with pytest.warns(UserWarning, match="could not be kept"):
+        assert len(docstrings._table(False)) == len(rows)
+
+
+# ---- encoders and noises
+
+
+def test_a_misspelled_shape(tokenizer):
+    with pytest.raises(TypeError, match="A shape has no 'num_layers'; did you mean 'num_hidden_layers'"):
+        ck.Encoder.tiny(tokenizer, num_layers=6)
+
+
+@pytest.mark.parametrize("make", [
+    lambda n: n.Mask(p=1.5), lambda n: n.Mask(split=(0.5, 0.1, 0.1)), lambda n: n.MaskSpans(p=-1),
+    lambda n: n.MaskSpans(span_p=0), lambda n: n.MaskSpans(max_span=0), lambda n: n.Replace(p=2),
+    lambda n: n.Shuffle(window=-1), lambda n: n.MaskAndShuffle(p="a lot"), lambda n: n.MaskShuffleReplace(p_replace=7),
+])  # fmt: skip
+def test_a_noise_is_checked_where_it_is_made(make):
+    with pytest.raises(ValueError, match="probability|split|span|window"):
+        make(ck.masking.noise)
+
+
+# ---- tasks
+
+
+def test_a_length_of_fine_tuning_below_one(encoder):
+    rows = ck.tasks.load("toyshop/sst2").train.select(range(8))
+    for length in (dict(epochs=0), dict(epochs=-3), dict(steps=0), dict(steps=-1)):
+        with pytest.raises(ValueError, match="above 0, not"):
+            ck.tasks.fine_tune(encoder, rows, task="sst2", **length)
+
+
+def test_a_misspelled_division_and_a_mean_of_nothing():
+    with pytest.raises(ValueError, match="test must be one of"):
+        ck.tasks.hold_out(ck.tasks.load("toyshop/sst2"), test="hlaf")
+    scores = dict(sst2=95.9, cola=math.nan, mrpc=87.8, rte=85.6, qnli=95.4, mnli=89.9)
+    with pytest.raises(ValueError, match="The score of cola is nan"):
+        ck.tasks.glue_average(scores, "scl")
+
+
+def test_an_explicit_mnli_counts_beside_its_halves():
+    scores = dict(sst2=1.0, cola=1.0, mrpc=1.0, rte=1.0, qnli=1.0, mnli=0.0)
+    assert ck.tasks.glue_average(scores | dict(mnli_matched=1.0, mnli_mismatched=1.0), "scl") == pytest.approx(5 / 6)
+
+
+def test_metrics_read_tensors_and_refuse_words():
+    assert ck.tasks.accuracy(torch.tensor([1.0, 0.0], requires_grad=True), torch.tensor([1, 1])) == 0.5
+    with pytest.raises(TypeError, match="Predictions are numbers"):
+        ck.tasks.accuracy(["yes", "no"], [1, 0])
+
+
+def test_the_nearer_neighbours_win_a_tie(encoder, monkeypatch):
+    """Two neighbours a class; those of class 1 are nearer. Reversed, so are those of class 0."""
+    from contrast_kit.tasks import probes
+
+    near, far = torch.tensor([[1.0, 0.1], [1.0, -0.1]]), torch.tensor([[1.0, 0.5], [1.0, -0.5]])
+    for labels, expected in (([1, 1, 0, 0], 1), ([0, 0, 1, 1], 0)):
+        train = [{"sentence": "a", "label": label} for label in labels]
+        test = [{"sentence": "a", "label": expected}]
+        vectors = {4: torch.cat([near, far]).numpy(), 1: torch.tensor([[1.0, 0.0]]).numpy()}
+        monkeypatch.setattr(probes, "features", lambda encoder, rows, task, vectors=vectors: vectors[len(rows)])
+        assert probes.knn_probe(encoder, train, test, task="sst2", k=4)["accuracy"] == 1.0

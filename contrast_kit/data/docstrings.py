@@ -181,14 +181,24 @@ def _table(progress: bool) -> DataFrame:
     key = hashlib.blake2b(installed.encode(), digest_size=8).hexdigest()
     path = cache_folder() / f"docstrings-{key}.parquet"
     if path.is_file():
-        return pandas.read_parquet(path)
+        try:
+            return pandas.read_parquet(path)
+        except (OSError, ValueError) as error:  # pyarrow's errors are of these kinds
+            warnings.warn(f"{path} cannot be read ({type(error).__name__}), so it is made anew.", stacklevel=2)
     table = harvest(installed_sources(), progress)
     sizes = table["topic"].value_counts()
     table = table[table["topic"].isin(sizes.index[sizes >= _SMALLEST_TOPIC])].reset_index(drop=True)
     if table.empty:
         raise FileNotFoundError("The installed libraries hold no sources to read docstrings from.")
-    path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_suffix(f".{os.getpid()}.tmp")
-    table.to_parquet(unfinished)
-    unfinished.replace(path)  # in one step: a reader never meets half a file
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        table.to_parquet(unfinished)
+        unfinished.replace(path)  # in one step: a reader never meets half a file
+    except OSError as error:
+        warnings.warn(
+            f"The docstrings could not be kept in {path.parent} ({error.strerror or error}), so the next call reads "
+            "the libraries again; CONTRAST_KIT_CACHE names another folder.",
+            stacklevel=2,
+        )
     return table

@@ -125,16 +125,31 @@ def _table(file: Path, columns: Sequence[str] | None, quoted: bool | None) -> Da
     if file.suffix.lower() == ".parquet":
         import pyarrow.parquet
 
-        return Dataset(pyarrow.parquet.read_table(file))
+        try:
+            return Dataset(pyarrow.parquet.read_table(file))
+        except (pyarrow.ArrowException, OSError) as error:
+            raise ValueError(f"{file} is no whole Parquet file: {str(error).splitlines()[0]}") from error
     if file.suffix.lower() in (".json", ".jsonl"):
         rows = _json_rows(file)
         for name in [name for name, value in rows[0].items() if isinstance(value, str) and value[:1] == "b"]:
             values = undo_printed_bytes([row.get(name, "") for row in rows])
             rows = [{**row, name: value} for row, value in zip(rows, values, strict=True)]
-        return Dataset.from_list(rows)
+        return _rows_of_one_kind(file, rows)
     if columns is None and file.suffix.lower() not in TABLES and not tables.is_table(file):
         return tables.class_and_text(file)
     return tables.read_table(file, columns, quoted)
+
+
+def _rows_of_one_kind(file: Path, rows: list[dict[str, Any]]) -> Dataset:
+    """Rows as a data set; a column whose values are of several kinds is refused by name."""
+    from datasets import Dataset
+
+    for name in {name: None for row in rows for name in row}:
+        kinds = {type(row[name]) for row in rows if row.get(name) is not None}
+        if len(kinds) > 1 and not kinds <= {int, float}:
+            said = " and ".join(sorted(kind.__name__ for kind in kinds))
+            raise ValueError(f"{file} holds {said} in its column {name!r}: a column has values of one kind.")
+    return Dataset.from_list(rows)
 
 
 def _json_rows(file: Path) -> list[dict[str, Any]]:

@@ -26,7 +26,9 @@ def prepare_texts(encoder: Any, dataset: Any, max_length: int) -> Texts:
             f"The longest of these Texts has {longest} tokens, but the encoder takes {encoder.max_length}: make "
             f"them with {type(dataset).__name__}(rows, encoder.tokenizer, max_length={encoder.max_length})."
         )
-    if highest >= len(encoder.tokenizer) or dataset.pad_id != encoder.tokenizer.pad_token_id:
+    theirs, ours = getattr(dataset, "tokenizer", None), encoder.tokenizer
+    same = theirs is None or theirs is ours or theirs.get_vocab() == ours.get_vocab()
+    if highest >= len(ours) or dataset.pad_id != ours.pad_token_id or not same:
         raise ValueError(
             "These Texts were made with another tokenizer than the encoder's: use Texts(rows, encoder.tokenizer)."
         )

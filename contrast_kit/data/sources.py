@@ -69,6 +69,8 @@ def load(
     ...     load(pathlib.Path(folder, "story.txt"))["train"]["text"][:]
     ['It was late.', 'No one came.']
     """
+    if not str(name).strip():
+        raise ValueError("Which data? load() takes a name of data.available(), a file, a folder or a hub id, not ''.")
     family, _, task = str(name).partition("/")
     if folder is None and family in SHOPS:
         return _shop(family, task)

@@ -76,7 +76,7 @@ class Texts:
         names = column_names(rows)
         self.columns = tuple(columns) if columns else text_columns(names)
         check_columns(names, self.columns, tokenizer, max_length)
-        self.pad_id: int = tokenizer.pad_token_id
+        self.tokenizer, self.pad_id = tokenizer, int(tokenizer.pad_token_id)
         self.label_names: list[str] | None = getattr(getattr(rows, "features", {}).get(label), "names", None)
 
         cache = TokenCache(tokenizer, max_length) if len(rows) >= CACHED_FROM else None

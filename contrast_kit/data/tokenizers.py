@@ -9,9 +9,13 @@ from typing import TYPE_CHECKING, Literal
 
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
+from contrast_kit import checks
+
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
+LARGEST = 2**24
+"""Tokens that no vocabulary exceeds."""
 SPECIAL_TOKENS = {
     "pad_token": "[PAD]",
     "unk_token": "[UNK]",
@@ -60,6 +64,9 @@ def train_tokenizer(
             raise TypeError(f"Text {at} is {kind}, not text; the texts of rows are data.sentences(rows).")
     if not any(text.strip() for text in texts):
         raise ValueError("A tokenizer needs text to be trained on; these texts are empty.")
+    checks.count("vocab_size", vocab_size, "a number of tokens")
+    if vocab_size > LARGEST:
+        raise ValueError(f"vocab_size={vocab_size} is more than any vocabulary has: {LARGEST:,} at most.")
     if kind == "bpe" and vocab_size < 256 + len(SPECIAL_TOKENS):
         raise ValueError(f"vocab_size={vocab_size} is too small: BPE needs 261 (256 bytes, 5 special tokens).")
     train = _wordpiece if kind == "wordpiece" else _bpe

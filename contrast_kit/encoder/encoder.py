@@ -13,7 +13,7 @@ from transformers import PreTrainedTokenizerBase
 
 from contrast_kit import checks, fast
 from contrast_kit.encoder import hf_folders, mlm_head
-from contrast_kit.encoder.inputs import check_texts, check_tokenizer
+from contrast_kit.encoder.inputs import check_tokenizer, list_of_texts
 from contrast_kit.encoder.presets import Presets
 from contrast_kit.encoder.relative_positions import prepare
 
@@ -281,8 +281,7 @@ class Encoder(Presets, nn.Module):
             TypeError: a text that is neither a string nor a pair of strings, such as a whole row.
         """
         checks.count("batch_size", batch_size, "a number of texts")
-        texts = [texts] if isinstance(texts, str) else list(texts)
-        check_texts(texts)
+        texts = list_of_texts(texts)
         size = [len(text) if isinstance(text, str) else sum(map(len, text)) for text in texts]
         order = sorted(range(len(texts)), key=lambda i: -size[i])
         was_training = self.training

@@ -1,5 +1,7 @@
 """What an encoder is given, a tokenizer and texts, or one clear sentence."""
 
+from collections.abc import Iterable, Mapping
+
 from transformers import PreTrainedTokenizerBase
 
 
@@ -15,8 +17,14 @@ def check_tokenizer(tokenizer: PreTrainedTokenizerBase) -> None:
             raise ValueError(f"This tokenizer has no {name} token; {why} needs one.")
 
 
-def check_texts(texts: list) -> None:
-    """Refuse what is no list of strings or of pairs of them, with something in each."""
+def list_of_texts(texts: str | Iterable) -> list:
+    """Texts as a list, one string as a list of one. Refuses what is no string or pair of strings, or says nothing."""
+    if isinstance(texts, Mapping):
+        raise TypeError(
+            f"These are {', '.join(map(str, list(texts)[:3]))}, splits or columns by name: give the texts of one, such "
+            "as data['train']['text']."
+        )
+    texts = [texts] if isinstance(texts, str) else list(texts)
     if not texts:
         raise ValueError("There is no text to read: give at least one string.")
     for text in texts:
@@ -28,3 +36,4 @@ def check_texts(texts: list) -> None:
             )
         if not all(part.strip() for part in parts):
             raise ValueError("One of the texts is empty: an encoder has nothing to say about it; leave it out.")
+    return texts

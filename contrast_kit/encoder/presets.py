@@ -1,5 +1,6 @@
 """New encoders of named shapes: randomly initialised, for the vocabulary of a tokenizer."""
 
+from difflib import get_close_matches
 from typing import Self
 
 import torch
@@ -71,6 +72,12 @@ class Presets:
         check_tokenizer(tokenizer)
         if shape not in SHAPES:
             raise ValueError(f"No shape is called {shape!r}; there are {', '.join(SHAPES)}.")
+        known = RobertaConfig().to_dict()
+        for name in shape_changes:
+            if name not in known:
+                near = get_close_matches(name, known, 1, 0.5)
+                hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(SHAPES['tiny'])}."
+                raise TypeError(f"A shape has no {name!r}; {hint}")
         options = dict(
             **(SHAPES[shape] | shape_changes),
             vocab_size=len(tokenizer),

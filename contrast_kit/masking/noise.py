@@ -28,9 +28,17 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from contrast_kit.masking.masks import BERT_SPLIT, Masked, complementary_random_mask, dynamic_random_mask, masked_view
-from contrast_kit.masking.order import shuffle
-from contrast_kit.masking.spans import span_mask
+from contrast_kit import checks
+from contrast_kit.masking.masks import (
+    BERT_SPLIT,
+    Masked,
+    check_split,
+    complementary_random_mask,
+    dynamic_random_mask,
+    masked_view,
+)
+from contrast_kit.masking.order import check_window, shuffle
+from contrast_kit.masking.spans import check_spans, span_mask
 
 Batch = Mapping[str, Tensor]
 Vocabulary = Mapping[str, int]
@@ -57,6 +65,10 @@ class Mask:
     split: tuple[float, float, float] = BERT_SPLIT
     """Of the selected: share that becomes [MASK], a random token, or stays."""
     kind: str = field(default="mask", init=False, repr=False)
+
+    def __post_init__(self):
+        checks.probability("p", self.p)
+        check_split(self.split)
 
     def __call__(self, batch: Batch, generator: torch.Generator | None, vocabulary: Vocabulary):
         ids, maskable = batch["input_ids"], batch["maskable"]
@@ -88,6 +100,11 @@ class MaskSpans:
     """The longest span in tokens."""
     kind: str = field(default="spans", init=False, repr=False)
 
+    def __post_init__(self):
+        checks.probability("p", self.p)
+        check_split(self.split)
+        check_spans(self.span_p, self.max_span)
+
     def __call__(self, batch: Batch, generator: torch.Generator | None, vocabulary: Vocabulary):
         options = dict(split=self.split, span_p=self.span_p, max_span=self.max_span, generator=generator)
         return masked_view(batch, span_mask(batch["input_ids"], batch["maskable"], self.p, **options, **vocabulary))
@@ -112,6 +129,9 @@ class Replace:
     """Probability that a token is replaced (by itself in one draw of V)."""
     kind: str = field(default="replace", init=False, repr=False)
 
+    def __post_init__(self):
+        checks.probability("p", self.p)
+
     def __call__(self, batch: Batch, generator: torch.Generator | None, vocabulary: Vocabulary):
         return Mask(self.p, split=(0.0, 1.0, 0.0))(batch, generator, vocabulary)
 
@@ -135,6 +155,9 @@ class Shuffle:
     window: int = 3
     """k: no token moves further than this."""
     kind: str = field(default="shuffle", init=False, repr=False)
+
+    def __post_init__(self):
+        check_window(self.window)
 
     def __call__(self, batch: Batch, generator: torch.Generator | None, vocabulary: Vocabulary | None = None):
         ids = batch["input_ids"]
@@ -165,6 +188,11 @@ class MaskAndShuffle:
     """As in `Mask`."""
     kind: str = field(default="mask+shuffle", init=False, repr=False)
 
+    def __post_init__(self):
+        checks.probability("p", self.p)
+        check_split(self.split)
+        check_window(self.window)
+
     def __call__(self, batch: Batch, generator: torch.Generator | None, vocabulary: Vocabulary):
         shuffled = Shuffle(self.window)(batch, generator, vocabulary)
         masked = Mask(self.p, self.split)(shuffled, generator, vocabulary)
@@ -194,6 +222,11 @@ class MaskShuffleReplace:
     p_replace: float = 0.15
     """Probability that a token that is not masked becomes one drawn uniformly."""
     kind: str = field(default="mask+shuffle+replace", init=False, repr=False)
+
+    def __post_init__(self):
+        checks.probability("p", self.p)
+        checks.probability("p_replace", self.p_replace)
+        check_window(self.window)
 
     def __call__(self, batch: Batch, generator: torch.Generator | None, vocabulary: Vocabulary):
         masked = MaskAndShuffle(self.p, self.window, split=(1.0, 0.0, 0.0))(batch, generator, vocabulary)

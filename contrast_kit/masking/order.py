@@ -82,6 +82,12 @@ def crop(
     return Cropped(ids.gather(1, positions).masked_fill(~filled, pad_id), filled.to(attention_mask.dtype), positions)
 
 
+def check_window(window: int) -> None:
+    """Refuse a negative window."""
+    if window < 0:
+        raise ValueError(f"window is how far a token may move and cannot be negative, got {window}.")
+
+
 def shuffle(ids: Tensor, maskable: Tensor, window: int = 3, *, generator: torch.Generator | None = None) -> Tensor:
     """Permute tokens, none of them further than `window` places from home.
 
@@ -107,8 +113,7 @@ def shuffle(ids: Tensor, maskable: Tensor, window: int = 3, *, generator: torch.
         tensor([[ 1, 12, 13, 11, 14, 15, 16,  2]])
     """
     check_tokens(ids, generator, maskable=maskable)
-    if window < 0:
-        raise ValueError(f"window is how far a token may move and cannot be negative, got {window}.")
+    check_window(window)
 
     u = torch.rand(ids.shape, generator=generator, device=ids.device)  # [B, T]
     home = torch.arange(ids.shape[1], device=ids.device)  # [T]

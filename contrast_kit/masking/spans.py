@@ -48,10 +48,7 @@ def span_mask(
     """
     check_tokens(ids, generator, maskable=maskable)
     check_masking(p, split, mask_id, vocab_size)
-    if not 0 < span_p <= 1:
-        raise ValueError(f"span_p is the chance that a span ends and must lie in (0, 1], got {span_p}.")
-    if max_span < 1:
-        raise ValueError(f"max_span is the longest span in tokens and must be at least 1, got {max_span}.")
+    check_spans(span_p, max_span)
 
     selected, u = _draw_spans(maskable, p, span_p, max_span, generator)  # [B, T] each
     random_ids = torch.randint(vocab_size, ids.shape, dtype=ids.dtype, generator=generator, device=ids.device)  # [B, T]
@@ -59,6 +56,14 @@ def span_mask(
     becomes_mask = selected & (u < to_mask)
     becomes_random = selected & ~becomes_mask & (u < 1 - to_keep)
     return Masked(torch.where(becomes_random, random_ids, ids.masked_fill(becomes_mask, mask_id)), selected)
+
+
+def check_spans(span_p: float, max_span: int) -> None:
+    """Refuse lengths of spans that cannot be drawn."""
+    if not 0 < span_p <= 1:
+        raise ValueError(f"span_p is the chance that a span ends and must lie in (0, 1], got {span_p}.")
+    if max_span < 1:
+        raise ValueError(f"max_span is the longest span in tokens and must be at least 1, got {max_span}.")
 
 
 def _draw_spans(

@@ -112,6 +112,8 @@ def fine_tune(
     texts = tokenized(train, objective.encoder, task, length)
     if steps is not None and epochs is not None:
         raise ValueError("Give steps or epochs, not both: one follows from the other.")
+    if min(value for value in (steps, epochs, 1) if value is not None) <= 0:
+        raise ValueError(f"steps and epochs say how long to train, above 0, not {steps if epochs is None else epochs}.")
     length_of_run = {"steps": steps} if steps is not None else {"epochs": 1 if epochs is None else epochs}
     total = Training(batch_size=batch_size, **length_of_run).total_steps(math.ceil(len(texts) / batch_size))
     best = None

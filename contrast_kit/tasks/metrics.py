@@ -121,12 +121,15 @@ def glue_average(scores: Mapping[str, float], paper: Literal["coco_lm", "capt", 
     lacking = [name for name in AVERAGED[paper] if name not in scores]
     if lacking:
         raise ValueError(f"The average of {paper} also needs {', '.join(lacking)}.")
-    return float(np.mean([scores[name] for name in AVERAGED[paper]]))
+    counted = {name: scores[name] for name in AVERAGED[paper]}
+    if unknown := [name for name, value in counted.items() if not np.isfinite(value)]:
+        raise ValueError(f"The score of {unknown[0]} is {counted[unknown[0]]}: an average needs a number each.")
+    return float(np.mean(list(counted.values())))
 
 
 def _pair(predicted: Any, labels: Any, least: int = 1) -> tuple[np.ndarray, np.ndarray]:
     """Both as flat arrays of one length, free of NaN."""
-    predicted, labels = np.asarray(predicted), np.asarray(labels)
+    predicted, labels = _numbers(predicted, "Predictions"), _numbers(labels, "Labels")
     if predicted.shape != labels.shape or predicted.ndim != 1:
         raise ValueError(
             f"Predictions and labels must be two lists of one length, not {predicted.shape} and {labels.shape}."
@@ -136,6 +139,14 @@ def _pair(predicted: Any, labels: Any, least: int = 1) -> tuple[np.ndarray, np.n
     if not (np.isfinite(predicted).all() and np.isfinite(labels).all()):
         raise ValueError("A prediction or label is not finite: the model that made it has diverged.")
     return predicted, labels
+
+
+def _numbers(values: Any, name: str) -> np.ndarray:
+    """A list, array or tensor of numbers, from whatever device, as an array."""
+    values = values.detach().cpu().numpy() if hasattr(values, "detach") else np.asarray(values)
+    if values.dtype.kind not in "biuf":
+        raise TypeError(f"{name} are numbers, class numbers or scores, not {values.dtype}: {values.tolist()[:2]!r} …")
+    return values
 
 
 def _constant(values: np.ndarray) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from contrast_kit import checks
 from contrast_kit.tasks.probes import labels_of
 
 
@@ -156,6 +157,8 @@ def hold_out(
     Raises:
         ValueError: where no split with labels is left to divide.
     """
+    checks.choice("test", test, ("rest", "half", "validation"))
+    checks.count("validation", validation, "a number of rows to select by", least=0)
     if mismatched:
         held = hold_out(data, validation=validation, test=test, most_test=most_test, stratified=stratified, seed=seed)
         return replace(held, mismatched=_mismatched(data, test))

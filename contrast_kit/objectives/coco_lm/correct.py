@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from torch import nn
 
-from contrast_kit.encoder.inputs import check_texts
+from contrast_kit.encoder.inputs import list_of_texts
 from contrast_kit.objectives.coco_lm.token_losses import p_lm
 
 
@@ -22,7 +22,7 @@ def corrections(objective: nn.Module, texts: list[str]) -> list[list[Correction]
     tokenizer, was_training = objective.encoder.tokenizer, objective.training
     objective.eval()
     try:
-        check_texts(texts)
+        texts = list_of_texts(texts)
         view = objective.encoder.view_of(texts)
         where = view["attention_mask"].bool()  # [B, T]
         for special in (tokenizer.cls_token_id, tokenizer.sep_token_id):
