@@ -4,10 +4,10 @@
     python benchmarks/squad.py --updates 600 --seeds 5 --out runs       # longer, with five seeds
 
 CONTRAST_KIT_REAL_DATA names the folder with `squad/` and `models/`. All 1,190 questions of the file have an answer, so
-every third one is asked of another paragraph of its article, in which its answer does not stand: as in SQuAD 2.0 a third
-has none, but those of SQuAD 2.0 were written by people to look answerable, and these were not. The articles are divided:
-34 train, 6 choose the threshold of "no answer", 8 test. This is no number of SQuAD's leaderboard: the training rows are
-too few by two orders of magnitude.
+every third one is asked of another paragraph of its article, in which its answer does not stand: as in SQuAD 2.0 a
+third has none, but those of SQuAD 2.0 were written by people to look answerable, and these were not. The articles are
+divided: 34 train, 6 choose the threshold of "no answer", 8 test. This is no number of SQuAD's leaderboard: the training
+rows are too few by two orders of magnitude.
 
 | row | what |
 |---|---|

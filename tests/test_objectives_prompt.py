@@ -106,6 +106,118 @@ def test_predictions_are_the_mean_of_the_logits_over_draws_of_demonstrations(voc
     assert draws == [0, 1, 2, 3]
 
 
+def pool(rows, vocabulary):
+    return prompting.demonstrations(rows, TEMPLATE, vocabulary, WORDS)
+
+
+def test_demonstrations_are_drawn_afresh_at_each_use_and_from_the_generator(vocabulary):
+    """One solved row of each class after each text, each set apart; the generator draws, so resuming is exact."""
+    train = rows(24)
+    objective = Prompt(make_encoder(vocabulary), words=WORDS, demonstrations=pool(train, vocabulary))
+    batch = ck.data.Texts(prompting.prompts(train, TEMPLATE, vocabulary), vocabulary).batch(range(24))
+    generator = torch.Generator().manual_seed(0)
+    first, second = (objective.views(batch, generator)["text"] for _ in range(2))
+    again = objective.views(batch, torch.Generator().manual_seed(0))["text"]
+    assert torch.equal(first["input_ids"], again["input_ids"])
+    texts = [vocabulary.batch_decode(view["input_ids"]) for view in (first, second)]
+    assert sum(a != b for a, b in zip(*texts, strict=True)) > 18
+    solved = [{vocabulary.decode(ids) for ids in of_class} for of_class in objective.demonstrations.solved]
+    for row, text, label in zip(train, texts[0], batch["label"], strict=True):
+        own, bad, good = [part.strip() for part in text.replace("[PAD]", "").split("[SEP]")[:3]]
+        assert own == f"[CLS] {row['sentence']} it was [MASK] ."
+        assert f"{bad} [SEP]" in solved[0] and f"{good} [SEP]" in solved[1]
+        alike = [other for other in train if other["label"] == label and other["sentence"] != row["sentence"]]
+        assert not alike or (bad, good)[int(label)] != f"{row['sentence']} it was {WORDS[int(label)]} ."
+    masks = (first["input_ids"] == vocabulary.mask_token_id).sum(1)
+    assert (masks == 1).all() and set(first) == {"input_ids", "attention_mask", "text_id", "label"}
+
+
+def test_predictions_average_the_logits_of_fresh_draws(vocabulary):
+    train, test = rows(24), rows(15, seed=2)
+    encoder = make_encoder(vocabulary, initializer_range=0.5)
+    objective = Prompt(encoder, words=WORDS, samples=4, demonstrations=pool(train, vocabulary)).eval()
+    batch = ck.data.Texts(prompting.prompts(test, TEMPLATE, vocabulary), vocabulary).batch(range(15))
+    with torch.no_grad():
+        mean = objective.predicted_logits(batch, torch.Generator().manual_seed(0))
+        generator, each = torch.Generator().manual_seed(0), []
+        for _ in range(4):
+            each.append(objective.logits(objective.with_demonstrations(batch, generator)))
+    assert torch.allclose(mean, torch.stack(each).mean(0), atol=1e-5)
+    assert not torch.allclose(each[0], each[1], atol=1e-2)
+    # One sure draw against three that lean the other way: by logits the first wins, by probabilities it would not.
+    draws = [torch.tensor([[5.0, 0.0]])] + [torch.tensor([[0.0, 1.0]])] * 3
+    assert torch.stack(draws).softmax(2).mean(0).argmax() == 1
+    objective.logits = lambda view, left=iter(draws): next(left)
+    assert objective.predicted_logits(batch).argmax() == 0
+
+
+def test_a_prompt_with_its_demonstrations_is_cut_behind_the_mask(vocabulary):
+    train = rows(24)
+    options = dict(words=WORDS, demonstrations=pool(train, vocabulary), max_length=14)
+    view = Prompt(make_encoder(vocabulary), **options).views(
+        ck.data.Texts(prompting.prompts(train, TEMPLATE, vocabulary), vocabulary).batch(range(9))
+    )["text"]
+    assert view["input_ids"].shape == (9, 14)
+
+
+def test_lm_bffs_template_of_mnli_asks_as_its_paper_prints(vocabulary):
+    """Table 1 of LM-BFF: "<S1> ? [MASK] , <S2>" with Yes, Maybe, No."""
+    row = {"premise": "The kite flew away.", "hypothesis": "A kite was lost.", "label": 0}
+    asked = prompting.prompts([row], prompting.MNLI.text, vocabulary)[0]["text"]
+    assert asked == "The kite flew away? [MASK], a kite was lost."
+    from contrast_kit.data import glue
+
+    names = dict(zip(glue.TASKS["mnli"].label_names, prompting.MNLI.words, strict=True))
+    assert names == {"entailment": "Yes", "neutral": "Maybe", "contradiction": "No"}
+    assert (prompting.MNLI.samples, prompting.MNLI.max_length) == (4, 256)
+    assert (prompting.TEMPLATES["sst2"].samples, prompting.TEMPLATES["sst2"].words) == (16, ("terrible", "great"))
+
+
+def test_electra_has_no_word_scores_to_prompt_and_coco_lm_has(vocabulary, tmp_path):
+    """COCO-LM 5.3: ELECTRA, and COCO-LM without CLM, are "not applicable"; COCO-LM is, though it never saw a [MASK]."""
+    for method, options in ((ck.objectives.ELECTRA, {}), (ck.objectives.COCOLM, {"task": "rtd"})):
+        encoder = make_encoder(vocabulary)
+        method(encoder, auxiliary_layers=1, **options)
+        with pytest.raises(ValueError, match="replaced token detection and has no word scores to prompt"):
+            Prompt(encoder, words=WORDS)
+    again = ck.Encoder.from_pretrained(encoder.save_pretrained(tmp_path))  # the folder says so, too
+    with pytest.raises(ValueError, match="no word scores to prompt"):
+        Prompt(again, words=WORDS)
+    again.model.config.taught_without_words = None
+    Prompt(again, words=WORDS)
+
+
+def test_a_published_electra_is_refused_by_what_its_folder_says(vocabulary):
+    encoder = make_encoder(vocabulary)
+    encoder.model.config.model_type, encoder.model.config.architectures = "electra", ["ElectraForPreTraining"]
+    with pytest.raises(ValueError, match="ELECTRA's replaced token detection"):
+        Prompt(encoder, words=WORDS)
+
+
+def test_coco_lms_main_model_never_sees_a_mask_and_is_prompted(vocabulary):
+    texts = [row["sentence"] + f" it was {WORDS[row['label']]} ." for row in rows(64)]
+    encoder = make_encoder(vocabulary, relative_positions=True)
+    coco, seen = ck.objectives.COCOLM(encoder), {"masked": [], "corrupted": [], "crop": []}
+    views = coco.views
+
+    def spy(batch, generator=None):
+        drawn = views(batch, generator)
+        for name, found in seen.items():
+            found.append((drawn[name]["input_ids"] == vocabulary.mask_token_id).float().mean().item())
+        return drawn
+
+    coco.views = spy
+    ck.fit(coco, texts, steps=4, batch_size=16, progress=False)
+    # The auxiliary's input is masked, the main model's is not: only an untrained auxiliary may draw [MASK] as a word.
+    assert np.mean(seen["masked"]) > 0.08 > 0.02 > np.mean(seen["corrupted"]) and sum(seen["crop"]) == 0
+    objective = Prompt(encoder, words=WORDS).eval()
+    batch = ck.data.Texts(prompting.prompts(rows(5), TEMPLATE, vocabulary), vocabulary).batch(range(5))
+    with torch.no_grad():
+        hidden = encoder(batch)[batch["input_ids"] == vocabulary.mask_token_id]
+        words = encoder.model.get_input_embeddings().weight[[word_id(vocabulary, word) for word in WORDS]]
+        assert torch.allclose(objective.logits(batch), hidden @ words.T, atol=1e-5)  # h · x, no projection
+
+
 def test_what_cannot_be_asked_is_said(vocabulary):
     encoder = make_encoder(vocabulary)
     with pytest.raises(ValueError, match="a word for each of the 2 classes"):

@@ -58,7 +58,7 @@ class SweepResults:
 
         tables = []
         for value, result in self.results.items():
-            table = part(result)
+            table = part(result).copy()
             table.insert(0, self.by, ["none" if value is None else value] * len(table))
             tables.append(table)
         return pd.concat(tables, ignore_index=True)
