@@ -26,6 +26,7 @@ if TYPE_CHECKING:  # for editors; at run time __getattr__ does the same, at firs
         paraphrase,
         plots,
         schedules,
+        standard,
         tasks,
     )
     from contrast_kit.encoder import CrossModalEncoder, Encoder
@@ -56,6 +57,7 @@ __all__ = [
     "plan",
     "plots",
     "schedules",
+    "standard",
     "tasks",
 ]
 

@@ -1,12 +1,13 @@
-"""The kit without a notebook: `python -m contrast_kit train`, `bench` and `check`."""
+"""The kit without a notebook: `python -m contrast_kit train`, `evaluate`, `bench` and `check`."""
 
 import sys
 
 HELP = """usage: python -m contrast_kit COMMAND …
 
-  train   train an encoder with one of the methods; continues where it was stopped
-  bench   measure losses, steps and whole methods beside other libraries, on this machine
-  check   print what is installed, which device there is, and what a bug report needs
+  train     train an encoder with one of the methods; continues where it was stopped
+  evaluate  measure a saved encoder: GLUE probes, similarity, minimal pairs, geometry
+  bench     measure losses, steps and whole methods beside other libraries, on this machine
+  check     print what is installed, which device there is, and what a bug report needs
 
 --help after a command tells more:
 
@@ -29,11 +30,15 @@ def main(arguments: list[str] | None = None) -> int:
         from contrast_kit.commands import train
 
         return train.main(rest)
+    if command == "evaluate":
+        from contrast_kit.commands import evaluate
+
+        return evaluate.main(rest)
     if command == "bench":
         from contrast_kit.commands import bench
 
         return bench.main(rest)
-    print(f"There is no command {command!r}; there are train, bench and check.", file=sys.stderr)
+    print(f"There is no command {command!r}; there are train, evaluate, bench and check.", file=sys.stderr)
     return 2
 
 

@@ -28,6 +28,7 @@ ROOMS = (
     "planning",
     "paraphrase",
     "tasks",
+    "standard",
     "exercises",
     "explore",
     "commands",

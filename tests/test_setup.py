@@ -33,8 +33,13 @@ def pins() -> dict[str, list[Requirement]]:
     return found
 
 
+NOT_INSTALLED = {"mteb"}
+"""Extras that neither the notebooks nor the tests install: their versions are the user's."""
+
+
 def direct() -> list[Requirement]:
-    lines = PROJECT["dependencies"] + sum(PROJECT["optional-dependencies"].values(), [])
+    extras = PROJECT["optional-dependencies"].items()
+    lines = PROJECT["dependencies"] + [line for extra, each in extras if extra not in NOT_INSTALLED for line in each]
     return [need for need in map(Requirement, lines) if need.name != PROJECT["name"]]
 
 

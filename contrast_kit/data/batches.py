@@ -62,7 +62,7 @@ class Batches:
         The lists are made when they are looked at: of millions of rows they would not all fit into memory.
         """
         random = np.random.default_rng([self.seed, epoch])
-        order = random.permutation(len(self.lengths))  # [N]
+        order = random.permutation(np.arange(len(self.lengths), dtype=np.uint32))  # [N]
         filled = len(order) - len(order) % self.batch_size
         order, rest = order[:filled], order[filled:]
         for start in range(0, filled, _POOL * self.batch_size):

@@ -21,6 +21,7 @@ import numpy as np
 
 _FORM = b"1"  # raise it when the files change, so that no one reads old ones
 _PROBE = 4  # texts that are tokenized both ways, to see that they agree
+_AT_ONCE = 2_000  # texts: enough for all cores; what the library keeps of each until they are done is ten times its ids
 
 _lock = threading.Lock()  # a tokenizer keeps the length at which it cuts: another thread must not change it meanwhile
 
@@ -53,20 +54,26 @@ def tokenize(tokenizer: Any, columns: Sequence[list[str]], max_length: int | Non
     """
     options = dict(return_attention_mask=False, verbose=False)
     options |= dict(add_special_tokens=False) if max_length is None else dict(truncation=True, max_length=max_length)
-    with _lock:
-        # the call also tells the tokenizer where to cut
-        few = tokenizer(*(column[:_PROBE] for column in columns), **options)
-        types = "token_type_ids" in few
-        if getattr(tokenizer, "is_fast", False):
-            backend, special = tokenizer.backend_tokenizer, max_length is not None
-            texts = columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
-            encode = getattr(backend, "encode_batch_fast", backend.encode_batch)
-            found = encode(texts[:_PROBE], add_special_tokens=special)
-            if [each.ids for each in found] == few["input_ids"]:
-                found = encode(texts, add_special_tokens=special)
-                kinds = [each.type_ids for each in found] if types else None
-                return _flat([each.ids for each in found], kinds)
-        found = tokenizer(*columns, **options)
+    parts = []
+    for start in range(0, len(columns[0]), _AT_ONCE):
+        with _lock:
+            parts.append(_some(tokenizer, [column[start : start + _AT_ONCE] for column in columns], options))
+    return Tokens(*(None if values[0] is None else np.concatenate(values) for values in zip(*parts, strict=True)))
+
+
+def _some(tokenizer: Any, columns: Sequence[list[str]], options: dict[str, Any]) -> Tokens:
+    """The tokens of some texts, by the tokenizer's own library where that gives what the tokenizer gives."""
+    # the call also tells the library where to cut
+    few = tokenizer(*(column[:_PROBE] for column in columns), **options)
+    types = "token_type_ids" in few
+    if getattr(tokenizer, "is_fast", False):
+        backend, special = tokenizer.backend_tokenizer, options.get("add_special_tokens", True)
+        texts = columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
+        encode = getattr(backend, "encode_batch_fast", backend.encode_batch)
+        if [each.ids for each in encode(texts[:_PROBE], add_special_tokens=special)] == few["input_ids"]:
+            found = encode(texts, add_special_tokens=special)
+            return _flat([each.ids for each in found], [each.type_ids for each in found] if types else None)
+    found = tokenizer(*columns, **options)
     return _flat(found["input_ids"], found["token_type_ids"] if types else None)
 
 

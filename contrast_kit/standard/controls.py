@@ -1,0 +1,42 @@
+"""What a number is set beside: an encoder that has learnt nothing, and words that are only counted."""
+
+import copy
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from contrast_kit.encoder import Encoder
+
+
+def random_twin(encoder: Encoder, seed: int = 0) -> Encoder:
+    """An encoder of the same build, tokenizer and pooling, with freshly drawn weights.
+
+    >>> import contrast_kit as ck
+    >>> encoder = ck.Encoder.tiny(ck.data.train_tokenizer(["a red kite"], vocab_size=60), seed=5)
+    >>> twin = random_twin(encoder)
+    >>> twin.encode("a kite").shape, torch.equal(twin.encode("a kite"), encoder.encode("a kite"))
+    (torch.Size([1, 128]), False)
+    """
+    with torch.random.fork_rng(devices=[]):  # weights are drawn on the CPU: no other stream is touched
+        torch.default_generator.manual_seed(seed)
+        model = type(encoder.model)(copy.deepcopy(encoder.model.config))
+    return Encoder(model, encoder.tokenizer, encoder.pooling).to(encoder.device).eval()
+
+
+class TfIdf:
+    """Words counted, the rare ones more: vectors of texts by scikit-learn's `TfidfVectorizer` on the same texts.
+
+    It has learnt nothing but how often a word occurs in what it is tested on; what does not beat it has found words.
+    """
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
+        self.counts = TfidfVectorizer(token_pattern=r"(?u)\b\w+\b").fit(texts)
+
+    def cosines(self, first: Sequence[str], second: Sequence[str]) -> Tensor:
+        """The cosine of each pair, [N]; 0 where a text has no word."""
+        a, b = (self.counts.transform(texts) for texts in (first, second))  # [N, V] sparse, rows of length 1
+        return torch.from_numpy(np.asarray(a.multiply(b).sum(1)).ravel())  # [N, V] → [N]

@@ -1,0 +1,149 @@
+"""BLiMP: which of two sentences is English? Asked of a masked language model by pseudo-log-likelihood.
+
+"BLiMP: The Benchmark of Linguistic Minimal Pairs for English" (Warstadt et al. 2020): 67 phenomena of 1,000 pairs that
+differ in little but in grammar. "Masked Language Model Scoring" (Salazar et al. 2020): a masked model's score of a text
+is the sum over its tokens of log P(token | all others), each in a copy of the text with that token masked.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from contrast_kit import checks
+from contrast_kit.data.texts import special_ids
+from contrast_kit.data.utf8 import in_utf8
+from contrast_kit.encoder import Encoder
+from contrast_kit.encoder.inputs import check_texts
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+def blimp(
+    encoder: Encoder,
+    folder: str | Path,
+    *,
+    limit: int | None = None,
+    phenomena: Sequence[str] | None = None,
+    batch_size: int = 256,
+    progress: bool = True,
+) -> "DataFrame":
+    """The share of minimal pairs whose good sentence has the higher pseudo-log-likelihood; chance is 0.5.
+
+    Args:
+        encoder: a trained masked language model; not changed. (An encoder whose vocabulary head was never trained, such
+            as most sentence encoders, gives chance.)
+        folder: BLiMP's files, a `.jsonl` a phenomenon, or the folder that holds them as `blimp` or `data`.
+        limit: the first pairs of each phenomenon only. All 67,000 pairs take a base model hours on a CPU.
+        phenomena: names of files; by default all.
+        batch_size: masked copies at once. progress: show a bar.
+
+    Returns:
+        a DataFrame with a row a phenomenon, then "all": `field`, `pairs`, `accuracy`. A tie counts half. "all" is the
+        mean of the phenomena, as in the paper.
+
+    Raises:
+        FileNotFoundError: no such folder, or no such phenomenon in it. ValueError: a line that is no pair.
+    """
+    from pandas import DataFrame
+    from tqdm.auto import tqdm
+
+    if limit is not None:
+        checks.count("limit", limit, "a number of pairs")
+    rows = []
+    for file in tqdm(_files(Path(folder).expanduser(), phenomena), "BLiMP", disable=not progress):
+        pairs, field = _pairs(file, limit)
+        scores = pseudo_log_likelihoods(encoder, [text for pair in pairs for text in pair], batch_size).view(-1, 2)
+        good = (scores[:, 0] > scores[:, 1]).double() + 0.5 * (scores[:, 0] == scores[:, 1]).double()  # [pairs]
+        rows.append({"phenomenon": file.stem, "field": field, "pairs": len(pairs), "accuracy": good.mean().item()})
+    table = DataFrame(rows)
+    whole = {"phenomenon": "all", "field": "", "pairs": table["pairs"].sum(), "accuracy": table["accuracy"].mean()}
+    return DataFrame([*rows, whole]).set_index("phenomenon")
+
+
+@torch.no_grad()
+def pseudo_log_likelihoods(encoder: Encoder, texts: Sequence[str], batch_size: int = 256) -> Tensor:
+    """PLL(W) = Σ_t log P(w_t | W without w_t) of each text (Salazar et al. 2020, eq. 1), [N] in float64.
+
+    The denominator of P is the whole vocabulary. Special tokens are not scored. A copy that two texts share, as
+    minimal pairs often do at the word in which they differ, is computed once. Copies of one length are computed
+    together, so none is padded.
+
+    Raises ValueError and TypeError for what is no list of texts.
+
+    >>> import contrast_kit as ck
+    >>> encoder = ck.Encoder.tiny(ck.data.train_tokenizer(["a red kite", "a small drum"], vocab_size=60))
+    >>> scores = ck.standard.pseudo_log_likelihoods(encoder, ["a red kite", "a kite"])
+    >>> scores.shape, bool(scores[0] < scores[1] < 0)  # three words cost more than two
+    (torch.Size([2]), True)
+    """
+    checks.count("batch_size", batch_size, "a number of masked copies")
+    texts = list(texts)
+    check_texts(texts)
+    special, mask = set(special_ids(encoder.tokenizer)), encoder.tokenizer.mask_token_id
+    asked: dict[tuple[int, ...], dict[int, list[tuple[int, int]]]] = defaultdict(lambda: defaultdict(list))
+    encoded = encoder.tokenizer(texts, truncation=True, max_length=encoder.max_length)["input_ids"]
+    for text, ids in enumerate(encoded):
+        for place, word in enumerate(ids):
+            if word not in special:
+                asked[(*ids[:place], mask, *ids[place + 1 :])][place].append((text, word))
+    copies = sorted(((ids, place) for ids, places in asked.items() for place in places), key=lambda copy: len(copy[0]))
+    totals = torch.zeros(len(texts), dtype=torch.float64)
+    was_training = encoder.training
+    encoder.eval()
+    try:
+        for chosen in _of_one_length(copies, batch_size):
+            ids = torch.tensor([copy for copy, _ in chosen], device=encoder.device)  # [b, T]
+            places = torch.tensor([place for _, place in chosen], device=encoder.device)
+            hidden = encoder({"input_ids": ids, "attention_mask": torch.ones_like(ids)})  # [b, T, D]
+            at_mask = hidden[torch.arange(len(ids), device=ids.device), places]  # [b, D]
+            log_p = checks.floats(encoder.mlm_logits(at_mask), "logits").log_softmax(-1)  # [b, V]
+            wanted = [(row, *found) for row, copy in enumerate(chosen) for found in asked[copy[0]][copy[1]]]
+            rows, owners, words = (torch.tensor(each) for each in zip(*wanted, strict=True))
+            totals.index_add_(0, owners, log_p.cpu()[rows, words].double())
+    finally:
+        encoder.train(was_training)
+    return totals
+
+
+def _of_one_length(copies: list, size: int) -> list[list]:
+    batches: list[list] = []
+    for copy in copies:
+        if not batches or len(batches[-1]) == size or len(batches[-1][0][0]) != len(copy[0]):
+            batches.append([])
+        batches[-1].append(copy)
+    return batches
+
+
+def _files(folder: Path, phenomena: Sequence[str] | None) -> list[Path]:
+    found: dict[str, Path] = {}
+    for home in (folder, folder / "blimp", folder / "data"):
+        found |= {file.stem: file for file in sorted(home.glob("*.jsonl"))} if not found else {}
+    if not found:
+        raise FileNotFoundError(f"{folder} holds no .jsonl of BLiMP: name the folder with its 67 files.")
+    lacking = [name for name in phenomena or () if name not in found]
+    if lacking:
+        raise FileNotFoundError(f"There is no phenomenon {lacking[0]!r} in {folder}; there are {', '.join(found)}.")
+    return [found[name] for name in phenomena or found]
+
+
+def _pairs(file: Path, limit: int | None) -> tuple[list[tuple[str, str]], str]:
+    pairs, field = [], ""
+    with in_utf8(file), file.open(encoding="utf-8") as lines:
+        for number, line in enumerate(lines, 1):
+            if limit is not None and len(pairs) == limit:
+                break
+            try:
+                row = json.loads(line)
+                pairs.append((row["sentence_good"], row["sentence_bad"]))
+            except (json.JSONDecodeError, KeyError, TypeError) as error:
+                raise ValueError(f"Line {number} of {file} is no minimal pair ({error}).") from error
+            field = row.get("field", "")
+    if not pairs:
+        raise ValueError(f"{file} holds no minimal pair.")
+    return pairs, field

@@ -1,0 +1,166 @@
+"""Semantic textual similarity: SimCSE's table of seven tasks, with its aggregation named.
+
+Spearman's correlation of cosines with human scores, times 100, without any training. STS12 to STS16 have several
+subsets each, and papers differ in what they do with them (SimCSE, appendix B):
+
+| `aggregation` | what | who |
+|---|---|---|
+| `"all"` | one correlation over the rows of all subsets together | SimCSE, Sentence-BERT, BERT-flow |
+| `"mean"` | the mean of the subsets' correlations | – |
+| `"weighted"` | their mean, weighted by the number of rows | some |
+
+The same vectors give other numbers: a table without its aggregation cannot be compared.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from contrast_kit import checks, data
+from contrast_kit.data.utf8 import in_utf8
+from contrast_kit.encoder import Encoder
+from contrast_kit.geometry import pair_cosines
+from contrast_kit.standard.controls import TfIdf, random_twin
+from contrast_kit.tasks.metrics import spearman
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+YEARS = ("STS12", "STS13", "STS14", "STS15", "STS16")
+SEVEN = (*YEARS, "STS-B", "SICK-R")
+"""SimCSE's tasks, in the order of its table."""
+AGGREGATIONS = ("all", "mean", "weighted")
+
+Rows = Sequence[tuple[str, str, float]]
+"""First text, second text, score."""
+
+
+def read_sts(folder: str | Path) -> dict[str, dict[str, Rows]]:
+    """The tasks that a folder holds, each as subsets of rows, in SentEval's layout or GLUE's.
+
+    `STS/STS12-en-test/STS.input.*.txt` beside `STS.gs.*.txt`, `STS/STSBenchmark/sts-test.csv`,
+    `SICK/SICK_test_annotated.txt`; pairs without a score are left out, as in SentEval. Where the test set of STS-B has
+    no scores, as in GLUE's folder `STS-B`, its validation rows are the task `"STS-B validation"`: another number.
+
+    Raises `FileNotFoundError` where there is none of them, `ValueError` for files that do not fit together.
+    """
+    folder = Path(folder).expanduser()
+    if not folder.is_dir():
+        raise FileNotFoundError(f"There is no folder {folder}.")
+    roots = [root for root in (folder, folder / "STS", folder / "glue_data", folder / "sts") if root.is_dir()]
+    found: dict[str, dict[str, Rows]] = {}
+    for year in YEARS:
+        for root in roots:
+            if (home := root / f"{year}-en-test").is_dir():
+                found[year] = {file.name[10:-4]: _year_rows(file) for file in sorted(home.glob("STS.input.*.txt"))}
+    for root in roots:
+        if "STS-B" not in found and (home := root / "STSBenchmark").is_dir():
+            found["STS-B"] = {"": _scored(data.load(home / "sts-test.csv")["test"])}
+        if (home := root / "STS-B").is_dir():
+            splits = data.load(home)
+            if not found.keys() & {"STS-B", "STS-B validation"}:
+                found["STS-B validation"] = {"": _scored(splits["validation"])}
+    for file in (folder / "SICK" / "SICK_test_annotated.txt", folder.parent / "SICK" / "SICK_test_annotated.txt"):
+        if file.is_file() and "SICK-R" not in found:
+            found["SICK-R"] = {"": _sick_rows(file)}
+    if not found:
+        raise FileNotFoundError(
+            f"{folder} holds none of STS12-en-test … STS16-en-test, STSBenchmark, SICK, STS-B: name SentEval's folder "
+            "data/downstream, or GLUE's."
+        )
+    return found
+
+
+def sts(
+    encoder: Encoder,
+    tasks: Mapping[str, Mapping[str, Rows]],
+    *,
+    aggregation: str = "all",
+    controls: bool = True,
+    batch_size: int = 64,
+) -> "DataFrame":
+    """Spearman × 100 of an encoder on STS tasks, a column each and their mean, with two rows that have learnt nothing.
+
+    Args:
+        encoder: not changed; its own pooling counts.
+        tasks: task → subset → rows, from `read_sts`, or of one's own.
+        aggregation: `"all"`, `"mean"` or `"weighted"`; it is the name of the index.
+        controls: also the rows "random weights" (the same build) and "TF-IDF".
+        batch_size: texts encoded at once.
+
+    Returns:
+        a DataFrame; "mean" is that of the columns that are there, so only all seven make SimCSE's "Avg.".
+
+    >>> import contrast_kit as ck
+    >>> texts = ["a red kite", "a small drum", "the kite is red"]
+    >>> encoder = ck.Encoder.tiny(ck.data.train_tokenizer(texts, vocab_size=60), pooling="mean")
+    >>> rows = [(texts[0], texts[2], 4.0), (texts[0], texts[1], 1.0), (texts[1], texts[1], 5.0)]
+    >>> float(ck.standard.sts(encoder, {"mine": {"": rows}}).loc["TF-IDF", "mine"])
+    100.0
+    """
+    from pandas import DataFrame
+
+    checks.choice("aggregation", aggregation, AGGREGATIONS)
+    if not tasks:
+        raise ValueError("There is no task: give read_sts(folder), or {'mine': {'': [(text, text, score), …]}}.")
+    contestants: dict[str, Any] = {"encoder": encoder}
+    if controls:
+        contestants |= {"random weights": random_twin(encoder), "TF-IDF": None}
+    table = {}
+    for name, contestant in contestants.items():
+        row = {}
+        for task, subsets in tasks.items():
+            texts = list(dict.fromkeys(text for rows in subsets.values() for pair in rows for text in pair[:2]))
+            similarity = TfIdf(texts).cosines if contestant is None else _by_vectors(contestant, texts, batch_size)
+            row[task] = _aggregated(subsets, similarity, aggregation)
+        table[name] = row | {"mean": float(np.mean(list(row.values())))}
+    found = DataFrame.from_dict(table, orient="index")
+    found.index.name = f"Spearman × 100, {aggregation}"
+    return found
+
+
+def _aggregated(subsets: Mapping[str, Rows], similarity: Callable, aggregation: str) -> float:
+    found, scores = [], []
+    for rows in subsets.values():
+        first, second, wanted = zip(*rows, strict=True)
+        found.append(np.asarray(similarity(first, second), dtype=np.float64))
+        scores.append(np.asarray(wanted, dtype=np.float64))
+    if aggregation == "all":
+        return 100 * spearman(np.concatenate(found), np.concatenate(scores))
+    each = [spearman(*pair) for pair in zip(found, scores, strict=True)]
+    weights = list(map(len, scores)) if aggregation == "weighted" else None
+    return 100 * float(np.average(each, weights=weights))
+
+
+def _by_vectors(encoder: Any, texts: list[str], batch_size: int) -> Callable:
+    """The cosine of two of these texts, each encoded once."""
+    vectors = encoder.encode(texts, batch_size=batch_size).float().cpu()  # [N, D]
+    place = {text: at for at, text in enumerate(texts)}
+    return lambda first, second: pair_cosines(*(vectors[[place[text] for text in side]] for side in (first, second)))
+
+
+def _scored(rows: Any) -> Rows:
+    table = zip(rows["sentence1"], rows["sentence2"], rows["label"], strict=True)
+    return [row for row in table if row[2] != -1]
+
+
+def _year_rows(file: Path) -> Rows:
+    gold = file.with_name(file.name.replace("STS.input.", "STS.gs."))
+    if not gold.is_file():
+        raise FileNotFoundError(f"{file} has no scores beside it: {gold.name} is lacking.")
+    with in_utf8(file):
+        pairs, scores = (each.read_text("utf-8").rstrip("\n").split("\n") for each in (file, gold))
+    if len(pairs) != len(scores):
+        raise ValueError(f"{file} has {len(pairs)} pairs and {gold.name} {len(scores)} scores.")
+    split = [(*pair.split("\t")[:2], score.strip()) for pair, score in zip(pairs, scores, strict=True)]
+    return [(first, second, float(score)) for first, second, score in split if score]
+
+
+def _sick_rows(file: Path) -> Rows:
+    with in_utf8(file):
+        header, *lines = file.read_text("utf-8").rstrip("\n").split("\n")
+    names = header.strip().split("\t")
+    rows = [dict(zip(names, line.strip().split("\t"), strict=False)) for line in lines]
+    return [(row["sentence_A"], row["sentence_B"], float(row["relatedness_score"])) for row in rows]
