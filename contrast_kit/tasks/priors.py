@@ -23,13 +23,15 @@ def question_only(
     ['red', 'yes']
     """
     from sklearn.feature_extraction.text import CountVectorizer
+    from sklearn.linear_model import SGDClassifier
 
     _check(questions, answers)
     frequent = {answer for answer, _ in Counter(answers).most_common(most)}
     kept = [(q, a) for q, a in zip(questions, answers, strict=True) if a in frequent]
     bag = CountVectorizer(binary=True, token_pattern=r"[^\W_]+(?:'[^\W_]+)?")
     seen = bag.fit_transform(question for question, _ in kept)  # [N, words]
-    return _predict(seen, [answer for _, answer in kept], bag.transform(asked))
+    model = SGDClassifier(loss="log_loss", alpha=1e-5, max_iter=6, tol=None, random_state=0)
+    return model.fit(seen, [answer for _, answer in kept]).predict(bag.transform(asked)).tolist()
 
 
 def picture_only(features: Any, answers: Sequence[str], shown: Any) -> list[str]:
@@ -41,8 +43,13 @@ def picture_only(features: Any, answers: Sequence[str], shown: Any) -> list[str]
     >>> picture_only(np.array([[0.0, 1.0], [0.1, 1.0], [1.0, 0.0]]), ["no", "no", "yes"], np.array([[0.9, 0.1]]))
     ['yes']
     """
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
     _check(features, answers)
-    return _predict(np.asarray(features), list(answers), np.asarray(shown))
+    model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=200))
+    return model.fit(np.asarray(features), list(answers)).predict(np.asarray(shown)).tolist()
 
 
 def picture_vectors(pictures: Any, ids: Sequence[int]) -> np.ndarray:
@@ -64,10 +71,3 @@ def _check(given: Sequence, answers: Sequence[str]) -> None:
             f"A prior is learnt from pairs with at least two different answers, not from {len(given)} and "
             f"{len(answers)} with {len(set(answers))}."
         )
-
-
-def _predict(seen: Any, answers: list[str], asked: Any) -> list[str]:
-    from sklearn.linear_model import SGDClassifier
-
-    model = SGDClassifier(loss="log_loss", alpha=1e-5, max_iter=6, tol=None, random_state=0)
-    return model.fit(seen, answers).predict(asked).tolist()

@@ -61,7 +61,7 @@ def tell(facts: Facts, rng: Random) -> str:
 
     >>> from random import Random
     >>> tell((Stock(2, "drum", SHELVES[0], colour="red"), Stock(1, "kite", SHELVES[2])), Random(0))
-    'Two red drums wait on the top shelf, and a kite sits on the bottom shelf.'
+    'The shop keeps two red drums on the top shelf, and a kite stands on the bottom shelf.'
     """
     clauses = []
     for fact in facts:
