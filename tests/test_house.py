@@ -14,6 +14,7 @@ KIT = ROOT / "contrast_kit"
 ROOMS = (
     "_renamed",
     "checks",
+    "picture_checks",
     "schedules",
     "fast",
     "losses",
@@ -34,7 +35,7 @@ ROOMS = (
     "commands",
     "__main__",
 )
-TORCH_ONLY = ("checks", "schedules", "losses", "masking", "geometry")
+TORCH_ONLY = ("checks", "picture_checks", "schedules", "losses", "masking", "geometry")
 """Rooms of pure functions: of other libraries they import torch alone."""
 
 
