@@ -18,7 +18,7 @@ from contrast_kit import checks
 from contrast_kit.data.texts import special_ids
 from contrast_kit.data.utf8 import in_utf8
 from contrast_kit.encoder import Encoder
-from contrast_kit.encoder.inputs import check_texts
+from contrast_kit.encoder.inputs import list_of_texts
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -83,8 +83,7 @@ def pseudo_log_likelihoods(encoder: Encoder, texts: Sequence[str], batch_size: i
     (torch.Size([2]), True)
     """
     checks.count("batch_size", batch_size, "a number of masked copies")
-    texts = list(texts)
-    check_texts(texts)
+    texts = list_of_texts(texts)
     special, mask = set(special_ids(encoder.tokenizer)), encoder.tokenizer.mask_token_id
     asked: dict[tuple[int, ...], dict[int, list[tuple[int, int]]]] = defaultdict(lambda: defaultdict(list))
     encoded = encoder.tokenizer(texts, truncation=True, max_length=encoder.max_length)["input_ids"]
