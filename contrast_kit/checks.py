@@ -104,12 +104,22 @@ def pair(x: Tensor, y: Tensor, x_name: str, y_name: str) -> None:
         raise ValueError(f"{x_name} and {y_name} must have one shape [B, D], row b of each a pair, got {shapes}.")
 
 
-def integers(x: Tensor, n: int, device: torch.device, name: str) -> Tensor:
-    """One integer for each of n rows, [n], on their device."""
-    x = torch.as_tensor(x, device=device)
-    if x.is_floating_point():
+def tensors(**given: Any) -> None:
+    """Each of these, by its name, is a tensor."""
+    for name, x in given.items():
+        if not isinstance(x, Tensor):
+            raise TypeError(f"{name} must be a tensor, not {shown(x)}.")
+
+
+def integers(x: Any, n: int | None, device: torch.device, name: str) -> Tensor:
+    """Integers, a list of them or a tensor, on a device; of n rows, one for each, [n]."""
+    try:
+        x = torch.as_tensor(x, device=device)
+    except (TypeError, ValueError, RuntimeError):
+        raise TypeError(f"{name} must be integers, not {shown(x)}.") from None
+    if x.is_floating_point() or x.is_complex() or x.dtype == torch.bool:
         raise TypeError(f"{name} must be integers, not {x.dtype}.")
-    if x.shape != (n,):
+    if n is not None and x.shape != (n,):
         raise ValueError(f"{name} must be [{n}], one for each row, got shape {list(x.shape)}.")
     return x
 
@@ -143,14 +153,13 @@ def finite(total: Tensor, loss: str) -> None:
 
 def reduce(terms: Tensor, reduction: str, count: Tensor | int | None = None, others: tuple = ()) -> Tensor:
     """Terms as a number, or as they are. `count` of them count (all, if not told); where none does, the mean is 0."""
-    if reduction == "mean":
+    if isinstance(reduction, str) and reduction == "mean":
         count = len(terms) if count is None else torch.as_tensor(count).clamp(min=1)
         return terms.sum() / count
     if reduction in ("sum", "none"):
         return terms.sum() if reduction == "sum" else terms
-    raise ValueError(
-        f"reduction must be one of {', '.join(map(repr, ('mean', 'sum', 'none', *others)))}, got {reduction!r}."
-    )
+    choices = ", ".join(map(repr, ("mean", "sum", "none", *others)))
+    raise ValueError(f"reduction must be one of {choices}, got {shown(reduction)}.")
 
 
 # -- settings ------------------------------------------------------------------------------------------------------
@@ -159,33 +168,47 @@ def reduce(terms: Tensor, reduction: str, count: Tensor | int | None = None, oth
 def temperature(tau: float | Tensor) -> None:
     """A number above 0."""
     value = tau.item() if isinstance(tau, Tensor) and tau.numel() == 1 else tau
-    if not _number(value) or not value > 0:
-        raise ValueError(f"tau is a temperature and must be a number > 0, got {value!r}.")
+    if not is_number(value) or not 0 < value < 1e18:
+        raise ValueError(f"tau is a temperature and must be a number > 0, got {shown(value)}.")
 
 
 def probability(name: str, value: Any) -> None:
     """A number from 0 to 1."""
-    if not _number(value) or not 0 <= value <= 1:
-        raise ValueError(f"{name} is a probability and must lie between 0 and 1, got {value!r}.")
+    if not is_number(value) or not 0 <= value <= 1:
+        raise ValueError(f"{name} is a probability and must lie between 0 and 1, got {shown(value)}.")
 
 
 def weight(name: str, value: Any) -> None:
     """What a part of the loss is multiplied by."""
-    if not _number(value) or not value >= 0:
-        raise ValueError(f"{name} weighs a part of the loss and must be a number of at least 0, not {value!r}.")
+    if not is_number(value) or not value >= 0:
+        raise ValueError(f"{name} weighs a part of the loss and must be a number of at least 0, not {shown(value)}.")
 
 
 def choice(name: str, value: Any, choices: tuple) -> None:
     """One of some words."""
-    if value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, not {value!r}.")
+    if not any(value is one or (type(value) is type(one) and value == one) for one in choices):
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, not {shown(value)}.")
 
 
-def count(name: str, value: Any, what: str, least: int = 1) -> None:
+def count(name: str, value: Any, what: str, least: int = 1, most: int = 2**63 - 1) -> None:
     """A whole number."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-        raise ValueError(f"{name} is {what}, at least {least}, not {value!r}.")
+    if not isinstance(value, Integral) or isinstance(value, bool) or not least <= value <= most:
+        limits = f"at least {least}" if most == 2**63 - 1 else f"from {least} to {most}"
+        raise ValueError(f"{name} is {what}, {limits}, not {shown(value)}.")
 
 
-def _number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
+def is_number(value: Any) -> bool:
+    """A real number of Python or numpy, not NaN, not True."""
+    return isinstance(value, Real) and not isinstance(value, bool) and value == value
+
+
+def switch(name: str, value: Any) -> None:
+    """True or False, and nothing that Python would take for them."""
+    if not isinstance(value, bool):
+        raise TypeError(f"{name} is True or False, not {shown(value)}.")
+
+
+def shown(value: Any) -> str:
+    """A value in a sentence: on one line, and cut where it is long."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 60 else f"{text[:57]}…"

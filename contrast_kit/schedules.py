@@ -6,6 +6,8 @@ A step is one *optimizer update*, not one chunk of a batch and not one epoch.
 
 import math
 
+from contrast_kit import checks
+
 __all__ = ["constant", "inverted_triangle", "linear_warmup_linear_decay"]
 
 
@@ -61,15 +63,16 @@ def linear_warmup_linear_decay(step: float, total: float, warmup: float = 0) -> 
     [0.0, 0.5, 1.0, 0.5, 0.0]
     """
     _check(step, total)
-    if not 0 <= warmup <= total:
-        raise ValueError(f"warmup is a number of updates from 0 to total = {total}, not {warmup}.")
+    if not (checks.is_number(warmup) and 0 <= warmup <= total):
+        raise ValueError(f"warmup is a number of updates from 0 to total = {total}, not {checks.shown(warmup)}.")
     if step < warmup:
         return step / warmup
     return (total - step) / (total - warmup) if total > warmup else 0.0
 
 
 def _check(step: float, total: float) -> None:
-    if not (total > 0 and math.isfinite(total)):
-        raise ValueError(f"total is the number of updates of the whole run and must be above 0, not {total}.")
-    if not 0 <= step <= total:
-        raise ValueError(f"step counts updates from 0 to total = {total}, but it is {step}.")
+    if not (checks.is_number(total) and 0 < total < math.inf):
+        said = checks.shown(total)
+        raise ValueError(f"total is the number of updates of the whole run and must be above 0, not {said}.")
+    if not (checks.is_number(step) and 0 <= step <= total):
+        raise ValueError(f"step counts updates from 0 to total = {total}, but it is {checks.shown(step)}.")

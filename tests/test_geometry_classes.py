@@ -14,7 +14,7 @@ def x():
     return torch.randn(20, 5, generator=noise, dtype=torch.float64) * torch.linspace(0.1, 9, 20)[:, None]
 
 
-LABELS = torch.tensor([7, 7, 7, -1, -1, 3, 3, 3, 3, 9] * 2)  # any integers; classes of different sizes
+LABELS = torch.tensor([7, 7, 7, 0, 0, 3, 3, 3, 3, 9] * 2)  # any integers from 0 on; classes of different sizes
 
 
 def by_pairs(x, labels):

@@ -132,7 +132,7 @@ def test_the_loss_of_one_batch_runs_through_few_files(measure):
 
 def test_an_equation_stands_on_few_lines(measure):
     files = measure["closure"]("contrast_kit.losses.contrast")
-    assert "losses/contrast.py" in files and len(files) <= 4 and sum(files.values()) <= 470, files
+    assert "losses/contrast.py" in files and len(files) <= 4 and sum(files.values()) <= 530, files
 
 
 def test_the_reading_path_stays_short(measure):

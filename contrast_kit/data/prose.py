@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
+from contrast_kit import checks
+
 Unit = Literal["sentence", "paragraph", "line"]
 
 # A full stop after one of these ends no sentence.
@@ -38,6 +40,8 @@ def split_sentences(text: str) -> list[str]:
     >>> split_sentences("Mr. Dashwood came in. He sat down!  \\"Is it late?\\" he asked.")
     ['Mr. Dashwood came in.', 'He sat down!', '"Is it late?" he asked.']
     """
+    if not isinstance(text, str):
+        raise TypeError(f"Sentences are found in a text, a string, not in {checks.shown(text)}.")
     sentences, start = [], 0
     text = " ".join(text.split())
     for match in _END.finditer(text):

@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from contrast_kit import checks
+
 if TYPE_CHECKING:
     from pandas import DataFrame
 
@@ -31,6 +33,8 @@ def recorded(name: str, folder: str | Path = FOLDER) -> "DataFrame":
     """
     import pandas as pd
 
+    if not isinstance(name, str):
+        raise TypeError(f"A recorded table has a name, such as 'side_by_side', not {checks.shown(name)}.")
     if name != Path(name).as_posix() or Path(name).is_absolute() or ".." in Path(name).parts:
         raise FileNotFoundError(f"{name!r} is no name of a recorded table, such as 'side_by_side'.")
     table, origin = (Path(folder) / f"{name}.{kind}" for kind in ("csv", "json"))

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from contrast_kit import checks
 from contrast_kit.data import hub
 from contrast_kit.data.prose import Unit, units
 from contrast_kit.data.rows import column, column_names, text_columns
@@ -69,6 +70,8 @@ def load(
     ...     load(pathlib.Path(folder, "story.txt"))["train"]["text"][:]
     ['It was late.', 'No one came.']
     """
+    if not isinstance(name, str | Path):
+        raise TypeError(f"load() takes a name or a path, not {checks.shown(name)}.")
     if not str(name).strip():
         raise ValueError("Which data? load() takes a name of data.available(), a file, a folder or a hub id, not ''.")
     family, _, task = str(name).partition("/")

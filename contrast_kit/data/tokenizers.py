@@ -55,8 +55,11 @@ def train_tokenizer(
     >>> tokenizer.decode(tokenizer("red", "box")["input_ids"])
     '[CLS] red [SEP] box [SEP]'
     """
-    if kind not in ("wordpiece", "bpe"):
-        raise ValueError(f"kind must be 'wordpiece' or 'bpe', not {kind!r}.")
+    if not isinstance(kind, str) or kind not in ("wordpiece", "bpe"):
+        raise ValueError(f"kind must be 'wordpiece' or 'bpe', not {checks.shown(kind)}.")
+    checks.switch("lowercase", lowercase)
+    if not isinstance(texts, Iterable) or hasattr(texts, "dtype"):
+        raise TypeError(f"A tokenizer is trained on texts, a list of strings, not on {checks.shown(texts)}.")
     texts = [texts] if isinstance(texts, str) else list(texts)
     for at, text in enumerate(texts):
         if not isinstance(text, str):

@@ -1,5 +1,7 @@
 """Cosines of given and of random pairs, and how well the one can be told from the other."""
 
+from numbers import Integral
+
 import torch
 from torch import Tensor
 
@@ -86,13 +88,13 @@ def separation(similar: Tensor, random: Tensor, *, measure: str = "auc") -> Tens
     tensor(5.6569)
     """
     similar, random = _finite_list(similar, "similar"), _finite_list(random, "random")
-    if measure == "auc":
+    if isinstance(measure, str) and measure == "auc":
         ordered = random.sort().values
         below = torch.searchsorted(ordered, similar, right=False)  # [P] random pairs strictly below
         not_above = torch.searchsorted(ordered, similar, right=True)  # [P] random pairs below or equal
         return ((below + not_above).double().mean() / (2 * len(ordered))).to(similar.dtype)
-    if measure != "d_prime":
-        raise ValueError(f'measure is "auc" or "d_prime", not {measure!r}.')
+    if not isinstance(measure, str) or measure != "d_prime":
+        raise ValueError(f'measure is "auc" or "d_prime", not {checks.shown(measure)}.')
     if min(len(similar), len(random)) < 2:
         raise ValueError("d′ needs a variance, so at least two similar and two random pairs.")
     spread = ((similar.var() + random.var()) / 2).sqrt()
@@ -115,8 +117,9 @@ def _sampled_cosines(x: Tensor, n: int, groups: Tensor | None, seed: int) -> Ten
     available = number_of_pairs(len(x))
     if groups is not None:
         available -= sum(number_of_pairs(int(size)) for size in groups.unique(return_counts=True)[1])
-    if not 1 <= n <= available:
-        raise ValueError(f"n must lie between 1 and the {available:,} random pairs there are, not {n}.")
+    if not isinstance(n, Integral) or isinstance(n, bool) or not 1 <= n <= available:
+        raise ValueError(f"n must lie between 1 and the {available:,} random pairs there are, not {checks.shown(n)}.")
+    checks.count("seed", seed, "a number to draw by", least=0)
     generator = torch.Generator().manual_seed(seed)  # on the CPU, so that every device draws the same pairs
     ids = None if groups is None else groups.cpu()
     draw = _draw_by_permuting if 2 * n > available else _draw_by_rejecting

@@ -5,7 +5,7 @@ import math
 import torch
 from torch import Tensor
 
-from contrast_kit import fast
+from contrast_kit import checks, fast
 from contrast_kit.geometry.pairs import check_block, cosine_block, number_of_pairs, unit, unit_pairs
 
 
@@ -28,8 +28,8 @@ def alignment(a: Tensor, b: Tensor, alpha: float = 2) -> Tensor:
     >>> geometry.alignment(a, b)
     tensor(2.)
     """
-    if not alpha > 0:
-        raise ValueError(f"alpha is the power of the distance and must be above 0, not {alpha}.")
+    if not (checks.is_number(alpha) and 0 < alpha < 1e18):
+        raise ValueError(f"alpha is the power of the distance and must be above 0, not {checks.shown(alpha)}.")
     a, b = unit_pairs(a, b)
     distance = torch.linalg.vector_norm(a - b, dim=1)  # [N, D] -> [N]
     # A power below 1 has no slope at distance 0; those pairs add nothing, so they are left out of the sum.
@@ -55,8 +55,8 @@ def uniformity(x: Tensor, t: float = 2, *, block: int = 1024) -> Tensor:
     >>> geometry.uniformity(torch.eye(4))  # all at a right angle: −2·(√2)²
     tensor(-4.)
     """
-    if not t > 0:
-        raise ValueError(f"t is the sharpness of the kernel and must be above 0, not {t}.")
+    if not (checks.is_number(t) and 0 < t < 1e18):
+        raise ValueError(f"t is the sharpness of the kernel and must be above 0, not {checks.shown(t)}.")
     check_block(block)
     x = unit(x, "x", at_least=2)
     n = len(x)
@@ -108,6 +108,7 @@ def effective_rank(x: Tensor, *, center: bool = False) -> Tensor:
     >>> geometry.effective_rank(torch.tensor([[1.0, 1.0], [2.0, 2.0]])).round(decimals=4)
     tensor(1.)
     """
+    checks.switch("center", center)
     x = unit(x, "x", at_least=2 if center else 1)
     if center:
         x = x - x.mean(dim=0)

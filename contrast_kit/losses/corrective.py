@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from contrast_kit.checks import choice, finite, floats, in_vocabulary, reduce
+from contrast_kit.checks import choice, finite, floats, in_vocabulary, reduce, tensors
 
 
 def replaced_token_detection(logits: Tensor, is_original: Tensor, valid: Tensor, *, reduction: str = "mean") -> Tensor:
@@ -38,6 +38,7 @@ def replaced_token_detection(logits: Tensor, is_original: Tensor, valid: Tensor,
         >>> replaced_token_detection(logits, is_original, valid)
         tensor(0.0486)
     """
+    tensors(logits=logits, is_original=is_original, valid=valid)
     is_original, valid = _flags(is_original, "is_original"), _flags(valid, "valid")
     if not logits.shape == is_original.shape == valid.shape:
         shapes = ", ".join(str(list(x.shape)) for x in (logits, is_original, valid))
@@ -78,6 +79,7 @@ def copy(logits: Tensor, corrupted: Tensor, original: Tensor, valid: Tensor, *, 
         >>> copy(logits, corrupted, original, torch.ones(1, 3, dtype=torch.bool))
         tensor(0.0181)
     """
+    tensors(corrupted=corrupted, original=original)
     if corrupted.shape != original.shape:
         shapes = f"{list(corrupted.shape)} and {list(original.shape)}"
         raise ValueError(f"corrupted and original must have one shape [B, T], got {shapes}.")
@@ -132,6 +134,7 @@ def corrective_lm(
         >>> corrective_lm(logits, copy_logits, corrupted, original, reduction="none")
         tensor([0.1135, 2.4295])
     """
+    tensors(logits=logits, copy_logits=copy_logits, corrupted=corrupted, original=original)
     if logits.dim() != 2 or not logits.shape[:1] == copy_logits.shape == corrupted.shape == original.shape:
         shapes = ", ".join(str(list(x.shape)) for x in (logits, copy_logits, corrupted, original))
         raise ValueError(f"logits must be [M, V], and copy_logits, corrupted and original [M], got {shapes}.")

@@ -9,7 +9,6 @@ attributes on *all* regions, where the feature that shows the object stands in t
 caller says where: `objectives.LXMERT(…, regions="masked")`.
 """
 
-import torch
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -199,7 +198,8 @@ def _labelled(
     logits: Tensor, labels: Tensor, confidence: Tensor | None, reduction: str, ignore_index: int, name: str
 ) -> Tensor:
     """The weighted cross-entropy under both names."""
-    logits, labels = floats(logits, "logits"), torch.as_tensor(labels, device=logits.device)
+    logits = floats(logits, "logits")
+    labels = checks.integers(labels, None, logits.device, "labels")
     if logits.dim() != 2 or logits.shape[:1] != labels.shape:
         shapes = f"{list(logits.shape)} and {list(labels.shape)}"
         raise ValueError(f"logits must be [M, C] and labels [M], at the same regions, got {shapes}.")

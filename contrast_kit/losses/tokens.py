@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from contrast_kit.checks import finite, floats, in_vocabulary, reduce
+from contrast_kit.checks import count, finite, floats, in_vocabulary, integers, reduce, shown
 
 
 def mlm(
@@ -55,7 +55,9 @@ def mlm(
         >>> mlm(logits, torch.tensor([1, 1, 3]), rows=torch.tensor([0, 0, 1]), reduction="mean_per_seq")
         tensor(1.4327)
     """
-    logits, labels = floats(logits, "logits"), torch.as_tensor(labels, device=logits.device)
+    logits = floats(logits, "logits")
+    labels = integers(labels, None, logits.device, "labels")
+    count("ignore_index", ignore_index, "a label to skip", least=-(2**31))
     if logits.shape[:-1] != labels.shape or logits.dim() < 2:
         shapes = f"{list(logits.shape)} and {list(labels.shape)}"
         raise ValueError(f"logits must be [M, V] and labels [M], at the same positions, got {shapes}.")
@@ -65,6 +67,8 @@ def mlm(
     counted = labels != ignore_index  # [M]
     in_vocabulary(labels.where(counted, 0), logits.shape[1])
     terms = F.cross_entropy(logits, labels.long(), ignore_index=ignore_index, reduction="none")  # [M]
+    if not isinstance(reduction, str):
+        raise ValueError(f"reduction is a word, such as 'mean', not {shown(reduction)}.")
     if reduction.endswith("_per_seq"):
         terms, counted = _text_means(terms, counted, rows)  # [number of texts]
     finite(terms.sum(), "mlm")

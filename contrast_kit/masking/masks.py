@@ -169,6 +169,7 @@ def replace(ids: Tensor, selected: Tensor, logits: Tensor, *, generator: torch.G
     """
     check_tokens(ids, generator, selected=selected)
     positions = int(selected.sum())
+    checks.floats(logits, "logits")
     if logits.dim() != 2 or logits.shape[0] != positions:
         raise ValueError(
             f"logits must be [M, V] with one row for each of the {positions} selected positions, "
@@ -270,10 +271,8 @@ def check_masking(p: float, split: tuple[float, float, float], mask_id: int, voc
     """Refuse a rate or a split that is none, and ids that no vocabulary has."""
     checks.probability("p", p)
     check_split(split)
-    if mask_id is None or mask_id < 0:
-        raise ValueError(f"mask_id must be the id of [MASK] (tokenizer.mask_token_id), got {mask_id}.")
-    if vocab_size < 1:
-        raise ValueError(f"vocab_size must be at least 1 (use len(tokenizer)), got {vocab_size}.")
+    checks.count("mask_id", mask_id, "the id of [MASK] (tokenizer.mask_token_id)", least=0, most=2**31 - 1)
+    checks.count("vocab_size", vocab_size, "the size of the vocabulary (len(tokenizer))", most=2**31 - 1)
 
 
 def check_split(split: tuple[float, float, float]) -> None:
@@ -281,10 +280,12 @@ def check_split(split: tuple[float, float, float]) -> None:
 
     >>> check_split((0.8, 0.1, 0.1))
     """
-    if len(split) != 3 or not all(0 <= share <= 1 for share in split) or abs(sum(split) - 1) > 1e-6:
+    shares = list(split) if isinstance(split, tuple | list) else []
+    numbers = [share for share in shares if checks.is_number(share) and 0 <= share <= 1]
+    if not len(shares) == len(numbers) == 3 or abs(sum(numbers) - 1) > 1e-6:
         raise ValueError(
             "split holds the shares of selected tokens that become ([MASK], a random token, itself): "
-            f"three numbers between 0 and 1 that sum to 1, got {split}."
+            f"three numbers between 0 and 1 that sum to 1, got {checks.shown(split)}."
         )
 
 

@@ -255,5 +255,5 @@ def named(noise: str | Noise) -> Noise:
             raise ValueError(f"No noise is called {noise!r}; there are {', '.join(NAMED)}, or give {form}.")
         return NAMED[noise]
     if not callable(noise):
-        raise TypeError(f"noise must be a name or {form}, not {noise!r}.")
+        raise TypeError(f"noise must be a name or {form}, not {checks.shown(noise)}.")
     return noise

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from contrast_kit import checks
 from contrast_kit.masking.masks import check_tokens
 
 
@@ -58,11 +59,16 @@ def crop(
         tensor([[ 1, 12, 13,  2,  0,  0,  0]])
     """
     check_tokens(ids, generator)
+    checks.tensors(attention_mask=attention_mask)
     if attention_mask.shape != ids.shape:
         shapes = f"{list(attention_mask.shape)} and {list(ids.shape)}"
         raise ValueError(f"attention_mask must have the shape of ids, got {shapes}.")
-    if not 0 < keep <= 1:
-        raise ValueError(f"keep is the share of tokens that stays and must lie in (0, 1], got {keep}.")
+    if not (checks.is_number(keep) and 0 < keep <= 1):
+        raise ValueError(f"keep is the share of tokens that stays and must lie in (0, 1], got {checks.shown(keep)}.")
+    checks.count("pad_id", pad_id, "the id of the padding token", least=0)
+    if not isinstance(specials, tuple | list) or [type(number) for number in specials] != [int, int]:
+        said = checks.shown(specials)
+        raise ValueError(f"specials says how many special tokens open and close a text, such as (1, 1), not {said}.")
 
     real = attention_mask != 0  # [B, T]
     opening, closing = specials
@@ -84,8 +90,7 @@ def crop(
 
 def check_window(window: int) -> None:
     """Refuse a negative window."""
-    if window < 0:
-        raise ValueError(f"window is how far a token may move and cannot be negative, got {window}.")
+    checks.count("window", window, "how far a token may move", least=0, most=2**16)
 
 
 def shuffle(ids: Tensor, maskable: Tensor, window: int = 3, *, generator: torch.Generator | None = None) -> Tensor:

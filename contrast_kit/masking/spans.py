@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from contrast_kit import checks
 from contrast_kit.masking.masks import BERT_SPLIT, Masked, check_masking, check_tokens
 
 
@@ -60,10 +61,9 @@ def span_mask(
 
 def check_spans(span_p: float, max_span: int) -> None:
     """Refuse lengths of spans that cannot be drawn."""
-    if not 0 < span_p <= 1:
-        raise ValueError(f"span_p is the chance that a span ends and must lie in (0, 1], got {span_p}.")
-    if max_span < 1:
-        raise ValueError(f"max_span is the longest span in tokens and must be at least 1, got {max_span}.")
+    if not (checks.is_number(span_p) and 0 < span_p <= 1):
+        raise ValueError(f"span_p is the chance that a span ends and must lie in (0, 1], got {checks.shown(span_p)}.")
+    checks.count("max_span", max_span, "the longest span in tokens", most=2**16)
 
 
 def _draw_spans(
@@ -73,7 +73,7 @@ def _draw_spans(
     (rows, length), device = maskable.shape, maskable.device
     draw = {"generator": generator, "device": device}
     where = torch.arange(length, device=device)  # [T]
-    weights = (1 - span_p) ** torch.arange(max_span, device=device)  # P(l) for l = 1 .. max_span
+    weights = (1.0 - span_p) ** torch.arange(max_span, device=device)  # P(l) for l = 1 .. max_span
     budget = torch.floor(maskable.sum(dim=1) * p + 0.5).long()  # [B]
     selected, u = torch.zeros_like(maskable), torch.zeros(maskable.shape, device=device)
     while ((left := budget - selected.sum(dim=1)) > 0).any():

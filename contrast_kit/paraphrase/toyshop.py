@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from random import Random
 
+from contrast_kit import checks
 from contrast_kit.data.toyshop import words
 from contrast_kit.data.toyshop.shops import SHOPS
 from contrast_kit.data.toyshop.words import ACTIONS, article, pick, plural
@@ -65,6 +66,8 @@ def same_meaning(first: str, second: str) -> bool:
 
 
 def _meanings(text: str) -> Counter:
+    if not isinstance(text, str):
+        raise TypeError(f"Two sentences, strings, are compared; {checks.shown(text)} is none.")
     phrases = _phrases()
     found = phrases.pattern.findall(_lower(text))
     return Counter(phrases.group_of.get(phrase, phrase) for phrase in found)

@@ -42,7 +42,10 @@ def f1(predicted: Any, labels: Any) -> float:
     """
     from sklearn.metrics import f1_score
 
-    return float(f1_score(*_pair(predicted, labels)[::-1], pos_label=1, average="binary", zero_division=0.0))
+    predicted, labels = _pair(predicted, labels)
+    if others := set(np.unique(np.concatenate([predicted, labels])).tolist()) - {0, 1}:
+        raise ValueError(f"F1 asks for class 1 among two classes, 0 and 1; here is also {sorted(others)[0]}.")
+    return float(f1_score(labels, predicted, pos_label=1, average="binary", zero_division=0.0))
 
 
 def pearson(predicted: Any, labels: Any) -> float:

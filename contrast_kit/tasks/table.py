@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from contrast_kit import checks
 from contrast_kit.data import glue, text_columns
 from contrast_kit.data.rows import column
 
@@ -95,7 +96,7 @@ def get_task(name: str | Path | Task) -> Task:
     last = by_folder.get(last, last)
     if last not in TASKS:
         raise ValueError(
-            f"There is no task {str(name)!r} in the table; there are {', '.join(TASKS)}. "
+            f"There is no task {checks.shown(name)} in the table; there are {', '.join(TASKS)}. "
             "Another data set needs a task of its own: tasks.Task(name, columns, label_names, metrics)."
         )
     return TASKS[last]

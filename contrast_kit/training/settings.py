@@ -89,7 +89,7 @@ class Training:
         checks.choice("precision", self.precision, ("float32", "bf16"))
         betas = self.betas if isinstance(self.betas, tuple | list) else ()
         if len(betas) != 2 or not all(isinstance(beta, Real) and 0 <= beta < 1 for beta in betas):
-            raise ValueError(f"betas must be two numbers from 0 to below 1, not {self.betas!r}.")
+            raise ValueError(f"betas must be two numbers from 0 to below 1, not {checks.shown(self.betas)}.")
         if self.clip == 0:
             raise ValueError("clip is the largest norm of a gradient, above 0; clip=None leaves gradients as they are.")
         if self.epochs == 0 or self.lr == 0:
@@ -141,7 +141,8 @@ def _check_number(name: str, value: Any, kind: type, least: int) -> None:
     if value is None and name in OPTIONAL:
         return
     if not isinstance(value, kind) or isinstance(value, bool):
-        raise TypeError(f"{name} must be {'a whole number' if kind is Integral else 'a number'}, not {value!r}.")
+        wanted = "a whole number" if kind is Integral else "a number"
+        raise TypeError(f"{name} must be {wanted}, not {checks.shown(value)}.")
     if not (value >= least and math.isfinite(value)):
         raise ValueError(f"{name} must be at least {least}, not {value}.")
 
