@@ -130,7 +130,7 @@ def test_the_loss_of_one_batch_runs_through_few_files(measure):
 
 def test_an_equation_stands_on_few_lines(measure):
     files = measure["closure"]("contrast_kit.losses.contrast")
-    assert "losses/contrast.py" in files and len(files) <= 4 and sum(files.values()) <= 450, files
+    assert "losses/contrast.py" in files and len(files) <= 4 and sum(files.values()) <= 490, files
 
 
 def test_the_reading_path_stays_short(measure):

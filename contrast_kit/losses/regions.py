@@ -210,7 +210,7 @@ def _labelled(
         confidence = floats(confidence, "confidence")
         if confidence.shape != labels.shape:
             raise ValueError(f"confidence must be [M], one for each label, got {list(confidence.shape)}.")
-        _check_shares(confidence, "confidence")
+        checks.shares(confidence, "confidence")
         terms = terms * confidence.to(terms.dtype)
     finite(terms.sum(), name)
     return reduce(terms, reduction, known.sum())
@@ -222,11 +222,5 @@ def _answer_logits(logits: Tensor, scores: Tensor) -> Tensor:
     if logits.dim() != 2 or logits.shape != floats(scores, "scores").shape:
         shapes = f"{list(logits.shape)} and {list(scores.shape)}"
         raise ValueError(f"logits and scores must be [B, A], one column for each answer, got {shapes}.")
-    _check_shares(scores, "scores", "; a question without a known answer has a row of zeros")
+    checks.shares(scores, "scores", "; a question without a known answer has a row of zeros")
     return logits
-
-
-def _check_shares(x: Tensor, name: str, hint: str = "") -> None:
-    """Refuse numbers outside [0, 1]."""
-    if checks.reads_values() and not ((x >= 0) & (x <= 1)).all():  # NaN is refused too
-        raise ValueError(f"{name} must lie between 0 and 1, got {x.min().item():g} .. {x.max().item():g}{hint}.")

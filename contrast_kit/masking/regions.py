@@ -215,26 +215,8 @@ def check_pair(batch: Batch, width: int | None = None) -> None:
             f"These regions have {features.shape[2]} features each, but the encoder was built for {width}: build it "
             f"with features={features.shape[2]}, or use the detector it was trained with."
         )
-    if checks.reads_values():
-        _check_values(features, boxes, real.bool())
-
-
-def _check_values(features: Tensor, boxes: Tensor, real: Tensor) -> None:
-    """What only the numbers tell."""
-    if not real.any(1).all():
-        row = int((~real.any(1)).nonzero()[0])
-        raise ValueError(
-            f"The picture of row {row} has no region: leave the row out, or give the whole picture as one."
-        )
-    if not torch.isfinite(features).all():
-        raise ValueError("A region has NaN or infinity among its features: leave it out, or look at the detector.")
-    boxes, form = boxes[real], "a box is x1, y1, x2, y2, as shares of the picture's width and height"  # [N, 4]
-    if not ((boxes >= 0) & (boxes <= 1)).all():
-        low, high = boxes.min().item(), boxes.max().item()
-        raise ValueError(f"Boxes lie between 0 and 1, not {low:g} .. {high:g}: {form}; divide pixels by its size.")
-    if (inverted := (boxes[:, :2] >= boxes[:, 2:]).any(1)).any():
-        said = ", ".join(f"{value:g}" for value in boxes[inverted][0].tolist())
-        raise ValueError(f"A box ends before it begins ({said}): {form}, not width and height in the place of x2, y2.")
+    checks.boxes(boxes, real.bool())
+    checks.pictures(features, real.bool())
 
 
 def _features_of_other_pictures(batch: Batch, real: Tensor, generator: torch.Generator | None) -> tuple[Tensor, Tensor]:
