@@ -40,7 +40,8 @@ def picture_only(features: Any, answers: Sequence[str], shown: Any) -> list[str]
     Raises ValueError where features and answers do not pair up, or all answers are one.
 
     >>> import numpy as np
-    >>> picture_only(np.array([[0.0, 1.0], [0.1, 1.0], [1.0, 0.0]]), ["no", "no", "yes"], np.array([[0.9, 0.1]]))
+    >>> seen = np.array([[0.0, 1.0], [1.0, 0.0]] * 9)
+    >>> picture_only(seen, ["no", "yes"] * 9, np.array([[0.9, 0.1]]))
     ['yes']
     """
     from sklearn.linear_model import LogisticRegression
