@@ -7,7 +7,9 @@ from transformers import PreTrainedTokenizerFast
 
 import contrast_kit as ck
 
-SHAPE = dict(num_hidden_layers=4, hidden_size=256, num_attention_heads=4, intermediate_size=1024, max_length=128)
+SHAPE = dict(
+    num_hidden_layers=4, hidden_size=256, num_attention_heads=4, intermediate_size=1024, max_length=128
+)
 SPECIAL = {
     "pad_token": "[PAD]",
     "unk_token": "[UNK]",

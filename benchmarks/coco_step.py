@@ -25,7 +25,9 @@ def peer(objective: ck.objectives.COCOLM, batch: dict) -> None:
     main_model, helper = objective.encoder.model, objective.auxiliary.encoder.model
     g, ids, mask = torch.Generator().manual_seed(0), batch["input_ids"], batch["attention_mask"]
     vocabulary = objective.encoder.vocabulary
-    masked = ck.masking.dynamic_random_mask(ids, batch["maskable"], 0.15, split=(1, 0, 0), generator=g, **vocabulary)
+    masked = ck.masking.dynamic_random_mask(
+        ids, batch["maskable"], 0.15, split=(1, 0, 0), generator=g, **vocabulary
+    )
     crop = ck.masking.crop(ids, mask, 0.9, pad_id=0, generator=g)
     logits = helper(masked.input_ids, mask).logits  # [B, T, V]
     where = masked.selected
@@ -67,7 +69,9 @@ def step(words: int, shortest: int, longest: int = 64, examples: int = 32) -> di
 
 def case(name: str, words: int, shortest: int, **sizes: int) -> Case:
     tokens = int(
-        _texts.batch(words, sizes.get("examples", 32), shortest, sizes.get("longest", 64))["attention_mask"].sum()
+        _texts.batch(words, sizes.get("examples", 32), shortest, sizes.get("longest", 64))[
+            "attention_mask"
+        ].sum()
     )
     return Case(name, lambda: step(words, shortest, **sizes), units=tokens)
 

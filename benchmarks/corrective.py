@@ -16,14 +16,18 @@ from contrast_kit.fast import kernels, sum_over_words
 from contrast_kit.losses.corrective import corrective_terms
 
 
-def corrective(tokens: int = 32 * 64, width: int = 256, words: int = 30_000) -> dict[str, Callable[[], object]]:
+def corrective(
+    tokens: int = 32 * 64, width: int = 256, words: int = 30_000
+) -> dict[str, Callable[[], object]]:
     g = torch.Generator().manual_seed(0)
     states = torch.randn(tokens, width, generator=g).requires_grad_()
     weight = (torch.randn(words, width, generator=g) * 0.05).requires_grad_()
     copying = torch.randn(tokens, generator=g)
     original = torch.randint(words, (tokens,), generator=g)
     masked = torch.rand(tokens, generator=g) < 0.15
-    read = torch.where(torch.rand(tokens, generator=g) < 0.3, original, torch.randint(words, (tokens,), generator=g))
+    read = torch.where(
+        torch.rand(tokens, generator=g) < 0.3, original, torch.randint(words, (tokens,), generator=g)
+    )
 
     def backward(loss: torch.Tensor) -> None:
         states.grad = weight.grad = None
@@ -32,7 +36,9 @@ def corrective(tokens: int = 32 * 64, width: int = 256, words: int = 30_000) -> 
     def ours(fast: bool = False) -> None:
         with kernels.fast_float32(fast):
             rows = copying[masked], read[masked] == original[masked]
-            found = sum_over_words(corrective_terms, states[masked], weight, None, original[masked], *rows)
+            found = sum_over_words(
+                corrective_terms, states[masked], weight, None, original[masked], *rows
+            )
             backward(found.total)
 
     def plain() -> None:

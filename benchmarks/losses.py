@@ -56,7 +56,9 @@ def nt_xent(n: int) -> dict[str, Callable[[], object]]:
     return with_routes(lambda a, b, how: losses.nt_xent(a, b, TAU, implementation=how), a, b) | {
         "mask and cross_entropy": both_ways(_peers.masked_cross_entropy, a, b),
         "lightly's algorithm": both_ways(_peers.lightly_nt_xent, a, b),
-        "pytorch-metric-learning NTXentLoss": both_ways(lambda a, b: theirs(torch.cat([a, b]), partners), a, b),
+        "pytorch-metric-learning NTXentLoss": both_ways(
+            lambda a, b: theirs(torch.cat([a, b]), partners), a, b
+        ),
     }
 
 

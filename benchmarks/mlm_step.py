@@ -88,7 +88,9 @@ TINY = [case("500 ragged 4-8", 500, 4, longest=8, examples=2)]
 def against(rows: list[dict], peer: str) -> None:
     """One line a case: how many times the peer's speed each contender has."""
     for name in dict.fromkeys(row["case"] for row in rows):
-        seconds = {row["contender"]: row["seconds"] for row in rows if row["case"] == name and "seconds" in row}
+        seconds = {
+            row["contender"]: row["seconds"] for row in rows if row["case"] == name and "seconds" in row
+        }
         told = (f"{who} ×{seconds[peer] / took:.2f}" for who, took in seconds.items() if who != peer)
         print(f"{name}, against {peer}: {', '.join(told)}")
 

@@ -61,7 +61,9 @@ def methods() -> dict[str, tuple[ck.objectives.Objective, dict]]:
     pairs = ck.data.Paraphrased(reworded(texts, Toyshop()), tokenizer).batch(range(16))
     names = ("MLM", "SimCSE", "SCL", "CMLM", "CAPT", "ELECTRA", "AllTokenMLM", "COCOLM", "CSSL", "FineTune")
     encoders = {name: ck.Encoder.tiny(tokenizer, relative_positions=name == "COCOLM") for name in names}  # the papers'
-    return {name: (getattr(ck.objectives, name)(encoders[name]), pairs if name == "CSSL" else batch) for name in names}
+    return {
+        name: (getattr(ck.objectives, name)(encoders[name]), pairs if name == "CSSL" else batch) for name in names
+    }
 
 
 def closure(module: str) -> dict[str, int]:

@@ -41,7 +41,9 @@ def contrast_plain(n: int) -> Call:
 
 def masked_lm(batch: int, length: int, words: int) -> Call:
     """One masked-LM step of two layers of width 128, forward and backward, without padding."""
-    encoder = _texts.encoder(words, num_hidden_layers=2, hidden_size=128, intermediate_size=512, max_length=512)
+    encoder = _texts.encoder(
+        words, num_hidden_layers=2, hidden_size=128, intermediate_size=512, max_length=512
+    )
     objective = ck.objectives.MLM(encoder)
     view = objective.views(_texts.batch(words, batch, length, length), torch.Generator().manual_seed(0))["T0"]
 
@@ -57,7 +59,9 @@ def on_processes(k: int) -> float:
     command = [sys.executable, __file__, "--process"]
     start = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29551", "WORLD_SIZE": str(k), "OMP_NUM_THREADS": "1"}
     workers = [
-        subprocess.Popen(command, env=os.environ | start | {"RANK": str(rank)}, stdout=subprocess.PIPE, text=True)
+        subprocess.Popen(
+            command, env=os.environ | start | {"RANK": str(rank)}, stdout=subprocess.PIPE, text=True
+        )
         for rank in range(k)
     ]
     return max(float(worker.communicate()[0].split()[-1]) for worker in workers)
@@ -136,7 +140,9 @@ def figure(found: dict[str, dict], file: Path) -> None:
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
 
-    drawing, axes = plt.subplots(2, len(found), figsize=(2.6 * len(found), 5), squeeze=False, layout="constrained")
+    drawing, axes = plt.subplots(
+        2, len(found), figsize=(2.6 * len(found), 5), squeeze=False, layout="constrained"
+    )
     for column, series in zip(axes.T, found.values(), strict=True):
         for axis, key, scale in ((column[0], "seconds", 1e3), (column[1], "mib", 1)):
             if not series[key]:

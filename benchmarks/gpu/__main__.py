@@ -51,7 +51,9 @@ AT_MOST = 520
 def main() -> None:
     options = parser("gpu", __doc__)
     options.add_argument("--device", default="cuda", help="cuda, or cpu to try the code")
-    options.add_argument("--seconds-each", type=float, default=6.0, help="G8: seconds for each method and seed")
+    options.add_argument(
+        "--seconds-each", type=float, default=6.0, help="G8: seconds for each method and seed"
+    )
     options = options.parse_args()
     if options.device == "cuda" and not torch.cuda.is_available():
         sys.exit("There is no GPU that this torch can use; --device cpu --tiny tries the code without one.")

@@ -44,7 +44,9 @@ def large(setting: Setting) -> None:
         "sentence-transformers Cached(1024), one direction": lambda: _cached(a, b),
     }
     for name, form in forms.items():
-        _contender(setting, name, lambda form=form: torch.autograd.grad(form(), (a, b)), 4 * n**2 * width, rounds=3)
+        _contender(
+            setting, name, lambda form=form: torch.autograd.grad(form(), (a, b)), 4 * n**2 * width, rounds=3
+        )
 
 
 def _cached(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
@@ -68,13 +70,17 @@ def masking_rate(setting: Setting) -> None:
     generator = torch.Generator(setting.device).manual_seed(0)
 
     def call() -> object:
-        return masking.dynamic_random_mask(ids, maskable, 0.15, mask_id=4, vocab_size=30_000, generator=generator)
+        return masking.dynamic_random_mask(
+            ids, maskable, 0.15, mask_id=4, vocab_size=30_000, generator=generator
+        )
 
     seconds, mib = setting.time(call)
     setting.keep("dynamic_random_mask", millions_a_second=ids.numel() / seconds / 1e6, mib=mib)
 
 
-def _contender(setting: Setting, name: str, call: Callable, flop: float, rounds: int = 5, warm: int = 2) -> None:
+def _contender(
+    setting: Setting, name: str, call: Callable, flop: float, rounds: int = 5, warm: int = 2
+) -> None:
     def run() -> None:
         seconds, mib = setting.time(call, rounds, warm)
         setting.keep(name, ms=1e3 * seconds, limit_ms=1e3 * flop / setting.rate, mib=mib)

@@ -44,7 +44,9 @@ def batch(setting: Setting, rows: int, shortest: int, longest: int) -> dict[str,
     return {key: value.to(setting.device) for key, value in made.items()}
 
 
-def trainer(setting: Setting, objective: ck.objectives.Objective, made: dict[str, Tensor]) -> Callable[[], None]:
+def trainer(
+    setting: Setting, objective: ck.objectives.Objective, made: dict[str, Tensor]
+) -> Callable[[], None]:
     """One whole step: views, encoding in bfloat16, contrast, gradient, fused AdamW where the device has one."""
     fused = setting.device.type == "cuda"
     optimizer = torch.optim.AdamW(objective.parameters(), lr=1e-4, fused=fused)
@@ -64,7 +66,9 @@ def trainer(setting: Setting, objective: ck.objectives.Objective, made: dict[str
     return call
 
 
-def transformers_loop(setting: Setting, model: torch.nn.Module, made: dict[str, Tensor]) -> Callable[[], None]:
+def transformers_loop(
+    setting: Setting, model: torch.nn.Module, made: dict[str, Tensor]
+) -> Callable[[], None]:
     """transformers' masked-LM model with labels at 15 %, bfloat16 and fused AdamW: what its Trainer does in a step."""
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=setting.device.type == "cuda")
 
@@ -110,7 +114,9 @@ def _one(setting: Setting, method: str, made: dict[str, Tensor], useful: float) 
         setting.attempt(what, partial(_row, setting, what, trainer(setting, objective, made), made, useful))
 
 
-def _row(setting: Setting, what: str, call: Callable, made: dict[str, Tensor], useful: float | None = None) -> float:
+def _row(
+    setting: Setting, what: str, call: Callable, made: dict[str, Tensor], useful: float | None = None
+) -> float:
     seconds, mib = setting.time(call, rounds=4)
     tokens = int(made["attention_mask"].sum())
     mfu = None if useful is None or setting.tiny else useful * 1e6 * tokens / seconds / setting.rate

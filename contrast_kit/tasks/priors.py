@@ -40,7 +40,8 @@ def picture_only(features: Any, answers: Sequence[str], shown: Any) -> list[str]
     Raises ValueError where features and answers do not pair up, or all answers are one.
 
     >>> import numpy as np
-    >>> picture_only(np.array([[0.0, 1.0], [0.1, 1.0], [1.0, 0.0]]), ["no", "no", "yes"], np.array([[0.9, 0.1]]))
+    >>> seen = np.array([[0.0, 1.0], [1.0, 0.0]] * 9)
+    >>> picture_only(seen, ["no", "yes"] * 9, np.array([[0.9, 0.1]]))
     ['yes']
     """
     from sklearn.linear_model import LogisticRegression
@@ -48,7 +49,7 @@ def picture_only(features: Any, answers: Sequence[str], shown: Any) -> list[str]
     from sklearn.preprocessing import StandardScaler
 
     _check(features, answers)
-    model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=200))
+    model = make_pipeline(StandardScaler(), LogisticRegression(C=0.01, max_iter=500))
     return model.fit(np.asarray(features), list(answers)).predict(np.asarray(shown)).tolist()
 
 
@@ -57,11 +58,11 @@ def picture_vectors(pictures: Any, ids: Sequence[int]) -> np.ndarray:
 
     `pictures` are `data.Pictures`; it is a fair look for a linear model, which has no question to look with.
     """
-    chosen = pictures.only(ids)
-    mask = chosen.region_mask[:, :, None]  # [P, R, 1]
-    counts = mask.sum(1)  # [P, 1]
-    mean = chosen.regions.masked_fill(~mask, 0).sum(1) / counts  # [P, F]
-    most = chosen.regions.masked_fill(~mask, -float("inf")).amax(1)  # [P, F]
+    rows = pictures.rows(ids)  # [N], a picture as often as it is asked about
+    mask, regions = pictures.region_mask[rows, :, None], pictures.regions[rows]  # [N, R, 1], [N, R, F]
+    counts = mask.sum(1)  # [N, 1]
+    mean = regions.masked_fill(~mask, 0).sum(1) / counts  # [N, F]
+    most = regions.masked_fill(~mask, -float("inf")).amax(1)  # [N, F]
     return np.concatenate([mean.numpy(), most.numpy(), counts.float().numpy()], 1)
 
 
