@@ -147,7 +147,8 @@ def test_predictions_average_the_logits_of_fresh_draws(vocabulary):
     # One sure draw against three that lean the other way: by logits the first wins, by probabilities it would not.
     draws = [torch.tensor([[5.0, 0.0]])] + [torch.tensor([[0.0, 1.0]])] * 3
     assert torch.stack(draws).softmax(2).mean(0).argmax() == 1
-    objective.logits = lambda view, left=iter(draws): next(left)
+    left = iter(draws)
+    objective.logits = lambda view: next(left)
     assert objective.predicted_logits(batch).argmax() == 0
 
 

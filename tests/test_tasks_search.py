@@ -150,7 +150,7 @@ def test_the_zip_has_all_files_with_labels_as_the_server_names_them(tmp_path):
     made |= {"RTE.tsv": np.arange(3000) % 2, "CoLA.tsv": np.arange(1063) % 2}
     del made["WNLI.tsv"], made["AX.tsv"]
     zipped = zipfile.ZipFile(tasks.write_submission(tmp_path / "new" / "glue.zip", made))
-    names = "CoLA SST-2 MRPC STS-B QQP MNLI-m MNLI-mm QNLI RTE WNLI AX".split()
+    names = ["CoLA", "SST-2", "MRPC", "STS-B", "QQP", "MNLI-m", "MNLI-mm", "QNLI", "RTE", "WNLI", "AX"]
     assert zipped.namelist() == [f"{name}.tsv" for name in names]
     tables = {n: [line.split("\t") for line in zipped.read(n).decode().splitlines()] for n in zipped.namelist()}
     for file in submission.FILES:
