@@ -71,7 +71,7 @@ def test_advice_in_error_sentences_runs():
         for node in raised
     ]
     advice = [call for sentence in sentences for call in re.findall(r"tasks\.\w+\([^)]*\)(?:\.\w+)*", sentence)]
-    assert len(raised) == 3 and len(advice) == 2
+    assert len(raised) == 4 and len(advice) == 2
     names = dict(name="kinds", columns=("text",), label_names=("a", "b"), metrics=("accuracy",))
     rows = [{"sentence": str(i), "label": i % 2} for i in range(20)]
     secret = [{"sentence": "?", "label": -1}]
