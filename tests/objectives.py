@@ -23,6 +23,19 @@ def asked(objective):
     return objective
 
 
+def placed(objective):
+    """Span prediction wants the places of an answer: here the first and third word of each text."""
+    views = objective.views
+
+    def with_places(batch, generator=None):
+        first, answerable = torch.ones_like(batch["text_id"]), batch["maskable"].clone()
+        answerable[:, 0] = True
+        return views(batch | {"start": first, "end": first + 2, "answerable": answerable}, generator)
+
+    objective.views = with_places
+    return objective
+
+
 OBJECTIVES = {
     "mlm": lambda e: ck.objectives.MLM(e, p_m=0.4),
     "mlm by sequence": lambda e: ck.objectives.MLM(e, p_m=0.4, mlm_mean="sequences"),
@@ -41,6 +54,7 @@ OBJECTIVES = {
     "scl": lambda e: ck.objectives.SCL(e, classes=4, dropout=0.0),
     "scl sum": lambda e: ck.objectives.SCL(e, classes=4, dropout=0.0, reduction="sum", head="tanh", phi="feature"),
     "prompt": lambda e: asked(ck.objectives.Prompt(e, words=("the", "a", "of", "is"))),
+    "span": lambda e: placed(ck.objectives.Span(e, dropout=0.0)),
     "cssl": lambda e: ck.objectives.CSSL(e),
     "cssl simsiam": lambda e: ck.objectives.CSSL(e, contrast="simsiam"),
     "simcse": lambda e: ck.objectives.SimCSE(e),

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from contrast_kit.masking import noise
-from contrast_kit.masking.noise import Mask, MaskAndShuffle, MaskSpans, Replace, Shuffle
+from contrast_kit.masking.noise import Mask, MaskAndShuffle, MaskShuffleReplace, MaskSpans, Replace, Shuffle
 
 VOCABULARY = {"mask_id": 3, "vocab_size": 5000}
 
@@ -105,6 +105,23 @@ def test_both_at_once_shuffles_and_masks():
     moved = (ids - 100 - home)[plain].abs()
     # All but the few random tokens that happen to fall among the text's own ids.
     assert (moved <= 3).float().mean() > 0.999 and (moved > 0).float().mean() > 0.5
+
+
+def test_barts_noise_shuffles_masks_and_replaces():
+    """CAPT's table 1: "Mask + Shuffle + Replace". 15 % become [MASK], 15 % of the others a random token."""
+    batch = texts(2000)
+    view = draw("mask+shuffle+replace", batch)
+    ids, free = view["input_ids"], batch["maskable"]
+    masked = ids == 3
+    assert masked[free].float().mean().item() == pytest.approx(0.15, abs=0.01)
+    own = (ids >= 100) & (ids < 130)
+    replaced = free & ~masked & ~own
+    assert replaced[free].float().mean().item() == pytest.approx(0.85 * 0.15, abs=0.01)
+    moved = (ids - 100 - torch.arange(ids.shape[1]))[free & own].abs()
+    assert (moved <= 3).float().mean() > 0.999 and (moved > 0).float().mean() > 0.5
+    assert view["selected"][replaced | masked].all()
+    shuffled = draw(MaskShuffleReplace(p=0.0, p_replace=0.0), batch)["input_ids"]
+    assert torch.equal(shuffled, draw("shuffle", batch)["input_ids"])  # the same draws as the shuffle alone
 
 
 def test_spans_fall_on_neighbours():

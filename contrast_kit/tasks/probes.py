@@ -79,7 +79,7 @@ def fit_probe(
     y = _training_labels(task, train)
     if not task.regression and len(np.unique(y)) < 2:
         raise ValueError("The training rows hold one class only, so there is nothing to tell apart.")
-    if strength != "cv" and not (isinstance(strength, Real) and strength > 0):
+    if strength != "cv" and not (isinstance(strength, Real) and not isinstance(strength, bool) and strength > 0):
         raise ValueError(f"strength is a number above 0, or 'cv' for cross-validation, not {strength!r}.")
     x = features(encoder, train, task)
     if strength == "cv":

@@ -1,0 +1,252 @@
+"""Settings against print: the papers' own tables of settings, transcribed cell by cell, and read."""
+
+import re
+from pathlib import Path
+
+import pytest
+from conftest import REAL, real_data
+
+import contrast_kit as ck
+from contrast_kit import papers
+from contrast_kit.commands import recipes, train
+from contrast_kit.objectives import CAPT, COCOLM, METHODS
+from contrast_kit.papers import settings
+from contrast_kit.tasks import protocols
+
+COCO_LM_6 = """
+Max Steps | 125K | 1.95M | 1.95M
+Peak Learning Rate | 5e-4 | 2e-4 | 1e-4
+Batch Size | 2048 | 2048 | 2048
+Warm-Up Steps | 10K | 10K | 10K
+Sequence Length | 512 | 512 | 512
+Relative Position Encoding Buckets | 32 | 64 | 128
+Relative Position Encoding Max Distance | 128 | 128 | 256
+Adam ε | 1e-6 | 1e-6 | 1e-6
+Adam (β1, β2) | (0.9, 0.98) | (0.9, 0.98) | (0.9, 0.98)
+Clip Norm | 2.0 | 2.0 | 2.0
+Dropout | 0.1 | 0.1 | 0.1
+Weight Decay | 0.01 | 0.01 | 0.01
+"""
+"""COCO-LM, table 6: base, base++, large++."""
+COCO_LM_7 = """
+Max Epochs | {2, 3, 5, 10} | {2, 3, 5}
+Peak Learning Rate, base | {2e-5, 3e-5, 4e-5, 5e-5} | {1e-5, 2e-5, 3e-5, 4e-5}
+Peak Learning Rate, large++ | {7e-6, 1e-5, 2e-5, 3e-5} | {5e-6, 7e-6, 1e-5, 2e-5}
+Batch Size | {16, 32} | 32
+Learning Rate Decay | Linear | Linear
+Warm-Up Proportion | {6%, 10%} | 6%
+Sequence Length | 512 | 512
+Adam ε | 1e-6 | 1e-6
+Adam (β1, β2) | (0.9, 0.98) | (0.9, 0.98)
+Clip Norm | - | -
+Dropout | 0.1 | 0.1
+Weight Decay | 0.01 | 0.01
+"""
+"""COCO-LM, table 7: GLUE's small tasks, its large tasks."""
+COCO_LM_8 = """
+Max Epochs | {2, 3}
+Peak Learning Rate, base | {2e-5, 3e-5, 4e-5, 5e-5}
+Peak Learning Rate, large++ | {7e-6, 1e-5, 2e-5, 3e-5}
+Batch Size | {16, 32}
+Learning Rate Decay | Linear
+Warm-Up Proportion | {6%, 10%}
+Sequence Length | 512
+Adam ε | 1e-6
+Adam (β1, β2) | (0.9, 0.98)
+Clip Norm | -
+Dropout | 0.1
+Weight Decay | 0.01
+"""
+"""COCO-LM, table 8: SQuAD."""
+CAPT_4 = """
+Number of Layers | 6 | 24
+Attention heads | 4 | 16
+Hidden size | 256 | 1024
+FFN inner hidden size | 1024 | 4096
+Aggregation layer inner hidden size | 1024 | 4096
+Aggregation layer output hidden size | 256 | 1024
+Dropout | 0.1 | 0.1
+Batch Size | 2k | 8k
+Max Steps | 200k | 500k
+Warmup Steps | 10k | 30k
+Peak Learning Rate | 5e-4 | 6e-4
+Learning Rate Decay | Linear | Linear
+Weight Decay | 0.01 | 0.01
+Adam ε | 1e-6 | 1e-6
+Adam β1 | 0.9 | 0.9
+Adam β2 | 0.98 | 0.98
+"""
+"""CAPT, table 4: small, large."""
+
+
+def number(text: str):
+    """A printed value: "125K", "1.95M", "6%", "{2, 3}", "(0.9, 0.98)", "-"."""
+    text = text.strip()
+    if text[0] in "{(":
+        return tuple(number(part) for part in text[1:-1].split(","))
+    if text == "-":
+        return None
+    if not text[0].isdigit():
+        return text.lower()
+    scale = {"K": 1e3, "k": 1e3, "M": 1e6, "%": 0.01}.get(text[-1], 1)
+    return float(text.rstrip("KkM%")) * scale
+
+
+def read(table: str, column: int) -> dict:
+    lines = [line.split("|") for line in table.strip().splitlines()]
+    return {cells[0].strip(): number(cells[1 + column]) for cells in lines}
+
+
+def power_of_two(printed: float) -> int:
+    """"2k" and "8k" as RoBERTa means them."""  # fmt: skip
+    return round(printed * 1.024)
+
+
+@pytest.mark.parametrize(("column", "name"), list(enumerate(("base", "base++", "large++"))))
+def test_coco_lms_table_6(column, name):
+    printed, plan = read(COCO_LM_6, column), ck.Training(**papers.training("COCO-LM", name))
+    assert (plan.steps, plan.lr, plan.batch_size) == (
+        printed["Max Steps"],
+        printed["Peak Learning Rate"],
+        printed["Batch Size"],
+    )
+    assert round(plan.warmup * plan.steps) == printed["Warm-Up Steps"] and plan.max_length == printed["Sequence Length"]
+    assert (plan.eps, plan.betas) == (printed["Adam ε"], printed["Adam (β1, β2)"])
+    assert (plan.clip, plan.weight_decay) == (printed["Clip Norm"], printed["Weight Decay"])
+    model = settings.coco_lm_model(name)
+    assert model["buckets"] == printed["Relative Position Encoding Buckets"]
+    assert model["max_distance"] == printed["Relative Position Encoding Max Distance"]
+
+
+def fine_tuning_agrees(training: dict, printed: dict) -> None:
+    assert training["decay"] == printed["Learning Rate Decay"]
+    assert training["max_length"] == printed["Sequence Length"]
+    assert (training["eps"], training["betas"]) == (printed["Adam ε"], printed["Adam (β1, β2)"])
+    assert (training["clip"], training["weight_decay"]) == (printed["Clip Norm"], printed["Weight Decay"])
+    assert ck.objectives.FineTune.Config().dropout == ck.objectives.Span.Config().dropout == printed["Dropout"]
+
+
+def as_grid(printed: dict, model: str) -> dict:
+    def values(name):
+        value = printed[name]
+        return value if isinstance(value, tuple) else (value,)
+
+    return {
+        "epochs": values("Max Epochs"),
+        "batch_size": values("Batch Size"),
+        "warmup": values("Warm-Up Proportion"),
+        "lr": values(f"Peak Learning Rate, {model}"),
+    }
+
+
+@pytest.mark.parametrize("model", ["base", "large++"])
+def test_coco_lms_tables_7_and_8(model):
+    plan = {"base": protocols.COCO_LM, "large++": protocols.COCO_LM_LARGE}[model]
+    for column, tasks_of in enumerate((("cola", "rte", "mrpc", "stsb"), ("mnli", "qqp", "qnli", "sst2"))):
+        printed = read(COCO_LM_7, column)
+        fine_tuning_agrees(plan.training(None), printed)
+        for task in tasks_of:
+            assert plan.grid_for(task) == as_grid(printed, model)
+    printed = read(COCO_LM_8, 0)
+    fine_tuning_agrees(protocols.SQUAD.training(None), printed)
+    assert plan.grid_for("squad") == as_grid(printed, model)
+    for task in ("cola", "mnli"):  # the protocol's own point lies on the grid that it stands for
+        own, grid = plan.training(None), plan.grid_for(task)
+        assert own["lr"] in grid["lr"] and own["epochs"] in grid["epochs"] and own["batch_size"] in grid["batch_size"]
+
+
+@pytest.mark.parametrize(("column", "name"), list(enumerate(("small", "large"))))
+def test_capts_table_4(column, name):
+    printed, plan = read(CAPT_4, column), ck.Training(**papers.training("CAPT", name))
+    assert (plan.steps, plan.lr) == (printed["Max Steps"], printed["Peak Learning Rate"])
+    assert plan.batch_size == power_of_two(printed["Batch Size"])
+    assert round(plan.warmup * plan.steps) == printed["Warmup Steps"]
+    assert (plan.decay, plan.weight_decay) == (printed["Learning Rate Decay"], printed["Weight Decay"])
+    assert (plan.eps, plan.betas) == (printed["Adam ε"], (printed["Adam β1"], printed["Adam β2"]))
+    assert CAPT.paper(name).inner == printed["Aggregation layer inner hidden size"]
+    from contrast_kit.encoder.presets import SHAPES
+
+    shape = SHAPES[name]
+    layers, heads, width = (shape[key] for key in ("num_hidden_layers", "num_attention_heads", "hidden_size"))
+    assert (layers, heads, width) == tuple(printed[n] for n in ("Number of Layers", "Attention heads", "Hidden size"))
+
+
+# The command line at the papers' scales
+
+
+@pytest.mark.parametrize("scale", ["base", "large"])
+@pytest.mark.parametrize("method", METHODS)
+def test_the_scales_of_the_papers_train_by_print_or_say_whose_value_it_is(method, scale):
+    recipe = recipes.recipe(method, scale)
+    training = dict(recipe.training)
+    if "chunk_size" in training:  # memory, not a setting of the paper
+        assert training["batch_size"] % training.pop("chunk_size") == 0
+    ours, why = recipes.OURS.get(method, ({}, ""))
+    source = recipes.PRINTED.get((method, scale))
+    if source is None and (method, scale) in recipes.BORROWED:
+        source, reason = recipes.BORROWED[method, scale]
+        assert reason in recipe.ours
+    assert training == (papers.training(*source) if source else {}) | ours
+    assert (why in recipe.ours) if ours else True
+    assert ck.Training.of(recipe.training) and METHODS[method].Config(**recipe.config)
+
+
+def test_the_scales_of_the_papers_in_numbers():
+    """The examples that a reader would look up, spelled out."""
+    coco = recipes.recipe("coco-lm", "large")
+    assert (coco.training["steps"], coco.training["lr"], coco.config["auxiliary_layers"]) == (1_950_000, 1e-4, 6)
+    assert round(coco.training["warmup"] * coco.training["steps"]) == 10_000 and coco.vocab_size == 64_000
+    positions = coco.encoder["relative_positions"]
+    assert (positions.buckets, positions.max_distance) == (128, 256) and coco.ours == ""
+    base = recipes.recipe("coco-lm", "base")
+    assert (base.training["steps"], base.training["clip"], base.vocab_size) == (125_000, 2.0, 32_768)
+    assert COCOLM.paper("base") == COCOLM.Config(**base.config)
+    assert COCOLM.paper("large++") == COCOLM.Config(**coco.config)
+    for method in ("cmlm", "cssl"):
+        cmlm = recipes.recipe(method, "base").training
+        assert (cmlm["lr"], cmlm["batch_size"], cmlm["epochs"], cmlm["warmup"]) == (3e-5, 8, 3, 0.0)
+    capt = recipes.recipe("capt", "large")
+    assert CAPT.paper("large") == CAPT.Config(**capt.config) and capt.config["reduction"] == "sum"
+    assert (capt.training["batch_size"], capt.training["lr"], capt.training["clip"]) == (8192, 6e-4, None)
+    scl = recipes.recipe("scl", "large")
+    assert (scl.training["batch_size"], scl.training["lr"]) == (16, 1e-5) and "epochs (RoBERTa's)" in scl.ours
+    assert (recipes.recipe("fine-tune", "base").training["lr"], recipes.recipe("mlm", "base").ours) == (3e-5, "")
+    assert "small" in recipes.recipe("capt", "base").ours and "base" in recipes.recipe("cmlm", "large").ours
+
+
+def test_steps_on_the_command_line_replace_a_recipes_epochs():
+    asked = train.parse(["cmlm", "--scale", "base", "--steps", "7"]).training
+    assert ck.Training.of(asked).steps == 7 and asked["epochs"] is None
+    assert ck.Training.of(train.parse(["cmlm", "--scale", "base"]).training).epochs == 3
+    assert ck.Training.of(train.parse(["coco-lm", "--scale", "base", "--epochs", "2"]).training).steps is None
+
+
+def test_help_says_which_values_are_ours(capsys):
+    with pytest.raises(SystemExit):
+        train.parse(["scl", "--scale", "large", "--help"])
+    assert "Not in print: the epochs" in " ".join(capsys.readouterr().out.split())
+
+
+# The papers' texts, where they are at hand
+
+PRINTED = {
+    "coco_lm": (COCO_LM_6, COCO_LM_7, COCO_LM_8),
+    "capt": (CAPT_4,),
+}
+
+
+@pytest.mark.real_data
+@real_data
+@pytest.mark.parametrize("paper", PRINTED)
+def test_the_transcribed_numbers_stand_in_the_papers(paper):
+    file = Path(REAL).parent / "papers" / f"{paper}.txt"
+    if not file.exists():
+        pytest.skip("the papers' texts are not at hand")
+    text = re.sub(r"[\s\u00a0]+", " ", re.sub(r"<[^>]+>", " ", file.read_text()))
+    for table in PRINTED[paper]:
+        for line in table.strip().splitlines():
+            name, *cells = (cell.strip() for cell in line.split("|"))
+            name = name.partition(",")[0].replace("β1", "").replace("β2", "").split("(")[0].split(" ε")[0].strip()
+            assert name in text, name
+            for cell in cells:
+                assert cell in text, (name, cell)

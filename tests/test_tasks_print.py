@@ -1,0 +1,250 @@
+"""Protocols as printed: which metric, which rows, which settings and head, whose deviation; and the frozen probe."""
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import REAL, make_encoder, real_data
+
+import contrast_kit as ck
+from contrast_kit import tasks
+from contrast_kit.objectives import MLM, SCL, FineTune
+from contrast_kit.tasks import Pipeline, Protocol, probes, protocols
+from contrast_kit.tasks.results import Results
+
+
+@pytest.fixture(scope="module")
+def opinions():
+    return tasks.load("toyshop/sst2")
+
+
+@pytest.fixture(scope="module")
+def start(opinions):
+    return make_encoder(ck.data.train_tokenizer(list(opinions.train["sentence"]), vocab_size=300))
+
+
+QUICK = Protocol("quick", sizes=(20,), draws=1, seeds=(31,), validation=30, epochs={20: 1}, lr=1e-3)
+
+
+def small(name, rows=30):
+    data = tasks.load(f"toyshop/{name}")
+    parts = {split: r if split == "train" else r.select(range(rows)) for split, r in data.splits.items()}
+    return tasks.TaskData(data.task, parts, data.name)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "task", "metric"),
+    [
+        (protocols.CAPT, "stsb", "pearson"),
+        (protocols.COCO_LM, "stsb", "spearman"),
+        (protocols.SCL_FEW_SHOT, "cola", "accuracy"),
+        (protocols.SCL_FULL, "cola", "accuracy"),
+        (protocols.CMLM, "cola", "mcc"),
+        (protocols.COCO_LM, "cola", "mcc"),
+        (protocols.CAPT, "cola", "mcc"),
+    ],
+)
+def test_each_paper_selects_and_reports_by_its_metric(protocol, task, metric, start, monkeypatch):
+    """CAPT 3.2: "Pearson correlation for STS-B"; COCO-LM, table 1: Spearman; SCL selects by "validation accuracy"."""
+    from contrast_kit.tasks import grid
+
+    plan = replace(QUICK, metrics=protocol.metrics, test=protocol.test, validation=20)
+    plan = replace(plan, report="mean")
+    seen, real = [], grid.fine_tune
+    monkeypatch.setattr(grid, "fine_tune", lambda *a, **o: seen.append(real(*a, **o)) or seen[-1])
+    data = small(task, 40)
+    row = tasks.run(plan, data, start, ["FT"], progress=False).table.iloc[0]
+    assert row["metric"] == metric and seen[0].task.metrics[0] == metric
+    held = tasks.hold_out(data, validation=20, test=protocol.test)
+    assert row["test"] == pytest.approx(seen[0].evaluate(held.test)[metric])
+    if protocol.test != "validation":
+        assert row["validation"] == pytest.approx(max(each[metric] for each in seen[0].validation))
+
+
+def test_mnli_is_tested_on_both_kinds_of_rows_where_a_paper_prints_both(start):
+    assert [p.mismatched for p in (protocols.CMLM, protocols.CMLM_FULL, protocols.COCO_LM)] == [True, False, True]
+    assert not protocols.CAPT.mismatched and not protocols.SCL_FEW_SHOT.mismatched  # they print one MNLI
+    data = small("mnli")
+    both = tasks.run(replace(QUICK, mismatched=True), data, start, ["FT", "SCL"], progress=False)
+    tuned = tasks.fine_tune(
+        start,
+        data.train.select(tasks.draw(data.train["label"], 20, [0, 0, 20])),
+        tasks.hold_out(data, validation=30).validation,
+        task="mnli",
+        epochs=1,
+        lr=1e-3,
+        warmup=QUICK.warmup,
+        seed=31,
+    )
+    row = both.table.iloc[0]
+    assert row["test_mismatched"] == tuned.evaluate(data.splits["test_mismatched"])["accuracy"]
+    assert row["test"] == tuned.evaluate(data.splits["test_matched"])["accuracy"]
+    summary = both.summary().set_index(["task", "method"])
+    assert summary.loc[("toyshop/mnli-mm", "FT"), "reported"] == row["test_mismatched"]
+    assert len(both.differences("FT")) == 2 and "toyshop/mnli-mm, 20 labels" in both.scores()
+    once = tasks.run(QUICK, data, start, ["FT"], progress=False)
+    assert "test_mismatched" not in once.table and once.table["test"][0] == row["test"]
+    dev = tasks.hold_out(data, validation=0, test="validation", mismatched=True)
+    assert dev.mismatched["premise"] == data.splits["validation_mismatched"]["premise"]
+    assert tasks.hold_out(small("sst2"), mismatched=True).mismatched is None
+
+
+def test_glues_secret_mismatched_rows_are_not_tested_on():
+    from datasets import Dataset
+
+    rows = [{"premise": f"p {i}", "hypothesis": f"h {i}", "label": i % 3} for i in range(60)]
+    secret = Dataset.from_list([row | {"label": -1} for row in rows[:5]])
+    parts = {f"validation_{kind}": Dataset.from_list(rows[a:]) for kind, a in (("matched", 0), ("mismatched", 20))}
+    parts |= {f"test_{kind}": secret for kind in ("matched", "mismatched")}
+    held = tasks.hold_out(tasks.TaskData(tasks.get_task("mnli"), parts), validation=20, mismatched=True)
+    assert len(held.mismatched) == 40 and (len(held.validation), len(held.test)) == (20, 40)
+
+
+def test_coco_lm_and_capt_hand_on_all_their_settings(opinions, start, monkeypatch):
+    """Table 7: no clipping, 512 tokens, 0.01, Adam's 1e-6 and (0.9, 0.98); RoBERTa's: clip 0, 512 tokens, 0.1."""
+    from contrast_kit.tasks import fine_tuning
+
+    seen, real = [], fine_tuning.fit
+    monkeypatch.setattr(fine_tuning, "fit", lambda o, *a, **k: seen.append((o, k)) or real(o, *a, **k))
+    for plan in (protocols.COCO_LM, protocols.CAPT):
+        quick = replace(plan, sizes=(20,), seeds=(0,), epochs={20: 1})
+        tasks.run(quick, small("sst2"), start, {"FT": Pipeline(), "own": Pipeline(partial(FineTune, head="linear"))})
+    for (objective, settings), decay in zip(seen[::2], (0.01, 0.1), strict=True):
+        assert (settings["clip"], settings["max_length"], settings["weight_decay"]) == (None, 512, decay)
+        assert (settings["eps"], settings["betas"], settings["decay"]) == (1e-6, (0.9, 0.98), "linear")
+        # CAPT 3.2: "extra multi-layer perceptrons" on [CLS]; RoBERTa's: dense, tanh, linear, with dropout before each
+        assert objective.config.head == "tanh" and objective.head.dense is not None
+    assert all(objective.config.head == "linear" for objective, _ in seen[1::2])  # the pipeline's own
+
+
+def test_scls_deviation_is_that_of_its_top_three():
+    protocol = replace(protocols.SCL_FEW_SHOT, name="top")
+    runs = [(0.5, 0.99), (0.9, 0.70), (0.8, 0.60), (0.7, 0.80), (0.6, 0.98)]
+    table = pd.DataFrame(
+        [
+            dict(method="CE", task="sst2", n=20, draw=d, seed=0, metric="accuracy", validation=v, test=t)
+            for d, (v, t) in enumerate(runs)
+        ]
+    )
+    row = Results(table, protocol).summary().iloc[0]
+    assert row["reported"] == pytest.approx(0.7) and row["reported_sd"] == pytest.approx(
+        np.std([0.7, 0.6, 0.8], ddof=1)
+    )
+    assert row["sd"] == pytest.approx(np.std([t for _, t in runs], ddof=1)) != row["reported_sd"]
+    population = Results(table, replace(protocol, ddof=0)).summary().iloc[0]
+    assert population["reported_sd"] == pytest.approx(np.std([0.7, 0.6, 0.8]))
+    assert np.isnan(Results(table, replace(protocol, report="best")).summary()["reported_sd"][0])  # of one run
+
+
+def test_protocols_that_contradict_themselves_are_refused(start):
+    with pytest.raises(ValueError, match="nothing to choose a point"):
+        replace(QUICK, validation=0, choose={"lr": (1e-3,)})
+    with pytest.raises(ValueError, match="fraction is a share"):
+        replace(QUICK, fraction=1.5)
+    with pytest.raises(ValueError, match="the seeds draw the rows"):
+        replace(QUICK, shots=4, draws=2)
+    with pytest.raises(ValueError, match="stsb has the metrics spearman, pearson, not 'mcc'"):
+        tasks.get_task("stsb").reporting("mcc")
+    with pytest.raises(ValueError, match="give frozen or prompt"):
+        Pipeline(frozen=True, prompt=tasks.prompting.MNLI)
+
+
+# The frozen probe
+
+
+def test_a_frozen_probe_is_a_row_of_the_table(start, tmp_path):
+    methods = {"probe": tasks.PIPELINES["probe"], "TAPT → probe": Pipeline(post=MLM, frozen=True), "FT": Pipeline()}
+    plan = replace(QUICK, draws=2, post_epochs={20: 1}, post_lr=1e-3)
+    data = small("sst2", 60)
+    result = tasks.run(plan, data, start, methods, folder=tmp_path, progress=False)
+    table = result.table.set_index(["method", "draw"])
+    assert result.complete and (table.loc["probe", "steps"] == 0).all() and (table.loc["probe", "post"] == "").all()
+    assert (table.loc["TAPT → probe", "post"] != "").all()
+    assert (result.table.groupby("draw")["split"].nunique() == 1).all()  # the same rows as fine-tuning
+    held = tasks.hold_out(data, validation=30)
+    train = data.train.select(tasks.draw(data.train["label"], 20, [0, 0, 20]))
+    by_hand = tasks.linear_probe(start, train, held.test, task="sst2", seed=31)["accuracy"]
+    assert table.loc[("probe", 0), "test"] == by_hand
+    again = tasks.run(plan, data, start, methods, folder=tmp_path, progress=False)
+    assert again.table["test"].tolist() == pytest.approx(result.table["test"].tolist())
+
+
+class Vectors:
+    """An encoder whose vectors are given."""
+
+    def __init__(self, table):
+        self.table = table
+
+    def encode(self, texts):
+        import torch
+
+        return torch.stack([torch.tensor(self.table[text]) for text in texts])
+
+
+def noisy(count, width, seed, telling=20):
+    """Some directions that tell a little of the label, and many that tell nothing."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(2, size=count)
+    x = rng.normal(size=(count, width))
+    x[:, :telling] += 0.25 * (2 * y[:, None] - 1)
+    rows = [{"sentence": f"{seed} {i}", "label": int(y[i])} for i in range(count)]
+    return rows, {f"{seed} {i}": x[i] for i in range(count)}
+
+
+def test_the_strength_is_chosen_on_the_training_rows_and_beats_a_fit_by_heart(monkeypatch):
+    (train, first), (test, second) = noisy(160, 100, 0), noisy(800, 100, 1)
+    encoder = Vectors(first | second)
+    chosen = probes.fit_probe(encoder, train, task="sst2")
+    assert chosen.strength < 1
+    by_heart = tasks.linear_probe(encoder, train, test, task="sst2", strength=1.0)["accuracy"]
+    assert chosen.evaluate(test)["accuracy"] > by_heart + 0.03
+    assert tasks.linear_probe(encoder, train, test, task="sst2") == chosen.evaluate(test)
+    assert probes.fit_probe(encoder, train, task="sst2", strength=0.5).strength == 0.5
+    monkeypatch.setattr(probes, "_cross_validated", None)  # a fixed strength asks for no folds
+    tasks.linear_probe(encoder, train, test, task="sst2", strength=1.0)
+    for wrong in (0, -1.0, "best", True):
+        with pytest.raises(ValueError, match="strength is a number above 0, or 'cv'"):
+            tasks.linear_probe(encoder, train, test, task="sst2", strength=wrong)
+
+
+def test_the_strength_of_scores_and_of_very_few_rows():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(90, 40))
+    rows = [{"sentence1": f"a {i}", "sentence2": f"b {i}", "label": float(x[i, 0])} for i in range(90)]
+    table = {f"{side} {i}": x[i] for i in range(90) for side in "ab"}
+    task = tasks.get_task("stsb")
+    probe = probes.fit_probe(Vectors(table), rows[:60], task=task)
+    assert probe.strength in probes.STRENGTHS and probe.evaluate(rows[60:])["spearman"] > 0.8
+    few, vectors = noisy(6, 3, 2)
+    for row, label in zip(few, (0, 0, 0, 0, 0, 1), strict=True):
+        row["label"] = label
+    assert probes.fit_probe(Vectors(vectors), few, task="sst2").strength == 1.0  # one row of a class: no folds
+
+
+def test_scl_keeps_its_settings_beside_the_protocols_head(start):
+    plan = replace(QUICK, head="tanh")
+    methods = {"SCL": Pipeline(partial(SCL, lam=0.2))}
+    assert tasks.run(plan, small("sst2"), start, methods, progress=False).complete
+    assert methods["SCL"].tune.keywords == {"lam": 0.2}
+
+
+@pytest.mark.real_data
+@real_data
+def test_cross_validation_lifts_mrpc_above_its_majority_where_c_1_does_not():
+    """On vectors that stand still: the counts of words, hashed to 96 numbers of little use, and 600 training rows."""
+    from sklearn.feature_extraction.text import HashingVectorizer
+
+    data = tasks.load(f"{REAL}/glue_data/MRPC")
+
+    class Counts:
+        def encode(self, texts):
+            import torch
+
+            counts = HashingVectorizer(n_features=96, alternate_sign=False).transform(list(texts))
+            return torch.from_numpy(counts.toarray())
+
+    fixed, chosen = (tasks.probe(Counts(), data, strength=s, limit=600)["accuracy"] for s in (1.0, "cv"))
+    majority = float(np.mean(data.validation["label"]))
+    assert fixed < majority < chosen
