@@ -34,6 +34,16 @@ def test_a_benchmark_runs_and_writes(name, monkeypatch, tmp_path, capsys):
 
 
 @pytest.mark.slow
+def test_the_peak_of_a_stream_is_measured_in_fresh_processes(monkeypatch, tmp_path, capsys):
+    run(monkeypatch, tmp_path, "stream.py")
+    rows = json.loads((tmp_path / "stream.json").read_text())["rows"]
+    assert [(row["lines"], row["way"]) for row in rows][:3] == [(500, "first"), (500, "again"), (500, "packed")]
+    assert (
+        all(row["peak_mib"] >= row["built_mib"] > 100 for row in rows) and "The highest peak" in capsys.readouterr().out
+    )
+
+
+@pytest.mark.slow
 def test_growth_is_drawn_with_its_exponent(monkeypatch, tmp_path):
     run(monkeypatch, tmp_path, "scaling.py", "--no-memory", "--only", "vectors", "length")
     series = json.loads((tmp_path / "scaling.json").read_text())["series"]

@@ -30,7 +30,11 @@ def lines(tmp_path, texts):
 
 def test_help_names_the_commands_and_the_methods(capsys):
     assert main(["--help"]) == main([]) == 0
-    assert "train" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert all(f"\n  {command} " in told for command in ("train", "evaluate", "bench", "check"))
+    with pytest.raises(SystemExit) as end:
+        main(["evaluate", "--help"])
+    assert end.value.code == 0 and "CONTRAST_KIT_REAL_DATA" in capsys.readouterr().out
     with pytest.raises(SystemExit) as end:
         main(["train", "--help"])
     told = capsys.readouterr().out

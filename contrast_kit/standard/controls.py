@@ -10,8 +10,10 @@ from torch import Tensor
 from contrast_kit.encoder import Encoder
 
 
-def random_twin(encoder: Encoder, seed: int = 0) -> Encoder:
+def random_twin(encoder: Encoder, seed: int = 10_007) -> Encoder:
     """An encoder of the same build, tokenizer and pooling, with freshly drawn weights.
+
+    The `seed` is none that a user is likely to have built the encoder with: the two would be one and the same.
 
     >>> import contrast_kit as ck
     >>> encoder = ck.Encoder.tiny(ck.data.train_tokenizer(["a red kite"], vocab_size=60), seed=5)

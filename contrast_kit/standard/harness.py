@@ -34,7 +34,7 @@ class ForMTEB:
     """
 
     def __init__(self, encoder: Any, name: str = "contrast-kit/encoder", batch_size: int = 64) -> None:
-        if not callable(getattr(encoder, "encode", None)):
+        if isinstance(encoder, str) or not callable(getattr(encoder, "encode", None)):
             raise TypeError(
                 f"mteb needs something with encode(texts), such as an Encoder, not {type(encoder).__name__}."
             )

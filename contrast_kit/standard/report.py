@@ -151,14 +151,15 @@ class _Evaluation:
             print(f"{part}: {measurement} {value:.2f}", flush=True)
 
     def glue(self) -> None:
-        """Linear probes, × 100, beside the answer that is right most often."""
+        """Linear probes, × 100, beside one answer for all rows: the most frequent class, or the mean score."""
         for task in self._tasks():
             train, test = (first_rows(rows, self.limit) for rows in (task.train, task.validation))
             chosen = tasks.TaskData(task.task, {"train": train, "validation": test}, task.name)
             metric = task.task.metrics[0]
             scores = [100 * tasks.probe(each, chosen)[metric] for each in (self.encoder, self.random)]
-            self.add("glue", f"{task.task.name} probe, {metric}", f"{task.name}, {len(test):,} rows", *scores,
-                     100 * _constant_score(task.task, train, test), "most frequent")  # fmt: skip
+            source, what = f"{task.name}, {len(test):,} rows", "mean" if task.task.regression else "most frequent"
+            constant = 100 * _constant_score(task.task, train, test)
+            self.add("glue", f"{task.task.name} probe, {metric}", source, *scores, constant, what)
 
     def sts(self) -> None:
         """Zero-shot similarity."""
@@ -194,8 +195,9 @@ class _Evaluation:
             return
         options = dict(limit=self.pairs, progress=self.progress)
         ours, random = (blimp(each, home, **options) for each in (self.encoder, self.random))
-        for field in [*sorted(set(ours["field"]) - {""}), "all"]:
-            chosen = ours.index == "all" if field == "all" else (ours["field"] == field)
+        fields = ours["field"].str.replace("/", "_")  # the files have both "syntax_semantics" and "syntax/semantics"
+        for field in [*sorted(set(fields) - {""}), "all"]:
+            chosen = ours.index == "all" if field == "all" else fields == field
             values = [100 * table.loc[chosen, "accuracy"].mean() for table in (ours, random)]
             self.add(
                 "blimp",

@@ -62,7 +62,7 @@ def read_sts(folder: str | Path) -> dict[str, dict[str, Rows]]:
             splits = data.load(home)
             if not found.keys() & {"STS-B", "STS-B validation"}:
                 found["STS-B validation"] = {"": _scored(splits["validation"])}
-    for file in (folder / "SICK" / "SICK_test_annotated.txt", folder.parent / "SICK" / "SICK_test_annotated.txt"):
+    for file in (root / "SICK" / "SICK_test_annotated.txt" for root in roots):
         if file.is_file() and "SICK-R" not in found:
             found["SICK-R"] = {"": _sick_rows(file)}
     if not found:
@@ -151,7 +151,7 @@ def _year_rows(file: Path) -> Rows:
     if not gold.is_file():
         raise FileNotFoundError(f"{file} has no scores beside it: {gold.name} is lacking.")
     with in_utf8(file):
-        pairs, scores = (each.read_text("utf-8").rstrip("\n").split("\n") for each in (file, gold))
+        pairs, scores = (each.read_text("utf-8").removesuffix("\n").split("\n") for each in (file, gold))
     if len(pairs) != len(scores):
         raise ValueError(f"{file} has {len(pairs)} pairs and {gold.name} {len(scores)} scores.")
     split = [(*pair.split("\t")[:2], score.strip()) for pair, score in zip(pairs, scores, strict=True)]

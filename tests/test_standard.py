@@ -1,0 +1,414 @@
+"""The standard tests: mteb's protocol, STS and its aggregations, BLiMP by pseudo-log-likelihood, the table of all."""
+
+import importlib.util
+import json
+import math
+import sys
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+
+import numpy as np
+import pandas
+import pytest
+import torch
+from conftest import REAL, make_encoder, real_data
+
+import contrast_kit as ck
+from contrast_kit.__main__ import main
+from contrast_kit.standard import report as reports
+from contrast_kit.standard.controls import TfIdf, random_twin
+
+needs_mteb = pytest.mark.skipif(importlib.util.find_spec("mteb") is None, reason="needs the extra mteb")
+
+
+# STS
+
+
+def graded(texts, scores):
+    """Pairs of neighbouring texts with these scores."""
+    return [(a, b, float(score)) for a, b, score in zip(texts, texts[1:], scores, strict=False)]
+
+
+def test_the_three_aggregations_by_hand(encoder, texts):
+    subsets = {"a": graded(texts[:9], [1, 5, 2, 4, 3, 0, 2, 1]), "b": graded(texts[20:24], [3, 0, 2])}
+    cosines = {
+        name: ck.geometry.pair_cosines(encoder.encode([r[0] for r in rows]), encoder.encode([r[1] for r in rows]))
+        for name, rows in subsets.items()
+    }
+    each = {n: ck.tasks.spearman(cosines[n].numpy(), [r[2] for r in rows]) for n, rows in subsets.items()}
+    together = ck.tasks.spearman(torch.cat(list(cosines.values())).numpy(), [r[2] for s in subsets.values() for r in s])
+    wanted = {"all": together, "mean": (each["a"] + each["b"]) / 2, "weighted": (8 * each["a"] + 3 * each["b"]) / 11}
+    for aggregation, value in wanted.items():
+        table = ck.standard.sts(encoder, {"STS12": subsets}, aggregation=aggregation)
+        assert table.loc["encoder", "STS12"] == pytest.approx(100 * value)
+        assert table.index.name == f"Spearman × 100, {aggregation}"
+    assert len({round(value, 6) for value in wanted.values()}) == 3  # a table without its name says nothing
+    with pytest.raises(ValueError, match="aggregation must be one of 'all', 'mean', 'weighted'"):
+        ck.standard.sts(encoder, {"STS12": subsets}, aggregation="wmean")
+    with pytest.raises(ValueError, match="There is no task"):
+        ck.standard.sts(encoder, {})
+
+
+def test_the_table_has_two_rows_that_have_learnt_nothing(encoder, texts):
+    tasks = {"one": {"": graded(texts[:9], range(8))}, "two": {"": graded(texts[9:20], range(10))}}
+    table = ck.standard.sts(encoder, tasks)
+    assert list(table.index) == ["encoder", "random weights", "TF-IDF"] and list(table) == ["one", "two", "mean"]
+    assert table["mean"].tolist() == pytest.approx(table[["one", "two"]].mean(axis=1).tolist())
+    assert len(ck.standard.sts(encoder, tasks, controls=False)) == 1
+    twin = random_twin(encoder, seed=1)
+    assert not torch.equal(twin.encode(texts[:3]), encoder.encode(texts[:3])) and twin.pooling == encoder.pooling
+    assert torch.equal(twin.encode(texts[:3]), random_twin(encoder, seed=1).encode(texts[:3]))
+
+
+def test_tf_idf_by_hand():
+    texts = ["red kite", "red drum", "a kite"]
+    counts = TfIdf(texts)
+    red = kite = math.log(4 / 3) + 1  # scikit-learn: ln((1 + N) / (1 + df)) + 1
+    drum = math.log(4 / 2) + 1
+    cosine = red * red / (math.hypot(red, kite) * math.hypot(red, drum))
+    assert counts.cosines([texts[0], texts[0]], [texts[1], "unseen"]).tolist() == pytest.approx([cosine, 0.0])
+
+
+def senteval(folder):
+    """SentEval's layout in small."""
+    year = folder / "STS" / "STS12-en-test"
+    year.mkdir(parents=True)
+    (year / "STS.input.MSRpar.txt").write_text("A dog.\tA cat.\nIt rains.\tRain falls.\tmore\nA.\tB.\n")
+    (year / "STS.gs.MSRpar.txt").write_text("1.5\n4\n\n")
+    (year / "STS.input.OnWN.txt").write_text("One.\tTwo.\n")
+    (year / "STS.gs.OnWN.txt").write_text("2.0\n")
+    bench = folder / "STS" / "STSBenchmark"
+    bench.mkdir()
+    start = "main\tMSR\t2012test\t0024\t"
+    (bench / "sts-test.csv").write_text(f'{start}2.500\tA girl.\tA "girl".\n{start}1.0\tC.\tD.\tmore\n')
+    (folder / "SICK").mkdir()
+    lines = "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment\n"
+    lines += "7\tA.\tB.\t3.6\tNEUTRAL\n8\tA.\tC.\t1\tNEUTRAL\n"
+    (folder / "SICK" / "SICK_test_annotated.txt").write_text(lines)
+    return folder
+
+
+def test_sentevals_files_are_read_as_sentevals_code_does(tmp_path):
+    found = ck.standard.read_sts(senteval(tmp_path))
+    assert found == {
+        "STS12": {
+            "MSRpar": [("A dog.", "A cat.", 1.5), ("It rains.", "Rain falls.", 4.0)],
+            "OnWN": [("One.", "Two.", 2.0)],
+        },
+        "STS-B": {"": [("A girl.", 'A "girl".', 2.5), ("C.", "D.", 1.0)]},
+        "SICK-R": {"": [("A.", "B.", 3.6), ("A.", "C.", 1.0)]},
+    }
+    (tmp_path / "STS" / "STS12-en-test" / "STS.gs.OnWN.txt").write_text("2.0\n3\n")
+    with pytest.raises(ValueError, match=r"OnWN.txt has 1 pairs and STS.gs.OnWN.txt 2 scores"):
+        ck.standard.read_sts(tmp_path)
+    with pytest.raises(FileNotFoundError, match="There is no folder"):
+        ck.standard.read_sts(tmp_path / "nowhere")
+    (tmp_path / "void").mkdir()
+    with pytest.raises(FileNotFoundError, match="holds none of STS12-en-test"):
+        ck.standard.read_sts(tmp_path / "void")
+
+
+@pytest.mark.real_data
+@real_data
+def test_real_sts_b_of_tf_idf_and_its_name():
+    found = ck.standard.read_sts(Path(REAL, "glue_data"))
+    assert list(found) == ["STS-B validation"]  # GLUE keeps the test scores to itself
+    rows = found["STS-B validation"][""]
+    texts = [text for row in rows for text in row[:2]]
+    cosines = TfIdf(texts).cosines(*([row[side] for row in rows] for side in (0, 1)))
+    assert ck.tasks.spearman(cosines.numpy(), [row[2] for row in rows]) == pytest.approx(0.7489, abs=1e-4)
+
+
+MINI = Path(REAL or "", "models", "all-MiniLM-L6-v2")
+SCORED = [Path(REAL or "", *where, "sts-test.csv") for where in (("STSBenchmark",), ("STS", "STSBenchmark"))]
+SCORED += [Path(REAL or "", "glue_data", "STS-B", "original", "sts-test.tsv")]
+
+
+@pytest.mark.slow
+@pytest.mark.real_data
+@pytest.mark.skipif(not any(file.is_file() for file in SCORED), reason="the scores of STS-B's test set are not there")
+def test_sts_b_test_of_all_minilm_is_the_published_82_03():
+    """Its model card's entry in mteb's table: STSBenchmark, split test, cosine, Spearman × 100."""
+    file = next(file for file in SCORED if file.is_file())
+    rows = ck.data.load(file)["test"]
+    assert len(rows) == 1_379
+    found = ck.tasks.zero_shot_sts(ck.Encoder.from_pretrained(MINI), rows)
+    assert round(100 * found["spearman"], 2) == 82.03
+
+
+@pytest.mark.real_data
+@real_data
+def test_sts_b_of_all_minilm_on_the_rows_that_have_scores():
+    """The first 100 validation rows, by this kit and by sentence-transformers: the same vectors, the same number."""
+    from sentence_transformers import SentenceTransformer
+
+    rows = ck.data.load(Path(REAL, "glue_data", "STS-B"))["validation"].select(range(100))
+    encoder = ck.Encoder.from_pretrained(MINI)
+    found = ck.tasks.zero_shot_sts(encoder, rows)["spearman"]
+    theirs = SentenceTransformer(str(MINI), device="cpu")
+    a, b = (torch.tensor(theirs.encode(rows[name][:])) for name in ("sentence1", "sentence2"))
+    assert found == pytest.approx(ck.tasks.spearman(ck.geometry.pair_cosines(a, b).numpy(), rows["label"]), abs=1e-6)
+    assert encoder.pooling == "mean" and found > 0.9  # all 1,500 rows: 0.8672
+
+
+# BLiMP
+
+
+def score_by_loops(encoder, text):
+    """Salazar et al. 2020, eq. 1, token by token."""
+    ids = encoder.tokenizer(text)["input_ids"]
+    total = 0.0
+    for place in range(1, len(ids) - 1):
+        masked = [encoder.tokenizer.mask_token_id if i == place else id for i, id in enumerate(ids)]
+        with torch.no_grad():
+            scores = encoder.model(torch.tensor([masked])).logits[0, place].double()
+        total += (scores[ids[place]] - scores.exp().sum().log()).item()
+    return total
+
+
+@pytest.mark.parametrize("batch_size", [1, 3, 256])
+def test_pseudo_log_likelihood_by_loops(batch_size, encoder, texts):
+    encoder.eval()
+    found = ck.standard.pseudo_log_likelihoods(encoder, texts[:6], batch_size)
+    assert found.tolist() == pytest.approx([score_by_loops(encoder, text) for text in texts[:6]], abs=1e-4)
+
+
+def test_copies_that_two_texts_share_are_computed_once(encoder, monkeypatch):
+    seen, plain = [], type(encoder).forward
+    monkeypatch.setattr(
+        type(encoder), "forward", lambda self, view: seen.extend(view["input_ids"].tolist()) or plain(self, view)
+    )
+    pair = ["the red kite", "the red drum"]
+    ids = [encoder.tokenizer(text)["input_ids"] for text in pair]
+    ck.standard.pseudo_log_likelihoods(encoder, [pair[0], *pair, pair[1]])
+    assert (
+        len(seen)
+        == len({tuple(row) for row in seen})
+        <= sum(len(row) - 2 for row in ids) - (len(ids[0]) == len(ids[1]))
+    )
+
+
+def test_dropout_is_off_and_the_mode_restored(tokenizer, texts):
+    encoder = make_encoder(tokenizer, dropout=0.5).train()
+    first, second = (ck.standard.pseudo_log_likelihoods(encoder, texts[:2]) for _ in range(2))
+    assert torch.equal(first, second) and encoder.training
+
+
+def write_blimp(folder, pairs, field="syntax"):
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = [{"sentence_good": good, "sentence_bad": bad, "field": field} for good, bad in pairs]
+    (folder / f"{field}_toy.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    return folder
+
+
+def test_blimp_counts_pairs_in_the_right_order(encoder, texts, tmp_path):
+    scores = ck.standard.pseudo_log_likelihoods(encoder, texts[:8]).tolist()
+    by_score = [text for _, text in sorted(zip(scores, texts[:8], strict=True), reverse=True)]
+    right, wrong = list(zip(by_score, by_score[1:], strict=False)), list(zip(by_score[1:], by_score, strict=False))
+    write_blimp(tmp_path, right[:3] + wrong[:1])
+    write_blimp(tmp_path, [*wrong[:1], (by_score[0], by_score[0])], "semantics")  # a tie counts half
+    table = ck.standard.blimp(encoder, tmp_path, progress=False)
+    assert table["accuracy"].to_dict() == {"semantics_toy": 0.25, "syntax_toy": 0.75, "all": 0.5}
+    assert table["pairs"].tolist() == [2, 4, 6] and table["field"].tolist() == ["semantics", "syntax", ""]
+    limited = ck.standard.blimp(encoder, tmp_path, limit=3, phenomena=["syntax_toy"], progress=False)
+    assert limited.loc["all", "accuracy"] == 1.0 and limited.loc["all", "pairs"] == 3
+
+
+def test_blimp_says_what_is_wrong(encoder, tmp_path):
+    with pytest.raises(FileNotFoundError, match="holds no .jsonl of BLiMP"):
+        ck.standard.blimp(encoder, tmp_path)
+    write_blimp(tmp_path, [("a", "b")])
+    with pytest.raises(FileNotFoundError, match="no phenomenon 'island'.*there are syntax_toy"):
+        ck.standard.blimp(encoder, tmp_path, phenomena=["island"])
+    with pytest.raises(ValueError, match="limit is a number of pairs"):
+        ck.standard.blimp(encoder, tmp_path, limit=0)
+    (tmp_path / "bad.jsonl").write_text('{"sentence_good": "a"}')
+    with pytest.raises(ValueError, match="Line 1 of .*bad.jsonl is no minimal pair"):
+        ck.standard.blimp(encoder, tmp_path, progress=False)
+
+
+@pytest.mark.real_data
+@real_data
+def test_real_blimp_has_67_phenomena_and_chance_for_random_weights():
+    tokenizer = ck.data.open_tokenizer(Path(REAL, "vocab", "bert-base-uncased"))
+    encoder = make_encoder(tokenizer, num_hidden_layers=1)
+    table = ck.standard.blimp(encoder, Path(REAL, "blimp"), limit=2, progress=False)
+    assert len(table) == 68 and table.loc["all", "pairs"] == 134
+    assert 0.35 < table.loc["all", "accuracy"] < 0.65
+    assert set(table["field"]) == {
+        "",
+        "morphology",
+        "semantics",
+        "syntax",
+        "syntax_semantics",
+        "syntax/semantics",
+    } & set(table["field"])
+
+
+# mteb
+
+
+def test_the_adapter_gives_the_encoders_vectors_and_cosines(encoder, texts):
+    adapter = ck.standard.ForMTEB(encoder, name="me/mine")
+    loader = torch.utils.data.DataLoader([{"text": text} for text in texts[:7]], batch_size=3)
+    found = adapter.encode(loader, task_metadata=None, hf_split="test", hf_subset="default", batch_size=2)
+    assert found.dtype == np.float32 and np.allclose(found, encoder.encode(texts[:7]).numpy(), atol=1e-6)
+    all_, pairs = adapter.similarity(found, found[:2]), adapter.similarity_pairwise(found[:2], found[1:3])
+    assert all_.shape == (7, 2) and torch.allclose(pairs, torch.stack([all_[1, 0], all_[2, 1]]))
+    assert adapter.encode([{"text": ["", "a ball"]}]).shape == (2, encoder.width)
+    with pytest.raises(ValueError, match="needs one slash"):
+        ck.standard.ForMTEB(encoder, name="mine")
+    with pytest.raises(TypeError, match="needs something with encode"):
+        ck.standard.ForMTEB("a folder")
+
+
+PAIRS = [{"sentence1": "a", "sentence2": "b", "label": 3.5}, {"sentence1": "c", "sentence2": "d", "label": 1.0}]
+
+
+@pytest.mark.skipif(importlib.util.find_spec("mteb") is not None, reason="mteb is here")
+def test_without_mteb_the_sentence_says_how_to_get_it(encoder):
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'contrast-kit\[mteb\]'"):
+        ck.standard.mteb_task("STS", "Mine", {"test": PAIRS})
+    with pytest.raises(ModuleNotFoundError, match="pip install"):
+        _ = ck.standard.ForMTEB(encoder).mteb_model_meta
+
+
+def test_a_local_task_has_mtebs_columns_and_never_asks_the_hub(monkeypatch):
+    """With a stand-in for mteb, which is not among the tests' own libraries; `needs_mteb` below runs the real one."""
+    base = type("AbsTaskSTS", (), {})
+    stand_in = ModuleType("mteb")
+    stand_in.abstasks = ModuleType("mteb.abstasks")
+    stand_in.abstasks.AbsTaskSTS = base
+    stand_in.abstasks.AbsTaskClassification = stand_in.abstasks.AbsTaskPairClassification = base
+    stand_in.TaskMetadata = lambda **fields: SimpleNamespace(**fields)
+    for name in ("mteb", "mteb.abstasks", "mteb.models", "mteb.models.model_meta"):
+        module = {"mteb": stand_in, "mteb.abstasks": stand_in.abstasks}.get(name, ModuleType(name))
+        monkeypatch.setitem(sys.modules, name, module)
+    task = ck.standard.mteb_task("STS", "Mine", {"test": PAIRS})
+    task.load_data(num_proc=2)
+    assert task.data_loaded and task.dataset["default"]["test"][:] == {
+        "sentence1": ["a", "c"], "sentence2": ["b", "d"], "score": [3.5, 1.0],
+    }  # fmt: skip
+    assert (task.metadata.type, task.metadata.main_score, task.min_score, task.max_score) == (
+        "STS",
+        "cosine_spearman",
+        1,
+        3.5,
+    )
+    single = [{"text": "a", "label": 1}, {"text": "b", "label": 0}]
+    task = ck.standard.mteb_task("Classification", "Other", {"train": single, "test": single})
+    task.load_data()
+    assert task.dataset["default"]["train"][:] == {"text": ["a", "b"], "label": [1, 0]}
+    with pytest.raises(ValueError, match="kind must be one of"):
+        ck.standard.mteb_task("Clustering", "Mine", {"test": single})
+
+
+@pytest.mark.parametrize(
+    ("kind", "splits", "sentence"),
+    [
+        ("Classification", {"test": [{"text": "a", "label": 1}]}, "needs the split 'train'"),
+        ("STS", {"test": [{"text": "a", "label": 1}]}, "reads pairs, not text"),
+        ("STS", {"test": [{"sentence1": "a", "sentence2": "b"}]}, "no column 'label'"),
+        ("Classification", {"train": PAIRS, "test": PAIRS}, "reads one text, not sentence1 and sentence2"),
+    ],
+)
+def test_rows_that_make_no_task_are_refused(kind, splits, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        ck.standard.mteb_task(kind, "Mine", splits)
+
+
+@needs_mteb
+def test_mteb_itself_gives_our_numbers_on_local_rows(encoder, texts):
+    import mteb
+    from mteb.models.models_protocols import EncoderProtocol
+
+    rows = [{"sentence1": a, "sentence2": b, "label": s} for a, b, s in graded(texts[:30], np.arange(29) % 7)]
+    adapter = ck.standard.ForMTEB(encoder)
+    assert isinstance(adapter, EncoderProtocol)
+    done = mteb.evaluate(adapter, ck.standard.mteb_task("STS", "Mine", {"test": rows}), cache=None)
+    found = done.task_results[0].scores["test"][0]["cosine_spearman"]
+    assert found == pytest.approx(ck.tasks.zero_shot_sts(encoder, rows)["spearman"], abs=1e-6)
+
+
+# One table
+
+
+@pytest.fixture
+def saved(tokenizer, tmp_path):
+    return make_encoder(tokenizer, pooling="mean").save_pretrained(tmp_path / "encoder")
+
+
+def real_layout(folder):
+    """A folder with GLUE, STS and BLiMP in small."""
+    senteval(folder)
+    rows = "\n".join(f"{'good' if i % 2 else 'bad'} toy number {i}\t{i % 2}" for i in range(40))
+    scores = "\n".join(f"{i}\tg\tf\ty\to\ts\ts\ta ball {i}\ta ball {i // 2}\t{i % 5 + 0.5}" for i in range(40))
+    header = "index\tgenre\tfilename\tyear\told_index\tsource1\tsource2\tsentence1\tsentence2\tscore\n"
+    for split in ("train", "dev"):
+        for task, text in (("SST-2", "sentence\tlabel\n" + rows), ("STS-B", header + scores)):
+            (folder / "glue_data" / task).mkdir(parents=True, exist_ok=True)
+            (folder / "glue_data" / task / f"{split}.tsv").write_text(text + "\n")
+    write_blimp(folder / "blimp", [("a good toy", "a toy good")])
+    return folder
+
+
+def test_the_command_measures_a_folder_and_writes_a_table_and_a_card(saved, tmp_path, capsys, monkeypatch):
+    source = real_layout(tmp_path / "real")
+    assert main(["evaluate", str(saved), "--data", str(source), "--limit", "30", "--quiet"]) == 0
+    told = capsys.readouterr().out
+    table = pandas.read_csv(saved / "evaluation.csv")
+    assert list(dict.fromkeys(table["part"])) == ["glue", "sts", "blimp", "geometry"]
+    assert table["measurement"].tolist()[:2] == ["sst2 probe, accuracy", "stsb probe, spearman"]
+    assert {"STS12, Spearman", "STS-B, Spearman", "SICK-R, Spearman", "mean, Spearman"} <= set(table["measurement"])
+    assert table["value"].notna().all() and "uniformity" in told
+    card = (saved / "evaluation.md").read_text()
+    assert card.startswith("## Evaluation") and "| BLiMP all | 1 pairs |" in card and "| 50.00 | chance |" in card
+    assert ck.Encoder.from_pretrained(saved).width == 32  # the folder still opens
+
+
+def test_without_data_the_toyshop_is_measured(saved, tmp_path, capsys, monkeypatch):
+    monkeypatch.delenv("CONTRAST_KIT_REAL_DATA", raising=False)
+    few = [ck.tasks.load(f"toyshop/{name}") for name in ("cola", "stsb")]
+    monkeypatch.setattr(reports._Evaluation, "_tasks", lambda self: few)  # eight tasks take a minute
+    assert main(["evaluate", str(saved), "--out", str(tmp_path / "out"), "--limit", "60"]) == 0
+    told = capsys.readouterr().out
+    assert "glue: cola probe, mcc" in told and "BLiMP was left out: no folder" in told
+    table = pandas.read_csv(tmp_path / "out" / "evaluation.csv").set_index("measurement")
+    assert table.loc["cola probe, mcc", "baseline"] == 0 and "60 rows" in table.loc["cola probe, mcc", "data"]
+    assert table.loc["toyshop/stsb, Spearman", "baseline is"] == "TF-IDF"
+
+
+def test_the_probes_are_those_of_tasks(saved):
+    encoder = ck.Encoder.from_pretrained(saved)
+    found = ck.standard.evaluate(encoder, parts=("sts",), limit=40, progress=False).table.iloc[0]
+    rows = ck.tasks.load("toyshop/stsb").validation.select(range(40))
+    assert found["value"] == pytest.approx(100 * ck.tasks.zero_shot_sts(encoder, rows)["spearman"], abs=1e-4)
+
+
+def test_a_folder_without_a_trained_head_gets_no_blimp(saved, tmp_path):
+    config = json.loads((saved / "config.json").read_text())
+    assert reports.has_word_head(saved) and reports.has_word_head("a/name")
+    (saved / "config.json").write_text(json.dumps(config | {"architectures": ["RobertaModel"]}))
+    assert not reports.has_word_head(saved)
+    source = write_blimp(tmp_path / "data" / "blimp", [("a", "b")]).parent
+    with pytest.raises(ValueError, match="no trained vocabulary head"):
+        ck.standard.evaluate(saved, source, parts=("blimp",), progress=False)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--data", "nowhere"], "There is no folder nowhere"),
+        (["--limit", "5"], "limit is a number of rows, at least 10"),
+        (["--pairs", "-1"], "pairs is a number of rows"),
+    ],
+)
+def test_an_error_is_one_sentence(arguments, words, saved, capsys):
+    assert main(["evaluate", str(saved), "--only", "geometry", *arguments]) == 1
+    told = capsys.readouterr().err
+    assert words in told and len(told.strip().splitlines()) == 1
+
+
+def test_what_is_no_model_is_said(tmp_path, capsys):
+    assert main(["evaluate", str(tmp_path)]) == 1
+    assert "holds no config.json" in capsys.readouterr().err
