@@ -55,7 +55,7 @@ def main() -> None:
     if len(sys.argv) > 2 and sys.argv[1] == "--one":
         return one(*sys.argv[2:])
     options = parser("stream", __doc__).parse_args()
-    rows, start = [], time.perf_counter()
+    rows, start, here = [], time.perf_counter(), machine()  # the commit that the processes will run
     with tempfile.TemporaryDirectory() as folder:
         for lines in TINY if options.tiny else SIZES:
             file = Path(folder, f"{lines}.txt")
@@ -67,7 +67,7 @@ def main() -> None:
                 rows.append({"lines": lines, "way": way, "bytes": file.stat().st_size, **json.loads(done.stdout)})
                 print(" ".join(f"{k} {v:,.0f}" if isinstance(v, float | int) else v for k, v in rows[-1].items()))
     options.out.mkdir(parents=True, exist_ok=True)
-    record = {"benchmark": "stream", **machine(), "limit_mib": LIMIT, "seconds": time.perf_counter() - start}
+    record = {"benchmark": "stream", **here, "limit_mib": LIMIT, "seconds": time.perf_counter() - start}
     (options.out / "stream.json").write_text(json.dumps(record | {"rows": rows}, indent=1) + "\n")
     worst = max(row["peak_mib"] for row in rows)
     print(f"The highest peak is {worst:.0f} MiB; {LIMIT} are allowed: {'met' if worst <= LIMIT else 'NOT met'}.")
