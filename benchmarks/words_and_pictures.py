@@ -6,9 +6,9 @@ Every run is written as it ends, so that a stopped script goes on. One thread; s
 
 | table | what | controls |
 |---|---|---|
-| `pictures_pretraining` | masked words, masked regions, matching; each method and seed | wrong picture, no picture, no text |
-| `pictures_answers` | VQA and GQA along fine-tuning, from each encoder | question alone, picture alone, shuffled pictures |
-| `pictures_two` | statements on two pictures | shuffled pictures |
+| `pictures_pretraining` | masked words, masked regions, matching | wrong picture, no picture, no text |
+| `pictures_vqa`, `pictures_gqa` | answers along fine-tuning | question alone, picture alone, shuffled pictures |
+| `pictures_nlvr2` | statements on two pictures, along fine-tuning | shuffled pictures |
 
 What is measured before fine-tuning, on the test captions:
 
@@ -133,37 +133,238 @@ def pretrained(world: World, name: str, seed: int) -> tuple[ck.CrossModalEncoder
 def measure(world: World, encoder: ck.CrossModalEncoder) -> dict[str, float]:
     """The numbers before fine-tuning, on the test captions."""
     encoder.eval()
-    rows = world.rows["captions", "test"]
-    data, draw = world.data("captions", "test"), random.Random(0)
+    rows, draw = world.rows["captions", "test"], random.Random(0)
     false = [one_word_changed(row, draw) for row in rows]
-    kept = [i for i, text in enumerate(false) if text]
-    changed = world.data("captions", "test", [rows[i] | {"text": false[i]} for i in kept])
+    able = [i for i, text in enumerate(false) if text]
+    data = world.data("captions", "test")
+    changed = world.data("captions", "test", [rows[i] | {"text": false[i]} for i in able])
     generator = torch.Generator().manual_seed(0)
     found: dict[str, list[Tensor]] = {}
-
-    def note(**numbers: Tensor) -> None:
-        for name, each in numbers.items():
-            found.setdefault(name, []).append(each.float())
-
     for indices in portions(len(data)):
         batch = data.batch(indices)
-        note(**named_words(world, encoder, batch, generator))
-        note(**named_objects(encoder, batch, told(rows, indices, batch), generator))
-        wrong = other_pictures(batch)
-        false_for = ~batch["true_of"].diagonal(len(indices) // 2) if len(indices) > 1 else None
-        scores = {"true": match_score(encoder, batch), "other": match_score(encoder, batch | wrong)}
-        note(**scores)
-        note(**cosines(world, encoder, batch, generator))
-        del false_for
-    for indices in portions(len(changed)):
-        batch = changed.batch(indices)
-        note(changed=match_score(encoder, batch))
-    at = torch.tensor(kept)
+        numbers = named_words(world, encoder, batch, generator)
+        numbers |= named_objects(world, encoder, batch, [told(rows[i]) for i in indices])
+        numbers |= {"true": match_score(encoder, batch), "other": match_score(encoder, other_pictures(batch))}
+        for name, each in (numbers | cosines(world, encoder, batch, generator)).items():
+            found.setdefault(name, []).append(each.double())
     numbers = {name: torch.cat(each) for name, each in found.items()}
-    true, other, one_word = (numbers.pop(name) for name in ("true", "other", "changed"))
-    areas = {"auc_other": area(true, other), "auc_one_word": area(true[at], one_word)}
+    one_word = torch.cat([match_score(encoder, changed.batch(indices)) for indices in portions(len(changed))])
+    true, other = numbers.pop("true"), numbers.pop("other")
+    areas = {"auc_other": area(true, other), "auc_one_word": area(true[torch.tensor(able)], one_word)}
     return {name: each.nanmean().item() for name, each in numbers.items()} | areas
 
 
 def portions(n: int) -> Iterator[range]:
     return (range(start, min(start + EVALUATED_AT_ONCE, n)) for start in range(0, n, EVALUATED_AT_ONCE))
+
+
+def other_pictures(batch: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The batch with the picture of a row half a batch further on; both captions of a picture stand together."""
+    return batch | {key: batch[key].roll(len(batch["regions"]) // 2, 0) for key in PICTURE}
+
+
+def no_picture(batch: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The batch with one hidden region, as large as the picture."""
+    size, _, width = batch["regions"].shape
+    whole = torch.tensor([0.0, 0.0, 1.0, 1.0]).expand(size, 1, 4)
+    real = torch.ones(size, 1, dtype=torch.bool)
+    return batch | {"regions": torch.zeros(size, 1, width), "boxes": whole, "region_mask": real, "region_hidden": real}
+
+
+def named_words(world: World, encoder: ck.CrossModalEncoder, batch: dict, generator: torch.Generator) -> dict:
+    """Whether one masked content word is named right, [B]: with the right picture, another, and none."""
+    ids, each = batch["input_ids"], torch.arange(len(batch["input_ids"]))
+    content = torch.isin(ids, torch.cat(list(world.kinds.values())))  # [B, T]
+    at = (torch.rand(ids.shape, generator=generator) * content).argmax(1)  # [B]
+    label, masked = ids[each, at], ids.clone()
+    masked[each, at] = world.tokenizer.mask_token_id
+    view, found = batch | {"input_ids": masked}, {}
+    for name, seen in (("right", view), ("wrong", other_pictures(view)), ("none", no_picture(view))):
+        hit = (encoder.mlm_logits(encoder(seen)[each, at]).argmax(1) == label).double()
+        found[f"word_{name}"] = hit.masked_fill(~content.any(1), torch.nan)
+        if name != "none":
+            for kind, words in world.kinds.items():
+                found[f"{kind}_{name}"] = hit.masked_fill(~torch.isin(label, words), torch.nan)
+    return found
+
+
+def told(row: dict[str, Any]) -> int:
+    """The place among the regions of a toy that a caption tells of."""
+    fact = scenes.facts_of(row)[0]
+    fields = ("good", "colour", "size", "price")
+    for at, toy in enumerate(scenes.scene(row["image_id"]).toys):
+        if SHELVES[toy.shelf] == fact.shelf and all(getattr(fact, f) in ("", 0, getattr(toy, f)) for f in fields):
+            return at
+    raise ValueError(f"No toy of the scene fits the caption {row['text']!r}.")
+
+
+def named_objects(world: World, encoder: ck.CrossModalEncoder, batch: dict, at: list[int]) -> dict[str, Tensor]:
+    """Whether the good of a toy is named right, [B]: hidden, beside its caption or without a word; and seen."""
+    each, at = torch.arange(len(at)), torch.tensor(at)
+    hidden = torch.zeros_like(batch["region_mask"])
+    hidden[each, at] = True
+    silent = torch.where(batch["maskable"], world.tokenizer.mask_token_id, batch["input_ids"])
+    views = {"object_with_text": batch | {"region_hidden": hidden}, "object_seen": batch}
+    views["object_without_text"] = views["object_with_text"] | {"input_ids": silent}
+    right = {}
+    for name, view in views.items():
+        logits = encoder.region_logits(encoder.states(view).regions[each, at])["objects"]
+        right[name] = logits.argmax(1) == batch["objects"][each, at]
+    return right
+
+
+def match_score(encoder: ck.CrossModalEncoder, view: dict) -> Tensor:
+    """How much more a pair looks matched than mismatched, [B]."""
+    logits = encoder.match_logits(encoder(view))
+    return (logits[:, 1] - logits[:, 0]).double()
+
+
+def one_word_changed(row: dict[str, Any], draw: random.Random) -> str | None:
+    """The caption with another colour or shelf, so that it is false; None where no word can be changed so."""
+    text, facts, able = row["text"], scenes.facts_of(row), []
+    for at, fact in enumerate(facts):
+        for field, values in (("colour", COLOURS), ("shelf", SHELVES)):
+            word = getattr(fact, field).removeprefix("on the ").removesuffix(" shelf")
+            for value in values:
+                other = value.removeprefix("on the ").removesuffix(" shelf")
+                now = (*facts[:at], replace(fact, **{field: value}), *facts[at + 1 :])
+                once = word and len(re.findall(rf"\b{word}\b", text, re.I)) == 1
+                if once and not scenes.true_of(now, scenes.scene(row["image_id"])):
+                    able.append(re.sub(rf"\b{word}\b", other, text, flags=re.I))
+    changed = draw.choice(able) if able else None
+    return changed and re.sub(r"\b(a|an) (?=orange\b)", "an ", re.sub(r"\ban (?!orange\b)(?=[^aeiou])", "a ", changed))
+
+
+def area(positive: Tensor, negative: Tensor) -> float:
+    """The area under the ROC curve: how often a positive scores higher than a negative."""
+    from sklearn.metrics import roc_auc_score
+
+    labels = torch.cat([torch.ones(len(positive)), torch.zeros(len(negative))])
+    return float(roc_auc_score(labels, torch.cat([positive, negative])))
+
+
+def cosines(world: World, encoder: ck.CrossModalEncoder, batch: dict, generator: torch.Generator) -> dict[str, Tensor]:
+    """Cosine of [CLS] of a pair with its masked self, and with that of another pair, [B] each."""
+    noisy = MaskPair(which="both")(batch, generator, encoder.vocabulary)
+    vectors = (encoder.pool(encoder(view), view) for view in (batch, noisy))  # [B, D] each
+    clean, masked = (torch.nn.functional.normalize(x, dim=1) for x in vectors)
+    return {"cos_pair": (clean * masked).sum(1), "cos_random": (clean * masked.roll(len(clean) // 2, 0)).sum(1)}
+
+
+# -- fine-tuning -------------------------------------------------------------------------------------------------------
+
+
+def task_data(world: World, task: str, split: str, given: str) -> ck.data.Regions:
+    """The rows of a task: both question and picture, or one of them alone."""
+    rows, pictures = world.rows[task, split], world.pictures
+    if given == "picture alone":
+        rows = [row | {"question": "what?"} for row in rows]
+    if given == "question alone":
+        one = {"regions": torch.zeros(1, pictures.width), "boxes": [[0.0, 0.0, 1.0, 1.0]]}
+        pictures = ck.data.stack_pictures([one | {"image_id": int(number)} for number in pictures.ids])
+    return ck.data.Regions(rows, world.tokenizer, pictures, answers=world.answers.get(task))
+
+
+@torch.no_grad()
+def answered(objective: Answer | TwoPictures, data: ck.data.Regions, shuffled: bool) -> list[int]:
+    """The best answer to each row, in order; with `shuffled` on the pictures of a row half a split further on."""
+    objective.eval()
+    kept = data.picture_rows
+    if shuffled:
+        data.picture_rows = kept.roll(len(kept) // 2, 0)
+    batches = [data.batch(indices) for indices in portions(len(data))]
+    data.picture_rows = kept
+    return torch.cat([objective.logits(batch).argmax(1) for batch in batches]).tolist()
+
+
+def scores(world: World, task: str, predicted: list[int]) -> dict[str, float]:
+    """VQA's accuracy, of all and by type of question; GQA's five numbers; NLVR2's two."""
+    rows = world.rows[task, "test"]
+    if task == "nlvr2":
+        labels, identifiers = ([row[key] for row in rows] for key in ("label", "identifier"))
+        return ck.tasks.nlvr2_scores(predicted, labels, identifiers)
+    names = [world.answers[task][one] for one in predicted]
+    if task == "gqa":
+        return ck.tasks.gqa_scores(rows, names)
+    each = ck.tasks.soft_accuracies(names, [row["answers"] for row in rows])
+    found = ck.tasks.by_type(each, [row["question_type"] for row in rows])
+    return {"accuracy": found.pop("all")} | found
+
+
+def fine_tune(world: World, task: str, start: str, given: str, seed: int) -> Iterator[dict[str, Any]]:
+    """Fine-tune from the encoder of a method; a row of scores at 1/8, 1/4, 1/2 and all of the steps."""
+    args, encoder = world.args, pretrained(world, start, seed)[0]
+    if task == "nlvr2":
+        objective = TwoPictures(encoder, seed=seed)
+    else:
+        objective = Answer(encoder, answers=len(world.answers[task]), seed=seed)
+    train, test = (task_data(world, task, split, given) for split in ("train", "test"))
+    steps, rows, paused = args.task_steps, [], 0.0
+    began = time.process_time()
+
+    def look(run: ck.Run) -> None:
+        nonlocal paused
+        if steps % run.steps or steps // run.steps not in SHARES:
+            return
+        now = time.process_time()
+        row = {"share": f"1/{steps // run.steps}", "seconds": now - began - paused}
+        row |= scores(world, task, answered(objective, test, shuffled=False))
+        row["shuffled"] = scores(world, task, answered(objective, test, shuffled=True))["accuracy"]
+        rows.append(row)
+        paused += time.process_time() - now
+
+    settings = dict(steps=steps, batch_size=BATCH, lr=args.lr, seed=seed, log_every=steps // SHARES[0], progress=False)
+    ck.fit(objective, train, callback=look, **settings)
+    return iter(rows)
+
+
+# -- all of it ---------------------------------------------------------------------------------------------------------
+
+
+def main() -> None:
+    args = arguments()
+    torch.set_num_threads(1)
+    args.out.mkdir(parents=True, exist_ok=True)
+    world, began = World(args), time.process_time()
+    before = Table(args.out / "pictures_pretraining.csv", ("method", "seed"))
+    answers = {
+        task: Table(args.out / f"pictures_{task}.csv", ("start", "given", "seed", "share"))
+        for task in ("vqa", "gqa", "nlvr2")
+    }
+    for seed in args.seeds:
+        for name in args.methods:
+            if not before.has(name, seed):
+                encoder, cost = pretrained(world, name, seed)
+                before.add({"method": name, "seed": seed} | cost | measure(world, encoder))
+        for task in args.tasks:
+            plans = [(name, "both") for name in FINE_TUNED if name in args.methods]
+            if task != "nlvr2":
+                plans += [("random", "question alone"), ("random", "picture alone")]
+            for start, given in plans:
+                if not answers[task].has(start, given, seed, "1/1"):
+                    for row in fine_tune(world, task, start, given, seed):
+                        answers[task].add({"start": start, "given": given, "seed": seed} | row)
+    settings = {k: v for k, v in vars(args).items() if k not in ("out", "work", "methods")}
+    for table in (before, *answers.values()):
+        if table.grew:
+            write_origin(table.path, "words_and_pictures", time.process_time() - began, settings)
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    every = list(methods(0, 0.15))
+    parser.add_argument("--out", type=Path, default=Path("runs/words_and_pictures"), help="folder of the tables")
+    parser.add_argument("--work", type=Path, default=Path("runs/words_and_pictures"), help="folder of the encoders")
+    parser.add_argument("--methods", nargs="+", default=every, choices=every, metavar="NAME")
+    parser.add_argument("--tasks", nargs="*", default=["vqa", "gqa", "nlvr2"], choices=["vqa", "gqa", "nlvr2"])
+    parser.add_argument("--scale", default="tiny", help="size of the encoder: tiny, small, lxmert")
+    parser.add_argument("--steps", type=int, default=3_000, help="of pre-training; CAPT's are two passes each")
+    parser.add_argument("--task-steps", type=int, default=1_600, help="of fine-tuning")
+    parser.add_argument("--lr", type=float, default=1e-3)
+    parser.add_argument("--masked", type=float, default=0.3, help="share of the words that are masked")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2, 3, 4])
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
