@@ -1,0 +1,139 @@
+"""The exercises of notebook 13, words and pictures, and the mistakes that are usual there."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
+
+from contrast_kit import losses
+from contrast_kit.exercises._frame import exercise
+from contrast_kit.exercises._numbers import equals, first_hint
+
+
+@exercise("13.vqa_accuracy", right="One person does not make an answer right, and three do not quite make it sure.")
+def vqa_accuracy(answer: Callable[[int], float]) -> str | None:
+    """The mean over the ten leave-one-out subsets of min(n / 3, 1), for each n."""
+    said = [answer(n) for n in range(11)]
+
+    def all_are(formula: Callable[[int], float]) -> bool:
+        return all(equals(value, float(formula(n))) for n, value in enumerate(said))
+
+    if all_are(lambda n: (n * min((n - 1) / 3, 1) + (10 - n) * min(n / 3, 1)) / 10):
+        return None
+    mistakes = [
+        (lambda n: min(n / 3, 1), "That is min(n/3, 1) among all ten. Leave each person out in turn and average."),
+        (lambda n: min(max(n - 1, 0) / 3, 1), "Only n of the ten subsets lack one of the n; in the others all n are."),
+        (lambda n: float(n > 5), "That is the majority. VQA's accuracy is soft: three others are enough."),
+        (lambda n: n / 10, "That is the share of the people; three others are enough for a full mark."),
+        (lambda n: (n * min((n - 1) / 3, 1) + (10 - n) * min(n / 3, 1)), "A mean over the ten subsets: divide by 10."),
+        (
+            lambda n: (n * (n - 1) / 3 + (10 - n) * n / 3) / 10,
+            "In each subset at most 1: the minimum is taken before the mean.",
+        ),
+    ]
+    return next((hint for formula, hint in mistakes if all_are(formula)), "n = 1, 2, 3, 4 give 0.3, 0.6, 0.9, 1.")
+
+
+@exercise("13.objects", right="A guess of which the detector is unsure teaches less.")
+def objects(answer: Callable[[Tensor, Tensor, Tensor], Tensor]) -> str | None:
+    """The weighted cross-entropy, a mean over regions."""
+    noise = torch.Generator().manual_seed(0)
+    logits = torch.randn(5, 4, generator=noise, dtype=torch.float64)
+    labels = torch.tensor([0, 3, 1, 1, 2])
+    sure = torch.tensor([1.0, 0.9, 0.2, 0.6, 0.5], dtype=torch.float64)
+    each = cross_entropy(logits, labels, reduction="none")  # [M]
+    said = answer(logits, labels, sure)
+    right = losses.masked_objects(logits, labels, confidence=sure)
+    mistakes = [
+        (each.mean(), "The confidence is missing: each region's term is weighed by it."),
+        ((sure * each).sum(), "That is the sum; divide by the number of regions M."),
+        (
+            (sure * each).sum() / sure.sum(),
+            "The mean is over M, not over the sum of confidences: or a batch of unsure guesses would count in full.",
+        ),
+        (-right, "The sign: minus the log-probability."),
+        (cross_entropy(sure[:, None] * logits, labels), "The confidence weighs the loss, not the logits."),
+        (
+            -(sure * logits.softmax(1)[torch.arange(5), labels]).mean(),
+            "The log is missing: −log softmax, not −softmax.",
+        ),
+        (sure * each, "These are the M terms; return their mean."),
+    ]
+    if equals(said, right):
+        return None
+    return first_hint(said, mistakes) or "log_softmax over the classes, the label's entry, times the confidence, mean."
+
+
+@exercise("13.wrong_texts", right="On photographs true_of is not known, and some wrong pairs are right.")
+def wrong_texts(answer: Callable[[Tensor, Tensor], Tensor]) -> str | None:
+    """Which text may be drawn as a wrong one for which picture."""
+    image_id = torch.tensor([7, 7, 3, 9])
+    true_of = torch.eye(4, dtype=torch.bool)
+    true_of[0, 1] = true_of[1, 0] = True  # both texts of picture 7
+    true_of[2, 3] = True  # the text of picture 3 is true of picture 9 too; not the other way round
+    other = image_id[:, None] != image_id[None, :]
+    said = answer(image_id, true_of)
+    if not isinstance(said, Tensor) or said.shape != other.shape:
+        return "Return a tensor [B, B]: a row for each picture, a column for each text."
+    mistakes = [
+        (other & ~true_of, "true_of has the texts in its rows; you need the pictures there: transpose it."),
+        (other, "The text of another picture may be true of this one as well: true_of says so."),
+        (~torch.eye(4, dtype=torch.bool), "Rows 0 and 1 show one picture: its other text is not wrong."),
+        (~(other & ~true_of.T), "That is the opposite: True where the text *may* be drawn as a wrong one."),
+        (true_of.T, "That is the opposite: True where the text *may* be drawn as a wrong one."),
+    ]
+    if equals(said.double(), (other & ~true_of.T).double()):
+        return None
+    found = first_hint(said.double(), [(value.double(), hint) for value, hint in mistakes])
+    return found or "Another picture's text, and not true of this picture."
+
+
+@exercise("13.soft_answers", right="And no answer stands in the denominator of another.")
+def soft_answers(answer: Callable[[Tensor, Tensor], Tensor]) -> str | None:
+    """The binary cross-entropy, summed over answers, a mean over questions."""
+    noise = torch.Generator().manual_seed(0)
+    logits = torch.randn(3, 4, generator=noise, dtype=torch.float64)
+    scores = torch.tensor([[1.0, 0.3, 0, 0], [0, 0.9, 0.6, 0], [0, 0, 0, 1.0]], dtype=torch.float64)
+    said, right = answer(logits, scores), losses.soft_answers(logits, scores)
+    best = scores.argmax(1)
+    mistakes = [
+        (
+            binary_cross_entropy_with_logits(logits, scores),
+            "A mean over answers too: it divides the gradient by A. Sum over the answers, mean over the questions.",
+        ),
+        (right * len(logits), "That is the sum over questions as well; divide by B."),
+        (cross_entropy(logits, best), "That is a softmax over one right answer; here each answer is its own yes or no."),
+        (cross_entropy(logits, scores), "A softmax makes answers compete; here each answer is its own yes or no."),
+        (
+            binary_cross_entropy_with_logits(logits, (scores > 0).double()) * 4,
+            "The scores are targets between 0 and 1, not rounded up.",
+        ),
+        (-right, "The sign: minus the log-probabilities."),
+        (
+            -(scores * logits.sigmoid().log()).sum(1).mean(),
+            "The second half is missing: (1 − s) log(1 − σ(z)), or every answer may as well be yes.",
+        ),
+    ]
+    if equals(said, right):
+        return None
+    return first_hint(said, mistakes) or "−Σ_a s log σ(z) + (1 − s) log(1 − σ(z)), then the mean over questions."
+
+
+@exercise("13.consistency", right="With four pairs, guessing is consistent on one sentence of sixteen.")
+def consistency(answer: Callable[[list[bool], list[str]], float]) -> str | None:
+    """The share of sentences that are right on all their pairs."""
+    right = [True, True, False, True, True, True]
+    sentences = ["a", "b", "a", "b", "c", "a"]
+    said = answer(list(right), list(sentences))
+    mistakes = [
+        (5 / 6, "That is the accuracy: the share of pairs. Group them by sentence first."),
+        (3 / 6, "That counts the pairs of consistent sentences; count sentences."),
+        (2.0, "That is how many sentences; divide by the number of sentences."),
+        (1.0, "One right pair is not enough: all pairs of the sentence must be right."),
+        ((2 / 3 + 1 + 1) / 3, "That is the mean accuracy of a sentence; consistency is all or nothing."),
+        (2 / 6, "Divide by the number of different sentences, not of pairs."),
+    ]
+    if equals(said, 2 / 3):
+        return None
+    return first_hint(said, mistakes) or "For each different sentence: are all its pairs right? Then the mean."

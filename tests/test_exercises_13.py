@@ -1,0 +1,103 @@
+"""The checkers of notebook 13: the right answers pass, each usual mistake gets its own hint."""
+
+import pytest
+import torch
+from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
+
+from contrast_kit.exercises import judge, names
+
+
+def official(n):
+    return (n * min((n - 1) / 3, 1) + (10 - n) * min(n / 3, 1)) / 10
+
+
+def one_by_one(n):
+    """As the definition has it: each of ten people left out."""
+    people = [1] * n + [0] * (10 - n)
+    return sum(min(sum(people[:i] + people[i + 1 :]) / 3, 1) for i in range(10)) / 10
+
+
+def each(logits, labels):
+    return cross_entropy(logits, labels, reduction="none")
+
+
+def other(image_id):
+    return image_id[:, None] != image_id[None, :]
+
+
+def bce(logits, scores):
+    return binary_cross_entropy_with_logits(logits, scores, reduction="none")
+
+
+def grouped(right, sentences):
+    return [[r for r, s in zip(right, sentences, strict=True) if s == name] for name in dict.fromkeys(sentences)]
+
+
+RIGHT = {
+    "13.vqa_accuracy": official,
+    "13.objects": lambda logits, labels, c: (c * each(logits, labels)).mean(),
+    "13.wrong_texts": lambda image_id, true_of: other(image_id) & ~true_of.T,
+    "13.soft_answers": lambda logits, scores: bce(logits, scores).sum(1).mean(),
+    "13.consistency": lambda right, sentences: sum(map(all, (g := grouped(right, sentences)))) / len(g),
+}
+
+
+def test_every_exercise_has_its_answer_here():
+    assert set(names("13")) == set(RIGHT)
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_right_answers(name):
+    assert judge(name, RIGHT[name]).right, judge(name, RIGHT[name])
+    assert judge(name, lambda *args: None).right is None
+
+
+def test_the_definition_in_loops_is_right_too():
+    assert judge("13.vqa_accuracy", one_by_one).right
+
+
+@pytest.mark.parametrize(
+    ("name", "answer", "words"),
+    [
+        ("13.vqa_accuracy", lambda n: min(n / 3, 1), "among all ten"),
+        ("13.vqa_accuracy", lambda n: min(max(n - 1, 0) / 3, 1), "Only n of the ten"),
+        ("13.vqa_accuracy", lambda n: float(n > 5), "majority"),
+        ("13.vqa_accuracy", lambda n: n / 10, "share of the people"),
+        ("13.vqa_accuracy", lambda n: 10 * official(n), "divide by 10"),
+        ("13.vqa_accuracy", lambda n: (n * (n - 1) / 3 + (10 - n) * n / 3) / 10, "at most 1"),
+        ("13.vqa_accuracy", lambda n: 0.5, "0.3, 0.6, 0.9, 1"),
+        ("13.objects", lambda z, y, c: each(z, y).mean(), "confidence is missing"),
+        ("13.objects", lambda z, y, c: (c * each(z, y)).sum(), "divide by the number"),
+        ("13.objects", lambda z, y, c: (c * each(z, y)).sum() / c.sum(), "sum of confidences"),
+        ("13.objects", lambda z, y, c: -(c * each(z, y)).mean(), "sign"),
+        ("13.objects", lambda z, y, c: cross_entropy(c[:, None] * z, y), "not the logits"),
+        ("13.objects", lambda z, y, c: -(c * z.softmax(1)[torch.arange(5), y]).mean(), "log is missing"),
+        ("13.objects", lambda z, y, c: c * each(z, y), "return their mean"),
+        ("13.objects", lambda z, y, c: 0.0, "log_softmax"),
+        ("13.wrong_texts", lambda i, t: other(i) & ~t, "transpose"),
+        ("13.wrong_texts", lambda i, t: other(i), "true_of says so"),
+        ("13.wrong_texts", lambda i, t: ~torch.eye(4, dtype=torch.bool), "one picture"),
+        ("13.wrong_texts", lambda i, t: ~(other(i) & ~t.T), "opposite"),
+        ("13.wrong_texts", lambda i, t: t.T, "opposite"),
+        ("13.wrong_texts", lambda i, t: torch.ones(4), "[B, B]"),
+        ("13.wrong_texts", lambda i, t: torch.ones(4, 4), "Another picture's text"),
+        ("13.soft_answers", binary_cross_entropy_with_logits, "divides the gradient by A"),
+        ("13.soft_answers", lambda z, s: bce(z, s).sum(), "divide by B"),
+        ("13.soft_answers", lambda z, s: cross_entropy(z, s.argmax(1)), "one right answer"),
+        ("13.soft_answers", lambda z, s: cross_entropy(z, s), "compete"),
+        ("13.soft_answers", lambda z, s: bce(z, (s > 0).double()).sum(1).mean(), "rounded up"),
+        ("13.soft_answers", lambda z, s: -bce(z, s).sum(1).mean(), "sign"),
+        ("13.soft_answers", lambda z, s: -(s * z.sigmoid().log()).sum(1).mean(), "second half"),
+        ("13.soft_answers", lambda z, s: 0.0, "mean over questions"),
+        ("13.consistency", lambda r, s: sum(r) / len(r), "accuracy"),
+        ("13.consistency", lambda r, s: sum(len(g) for g in grouped(r, s) if all(g)) / len(r), "count sentences"),
+        ("13.consistency", lambda r, s: float(sum(map(all, grouped(r, s)))), "number of sentences"),
+        ("13.consistency", lambda r, s: sum(map(any, grouped(r, s))) / 3, "not enough"),
+        ("13.consistency", lambda r, s: sum(sum(g) / len(g) for g in grouped(r, s)) / 3, "all or nothing"),
+        ("13.consistency", lambda r, s: sum(map(all, grouped(r, s))) / len(r), "not of pairs"),
+        ("13.consistency", lambda r, s: 0.1, "are all its pairs right"),
+    ],
+)
+def test_each_usual_mistake_gets_its_hint(name, answer, words):
+    verdict = judge(name, answer)
+    assert verdict.right is False and words in verdict.text, verdict.text
