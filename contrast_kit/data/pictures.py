@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from contrast_kit import checks
+from contrast_kit.masking.regions import check_pair
 
 NONE = -100
 """The class of a region without one (a padded region, or one whose attribute nobody named): no loss counts it."""
@@ -72,8 +73,7 @@ class Pictures:
             raise ValueError(f"regions must be [P, R, F], one feature for each region, got {list(regions.shape)}.")
         self._check_shapes()
         self._check_mask()
-        checks.boxes(checks.floats(self.boxes, "boxes"), self.region_mask)
-        checks.pictures(regions, self.region_mask)
+        check_pair({"regions": regions, "boxes": self.boxes, "region_mask": self.region_mask})
         for name in ("object", "attribute"):
             self._check_classes(name, getattr(self, f"{name}s"), getattr(self, f"{name}_names"))
             self._check_confidence(name, getattr(self, f"{name}_confidence"))
@@ -153,7 +153,9 @@ class Pictures:
             raise ValueError(f"A padded region has the {name} class {NONE}, no other: it is no region.")
 
     def _check_confidence(self, name: str, confidence: Tensor) -> None:
-        checks.shares(checks.floats(confidence, f"{name}_confidence"), f"{name}_confidence")
+        confidence = checks.floats(confidence, f"{name}_confidence")
+        if not ((confidence >= 0) & (confidence <= 1)).all():  # NaN is refused too
+            raise ValueError(f"{name}_confidence must lie between 0 and 1: it is the probability of a class.")
 
     def _first(self, wrong: Tensor) -> int:
         """The number of the first picture with a True in [P, …]."""

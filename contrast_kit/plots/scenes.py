@@ -130,7 +130,7 @@ def _label(panel: "Axes", box: np.ndarray, pixels: np.ndarray, words: str) -> No
     height, width = pixels.shape[:2]
     middle = (box[0] + box[2]) / 2 * width
     style = {"facecolor": "white", "alpha": 0.85, "linewidth": 0, "boxstyle": "round,pad=0.15"}
-    panel.text(middle, box[1] * height + 1, words, ha="center", va="top", fontsize=7.5, bbox=style, zorder=3)
+    panel.text(middle, box[1] * height - 1.5, words, ha="center", va="bottom", fontsize=7.5, bbox=style, zorder=3)
 
 
 def _part(box: np.ndarray, pixels: np.ndarray) -> tuple[slice, slice]:

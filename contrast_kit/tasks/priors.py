@@ -23,13 +23,15 @@ def question_only(
     ['red', 'yes']
     """
     from sklearn.feature_extraction.text import CountVectorizer
+    from sklearn.linear_model import SGDClassifier
 
     _check(questions, answers)
     frequent = {answer for answer, _ in Counter(answers).most_common(most)}
     kept = [(q, a) for q, a in zip(questions, answers, strict=True) if a in frequent]
     bag = CountVectorizer(binary=True, token_pattern=r"[^\W_]+(?:'[^\W_]+)?")
     seen = bag.fit_transform(question for question, _ in kept)  # [N, words]
-    return _predict(seen, [answer for _, answer in kept], bag.transform(asked))
+    model = SGDClassifier(loss="log_loss", alpha=1e-5, max_iter=6, tol=None, random_state=0)
+    return model.fit(seen, [answer for _, answer in kept]).predict(bag.transform(asked)).tolist()
 
 
 def picture_only(features: Any, answers: Sequence[str], shown: Any) -> list[str]:
@@ -38,11 +40,17 @@ def picture_only(features: Any, answers: Sequence[str], shown: Any) -> list[str]
     Raises ValueError where features and answers do not pair up, or all answers are one.
 
     >>> import numpy as np
-    >>> picture_only(np.array([[0.0, 1.0], [0.1, 1.0], [1.0, 0.0]]), ["no", "no", "yes"], np.array([[0.9, 0.1]]))
+    >>> seen = np.array([[0.0, 1.0], [1.0, 0.0]] * 9)
+    >>> picture_only(seen, ["no", "yes"] * 9, np.array([[0.9, 0.1]]))
     ['yes']
     """
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
     _check(features, answers)
-    return _predict(np.asarray(features), list(answers), np.asarray(shown))
+    model = make_pipeline(StandardScaler(), LogisticRegression(C=0.01, max_iter=500))
+    return model.fit(np.asarray(features), list(answers)).predict(np.asarray(shown)).tolist()
 
 
 def picture_vectors(pictures: Any, ids: Sequence[int]) -> np.ndarray:
@@ -50,11 +58,11 @@ def picture_vectors(pictures: Any, ids: Sequence[int]) -> np.ndarray:
 
     `pictures` are `data.Pictures`; it is a fair look for a linear model, which has no question to look with.
     """
-    chosen = pictures.only(ids)
-    mask = chosen.region_mask[:, :, None]  # [P, R, 1]
-    counts = mask.sum(1)  # [P, 1]
-    mean = chosen.regions.masked_fill(~mask, 0).sum(1) / counts  # [P, F]
-    most = chosen.regions.masked_fill(~mask, -float("inf")).amax(1)  # [P, F]
+    rows = pictures.rows(ids)  # [N], a picture as often as it is asked about
+    mask, regions = pictures.region_mask[rows, :, None], pictures.regions[rows]  # [N, R, 1], [N, R, F]
+    counts = mask.sum(1)  # [N, 1]
+    mean = regions.masked_fill(~mask, 0).sum(1) / counts  # [N, F]
+    most = regions.masked_fill(~mask, -float("inf")).amax(1)  # [N, F]
     return np.concatenate([mean.numpy(), most.numpy(), counts.float().numpy()], 1)
 
 
@@ -64,10 +72,3 @@ def _check(given: Sequence, answers: Sequence[str]) -> None:
             f"A prior is learnt from pairs with at least two different answers, not from {len(given)} and "
             f"{len(answers)} with {len(set(answers))}."
         )
-
-
-def _predict(seen: Any, answers: list[str], asked: Any) -> list[str]:
-    from sklearn.linear_model import SGDClassifier
-
-    model = SGDClassifier(loss="log_loss", alpha=1e-5, max_iter=6, tol=None, random_state=0)
-    return model.fit(seen, answers).predict(asked).tolist()

@@ -94,7 +94,7 @@ def words(question: Question, rng: Random) -> str:
 
     >>> from random import Random
     >>> [words(Question(kind, "drum", shelf=0), Random(1)) for kind in ("colour", "right")]
-    ['What colour is the drum on the top shelf?', 'What is to the right of the drum?']
+    ['In which colour does the drum on the top shelf come?', 'What is to the right of the drum?']
     """
     place = SHELVES[question.shelf] if question.shelf >= 0 else ANYWHERE
     record = Stock(1, question.good or "toy", place, question.size, question.colour)

@@ -26,7 +26,7 @@ KINDS = ("query",) * 6 + ("verify",) * 3 + ("choose", "choose", "exist", "exist"
 FOLLOWING = 2
 """Questions that follow from a drawn one and are asked of the same picture."""
 _TRIES = 6
-_SLACK, _SURPLUS = 3, 1.05  # how far the count of an answer may run ahead of the mean of its group
+_SLACK, _SURPLUS = 1, 1.05  # how far the count of an answer may run ahead of the mean of its group
 
 
 def refer(rng: Random, scene: Scene, without: str = "") -> tuple[Program, Toy] | None:
@@ -89,7 +89,10 @@ def draw_program(rng: Random, scene: Scene, kind: str) -> Program | None:
 
 
 class Balance:
-    """Keeps the answers of each group about equally frequent: GQA's way to leave nothing to the question alone."""
+    """Keeps the answers of each group about equally frequent: GQA's way to leave nothing to the question alone.
+
+    "Yes" and "no" are balanced within each form of question: or what is described at length would be there more often.
+    """
 
     def __init__(self) -> None:
         self.counts: dict[str, Counter] = defaultdict(Counter)
@@ -100,11 +103,19 @@ class Balance:
         if program[0] in ("choose", "compare"):  # by the place of the answer: "red or blue?", "blue or red?"
             answer = "first" if program[2] in (answer, _select(program, answer)) else "second"
             valid = ("first", "second")
-        counts = self.counts[group(program)]
+        counts = self.counts[f"{group(program)} {_form(program)}" if "yes" in valid else group(program)]
         taken = counts[answer] <= _SLACK + _SURPLUS * sum(counts.values()) / len(valid)
         if taken:
             counts[answer] += 1
         return taken
+
+
+def _form(program: Any) -> str:
+    """What a program looks like without its values: of "is there a red drum?" and "is there a blue kite?" the same."""
+    if not isinstance(program, tuple):
+        return ""
+    shown = program[:2] if program[0] in ("filter", "verify", "same") else program[:1]
+    return f"({' '.join(shown)}{''.join(map(_form, program[1:]))})"
 
 
 def _select(program: Program, answer: str) -> Program | None:

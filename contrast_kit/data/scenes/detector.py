@@ -35,7 +35,7 @@ HEADS = {"objects": GOODS, "attributes": COLOURS, "sizes": SIZES, "prices": PRIC
 class Detector(nn.Module):
     """Two convolutions, one layer of 64 features, and a linear head for each question.
 
-    `crops` [N, 3, 28, 20] from 0 to 1 → features [N, 64], at least 0; `heads[name](features)` are scores.
+    `crops` [N, 3, 28, 20] from 0 to 1 → features [N, 64]; `heads[name](features)` are scores.
     """
 
     def __init__(self) -> None:
@@ -43,7 +43,7 @@ class Detector(nn.Module):
         self.body = nn.Sequential(
             nn.Conv2d(3, 24, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),  # [N, 24, 14, 10]
             nn.Conv2d(24, 40, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),  # [N, 40, 7, 5]
-            nn.Flatten(), nn.Linear(40 * 7 * 5, WIDTH), nn.ReLU(),  # [N, 64]
+            nn.Flatten(), nn.Linear(40 * 7 * 5, WIDTH), nn.LeakyReLU(0.1),  # [N, 64]: no feature is 0 for ever
         )  # fmt: skip
         self.heads = nn.ModuleDict({name: nn.Linear(WIDTH, len(classes)) for name, classes in HEADS.items()})
 

@@ -249,7 +249,8 @@ def scope(program: Program) -> tuple[tuple[str, ...], tuple[str, ...]]:
     if kind in ("exist", "verify", "same", "and", "or"):
         return ("yes", "no"), ("yes", "no")
     if kind == "compare":
-        return GOODS, tuple(dict.fromkeys(_head(part) for part in rest[1:]))
+        heads = tuple(dict.fromkeys(_head(part) for part in rest[1:]))
+        return GOODS, GOODS if "toy" in heads else heads
     valid = VALUES[rest[0]]
     if kind == "choose":
         return valid, tuple(rest[1:3])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from random import Random
 from typing import Any
@@ -54,6 +55,12 @@ class Statement:
     form: int
     k: int
     toys: Question
+
+
+def statement_of(row: dict[str, Any]) -> Statement:
+    """The statement of a row, to ask `is_true` with."""
+    told = json.loads(row["statement"])
+    return Statement(told["form"], told["k"], Question(**told["toys"]))
 
 
 def draw_statement(rng: Random) -> Statement:
@@ -108,7 +115,8 @@ def nlvr2(split: str, taken: set[str]) -> list[dict[str, Any]]:
         number = len(rows) // PAIRS
         for at, (left, right, label) in enumerate(pairs):
             identifier = f"{split}-{number}-{at}-0"
-            rows.append({"sentence": text, "left": left, "right": right, "label": label, "identifier": identifier})
+            row = {"sentence": text, "left": left, "right": right, "label": label, "identifier": identifier}
+            rows.append(row | {"statement": json.dumps(asdict(statement))})
     return rows
 
 

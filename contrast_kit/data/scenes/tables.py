@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from collections.abc import Callable
 from functools import cache
@@ -57,7 +58,7 @@ def rows(task: str, split: str) -> list[Row]:
     | captions | `text`; `facts`, what it claims, for `facts_of` and `truth` |
     | vqa | `question`, `answers` (ten customers'), `answer`, `answer_type`, `question_type`, `question_id`; … |
     | gqa | `question`, `answer`, `program`, `group`, `question_id`, `entailed` (ids), `valid`, `plausible` |
-    | nlvr2 | `sentence`, `label` (1 true), `identifier` |
+    | nlvr2 | `sentence`, `label` (1 true), `identifier`, `statement` |
 
     In vqa, `answer` is the most frequent of the ten, `true_answer` what a perfect eye would say, and `complement` the
     `question_id` of the same question on another picture, where the true answer is another.
@@ -71,6 +72,24 @@ def rows(task: str, split: str) -> list[Row]:
         raise ValueError(f"There is no scenes/{task}; the tasks are {', '.join(MAKERS)}.")
     image_ids(split)
     return [dict(row) for row in _made(task, split)]
+
+
+def sample(task: str, n: int = 40) -> list[dict[str, str]]:
+    """The first `n` test rows of a task with every value as text, to be looked at."""
+    return [
+        {key: value if isinstance(value, str) else json.dumps(value) for key, value in row.items()}
+        for row in rows(task, "test")[:n]
+    ]
+
+
+def sha256() -> str:
+    """One line for each task and split with the sha256 of its rows: they are the same on every machine."""
+    lines = []
+    for task in MAKERS:
+        for split in SPLITS:
+            told = "\n".join(json.dumps(row, sort_keys=True) for row in rows(task, split))
+            lines.append(f"{hashlib.sha256(told.encode()).hexdigest()}  {task}/{split}\n")
+    return "".join(lines)
 
 
 def load(task: str) -> DatasetDict:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from functools import cache
 from random import Random
 from typing import Any
 
@@ -16,6 +17,7 @@ from contrast_kit.data.scenes.shelf import (
     GOODS,
     SHELVES,
     SIZES,
+    SPLITS,
     Facts,
     Scene,
     image_ids,
@@ -31,7 +33,6 @@ from contrast_kit.data.toyshop.world import Stock
 FIELDS = ("good", "colour", "size", "price", "shelf")
 _TOLD = {"colour": 0.8, "size": 0.5, "price": 0.25}  # how often a fact tells a detail
 _MOST = 3  # facts in a caption
-_SEVERAL = 12  # the most toys that a scene can hold
 
 
 def draw_facts(rng: Random, scene: Scene) -> Facts:
@@ -61,7 +62,7 @@ def tell(facts: Facts, rng: Random) -> str:
 
     >>> from random import Random
     >>> tell((Stock(2, "drum", SHELVES[0], colour="red"), Stock(1, "kite", SHELVES[2])), Random(0))
-    'Two red drums wait on the top shelf, and a kite sits on the bottom shelf.'
+    'The shop keeps two red drums on the top shelf, and a kite stands on the bottom shelf.'
     """
     clauses = []
     for fact in facts:
@@ -117,22 +118,27 @@ def truth(rows: Any) -> Callable[[Sequence[int], Tensor], Tensor]:
             claims[row, at] = torch.tensor([fact["number"], *_codes(fact, SHELVES)])
 
     def is_true(indices: Sequence[int], pictures: Tensor) -> Tensor:
+        if not ((pictures >= 0) & (pictures < len(_toys()))).all():
+            split_of(int(pictures[(pictures < 0) | (pictures >= len(_toys()))][0]))  # says which there are
         claim = claims[list(indices)][:, None, :, None]  # [B, 1, facts, 1, 1 + fields]
-        toys = _toys(pictures)[None, :, None]  # [1, P, 1, toys, fields]
+        toys = _toys()[pictures][None, :, None]  # [1, P, 1, toys, fields]
         fits = ((claim[..., 1:] == toys) | (claim[..., 1:] == -1)) & (toys != -1)
         return (fits.all(-1).sum(-1) >= claim[..., 0, 0]).all(-1)  # [B, P]
 
     return is_true
 
 
-def _toys(pictures: Tensor) -> Tensor:
-    """The fields of the toys of these pictures as numbers, [P, toys, fields]; -1 where there is no toy."""
-    coded = torch.full((len(pictures), _SEVERAL, len(FIELDS)), -1)
-    for row, image_id in enumerate(pictures.tolist()):
-        split_of(image_id)
-        for at, toy in enumerate(scene(image_id).toys):
-            coded[row, at] = torch.tensor(_codes({name: getattr(toy, name) for name in FIELDS}, range(len(SHELVES))))
-    return coded[:, : max(len(scene(image_id).toys) for image_id in pictures.tolist())]
+@cache
+def _toys() -> Tensor:
+    """The fields of the toys of all scenes as numbers, [scenes, toys, fields]; -1 where there is no toy."""
+    everything = [scene(number) for split in SPLITS for number in image_ids(split)]
+    most = max(len(each.toys) for each in everything)
+    nothing = [-1] * len(FIELDS)
+    coded = [
+        [_codes({name: getattr(toy, name) for name in FIELDS}, range(len(SHELVES))) for toy in each.toys]
+        for each in everything
+    ]
+    return torch.tensor([toys + [nothing] * (most - len(toys)) for toys in coded])
 
 
 def _codes(values: Mapping[str, Any], shelves: Sequence[Any]) -> list[int]:

@@ -1,0 +1,377 @@
+"""Texts with regions: what a batch holds, what is refused, and the readers of real files."""
+
+import base64
+import gzip
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from contrast_kit.data import (
+    Batches,
+    Pictures,
+    Regions,
+    answer_list,
+    answer_scores,
+    region_files,
+    stack_pictures,
+    vision_files,
+)
+from contrast_kit.data.pictures import NONE, REGION_KEYS, random_pictures
+
+REAL = os.environ.get("CONTRAST_KIT_REAL_DATA")
+VL = Path(REAL or ".") / "vl"
+real_data = pytest.mark.skipif(not (VL / "nlvr2").is_dir(), reason="CONTRAST_KIT_REAL_DATA has no folder vl")
+
+LINES = ["a red ball", "two small drums", "a red ball", "the kite is on the top shelf"]
+
+
+@pytest.fixture(scope="module")
+def pictures():
+    return random_pictures(6, regions=5, width=6).standardised()
+
+
+@pytest.fixture
+def rows():
+    return [{"text": text, "image_id": at % 3} for at, text in enumerate(LINES)]
+
+
+def one(**changes):
+    """One picture of two regions, as tensors of `Pictures`."""
+    table = {
+        "ids": torch.tensor([4]),
+        "regions": torch.ones(1, 2, 3),
+        "boxes": torch.tensor([[[0.0, 0.0, 0.5, 1.0], [0.5, 0.0, 1.0, 1.0]]]),
+        "region_mask": torch.ones(1, 2, dtype=torch.bool),
+        "objects": torch.tensor([[0, 1]]),
+        "attributes": torch.tensor([[0, NONE]]),
+        "object_confidence": torch.ones(1, 2),
+        "attribute_confidence": torch.ones(1, 2),
+    }
+    return Pictures(**(table | changes))
+
+
+# -- a batch ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_batch_has_the_keys_of_texts_and_those_of_the_picture(rows, tokenizer, pictures):
+    batch = Regions(rows, tokenizer, pictures).batch([0, 1, 3])
+    r = batch["regions"].shape[1]
+    shapes = {key: tuple(batch[key].shape) for key in (*REGION_KEYS, "image_id", "text_id")}
+    assert shapes == {
+        "regions": (3, r, 6), "boxes": (3, r, 4), "region_mask": (3, r), "objects": (3, r), "attributes": (3, r),
+        "object_confidence": (3, r), "attribute_confidence": (3, r), "image_id": (3,), "text_id": (3,),
+    }  # fmt: skip
+    assert {"input_ids", "attention_mask", "maskable"} <= set(batch)
+    assert batch["region_mask"].dtype == torch.bool and batch["objects"].dtype == torch.long
+
+
+def test_each_row_has_its_own_picture_and_padding_behind_it(rows, tokenizer, pictures):
+    texts = Regions(rows, tokenizer, pictures)
+    batch = texts.batch([2, 0])
+    assert batch["image_id"].tolist() == [2, 0]
+    for at, image in enumerate((2, 0)):
+        alone = pictures.only([image])
+        n = int(alone.region_mask.sum())
+        assert torch.equal(batch["regions"][at, :n], alone.regions[0, :n])
+        assert batch["region_mask"][at].tolist() == [True] * n + [False] * (batch["regions"].shape[1] - n)
+        assert (batch["regions"][at, n:] == 0).all() and (batch["objects"][at, n:] == NONE).all()
+    counts = pictures.region_mask.sum(1)
+    assert texts.batch([1])["regions"].shape[1] == counts[1], "padded to the most regions of the batch, no more"
+
+
+def test_the_same_words_on_two_pictures_are_two_pairs(rows, tokenizer, pictures):
+    same = [{**row, "image_id": 0} for row in rows]
+    assert Regions(rows, tokenizer, pictures).text_ids.tolist() == [0, 1, 2, 3]
+    assert Regions(same, tokenizer, pictures).text_ids.tolist() == [0, 1, 0, 2]
+
+
+def test_two_pictures_stand_under_left_and_right(tokenizer, pictures):
+    rows = [{"sentence": "both show a ball", "left": 1, "right": 5, "label": 1}]
+    batch = Regions(rows, tokenizer, pictures).batch([0])
+    for side, image in (("left", 1), ("right", 5)):
+        n = int(pictures.only([image]).region_mask.sum())
+        assert torch.equal(batch[f"{side}/regions"][0], pictures.only([image]).regions[0, :n])
+        assert batch[f"{side}/image_id"].tolist() == [image]
+    assert "regions" not in batch and batch["label"].tolist() == [1]
+
+
+def test_answers_become_soft_labels(tokenizer, pictures):
+    rows = [{"question": "what colour", "image_id": 0, "answers": ["red"] * 3 + ["pink"] * 6 + ["scarlet"]}]
+    texts = Regions(rows, tokenizer, pictures, answers=["red", "pink", "blue"])
+    assert texts.batch([0])["answer_scores"].tolist() == [pytest.approx([0.9, 1.0, 0.0])]
+    single = Regions(
+        [{"question": "what", "image_id": 0, "answer": "red"}], tokenizer, pictures, answers=["blue", "red"]
+    )
+    assert single.batch([0])["answer_scores"].tolist() == [[0, 1]]
+
+
+def test_scores_of_votes_are_those_that_lxmert_trains_on():
+    scores = answer_scores([["a"] * n + ["b"] * (10 - n) for n in range(6)], ["a"])
+    assert scores.flatten().tolist() == pytest.approx([0, 0.3, 0.6, 0.9, 1, 1])
+    assert answer_list([["a", "b"], ["a"], None, "c"], least=2) == ["a"]
+
+
+def test_batches_and_fingerprints_know_the_pictures(rows, tokenizer, pictures):
+    texts = Regions(rows, tokenizer, pictures)
+    assert len(Batches(texts, 2)) == 2
+    moved = Regions([{**row, "image_id": 5} for row in rows], tokenizer, pictures)
+    other = Regions(rows, tokenizer, replace(pictures, regions=pictures.regions * 2))
+    assert len({texts.fingerprint(), moved.fingerprint(), other.fingerprint()}) == 3
+    assert texts.fingerprint() == Regions(rows, tokenizer, pictures).fingerprint()
+
+
+def test_truth_is_asked_for_the_rows_and_pictures_of_the_batch(rows, tokenizer, pictures):
+    texts = Regions(rows, tokenizer, pictures, truth=lambda rows, images: torch.tensor(rows)[:, None] == images)
+    assert (
+        texts.batch([2, 0, 1])["true_of"].tolist()
+        == (torch.tensor([2, 0, 1])[:, None] == torch.tensor([2, 0, 1])).tolist()
+    )
+
+
+# -- standardised ----------------------------------------------------------------------------------------------------
+
+
+def test_features_are_scaled_by_the_training_pictures_alone():
+    raw = random_pictures(40, regions=5, width=6)
+    raw = replace(raw, regions=torch.where(raw.region_mask[:, :, None], 9.8 * raw.regions + 7.4, 0.0))
+    scaled = raw.standardised(on=range(30))
+    train = scaled.only(range(30))
+    here = train.regions[train.region_mask]
+    assert here.mean(0).abs().max() < 1e-5 and (here.std(0, correction=0) - 1).abs().max() < 1e-4
+    changed = replace(raw, regions=torch.where(raw.ids[:, None, None] < 30, raw.regions, raw.regions + 100))
+    again = changed.standardised(on=range(30))
+    assert torch.equal(again.only(range(30)).regions, train.regions), "a test picture shifts nobody's scale"
+    assert (scaled.regions[~scaled.region_mask] == 0).all(), "padding stays zero and counts in no mean"
+
+
+def test_a_constant_feature_stays_finite():
+    raw = random_pictures(5, width=3)
+    still = replace(raw, regions=raw.regions.clone().index_fill_(2, torch.tensor([1]), 3.0))
+    assert torch.isfinite(still.standardised().regions).all()
+
+
+def test_pictures_of_training_hold_no_other():
+    """What noise may draw a replacement from is what a batch holds; a batch of training rows holds these alone."""
+    everything = random_pictures(10, width=3)
+    train = everything.only([7, 2])
+    assert train.ids.tolist() == [7, 2] and len(train) == 2
+    assert torch.equal(train.regions[1], everything.regions[2])
+    with pytest.raises(ValueError, match="There is no picture 3 among these 2"):
+        train.rows([3])
+
+
+# -- refused in one sentence -----------------------------------------------------------------------------------------
+
+TWO = torch.tensor([[[0.0, 0.0, 0.5, 1.0], [0.5, 0.0, 1.0, 1.0]]])
+REFUSED = {
+    "boxes in pixels": (dict(boxes=TWO * 96), ValueError, "between 0 and 1.*divide pixels"),
+    "width and height": (dict(boxes=torch.tensor([[[0.6, 0.6, 0.3, 0.3]] * 2])), ValueError, "ends before it begins"),
+    "boxes of whole numbers": (dict(boxes=TWO.long()), TypeError, "boxes must be a tensor of floating-point numbers"),
+    "NaN in a box": (dict(boxes=TWO * float("nan")), ValueError, "between 0 and 1"),
+    "three corners": (dict(boxes=TWO[..., :3]), ValueError, r"boxes must be \[1, 2, 4\]"),
+    "NaN in a feature": (dict(regions=torch.full((1, 2, 3), float("nan"))), ValueError, "NaN or infinity"),
+    "features flat": (dict(regions=torch.ones(2, 3)), ValueError, r"regions must be \[P, R, F\]"),
+    "features whole": (dict(regions=torch.ones(1, 2, 3).long()), TypeError, "floating-point numbers"),
+    "no region": (dict(region_mask=torch.zeros(1, 2, dtype=torch.bool)), ValueError, "no region"),
+    "mask of numbers": (dict(region_mask=torch.ones(1, 2)), TypeError, "region_mask must be bool"),
+    "padding first": (dict(region_mask=torch.tensor([[False, True]])), ValueError, "Padding must stand behind"),
+    "class -1": (dict(objects=torch.tensor([[-1, 0]])), ValueError, "object class -1; classes are"),
+    "class unnamed": (dict(object_names=("ball",)), ValueError, "object class 1; classes are 0 … 0"),
+    "class as a number with a point": (dict(attributes=torch.zeros(1, 2)), TypeError, "attributes must be classes"),
+    "confidence above 1": (dict(object_confidence=torch.full((1, 2), 98.0)), ValueError, "must lie between 0 and 1"),
+    "confidence negative": (dict(attribute_confidence=-torch.ones(1, 2)), ValueError, "must lie between 0 and 1"),
+    "one number twice": (dict(ids=torch.tensor([4, 4])), ValueError, "ids must be 1 distinct integers"),
+}
+
+
+@pytest.mark.parametrize("changes, error, says", REFUSED.values(), ids=REFUSED)
+def test_pictures_that_no_model_should_read_are_refused(changes, error, says):
+    assert len(one()) == 1
+    with pytest.raises(error, match=says):
+        one(**changes)
+
+
+def test_a_padded_region_has_no_class():
+    with pytest.raises(ValueError, match="A padded region has the object class -100"):
+        one(region_mask=torch.tensor([[True, False]]))
+
+
+def test_rows_that_name_no_picture_are_refused(rows, tokenizer, pictures):
+    for changes, error, says in (
+        ({"image_id": 99}, ValueError, "There is no picture 99 .*leave out the rows that name it"),
+        ({"image_id": "2"}, TypeError, "image_id of row 0 is '2', not the number of a picture"),
+        ({"image_id": True}, TypeError, "image_id of row 0 is True"),
+        ({"image_id": 1.0}, TypeError, "image_id of row 0 is 1.0"),
+        ({"label": "false"}, ValueError, "Labels must be numbers"),
+    ):
+        with pytest.raises(error, match=says):
+            Regions([{**row, **changes} for row in rows], tokenizer, pictures)
+    with pytest.raises(ValueError, match="The rows name no picture: they need a column image_id, or left and right"):
+        Regions(LINES, tokenizer, pictures)
+    with pytest.raises(TypeError, match="pictures must be data.Pictures, not Tensor"):
+        Regions(rows, tokenizer, pictures.regions)
+
+
+def test_answers_that_are_no_text_are_refused(rows, tokenizer, pictures):
+    asked = [{**row, "answers": [-1] * 10} for row in rows]
+    with pytest.raises(TypeError, match=r"The answer of row 0 is \[-1.*not text"):
+        Regions(asked, tokenizer, pictures, answers=["yes", "no"])
+    with pytest.raises(TypeError, match="The answer of row 0 is -1, not text"):
+        answer_scores([-1], ["yes"])
+    with pytest.raises(ValueError, match="There is no column answers or answer"):
+        Regions(rows, tokenizer, pictures, answers=["yes"])
+    with pytest.raises(ValueError, match="must hold each answer once"):
+        answer_scores(["yes"], ["yes", "yes"])
+    with pytest.raises(ValueError, match="No answer was given 3 times"):
+        answer_list(["yes", "no"], least=3)
+
+
+def test_features_of_another_width_are_refused():
+    rows = [
+        {"image_id": at, "regions": torch.ones(1, width), "boxes": [[0, 0, 1, 1]]} for at, width in ((1, 4), (2, 5))
+    ]
+    with pytest.raises(
+        ValueError, match=r"The features of picture 2 are \[1, 5\], those of the first picture are 4 wide"
+    ):
+        stack_pictures(rows)
+    with pytest.raises(ValueError, match="boxes of picture 1 is .*but it has 1 regions"):
+        stack_pictures([{**rows[0], "boxes": [[0, 0, 1, 1], [0, 0, 1, 1]]}])
+    with pytest.raises(ValueError, match="There are no pictures"):
+        stack_pictures([])
+
+
+# -- LXMERT's table --------------------------------------------------------------------------------------------------
+
+
+def line(name="COCO_val2014_000000000042", n=2, **changes):
+    """One row of the table, as its authors write it: arrays in base64."""
+    packed = lambda values, kind: base64.b64encode(np.asarray(values, kind).tobytes()).decode()  # noqa: E731
+    table = {
+        "img_id": name, "img_h": "100", "img_w": "200",
+        "objects_id": packed(range(n), np.int64), "objects_conf": packed([0.9] * n, np.float32),
+        "attrs_id": packed(range(n), np.int64), "attrs_conf": packed([0.4] * n, np.float32), "num_boxes": str(n),
+        "boxes": packed([[20, 50, 100, 100]] * n, np.float32),
+        "features": packed(np.arange(n * 3).reshape(n, 3), np.float32),
+    }  # fmt: skip
+    return "\t".join((table | changes).values()) + "\n"
+
+
+def test_the_region_table_is_read_with_boxes_as_shares(tmp_path):
+    path = tmp_path / "regions.tsv"
+    path.write_text(line() + line("COCO_val2014_000000000007", n=1))
+    found = region_files.region_table(path)
+    assert found.ids.tolist() == [42, 7] and found.region_mask.tolist() == [[True, True], [True, False]]
+    assert found.boxes[0, 0].tolist() == pytest.approx([0.1, 0.5, 0.5, 1.0]), "x by the width, y by the height"
+    assert found.regions[0].tolist() == [[0, 1, 2], [3, 4, 5]] and found.objects[1].tolist() == [0, NONE]
+    assert found.object_confidence[0, 0] == pytest.approx(0.9)
+    assert len(region_files.region_table(path, most=1)) == 1
+
+
+@pytest.mark.parametrize("text, says", [
+    ("a\tb\n", "Line 1 of regions.tsv has 2 columns, not the 10"),
+    (line(name="cat.jpg"), "the picture 'cat.jpg' does not end in a number"),
+    (line(num_boxes="3"), "Line 1 of regions.tsv is no row of LXMERT's tables"),
+    (line(boxes="%%%"), "Line 1 of regions.tsv is no row of LXMERT's tables"),
+    (line(img_w="50"), "between 0 and 1"),
+])  # fmt: skip
+def test_another_table_is_refused_by_its_line(tmp_path, text, says):
+    path = tmp_path / "regions.tsv"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=says):
+        region_files.region_table(path)
+    with pytest.raises(FileNotFoundError, match="There is no file"):
+        region_files.region_table(tmp_path / "none.tsv")
+
+
+def test_patches_are_the_pixels_of_their_boxes():
+    pixels = np.random.default_rng(0).integers(0, 256, (2, 8, 12, 3)).astype(np.uint8)
+    found = region_files.patches(pixels, [5, 6], side=4)
+    assert found.regions.shape == (2, 6, 48)
+    for r, (x1, y1, x2, y2) in enumerate((found.boxes[0] * torch.tensor([12, 8, 12, 8])).round().int().tolist()):
+        assert np.allclose(found.regions[1, r].numpy() * 255, pixels[1, y1:y2, x1:x2].ravel(), atol=1e-3)
+    with pytest.raises(ValueError, match="Patches of 5 × 5 do not divide a picture of 8 × 12"):
+        region_files.patches(pixels, [5, 6], side=5)
+
+
+# -- questions and statements ----------------------------------------------------------------------------------------
+
+
+def test_labels_written_as_words_are_read_as_what_they_say(tmp_path):
+    lines = [
+        {"sentence": "a", "label": label, "identifier": f"dev-1-{at}-0"}
+        for at, label in enumerate(("true", "False", True, "false"))
+    ]
+    path = tmp_path / "dev.json"
+    path.write_text("".join(json.dumps(each) + "\n" for each in lines))
+    rows = vision_files.nlvr2(path)
+    assert [row["label"] for row in rows] == [1, 0, 1, 0]
+    assert rows[1]["right_name"] == "dev-1-1-img1.png"
+    for bad in ("maybe", None, 2):
+        with pytest.raises(ValueError, match="neither true nor false"):
+            vision_files.truth_value(bad, "row 0")
+
+
+def test_vqa_is_read_plain_or_packed_and_misfits_are_said(tmp_path):
+    told = {"answers": [{"answer": "red", "answer_id": n} for n in range(10)], "multiple_choice_answer": "red"}
+    told |= {"answer_type": "other", "question_type": "what", "question_id": 7}
+    (tmp_path / "q.json").write_text(
+        json.dumps({"questions": [{"question": "What?", "image_id": 3, "question_id": 7}]})
+    )
+    (tmp_path / "a.gz").write_bytes(gzip.compress(json.dumps({"annotations": [told]}).encode()))
+    (row,) = vision_files.vqa_v2(tmp_path / "q.json", tmp_path / "a.gz")
+    assert row["answers"] == ["red"] * 10 and row["image_id"] == 3 and row["answer_type"] == "other"
+    with pytest.raises(ValueError, match="a.gz has no 'questions'"):
+        vision_files.vqa_v2(tmp_path / "a.gz", tmp_path / "a.gz")
+    (tmp_path / "b.json").write_text(json.dumps({"annotations": []}))
+    with pytest.raises(ValueError, match="Question 7 of q.json has no annotation"):
+        vision_files.vqa_v2(tmp_path / "q.json", tmp_path / "b.json")
+    (tmp_path / "lines.json").write_text('{"sentence": "a", "label": "true", "identifier": "dev-0-0-0"}\n{')
+    with pytest.raises(ValueError, match="Line 2 of lines.json is no JSON"):
+        vision_files.nlvr2(tmp_path / "lines.json")
+
+
+@real_data
+@pytest.mark.real_data
+def test_real_questions_with_ten_answers():
+    folder = VL / "vqa_v2_questions"
+    rows = vision_files.vqa_v2(folder / "vqa_questions_test.gzip", folder / "vqa_annotatons_test.gzip")
+    assert len(rows) == 2962 and all(len(row["answers"]) == 10 for row in rows)
+    assert {row["answer_type"] for row in rows} == {"yes/no", "number", "other"}
+    assert (
+        answer_scores([row["answers"] for row in rows], answer_list(row["answer"] for row in rows)).amax(1).mean() > 0.9
+    )
+
+
+@real_data
+@pytest.mark.real_data
+def test_real_pictures_of_one_shape(tokenizer):
+    rows = [row for row in vision_files.easy_vqa(VL / "easy_vqa", "test") if row["image_id"] < 20]
+    files = {row["image_id"]: row["file"] for row in rows}
+    found = region_files.patches(region_files.read_pictures(list(files.values())), list(files), side=16)
+    assert found.regions.shape == (20, 16, 768)
+    assert {row["answer"] for row in rows} <= set((VL / "easy_vqa" / "answers.txt").read_text().split())
+    batch = Regions(rows, tokenizer, found, answers=answer_list(row["answer"] for row in rows)).batch(range(8))
+    assert batch["answer_scores"].sum(1).tolist() == [1] * 8
+
+
+@real_data
+@pytest.mark.real_data
+def test_real_statements_of_people():
+    dev = vision_files.nlvr(VL / "nlvr" / "dev" / "dev.json")
+    assert len(dev) == 989 and sum(row["label"] for row in dev) == 547 and len({r["sentence"] for r in dev}) == 249
+    assert Path(dev[0]["file"]).is_file() and len(dev[0]["boxes"]) == 3
+    two = vision_files.nlvr2(VL / "nlvr2" / "balanced_dev.json")
+    assert len(two) == 2300 and sum(row["label"] for row in two) == 1150
+
+
+@real_data
+@pytest.mark.real_data
+def test_real_shapes():
+    rows, pixels = vision_files.shapes(VL / "shapes", "train.small")
+    assert len(rows) == 640 and pixels.shape == (640, 30, 30, 3) and {row["label"] for row in rows} == {0, 1}
+    assert rows[0]["program"].startswith("(is ")

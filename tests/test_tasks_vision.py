@@ -1,0 +1,208 @@
+"""Scores of answers about pictures, against loops written from their definitions."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contrast_kit import tasks
+from contrast_kit.data import Pictures, answer_scores, recorded, scenes
+from contrast_kit.data.pictures import random_pictures
+from contrast_kit.data.vision_files import vqa_v2
+
+VQA = Path(os.environ.get("CONTRAST_KIT_REAL_DATA") or ".") / "vl" / "vqa_v2_questions"
+real_data = pytest.mark.skipif(not VQA.is_dir(), reason="CONTRAST_KIT_REAL_DATA has no folder vl/vqa_v2_questions")
+
+PEOPLE = st.lists(st.sampled_from(["red", "blue", "two", "2", "a dog"]), min_size=10, max_size=10)
+
+
+# -- VQA -------------------------------------------------------------------------------------------------------------
+
+
+@given(PEOPLE, st.sampled_from(["red", "blue", "2", "dog", "none"]))
+def test_soft_accuracy_is_the_mean_over_the_ten_subsets_that_leave_one_person_out(people, one):
+    people = [tasks.normalise_answer(each) for each in people]
+    subsets = [people[:left_out] + people[left_out + 1 :] for left_out in range(10)]
+    loops = sum(min(subset.count(tasks.normalise_answer(one)) / 3, 1) for subset in subsets) / 10
+    assert tasks.soft_accuracies([one], [people])[0] == pytest.approx(loops)
+
+
+def test_soft_accuracy_is_neither_the_short_form_nor_exact_match_nor_what_lxmert_trains_on():
+    rows = scenes.rows("vqa", "validation")
+    people, predicted = [row["answers"] for row in rows], [row["answers"][0] for row in rows]
+    official = tasks.soft_accuracy(predicted, people)
+    short = np.mean([min(each.count(one) / 3, 1) for one, each in zip(predicted, people, strict=True)])
+    exact = np.mean([one == row["answer"] for one, row in zip(predicted, rows, strict=True)])
+    assert short > official > exact
+    trained = answer_scores([["red"] * 3 + ["blue"] * 7], ["red"]).item()
+    assert trained == pytest.approx(0.9) == tasks.soft_accuracy(["red"], [["red"] * 3 + ["blue"] * 7])
+    assert tasks.soft_accuracy(["red"], [["red"] * 4 + ["blue"] * 6]) == 1.0
+
+
+@pytest.mark.parametrize("answer, same", [
+    ("Yes", "yes"), ("the red kite", "red kite"), ("two", "2"), ("1,000 toys", "1000 toys"), ("2.50", "2.50"),
+    ("top-shelf", "top shelf"), ("it's", "it's"), ("dont", "don't"), ("red.", "red"), ("10:30", "10:30"),
+    ("black/white", "black white"), ("  many   toys ", "many toys"), ("none", "0"), ("A", ""), ("its", "its"),
+])  # fmt: skip
+def test_answers_are_compared_in_their_normal_form(answer, same):
+    assert tasks.normalise_answer(answer) == same == tasks.normalise_answer(same)
+
+
+def test_scores_by_type():
+    assert tasks.by_type([1, 0, 0.5, 0.5], ["a", "a", "b", "b"]) == {"all": 0.5, "a": 0.5, "b": 0.5}
+
+
+@pytest.mark.parametrize("call, error, says", [
+    (lambda: tasks.soft_accuracy(["a"], []), ValueError, "1 predictions do not go with the answers to 0 questions"),
+    (lambda: tasks.soft_accuracy([], []), ValueError, "There are no answers to score"),
+    (lambda: tasks.soft_accuracy([3], [["a"] * 10]), TypeError, "An answer is text, not 3"),
+    (lambda: tasks.soft_accuracy(["a"], ["aaaaaaaaaa"]), ValueError, "Question 0 needs the answers of at least two"),
+    (lambda: tasks.by_type([1.0], []), ValueError, "1 scores, 0 types"),
+    (lambda: tasks.gqa_scores([{"answer": "a"}], []), ValueError, "0 predictions do not go with 1 questions"),
+    (lambda: tasks.gqa_scores([{"answer": "a", "question_id": 0, "entailed": [5]}], ["a"]), ValueError,
+     "Question 0 entails question 5, which is not there"),
+    (lambda: tasks.nlvr2_scores([1], [1], ["dev-1-0"]), ValueError, "split-set-pair-sentence, such as dev-850-0-1"),
+    (lambda: tasks.nlvr2_scores(["true"], [1], ["dev-1-0-0"]), TypeError, "is 1 .true. or 0 .false., not 'true'"),
+    (lambda: tasks.nlvr2_scores([1], [-1], ["dev-1-0-0"]), TypeError, "not -1"),
+    (lambda: tasks.nlvr2_scores([1, 0], [1], ["dev-1-0-0"]), ValueError, "a prediction, a label and an identifier"),
+    (lambda: tasks.question_only(["a"], ["b"], ["c"]), ValueError, "at least two different answers"),
+])  # fmt: skip
+def test_what_cannot_be_scored_is_refused(call, error, says):
+    with pytest.raises(error, match=says):
+        call()
+
+
+# -- GQA -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_perfect_eye_has_perfect_scores():
+    rows = scenes.rows("gqa", "test")
+    scores = tasks.gqa_scores(rows, [row["answer"] for row in rows])
+    assert scores == {"accuracy": 1, "consistency": 1, "validity": 1, "plausibility": 1, "distribution": 0}
+
+
+def test_gqa_scores_are_those_of_loops():
+    rows, random = scenes.rows("gqa", "test"), np.random.default_rng(0)
+    predicted = [row["answer"] if random.random() < 0.6 else str(random.choice(["red", "pink", "no"])) for row in rows]
+    right = [one == row["answer"] for one, row in zip(predicted, rows, strict=True)]
+    shares = []
+    for row in rows:
+        if right[row["question_id"]] and row["entailed"]:
+            shares.append(sum(right[other] for other in row["entailed"]) / len(row["entailed"]))
+    scores = tasks.gqa_scores(rows, predicted)
+    assert scores["consistency"] == pytest.approx(np.mean(shares)) != pytest.approx(scores["accuracy"])
+    assert scores["accuracy"] == pytest.approx(np.mean(right))
+    assert scores["validity"] == pytest.approx(
+        np.mean([one in row["valid"] for one, row in zip(predicted, rows, strict=True)])
+    )
+    assert 0 < scores["plausibility"] <= scores["validity"] < 1
+    total = 0.0
+    for group in {row["group"] for row in rows}:
+        mine = [at for at, row in enumerate(rows) if row["group"] == group]
+        score = 0.0
+        for answer in {rows[at]["answer"] for at in mine}:
+            true = sum(rows[at]["answer"] == answer for at in mine)
+            score += (sum(predicted[at] == answer for at in mine) - true) ** 2 / true
+        total += score * len(mine)
+    assert scores["distribution"] == pytest.approx(total / len(rows))
+
+
+def test_a_pink_train_is_valid_but_not_plausible():
+    row = next(r for r in scenes.rows("gqa", "train") if r["group"] == "query colour" and "train?" in r["question"])
+    scores = tasks.gqa_scores([row | {"entailed": []}], ["pink"])
+    assert scores["validity"] == 1 and scores["plausibility"] == 0 and scores["consistency"] == 0
+
+
+# -- NLVR2 -----------------------------------------------------------------------------------------------------------
+
+
+def test_consistency_asks_for_all_pairs_of_a_sentence():
+    rows, random = scenes.rows("nlvr2", "test"), np.random.default_rng(0)
+    labels, names = [row["label"] for row in rows], [row["identifier"] for row in rows]
+    predicted = [label if random.random() < 0.8 else 1 - label for label in labels]
+    scores = tasks.nlvr2_scores(predicted, labels, names)
+    right = np.array(predicted) == np.array(labels)
+    assert scores["consistency"] == pytest.approx(right.reshape(-1, 4).all(1).mean())
+    assert scores["consistency"] < scores["accuracy"] - 0.2
+    shuffled = random.permutation(len(rows))
+    assert tasks.nlvr2_scores(*([part[i] for i in shuffled] for part in (predicted, labels, names))) == pytest.approx(
+        scores
+    )
+
+
+def test_two_sentences_on_the_same_pictures_are_two():
+    names = ["dev-850-0-0", "dev-850-1-0", "dev-850-0-1", "dev-850-1-1"]
+    assert tasks.nlvr2_scores([1, 1, 1, 0], [1, 1, 1, 1], names) == {"accuracy": 0.75, "consistency": 0.5}
+
+
+def test_guessing_is_consistent_on_one_sentence_of_sixteen():
+    rows = scenes.rows("nlvr2", "train")
+    guesses = np.random.default_rng(1).integers(0, 2, len(rows)).tolist()
+    scores = tasks.nlvr2_scores(guesses, [row["label"] for row in rows], [row["identifier"] for row in rows])
+    assert scores["accuracy"] == pytest.approx(0.5, abs=0.02) and scores["consistency"] == pytest.approx(
+        1 / 16, abs=0.02
+    )
+
+
+# -- without looking -------------------------------------------------------------------------------------------------
+
+
+def test_a_prior_reads_what_is_in_the_question_and_in_the_picture():
+    asked = ["what colour is it", "how many are there"] * 20
+    assert tasks.question_only(asked, ["red", "2"] * 20, ["how many"]) == ["2"]
+    pictures = random_pictures(30, regions=4, width=6)
+    assert isinstance(pictures, Pictures)
+    vectors = tasks.picture_vectors(pictures, range(30))
+    assert np.array_equal(tasks.picture_vectors(pictures, [4, 4, 1]), vectors[[4, 4, 1]])
+    assert vectors.shape == (30, 13) and np.isfinite(vectors).all()
+    many = ["many" if n > 3 else "few" for n in vectors[:, -1]]
+    assert np.mean(np.array(tasks.picture_only(vectors, many, vectors)) == np.array(many)) > 0.8
+
+
+def test_statements_alone_tell_nothing():
+    """Each is true of two of its four pairs."""
+    train, test = scenes.rows("nlvr2", "train"), scenes.rows("nlvr2", "test")
+    predicted = tasks.question_only(
+        [row["sentence"] for row in train], [str(row["label"]) for row in train], [row["sentence"] for row in test]
+    )
+    assert np.mean([one == str(row["label"]) for one, row in zip(predicted, test, strict=True)]) == 0.5
+
+
+@pytest.fixture(scope="module")
+def real():
+    files = ((VQA / f"vqa_questions_{s}.gzip", VQA / f"vqa_annotatons_{s}.gzip") for s in ("valid", "test"))
+    return [vqa_v2(*pair) for pair in files]
+
+
+@real_data
+@pytest.mark.real_data
+def test_real_people_agree_with_the_majority_and_always_yes_has_its_share(real):
+    test = real[1]
+    people = [row["answers"] for row in test]
+    assert tasks.soft_accuracy(["yes"] * len(test), people) == pytest.approx(0.224, abs=0.002)
+    assert tasks.soft_accuracy([row["answer"] for row in test], people) == pytest.approx(0.967, abs=0.002)
+
+
+@real_data
+@pytest.mark.real_data
+def test_real_questions_without_pictures_are_answered_above_always_yes(real):
+    """On a sixth of the training questions; the recorded table has all of them."""
+    train, test = real
+    predicted = tasks.question_only(
+        [r["question"] for r in train], [r["answer"] for r in train], [r["question"] for r in test], most=60
+    )
+    scores = tasks.by_type(
+        tasks.soft_accuracies(predicted, [row["answers"] for row in test]), [row["answer_type"] for row in test]
+    )
+    assert 0.28 < scores["all"] < 0.40 and scores["yes/no"] > 0.58 > scores["number"] > 0.15
+    assert scores["other"] < 0.2
+
+
+def test_recorded_priors_are_where_the_card_says():
+    table = recorded("vision_priors")
+    assert {"scenes/vqa", "scenes/gqa", "scenes/nlvr2", "scenes/captions", "VQA v2 questions"} <= set(table["data"])
+    assert {"question only", "picture only", "caption only"} <= set(table["sees"])
+    assert table["score"].between(0, 1).all()
