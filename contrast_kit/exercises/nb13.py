@@ -26,7 +26,7 @@ def vqa_accuracy(answer: Callable[[int], float]) -> str | None:
         (lambda n: min(max(n - 1, 0) / 3, 1), "Only n of the ten subsets lack one of the n; in the others all n are."),
         (lambda n: float(n > 5), "That is the majority. VQA's accuracy is soft: three others are enough."),
         (lambda n: n / 10, "That is the share of the people; three others are enough for a full mark."),
-        (lambda n: (n * min((n - 1) / 3, 1) + (10 - n) * min(n / 3, 1)), "A mean over the ten subsets: divide by 10."),
+        (lambda n: n * min((n - 1) / 3, 1) + (10 - n) * min(n / 3, 1), "A mean over the ten subsets: divide by 10."),
         (
             lambda n: (n * (n - 1) / 3 + (10 - n) * n / 3) / 10,
             "In each subset at most 1: the minimum is taken before the mean.",
@@ -103,7 +103,10 @@ def soft_answers(answer: Callable[[Tensor, Tensor], Tensor]) -> str | None:
             "A mean over answers too: it divides the gradient by A. Sum over the answers, mean over the questions.",
         ),
         (right * len(logits), "That is the sum over questions as well; divide by B."),
-        (cross_entropy(logits, best), "That is a softmax over one right answer; here each answer is its own yes or no."),
+        (
+            cross_entropy(logits, best),
+            "A softmax over one right answer; here each answer is its own yes or no.",
+        ),
         (cross_entropy(logits, scores), "A softmax makes answers compete; here each answer is its own yes or no."),
         (
             binary_cross_entropy_with_logits(logits, (scores > 0).double()) * 4,

@@ -7,6 +7,7 @@
 | which negatives push, at which temperature | `temperature_and_queue` |
 | a training run to watch and to stop | `live_training` |
 | a map of sentences: hover, lasso, neighbours, two encoders linked | `embedding_map` |
+| a shelf to arrange, a question to type, an answer and where it looks | `shelf` |
 
 Make a panel the last line of a cell. `panel.set(…)` moves it from Python, `panel.state` reads it, `panel.figure()` is
 the picture that stands still. They need `pip install contrast-kit[notebooks]`, and nothing else here does.
@@ -17,6 +18,7 @@ from contrast_kit.explore.embedding_map import EmbeddingMap, embedding_map
 from contrast_kit.explore.live_training import LiveTraining, live_training
 from contrast_kit.explore.loss_playground import LossPlayground, loss_playground
 from contrast_kit.explore.mask_explorer import MaskExplorer, mask_explorer
+from contrast_kit.explore.shelf import Shelf, shelf
 from contrast_kit.explore.temperature_and_queue import TemperatureAndQueue, temperature_and_queue
 
 __all__ = [
@@ -25,10 +27,12 @@ __all__ = [
     "LossPlayground",
     "MaskExplorer",
     "Panel",
+    "Shelf",
     "TemperatureAndQueue",
     "embedding_map",
     "live_training",
     "loss_playground",
     "mask_explorer",
+    "shelf",
     "temperature_and_queue",
 ]
