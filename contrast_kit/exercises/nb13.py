@@ -35,36 +35,6 @@ def vqa_accuracy(answer: Callable[[int], float]) -> str | None:
     return next((hint for formula, hint in mistakes if all_are(formula)), "n = 1, 2, 3, 4 give 0.3, 0.6, 0.9, 1.")
 
 
-@exercise("13.objects", right="A guess of which the detector is unsure teaches less.")
-def objects(answer: Callable[[Tensor, Tensor, Tensor], Tensor]) -> str | None:
-    """The weighted cross-entropy, a mean over regions."""
-    noise = torch.Generator().manual_seed(0)
-    logits = torch.randn(5, 4, generator=noise, dtype=torch.float64)
-    labels = torch.tensor([0, 3, 1, 1, 2])
-    sure = torch.tensor([1.0, 0.9, 0.2, 0.6, 0.5], dtype=torch.float64)
-    each = cross_entropy(logits, labels, reduction="none")  # [M]
-    said = answer(logits, labels, sure)
-    right = losses.masked_objects(logits, labels, confidence=sure)
-    mistakes = [
-        (each.mean(), "The confidence is missing: each region's term is weighed by it."),
-        ((sure * each).sum(), "That is the sum; divide by the number of regions M."),
-        (
-            (sure * each).sum() / sure.sum(),
-            "The mean is over M, not over the sum of confidences: or a batch of unsure guesses would count in full.",
-        ),
-        (-right, "The sign: minus the log-probability."),
-        (cross_entropy(sure[:, None] * logits, labels), "The confidence weighs the loss, not the logits."),
-        (
-            -(sure * logits.softmax(1)[torch.arange(5), labels]).mean(),
-            "The log is missing: −log softmax, not −softmax.",
-        ),
-        (sure * each, "These are the M terms; return their mean."),
-    ]
-    if equals(said, right):
-        return None
-    return first_hint(said, mistakes) or "log_softmax over the classes, the label's entry, times the confidence, mean."
-
-
 @exercise("13.wrong_texts", right="On photographs true_of is not known, and some wrong pairs are right.")
 def wrong_texts(answer: Callable[[Tensor, Tensor], Tensor]) -> str | None:
     """Which text may be drawn as a wrong one for which picture."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 LEVELS = ("top", "middle", "bottom")
 NOTHING = "–"
-TOYS = {"top_2": "big red drum", "middle_1": "small blue kite", "bottom_3": "big yellow ball"}
+TOYS = {"top_2": "big green drum", "middle_1": "small blue kite", "bottom_3": "big red ball"}
 QUESTION = "What colour is the big drum on the top shelf?"
 
 
@@ -152,7 +152,7 @@ def shelf(
         objective: an `Answer`, trained on questions.
         answers: the names of its answers, in order.
         pictures: the scenes' regions, standardised as in training, such as `scenes.pictures().only(…)` of the test.
-        question: the first question. toys: what stands where, {"top_1": "big red drum"}; places are top_1 to bottom_4.
+        question: the first one. toys: what stands where, {"top_1": "big green drum"}; places are top_1 to bottom_4.
 
     Returns:
         A panel; `set(question=…, top_1=…)` moves it, `scores()` gives the probability of each answer.
