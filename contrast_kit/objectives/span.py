@@ -86,5 +86,5 @@ class Span(Objective):
 
     def logits(self, view: View) -> Tensor:
         """Scores of each token as the start and as the end, [B, T, 2]; minus infinity where no answer may be."""
-        scores = self.out(self.dropout(self.encoder(view))).float()  # [B, T, D] -> [B, T, 2]
+        scores = checks.floats(self.out(self.dropout(self.encoder(view))), "scores")  # [B, T, D] -> [B, T, 2]
         return scores.masked_fill(~view["answerable"].unsqueeze(2), -torch.inf)
