@@ -8,12 +8,23 @@ from transformers import LxmertConfig, LxmertForPreTraining, PreTrainedTokenizer
 from contrast_kit import checks
 from contrast_kit.encoder.inputs import check_tokenizer
 
-# LXMERT's own shape, which is CAPT's (4.1); small has CAPT's small width (table 4); tiny is ours, for a laptop.
+# LXMERT's own shape, which is CAPT's (4.1); small has CAPT's small width (table 4); tiny is ours, for a laptop. Weights
+# begin with deviation 1/√D: with LXMERT's 0.02, meant for 768, attention of width 96 begins as a plain mean over all
+# regions, and it takes a small model several times as long to look.
 SHAPES = {
-    "tiny": dict(l_layers=1, r_layers=1, x_layers=2, hidden_size=96, num_attention_heads=4, intermediate_size=384),
-    "small": dict(l_layers=3, r_layers=2, x_layers=2, hidden_size=256, num_attention_heads=4, intermediate_size=1024),
-    "lxmert": dict(l_layers=9, r_layers=5, x_layers=5, hidden_size=768, num_attention_heads=12, intermediate_size=3072),
-}
+    "tiny": dict(
+        l_layers=1, r_layers=1, x_layers=2, hidden_size=96, num_attention_heads=4, intermediate_size=384,
+        initializer_range=0.1,
+    ),
+    "small": dict(
+        l_layers=3, r_layers=2, x_layers=2, hidden_size=256, num_attention_heads=4, intermediate_size=1024,
+        initializer_range=0.06,
+    ),
+    "lxmert": dict(
+        l_layers=9, r_layers=5, x_layers=5, hidden_size=768, num_attention_heads=12, intermediate_size=3072,
+        initializer_range=0.02,
+    ),
+}  # fmt: skip
 
 
 class CrossModalShapes:
@@ -56,7 +67,7 @@ class CrossModalShapes:
         seed: int = 0,
         max_length: int = 512,
         dropout: float = 0.1,
-        **shape_changes: int,
+        **shape_changes: int | float,
     ) -> Self:
         """A randomly initialised LXMERT of a named shape, for the vocabulary of `tokenizer` and a detector's regions.
 
@@ -67,7 +78,7 @@ class CrossModalShapes:
             answers: A, how many answers are known in pre-training, if it asks (LXMERT: 9500). `Answer` takes its own.
             seed: of the initial weights; the caller's random state is left as it was.
             max_length: the longest text, in tokens. dropout: of hidden states and attention (CAPT: 0.1).
-            shape_changes: single changes to the shape, for example `x_layers=1`.
+            shape_changes: single changes to the shape, for example `x_layers=1` or `initializer_range=0.02`.
 
         Raises:
             TypeError, ValueError: an unknown shape, or no suitable tokenizer.

@@ -147,7 +147,7 @@ class TwoPictures(FineTune):
         last = nn.Linear(width, self.config.classes)
         self.head = nn.Sequential(nn.Linear(width, width), nn.GELU(), nn.LayerNorm(width), last)
         for part in (self.head[0], last):  # as LXMERT begins
-            nn.init.normal_(part.weight, std=0.02)
+            nn.init.normal_(part.weight, std=self.encoder.model.config.initializer_range)
             nn.init.zeros_(part.bias)
 
     def views(self, batch: View, generator: torch.Generator | None = None) -> dict[str, View]:
