@@ -114,7 +114,7 @@ class Encoder(Presets, nn.Module):
         """Open a checkpoint: a folder that `save_pretrained` wrote, any BERT- or RoBERTa-like folder, or a hub name.
 
         Args:
-            name: a local folder (looked at first) or a hub name such as `"roberta-base"`.
+            name: a local folder (looked at first), `"kit/books-mlm"`, or a hub name such as `"roberta-base"`.
             pooling: `"first"` or `"mean"`; by default what the folder says, else `"first"`.
 
         Raises:
@@ -130,7 +130,7 @@ class Encoder(Presets, nn.Module):
             >>> again.pooling, torch.equal(again.encode("a kite"), encoder.encode("a kite"))
             ('mean', True)
         """
-        model, tokenizer = hf_folders.read(name)
+        model, tokenizer = hf_folders.read(name := hf_folders.located(name))
         if (limit := hf_folders.max_length_of(name)) is not None:
             tokenizer.model_max_length = min(limit, tokenizer.model_max_length)
         encoder = cls(model, tokenizer, pooling or hf_folders.pooling_of(name) or "first")
