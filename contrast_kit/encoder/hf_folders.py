@@ -30,7 +30,7 @@ def located(name: str | Path) -> str | Path:
         ('roberta-base', 'books-mlm')
         >>> located("kit/books")
         Traceback (most recent call last):
-        FileNotFoundError: The kit brings no encoder 'kit/books'; there are kit/books-mlm (in a checkout of the project).
+        FileNotFoundError: The kit brings no encoder 'kit/books'; there are kit/books-mlm (in a checkout of the kit).
     """
     kit, _, which = str(name).partition("/")
     if kit != "kit" or Path(name).expanduser().is_dir():
@@ -38,7 +38,7 @@ def located(name: str | Path) -> str | Path:
     if not which or not (SHIPPED / which / "config.json").is_file():
         have = ", ".join(f"kit/{file.parent.name}" for file in sorted(SHIPPED.glob("*/config.json"))) or "none"
         raise FileNotFoundError(
-            f"The kit brings no encoder {str(name)!r}; there are {have} (in a checkout of the project)."
+            f"The kit brings no encoder {str(name)!r}; there are {have} (in a checkout of the kit)."
         )
     return SHIPPED / which
 
