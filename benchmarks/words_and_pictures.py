@@ -30,17 +30,21 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
+from typing import Any
 
 import torch
+from _origin import write_origin
+from side_by_side import Table
 from torch import Tensor
 
 import contrast_kit as ck
 from contrast_kit.data import scenes
-from contrast_kit.data.scenes.shelf import COLOURS, GOODS, SIZES
+from contrast_kit.data.scenes.shelf import COLOURS, GOODS, SHELVES, SIZES
 from contrast_kit.data.toyshop.words import plural
 from contrast_kit.masking.noise import Mask
-from contrast_kit.masking.regions import MaskPair
-from contrast_kit.objectives import LXMERT, CAPTPairs
+from contrast_kit.masking.regions import PICTURE, MaskPair
+from contrast_kit.objectives import LXMERT, Answer, CAPTPairs, TwoPictures
 
 BATCH, SHARES = 64, (8, 4, 2, 1)
 EVALUATED_AT_ONCE = 100

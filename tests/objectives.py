@@ -17,7 +17,8 @@ def asked(objective):
     views, mask = objective.views, objective.encoder.tokenizer.mask_token_id
 
     def with_mask(batch, generator=None):
-        return views(batch | {"input_ids": batch["input_ids"].index_fill(1, torch.tensor([1]), mask)}, generator)
+        ids = batch["input_ids"]
+        return views(batch | {"input_ids": ids.index_fill(1, torch.tensor([1], device=ids.device), mask)}, generator)
 
     objective.views = with_mask
     return objective

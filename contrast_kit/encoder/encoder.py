@@ -36,10 +36,11 @@ class Positions:
 
     def __init__(self, where: Tensor) -> None:
         self.where = where  # [B, T] bool
+        self.index = where.flatten().nonzero().squeeze(1)  # [M]: here, once, a GPU is waited for
 
     def rows(self, x: Tensor) -> Tensor:
         """[B, T, …] → [M, …]."""
-        return x[self.where]
+        return x.flatten(0, 1).index_select(0, self.index)
 
     def weights(self, each: Tensor) -> Tensor:
         """What each row counts: its text's number of `each` [B], [M]."""
@@ -52,15 +53,15 @@ def cross_entropy(log_q: Tensor, weight: Tensor) -> Tensor:
 
 
 class Padded:
-    """How an encoder computes, in the plain form: texts filled up to the longest, and as many rows as were chosen.
-
-    `fast` has others, which give the same numbers: `packed.Packed`, `fixed_capacity.FixedCapacity`.
-    """
+    """The plain form: texts filled up to the longest, rows as many as chosen. `fast` has others of the same numbers."""
 
     fixed_shapes = False
 
     def hidden_states(self, model: nn.Module, inputs: View) -> Tensor:
         """Last hidden states of padded texts, [B, T, D]."""
+        mask = inputs["attention_mask"]  # [B, T]: transformers asks if it hides anything, and waits for a GPU to say
+        if mask.device.type != "cpu" and model.config.model_type in ("roberta", "bert", "electra"):
+            inputs = inputs | {"attention_mask": mask[:, None, None].bool().expand(-1, 1, mask.shape[1], -1)}
         return model.base_model(**inputs).last_hidden_state
 
     def positions(self, where: Tensor, share: float | None = None) -> Positions:
@@ -113,7 +114,7 @@ class Encoder(Presets, nn.Module):
         """Open a checkpoint: a folder that `save_pretrained` wrote, any BERT- or RoBERTa-like folder, or a hub name.
 
         Args:
-            name: a local folder (looked at first) or a hub name such as `"roberta-base"`.
+            name: a local folder (looked at first), `"kit/books-mlm"`, or a hub name such as `"roberta-base"`.
             pooling: `"first"` or `"mean"`; by default what the folder says, else `"first"`.
 
         Raises:
@@ -129,7 +130,7 @@ class Encoder(Presets, nn.Module):
             >>> again.pooling, torch.equal(again.encode("a kite"), encoder.encode("a kite"))
             ('mean', True)
         """
-        model, tokenizer = hf_folders.read(name)
+        model, tokenizer = hf_folders.read(name := hf_folders.located(name))
         if (limit := hf_folders.max_length_of(name)) is not None:
             tokenizer.model_max_length = min(limit, tokenizer.model_max_length)
         encoder = cls(model, tokenizer, pooling or hf_folders.pooling_of(name) or "first")

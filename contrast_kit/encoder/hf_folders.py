@@ -15,9 +15,32 @@ from contrast_kit.data import hub
 
 # Our pooling: sentence-transformers' word for it, and the key in the files that its versions up to 5 wrote.
 THEIR_POOLINGS = {"first": ("cls", "pooling_mode_cls_token"), "mean": ("mean", "pooling_mode_mean_tokens")}
+SHIPPED = Path(__file__).parents[2] / "data" / "checkpoints"
+"""Encoders that come with the kit, trained by `benchmarks/books.py`; each has a card."""
 POOLINGS = tuple(THEIR_POOLINGS)
 VOCABULARIES = ("tokenizer.json", "vocab.*", "*.model")
 """Files that hold a vocabulary: of fast tokenizers, of the slow ones of BERT and RoBERTa, of SentencePiece."""
+
+
+def located(name: str | Path) -> str | Path:
+    """The folder of an encoder that comes with the kit, such as "kit/books-mlm"; any other name as it is.
+
+    Example:
+        >>> located("roberta-base"), Path(located("kit/books-mlm")).name
+        ('roberta-base', 'books-mlm')
+        >>> located("kit/books")
+        Traceback (most recent call last):
+        FileNotFoundError: The kit brings no encoder 'kit/books'; there are kit/books-mlm (in a checkout of the kit).
+    """
+    kit, _, which = str(name).partition("/")
+    if kit != "kit" or Path(name).expanduser().is_dir():
+        return name
+    if not which or not (SHIPPED / which / "config.json").is_file():
+        have = ", ".join(f"kit/{file.parent.name}" for file in sorted(SHIPPED.glob("*/config.json"))) or "none"
+        raise FileNotFoundError(
+            f"The kit brings no encoder {str(name)!r}; there are {have} (in a checkout of the kit)."
+        )
+    return SHIPPED / which
 
 
 def read(name: str | Path, kind: type = AutoModelForMaskedLM) -> tuple[nn.Module, PreTrainedTokenizerBase]:

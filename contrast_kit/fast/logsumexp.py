@@ -23,6 +23,7 @@ import torch
 from torch import Tensor
 from torch.autograd import Function
 
+from contrast_kit import fast
 from contrast_kit.fast.tiles import Tiles, above
 
 
@@ -225,8 +226,9 @@ def _summed_in(x: Tensor, half: bool) -> torch.dtype:
 def _tile(z: Tensor, tile: int | None) -> tuple[int, int]:
     if tile is not None and tile < 1:
         raise ValueError(f"tile is a number of rows and must be at least 1, not {tile}.")
-    if z.device.type != "cpu":  # a GPU wants few, large products (256 MiB each)
-        return tile or 8192, tile or 8192
+    if z.device.type != "cpu":  # a GPU wants few, large products
+        side = tile or math.isqrt(fast.scores_at_once(z.device))
+        return side, side
     # 2 MiB stay in a processor's cache, and low strips waste little of themselves below the diagonal; but the faster
     # product keeps code for each shape, so there are two, full and half.
     side = tile or 1024

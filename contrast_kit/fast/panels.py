@@ -10,14 +10,9 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.nn import functional as F
 
+from contrast_kit import fast
 from contrast_kit.fast.logsumexp import first_derivative_only, of_one_dtype, scaled
 from contrast_kit.fast.tiles import Tiles
-
-ENTRIES = 2**21
-"""Scores that stand in memory at once on a CPU: 8 MiB in float32."""
-
-ON_A_GPU = 2**26
-"""... and elsewhere."""
 
 
 def pick_partner(x: Tensor, y: Tensor, tau: float | Tensor, *, half: bool = False) -> Tensor:
@@ -30,8 +25,7 @@ def pick_partner(x: Tensor, y: Tensor, tau: float | Tensor, *, half: bool = Fals
     """
     x, y = of_one_dtype(x, y)
     (z, scale), (c, _) = scaled(x, tau), scaled(y, tau)
-    entries = ENTRIES if x.device.type == "cpu" else ON_A_GPU
-    panels = Tiles(scale, (0,), (max(1, entries // len(y)), len(y)), half, powers_of_2=True)
+    panels = Tiles(scale, (0,), (max(1, fast.scores_at_once(x.device) // len(y)), len(y)), half, powers_of_2=True)
     return _Pick.apply(z, c, panels, torch.is_grad_enabled())
 
 

@@ -168,22 +168,19 @@ def replace(ids: Tensor, selected: Tensor, logits: Tensor, *, generator: torch.G
         tensor([[ 1, 11, 15,  2]])
     """
     check_tokens(ids, generator, selected=selected)
-    positions = int(selected.sum())
     checks.floats(logits, "logits")
-    if logits.dim() != 2 or logits.shape[0] != positions:
+    if logits.dim() != 2 or checks.reads(selected) and len(logits) != int(selected.sum()):
         raise ValueError(
-            f"logits must be [M, V] with one row for each of the {positions} selected positions, "
+            f"logits must be [M, V] with one row for each of the {int(selected.sum())} selected positions, "
             f"got shape {list(logits.shape)}."
         )
-    replaced = ids.clone()
-    if positions == 0:
-        return replaced
+    if not len(logits):
+        return ids.clone()
     probability = logits.detach().float().softmax(dim=-1)  # [M, V]
-    if not torch.isfinite(probability).all():
+    if checks.reads(probability) and not torch.isfinite(probability).all():
         raise ValueError("logits give no probabilities (NaN or infinity): the auxiliary model has diverged.")
     sampled = torch.multinomial(probability, 1, generator=generator).squeeze(1)  # [M, V] -> [M]
-    replaced[selected] = sampled.to(ids.dtype)
-    return replaced
+    return ids.masked_scatter(selected, sampled.to(ids.dtype))  # in order of the positions
 
 
 def masked_view(batch: Mapping[str, Tensor], masked: Masked) -> dict[str, Tensor]:

@@ -118,6 +118,9 @@ class Objective(nn.Module):
     def build(self) -> None:
         """Make the heads that the method needs beside the encoder. Most need none."""
 
+    def check_data(self, labels: Tensor | None) -> None:
+        """Refuse labels [N] that the method cannot train on: `fit` asks once, before any GPU has to be waited for."""
+
     def views(self, batch: View, generator: torch.Generator | None = None) -> dict[str, View]:
         """Noisy copies of a batch, by name. No gradient. Several processes each call it for the whole batch."""
         raise NotImplementedError(f"{type(self).__name__} must say which views of a batch it takes.")

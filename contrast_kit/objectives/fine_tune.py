@@ -78,6 +78,10 @@ class FineTune(Objective):
     def weights(self) -> dict[str, float]:
         return {"mse": 1.0} if self.regression else {"ce": 1.0}
 
+    def check_data(self, labels: Tensor | None) -> None:
+        if labels is not None:
+            check_labels(labels, self.config.classes)
+
     def views(self, batch: View, generator: torch.Generator | None = None) -> dict[str, View]:
         check_labels(batch.get("label"), self.config.classes)
         return {"text": dict(batch)}
@@ -131,7 +135,8 @@ class Head(nn.Module):
 
 
 def check_labels(label: Tensor | None, classes: int) -> None:
-    """Refuse a batch that cannot be trained on, in words: on a GPU a label too large would end the process."""
+    """Refuse labels that cannot be trained on, in words: on a GPU a label too large would end the process, and there
+    `Objective.check_data` has looked at all of them before."""
     if label is None:
         raise ValueError(
             "Fine-tuning needs the label of each example: give rows with a column 'label' that is not -1, unlabelled, "
@@ -139,6 +144,8 @@ def check_labels(label: Tensor | None, classes: int) -> None:
         )
     if classes > 1 and label.is_floating_point():
         raise ValueError("These labels are scores, not classes: use classes=1, which is regression.")
+    if not checks.reads(label):
+        return
     lowest, highest = label.aminmax()
     if lowest == -1:
         raise ValueError("A row has the label -1, which means unlabelled: leave such rows (GLUE's test splits) out.")

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from contrast_kit import checks
 from contrast_kit.encoder.encoder import View
 from contrast_kit.objectives.base import Encoded, Objective
 
@@ -65,7 +66,7 @@ class Span(Objective):
         if lacking:
             raise ValueError(f"A batch without {lacking[0]!r} holds no answers: make it with data.squad.Windows.")
         for place in ("start", "end"):
-            if not batch["answerable"].gather(1, batch[place].unsqueeze(1)).all():
+            if checks.reads(batch[place]) and not batch["answerable"].gather(1, batch[place].unsqueeze(1)).all():
                 raise ValueError(f"The {place} of an answer lies outside the paragraph and [CLS].")
         return {"text": dict(batch)}
 
@@ -85,5 +86,5 @@ class Span(Objective):
 
     def logits(self, view: View) -> Tensor:
         """Scores of each token as the start and as the end, [B, T, 2]; minus infinity where no answer may be."""
-        scores = self.out(self.dropout(self.encoder(view))).float()  # [B, T, D] -> [B, T, 2]
+        scores = checks.floats(self.out(self.dropout(self.encoder(view))), "scores")  # [B, T, D] -> [B, T, 2]
         return scores.masked_fill(~view["answerable"].unsqueeze(2), -torch.inf)

@@ -72,7 +72,8 @@ class CorruptionConfig(ReleasedCode):
 
 def draw_words(encoder: Encoder, view: View, generator: torch.Generator | None = None) -> Tensor:
     """Words drawn from an encoder's masked LM at the selected positions of a view, the originals elsewhere: [B, T]."""
-    logits = encoder.mlm_logits(encoder(view)[view["selected"]])  # [B, T, D] → [M, D] → [M, V]
+    chosen = encoder.strategy.positions(view["selected"])
+    logits = encoder.mlm_logits(chosen.rows(encoder(view)))  # [B, T, D] → [M, D] → [M, V]
     return masking.replace(view["targets"], view["selected"], logits, generator=generator)
 
 
