@@ -56,7 +56,7 @@ def main() -> None:
     settings = {"start": START, "template": asked.text, "words": list(asked.words), "seeds": list(plan.seeds)}
     settings |= SETTINGS
     write_origin(options.out / "prompts.csv", "prompts", time.process_time() - started, settings)
-    print(table.groupby(["start", "method"])["accuracy"].agg(["mean", lambda x: x.std(ddof=0), "count"]))
+    print(table.groupby(["start", "method"])["test"].agg(["mean", lambda x: x.std(ddof=0), "count"]))
 
 
 if __name__ == "__main__":

@@ -268,7 +268,10 @@ def test_shipped_files_are_made_again_byte_for_byte(tmp_path):
 
 
 def test_shipped_files_are_small_and_read_back_as_rows():
-    assert sum(path.stat().st_size for path in SHIPPED.parent.rglob("*") if path.is_file()) <= 5e6
+    sizes = {path: path.stat().st_size for path in SHIPPED.parent.rglob("*") if path.is_file()}
+    encoders = {path: size for path, size in sizes.items() if "checkpoints" in path.parts}
+    assert sum(sizes.values()) - sum(encoders.values()) <= 5e6
+    assert max(encoders.values()) <= 12e6 and sum(encoders.values()) <= 40e6
     header, *lines = (SHIPPED / "toyshop/mnli/train.tsv").read_text(encoding="utf-8").splitlines()
     rows = toyshop.rows("mnli", "train")
     assert header.split("\t") == list(rows[0]) and len(lines) == len(rows)

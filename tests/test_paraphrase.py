@@ -137,7 +137,7 @@ def test_what_is_no_text_is_said():
         Toyshop()("a kite")
     with pytest.raises(TypeError, match="Text 1 is int"):
         Toyshop()(["a kite", 3])
-    with pytest.raises(ValueError, match="temperature must be 0 or more"):
+    with pytest.raises(ValueError, match="temperature must be a number of 0 or more"):
         Toyshop()(["a kite"], temperature=-1)
     with pytest.raises(RuntimeError, match="1 answers to 2 texts"):
         Forgetful()(["a", "b"])

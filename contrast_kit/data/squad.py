@@ -86,6 +86,7 @@ class Windows(Texts):
         self.lengths = torch.tensor([len(row) for row in ids])  # [N]
         self.starts = self.lengths.cumsum(0) - self.lengths  # [N]
         self.ids = torch.tensor(np.concatenate(ids), dtype=torch.int32)  # [tokens]
+        self.tokenizer, self.highest = tokenizer, int(self.ids.max())
         types = encoded.get("token_type_ids")
         self.types = torch.tensor(np.concatenate(types), dtype=torch.uint8) if types is not None else None
         self.offsets = torch.tensor(np.concatenate(encoded["offset_mapping"]), dtype=torch.int32)  # [tokens, 2]
