@@ -12,7 +12,7 @@ Every run is written as it ends, so that a stopped script goes on. One thread; s
 
 What is measured before fine-tuning, on the test captions:
 
-* **words**: one content word of each caption is masked (a good, a colour, a size, a shelf) and named, with the right
+* **words**: one content word of each caption is masked (a good, a colour, a shelf) and named, with the right
   picture, with another one, and with none: one hidden region as large as the picture.
 * **objects**: one toy that the caption tells of is hidden and named, with the caption and with all its words masked.
   `seen_object`: the same where the region is *not* hidden, which is copying.
@@ -40,7 +40,7 @@ from torch import Tensor
 
 import contrast_kit as ck
 from contrast_kit.data import scenes
-from contrast_kit.data.scenes.shelf import COLOURS, GOODS, SHELVES, SIZES
+from contrast_kit.data.scenes.shelf import COLOURS, GOODS, SHELVES
 from contrast_kit.data.toyshop.words import plural
 from contrast_kit.masking.noise import Mask
 from contrast_kit.masking.regions import PICTURE, MaskPair
@@ -51,10 +51,9 @@ EVALUATED_AT_ONCE = 100
 KINDS = {
     "good": {word for good in GOODS for form in (good, plural(good)) for word in form.split()},
     "colour": set(COLOURS),
-    "size": set(SIZES),
     "shelf": {"top", "middle", "bottom"},
 }
-"""Content words by what they tell."""
+"""Content words by what they tell. Not the sizes: "big" has other words, and any of them fits."""
 
 
 def methods(steps: int, masked: float) -> dict[str, tuple[partial | None, int, str | None]]:
