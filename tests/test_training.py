@@ -566,6 +566,7 @@ def test_two_runs_at_once_in_one_folder_are_refused(tokenizer, texts, tmp_path):
             ck.fit(ck.objectives.MLM(make_encoder(tokenizer)), texts, **options)
 
     ck.fit(ck.objectives.MLM(make_encoder(tokenizer)), texts, callback=start_another, **options)
+    assert [path.name for path in tmp_path.iterdir()] == ["step-00000001"]  # the lock is gone
     assert len(checkpoint.found(tmp_path)) == 1
 
 

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 DIGESTS = "digests.json"
@@ -57,8 +57,13 @@ def one_writer(folder: Path) -> Iterator[None]:
     from filelock import FileLock, Timeout  # which transformers brings
 
     folder.mkdir(parents=True, exist_ok=True)
+    lock = folder / ".run.lock"
     try:
-        with FileLock(folder / ".run.lock", timeout=0):
-            yield
+        with FileLock(lock, timeout=0):
+            try:
+                yield
+            finally:
+                with suppress(OSError):  # while it is held; Windows keeps it
+                    lock.unlink()
     except Timeout as error:
         raise ValueError(f"Another run is writing to {folder} now: wait for it, or name another folder.") from error
