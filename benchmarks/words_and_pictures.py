@@ -123,18 +123,21 @@ def pretrained(world: World, name: str, seed: int) -> tuple[ck.CrossModalEncoder
     folder = args.work / f"{re.sub('[^a-z]+', '-', name.lower())}-{args.steps}-{seed}"
     if make is None:
         return world.encoder(seed), {"steps": 0, "passes": 0, "seconds": 0.0}
+    encoder, clock = pretrained(world, start, seed)[0] if start else world.encoder(seed), folder / "seconds"
+    spent = float(clock.read_text()) if clock.exists() else 0.0
+    began = time.process_time() - spent
+
+    def note(run: ck.Run) -> None:
+        clock.parent.mkdir(parents=True, exist_ok=True)
+        clock.write_text(f"{time.process_time() - began:.1f}")
+
+    objective = make(encoder, seed=seed)
+    settings = dict(steps=steps, batch_size=BATCH, lr=args.lr, seed=seed, log_every=100, save_every=100, progress=False)
+    data = world.data("captions", "train")
+    ck.fit(objective, data, folder=folder / "run", resume=True, callback=note, **settings)
+    encoder.save_pretrained(folder / "encoder")
     passes = steps * (2 if issubclass(make.func, CAPTPairs) else 1)
-    if (folder / "seconds").exists():
-        encoder, seconds = ck.CrossModalEncoder.from_pretrained(folder), float((folder / "seconds").read_text())
-    else:
-        encoder = pretrained(world, start, seed)[0] if start else world.encoder(seed)
-        began = time.process_time()
-        settings = dict(steps=steps, batch_size=BATCH, lr=args.lr, seed=seed, log_every=100, progress=False)
-        ck.fit(make(encoder), world.data("captions", "train"), **settings)
-        seconds = time.process_time() - began
-        encoder.save_pretrained(folder)
-        (folder / "seconds").write_text(f"{seconds:.1f}")
-    return encoder, {"steps": steps, "passes": passes, "seconds": seconds}
+    return encoder, {"steps": steps, "passes": passes, "seconds": float(clock.read_text())}
 
 
 @torch.no_grad()
