@@ -175,6 +175,7 @@ def collate(examples: Sequence[Mapping[str, Any]]) -> dict[str, Tensor]:
 
 
 def check_columns(names: Sequence[str], columns: Sequence[str], tokenizer: Any, max_length: int) -> None:
+    """Refuse columns that are not there, and a length or a tokenizer with which no text can be made."""
     missing = [name for name in columns if name not in names]
     if missing:
         raise no_column(missing[0], names)
@@ -190,6 +191,7 @@ def check_columns(names: Sequence[str], columns: Sequence[str], tokenizer: Any, 
 
 
 def strings(values: list, name: str, start: int) -> list[str]:
+    """The values of a column, from row `start` on; a TypeError names the first that is no text."""
     for at, value in enumerate(values, start):
         if not isinstance(value, str):
             raise TypeError(f"Row {at} of column {name!r} is {type(value).__name__}, not text.")
