@@ -53,7 +53,7 @@ def main() -> None:
     table.to_csv(options.out / "prompts.csv", index=False)
     settings = {"start": START, "template": asked.text, "words": list(asked.words), "seeds": list(plan.seeds)}
     settings |= SETTINGS
-    write_origin(options.out / "prompts.csv", "prompts", table["seconds"].sum(), settings)  # of all runs, also of earlier calls
+    write_origin(options.out / "prompts.csv", "prompts", table["seconds"].sum(), settings)
     print(table.groupby(["start", "method"])["test"].agg(["mean", lambda x: x.std(ddof=0), "count"]))
 
 
