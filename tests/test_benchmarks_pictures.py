@@ -4,6 +4,7 @@ import random
 import re
 import runpy
 import sys
+from argparse import Namespace
 from pathlib import Path
 
 import pytest
@@ -60,3 +61,56 @@ def test_another_picture_is_another_and_none_shows_nothing(bench):
     assert torch.equal(other["regions"], batch["regions"][[3, 4, 5, 0, 1, 2]])
     none = bench["no_picture"](batch)
     assert none["regions"].shape == (6, 1, 4) and none["region_hidden"].all() and (none["regions"] == 0).all()
+
+
+@pytest.fixture(scope="module")
+def world(bench, rows):
+    """The world of the benchmark with a hundred test captions."""
+    settings = dict(passes=12, masked=0.3, lr=1e-3, scale="tiny", dropout=0.1, split="test")
+    world = bench["World"](Namespace(**settings))
+    world.rows["captions", "test"] = rows[:100]
+    world.rows["captions", "train"] = world.rows["captions", "train"][:60]
+    return world
+
+
+@pytest.fixture
+def kill(bench, monkeypatch):
+    """Batches of four, a checkpoint after every second step; `kill["CAPTPairs"] = 5` ends CAPT's run in step 5."""
+    fit, kill = bench["ck"].fit, {}
+    monkeypatch.setitem(bench["pretrained"].__globals__, "BATCH", 4)
+
+    def brief(objective, data, callback, **settings):
+        def note(run):
+            callback(run)
+            if run.steps == kill.get(type(objective).__name__):
+                raise MemoryError("killed")
+
+        small = {"batch_size": 4, "save_every": 2, "log_every": 1}
+        return fit(objective, data, callback=note, **(settings | small))
+
+    monkeypatch.setattr(bench["ck"], "fit", brief)
+    return kill
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "kind"), [("LXMERT, equal steps", "LXMERT"), ("CAPT, queue, after LXMERT", "CAPTPairs")]
+)
+def test_a_killed_pre_training_goes_on_to_the_same_row(name, kind, bench, world, kill, tmp_path):
+    """Killed in the fifth step of six, after the checkpoint of the fourth."""
+
+    def row(place):
+        world.args.work = tmp_path / place
+        encoder, cost = bench["pretrained"](world, name, seed=3)
+        return cost, bench["measure"](world, encoder)
+
+    (cost, unbroken), kill[kind] = row("unbroken"), 5
+    with pytest.raises(MemoryError, match="killed"):
+        row("broken")
+    spent = {clock: float(clock.read_text()) for clock in (tmp_path / "broken").glob("*/seconds")}
+    kill.clear()
+    again, found = row("broken")
+    assert found == unbroken and again["steps"] == cost["steps"] == 6
+    assert spent and all(float(clock.read_text()) >= seconds for clock, seconds in spent.items())
+    assert row("broken") == (again, found)  # a finished run is read, not trained again
+    assert bench["measure"](world, world.encoder(3)) != found
