@@ -142,7 +142,9 @@ def main() -> None:
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path("runs/easy_vqa"), help="folder of the table")
-    parser.add_argument("--split", default="test", choices=["validation", "test"], help="validation: to choose settings")
+    parser.add_argument(
+        "--split", default="test", choices=["validation", "test"], help="validation: to choose settings"
+    )
     parser.add_argument("--scale", default="tiny", help="size of the encoder: tiny, small, lxmert")
     parser.add_argument("--steps", type=int, default=1_200)
     parser.add_argument("--lr", type=float, default=1e-3)

@@ -1,8 +1,10 @@
 """What the benchmark of words and pictures makes of captions: false ones by one word, and toys that are told of."""
 
+import json
 import random
 import re
 import runpy
+import shutil
 import sys
 from argparse import Namespace
 from pathlib import Path
@@ -10,6 +12,7 @@ from pathlib import Path
 import pytest
 import torch
 
+import contrast_kit as ck
 from contrast_kit.data import scenes
 
 FOLDER = Path(__file__).resolve().parent.parent / "benchmarks"
@@ -114,3 +117,46 @@ def test_a_killed_pre_training_goes_on_to_the_same_row(name, kind, bench, world,
     assert spent and all(float(clock.read_text()) >= seconds for clock, seconds in spent.items())
     assert row("broken") == (again, found)  # a finished run is read, not trained again
     assert bench["measure"](world, world.encoder(3)) != found
+
+
+def an_easy_vqa(folder, pictures):
+    """A folder as easy-VQA's: squares of a colour on white, three questions each."""
+    from PIL import Image
+
+    for split, n in pictures.items():
+        (folder / split / "images").mkdir(parents=True)
+        asked = []
+        for number in range(n):
+            colour = ("red", "blue", "green")[number % 3]
+            image = Image.new("RGB", (32, 32), "white")
+            image.paste(colour, (4, 4, 20, 20))
+            image.save(folder / split / "images" / f"{number}.png")
+            asked += [["what color is the shape?", colour, number], ["what shape is it?", "rectangle", number]]
+            asked += [["is there a red shape?", "yes" if colour == "red" else "no", number]]
+        (folder / split / "questions.json").write_text(json.dumps(asked))
+
+
+def test_easy_vqa_from_pixels_to_a_table(monkeypatch, tmp_path):
+    folder, out = tmp_path / "vl" / "easy_vqa", tmp_path / "out"
+    an_easy_vqa(folder, {"train": 40, "test": 9})
+    monkeypatch.setenv("CONTRAST_KIT_REAL_DATA", str(tmp_path))
+    monkeypatch.syspath_prepend(str(FOLDER))
+
+    def run(*options):
+        monkeypatch.setattr(sys, "argv", ["easy_vqa.py", "--out", str(out), "--steps", "2", "--seeds", "0", *options])
+        runpy.run_path(str(FOLDER / "easy_vqa.py"), run_name="__main__")
+        return ck.data.recorded("easy_vqa", out)
+
+    table = run()
+    assert table["given"].tolist() == ["same question", "bag of words", "picture alone", "both", "question alone"]
+    assert table.attrs["settings"]["train"] == 120 and table.attrs["settings"]["test"] == 27
+    by = table.set_index("given")
+    whole = by[["yes/no", "shape", "colour"]].mean(axis=1)  # nine questions of each type
+    assert whole.to_list() == pytest.approx(by["accuracy"].to_list(), abs=1e-4)
+    assert by.loc["same question", "accuracy"] == pytest.approx((6 + 9 + 3) / 27, abs=1e-4)
+    assert by.loc["question alone", "accuracy"] == by.loc["question alone", "shuffled"]
+    assert len(run()) == 5  # what is there is not trained again
+    out = tmp_path / "chosen"
+    shutil.rmtree(folder / "test")
+    settings = run("--split", "validation").attrs["settings"]
+    assert settings["train"] == 34 * 3 and settings["test"] == 6 * 3
