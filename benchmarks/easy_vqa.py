@@ -146,7 +146,7 @@ def arguments() -> argparse.Namespace:
         "--split", default="test", choices=["validation", "test"], help="validation: to choose settings"
     )
     parser.add_argument("--scale", default="tiny", help="size of the encoder: tiny, small, lxmert")
-    parser.add_argument("--steps", type=int, default=1_200)
+    parser.add_argument("--steps", type=int, default=1_500)
     parser.add_argument("--lr", type=float, default=1e-3)
     parser.add_argument("--decay", default="linear")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])

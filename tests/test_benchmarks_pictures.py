@@ -137,17 +137,19 @@ def an_easy_vqa(folder, pictures):
 
 
 def test_easy_vqa_from_pixels_to_a_table(monkeypatch, tmp_path):
-    folder, out = tmp_path / "vl" / "easy_vqa", tmp_path / "out"
+    folder, out, made = tmp_path / "vl" / "easy_vqa", tmp_path / "out", {}
     an_easy_vqa(folder, {"train": 40, "test": 9})
     monkeypatch.setenv("CONTRAST_KIT_REAL_DATA", str(tmp_path))
     monkeypatch.syspath_prepend(str(FOLDER))
 
     def run(*options):
         monkeypatch.setattr(sys, "argv", ["easy_vqa.py", "--out", str(out), "--steps", "2", "--seeds", "0", *options])
-        runpy.run_path(str(FOLDER / "easy_vqa.py"), run_name="__main__")
+        made.update(runpy.run_path(str(FOLDER / "easy_vqa.py"), run_name="__main__"))
         return ck.data.recorded("easy_vqa", out)
 
     table = run()
+    world = made["World"](folder, "test")  # pictures of both splits are numbered from 0 in the files
+    assert len(world.pictures) == 49 and min(row["image_id"] for row in world.test) == 40
     assert table["given"].tolist() == ["same question", "bag of words", "picture alone", "both", "question alone"]
     assert table.attrs["settings"]["train"] == 120 and table.attrs["settings"]["test"] == 27
     by = table.set_index("given")
