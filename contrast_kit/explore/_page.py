@@ -63,6 +63,7 @@ def exported(panel: "Panel") -> dict[str, Any]:
         "scripts": [panel.script, panel.stand_in],
         "state": _plain(state | more),
         "controls": controls,
+        "words": html.unescape(re.sub(r"<[^>]*>", "", panel.words())),
     }
 
 
