@@ -4,6 +4,7 @@ import html
 import os
 import threading
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from contrast_kit.data.gc_paused import gc_paused
@@ -197,3 +198,8 @@ def beside(*figures: "Figure", columns: int = 2) -> "Figure":
 
 def _layout(width: str) -> dict[str, Any]:
     return {"style": {"description_width": "initial"}, "layout": widgets().Layout(width=width)}
+
+
+def scripts(*names: str) -> str:
+    """The script of a panel's page: the files of these names, one after the other."""
+    return "\n".join(Path(__file__).with_name(f"{name}.js").read_text(encoding="utf-8") for name in names)
