@@ -1,19 +1,18 @@
 """What every panel has: controls, a state that Python reads and sets, and a static figure."""
 
 import html
-import os
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from contrast_kit.data.gc_paused import gc_paused
+from contrast_kit.explore import _still
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WIDE = "960px"
-SHOWN = "CONTRAST_KIT_PANELS"  # in the environment: "static" stores figures only
 _DRAWING = threading.RLock()  # matplotlib's settings belong to all threads, and one panel trains in its own
 
 
@@ -51,6 +50,7 @@ class Panel:
         self.line.add_class("ck-words")
         layout = w.Layout(width="100%", max_width=WIDE, overflow="visible")
         self.widget = w.VBox([*rows, self.line], layout=layout)
+        self.still = _still.Still(self)
         self.draw()
         for widget, trait in self._handles.values():
             widget.observe(self._on_move, names=trait)
@@ -104,12 +104,21 @@ class Panel:
             raise ValueError(f"{name} must lie between {low:g} and {high:g}, not {value!r}.")
 
     def _on_move(self, change: Any) -> None:
-        if not self._setting:
+        if self._setting:
+            return
+        try:
             self.draw()
+        except Exception as error:  # raised in answer to the page, it would be seen nowhere
+            self.line.value = f"<b>{type(error).__name__}</b>: {html.escape(str(error))}"
+
+    def _ipython_display_(self) -> None:
+        if not _still.wanted():
+            raise NotImplementedError  # IPython then asks for the bundle
+        self.still.show()
 
     def _repr_mimebundle_(self, **kw: Any) -> dict[str, Any]:
         bundle = {"text/plain": f"{type(self).__name__} (run this cell to touch it)"}
-        if os.environ.get(SHOWN) != "static":
+        if _still.wanted():
             bundle |= self.widget._repr_mimebundle_(**kw)
         try:
             return bundle | {"image/png": self.figure()._repr_png_()}
@@ -122,12 +131,14 @@ class FigurePanel(Panel):
 
     def assemble(self, handles: Mapping[str, tuple[Any, str]], *rows: Any) -> None:
         self.picture = widgets().Image(format="png", layout=widgets().Layout(max_width="100%", align_self="flex-start"))
+        self.picture.add_class("ck-figure")
         super().assemble(handles, *rows, self.picture)
 
     def draw(self) -> None:
         try:
             with _DRAWING, gc_paused(then_collect=True):
                 self.picture.value = self.figure()._repr_png_()
+            self.still.update(self.picture.value)
             super().draw()
         except ValueError as error:  # half-typed input: the last picture stays
             self.line.value = html.escape(str(error))

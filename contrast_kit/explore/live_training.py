@@ -6,10 +6,11 @@ import threading
 import time
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
 from contrast_kit.explore import _live_page as page
-from contrast_kit.explore._panel import Panel, widgets
+from contrast_kit.explore._panel import _DRAWING, Panel, widgets
 from contrast_kit.explore._turns import Turns
 
 if TYPE_CHECKING:
@@ -158,6 +159,8 @@ class LiveTraining(Panel):
         interrupted = any(run.interrupted for run in self.runs.values())
         self._phase = "failed" if self.problem else "stopped" if interrupted else "done"
         self.draw()
+        with _DRAWING, suppress(ValueError):  # there may be nothing to draw
+            self.still.update(self.figure()._repr_png_())
 
     def _step(self, name: str, run: "Run") -> None:
         self.runs[name] = run
