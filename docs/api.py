@@ -70,7 +70,7 @@ def public(room: str) -> dict[str, Any]:
 
 @functools.cache
 def places() -> dict[str, str]:
-    """Names as a docstring writes them, `nt_xent` or `losses.nt_xent`, to their full names; none that two rooms have."""
+    """Names as a docstring writes them, `nt_xent` or `losses.nt_xent`, to their full names, if one room has it."""
     full: dict[str, list[str]] = {}
     for room in ROOMS:
         for name in public(room):
@@ -93,13 +93,15 @@ def entry(name: str, value: Any) -> str:
         inside = [markdown(inspect.getdoc(value) or ""), fields(value), methods(value), source(value)]
         return fence("py:class", name + signature(value), "\n\n".join(filter(None, inside)))
     if callable(value) and hasattr(value, "__name__"):
-        return fence("py:function", name + signature(value), f"{markdown(inspect.getdoc(value) or '')}\n\n{source(value)}")
+        said = f"{markdown(inspect.getdoc(value) or '')}\n\n{source(value)}"
+        return fence("py:function", name + signature(value), said)
     shown = textwrap.shorten(repr(value), 300, placeholder=" …")
     return fence("py:data", name, f"```text\n{shown}\n```")
 
 
 def fence(directive: str, argument: str, body: str, ticks: int = 6) -> str:
-    return f"{'`' * ticks}{{{directive}}} {argument}\n\n{body.strip()}\n{'`' * ticks}\n"
+    start = "" if body.startswith(":") else "\n"  # options stand right below
+    return f"{'`' * ticks}{{{directive}}} {argument}\n{start}{body.strip()}\n{'`' * ticks}\n"
 
 
 def signature(value: Any) -> str:
@@ -108,7 +110,8 @@ def signature(value: Any) -> str:
     except (TypeError, ValueError):
         return "()"
     text = re.sub(r"<(?:function |class ')?([\w.]+)[^>]*>", r"\1", text)
-    return re.sub(r"\b(?:torch|typing|collections\.abc|contrast_kit(?:\.\w+)*|transformers(?:\.\w+)*)\.(?=\w)", "", text)
+    modules = r"\b(?:torch|typing|collections\.abc|contrast_kit(?:\.\w+)*|transformers(?:\.\w+)*)\.(?=\w)"
+    return re.sub(modules, "", text)
 
 
 def fields(value: type) -> str:
@@ -119,10 +122,10 @@ def fields(value: type) -> str:
         return ""
     lines = []
     for one, after in zip(tree.body, tree.body[1:], strict=False):
-        said = isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant) and isinstance(after.value.value, str)
-        if isinstance(one, ast.AnnAssign) and said and not ast.unparse(one.target).startswith("_"):
+        said = after.value.value if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant) else None
+        if isinstance(one, ast.AnnAssign) and isinstance(said, str) and not ast.unparse(one.target).startswith("_"):
             default = f" = {ast.unparse(one.value)}" if one.value is not None else ""
-            text = " ".join(inspect.cleandoc(after.value.value).split())
+            text = " ".join(inspect.cleandoc(said).split())
             lines.append(f"- `{ast.unparse(one.target)}{default}`: {inline(text)}")
     return "\n".join(["**Fields**", "", *lines]) if lines else ""
 
@@ -138,7 +141,7 @@ def methods(value: type) -> str:
         kind = "py:property" if isinstance(plain, property) else "py:method"
         head = name if isinstance(plain, property) else name + signature(plain)
         options = ":classmethod:\n" if isinstance(member, classmethod) else ""
-        found.append(fence(kind, head, f"{options}\n{markdown(described)}" if options else markdown(described), ticks=5))
+        found.append(fence(kind, head, f"{options}\n{markdown(described)}", ticks=5))
     return "\n".join(found)
 
 

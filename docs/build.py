@@ -1,6 +1,6 @@
 """Make the website of the course from what is stored: python docs/build.py [FOLDER]. Nothing is run, nothing fetched.
 
-The pages are written to FOLDER/source (notebooks.py, api.py, pages.py), and Sphinx makes FOLDER/html of them. Its
+The pages are written to FOLDER/source (course.py, api.py, pages.py), and Sphinx makes FOLDER/html of them. Its
 warnings stand in FOLDER/warnings.txt; check.py asks that there be none. FOLDER is build/site unless said.
 """
 
@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import api
-import notebooks
+import course
 import pages
 
 DOCS = Path(__file__).resolve().parent
@@ -22,11 +22,11 @@ def write_source(source: Path) -> None:
     """All pages as Sphinx reads them."""
     shutil.rmtree(source, ignore_errors=True)
     source.mkdir(parents=True)
-    course = notebooks.read(ROOT / "notebooks")
-    notebooks.write(course, source)
+    stored = course.read(ROOT / "notebooks")
+    course.write(stored, source)
     api.write(source / "api")
-    pages.write(course, ROOT, source)
-    (source / "alternatives.json").write_text(json.dumps(notebooks.alternatives(course)), encoding="utf-8")
+    pages.write(stored, ROOT, source)
+    (source / "alternatives.json").write_text(json.dumps(course.alternatives(stored)), encoding="utf-8")
 
 
 def main(folder: Path) -> int:

@@ -1,7 +1,8 @@
 """Is the built site whole? python docs/check.py [FOLDER], in a real browser without a network.
 
 Asked of every page: no warning while it was built, no request that leaves the site, no error in the console, every
-formula set, no dead link inside the site, words for every figure, no sideways scrolling at 1,000 pixels or on a telephone.
+formula set, no dead link inside the site, words for every figure, panels that live, no sideways scrolling at 1,000 pixels
+or on a telephone.
 """
 
 import functools
@@ -28,7 +29,8 @@ ASKED = """() => {
         links, own: [...own], formulas: document.querySelectorAll('mjx-container').length,
         raw: raw.map(e => e.textContent.slice(0, 60)),
         wrong: [...document.querySelectorAll('mjx-merror, [data-mjx-error]')].map(e => e.textContent.slice(0, 60)),
-        wordless: figures.filter(i => !i.hasAttribute('alt') || !(i.alt.trim() || i.closest('.ck-course'))).map(i => i.src),
+        wordless: figures.filter(i => !i.hasAttribute('alt') || !(i.alt.trim() || i.closest('.ck-course')))
+            .map(i => i.src),
         figures: figures.length, weak: figures.filter(i => /^Figure of the section/.test(i.alt)).length,
         dead: panels.filter(p => !p.querySelector('.ck-panel')).map(p => p.id), panels: panels.length,
     };
@@ -125,8 +127,10 @@ def main(folder: Path) -> int:
     found, counts = complaints(folder, chromium)
     for line in found:
         print(line)
-    print(f"{counts['pages']} pages, {counts['formulas']} formulas, {counts['figures']} figures ({counts['weak']} of them named by"
-          f" their section alone), {counts['panels']} panels, {counts['bytes'] / 1e6:.1f} MB: {len(found)} complaints")  # fmt: skip
+    said = (
+        "{pages} pages, {formulas} formulas, {figures} figures ({weak} named by their section alone), {panels} panels"
+    )
+    print(f"{said.format(**counts)}, {counts['bytes'] / 1e6:.1f} MB: {len(found)} complaints")
     return bool(found)
 
 

@@ -11,13 +11,28 @@ from pathlib import Path
 from typing import Any
 
 import api
-import notebooks
+import course as stored
 
 from contrast_kit.explore import _page
 
 DOCS = Path(__file__).resolve().parent
 LONGEST = 60
 """Rows of a recorded table that a page shows; the whole table can be downloaded."""
+EQUATIONS = """# Equation, code, test, picture
+
+Each equation of the papers: the function that computes it, the test that shows it to be the printed one, and a picture of
+what it does.
+"""
+PANELS_HEAD = """# Panels
+
+They compute in this page, without Python and without a network; what JavaScript computes here is tested to be what Python
+computes in the notebooks. Each can be had as a single file for a lecture.
+"""
+LEDGER = """# Ledger
+
+Every number that the course shows without computing it was measured once, by the command that stands with it, and can be
+measured again.
+"""
 PANELS = {
     "loss_playground": "Vectors on a circle, and what a loss does with them",
     "mask_explorer": "A sentence in two masked views",
@@ -49,7 +64,8 @@ def front(course: dict[str, Any], source: Path) -> str:
     cards = []
     for name, notebook in course.items():
         title, rest = re.match(r"# (.*)\n*((?:.|\n)*)", notebook.cells[0].source).groups()
-        said = re.sub(r"[*`$]|\[|\]\([^)]*\)", "", next((part for part in rest.split("\n\n") if part[:1].isalpha()), ""))
+        first = next((part for part in rest.split("\n\n") if part[:1].isalpha()), "")
+        said = re.sub(r"[*`$]|\[|\]\([^)]*\)", "", first)
         picture = thumbnail(course, name, "", source)
         image = f'<img src="{picture[0]}" alt="" loading="lazy">' if picture else ""
         said = html.escape(re.split(r"(?<=[.:?]) ", " ".join(said.split()))[0])
@@ -61,12 +77,13 @@ def front(course: dict[str, Any], source: Path) -> str:
 
 def thumbnail(course: dict[str, Any], name: str, section: str, source: Path) -> tuple[str, str] | None:
     """The first figure of a notebook's section (of the notebook, for ""), as a file of the site, and its words."""
-    for where, title, cell, output, place in notebooks.figures({name: course[name]}):
+    for where, title, cell, output, place in stored.figures({name: course[name]}):
         if where == name and section in ("", title):
-            file = source / "pictures" / f"{notebooks.key(output)}.png"
+            file = source / "pictures" / f"{stored.key(output)}.png"
             file.parent.mkdir(exist_ok=True)
             file.write_bytes(base64.b64decode(output["data"]["image/png"]))
-            return f"_images/{file.name}" if not section else f"pictures/{file.name}", notebooks.words(title, cell, output, place)
+            written = f"pictures/{file.name}" if section else f"_images/{file.name}"  # the front is HTML, not Markdown
+            return written, stored.words(title, cell, output, place)
     return None
 
 
@@ -75,8 +92,7 @@ def thumbnail(course: dict[str, Any], name: str, section: str, source: Path) -> 
 
 def equations(course: dict[str, Any], root: Path, source: Path) -> str:
     """The index, each entry checked against the code, the tests and the notebooks that it names."""
-    lines = ["# Equation, code, test, picture", "", "Each equation of the papers: the function that computes it, the test",
-             "that shows it to be the printed one, and a picture of what it does.", ""]  # fmt: skip
+    lines = [EQUATIONS]
     for given in tomllib.loads((DOCS / "equations.toml").read_text("utf-8"))["equation"]:
         lines += equation(given, course, root, source)
     return "\n".join(lines)
@@ -137,12 +153,12 @@ def headings(course: dict[str, Any], name: str) -> dict[str, str]:
 def panels(course: dict[str, Any], source: Path) -> str:
     """The first stored panel of each kind, alive, and each as a file for a lecture."""
     first: dict[str, tuple[str, Any]] = {}
-    for name, _, _, output, _ in notebooks.figures(course):
+    for name, _, _, output, _ in stored.figures(course):
         given = output["data"].get(_page.KIND)
         if given:
-            first.setdefault(given["scripts"][0].removesuffix(".js"), (name, output))
+            first.setdefault(given["scripts"][0][-1], (name, output))
     lines = ["# Panels", "", "They compute in this page, without Python and without a network; what JavaScript computes here is",
-             "tested to be what Python computes in the notebooks. Each can be had as a single file for a lecture.", ""]  # fmt: skip
+             "tested to be what Python computes in the stored. Each can be had as a single file for a lecture.", ""]  # fmt: skip
     (source / "downloads").mkdir()
     for kind, title in PANELS.items():
         if kind in first:
@@ -151,7 +167,7 @@ def panels(course: dict[str, Any], source: Path) -> str:
             (source / "downloads" / f"{kind}.html").write_text(alone, encoding="utf-8")
             lines += [f"## {title}", "", f"From [{name[:2]}](notebooks/{name}.ipynb); as a file:",
                       f"{{download}}`{kind}.html <downloads/{kind}.html>`.", "",
-                      "```{raw} html", notebooks.living(output, f"panel-{kind}"), "```", ""]  # fmt: skip
+                      "```{raw} html", stored.living(output, f"panel-{kind}"), "```", ""]  # fmt: skip
     if not first:
         lines.append("The stored notebooks hold none yet: store them again with `make notebooks`.")
     return "\n".join(lines)
@@ -162,8 +178,7 @@ def panels(course: dict[str, Any], source: Path) -> str:
 
 def ledger(folder: Path, source: Path) -> str:
     """`ledger.csv` where there is one, then every recorded table with what it says of its origin."""
-    lines = ["# Ledger", "", "Every number that the course shows without computing it was measured once, by the command that",
-             "stands with it, and can be measured again.", ""]  # fmt: skip
+    lines = [LEDGER]
     summary = folder / "ledger.csv"
     if summary.exists():
         lines += ["## All runs", "", *table(rows(summary)), ""]
@@ -230,7 +245,8 @@ def benchmarks(root: Path) -> str:
         names = list(dict.fromkeys(name for row in record.get("rows", []) for name in row))
         given = [names, *([shown(row.get(name, "")) for name in names] for row in record.get("rows", []))]
         said = ", ".join(str(record[name]) for name in ("device", "when", "commit") if name in record)
-        lines += [f"<details><summary>{path.stem}: {html.escape(said)}</summary>", "", *table(given), "", "</details>", ""]
+        head = f"<details><summary>{path.stem}: {html.escape(said)}</summary>"
+        lines += [head, "", *table(given), "", "</details>", ""]
     return "\n".join(lines)
 
 

@@ -276,25 +276,27 @@ def test_stop_keeps_a_run_that_can_be_used(tokenizer, texts, tmp_path):
         objective, texts, pairs=pairs, texts=texts[:30], labels=[0, 1, 2] * 10, every=0.0, steps=5000,
         batch_size=16, folder=tmp_path,
     )  # fmt: skip
-    before = panel.picture.value
-    assert panel.buttons["stop"].disabled and not panel.running
+    assert panel.stage.now["phase"] == "ready" and not panel.running
     panel.start()
     assert panel.running and panel.start() is panel  # a second press does nothing
+    assert panel.stage.now["phase"] in ("starting", "training")  # said at once
     until = time.monotonic() + 60
-    while (panel.picture.value == before or panel.bar.value < 3) and time.monotonic() < until:
+    while (panel.stage.moment["step"] == 0 or panel.stage.now["step"] < 3) and time.monotonic() < until:
         time.sleep(0.05)
-    assert panel.picture.value != before  # it grew while it trained
+    assert panel.stage.moment["step"] > 0  # it was measured while it trained
     run = panel.stop()
     assert not panel.running and run.interrupted and 3 <= run.steps < 5000
     assert len(run.history) == run.steps and run.encoder.encode(["a kite"]).isfinite().all()
-    assert not run.encoder.training and panel.buttons["stop"].disabled and not panel.buttons["start"].disabled
+    assert not run.encoder.training and panel.stage.now["phase"] == "stopped"
+    assert panel.stage.now["step"] == run.steps and panel.stage.curves[0]["step"][-1] == run.steps
     assert "Stopped" in panel.words() and (tmp_path / f"step-{run.steps:08d}").exists()
 
 
 def test_a_run_that_fails_says_so(tokenizer, texts):
     panel = ck.explore.live_training(ck.objectives.MLM(make_encoder(tokenizer)), texts, steps=3, lr=-1.0)
     panel.start().wait()
-    assert "has ended" in panel.words() and "lr" in panel.words() and not panel.buttons["start"].disabled
+    assert "has ended" in panel.words() and "lr" in panel.words() and not panel.running
+    assert panel.stage.now["phase"] == "failed" and "lr must be" in panel.stage.now["problem"]
     with pytest.raises(ValueError, match="The run has ended: lr must be"):
         panel.figure()
     with pytest.raises(TypeError, match="not Encoder"):

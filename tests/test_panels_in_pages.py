@@ -50,8 +50,8 @@ def in_a_page(panel, states: list[dict]) -> list[dict]:
     """The stand-in's `seen`, sentence and further results of these states, each as the panel exports it."""
     given = _page.exported(panel)
     code = f"""({{ base, states, acts }}) => {{
-        {_page.scripts("page.js")}
-        const numbers = (() => {{ {_page._inside(given["scripts"][1])} }})();
+        {_page.scripts("shared", "page")}
+        const numbers = (() => {{ {_page._inside(*given["scripts"][1])} }})();
         base = decoded(base);
         return states.map(change => {{
             const state = {{ ...base, ...change }};
@@ -206,7 +206,7 @@ def test_weights_on_negatives_are_those_of_python():
 def test_numbers_are_written_as_python_writes_them():
     draw = random.Random(3)
     values = [0.5, 1.5, 2.5, 0.125, -0.125, 12.5, 0.285, 1e-9, *(draw.uniform(-100, 100) for _ in range(300))]
-    code = f"""values => {{ {_page.scripts()}
+    code = f"""values => {{ {_page.scripts("shared")}
         return values.map(v => [fixed(v, 0), fixed(v, 2), percent(v), grouped(Math.abs(1e4 * v)), short(v, 3)]); }}"""
     expected = [[f"{v:.0f}", f"{v:.2f}", f"{v:.0%}", f"{abs(1e4 * v):,.0f}", f"{v:.3g}"] for v in values]
     for found, wanted in zip(javascript(code, values), expected, strict=True):

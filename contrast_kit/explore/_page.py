@@ -38,8 +38,8 @@ follow();
 
 
 def scripts(*names: str) -> str:
-    """The text of a panel's scripts, one after the other, `shared.js` first."""
-    return "\n".join((HERE / name).read_text("utf-8") for name in ("shared.js", *names))
+    """The text of a panel's scripts: the files of these names, one after the other."""
+    return "\n".join((HERE / f"{name}.js").read_text("utf-8") for name in names)
 
 
 def exported(panel: "Panel") -> dict[str, Any]:
@@ -60,7 +60,7 @@ def exported(panel: "Panel") -> dict[str, Any]:
     for control in controls:
         control["locked"] = control["name"] in more.get("locked", ())
     return {
-        "scripts": [panel.script, panel.stand_in],
+        "scripts": [list(panel.script), [panel.stand_in]],
         "state": _plain(state | more),
         "controls": controls,
         "words": html.unescape(re.sub(r"<[^>]*>", "", panel.words())),
@@ -69,11 +69,11 @@ def exported(panel: "Panel") -> dict[str, Any]:
 
 def fragment(given: dict[str, Any], name: str, still: str = "") -> str:
     """The HTML that lets an exported panel live inside a page; `still` stands there where scripts are off."""
-    parts = {part: _inside(file) for part, file in zip(("picture", "numbers"), given["scripts"], strict=True)}
+    parts = {part: _inside(*files) for part, files in zip(("picture", "numbers"), given["scripts"], strict=True)}
     state = json.dumps({key: given[key] for key in ("state", "controls")}, ensure_ascii=False).replace("<", "\\u003c")
     defined = "\n".join(f"const {part} = (() => {{\n{text}\n}})();" for part, text in parts.items())
     start = f'alone(document.getElementById("{name}"), picture, numbers, {state});'
-    script = f'(() => {{\n"use strict";\n{scripts("page.js")}\n{defined}\n{start}\n}})();'
+    script = f'(() => {{\n"use strict";\n{scripts("shared", "page")}\n{defined}\n{start}\n}})();'
     # A script ends at the first "</script", wherever it stands.
     script = script.replace("</script", "<\\/script")
     return f'<div class="ck-page" id="{name}">{still}</div>\n<script>\n{script}\n</script>'
@@ -93,11 +93,13 @@ def document(panel: "Panel", title: str | None = None) -> str:
 
 
 @functools.cache
-def _inside(name: str) -> str:
-    """A script as the body of a function: what the module exports, it returns."""
-    text, exports = re.subn(r"^export default ", "return ", (HERE / name).read_text("utf-8"), flags=re.MULTILINE)
+def _inside(*names: str) -> str:
+    """Scripts as the body of a function: what the module exports, it returns."""
+    text, exports = re.subn(r"^export default ", "return ", scripts(*names), flags=re.MULTILINE)
     if exports != 1:
-        raise ValueError(f"{name} must have one `export default`, so that it can stand in a page, not {exports}.")
+        raise ValueError(
+            f"{names[-1]}.js must have one `export default`, so that it can stand in a page, not {exports}."
+        )
     return text
 
 

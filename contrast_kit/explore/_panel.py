@@ -2,20 +2,20 @@
 
 import functools
 import html
-import os
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from contrast_kit.data.gc_paused import gc_paused
-from contrast_kit.explore import _page
+from contrast_kit.explore import _page, _still
+from contrast_kit.explore._page import scripts
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WIDE = "960px"
-SHOWN = "CONTRAST_KIT_PANELS"  # in the environment: "static" stores figures only
 _DRAWING = threading.RLock()  # matplotlib's settings belong to all threads, and one panel trains in its own
 
 
@@ -48,8 +48,8 @@ class Panel:
       others it holds the figure.
     """
 
-    script = ""
-    """The file beside this one that draws; the widget made of it is `self.view`."""
+    script: tuple[str, ...] = ()
+    """The files that draw, after shared.js; the widget made of them is `self.view`."""
     stand_in = ""
     """The file that computes in a page what Python computes in a notebook."""
     view: Any = None
@@ -62,6 +62,7 @@ class Panel:
         self.line.add_class("ck-words")
         layout = w.Layout(width="100%", max_width=WIDE, overflow="visible")
         self.widget = w.VBox([*rows, self.line], layout=layout)
+        self.still = _still.Still(self)
         self.draw()
         for widget, trait in self.handles.values():
             widget.observe(self._on_move, names=trait)
@@ -133,15 +134,25 @@ class Panel:
             raise ValueError(f"{name} must lie between {low:g} and {high:g}, not {value!r}.")
 
     def _on_move(self, change: Any) -> None:
-        if not self._setting:
+        if self._setting:
+            return
+        try:
             self.draw()
+        except Exception as error:  # raised in answer to the page, it would be seen nowhere
+            self.line.value = f"<b>{type(error).__name__}</b>: {html.escape(str(error))}"
+
+    def _ipython_display_(self) -> None:
+        if not _still.wanted():
+            raise NotImplementedError  # IPython then asks for the bundle
+        self.still.show()
 
     def _repr_mimebundle_(self, **kw: Any) -> dict[str, Any]:
         bundle = {"text/plain": f"{type(self).__name__} (run this cell to touch it)"}
-        if os.environ.get(SHOWN) != "static":
+        if _still.wanted():
             bundle |= self.widget._repr_mimebundle_(**kw)
         elif self.stand_in:
-            bundle[_page.KIND] = _page.exported(self)
+            with suppress(ValueError):  # there may be nothing yet that could live
+                bundle[_page.KIND] = _page.exported(self)
         try:
             return bundle | {"image/png": self.figure()._repr_png_()}
         except ValueError:  # there is nothing to draw yet
@@ -152,7 +163,7 @@ class SeenPanel(Panel):
     """A panel whose picture is drawn in the page, from `seen()`."""
 
     def assemble(self, handles: Mapping[str, tuple[Any, str]], *rows: Any) -> None:
-        self.view = _view(self.script)()
+        self.view = _view(*self.script)()
         super().assemble(handles, *rows, self.view)
 
     def seen(self) -> Any:
@@ -168,14 +179,14 @@ class SeenPanel(Panel):
 
 
 @functools.cache
-def _view(script: str) -> type:
+def _view(*script: str) -> type:
     import anywidget
     import traitlets
 
     class View(anywidget.AnyWidget):
         """The picture in the page."""
 
-        _esm = _page.scripts(script)
+        _esm = scripts("shared", *script)
         seen = traitlets.Any([]).tag(sync=True)
 
     return View
@@ -186,12 +197,14 @@ class FigurePanel(Panel):
 
     def assemble(self, handles: Mapping[str, tuple[Any, str]], *rows: Any) -> None:
         self.picture = widgets().Image(format="png", layout=widgets().Layout(max_width="100%", align_self="flex-start"))
+        self.picture.add_class("ck-figure")
         super().assemble(handles, *rows, self.picture)
 
     def draw(self) -> None:
         try:
             with _DRAWING, gc_paused(then_collect=True):
                 self.picture.value = self.figure()._repr_png_()
+            self.still.update(self.picture.value)
             super().draw()
         except ValueError as error:  # half-typed input: the last picture stays
             self.line.value = html.escape(str(error))

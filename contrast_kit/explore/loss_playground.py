@@ -8,9 +8,18 @@ from typing import TYPE_CHECKING, Any, Self
 
 import torch
 
-from contrast_kit.explore import _page
 from contrast_kit.explore._contrasts import LOSSES, Contrast, contrast
-from contrast_kit.explore._panel import TEMPERATURES, Panel, beside, button, choice, row, stepped_slider, widgets
+from contrast_kit.explore._panel import (
+    TEMPERATURES,
+    Panel,
+    beside,
+    button,
+    choice,
+    row,
+    scripts,
+    stepped_slider,
+    widgets,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -23,7 +32,7 @@ STEP, REST = 0.25, 0.02
 class LossPlayground(Panel):
     """B texts seen twice as points on the unit circle: drag them, choose the loss and τ. See `loss_playground`."""
 
-    script, stand_in = "loss_playground.js", "loss_numbers.js"
+    script, stand_in = ("loss_playground",), "loss_numbers"
 
     def __init__(self, loss: str, tau: float, angles: Sequence[float], classes: Sequence[int]):
         if len(angles) % 2 or not 2 <= len(angles) // 2 <= 5:
@@ -178,7 +187,7 @@ def _circle_widget() -> type:
     class Circle(anywidget.AnyWidget):
         """The widget in the page: sends angles and the anchor, shows the forces and weights that Python computed."""
 
-        _esm = _page.scripts("loss_playground.js")
+        _esm = scripts("shared", "loss_playground")
         names = traitlets.List(traitlets.Unicode()).tag(sync=True)
         angles = traitlets.List(traitlets.Float()).tag(sync=True)
         anchor = traitlets.Int(0).tag(sync=True)

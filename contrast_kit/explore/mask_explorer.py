@@ -21,7 +21,7 @@ SENTENCE = "The grandmother bought three red kites on Saturday, and she believes
 class MaskExplorer(SeenPanel):
     """A sentence in two masked views. See `mask_explorer`."""
 
-    script, stand_in = "mask_explorer.js", "mask_numbers.js"
+    script, stand_in = ("mask_explorer",), "mask_numbers"
 
     def __init__(self, tokenizer: Any, sentence: str, p_m: float, p_c: float, masker: str, seed: int):
         w = widgets()

@@ -89,7 +89,7 @@ function alone(root, picture, numbers, { state, controls }) {
   }
   const update = () => {
     try {
-      set(numbers.compute(state));
+      set(numbers.compute(state, set));
       line.innerHTML = numbers.words(state);
     } catch (error) { line.textContent = error.message; }
   };

@@ -20,7 +20,7 @@ MOST = 2 * BATCHES[-1] - 2 + QUEUES[-1]
 class TemperatureAndQueue(SeenPanel):
     """One anchor among its negatives. See `temperature_and_queue`."""
 
-    script, stand_in = "temperature_and_queue.js", "temperature_numbers.js"
+    script, stand_in = ("temperature_and_queue",), "temperature_numbers"
 
     def __init__(self, negatives: torch.Tensor, positive: float, tau: float, batch: int, queue: int):
         self.negatives = negatives

@@ -5,7 +5,6 @@ from typing import Any
 
 from matplotlib.figure import Figure as MatplotlibFigure
 
-
 MOST = 500  # letters that a screen reader should have to read of one figure
 
 

@@ -66,12 +66,7 @@ def figures(course: dict[str, Notebook]):
 
 def alternatives(course: dict[str, Notebook]) -> dict[str, str]:
     """What stands for each figure where it cannot be seen, by the hash that the page names it with."""
-    return {key(output): words(*figure) for *figure, output, place in _flat(course)}
-
-
-def _flat(course):
-    for name, section, cell, output, place in figures(course):
-        yield section, cell, output, place, output, place
+    return {key(output): words(section, cell, output, place) for _, section, cell, output, place in figures(course)}
 
 
 def key(output: Notebook) -> str:
