@@ -1,8 +1,8 @@
 """Is the built site whole? python docs/check.py [FOLDER], in a real browser without a network.
 
 Asked of every page: no warning while it was built, no request that leaves the site, no error in the console, every
-formula set, no dead link inside the site, words for every figure, panels that live, no sideways scrolling at 1,000 pixels
-or on a telephone.
+formula set, no dead link inside the site, words for every figure, panels that live, no sideways scrolling at 1,000
+pixels or on a telephone.
 """
 
 import functools

@@ -1,4 +1,4 @@
-"""Settings of Sphinx for the course as a website. `make site` runs build.py, which writes the pages and calls Sphinx."""
+"""Settings of Sphinx for the course as a website. `make site` runs build.py, which writes pages and calls Sphinx."""
 
 project = "contrast_kit"
 author = copyright = "The contrast_kit maintainers"

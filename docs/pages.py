@@ -20,18 +20,18 @@ LONGEST = 60
 """Rows of a recorded table that a page shows; the whole table can be downloaded."""
 EQUATIONS = """# Equation, code, test, picture
 
-Each equation of the papers: the function that computes it, the test that shows it to be the printed one, and a picture of
-what it does.
+Each equation of the papers: the function that computes it, the test that shows it to be the printed one, and a picture
+of what it does.
 """
 PANELS_HEAD = """# Panels
 
-They compute in this page, without Python and without a network; what JavaScript computes here is tested to be what Python
-computes in the notebooks. Each can be had as a single file for a lecture.
+They compute in this page, without Python and without a network; what JavaScript computes here is tested to be what
+Python computes in the notebooks. Each can be had as a single file for a lecture.
 """
 LEDGER = """# Ledger
 
-Every number that the course shows without computing it was measured once, by the command that stands with it, and can be
-measured again.
+Every number that the course shows without computing it was measured once, by the command that stands with it, and can
+be measured again.
 """
 PANELS = {
     "loss_playground": "Vectors on a circle, and what a loss does with them",
@@ -157,8 +157,7 @@ def panels(course: dict[str, Any], source: Path) -> str:
         given = output["data"].get(_page.KIND)
         if given:
             first.setdefault(given["scripts"][0][-1], (name, output))
-    lines = ["# Panels", "", "They compute in this page, without Python and without a network; what JavaScript computes here is",
-             "tested to be what Python computes in the stored. Each can be had as a single file for a lecture.", ""]  # fmt: skip
+    lines = [PANELS_HEAD]
     (source / "downloads").mkdir()
     for kind, title in PANELS.items():
         if kind in first:

@@ -1,8 +1,8 @@
 """The picture of a panel that is stored beside its widget, and shown where the widget cannot be: after reopening.
 
 A notebook keeps a widget's name, not the widget: opened again without the kernel that had it, JupyterLab would say
-"model not found". So a panel is two outputs: its figure, which hides itself while the panel is alive on the page, and the
-widget, whose place is left empty while it is not.
+"model not found". So a panel is two outputs: its figure, which hides itself while the panel is alive on the page, and
+the widget, whose place is left empty while it is not.
 """
 
 import base64
