@@ -34,11 +34,7 @@ Row = dict[str, object]
 def entry(paper: str, place: str, claim: str, tested: str, scale: str, **found: object) -> Row:
     """A row; `found` holds effect, low, high, unit, verdict, source."""
     blank = dict.fromkeys(("effect", "low", "high", "unit", "verdict", "source"))
-    return (
-        {"paper": PAPERS[paper], "place": place, "claim": claim, "tested": tested, "scale": scale}
-        | blank
-        | found
-    )
+    return {"paper": PAPERS[paper], "place": place, "claim": claim, "tested": tested, "scale": scale} | blank | found
 
 
 # -- printed -----------------------------------------------------------------------------------------------------------
@@ -50,18 +46,12 @@ def tables(paper: str) -> Callable[[int], pd.DataFrame]:
 
 def tasks_of(table: pd.DataFrame, *others: str) -> list[str]:
     """The columns that are scores."""
-    return [
-        name for name in table if not name.endswith(" sd") and name not in ("n", "method", "task", *others)
-    ]
+    return [name for name in table if not name.endswith(" sd") and name not in ("n", "method", "task", *others)]
 
 
-def printed(
-    paper: str, number: int, section: str, claim: str, tested: str, effect: float, unit: str, holds: bool
-):
+def printed(paper: str, number: int, section: str, claim: str, tested: str, effect: float, unit: str, holds: bool):
     verdict = HELD if holds else NOT_HELD
-    found = dict(
-        effect=round(effect, 4), unit=unit, verdict=verdict, source=f"papers.table({paper!r}, {number})"
-    )
+    found = dict(effect=round(effect, 4), unit=unit, verdict=verdict, source=f"papers.table({paper!r}, {number})")
     return entry(paper, section, claim, tested, f"the paper's table {number}", **found)
 
 
@@ -135,15 +125,7 @@ def cmlm_printed() -> Iterator[Row]:
         bool(masks.to_numpy().all()),
     )
     gain = (100 * (ours / each.xs("w/o CRM", level="method") - 1)).to_numpy().max()
-    yield say(
-        3,
-        "5.3",
-        "… with improvement by up to 1.6 %",
-        "largest relative gain",
-        gain,
-        "%",
-        round(gain, 1) == 1.6,
-    )
+    yield say(3, "5.3", "… with improvement by up to 1.6 %", "largest relative gain", gain, "%", round(gain, 1) == 1.6)
     drop = without("w/o MLM").to_numpy().max()
     yield say(
         3,
@@ -156,13 +138,7 @@ def cmlm_printed() -> Iterator[Row]:
     )
     drop = without("w/o CL").to_numpy().max()
     yield say(
-        3,
-        "5.2",
-        "without the contrast, by up to 1.4 %",
-        "largest relative fall",
-        drop,
-        "%",
-        round(drop, 1) == 1.4,
+        3, "5.2", "without the contrast, by up to 1.4 %", "largest relative fall", drop, "%", round(drop, 1) == 1.4
     )
     yield entry(
         "cmlm",
@@ -212,9 +188,7 @@ def coco_printed() -> Iterator[Row]:
         same == len(whole),
     )
     large = main[main.setting == "large++"].set_index("method")
-    ahead = (
-        large.loc["COCO-LM", ["MNLI-m", "MNLI-mm"]] - large.loc["Megatron 3.9B", ["MNLI-m", "MNLI-mm"]]
-    ).mean()
+    ahead = (large.loc["COCO-LM", ["MNLI-m", "MNLI-mm"]] - large.loc["Megatron 3.9B", ["MNLI-m", "MNLI-mm"]]).mean()
     yield say(
         1,
         "1",
@@ -225,9 +199,7 @@ def coco_printed() -> Iterator[Row]:
         ahead >= 0,
     )
     each = ablation.set_index("method")
-    gains = [
-        each.loc[m, c] - each.loc["RTD Only", c] for m in ("CLM Only", "SCL + RTD") for c in ("MNLI-m", "AVG")
-    ]
+    gains = [each.loc[m, c] - each.loc["RTD Only", c] for m in ("CLM Only", "SCL + RTD") for c in ("MNLI-m", "AVG")]
     yield say(
         3,
         "5.2",
@@ -251,13 +223,9 @@ def coco_printed() -> Iterator[Row]:
     for setting, rows in prompts.groupby("setting", sort=False):
         one, other = (rows.set_index("method").loc[name] for name in ("COCO-LM", "RoBERTa"))
         lead = one["MNLI-m"] - other["MNLI-m"]
-        half = (
-            2.31 * ((one["MNLI-m sd"] ** 2 + other["MNLI-m sd"] ** 2) / 5) ** 0.5
-        )  # t of 8 degrees of freedom
-        found = dict(
-            effect=lead, low=lead - half, high=lead + half, unit="points", source="papers.table('coco_lm', 4)"
-        )
-        yield entry("coco_lm", "5.4", f"prompted with 16 labels a class, beats RoBERTa by significant margins ({setting})",
+        half = 2.31 * ((one["MNLI-m sd"] ** 2 + other["MNLI-m sd"] ** 2) / 5) ** 0.5  # t of 8 degrees of freedom
+        found = dict(effect=lead, low=lead - half, high=lead + half, unit="points", source="papers.table('coco_lm', 4)")
+        yield entry("coco_lm", "5.4", f"prompted (16 labels a class), beats RoBERTa by significant margins ({setting})",
                     "MNLI-m, interval from the printed deviations of 5 splits", "the paper's table 4", **found,
                     verdict=judged(lead - half, lead + half))  # fmt: skip
 
@@ -363,9 +331,7 @@ def capt_printed() -> Iterator[Row]:
             "points",
             round(gain, 1) == told,
         )
-    gain = (
-        score.loc[("dev", "CAPT"), ["RTE", "MNLI"]] - score.loc[("dev", "RoBERTa"), ["RTE", "MNLI"]]
-    ).mean()
+    gain = (score.loc[("dev", "CAPT"), ["RTE", "MNLI"]] - score.loc[("dev", "RoBERTa"), ["RTE", "MNLI"]]).mean()
     yield say(
         2,
         "4.2",
@@ -396,9 +362,7 @@ def judged(low: float, high: float, above: float = 0.0) -> str:
     return HELD if low > above else NOT_HELD if high <= above else UNCLEAR
 
 
-def difference(
-    table: pd.DataFrame, one: str, other: str, key: str = "method", unit: tuple = ("draw",)
-) -> np.ndarray:
+def difference(table: pd.DataFrame, one: str, other: str, key: str = "method", unit: tuple = ("draw",)) -> np.ndarray:
     """Paired differences in points of the test score, one for each independent draw (or seed)."""
     each = table.groupby([key, *unit])["test"].mean()
     return 100 * (each[one] - each[other]).dropna().to_numpy()
@@ -406,9 +370,7 @@ def difference(
 
 def run(paper: str, place: str, claim: str, tested: str, scale: str, values: np.ndarray, source: str) -> Row:
     low, high = interval(values)
-    found = dict(
-        effect=values.mean(), low=low, high=high, unit="points", verdict=judged(low, high), source=source
-    )
+    found = dict(effect=values.mean(), low=low, high=high, unit="points", verdict=judged(low, high), source=source)
     return entry(paper, place, claim, tested, scale, **found)
 
 
@@ -502,10 +464,7 @@ def picture_runs() -> Iterator[Row]:
         except (FileNotFoundError, ValueError):
             continue
         table = table[table.given == "both"].assign(test=table.accuracy)
-        for share, place, words in (
-            ("1/8", "5.3, figure 3", "early in fine-tuning"),
-            ("1/1", "table 3", "at the end"),
-        ):
+        for share, place, words in (("1/8", "5.3, figure 3", "early in fine-tuning"), ("1/1", "table 3", "at the end")):
             rows = table[table.share == share]
             for other in ("LXMERT, equal steps", "LXMERT, equal passes"):
                 yield run(
@@ -520,9 +479,7 @@ def picture_runs() -> Iterator[Row]:
 
 
 def not_decided() -> Iterator[Row]:
-    short = (
-        "side_by_side: 300 steps, tiny encoder, 5 seeds; COCO-LM corrects 0.000 of the replaced words there"
-    )
+    short = "side_by_side: 300 steps, tiny encoder, 5 seeds; COCO-LM corrects 0.000 of the replaced words there"
     for paper, place, claim in (
         ("coco_lm", "1, figure 3", "the same quality as ELECTRA in half of the hours"),
         ("coco_lm", "5.3, figures 1, 5", "the contrast makes a more uniform and better aligned space"),
@@ -558,15 +515,13 @@ def ledger() -> pd.DataFrame:
 
 def page(table: pd.DataFrame) -> str:
     """The ledger as a page of Markdown."""
-    counts = ", ".join(
-        f"{(table.verdict == word).sum()} {word}" for word in (HELD, NOT_HELD, UNCLEAR, UNTESTABLE)
-    )
+    counts = ", ".join(f"{(table.verdict == word).sum()} {word}" for word in (HELD, NOT_HELD, UNCLEAR, UNTESTABLE))
     lines = [
         "# The ledger: what the papers claim, and what becomes of it",
         "",
         f"{len(table)} claims: {counts}.",
-        "Made by `python benchmarks/ledger.py --out data/recorded`; the rules stand at the top of that script. Of twenty",
-        "intervals of 95 % one misses its mark by chance: a single *held* that just clears 0 is a hint, no more.",
+        "Made by `python benchmarks/ledger.py --out data/recorded`; the rules stand at the top of that script. Of",
+        "twenty intervals of 95 % one misses its mark by chance: a single *held* just above 0 is a hint, no more.",
         "",
     ]
     for paper, rows in table.groupby("paper", sort=False):
@@ -579,23 +534,14 @@ def page(table: pd.DataFrame) -> str:
         for row in rows.itertuples():
             effect = "–" if pd.isna(row.effect) else f"{row.effect:g} {row.unit}"
             effect += "" if pd.isna(row.low) else f" ({row.low:g} to {row.high:g})"
-            cells = (
-                row.place,
-                row.claim,
-                row.tested,
-                f"{row.scale}; `{row.source}`",
-                effect,
-                f"**{row.verdict}**",
-            )
+            cells = (row.place, row.claim, row.tested, f"{row.scale}; `{row.source}`", effect, f"**{row.verdict}**")
             lines.append(f"| {' | '.join(map(str, cells))} |")
         lines.append("")
     return "\n".join(lines)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, required=True, help="folder of recorded tables")
     chosen, began = parser.parse_args(), time.process_time()
     table = ledger()
