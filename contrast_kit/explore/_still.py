@@ -1,8 +1,8 @@
 """The picture of a panel that is stored beside its widget, and shown where the widget cannot be: after reopening.
 
-A notebook keeps a widget's name, not the widget: opened again without the kernel that had it, JupyterLab would say "model
-not found". So a panel is two outputs: its figure, which hides itself while the panel is alive on the page, and the
-widget, whose place is left empty while it is not.
+A notebook keeps a widget's name, not the widget: opened again without the kernel that had it, JupyterLab would say
+"model not found". So a panel is two outputs: its figure, which hides itself while the panel is alive on the page, and
+the widget, whose place is left empty while it is not.
 """
 
 import base64
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 SHOWN = "CONTRAST_KIT_PANELS"  # in the environment: "static" stores figures only
 
-PAGE = """<div class="ck-still ck-still-{name}"><img alt="{words}" style="max-width: 100%" src="data:image/png;base64,{png}">
+PAGE = """<div class="ck-still ck-still-{name}">
+<img alt="{words}" style="max-width: 100%" src="data:image/png;base64,{png}">
 <p style="margin: 2px 0"><small>This picture was stored; run the cell to touch the panel.</small></p></div>
 <style>
 body:has(.ck-live-{name}) .ck-still-{name}, body:has(.ck-live-{name}) .jp-OutputArea-child:has(.ck-still-{name}),
