@@ -9,12 +9,12 @@ import torch
 
 from contrast_kit import geometry
 from contrast_kit.explore._panel import beside, scripts
-from contrast_kit.explore._spheres import Sphere, on_sphere
+from contrast_kit.explore._spheres import on_sphere
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-MOST_ROWS, BINS = 600, 40
+MOST_ROWS, MOST_MOMENTS, BINS = 600, 60, 40
 
 
 def facts(
@@ -51,14 +51,31 @@ def measured(encoder: Any, pairs: Sequence[list[str]] | None, texts: list[str] |
     return seen
 
 
-def sphere(seen: Mapping[str, Any], last: np.ndarray | None) -> Sphere | None:
-    """The measured vectors on a sphere, near where they were last; None where there are none."""
-    return on_sphere(seen["vectors"].double().numpy(), last) if "vectors" in seen else None
+class Film:
+    """The measurements of a run, as the page gets them: `moments`, at most `MOST_MOMENTS` of them."""
 
+    def __init__(self) -> None:
+        self.moments: list[dict[str, Any]] = []
+        self._last: dict[str, np.ndarray] = {}
 
-def whole(points: np.ndarray) -> list[list[int]]:
-    """Coordinates in thousandths: small whole numbers travel faster."""
-    return (1000 * points).round().astype(int).tolist()
+    def moment(self, step: int, now: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+        """Spheres and cosines of all runs as they are now; coordinates in thousandths, which travel faster."""
+        spheres: list[dict[str, Any] | None] = []
+        for name, seen in now.items():
+            if "vectors" not in seen:
+                spheres.append(None)
+                continue
+            found = on_sphere(seen["vectors"].double().numpy(), self._last.get(name))
+            self._last[name] = found.points
+            spheres.append({"points": (1000 * found.points).round().astype(int).tolist(), "share": found.share})
+        return {"step": step, "spheres": spheres, "hills": [hills(seen) for seen in now.values()]}
+
+    def keep(self, step: int, now: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+        """The same, kept; of a long film every second moment is dropped."""
+        self.moments.append(made := self.moment(step, now))
+        if len(self.moments) > MOST_MOMENTS:
+            del self.moments[1:-1:2]
+        return made
 
 
 def curve(rows: Sequence[Mapping[str, float]], parts: Iterable[str]) -> dict[str, list[float]]:

@@ -9,6 +9,7 @@ import base64
 import html
 import os
 import uuid
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -43,10 +44,10 @@ class Still:
             self.handle = display(self._page(png), raw=True, display_id=True)
         display(bundle, raw=True)
 
-    def update(self, png: bytes) -> None:
-        """Put another picture in its place, if it has been shown."""
+    def update(self, draw: Callable[[], bytes]) -> None:
+        """Put another picture in its place, if it has been shown; else nothing is drawn."""
         if self.handle is not None:
-            self.handle.update(self._page(png), raw=True)
+            self.handle.update(self._page(draw()), raw=True)
 
     def _page(self, png: bytes) -> dict[str, Any]:
         words = html.escape(f"{type(self.panel).__name__}: the panel as a picture")
