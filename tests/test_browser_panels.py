@@ -94,14 +94,20 @@ def middle(box) -> tuple[float, float]:
     return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
-@pytest.mark.parametrize(("number", "handle", "state"), [(1, 1, "masks.state['p_c']"), (3, 0, "weights.state['tau']")])
-def test_a_slider_moved_changes_the_picture(page, number, handle, state):
-    picture = cell(page, number).locator("img.widget-image")
-    before, value = picture.get_attribute("src"), ask(page, state)
+@pytest.mark.parametrize(
+    ("number", "handle", "state", "drawn"),
+    [
+        (1, 1, "masks.state['p_c']", ".ck-masks-text"),
+        (3, 0, "weights.state['tau']", ".ck-temperature svg"),
+    ],
+)
+def test_a_slider_moved_changes_the_picture(page, number, handle, state, drawn):
+    picture = cell(page, number).locator(drawn).first
+    before, value = picture.evaluate("one => one.outerHTML"), ask(page, state)
     cell(page, number).locator(".noUi-handle").nth(handle).focus()
     for _ in range(3):
         page.keyboard.press("ArrowRight")
-    eventually(page, lambda: picture.get_attribute("src") != before, "another picture")
+    eventually(page, lambda: picture.evaluate("one => one.outerHTML") != before, "another picture")
     assert ask(page, state) > value
 
 

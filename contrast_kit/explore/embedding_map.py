@@ -20,6 +20,8 @@ AXES = {"pca": "two principal components", "tsne": "t-SNE", "umap": "UMAP"}
 class EmbeddingMap(Panel):
     """A map of the same sentences for each encoder, with one selection for all. See `embedding_map`."""
 
+    script, stand_in = ("canvas", "dots", "embedding_map"), "map_numbers"
+
     def __init__(
         self,
         vectors: Mapping[str, Any],
@@ -48,7 +50,7 @@ class EmbeddingMap(Panel):
         # The axes of a map may come out turned or mirrored: on the page all lie as the first one does.
         at = [plots.align(value, first) if turned and value is not first else value for value in self.points.values()]
         self.at = dict(zip(self.points, map(_fitted, at), strict=True))
-        self.map = _map_widget()(
+        self.view = self.map = _map_widget()(
             names=list(self.vectors),
             xy=np.stack(list(self.at.values())).astype(np.float32).tobytes(),
             texts=self.texts,
@@ -153,6 +155,11 @@ class EmbeddingMap(Panel):
             sentence += ". Neighbours come from the space itself: where the map puts them far apart, the map misleads"
         return f"{sentence}. Distances on a map by {AXES[self.projection['method']]} are not distances in the space."
 
+    def page_state(self) -> dict[str, Any]:
+        """The spaces in half precision: neighbours of its own sentences are found in the page too."""
+        spaces = {name: value.numpy().astype(np.float16) for name, value in self.vectors.items()}
+        return {"spaces": spaces, "k": self.k, "axes": AXES[self.projection["method"]]}
+
     def figure(self) -> "Figure":
         """The maps as `plots.embedding_map` draws them."""
         from contrast_kit import plots
@@ -252,7 +259,7 @@ def _map_widget() -> type:
     class SentenceMap(anywidget.AnyWidget):
         """The widget in the page: draws the points, sends the selection, shows the neighbours that Python found."""
 
-        _esm = scripts("shared", "canvas", "dots", "embedding_map")
+        _esm = scripts("shared", *EmbeddingMap.script)
         names = traitlets.List(traitlets.Unicode()).tag(sync=True)
         xy = traitlets.Bytes().tag(sync=True)  # float32 [maps, N, 2]
         texts = traitlets.List(traitlets.Unicode()).tag(sync=True)

@@ -28,6 +28,8 @@ OVER = ("ready", "stopped", "done", "failed")
 class LiveTraining(Panel):
     """One run or several, each in its own thread, drawn as they go. See `live_training`."""
 
+    script, stand_in = ("canvas", "sphere", "live_training"), "film_numbers"
+
     def __init__(
         self,
         objectives: Mapping[str, "Objective"],
@@ -50,7 +52,7 @@ class LiveTraining(Panel):
         self._before = {name: self.measure(name) for name in self.objectives}
         self._now, self._film = dict(self._before), page.Film()
         facts = page.facts(self.objectives, self.texts, self.labels, self._before)
-        self.stage = page.stage_widget()(facts=facts, moment=self._film.moment(0, self._now))
+        self.view = self.stage = page.stage_widget()(facts=facts, moment=self._film.moment(0, self._now))
         self.stage.observe(self._on_press, names="pressed")
         self.assemble({}, self.stage)
 
@@ -216,6 +218,12 @@ class LiveTraining(Panel):
         kept = "Kept as <code>panel.run</code>" if len(self.runs) == 1 else "Kept in <code>panel.runs</code>"
         return f"<b>{end}</b>: {said}. {kept}, with history and encoder."
 
+    def page_state(self) -> dict[str, Any]:
+        """A run that is over, as a film: the page plays it again. ValueError where there is none."""
+        if self.running or not self._film.moments:
+            raise ValueError("There is no film of a run yet: train, wait for the end, then write the page.")
+        return {"frames": self._film.for_page(), "ended": self.words()}
+
     def figure(self) -> "Figure":
         """Curves so far; cosines and map of each encoder at the beginning and now."""
         if not (self.runs or self.pairs or self.texts):
@@ -282,18 +290,6 @@ def live_training(
         >>> panel.start().wait().steps
         3
     """
-    from contrast_kit.objectives.base import Objective
-
     widgets()
-    objectives = dict(objective) if isinstance(objective, Mapping) else {"": objective}
-    for each in objectives.values():
-        if not isinstance(each, Objective):
-            kind = type(each).__name__
-            raise TypeError(f"objective must be one of ck.objectives, such as CMLM(encoder), not {kind}.")
-    if not objectives or len({id(each.encoder) for each in objectives.values()}) < len(objectives):
-        raise ValueError("Each objective trains an encoder of its own: build one for each, with the same seed.")
-    if len(objectives) > 1 and settings.get("folder") is not None:
-        raise ValueError("Two runs never mix in one folder: leave folder= out, or watch one objective at a time.")
-    if labels is not None and (texts is None or len(labels) != len(texts)):
-        raise ValueError(f"labels has {len(labels)} entries for {len(texts or [])} texts; there must be one for each.")
+    objectives = page.checked(objective, texts, labels, settings.get("folder"))
     return LiveTraining(objectives, data, pairs, texts, labels, every, **settings)
