@@ -3,6 +3,7 @@
 
 VENV    := .venv
 PY      := $(VENV)/bin/python
+ADD     = $(PY) -m $$($(PY) -m uv --version >/dev/null 2>&1 && echo "uv pip install --python $(PY)" || echo "pip install")
 STAMP   := $(VENV)/installed-in
 COURSE  := $(wildcard notebooks/*.ipynb)
 START   := $(firstword $(wildcard notebooks/00_start_here.ipynb) $(wildcard notebooks))
@@ -18,11 +19,11 @@ export OMP_WAIT_POLICY ?= passive
 # Two test files, or two notebooks, at a time with one thread each: faster than one after the other with two.
 PYTEST := OMP_NUM_THREADS=1 MPLBACKEND=Agg $(PY) -m pytest --numprocesses=2 --dist=loadfile
 
-.PHONY: help lab test lint format notebooks check install lock clean distclean
+.PHONY: help lab test lint format notebooks site site-check check install lock clean distclean
 .DEFAULT_GOAL := help
 
 help:  ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 lab: $(STAMP)  ## Install what is missing and open the course in JupyterLab (LAB_FLAGS=--no-browser on a server)
 	$(PY) -m jupyterlab $(if $(filter 0,$(shell id -u)),--allow-root) --LabApp.default_url=/lab/tree/$(START) $(LAB_FLAGS)
@@ -47,7 +48,15 @@ notebooks: $(STAMP)  ## Run the notebooks and store their outputs (COURSE=notebo
 	    --ExecutePreprocessor.record_timing=False --ExecutePreprocessor.store_widget_state=False \
 	    --ClearMetadataPreprocessor.enabled=True \
 	    $(addprefix --ClearMetadataPreprocessor.preserve_nb_metadata_mask=,kernelspec language_info) \
-	    $(addprefix --ClearMetadataPreprocessor.preserve_cell_metadata_mask=,tags jupyter collapsed) $(COURSE)
+	    $(addprefix --ClearMetadataPreprocessor.preserve_cell_metadata_mask=,tags jupyter collapsed alt) $(COURSE)
+
+# From stored outputs and docstrings: it runs no notebook and needs no network once its packages are here.
+site: $(STAMP)  ## Build the course as a website, build/site/html/index.html
+	@$(PY) -c 'import sphinx_book_theme, myst_nb' 2>/dev/null || $(ADD) --constraint constraints.txt --editable '.[site]'
+	$(PY) docs/build.py
+
+site-check: site  ## Look at every page of it in a browser: links, formulas, figures, panels, width, no request elsewhere
+	$(PY) docs/check.py
 
 check: $(STAMP)  ## Print what a bug report needs
 	$(PY) -m contrast_kit check
