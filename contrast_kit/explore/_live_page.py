@@ -9,12 +9,31 @@ import torch
 
 from contrast_kit import geometry
 from contrast_kit.explore._panel import beside, scripts
-from contrast_kit.explore._spheres import Sphere, on_sphere
+from contrast_kit.explore._spheres import on_sphere
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-MOST_ROWS, BINS = 600, 40
+MOST_ROWS, MOST_MOMENTS, BINS = 600, 60, 40
+MOST_IN_A_PAGE = 24  # moments in a page without Python
+
+
+def checked(objective: Any, texts: Any, labels: Any, folder: Any) -> dict[str, Any]:
+    """The objectives by name, one alone under the name "". TypeError, ValueError: as `live_training` says."""
+    from contrast_kit.objectives.base import Objective
+
+    objectives = dict(objective) if isinstance(objective, Mapping) else {"": objective}
+    for each in objectives.values():
+        if not isinstance(each, Objective):
+            kind = type(each).__name__
+            raise TypeError(f"objective must be one of ck.objectives, such as CMLM(encoder), not {kind}.")
+    if not objectives or len({id(each.encoder) for each in objectives.values()}) < len(objectives):
+        raise ValueError("Each objective trains an encoder of its own: build one for each, with the same seed.")
+    if len(objectives) > 1 and folder is not None:
+        raise ValueError("Two runs never mix in one folder: leave folder= out, or watch one objective at a time.")
+    if labels is not None and (texts is None or len(labels) != len(texts)):
+        raise ValueError(f"labels has {len(labels)} entries for {len(texts or [])} texts; there must be one for each.")
+    return objectives
 
 
 def facts(
@@ -51,14 +70,39 @@ def measured(encoder: Any, pairs: Sequence[list[str]] | None, texts: list[str] |
     return seen
 
 
-def sphere(seen: Mapping[str, Any], last: np.ndarray | None) -> Sphere | None:
-    """The measured vectors on a sphere, near where they were last; None where there are none."""
-    return on_sphere(seen["vectors"].double().numpy(), last) if "vectors" in seen else None
+class Film:
+    """The measurements of a run, as the page gets them: `moments`, at most `MOST_MOMENTS` of them."""
 
+    def __init__(self) -> None:
+        self.moments: list[dict[str, Any]] = []
+        self._first: dict[str, Any] | None = None
+        self._last: dict[str, np.ndarray] = {}
 
-def whole(points: np.ndarray) -> list[list[int]]:
-    """Coordinates in thousandths: small whole numbers travel faster."""
-    return (1000 * points).round().astype(int).tolist()
+    def moment(self, step: int, now: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+        """Spheres and cosines of all runs as they are now; coordinates in thousandths, which travel faster."""
+        spheres: list[dict[str, Any] | None] = []
+        for name, seen in now.items():
+            if "vectors" not in seen:
+                spheres.append(None)
+                continue
+            found = on_sphere(seen["vectors"].double().numpy(), self._last.get(name))
+            self._last[name] = found.points
+            spheres.append({"points": (1000 * found.points).round().astype(int).tolist(), "share": found.share})
+        made = {"step": step, "spheres": spheres, "hills": [hills(seen) for seen in now.values()]}
+        self._first = self._first or made
+        return made
+
+    def keep(self, step: int, now: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+        """The same, kept; of a long film every second moment is dropped."""
+        self.moments.append(made := self.moment(step, now))
+        if len(self.moments) > MOST_MOMENTS:
+            del self.moments[1:-1:2]
+        return made
+
+    def for_page(self) -> list[dict[str, Any]]:
+        """The moment before training and some of the others, the last among them: for a page without Python."""
+        every = -(-len(self.moments) // MOST_IN_A_PAGE)
+        return [self._first, *self.moments[: len(self.moments) - 1 : every], self.moments[-1]]
 
 
 def curve(rows: Sequence[Mapping[str, float]], parts: Iterable[str]) -> dict[str, list[float]]:

@@ -204,7 +204,7 @@ class FigurePanel(Panel):
         try:
             with _DRAWING, gc_paused(then_collect=True):
                 self.picture.value = self.figure()._repr_png_()
-            self.still.update(self.picture.value)
+            self.still.update(lambda: self.picture.value)
             super().draw()
         except ValueError as error:  # half-typed input: the last picture stays
             self.line.value = html.escape(str(error))

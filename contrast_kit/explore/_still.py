@@ -9,6 +9,7 @@ import base64
 import html
 import os
 import uuid
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
 
 SHOWN = "CONTRAST_KIT_PANELS"  # in the environment: "static" stores figures only
 
-PAGE = """<div class="ck-still ck-still-{name}"><img alt="{words}" style="max-width: 100%"
-src="data:image/png;base64,{png}">
+PAGE = """<div class="ck-still ck-still-{name}">
+<img alt="{words}" style="max-width: 100%" src="data:image/png;base64,{png}">
 <p style="margin: 2px 0"><small>This picture was stored; run the cell to touch the panel.</small></p></div>
 <style>
 body:has(.ck-live-{name}) .ck-still-{name}, body:has(.ck-live-{name}) .jp-OutputArea-child:has(.ck-still-{name}),
@@ -43,10 +44,10 @@ class Still:
             self.handle = display(self._page(png), raw=True, display_id=True)
         display(bundle, raw=True)
 
-    def update(self, png: bytes) -> None:
-        """Put another picture in its place, if it has been shown."""
+    def update(self, draw: Callable[[], bytes]) -> None:
+        """Put another picture in its place, if it has been shown; else nothing is drawn."""
         if self.handle is not None:
-            self.handle.update(self._page(png), raw=True)
+            self.handle.update(self._page(draw()), raw=True)
 
     def _page(self, png: bytes) -> dict[str, Any]:
         words = html.escape(f"{type(self.panel).__name__}: the panel as a picture")

@@ -9,8 +9,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
-
 from contrast_kit.explore import _live_page as page
 from contrast_kit.explore._panel import _DRAWING, Panel, widgets
 from contrast_kit.explore._turns import Turns
@@ -24,8 +22,6 @@ if TYPE_CHECKING:
 
 OFTEN = 0.1  # seconds between two messages to the page
 PAUSE = 3  # the pause between two measurements, in the time that one takes: a run is never slowed by much more
-MOST_MOMENTS = 60  # of the film of a run
-MOST_IN_A_PAGE = 24  # of them in a page without Python
 OVER = ("ready", "stopped", "done", "failed")
 
 
@@ -54,15 +50,13 @@ class LiveTraining(Panel):
         self._stop_requested = threading.Event()
         self._first: dict[str, dict[str, torch.Tensor]] = {}  # the weights before the first start
         self._before = {name: self.measure(name) for name in self.objectives}
-        self._now, self._last, self._moments = dict(self._before), {}, []
-        self._next_look = self._next_word = 0.0
-        self._look_at = -1  # the step at which all runs are measured
+        self._now, self._film = dict(self._before), page.Film()
         facts = page.facts(self.objectives, self.texts, self.labels, self._before)
-        self.view = self.stage = page.stage_widget()(facts=facts, moment=self._moment(0))
+        self.view = self.stage = page.stage_widget()(facts=facts, moment=self._film.moment(0, self._now))
         self.stage.observe(self._on_press, names="pressed")
         self.assemble({}, self.stage)
 
-    # -- the run --------------------------------------------------------------------------------------------------
+    # -- the run
 
     @property
     def run(self) -> "Run | None":
@@ -78,16 +72,14 @@ class LiveTraining(Panel):
         """Train from where the encoder stands, in a thread; returns at once. While it trains, does nothing."""
         if self.running:
             return self
-        self._phase, self.problem, self.runs, self._moments = "starting", "", {}, []
-        self._here = list(self.objectives)
+        self._phase, self.problem, self.runs, self._here = "starting", "", {}, list(self.objectives)
+        self._film.moments.clear()
         self._stop_requested.clear()
-        self._next_look = self._next_word = 0.0
+        self._next_look, self._next_word, self._look_at = 0.0, 0.0, -1  # the step at which all runs are measured
         for name, objective in self.objectives.items():
             self._first.setdefault(name, copy.deepcopy(objective.state_dict()))
-        turns, names = Turns(len(self.objectives)), list(self.objectives)
-        work = [
-            threading.Thread(target=self._train, args=(turns, i, name), daemon=True) for i, name in enumerate(names)
-        ]
+        turns = Turns(len(self.objectives))
+        work = [threading.Thread(target=self._train, args=(turns, *one), daemon=True) for one in enumerate(self._here)]
         self._threads = [*work, threading.Thread(target=self._finish, args=(work,), daemon=True)]
         self.show()
         for thread in self._threads:
@@ -129,9 +121,9 @@ class LiveTraining(Panel):
             raise RuntimeError("The run goes on: stop it first, then reset the encoder.")
         for name, weights in self._first.items():
             self.objectives[name].load_state_dict(weights)
-        self.runs, self.problem, self._phase, self._moments, self._last = {}, "", "ready", [], {}
+        self.runs, self.problem, self._phase, self._film = {}, "", "ready", page.Film()
         self._now = {name: self.measure(name) for name in self.objectives}
-        self.stage.frames, self.stage.moment = [], self._moment(0)
+        self.stage.frames, self.stage.moment = [], self._film.moment(0, self._now)
         self.draw()
         return self
 
@@ -160,12 +152,15 @@ class LiveTraining(Panel):
             thread.join()
         if self.runs:
             self._keep_moment()
-        self.stage.frames = self._moments
+        self.stage.frames = list(self._film.moments)
         interrupted = any(run.interrupted for run in self.runs.values())
         self._phase = "failed" if self.problem else "stopped" if interrupted else "done"
         self.draw()
         with _DRAWING, suppress(ValueError):  # there may be nothing to draw
-            self.still.update(self.figure()._repr_png_())
+            self.still.update(lambda: self.figure()._repr_png_())
+
+    def _keep_moment(self) -> None:
+        self.stage.moment = self._film.keep(max(run.steps for run in self.runs.values()), self._now)
 
     def _step(self, name: str, run: "Run") -> None:
         self.runs[name] = run
@@ -195,16 +190,14 @@ class LiveTraining(Panel):
 
     def show(self) -> None:
         """Send the page what it does not have yet: the state, and the losses so far."""
-        runs = [self.runs.get(name) for name in self.objectives]
-        steps = [run.steps for run in runs if run is not None]
-        totals = [run.total for run in runs if run is not None] or [1]
+        runs = list(self.runs.values())
         rows = {name: self.runs[name].rows if name in self.runs else [] for name in self.objectives}
         self.stage.curves = [page.curve(rows[name], each.weights) for name, each in self.objectives.items()]
         self.stage.now = {
             "phase": self._phase,
-            "step": min(steps, default=0),
-            "total": max(totals),
-            "seconds": max((run.seconds for run in runs if run is not None), default=0.0),
+            "step": min((run.steps for run in runs), default=0),
+            "total": max((run.total for run in runs), default=1),
+            "seconds": max((run.seconds for run in runs), default=0.0),
             "problem": f"The run has ended: {self.problem}" if self.problem else "",
         }
 
@@ -227,11 +220,9 @@ class LiveTraining(Panel):
 
     def page_state(self) -> dict[str, Any]:
         """A run that is over, as a film: the page plays it again. ValueError where there is none."""
-        if self.running or not self._moments:
+        if self.running or not self._film.moments:
             raise ValueError("There is no film of a run yet: train, wait for the end, then write the page.")
-        every = -(-len(self._moments) // MOST_IN_A_PAGE)
-        frames = [*self._moments[: len(self._moments) - 1 : every], self._moments[-1]]
-        return {"frames": [self._beginning(), *frames], "ended": self.words()}
+        return {"frames": self._film.for_page(), "ended": self.words()}
 
     def figure(self) -> "Figure":
         """Curves so far; cosines and map of each encoder at the beginning and now."""
@@ -247,26 +238,6 @@ class LiveTraining(Panel):
         except Exception as error:  # the page is the only place where it would be seen
             self.problem = str(error) or type(error).__name__
             self.draw()
-
-    def _moment(self, step: int) -> dict[str, Any]:
-        """Spheres and cosines as they are now, for the page; small whole numbers travel faster."""
-        spheres = {name: page.sphere(seen, self._last.get(name)) for name, seen in self._now.items()}
-        self._last |= {name: sphere.points for name, sphere in spheres.items() if sphere}
-        sent = [sphere and {"points": page.whole(sphere.points), "share": sphere.share} for sphere in spheres.values()]
-        return {"step": step, "spheres": sent, "hills": [page.hills(seen) for seen in self._now.values()]}
-
-    def _beginning(self) -> dict[str, Any]:
-        """The moment before training, its spheres turned as those of the first moment of the film."""
-        firsts = [each and np.asarray(each["points"]) / 1000 for each in self._moments[0]["spheres"]]
-        spheres = [page.sphere(seen, first) for seen, first in zip(self._before.values(), firsts, strict=True)]
-        sent = [sphere and {"points": page.whole(sphere.points), "share": sphere.share} for sphere in spheres]
-        return {"step": 0, "spheres": sent, "hills": [page.hills(seen) for seen in self._before.values()]}
-
-    def _keep_moment(self) -> None:
-        self.stage.moment = self._moment(max(run.steps for run in self.runs.values()))
-        self._moments.append(self.stage.moment)
-        if len(self._moments) > MOST_MOMENTS:
-            self._moments = self._moments[::2]
 
 
 def live_training(
@@ -319,19 +290,6 @@ def live_training(
         >>> panel.start().wait().steps
         3
     """
-    from contrast_kit.objectives.base import Objective
-
     widgets()
-    objectives = dict(objective) if isinstance(objective, Mapping) else {"": objective}
-    for each in objectives.values():
-        if not isinstance(each, Objective):
-            raise TypeError(
-                f"objective must be one of ck.objectives, such as CMLM(encoder), not {type(each).__name__}."
-            )
-    if not objectives or len({id(each.encoder) for each in objectives.values()}) < len(objectives):
-        raise ValueError("Each objective trains an encoder of its own: build one for each, with the same seed.")
-    if len(objectives) > 1 and settings.get("folder") is not None:
-        raise ValueError("Two runs never mix in one folder: leave folder= out, or watch one objective at a time.")
-    if labels is not None and (texts is None or len(labels) != len(texts)):
-        raise ValueError(f"labels has {len(labels)} entries for {len(texts or [])} texts; there must be one for each.")
+    objectives = page.checked(objective, texts, labels, settings.get("folder"))
     return LiveTraining(objectives, data, pairs, texts, labels, every, **settings)
