@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import cache
 from random import Random
 
+from contrast_kit._names import meant
 from contrast_kit.data.toyshop.grammar import express
 from contrast_kit.data.toyshop.makers import changed, remark, two_ways
 from contrast_kit.data.toyshop.shops import SHOPS, Shop
@@ -19,7 +20,7 @@ _MEANINGS: dict[str, tuple[Meaning, str]] = {}  # every sentence told so far, wi
 
 def _shop(name: str) -> Shop:
     if name not in SHOPS:
-        raise ValueError(f"There is no shop {name!r}: take one of {', '.join(SHOPS)}.")
+        raise ValueError(f"There is no shop {name!r}; {meant(name, SHOPS)}")
     return SHOPS[name]
 
 
