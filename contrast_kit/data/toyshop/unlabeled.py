@@ -11,7 +11,7 @@ from contrast_kit._names import meant
 from contrast_kit.data.toyshop.grammar import express
 from contrast_kit.data.toyshop.makers import changed, remark, two_ways
 from contrast_kit.data.toyshop.shops import SHOPS, Shop
-from contrast_kit.data.toyshop.words import pick
+from contrast_kit.data.toyshop.words import COLOURS, pick
 from contrast_kit.data.toyshop.world import DETAILS, Opinion, Record, Stock, Visit, draw_record, told
 
 Meaning = Record | tuple[Record, Record]
@@ -210,3 +210,29 @@ def probe_pairs(n: int, seed: int = 0, shop: str = "toyshop") -> list[tuple[str,
         pairs[pair] = None
         _MEANINGS.update(dict.fromkeys(pair, (record, shop)))
     return list(pairs)
+
+
+def triples(n: int, seed: int = 0, shop: str = "toyshop") -> list[tuple[str, str, str]]:
+    """`n` times a sentence, the same in other words, and something else in nearly the same words: an unkind test.
+
+    Who goes by shared words prefers the third: `geometry.triplet_accuracy` of counted words is about 0.3.
+
+    >>> for text in triples(1)[0]:
+    ...     print(text)
+    """
+    where, rng = _shop(shop), Random(f"triples/{shop}/{seed}")
+    found: dict[tuple[str, str, str], None] = {}
+    while len(found) < n:
+        visit = Visit(
+            pick(rng, list(where.people)), "buy", rng.randint(2, 9), _good(rng, where), colour=COLOURS.draw(rng)
+        )
+        other = replace(visit, good=_good(rng, where))
+        triple = tell(visit, shop), paraphrase(visit, rng, shop=shop), tell(other, shop)
+        if len(set(triple)) == 3:
+            found[triple] = None
+    return list(found)
+
+
+def _good(rng: Random, shop: Shop) -> str:
+    """A good, common ones more often."""
+    return pick(rng, list(shop.departments.values())).goods.draw(rng)
