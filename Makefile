@@ -5,13 +5,12 @@ VENV    := .venv
 PY      := $(VENV)/bin/python
 STAMP   := $(VENV)/installed-in
 COURSE  := $(wildcard notebooks/*.ipynb)
-START   := $(firstword $(wildcard notebooks/00_start_here.ipynb) $(wildcard notebooks))
 TORCH   := 2.13.0
 
 # uv reads its own variable, not pip's, for folders of wheels.
 export UV_FIND_LINKS ?= $(PIP_FIND_LINKS)
-# Without compiled files every import stays slow where Python may not write them itself.
-export UV_COMPILE_BYTECODE := 1
+# Each import compiles what it needs, once. All files at once would take two minutes before anything can be seen.
+unexport PYTHONDONTWRITEBYTECODE
 # Where two processes use torch, threads that wait must not spin: two spinning pairs on two cores are many times
 # slower than two that sleep.
 export OMP_WAIT_POLICY ?= passive
@@ -24,8 +23,9 @@ PYTEST := OMP_NUM_THREADS=1 MPLBACKEND=Agg $(PY) -m pytest --numprocesses=2 --di
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
+# A copy in course/, so that what a reader does changes no file of the project (LAB_FLAGS=--folder=notebooks: no copy).
 lab: $(STAMP)  ## Install what is missing and open the course in JupyterLab (LAB_FLAGS=--no-browser on a server)
-	$(PY) -m jupyterlab $(if $(filter 0,$(shell id -u)),--allow-root) --LabApp.default_url=/lab/tree/$(START) $(LAB_FLAGS)
+	$(PY) -m contrast_kit lab $(LAB_FLAGS)
 
 test: $(STAMP)  ## Install what is missing, then lint, tests, docstring examples and every notebook
 	$(MAKE) --no-print-directory lint
@@ -74,7 +74,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(PY) -m pip install --quiet --disable-pip-version-check uv || echo "uv is not to be had; pip will do, more slowly."
 	@if $(PY) -m uv --version >/dev/null 2>&1; \
 	then $(PY) -m uv pip install --python $(PY) --constraint constraints.txt --editable '.[test]'; \
-	else $(PY) -m pip install --constraint constraints.txt --editable '.[test]'; fi
+	else $(PY) -m pip install --no-compile --constraint constraints.txt --editable '.[test]'; fi
 	@printf '%s' "$$(pwd -P)" > $(STAMP)
 
 # Made from the public index alone (no local folders), for every platform. torch is held at a version for which

@@ -6,7 +6,6 @@ import shutil
 import subprocess
 import sys
 import tarfile
-import tomllib
 import venv
 import zipfile
 from pathlib import Path
@@ -206,8 +205,3 @@ def test_a_misspelled_word_on_the_command_line_is_asked_about(arguments, hint, c
     except SystemExit as end:
         status = end.code
     assert status == 2 and hint in capsys.readouterr().err
-
-
-def test_the_project_names_no_address_that_is_not_its_own():
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert project["urls"]
