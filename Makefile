@@ -17,7 +17,7 @@ export OMP_WAIT_POLICY ?= passive
 # Two test files, or two notebooks, at a time with one thread each: faster than one after the other with two.
 PYTEST := OMP_NUM_THREADS=1 MPLBACKEND=Agg $(PY) -m pytest --numprocesses=2 --dist=loadfile
 
-.PHONY: help lab test lint format notebooks check install lock clean distclean
+.PHONY: help lab test lint format notebooks pictures check install lock clean distclean
 .DEFAULT_GOAL := help
 
 help:  ## Show this list
@@ -48,6 +48,9 @@ notebooks: $(STAMP)  ## Run the notebooks and store their outputs (COURSE=notebo
 	    --ClearMetadataPreprocessor.enabled=True \
 	    $(addprefix --ClearMetadataPreprocessor.preserve_nb_metadata_mask=,kernelspec language_info) \
 	    $(addprefix --ClearMetadataPreprocessor.preserve_cell_metadata_mask=,tags jupyter collapsed) $(COURSE)
+
+pictures: $(STAMP)  ## Draw the pictures of the README
+	$(PY) pictures/draw.py
 
 check: $(STAMP)  ## Print what a bug report needs
 	$(PY) -m contrast_kit check

@@ -218,8 +218,11 @@ def triples(n: int, seed: int = 0, shop: str = "toyshop") -> list[tuple[str, str
     All words are common. Who goes by shared words prefers the third: `geometry.triplet_accuracy` of counted words is
     about 0.3. Raises a ValueError for an unknown shop.
 
-    >>> for text in triples(3)[2]:
+    >>> for text in triples(4)[3]:
     ...     print(text)
+    Mabel bought six black kites.
+    Six black kites were paid for by Mabel.
+    Mabel bought six black elephants.
     """
     where, rng = _shop(shop), Random(f"triples/{shop}/{seed}")
     people = [name for name in where.people if " " not in name]
