@@ -166,6 +166,8 @@ def run(options: argparse.Namespace) -> ck.Run:
     encoder = _encoder(options, rows)
     objective = _objective(options, encoder, rows)
     texts = _texts(objective, rows, min(training.max_length, encoder.max_length))
+    if first and (few := _too_few(options, len(texts), training.batch_size)):
+        print(few, file=sys.stderr, flush=True)
     if first and options.plan:
         print(ck.plan(objective, texts, training, processes=distributed.count()), flush=True)
     if options.folder and first and not options.fresh and checkpoint.found(options.folder):
@@ -244,6 +246,17 @@ def _texts(objective: Objective, rows: Any, length: int) -> ck.data.Texts:
         print("The data holds no paraphrases; the toyshop's grammar makes them. It knows its own sentences only.")
         rows = reworded(rows, Toyshop())
     return ck.data.Paraphrased(rows, tokenizer, max_length=length)
+
+
+def _too_few(options: argparse.Namespace, count: int, batch_size: int) -> str:
+    """A warning for data that does not fill one batch: most often a text that was not cut as its reader thought."""
+    if count >= batch_size:
+        return ""
+    texts = "one text" if count == 1 else f"{count} texts"
+    return (
+        f"Warning: {options.data} holds {texts} only, fewer than a batch of {batch_size}, so every step sees the same "
+        f"{count - 1} other texts. A file is cut at the ends of its sentences: look at ck.data.load({options.data!r})."
+    )
 
 
 def _settings(options: argparse.Namespace) -> dict[str, Any]:
