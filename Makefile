@@ -17,7 +17,7 @@ export OMP_WAIT_POLICY ?= passive
 # Two test files, or two notebooks, at a time with one thread each: faster than one after the other with two.
 PYTEST := OMP_NUM_THREADS=1 MPLBACKEND=Agg $(PY) -m pytest --numprocesses=2 --dist=loadfile
 
-.PHONY: help lab test lint format notebooks pictures check install lock clean distclean
+.PHONY: help lab test lint format notebooks pictures wheel check install lock clean distclean
 .DEFAULT_GOAL := help
 
 help:  ## Show this list
@@ -51,6 +51,10 @@ notebooks: $(STAMP)  ## Run the notebooks and store their outputs (COURSE=notebo
 
 pictures: $(STAMP)  ## Draw the pictures of the README
 	$(PY) pictures/draw.py
+
+wheel: $(STAMP)  ## Build the package into dist/, with all that the course reads
+	rm -rf build
+	$(PY) -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
 
 check: $(STAMP)  ## Print what a bug report needs
 	$(PY) -m contrast_kit check
@@ -88,7 +92,7 @@ lock: $(STAMP)  ## Renew constraints.txt from pyproject.toml
 	    --constraint - pyproject.toml --output-file constraints.txt
 
 clean:  ## Remove caches, keep the environment
-	rm -rf .pytest_cache .ruff_cache .hypothesis build *.egg-info
+	rm -rf .pytest_cache .ruff_cache .hypothesis build dist *.egg-info
 	find . -path ./$(VENV) -prune -o \( -name __pycache__ -o -name .ipynb_checkpoints \) -type d -exec rm -rf {} +
 
 distclean: clean  ## Remove the environment too
