@@ -1,5 +1,6 @@
 """The files a newcomer meets before any code: do they agree with each other, and keep their promises?"""
 
+import contextlib
 import json
 import os
 import re
@@ -17,6 +18,8 @@ import pytest
 import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+
+from contrast_kit.__main__ import main
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -155,6 +158,16 @@ def test_readme_commands_exist():
     assert {"lab", "test"} <= named <= targets
     for target in re.findall(r"(?:\]\(|src=\")(?!https?:)([^)#\"]+)", readme):
         assert (ROOT / target).exists(), f"README links to {target}, which is not there"
+
+
+def test_readme_names_commands_that_run(capsys):
+    readme = (ROOT / "README.md").read_text()
+    named = set(re.findall(r"-m contrast_kit ([a-z]+)", readme))
+    assert {"lab", "train", "bench", "evaluate"} <= named
+    for command in named:
+        with contextlib.suppress(SystemExit):
+            assert main([command, "--help"]) == 0
+        assert f"python -m contrast_kit {command}" in capsys.readouterr().out
 
 
 def test_readme_lists_exactly_the_notebooks_there_are():
