@@ -5,7 +5,7 @@ from difflib import get_close_matches
 from typing import Any
 
 
-def meant(name: Any, names: Iterable[str], share: float = 0.6) -> str:
+def meant(name: Any, names: Iterable[str], share: float = 0.65) -> str:
     """How a sentence about an unknown name ends: with the known name that it resembles, else with all of them.
 
     `share` is how alike two names must be, from 0 to 1 (difflib's ratio).
