@@ -84,7 +84,8 @@ class World:
 
     def __init__(self, args: argparse.Namespace) -> None:
         self.args, self.pictures = args, scenes.pictures(progress=False)
-        self.rows = {(task, split): scenes.rows(task, split) for task in scenes.tasks() for split in ("train", args.split)}
+        splits = ("train", args.split)
+        self.rows = {(task, split): scenes.rows(task, split) for task in scenes.tasks() for split in splits}
         texts = [row[key] for (_, split), rows in self.rows.items() if split == "train" for row in rows
                  for key in ("text", "question", "sentence") if key in row]  # fmt: skip
         self.tokenizer = ck.data.train_tokenizer(texts, vocab_size=2_000)
@@ -367,9 +368,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--work", type=Path, default=Path("runs/words_and_pictures"), help="folder of the encoders")
     parser.add_argument("--methods", nargs="+", default=every, choices=every, metavar="NAME")
     parser.add_argument("--tasks", nargs="*", default=["vqa", "gqa", "nlvr2"], choices=["vqa", "gqa", "nlvr2"])
-    parser.add_argument("--split", default="test", choices=["validation", "test"], help="validation: to choose settings")
+    parser.add_argument("--split", default="test", choices=["validation", "test"], help="validation: for settings")
     parser.add_argument("--scale", default="tiny", help="size of the encoder: tiny, small, lxmert")
-    parser.add_argument("--passes", type=int, default=3_000, help="of batches in pre-training; CAPT's steps are two each")
+    parser.add_argument("--passes", type=int, default=3_000, help="of batches in pre-training, CAPT's two a step")
     parser.add_argument("--task-steps", type=int, default=1_600, help="of fine-tuning")
     parser.add_argument("--lr", type=float, default=1e-3)
     parser.add_argument("--task-lr", type=float, default=1e-3)

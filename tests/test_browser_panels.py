@@ -23,13 +23,52 @@ PANELS = [
     """
     noise = torch.randn(200, 8, generator=torch.Generator().manual_seed(0))
     spaces = {"encoder": encoder.encode(texts), "noise": noise}
-    labels = [len(text) % 3 for text in texts]
-    maps = ck.explore.embedding_map(spaces, texts, labels, encode={"encoder": encoder}); maps
+    labels = [("<img src=x onerror=alert(1)>", "two", "three")[len(text) % 3] for text in texts]
+    encode = {"encoder": encoder, "noise": lambda given: noise[:1]}
+    maps = ck.explore.embedding_map(spaces, texts, labels, encode=encode); maps
     """,
     """
-    run = ck.explore.live_training(ck.objectives.MLM(encoder), texts, texts=texts[:50], steps=100_000, every=0.5); run
+    again = ck.Encoder.tiny(tokenizer, pooling="mean", **shape)
+    objectives = {"MLM": ck.objectives.MLM(encoder), "<img src=x onerror=alert(1)>": ck.objectives.CMLM(again)}
+    facts = dict(texts=texts[:50], labels=labels[:50], pairs=toyshop.probe_pairs(20))
+    run = ck.explore.live_training(objectives, texts, steps=100_000, batch_size=16, every=0.2, **facts); run
+    """,
+    "two = ck.explore.two_networks(encoder, texts[0], texts[1:5], p_m=0.5); two",
+    """
+    from contrast_kit.data import scenes
+    shelves = [scenes.scene(number) for number in scenes.image_ids("test")[:120]]
+    draw = torch.Generator().manual_seed(0)
+    pictures = ck.data.stack_pictures([{"image_id": s.image_id, "boxes": scenes.boxes(s),
+        "regions": torch.randn(len(s.toys), 6, generator=draw)} for s in shelves])
+    seeing = ck.CrossModalEncoder.tiny(tokenizer, features=6, objects=4, attributes=4, max_length=32)
+    answer = ck.objectives.Answer(seeing, answers=3)
+    kinds = sorted(ck.explore.shelf(answer, ["red", "blue", "yes"], pictures, toys={}).sorts)
+    shelf = ck.explore.shelf(answer, ["red", "blue", "yes"], pictures, "what colour?", {"top_1": kinds[0]}); shelf
+    """,
+    """
+    frames = {f"step {i}": numpy.random.default_rng(i).normal(size=(20, 2)) for i in range(4)}
+    ck.plots.animation(frames, [i % 2 for i in range(20)])
     """,
 ]
+
+ALIVE = 7  # panels; the film is no widget
+
+SCROLLS = """() => [...document.querySelectorAll('.jp-OutputArea-output, .jp-OutputArea-output *')].filter(part =>
+    part.clientWidth > 50 && part.scrollWidth > part.clientWidth + 1 && !part.closest('.ck-map-lists, pre')
+    && /auto|scroll/.test(getComputedStyle(part).overflowX)).map(part => part.className)"""
+THEME = "async theme => { await jupyterapp.commands.execute('apputils:change-theme', { theme }); }"
+# What is large and nearly white; a picture counts as inverted where a filter says so.
+PAPERS = """() => [...document.querySelectorAll('.jp-OutputArea-output *')].filter(part => {
+    const { width, height } = part.getBoundingClientRect(), style = getComputedStyle(part);
+    if (width < 100 || height < 60 || style.visibility === 'hidden') return false;
+    if (part.tagName === 'IMG') return !style.filter.includes('invert');
+    if (part.tagName === 'CANVAS') {
+        const [r, g, b, a] = part.getContext('2d').getImageData(8, part.height - 8, 1, 1).data;
+        return a > 200 && r + g + b > 600;
+    }
+    const [r, g, b, a = 1] = style.backgroundColor.match(/[\\d.]+/g).map(Number);
+    return a > 0.5 && r + g + b > 600;
+}).map(part => `${part.tagName} ${part.className}`)"""
 
 pytestmark = jupyter_page.MARKS
 
@@ -55,14 +94,20 @@ def middle(box) -> tuple[float, float]:
     return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
-@pytest.mark.parametrize(("number", "handle", "state"), [(1, 1, "masks.state['p_c']"), (3, 0, "weights.state['tau']")])
-def test_a_slider_moved_changes_the_picture(page, number, handle, state):
-    picture = cell(page, number).locator("img.widget-image")
-    before, value = picture.get_attribute("src"), ask(page, state)
+@pytest.mark.parametrize(
+    ("number", "handle", "state", "drawn"),
+    [
+        (1, 1, "masks.state['p_c']", ".ck-masks-text"),
+        (3, 0, "weights.state['tau']", ".ck-temperature svg"),
+    ],
+)
+def test_a_slider_moved_changes_the_picture(page, number, handle, state, drawn):
+    picture = cell(page, number).locator(drawn).first
+    before, value = picture.evaluate("one => one.outerHTML"), ask(page, state)
     cell(page, number).locator(".noUi-handle").nth(handle).focus()
     for _ in range(3):
         page.keyboard.press("ArrowRight")
-    eventually(page, lambda: picture.get_attribute("src") != before, "another picture")
+    eventually(page, lambda: picture.evaluate("one => one.outerHTML") != before, "another picture")
     assert ask(page, state) > value
 
 
@@ -120,17 +165,148 @@ def test_a_typed_sentence_finds_its_neighbours(page):
     eventually(page, lambda: words in cell(page, 4).locator(".ck-map-lists").inner_text(), "their list")
 
 
-def test_the_stop_button_keeps_the_run(page):
-    picture = cell(page, 5).locator("img.widget-image")
-    before = picture.get_attribute("src")
-    cell(page, 5).get_by_role("button", name="start").click()
-    eventually(
-        page,
-        lambda: picture.get_attribute("src") != before and ask(page, "run.bar.value") > 2,
-        "a run that grows",
-    )
-    cell(page, 5).get_by_role("button", name="stop").click()
+def test_a_sentence_of_ones_own_is_placed_and_everything_cleared(page):
+    box = cell(page, 4).locator("input[type=search]")
+    box.fill("the very red kite")
+    box.press("Enter")
+    placed = eventually(page, lambda: ask(page, "maps.map.placed"), "its place")
+    assert placed.keys() == {"encoder", "noise"}
+    cell(page, 4).get_by_role("button", name="clear").click()
+    eventually(page, lambda: ask(page, "maps.state") == {"chosen": [], "hovered": -1, "query": ""}, "nothing chosen")
+    assert box.input_value() == "" and not ask(page, "maps.map.placed")
+
+
+def test_keys_walk_choose_and_come_nearer(page):
+    top = cell(page, 4).locator(".ck-map-one canvas:visible").nth(1)
+    active = "() => document.querySelector('.jp-Notebook .jp-mod-active .jp-InputPrompt').textContent"
+    top.focus()
+    prompt = page.evaluate(active)
+    for key in ("ArrowRight", "ArrowUp", "ArrowRight"):
+        page.keyboard.press(key)
+    walked = eventually(page, lambda: ask(page, "maps.state['hovered']") + 1, "a sentence under the keys") - 1
+    page.keyboard.press("Enter")
+    eventually(page, lambda: ask(page, "maps.state['chosen']") == [walked], "the chosen sentence")
+    before = top.evaluate("canvas => canvas.previousElementSibling.toDataURL()")
+    page.keyboard.press("+")
+    after = "canvas => canvas.previousElementSibling.toDataURL()"
+    eventually(page, lambda: top.evaluate(after) != before, "a nearer view")
+    page.keyboard.press("Escape")
+    eventually(page, lambda: ask(page, "maps.state['chosen']") == [], "nothing chosen")
+    assert page.evaluate(active) == prompt  # the arrow keys have not moved to another cell
+
+
+def test_one_map_moves_from_before_to_after(page):
+    cell(page, 4).get_by_role("button", name="before ↔ after").click()
+    slider = cell(page, 4).locator(".ck-map-between input[type=range]")
+    canvas = cell(page, 4).locator(".ck-map-between canvas").first
+    eventually(page, lambda: canvas.get_attribute("data-ms"), "a drawing")
+    seen = [canvas.evaluate("canvas => canvas.toDataURL()")]
+    slider.focus()
+    for key in ("ArrowRight", "End"):
+        page.keyboard.press(key)
+        seen.append(eventually(page, lambda: (now := canvas.evaluate("c => c.toDataURL()")) != seen[-1] and now, key))
+    assert len(set(seen)) == 3 and slider.input_value() == "1"
+    assert "noise" in cell(page, 4).locator(".ck-map-between h4").inner_text()
+    cell(page, 4).get_by_role("button", name="before ↔ after").click()
+
+
+def test_start_is_answered_at_once_and_stop_keeps_the_run(page):
+    status, circle = cell(page, 5).locator(".ck-live-status"), cell(page, 5).locator("canvas.ck-sphere").first
+    cell(page, 5).get_by_role("button", name="start", exact=True).click()
+    assert status.inner_text().startswith("starting")  # without a word from Python
+    eventually(page, lambda: status.inner_text().startswith("step ") and ask(page, "run.run.steps") > 3, "steps", 60)
+    drawn = circle.evaluate("canvas => canvas.toDataURL()")
+    eventually(page, lambda: circle.evaluate("canvas => canvas.toDataURL()") != drawn, "a sphere that turns")
+    eventually(page, lambda: ask(page, "len(run._film.moments)") > 3, "measurements")
+    cell(page, 5).get_by_role("button", name="stop", exact=True).click()
+    assert status.inner_text().startswith("stopp")
     eventually(page, lambda: not ask(page, "run.running"), "its end")
     assert ask(page, "run.run.interrupted") and ask(page, "len(run.run.history) == run.run.steps > 2")
     assert ask(page, "bool(run.run.encoder.encode(texts[:2]).isfinite().all())")
-    eventually(page, lambda: "Stopped" in cell(page, 5).inner_text(), "the panel says so")
+    eventually(page, lambda: status.inner_text().startswith("stopped: step"), "the panel says so")
+    slider = cell(page, 5).locator(".ck-live-film input")
+    assert slider.is_visible() and slider.get_attribute("max") == str(ask(page, "len(run.stage.frames)") - 1)
+    slider.focus()
+    page.keyboard.press("Home")
+    first = ask(page, "run.stage.frames[0]['step']")
+    eventually(page, lambda: f"step {first}" in cell(page, 5).locator(".ck-live-film").inner_text(), "its first moment")
+
+
+def test_reset_brings_the_encoder_back(page):
+    cell(page, 5).get_by_role("button", name="reset encoder").click()
+    eventually(page, lambda: ask(page, "run.stage.now['phase']") == "ready", "the first weights", 30)
+    assert ask(page, "run.run is None and all((run.objectives['MLM'].state_dict()[name] == value).all().item()"
+                     " for name, value in run._first['MLM'].items())")  # fmt: skip
+
+
+def test_a_word_pointed_at_tells_what_the_networks_thought(page):
+    stacks = cell(page, 6).locator(".ck-two-stack[data-at]")
+    words = ask(page, "two.worked().rows[0]")
+    assert stacks.count() == len(words) - 2  # without [CLS] and [SEP]
+    stacks.nth(1).focus()
+    best = ask(page, "two.worked().read[2][0][0]")
+    eventually(page, lambda: best in cell(page, 6).locator(".ck-two-below").inner_text(), "its thoughts")
+    before = cell(page, 6).locator(".ck-two-stacks").inner_text()
+    cell(page, 6).get_by_role("button", name="draw again").click()
+    eventually(page, lambda: cell(page, 6).locator(".ck-two-stacks").inner_text() != before, "another draw")
+
+
+def test_a_toy_put_on_the_shelf_changes_the_picture_and_the_words(page):
+    picture, words = cell(page, 7).locator("img.widget-image"), cell(page, 7).locator(".ck-words")
+    before, said = picture.get_attribute("src"), words.inner_text()
+    cell(page, 7).locator("select").nth(5).select_option(ask(page, "kinds[1]"))
+    eventually(page, lambda: picture.get_attribute("src") != before, "another picture", 30)
+    assert ask(page, "len(shelf.scene().toys)") == 2
+    box = cell(page, 7).locator("input[type=text]")
+    box.fill("is there a kite?")
+    box.press("Enter")
+    eventually(
+        page, lambda: words.inner_text() != said and ask(page, "shelf.state['question']") == "is there a kite?", ""
+    )
+
+
+def test_the_films_slider_keeps_its_arrow_keys(page):
+    slider = cell(page, 8).locator("[data-animation] input[type=range]")
+    slider.focus()
+    for _ in range(2):
+        page.keyboard.press("ArrowRight")
+    assert slider.input_value() == "2" and slider.evaluate("slider => slider === document.activeElement")
+
+
+def test_data_is_text_and_nothing_scrolls_sideways(page):
+    assert page.locator("img[src=x]").count() == 0
+    assert cell(page, 4).locator(".ck-map-key").first.inner_text().strip() == "<img src=x onerror=alert(1)>"
+    for width in (1400, 900):
+        page.set_viewport_size({"width": width, "height": 1000})
+        page.wait_for_timeout(300)
+        assert page.evaluate(SCROLLS) == [], width
+    jupyter_page.tall(page)
+
+
+def test_a_dark_theme_leaves_no_white_card(page):
+    page.evaluate(THEME, "JupyterLab Dark")
+    page.wait_for_timeout(800)
+    try:
+        assert page.evaluate(PAPERS) == []
+    finally:
+        page.evaluate(THEME, "JupyterLab Light")
+
+
+def test_reopened_without_its_kernel_a_panel_is_a_picture(page):
+    """The last test of the file: the panels are dead after it."""
+    page.evaluate("async () => { await jupyterapp.commands.execute('docmanager:save'); }")
+    page.evaluate("async () => { await jupyterapp.shell.currentWidget.sessionContext.shutdown(); }")
+    other = page.context.browser.new_page(viewport={"width": 1300, "height": 1000})
+    complaints = []
+    other.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+    other.goto(page.url.split("?")[0] + "?reset")
+    other.wait_for_function(jupyter_page.IDLE, timeout=60_000)
+    jupyter_page.tall(other)
+    stills = other.locator(".ck-still:visible")
+    eventually(other, lambda: stills.count() == ALIVE, "a picture for each panel")
+    assert other.evaluate(jupyter_page.BROKEN) == 0
+    eventually(other, lambda: not other.get_by_text("model not found").first.is_visible(), "nothing said to be missing")
+    # JupyterLab's own note to the console, of each widget that is gone, is all there is.
+    assert all("widget model not found" in complaint for complaint in complaints), complaints
+    other.evaluate("async () => { await jupyterapp.shell.currentWidget.sessionContext.shutdown(); }")
+    other.close()

@@ -1,18 +1,21 @@
-"""What every panel has: controls, a state that Python reads and sets, and a static figure."""
+"""What every panel has: controls, a state that Python reads and sets, a static figure, a page without Python."""
 
+import functools
 import html
-import os
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from contrast_kit.data.gc_paused import gc_paused
+from contrast_kit.explore import _page, _still
+from contrast_kit.explore._page import scripts
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WIDE = "960px"
-SHOWN = "CONTRAST_KIT_PANELS"  # in the environment: "static" stores figures only
 _DRAWING = threading.RLock()  # matplotlib's settings belong to all threads, and one panel trains in its own
 
 
@@ -40,18 +43,28 @@ class Panel:
     * `panel.figure()` is the picture for the present state, made by `ck.plots`; it is also stored beside the widget, so
       that a page which can show no widget shows it. With `CONTRAST_KIT_PANELS=static` in the environment, the figure
       is all that is shown: this is how the notebooks of the course are stored.
+    * `panel.to_html("circle.html")` writes a page for a lecture: it needs neither Python nor a network. A panel whose
+      subclass names a `script` (the picture) and a `stand_in` (what Python computes, once more) lives there; of the
+      others it holds the figure.
     """
+
+    script: tuple[str, ...] = ()
+    """The files that draw, after shared.js; the widget made of them is `self.view`."""
+    stand_in = ""
+    """The file that computes in a page what Python computes in a notebook."""
+    view: Any = None
 
     def assemble(self, handles: Mapping[str, tuple[Any, str]], *rows: Any) -> None:
         """Stack the rows of widgets with the sentence below them, and redraw whenever a control moves."""
         w = widgets()
-        self._handles, self._setting = dict(handles), False
+        self.handles, self._setting = dict(handles), False
         self.line = w.HTML()
         self.line.add_class("ck-words")
         layout = w.Layout(width="100%", max_width=WIDE, overflow="visible")
         self.widget = w.VBox([*rows, self.line], layout=layout)
+        self.still = _still.Still(self)
         self.draw()
-        for widget, trait in self._handles.values():
+        for widget, trait in self.handles.values():
             widget.observe(self._on_move, names=trait)
 
     def figure(self) -> "Figure":
@@ -66,18 +79,36 @@ class Panel:
         """Redraw the panel for the current state."""
         self.line.value = f"<div style='line-height:1.5' aria-live='polite'>{self.words()}</div>"
 
+    def page_state(self) -> dict[str, Any]:
+        """What a page needs beside the controls and the traits of the view."""
+        return {}
+
+    def to_html(self, path: str | Path, title: str | None = None) -> Path:
+        """Write the panel as it stands into one HTML file, to be opened or sent without Python. Returns its path.
+
+        >>> import tempfile
+        >>> from contrast_kit.explore import loss_playground
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     page = loss_playground().to_html(f"{folder}/circle.html", title="Who pulls whom")
+        ...     "<h1>Who pulls whom</h1>" in page.read_text()
+        True
+        """
+        path = Path(path)
+        path.write_text(_page.document(self, title), encoding="utf-8")
+        return path
+
     @property
     def state(self) -> dict[str, Any]:
         """The value of every control, by name."""
-        return {name: getattr(widget, trait) for name, (widget, trait) in self._handles.items()}
+        return {name: getattr(widget, trait) for name, (widget, trait) in self.handles.items()}
 
     def set(self, **values: Any) -> Self:
         """Set controls from Python, as a hand would; the picture is redrawn once, at the end. Returns the panel.
 
         Raises a ValueError for a control that is not there, or a value that it cannot take.
         """
-        if unknown := values.keys() - self._handles.keys():
-            raise ValueError(f"There is no control {unknown.pop()!r}; there are {', '.join(self._handles)}.")
+        if unknown := values.keys() - self.handles.keys():
+            raise ValueError(f"There is no control {unknown.pop()!r}; there are {', '.join(self.handles)}.")
         self._setting = True
         try:
             for name, value in values.items():
@@ -88,7 +119,7 @@ class Panel:
         return self
 
     def _set_control(self, name: str, value: Any) -> None:
-        widget, trait = self._handles[name]
+        widget, trait = self.handles[name]
         from traitlets import TraitError
 
         try:
@@ -103,17 +134,62 @@ class Panel:
             raise ValueError(f"{name} must lie between {low:g} and {high:g}, not {value!r}.")
 
     def _on_move(self, change: Any) -> None:
-        if not self._setting:
+        if self._setting:
+            return
+        try:
             self.draw()
+        except Exception as error:  # raised in answer to the page, it would be seen nowhere
+            self.line.value = f"<b>{type(error).__name__}</b>: {html.escape(str(error))}"
+
+    def _ipython_display_(self) -> None:
+        if not _still.wanted():
+            raise NotImplementedError  # IPython then asks for the bundle
+        self.still.show()
 
     def _repr_mimebundle_(self, **kw: Any) -> dict[str, Any]:
         bundle = {"text/plain": f"{type(self).__name__} (run this cell to touch it)"}
-        if os.environ.get(SHOWN) != "static":
+        if _still.wanted():
             bundle |= self.widget._repr_mimebundle_(**kw)
+        elif self.stand_in:
+            with suppress(ValueError):  # there may be nothing yet that could live
+                bundle[_page.KIND] = _page.stored(self)
         try:
             return bundle | {"image/png": self.figure()._repr_png_()}
         except ValueError:  # there is nothing to draw yet
             return bundle
+
+
+class SeenPanel(Panel):
+    """A panel whose picture is drawn in the page, from `seen()`."""
+
+    def assemble(self, handles: Mapping[str, tuple[Any, str]], *rows: Any) -> None:
+        self.view = _view(*self.script)()
+        super().assemble(handles, *rows, self.view)
+
+    def seen(self) -> Any:
+        """What the picture shows, as lists and numbers."""
+        raise NotImplementedError
+
+    def draw(self) -> None:
+        try:
+            self.view.seen = self.seen()
+            super().draw()
+        except ValueError as error:  # half-typed input: the last picture stays
+            self.line.value = html.escape(str(error))
+
+
+@functools.cache
+def _view(*script: str) -> type:
+    import anywidget
+    import traitlets
+
+    class View(anywidget.AnyWidget):
+        """The picture in the page."""
+
+        _esm = scripts("shared", *script)
+        seen = traitlets.Any([]).tag(sync=True)
+
+    return View
 
 
 class FigurePanel(Panel):
@@ -121,12 +197,14 @@ class FigurePanel(Panel):
 
     def assemble(self, handles: Mapping[str, tuple[Any, str]], *rows: Any) -> None:
         self.picture = widgets().Image(format="png", layout=widgets().Layout(max_width="100%", align_self="flex-start"))
+        self.picture.add_class("ck-figure")
         super().assemble(handles, *rows, self.picture)
 
     def draw(self) -> None:
         try:
             with _DRAWING, gc_paused(then_collect=True):
                 self.picture.value = self.figure()._repr_png_()
+            self.still.update(lambda: self.picture.value)
             super().draw()
         except ValueError as error:  # half-typed input: the last picture stays
             self.line.value = html.escape(str(error))

@@ -2,23 +2,25 @@
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
-from contrast_kit.explore._panel import Panel, widgets
+from contrast_kit.explore._panel import Panel, scripts, widgets
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST = 20_000
+WARMTH = 0.05  # how much nearer neighbours count more, where a sentence is placed among them
 AXES = {"pca": "two principal components", "tsne": "t-SNE", "umap": "UMAP"}
 
 
 class EmbeddingMap(Panel):
     """A map of the same sentences for each encoder, with one selection for all. See `embedding_map`."""
+
+    script, stand_in = ("canvas", "dots", "embedding_map"), "map_numbers"
 
     def __init__(
         self,
@@ -37,21 +39,27 @@ class EmbeddingMap(Panel):
         self.labels = None if labels is None else [str(label) for label in _plain(labels)]
         self.encode, self.projection, self.k = encode, dict(projection), k
         self._check()
+        self._linear = points is None and self.projection["method"] == "pca"
+        turned = points is None
         if points is None:
             points = {name: plots.project(value, **self.projection) for name, value in self.vectors.items()}
         self.points = {name: _points(points, name, len(self.texts)) for name in self.vectors}
         kinds = in_order(self.labels) if self.labels else []
         place = {kind: i for i, kind in enumerate(kinds)}
-        self.map = _map_widget()(
+        first = next(iter(self.points.values()))
+        # The axes of a map may come out turned or mirrored: on the page all lie as the first one does.
+        at = [plots.align(value, first) if turned and value is not first else value for value in self.points.values()]
+        self.at = dict(zip(self.points, map(_fitted, at), strict=True))
+        self.view = self.map = _map_widget()(
             names=list(self.vectors),
-            xy=np.stack([_fitted(value) for value in self.points.values()]).astype(np.float32).tobytes(),
+            xy=np.stack(list(self.at.values())).astype(np.float32).tobytes(),
             texts=self.texts,
             kinds=[place[label] for label in self.labels or []],
             legend=kinds,
             colours=list(plots.PALETTE),
             markers="".join(MARKERS),
         )
-        self._searched = ""
+        self._searched, self._planes = "", {}
         self.assemble({name: (self.map, name) for name in ("chosen", "hovered", "query")}, self.map)
 
     def _check(self) -> None:
@@ -79,17 +87,50 @@ class EmbeddingMap(Panel):
         found = self._nearest(sentence, k or self.k)
         return {name: [(self.texts[i], cosine) for i, cosine in near] for name, near in found.items()}
 
+    def place(self, sentence: str) -> dict[str, tuple[float, float]]:
+        """Where a sentence stands on each map, both coordinates from -1 to 1.
+
+        One of the map stands where it is. Another one is encoded. On a map by principal components it is projected as
+        the others were; t-SNE and UMAP have no such rule, so there, and on maps made before, it stands in the mean of
+        its nearest neighbours' places, weighted by e^{cosine / 0.05}. ValueError where it cannot be encoded.
+        """
+        return self._places(self._queries(sentence.strip()))
+
+    def _places(self, queries: Mapping[str, torch.Tensor]) -> dict[str, tuple[float, float]]:
+        found = {}
+        for name, query in queries.items():
+            if self._linear:
+                at = np.append(query.double().numpy(), 1.0) @ self._plane(name)  # [D + 1] @ [D + 1, 2] -> [2]
+            else:
+                best = (self.vectors[name] @ query).topk(min(self.k, len(self.texts)))
+                weights = (best.values.double() / WARMTH).softmax(dim=0).numpy()  # [k]
+                at = weights @ self.at[name][best.indices.numpy()]  # [k] @ [k, 2] -> [2]
+            found[name] = tuple(np.clip(at, -1, 1).tolist())
+        return found
+
+    def _plane(self, name: str) -> np.ndarray:
+        """The linear rule [D + 1, 2] that put the sentences where they are on a map by principal components."""
+        if name not in self._planes:
+            x = self.vectors[name].double().numpy()  # [N, D]
+            self._planes[name] = np.linalg.lstsq(np.column_stack([x, np.ones(len(x))]), self.at[name], rcond=1e-8)[0]
+        return self._planes[name]
+
+    def _queries(self, sentence: str) -> dict[str, torch.Tensor]:
+        """The vector [D] of a sentence in each space, looked up or encoded."""
+        if sentence in self.texts:
+            return {name: vectors[self.texts.index(sentence)] for name, vectors in self.vectors.items()}
+        if missing := [name for name in self.vectors if name not in self.encode]:
+            of = f" for {missing[0]!r}" if missing[0] else ""
+            raise ValueError(f"This sentence is not on the map: give encode={of}, such as the encoder, to place it.")
+        encoded = {name: self.encode[name]([sentence]) for name in self.vectors}  # [1, D] each
+        return {name: _unit(vector, "the sentence")[0] for name, vector in encoded.items()}
+
     def _nearest(self, sentence: str, k: int) -> dict[str, list[tuple[int, float]]]:
         sentence = sentence.strip()
         own = self.texts.index(sentence) if sentence in self.texts else None
-        found = {}
+        found, queries = {}, self._queries(sentence)
         for name, vectors in self.vectors.items():
-            if own is not None:
-                query = vectors[own]  # [D]
-            elif name in self.encode:
-                query = _unit(self.encode[name]([sentence]), "the sentence")[0]  # [1, D] -> [D]
-            else:
-                raise ValueError("This sentence is not on the map: give encode=, such as the encoder, to place it.")
+            query = queries[name]  # [D]
             cosines = vectors @ query  # [N, D] @ [D] -> [N]
             if own is not None:
                 cosines[own] = -2  # its nearest neighbour would be itself
@@ -99,13 +140,13 @@ class EmbeddingMap(Panel):
 
     def draw(self) -> None:
         if self.map.query != self._searched:  # not again for every sentence that is hovered
-            self._searched, near, problem = self.map.query, {}, ""
+            self._searched, near, placed, problem = self.map.query, {}, {}, ""
             if self._searched.strip():
                 try:
-                    near = self._nearest(self._searched, self.k)
+                    near, placed = self._nearest(self._searched, self.k), self.place(self._searched)
                 except ValueError as error:
                     problem = str(error)
-            self.map.near, self.map.problem = near, problem
+            self.map.placed, self.map.near, self.map.problem = placed, near, problem
         super().draw()
 
     def words(self) -> str:
@@ -113,6 +154,11 @@ class EmbeddingMap(Panel):
         if self.map.near:
             sentence += ". Neighbours come from the space itself: where the map puts them far apart, the map misleads"
         return f"{sentence}. Distances on a map by {AXES[self.projection['method']]} are not distances in the space."
+
+    def page_state(self) -> dict[str, Any]:
+        """The spaces in half precision: neighbours of its own sentences are found in the page too."""
+        spaces = {name: _narrow(value).astype(np.float16) for name, value in self.vectors.items()}
+        return {"spaces": spaces, "k": self.k, "axes": AXES[self.projection["method"]]}
 
     def figure(self) -> "Figure":
         """The maps as `plots.embedding_map` draws them."""
@@ -199,6 +245,14 @@ def _points(points: Mapping[str, Any], name: str, n: int) -> np.ndarray:
     return at
 
 
+def _narrow(vectors: torch.Tensor) -> np.ndarray:
+    """The vectors turned onto as few axes as keep each within 0.01 of its place, so all cosines within 0.0001."""
+    u, s, _ = np.linalg.svd(vectors.double().numpy(), full_matrices=False)
+    turned = u * s  # [N, D]: the same lengths and angles, the most important axes first
+    left = np.sqrt(np.cumsum(turned[:, ::-1] ** 2, axis=1))[:, ::-1].max(axis=0)  # what axes from here on hold, at most
+    return turned[:, : max(1, int((left > 0.01).sum()))]
+
+
 def _fitted(points: np.ndarray) -> np.ndarray:
     """Scale points into the square from -1 to 1, both directions alike."""
     low, high = points.min(axis=0), points.max(axis=0)
@@ -213,7 +267,7 @@ def _map_widget() -> type:
     class SentenceMap(anywidget.AnyWidget):
         """The widget in the page: draws the points, sends the selection, shows the neighbours that Python found."""
 
-        _esm = Path(__file__).with_suffix(".js")
+        _esm = scripts("shared", *EmbeddingMap.script)
         names = traitlets.List(traitlets.Unicode()).tag(sync=True)
         xy = traitlets.Bytes().tag(sync=True)  # float32 [maps, N, 2]
         texts = traitlets.List(traitlets.Unicode()).tag(sync=True)
@@ -225,6 +279,7 @@ def _map_widget() -> type:
         hovered = traitlets.Int(-1).tag(sync=True)
         query = traitlets.Unicode().tag(sync=True)
         near = traitlets.Dict().tag(sync=True)  # map -> [[row, cosine], …]
+        placed = traitlets.Dict().tag(sync=True)  # map -> [x, y]: where the typed sentence stands
         problem = traitlets.Unicode().tag(sync=True)
 
         @traitlets.validate("chosen")

@@ -1,32 +1,38 @@
-"""A training run to watch and to stop: curves, cosines and a map, redrawn while an objective trains."""
+"""A training run to watch and to stop: its losses, its cosines and a sphere of sentences, drawn while it happens."""
 
+import copy
 import html
 import threading
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
-import torch
-
-from contrast_kit import geometry
-from contrast_kit.explore._panel import FigurePanel, beside, button, row, widgets
+from contrast_kit.explore import _live_page as page
+from contrast_kit.explore._panel import _DRAWING, Panel, widgets
+from contrast_kit.explore._turns import Turns
 
 if TYPE_CHECKING:
+    import torch
     from matplotlib.figure import Figure
 
     from contrast_kit.objectives.base import Objective
     from contrast_kit.training.fit import Run
 
-PAUSE = 3  # the pause between two pictures, in the time that drawing one takes: a run is never slowed by much more
+OFTEN = 0.1  # seconds between two messages to the page
+PAUSE = 3  # the pause between two measurements, in the time that one takes: a run is never slowed by much more
+OVER = ("ready", "stopped", "done", "failed")
 
 
-class LiveTraining(FigurePanel):
-    """A training run in its own thread, redrawn as it goes. See `live_training`."""
+class LiveTraining(Panel):
+    """One run or several, each in its own thread, drawn as they go. See `live_training`."""
+
+    script, stand_in = ("canvas", "sphere", "live_training"), "film_numbers"
 
     def __init__(
         self,
-        objective: "Objective",
+        objectives: Mapping[str, "Objective"],
         data: Any,
         pairs: Any,
         texts: Any,
@@ -34,45 +40,60 @@ class LiveTraining(FigurePanel):
         every: float,
         **settings: Any,
     ):
-        self.objective, self.data, self.settings, self.every = objective, data, settings, every
+        self.objectives, self.data, self.settings, self.every = dict(objectives), data, settings, every
         self.pairs = None if pairs is None else [list(side) for side in zip(*pairs, strict=True)]
-        self.texts, self.labels = texts, labels
-        self.run: Run | None = None
-        self.problem = ""
-        self._thread: threading.Thread | None = None
-        self._stop_requested, self._training, self._next_picture = threading.Event(), threading.Event(), 0.0
-        self._before = self._now = self.measure()
-        w = widgets()
-        self.buttons = {
-            "start": button("start", self.start, "train from where the encoder stands"),
-            "stop": button("stop", self.request_stop, "end after this step; the run is kept"),
-        }
-        self.bar = w.IntProgress(0, 0, 1, layout=w.Layout(width="300px"))
-        self.assemble({}, row(*self.buttons.values(), self.bar))
+        self.texts, self.labels = None if texts is None else list(texts), labels
+        self.runs: dict[str, Run] = {}
+        self.problem, self._phase = "", "ready"
+        self._threads: list[threading.Thread] = []
+        self._here: list[str] = []  # the runs that still go on
+        self._stop_requested = threading.Event()
+        self._first: dict[str, dict[str, torch.Tensor]] = {}  # the weights before the first start
+        self._before = {name: self.measure(name) for name in self.objectives}
+        self._now, self._film = dict(self._before), page.Film()
+        facts = page.facts(self.objectives, self.texts, self.labels, self._before)
+        self.view = self.stage = page.stage_widget()(facts=facts, moment=self._film.moment(0, self._now))
+        self.stage.observe(self._on_press, names="pressed")
+        self.assemble({}, self.stage)
 
-    # -- the run --------------------------------------------------------------------------------------------------
+    # -- the run
+
+    @property
+    def run(self) -> "Run | None":
+        """The run; of several, the first one's. `runs` has them all by name."""
+        return next(iter(self.runs.values()), None)
 
     @property
     def running(self) -> bool:
-        """True while the thread trains."""
-        return self._training.is_set()
+        """True while a thread trains."""
+        return self._phase not in OVER
 
     def start(self) -> Self:
         """Train from where the encoder stands, in a thread; returns at once. While it trains, does nothing."""
-        if not self.running:
-            self._stop_requested.clear()
-            self._training.set()
-            self.problem, self.run, self._next_picture = "", None, 0.0
-            self._thread = threading.Thread(target=self._train, daemon=True)
-            self._thread.start()
-            self._update_controls()
+        if self.running:
+            return self
+        self._phase, self.problem, self.runs, self._here = "starting", "", {}, list(self.objectives)
+        self._film.moments.clear()
+        self._stop_requested.clear()
+        self._next_look, self._next_word, self._look_at = 0.0, 0.0, -1  # the step at which all runs are measured
+        for name, objective in self.objectives.items():
+            self._first.setdefault(name, copy.deepcopy(objective.state_dict()))
+        turns = Turns(len(self.objectives))
+        work = [threading.Thread(target=self._train, args=(turns, *one), daemon=True) for one in enumerate(self._here)]
+        self._threads = [*work, threading.Thread(target=self._finish, args=(work,), daemon=True)]
+        self.show()
+        for thread in self._threads:
+            thread.start()
         return self
 
     def request_stop(self) -> None:
         """Let the run end after the current step, as the stop button does; does not wait for it."""
         self._stop_requested.set()
-        if self.run is not None:
-            self.run.stop()
+        for run in self.runs.values():
+            run.stop()
+        if self.running:
+            self._phase = "stopping"
+            self.show()
 
     def ask(self) -> None:
         """The former name of `request_stop`."""
@@ -86,119 +107,179 @@ class LiveTraining(FigurePanel):
 
     def wait(self, timeout: float | None = None) -> "Run | None":
         """Wait until the run has ended (or `timeout` seconds), and return it."""
-        if self._thread is not None:
-            self._thread.join(timeout)
+        until = None if timeout is None else time.monotonic() + timeout
+        for thread in self._threads:
+            thread.join(None if until is None else max(0.0, until - time.monotonic()))
         return self.run
 
-    def _train(self) -> None:
+    def reset(self) -> Self:
+        """Give the encoders, and the heads of the objectives, the weights from before the first start.
+
+        Raises a RuntimeError while it trains.
+        """
+        if self.running:
+            raise RuntimeError("The run goes on: stop it first, then reset the encoder.")
+        for name, weights in self._first.items():
+            self.objectives[name].load_state_dict(weights)
+        self.runs, self.problem, self._phase, self._film = {}, "", "ready", page.Film()
+        self._now = {name: self.measure(name) for name in self.objectives}
+        self.stage.frames, self.stage.moment = [], self._film.moment(0, self._now)
+        self.draw()
+        return self
+
+    def _train(self, turns: Turns, i: int, name: str) -> None:
         from contrast_kit.training.fit import fit
 
-        try:
-            self.run = fit(self.objective, self.data, callback=self._step, progress=False, **self.settings)
-        except Exception as error:  # in a thread nobody would see it
-            self.problem = str(error) or type(error).__name__
-            self.run = getattr(error, "run", self.run)
-        if self.run is not None:
-            self._now = self.measure()
-        self._training.clear()
+        def after_step(run: "Run") -> None:
+            self._step(name, run)
+            turns.hand_on(i)
+
+        with turns.taken_by(i):
+            try:
+                run = fit(self.objectives[name], self.data, callback=after_step, progress=False, **self.settings)
+                self.runs[name] = run
+            except Exception as error:  # in a thread nobody would see it
+                self.problem = f"{name}: {error}".removeprefix(": ") if str(error) else type(error).__name__
+                if getattr(error, "run", None) is not None:
+                    self.runs[name] = error.run
+            if name in self.runs:
+                self._now[name] = self.measure(name)
+            self._here.remove(name)
+
+    def _finish(self, work: list[threading.Thread]) -> None:
+        """When the last run is over: its end is measured, and the film of it goes to the page."""
+        for thread in work:
+            thread.join()
+        if self.runs:
+            self._keep_moment()
+        self.stage.frames = list(self._film.moments)
+        interrupted = any(run.interrupted for run in self.runs.values())
+        self._phase = "failed" if self.problem else "stopped" if interrupted else "done"
         self.draw()
+        with _DRAWING, suppress(ValueError):  # there may be nothing to draw
+            self.still.update(lambda: self.figure()._repr_png_())
 
-    def _step(self, run: "Run") -> None:
-        self.run = run
+    def _keep_moment(self) -> None:
+        self.stage.moment = self._film.keep(max(run.steps for run in self.runs.values()), self._now)
+
+    def _step(self, name: str, run: "Run") -> None:
+        self.runs[name] = run
+        if self._phase == "starting":
+            self._phase, self._next_look = "training", time.monotonic() + self.every
         if self._stop_requested.is_set():
-            run.stop()
-        elif (now := time.monotonic()) > self._next_picture:
-            self._now = self.measure()
-            self.draw()
-            spent = time.monotonic() - now
-            self._next_picture = now + max(self.every, PAUSE * spent)
-        self._update_controls()
+            return run.stop()
+        if (now := time.monotonic()) > self._next_look and self._look_at != run.steps:
+            self._look_at, self._next_look = run.steps, now + self.every
+        if self._look_at == run.steps:  # the others follow in the same round
+            self._now[name] = self.measure(name)
+            if name == self._here[-1]:
+                self._keep_moment()
+                spent = time.monotonic() - now
+                self._next_look = now + max(self.every, PAUSE * spent * len(self.runs))
+        if time.monotonic() > self._next_word:
+            self.show()
+            self._next_word = time.monotonic() + OFTEN
+        return None
 
-    # -- the picture ------------------------------------------------------------------------------------------------
+    # -- what is measured and sent ----------------------------------------------------------------------------------
 
-    def measure(self) -> dict[str, Any]:
-        """The cosines of similar and of random pairs, and the vectors for the map, from the encoder as it is now."""
-        encoder, seen = self.objective.encoder, {}
-        if self.pairs is not None:
-            a, b = (encoder.encode(side) for side in self.pairs)  # [P, D] each
-            groups = torch.arange(len(a)).repeat(2)
-            random = geometry.random_pair_cosines(torch.cat([a, b]).cpu(), groups=groups)
-            seen["cosines"] = geometry.pair_cosines(a, b).cpu(), random
-        if self.texts is not None:
-            seen["vectors"] = encoder.encode(self.texts).cpu()
-        return seen
+    def measure(self, name: str | None = None) -> dict[str, Any]:
+        """The cosines of similar and of random pairs, and the vectors of `texts`, from an encoder as it is now."""
+        name = next(iter(self.objectives)) if name is None else name
+        return page.measured(self.objectives[name].encoder, self.pairs, self.texts)
+
+    def show(self) -> None:
+        """Send the page what it does not have yet: the state, and the losses so far."""
+        runs = list(self.runs.values())
+        rows = {name: self.runs[name].rows if name in self.runs else [] for name in self.objectives}
+        self.stage.curves = [page.curve(rows[name], each.weights) for name, each in self.objectives.items()]
+        self.stage.now = {
+            "phase": self._phase,
+            "step": min((run.steps for run in runs), default=0),
+            "total": max((run.total for run in runs), default=1),
+            "seconds": max((run.seconds for run in runs), default=0.0),
+            "problem": f"The run has ended: {self.problem}" if self.problem else "",
+        }
 
     def draw(self) -> None:
-        if hasattr(self, "buttons"):
-            self._update_controls()
+        if hasattr(self, "stage"):
+            self.show()
         super().draw()
-
-    def _update_controls(self) -> None:
-        running, run = self.running, self.run
-        if run is not None:
-            self.bar.max, self.bar.value = max(1, run.total), run.steps
-        self.buttons["start"].disabled, self.buttons["stop"].disabled = running, not running
 
     def words(self) -> str:
         if self.problem:
             return f"<b>The run has ended</b>: {html.escape(self.problem)}"
-        if self.run is None:
-            return "Press <i>start</i>: the figure grows while it trains. <i>stop</i> keeps the run."
+        if self._phase == "ready":
+            return "<i>start</i> trains, <i>stop</i> ends it after the present step and keeps the run."
         if self.running:
-            return f"Training: step {self.run.steps} of {self.run.total}, {self.run.seconds:.0f} s."
-        end = "Stopped" if self.run.interrupted else "Done"
-        kept = "It is kept as <code>panel.run</code>, with its history and its encoder."
-        return f"<b>{end}</b>: {html.escape(repr(self.run))}. {kept}"
+            return "It trains. The notebook stays free; the run so far is <code>panel.run</code>."
+        end = "Stopped" if self._phase == "stopped" else "Done"
+        said = "; ".join(html.escape(f"{name} – {run!r}".removeprefix(" – ")) for name, run in self.runs.items())
+        kept = "Kept as <code>panel.run</code>" if len(self.runs) == 1 else "Kept in <code>panel.runs</code>"
+        return f"<b>{end}</b>: {said}. {kept}, with history and encoder."
+
+    def page_state(self) -> dict[str, Any]:
+        """A run that is over, as a film: the page plays it again. ValueError where there is none."""
+        if self.running or not self._film.moments:
+            raise ValueError("There is no film of a run yet: train, wait for the end, then write the page.")
+        return {"frames": self._film.for_page(), "ended": self.words()}
 
     def figure(self) -> "Figure":
-        """Curves so far; cosines and map of the encoder at the beginning and now."""
-        from contrast_kit import plots
-
-        names = ["before", f"step {self.run.steps}"] if self.run is not None else ["before"]
-        both = dict(zip(names, [self._before, self._now], strict=False))
-        parts = []
-        if self.run is not None and self.run.rows:
-            parts.append(plots.loss_curves(self.run.history, ["loss", *self.objective.weights]))
-        if self.pairs is not None:
-            parts.append(plots.cosine_histograms({name: seen["cosines"] for name, seen in both.items()}, bins=40))
-        if self.texts is not None:
-            vectors = {name: seen["vectors"] for name, seen in both.items()}
-            parts.append(plots.embedding_map(vectors, self.labels, "pca"))
-        if not parts:
+        """Curves so far; cosines and map of each encoder at the beginning and now."""
+        if not (self.runs or self.pairs or self.texts):
             raise ValueError(f"The run has ended: {self.problem}" if self.problem else "Press start.")
-        return beside(*parts, columns=1)
+        weights = {name: each.weights for name, each in self.objectives.items()}
+        return page.picture(self.runs, weights, self._before, self._now, self.labels)
+
+    def _on_press(self, change: Any) -> None:
+        does = {"start": self.start, "stop": self.request_stop, "reset encoder": self.reset}
+        try:
+            does[change["new"][0]]()
+        except Exception as error:  # the page is the only place where it would be seen
+            self.problem = str(error) or type(error).__name__
+            self.draw()
 
 
 def live_training(
-    objective: "Objective",
+    objective: "Objective | Mapping[str, Objective]",
     data: Any,
     *,
     pairs: Sequence[tuple[str, str]] | None = None,
     texts: Sequence[str] | None = None,
     labels: Sequence[Any] | None = None,
-    every: float = 2.0,
+    every: float = 0.5,
     **settings: Any,
 ) -> LiveTraining:
     """Train with a start and a stop button, and watch the losses and the space while it happens.
 
     The run is `ck.fit` in a thread, so that the notebook stays free; the stop button ends it after the present step
-    and keeps it as `panel.run`, history, encoder and all, whatever it had reached. Cells that you run meanwhile share
-    torch's random numbers with it: for a run that can be repeated to the last digit, use `ck.fit` itself.
+    and keeps it as `panel.run`, history, encoder and all, whatever it had reached. *Reset encoder* brings back the
+    weights from before the first start. Cells that you run meanwhile share torch's random numbers with it: for a run
+    that can be repeated to the last digit, use `ck.fit` itself.
+
+    Losses are drawn up to ten times a second. Cosines and the sphere are measured every half second, or less often,
+    so that measuring takes no more than about a quarter of the time. On the sphere a vector stands for its direction:
+    three directions of the space, those that hold most of it, are fitted at each measurement and turned onto the last
+    ones, so that points glide; between two measurements they move along great circles, where nothing was measured.
+    Drag it, or turn it with the arrow keys.
 
     Args:
-        objective: what to train, around its encoder, such as `ck.objectives.CMLM(encoder)`.
+        objective: what to train, around its encoder, such as `ck.objectives.CMLM(encoder)`; or several by name, each
+            with an encoder of its own, to watch side by side. They take turns, a step each.
         data: as for `ck.fit`.
         pairs: sentences that mean the same, such as `toyshop.probe_pairs(200)`: their cosines beside those of random
             pairs (COCO-LM, figure 1). None leaves the histograms out.
-        texts, labels: some hundred sentences for the map, and their labels. None leaves the map out.
-        every: seconds between two pictures, more where drawing takes long.
+        texts, labels: some hundred sentences for the sphere, and their labels. None leaves the sphere out.
+        every: seconds between two measurements, more where one takes long.
         settings: those of `ck.fit`: `steps=`, `batch_size=`, `lr=`, `folder=` …
 
     Returns:
-        A panel. `start()`, `stop()` and `wait()` do from Python what the buttons do, the last two returning the `Run`.
+        A panel. `start()`, `stop()`, `wait()` and `reset()` do from Python what the buttons do; `stop` and `wait`
+        return the `Run`. `panel.runs` has those of all objectives, by name.
 
     Raises:
         TypeError: for something that is no objective.
+        ValueError: two objectives share an encoder, or are to write into one folder; labels that do not fit the texts.
         ImportError: without ipywidgets and anywidget.
 
     Example:
@@ -209,11 +290,6 @@ def live_training(
         >>> panel.start().wait().steps
         3
     """
-    from contrast_kit.objectives.base import Objective
-
     widgets()
-    if not isinstance(objective, Objective):
-        raise TypeError(
-            f"objective must be one of ck.objectives, such as CMLM(encoder), not {type(objective).__name__}."
-        )
-    return LiveTraining(objective, data, pairs, texts, labels, every, **settings)
+    objectives = page.checked(objective, texts, labels, settings.get("folder"))
+    return LiveTraining(objectives, data, pairs, texts, labels, every, **settings)

@@ -1,21 +1,11 @@
 // The circle of ck.explore.loss_playground. Python computes; this shows, and sends where the points are.
-const PULL = "#0072B2", PUSH = "#D55E00", INK = "#333333", FAINT = "#BBBBBB";
+const PULL = "var(--ck-pull)", PUSH = "var(--ck-push)", INK = "var(--ck-ink)", FAINT = "var(--ck-line)";
 const COLOURS = ["#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7"];
-const CENTRE = [215, 205], RADIUS = 150, MATRIX = [500, 66], SIDE = 300;
+const CENTRE = [215, 205], RADIUS = 150, MATRIX = [72, 66], SIDE = 300, WIDTH = 430;
 const PLAY = 1500;  // milliseconds
 const NAME = [182, 8];  // a point's name: at which radius, and how many degrees from the next name
 const WEAK = 0.1;  // a force that gets a full arrow, unless another is larger
 
-function add(parent, tag, attributes = {}, text = null) {
-  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  set(element, attributes);
-  if (text !== null) element.textContent = text;
-  parent.append(element);
-  return element;
-}
-function set(element, attributes) {
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-}
 const at = (angle, radius = RADIUS) => [
   CENTRE[0] + radius * Math.cos(angle * Math.PI / 180), CENTRE[1] - radius * Math.sin(angle * Math.PI / 180),
 ];
@@ -37,28 +27,28 @@ function fanned(angles) {
 function render({ model, el }) {
   const names = model.get("names"), n = names.length, cell = SIDE / n;
   let angles = [...model.get("angles")], held = null, plays = 0, playing = false;
-  el.innerHTML = "";
-  const svg = add(el, "svg", { viewBox: "0 0 900 420", class: "ck-circle" });
-  set(svg, { style: "width:100%;max-width:900px;background:white;touch-action:none;user-select:none;" +
-    "font-family:system-ui,sans-serif", role: "group", "aria-label": "vectors on a circle" });
-  const tip = add(add(svg, "defs"), "marker", { id: "ck-tip", viewBox: "0 0 10 10", refX: 7, refY: 5,
+  const both = html(begin(el, "ck-circle"), "div", { class: "ck-pictures" });
+  const svg = add(both, "svg", { viewBox: `0 0 ${WIDTH} 420`, role: "group", "aria-label": "vectors on a circle" });
+  const grid = add(both, "svg", { viewBox: `0 0 ${WIDTH} 420`, role: "img" });
+  const arrowhead = `ck-tip-${Math.random().toString(36).slice(2)}`;  // several panels may stand on a page
+  const tip = add(add(svg, "defs"), "marker", { id: arrowhead, viewBox: "0 0 10 10", refX: 7, refY: 5,
     markerWidth: 5, markerHeight: 5, orient: "auto" });
   add(tip, "path", { d: "M0,0 L10,5 L0,10 z", fill: INK });
   add(svg, "circle", { cx: CENTRE[0], cy: CENTRE[1], r: RADIUS, fill: "none", stroke: FAINT, "stroke-width": 1.5 });
-  add(svg, "text", { x: 10, y: 412, "font-size": 13, fill: "#666" }, "drag a point, or use the arrow keys");
+  add(svg, "text", { x: 10, y: 412, "font-size": 13, class: "ck-soft" }, "drag a point, or use the arrow keys");
 
   const lines = names.map(() => add(svg, "line", { "stroke-linecap": "round", opacity: 0.55 }));
-  const arrows = names.map(() => add(svg, "line", { stroke: INK, "stroke-width": 2, "marker-end": "url(#ck-tip)" }));
+  const arrows = names.map(() => add(svg, "line", { stroke: INK, "stroke-width": 2, "marker-end": `url(#${arrowhead})` }));
   const points = names.map((name, i) => {
-    const group = add(svg, "g", { class: "ck-point", tabindex: 0, role: "slider", style: "cursor:grab;outline:none",
+    const group = add(svg, "g", { class: "ck-point", tabindex: 0, role: "slider", style: "cursor:grab;touch-action:none",
       "aria-label": name, "aria-valuemin": 0, "aria-valuemax": 360 });
     const view1 = i >= n / 2, fill = COLOURS[i % (n / 2)];
     add(group, "circle", { r: 20, fill: "transparent", class: "ck-hit" });
-    const ring = add(group, "circle", { r: 17, fill: "white", stroke: INK, "stroke-width": 1.6 });
+    const ring = add(group, "circle", { r: 17, fill: "none", stroke: INK, "stroke-width": 1.6 });
     if (view1) add(group, "rect", { x: -10, y: -10, width: 20, height: 20, rx: 3, fill });
     else add(group, "circle", { r: 11, fill });
-    const label = add(group, "text", { "font-size": 15, "text-anchor": "middle", "dominant-baseline": "central",
-      fill: INK }, name);
+    const label = add(group, "text", { "font-size": 15, "text-anchor": "middle", "dominant-baseline": "central" },
+      name);
     group.addEventListener("pointerdown", event => { held = i; svg.setPointerCapture(event.pointerId); choose(i); });
     group.addEventListener("focus", () => choose(i));
     group.addEventListener("keydown", event => {
@@ -69,38 +59,38 @@ function render({ model, el }) {
   });
   svg.addEventListener("pointermove", event => {
     if (held === null) return;
-    const box = svg.getBoundingClientRect(), scale = 900 / box.width;
+    const box = svg.getBoundingClientRect(), scale = WIDTH / box.width;
     const x = (event.clientX - box.left) * scale - CENTRE[0], y = CENTRE[1] - (event.clientY - box.top) * scale;
     turn(held, Math.atan2(y, x) * 180 / Math.PI);
   });
   svg.addEventListener("pointerup", () => { held = null; draw(); });
 
-  add(svg, "text", { x: MATRIX[0] + SIDE / 2, y: 22, "font-size": 14, "text-anchor": "middle", fill: INK },
+  add(grid, "text", { x: MATRIX[0] + SIDE / 2, y: 22, "font-size": 14, "text-anchor": "middle" },
     "weight of each candidate in an anchor's softmax, %");
-  add(svg, "text", { x: MATRIX[0] - 52, y: MATRIX[1] + SIDE / 2, "font-size": 13, "text-anchor": "middle", fill: "#666",
+  add(grid, "text", { x: MATRIX[0] - 52, y: MATRIX[1] + SIDE / 2, "font-size": 13, "text-anchor": "middle", class: "ck-soft",
     transform: `rotate(-90 ${MATRIX[0] - 52} ${MATRIX[1] + SIDE / 2})` }, "anchor");
   const cells = names.map((name, i) => {
     const y = MATRIX[1] + i * cell;
-    add(svg, "text", { x: MATRIX[0] + (i + 0.5) * cell, y: MATRIX[1] - 10, "font-size": 14, "text-anchor": "middle",
-      fill: INK }, name);
-    add(svg, "text", { x: MATRIX[0] - 12, y: y + cell / 2, "font-size": 14, "text-anchor": "end",
-      "dominant-baseline": "central", fill: INK }, name);
+    add(grid, "text", { x: MATRIX[0] + (i + 0.5) * cell, y: MATRIX[1] - 10, "font-size": 14, "text-anchor": "middle" },
+      name);
+    add(grid, "text", { x: MATRIX[0] - 12, y: y + cell / 2, "font-size": 14, "text-anchor": "end",
+      "dominant-baseline": "central" }, name);
     return names.map((_, j) => {
       const x = MATRIX[0] + j * cell;
-      const box = add(svg, "rect", { x: x + 1, y: y + 1, width: cell - 2, height: cell - 2, rx: 3 });
-      const text = add(svg, "text", { x: x + cell / 2, y: y + cell / 2, "font-size": Math.min(14, cell / 2.8),
+      const box = add(grid, "rect", { x: x + 1, y: y + 1, width: cell - 2, height: cell - 2, rx: 3 });
+      const text = add(grid, "text", { x: x + cell / 2, y: y + cell / 2, "font-size": Math.min(14, cell / 2.8),
         "text-anchor": "middle", "dominant-baseline": "central", "pointer-events": "none" });
       box.addEventListener("click", () => choose(i));
       return { box, text };
     });
   });
-  const frame = add(svg, "rect", { x: MATRIX[0] - 1, width: SIDE + 2, height: cell + 2, fill: "none", stroke: INK,
+  const frame = add(grid, "rect", { x: MATRIX[0] - 1, width: SIDE + 2, height: cell + 2, fill: "none", stroke: INK,
     "stroke-width": 1.8, rx: 4 });
   const key = [["a positive pulls", PULL, -40], ["a negative pushes", PUSH, 90], ["× left out", null, 244]];
   key.forEach(([words, colour, x]) => {
-    if (colour) add(svg, "rect", { x: MATRIX[0] + x, y: 389, width: 14, height: 14, rx: 2, fill: colour });
-    add(svg, "text", { x: MATRIX[0] + x + (colour ? 20 : 0), y: 397, "font-size": 13, "dominant-baseline": "central",
-      fill: INK }, words);
+    if (colour) add(grid, "rect", { x: MATRIX[0] + x, y: 389, width: 14, height: 14, rx: 2, fill: colour });
+    add(grid, "text", { x: MATRIX[0] + x + (colour ? 20 : 0), y: 397, "font-size": 13, "dominant-baseline": "central" },
+      words);
   });
 
   function choose(i) {
@@ -144,8 +134,8 @@ function render({ model, el }) {
   function paint({ box, text }, weight, role) {
     const out = role === "out", positive = role === "positive" || role === "numerator";
     const strength = weight === null ? (positive ? 1 : 0) : Math.sqrt(weight);
-    set(box, { fill: out ? "#F2F2F2" : positive ? PULL : PUSH, "fill-opacity": out ? 1 : 0.08 + 0.92 * strength });
-    set(text, { fill: out ? "#AAAAAA" : strength > 0.55 ? "white" : INK });
+    set(box, { fill: out ? "var(--ck-fill)" : positive ? PULL : PUSH, "fill-opacity": out ? 1 : 0.08 + 0.92 * strength });
+    text.style.fill = out ? "var(--ck-soft)" : strength > 0.85 ? "white" : INK;
     text.textContent = out ? "×" : weight === null ? "+" : (100 * weight).toFixed(weight < 0.0995 ? 1 : 0);
   }
   function play() {

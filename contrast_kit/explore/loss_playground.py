@@ -4,13 +4,22 @@ import functools
 import html
 import math
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import torch
 
 from contrast_kit.explore._contrasts import LOSSES, Contrast, contrast
-from contrast_kit.explore._panel import TEMPERATURES, Panel, beside, button, choice, row, stepped_slider, widgets
+from contrast_kit.explore._panel import (
+    TEMPERATURES,
+    Panel,
+    beside,
+    button,
+    choice,
+    row,
+    scripts,
+    stepped_slider,
+    widgets,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -23,6 +32,8 @@ STEP, REST = 0.25, 0.02
 class LossPlayground(Panel):
     """B texts seen twice as points on the unit circle: drag them, choose the loss and τ. See `loss_playground`."""
 
+    script, stand_in = ("loss_playground",), "loss_numbers"
+
     def __init__(self, loss: str, tau: float, angles: Sequence[float], classes: Sequence[int]):
         if len(angles) % 2 or not 2 <= len(angles) // 2 <= 5:
             raise ValueError(f"angles must hold two views of 2 to 5 texts, so 4 to 10 degrees, not {len(angles)}.")
@@ -33,31 +44,34 @@ class LossPlayground(Panel):
         self.classes, self.start = torch.as_tensor(list(classes)), [float(angle) for angle in angles]
         self.loss = choice("loss", LOSSES, loss)
         self.tau = stepped_slider("τ", TEMPERATURES, tau)
-        self.circle = _circle_widget()(angles=self.start, names=self.names)
+        self.view = self.circle = _circle_widget()(angles=self.start, names=self.names)
         moves = [
             button("one step", lambda: self.let_go(1), "move every point a little along its force"),
             button("let go", lambda: self.let_go(60), "sixty such steps"),
             button("start again", self.again, "put the points back"),
         ]
         handles = {name: (getattr(self, name), "value") for name in ("loss", "tau")}
-        handles |= {name: (self.circle, name) for name in ("angles", "anchor")}
-        self.assemble(handles, row(self.loss, self.tau, *moves), self.circle)
+        handles |= {name: (self.view, name) for name in ("angles", "anchor")}
+        self.assemble(handles, row(self.loss, self.tau, *moves), self.view)
 
     def seen(self) -> Contrast:
         """The loss at the present state: its value, pair weights [N, N], roles and forces [N, 2]."""
-        return contrast(self.loss.value, _points(self.circle.angles), self.tau.value, self.classes)
+        return contrast(self.loss.value, _points(self.view.angles), self.tau.value, self.classes)
 
     def let_go(self, steps: int = 60) -> Self:
         """Gradient descent on the points themselves: `steps` small moves along the forces."""
-        path = [list(self.circle.angles)]
+        path = [list(self.view.angles)]
         for _ in range(steps):
             path.append(self._moved_along(path[-1]))
-        self.circle.path = path[:: max(1, steps // 30)]  # what the page plays, before it shows the end
+        self.view.path = path[:: max(1, steps // 30)]  # what the page plays, before it shows the end
         return self.set(angles=path[-1])
 
     def again(self) -> Self:
         """Put the points back where they began."""
         return self.set(angles=self.start)
+
+    def page_state(self) -> dict[str, Any]:
+        return {"classes": self.classes.tolist(), "start": self.start}
 
     def _moved_along(self, angles: list[float]) -> list[float]:
         """One step: forces grow as 1/τ, so the step is τ times as long, and large forces are held back."""
@@ -70,7 +84,7 @@ class LossPlayground(Panel):
 
     def draw(self) -> None:
         seen = self.seen()
-        self.circle.seen = {
+        self.view.seen = {
             "forces": seen.forces.tolist(),
             "weights": [[None if math.isnan(p) else p for p in line] for line in seen.weights.tolist()],
             "roles": seen.roles,
@@ -79,7 +93,7 @@ class LossPlayground(Panel):
         super().draw()
 
     def words(self) -> str:
-        seen, i = self.seen(), self.circle.anchor
+        seen, i = self.seen(), self.view.anchor
         names = [html.escape(name) for name in self.names]
         name, roles = names[i], seen.roles[i]
         push = seen.forces.norm(dim=1)
@@ -106,7 +120,7 @@ class LossPlayground(Panel):
         title = f"{self.loss.value}{tau}: {seen.value:.3f}"
         letters = [name[0] for name in self.names]
         pairs = [[i, i + b] for i in range(b)]
-        at = _points(self.circle.angles)
+        at = _points(self.view.angles)
         # Arrows are drawn relative to the longest: at rest, what is left of the forces would look like storms.
         forces = seen.forces if seen.forces.norm(dim=1).max() > REST else None
         title += "" if forces is not None else ", at rest"
@@ -173,7 +187,7 @@ def _circle_widget() -> type:
     class Circle(anywidget.AnyWidget):
         """The widget in the page: sends angles and the anchor, shows the forces and weights that Python computed."""
 
-        _esm = Path(__file__).with_suffix(".js")
+        _esm = scripts("shared", "loss_playground")
         names = traitlets.List(traitlets.Unicode()).tag(sync=True)
         angles = traitlets.List(traitlets.Float()).tag(sync=True)
         anchor = traitlets.Int(0).tag(sync=True)

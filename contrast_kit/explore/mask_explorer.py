@@ -1,11 +1,12 @@
 """One sentence, two masked views of it, and two sliders for how much each of them hides."""
 
+import json
 from typing import TYPE_CHECKING, Any, Self
 
 import torch
 
 from contrast_kit import masking
-from contrast_kit.explore._panel import FigurePanel, button, choice, row, slider, widgets
+from contrast_kit.explore._panel import SeenPanel, button, choice, row, slider, widgets
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -17,8 +18,10 @@ MOST = 128
 SENTENCE = "The grandmother bought three red kites on Saturday, and she believes that they are dazzling."
 
 
-class MaskExplorer(FigurePanel):
+class MaskExplorer(SeenPanel):
     """A sentence in two masked views. See `mask_explorer`."""
+
+    script, stand_in = ("mask_explorer",), "mask_numbers"
 
     def __init__(self, tokenizer: Any, sentence: str, p_m: float, p_c: float, masker: str, seed: int):
         w = widgets()
@@ -80,25 +83,50 @@ class MaskExplorer(FigurePanel):
         )
         return f"Of {n} tokens, {share[0]} and {share[1]}; {lost}."
 
-    def figure(self) -> "Figure":
-        """Both views below the sentence, as `plots.mask_heatmap` draws them."""
+    def seen(self) -> list[dict[str, Any]]:
+        """The sentence and its two views: the name, the tokens and the kinds of each row."""
         from contrast_kit import plots
 
         ids, _, *views = self.views()
         original = self.tokenizer.convert_ids_to_tokens(ids[0].tolist())
-        rows, kinds = (
-            {"sentence": original},
-            [plots.mask_kinds(original, original, [False] * len(original), **self._special())],
-        )
+        rows = {"sentence": (original, [False] * len(original))}
         for number, view in enumerate(views):
-            name = f"view {number}"
-            rows[name] = self.tokenizer.convert_ids_to_tokens(view.input_ids[0].tolist())
-            kinds.append(plots.mask_kinds(rows[name], original, view.selected[0], **self._special()))
+            rows[f"view {number}"] = self.tokenizer.convert_ids_to_tokens(view.input_ids[0].tolist()), view.selected[0]
+        return [
+            {"name": name, "tokens": now, "kinds": plots.mask_kinds(now, original, selected, **self._special())}
+            for name, (now, selected) in rows.items()
+        ]
+
+    def figure(self) -> "Figure":
+        """Both views below the sentence, as `plots.mask_heatmap` draws them."""
+        from contrast_kit import plots
+
+        seen = self.seen()
         title = f"{self.masker.value}, p_m = {self.p_m.value:.2f}, p_c = {self.p_c.value:.2f}"
-        return plots.mask_heatmap(rows, kinds, title=title, legend={"special": "special"})
+        rows = {row["name"]: row["tokens"] for row in seen}
+        return plots.mask_heatmap(rows, [row["kinds"] for row in seen], title=title, legend={"special": "special"})
+
+    def page_state(self) -> dict[str, Any]:
+        tokenizer = _exported(self.tokenizer)
+        locked = []
+        if "lowercase" not in tokenizer:  # a page splits words as BERT does, and in no other way
+            tokenizer["ids"], locked = self.tokenizer(self.sentence.value)["input_ids"], ["sentence"]
+        return {"tokenizer": tokenizer, "splits": SPLITS, "most": MOST, "locked": locked}
 
     def _special(self) -> dict[str, Any]:
         return {"mask_token": self.tokenizer.mask_token, "special": self.tokenizer.all_special_tokens}
+
+
+def _exported(tokenizer: Any) -> dict[str, Any]:
+    """The vocabulary and the special tokens; and where it is BERT's kind, what else it takes to split words."""
+    words = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
+    made = {"vocab": words, "special": tokenizer.all_special_tokens, "mask": tokenizer.mask_token}
+    inside = json.loads(tokenizer.backend_tokenizer.to_str())
+    kinds = [(inside[part] or {}).get("type") for part in ("model", "normalizer", "pre_tokenizer")]
+    if kinds == ["WordPiece", "BertNormalizer", "BertPreTokenizer"]:
+        made |= {"lowercase": inside["normalizer"]["lowercase"], "unknown": tokenizer.unk_token}
+        made |= {"first": tokenizer.cls_token, "last": tokenizer.sep_token}
+    return made
 
 
 def mask_explorer(

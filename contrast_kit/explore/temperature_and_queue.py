@@ -5,18 +5,22 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from contrast_kit.explore._panel import TEMPERATURES, FigurePanel, row, slider, stepped_slider, widgets
+from contrast_kit.explore._panel import TEMPERATURES, SeenPanel, row, slider, stepped_slider, widgets
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 BATCHES = (4, 8, 16, 32, 64, 128, 256, 512)
 QUEUES = (0, 64, 256, 1024, 4096, 8192)
+BINS = 20
+NUMBERS = ("candidates", "loss", "positive", "force", "effective negatives", "half of the push", "hardest")
 MOST = 2 * BATCHES[-1] - 2 + QUEUES[-1]
 
 
-class TemperatureAndQueue(FigurePanel):
+class TemperatureAndQueue(SeenPanel):
     """One anchor among its negatives. See `temperature_and_queue`."""
+
+    script, stand_in = ("temperature_and_queue",), "temperature_numbers"
 
     def __init__(self, negatives: torch.Tensor, positive: float, tau: float, batch: int, queue: int):
         self.negatives = negatives
@@ -35,22 +39,47 @@ class TemperatureAndQueue(FigurePanel):
         The candidates, the loss, the weight of the positive, the force, the effective number of negatives (e to the
         entropy of their weights), how many do half of the push, and the share of the hardest.
         """
+        seen = self.seen()
+        return {name: seen[name] for name in NUMBERS}
+
+    def seen(self) -> dict[str, Any]:
+        """The `numbers`, and what the charts draw: shares in each tenth of a cosine, the loss for fewer candidates."""
         from contrast_kit.plots.weights import count_for_half
 
-        exponents = self._active_negatives().double() / self.tau.value  # [M]
+        mine, tau, positive = self._active_negatives().double(), self.tau.value, self.positive.value
+        exponents = mine / tau  # [M]
         share = exponents.softmax(dim=0)  # of the push, among the negatives
-        log_z = torch.logaddexp(exponents.logsumexp(dim=0), torch.tensor(self.positive.value / self.tau.value))
-        loss = (log_z - self.positive.value / self.tau.value).item()
+        log_z = torch.logaddexp(exponents.logsumexp(dim=0), torch.tensor(positive / tau, dtype=torch.float64))
+        loss = (log_z - positive / tau).item()
         entropy = -(share * share.clamp(min=1e-300).log()).sum().item()
+        tenth = ((mine + 1) * BINS / 2).long().clamp(max=BINS - 1)  # [M]
+        even = torch.full_like(mine, 1 / len(mine))
         return {
-            "candidates": len(exponents) + 1,
+            "candidates": len(mine) + 1,
             "loss": loss,
             "positive": math.exp(-loss),
-            "force": -math.expm1(-loss) / self.tau.value,
+            "force": -math.expm1(-loss) / tau,
             "effective negatives": math.exp(entropy),
             "half of the push": count_for_half(share.numpy()),
             "hardest": share.max().item(),
+            "count": even.new_zeros(BINS).index_add(0, tenth, even).tolist(),
+            "push": even.new_zeros(BINS).index_add(0, tenth, share).tolist(),
+            "curve": self._curve(),
+            "tau": tau,
+            "cosine": positive,
         }
+
+    def _curve(self) -> list[tuple[int, float]]:
+        """The number of candidates, and the loss when only these are there."""
+        exponents = (self.negatives.double() - self.positive.value) / self.tau.value
+        running = torch.cat([exponents.new_zeros(1), exponents]).logcumsumexp(dim=0)  # [1 + Q]
+        places, last = [2], len(running)
+        while places[-1] < last:
+            places.append(min(last, max(places[-1] + 1, math.ceil(places[-1] * 1.1))))
+        return [(n, running[n - 1].item()) for n in places]
+
+    def page_state(self) -> dict[str, Any]:
+        return {"negatives": self.negatives.float()}
 
     def _active_negatives(self) -> torch.Tensor:
         """The negatives at the current sliders: 2B - 2 of the batch, and those of the queue."""

@@ -86,7 +86,7 @@ SCRIPT = r"""
     const width = film.side + film.column, height = film.side + 26, last = film.names.length - 1;
     const canvas = make("canvas", {}), sharp = window.devicePixelRatio || 1;
     canvas.width = width * sharp; canvas.height = height * sharp;
-    canvas.style.cssText = `width: ${width}px; max-width: 100%%; background: white; display: block`;
+    canvas.style.cssText = `width: ${width}px; max-width: 100%%; display: block`;
     canvas.setAttribute("role", "img");
     const bar = make("div", {}); bar.style.cssText = "display: flex; gap: 8px; align-items: center; padding: 4px";
     const button = make("button", { textContent: "▶ play", type: "button" }, bar);
@@ -94,10 +94,15 @@ SCRIPT = r"""
     const slider = make("input", { type: "range", min: 0, max: last, step: 1, value: 0 }, bar);
     slider.setAttribute("aria-label", "frame"); slider.style.cssText = `width: ${film.side - 100}px`;
     const pen = canvas.getContext("2d"); pen.scale(sharp, sharp);
-    let at = 0, playing = false, before = 0;
+    let at = 0, playing = false, before = 0, ink = film.ink, paper = "white";
+    function look() {  // the page's own colours, where it has a theme
+      const theme = getComputedStyle(root), own = ["--jp-layout-color0", "--pst-color-background"];
+      const found = own.map(name => theme.getPropertyValue(name).trim()).find(Boolean);
+      if (found) { paper = found; ink = theme.color; }
+    }
 
     function text(words, x, y, size, color, align) {
-      pen.font = `${size}px sans-serif`; pen.fillStyle = color || film.ink; pen.textAlign = align || "left";
+      pen.font = `${size}px sans-serif`; pen.fillStyle = color || ink; pen.textAlign = align || "left";
       pen.fillText(words, x, y);
     }
     const px = v => film.side / 2 * (1 + v / 1000), py = v => 26 + film.side / 2 * (1 - v / 1000);
@@ -113,7 +118,7 @@ SCRIPT = r"""
       pen.beginPath();
       outline.forEach((p, i) => pen[i ? "lineTo" : "moveTo"](x + p[0] * size, y - p[1] * size));
       pen.closePath(); pen.globalAlpha = 0.85; pen.fillStyle = color; pen.fill();
-      pen.globalAlpha = 1; pen.lineWidth = 0.6; pen.strokeStyle = "white"; pen.stroke();
+      pen.globalAlpha = 1; pen.lineWidth = 0.6; pen.strokeStyle = paper; pen.stroke();
     }
     function curve(name, values, x, y, w, h) {
       const low = Math.min(...values), high = Math.max(...values), near = Math.round(at);
@@ -123,12 +128,13 @@ SCRIPT = r"""
       text(say(high), x + w + 4, y + 6, 11, "#777777"); text(say(low), x + w + 4, y + h + 2, 11, "#777777");
       pen.lineWidth = 1; pen.strokeStyle = film.faint; pen.strokeRect(x, y - 3, w, h + 6);
       pen.beginPath(); values.forEach((v, i) => pen[i ? "lineTo" : "moveTo"](cx(i), cy(v)));
-      pen.lineWidth = 1.6; pen.strokeStyle = film.ink; pen.stroke();
+      pen.lineWidth = 1.6; pen.strokeStyle = ink; pen.stroke();
       pen.beginPath(); pen.arc(cx(near), cy(values[near]), 4.5, 0, 7); pen.fillStyle = "#D55E00"; pen.fill();
     }
     function draw() {
       const near = film.names[Math.round(at)];
-      pen.fillStyle = "white"; pen.fillRect(0, 0, width, height);
+      look();
+      pen.fillStyle = paper; pen.fillRect(0, 0, width, height);
       text((film.title ? film.title + ": " : "") + near, 4, 18, 14);
       pen.lineWidth = 1; pen.strokeStyle = film.faint; pen.strokeRect(0.5, 26.5, film.side - 1, film.side - 1);
       if (film.circle) {
@@ -164,9 +170,14 @@ SCRIPT = r"""
       if (playing && at >= last) at = 0;
       draw(); requestAnimationFrame(tick);
     };
-    slider.onkeydown = event => event.stopPropagation();  // or the notebook takes the arrow keys for itself
+    // A notebook takes the arrow keys for itself, before the slider sees them, unless it is told not to.
+    slider.setAttribute("data-lm-suppress-shortcuts", "true");
+    slider.onkeydown = event => event.stopPropagation();
     slider.oninput = () => { playing = false; at = Number(slider.value); draw(); };
     draw();
+    const themes = { attributeFilter: ["data-jp-theme-name", "data-jp-theme-light", "data-theme"] };
+    const again = new MutationObserver(() => root.isConnected ? requestAnimationFrame(draw) : again.disconnect());
+    [document.body, document.documentElement].forEach(node => again.observe(node, themes));
   }
   // Notebooks put the page together before or after they run its script: wait for the end of this turn.
   const all = () => document.querySelectorAll(`[data-animation="${name}"]`).forEach(r => r.dataset.ready || start(r));

@@ -1,0 +1,145 @@
+"""A panel as a page of its own, without Python: its state, its scripts and a small model between them."""
+
+import base64
+import functools
+import html
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from contrast_kit.explore._panel import Panel
+
+KIND = "application/vnd.contrast-kit.panel"
+"""In a stored notebook: what a website needs to let the panel live, as JSON on one line. Programs that do not know it
+show the figure."""
+HERE = Path(__file__).parent
+KEPT = ("_", "layout", "tooltip", "tabbable", "comm")  # names of traits, or how they begin, that belong to ipywidgets
+
+PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>
+html {{ color-scheme: light dark; }}
+body {{ margin: 0 auto; padding: 20px; max-width: 960px; background: var(--page, white); }}
+h1 {{ font: 600 22px system-ui, sans-serif; margin: 0 0 14px; color: var(--pst-color-text-base, #222832); }}
+[data-theme=dark] {{ --page: #14181E; --pst-color-text-base: #E4E6E8; }}
+</style>
+<script>
+const dark = matchMedia("(prefers-color-scheme: dark)");
+const follow = () => {{ document.documentElement.dataset.theme = dark.matches ? "dark" : "light"; }};
+dark.addEventListener("change", follow);
+follow();
+</script></head>
+<body><h1>{title}</h1>
+{panel}
+</body></html>
+"""
+
+
+def scripts(*names: str) -> str:
+    """The text of a panel's scripts: the files of these names, one after the other."""
+    return "\n".join((HERE / f"{name}.js").read_text("utf-8") for name in names)
+
+
+def exported(panel: "Panel") -> dict[str, Any]:
+    """What a page needs of this panel, as JSON can hold it: the names of its scripts, its state, its controls.
+
+    Raises a ValueError for a panel that cannot answer without Python.
+    """
+    if not panel.stand_in:
+        raise ValueError(f"{type(panel).__name__} needs Python to answer, so a page can hold only its figure.")
+    view = panel.view
+    state = {name: getattr(view, name) for name in view.traits(sync=True) if not name.startswith(KEPT)}
+    controls = []
+    for name, (widget, trait) in panel.handles.items():
+        if widget is not view:
+            state[name] = getattr(widget, trait)
+            controls.append({"name": name, **_control(widget)})
+    more = panel.page_state()
+    for control in controls:
+        control["locked"] = control["name"] in more.get("locked", ())
+    return {
+        "scripts": [list(panel.script), [panel.stand_in]],
+        "state": _plain(state | more),
+        "controls": controls,
+        "words": html.unescape(re.sub(r"<[^>]*>", "", panel.words())),
+    }
+
+
+def stored(panel: "Panel") -> str:
+    """What is kept of a panel in a notebook: `exported`, as one line of text."""
+    return json.dumps(exported(panel), ensure_ascii=False, separators=(",", ":"))
+
+
+def fragment(given: dict[str, Any] | str, name: str, still: str = "") -> str:
+    """The HTML that lets an exported panel live inside a page; `still` stands there where scripts are off."""
+    given = json.loads(given) if isinstance(given, str) else given
+    parts = {part: _inside(*files) for part, files in zip(("picture", "numbers"), given["scripts"], strict=True)}
+    state = json.dumps({key: given[key] for key in ("state", "controls")}, ensure_ascii=False).replace("<", "\\u003c")
+    defined = "\n".join(f"const {part} = (() => {{\n{text}\n}})();" for part, text in parts.items())
+    start = f'alone(document.getElementById("{name}"), picture, numbers, {state});'
+    script = f'(() => {{\n"use strict";\n{scripts("shared", "page")}\n{defined}\n{start}\n}})();'
+    # A script ends at the first "</script", wherever it stands.
+    script = script.replace("</script", "<\\/script")
+    return f'<div class="ck-page" id="{name}">{still}</div>\n<script>\n{script}\n</script>'
+
+
+def document(panel: "Panel", title: str | None = None) -> str:
+    """A whole page for this panel: one that lives, or where it cannot its figure and its sentence."""
+    title = html.escape(title or re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(panel).__name__).capitalize())
+    try:
+        shown = fragment(exported(panel), "panel")
+    except ValueError:
+        picture = base64.b64encode(panel.figure()._repr_png_()).decode()
+        shown = (
+            f'<img alt="{title}" style="max-width:100%" src="data:image/png;base64,{picture}"><p>{panel.words()}</p>'
+        )
+    return PAGE.format(title=title, panel=shown)
+
+
+@functools.cache
+def _inside(*names: str) -> str:
+    """Scripts as the body of a function: what the module exports, it returns."""
+    text, exports = re.subn(r"^export default ", "return ", scripts(*names), flags=re.MULTILINE)
+    if exports != 1:
+        raise ValueError(
+            f"{names[-1]}.js must have one `export default`, so that it can stand in a page, not {exports}."
+        )
+    return text
+
+
+def _plain(value: Any) -> Any:
+    """As JSON can hold it. Arrays go as bytes in base64: float16 as halves, other numbers as float32."""
+    import numpy as np
+
+    if isinstance(value, dict):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    if isinstance(value, bytes):
+        return {"$bytes": base64.b64encode(value).decode()}
+    if hasattr(value, "detach"):
+        value = value.detach().cpu().numpy()
+    if isinstance(value, np.ndarray):
+        halves = value.dtype == np.float16
+        numbers = value.astype("<f2" if halves else "<f4").tobytes()
+        return {"$halves" if halves else "$floats": base64.b64encode(numbers).decode()}
+    return value
+
+
+def _control(widget: Any) -> dict[str, Any]:
+    """How the page shows a control of ipywidgets."""
+    kind = type(widget).__name__
+    made = {"label": widget.description}
+    if kind in ("SelectionSlider", "Dropdown"):
+        pairs = [each if isinstance(each, tuple) else (str(each), each) for each in widget.options]
+        return made | {"kind": "stops" if kind == "SelectionSlider" else "choice", "options": [list(p) for p in pairs]}
+    if kind == "FloatSlider":
+        return made | {"kind": "range", "low": widget.min, "high": widget.max, "step": widget.step, "digits": 2}
+    if kind == "BoundedIntText":
+        return made | {"kind": "count", "low": widget.min, "high": widget.max}
+    if kind == "Text":
+        return made | {"kind": "text"}
+    raise ValueError(f"A page has no control like {kind}; add one to page.js.")

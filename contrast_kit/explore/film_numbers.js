@@ -1,0 +1,40 @@
+// In a page without Python no encoder trains: *start* plays the recorded run again, *stop* halts it, and *reset encoder*
+// shows the beginning. All that is drawn was measured when the run was made.
+const FILM = 9000, TICK = 100;  // milliseconds: the longest film, and between two messages, as Python sends them
+let film = null, clock = null;
+
+function compute(state, set) {
+  film ??= { frames: state.frames, curves: state.curves, now: state.now };
+  const [pressed] = state.pressed, end = film.now.step, { frames } = film;
+  const upTo = step => film.curves.map(columns => {
+    const count = columns.step?.filter(each => each <= step).length ?? 0;
+    return Object.fromEntries(Object.entries(columns).map(([name, values]) => [name, values.slice(0, count)]));
+  });
+  const show = (phase, step) => {
+    const moment = frames.filter(frame => frame.step <= step).at(-1) ?? frames[0], over = step >= end;
+    if (moment !== state.moment) set({ moment });
+    const seconds = film.now.seconds * step / Math.max(1, end);
+    set({ curves: upTo(step), frames: over || phase === "stopped" ? frames.filter(frame => frame.step <= step) : [] });
+    set({ now: { ...film.now, phase: over ? film.now.phase : phase, step, seconds } });
+  };
+  clearInterval(clock);
+  if (pressed === "start") {
+    const began = performance.now(), lasts = Math.min(FILM, Math.max(2000, 1000 * film.now.seconds));
+    const tick = () => {
+      const step = Math.min(end, Math.round(end * (performance.now() - began) / lasts));
+      if (step >= end) clearInterval(clock);
+      show("training", step);
+    };
+    clock = setInterval(tick, TICK);
+    tick();
+  } else if (pressed === "stop") show("stopped", state.now.step);
+  else if (pressed) {
+    set({ moment: frames[0], curves: upTo(-1), frames: [] });
+    set({ now: { ...film.now, phase: "ready", step: 0, seconds: 0 } });
+  }
+  return {};
+}
+
+const words = ({ ended }) => `Recorded, and played again here: nothing trains in this page. The run, when it was made: ${ended}`;
+
+export default { inputs: ["pressed"], compute, words };

@@ -1,0 +1,262 @@
+"""The pages around the notebooks: the front, the index of equations, the panels, what was recorded and measured."""
+
+import base64
+import csv
+import functools
+import html
+import json
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import api
+import course as stored
+
+from contrast_kit.explore import _page
+
+DOCS = Path(__file__).resolve().parent
+LONGEST = 60
+"""Rows of a recorded table that a page shows; the whole table can be downloaded."""
+EQUATIONS = """# Equation, code, test, picture
+
+Each equation of the papers: the function that computes it, the test that shows it to be the printed one, and a picture
+of what it does.
+"""
+PANELS_HEAD = """# Panels
+
+They compute in this page, without Python and without a network; what JavaScript computes here is tested to be what
+Python computes in the notebooks. Each can be had as a single file for a lecture.
+"""
+LEDGER = """# Ledger
+
+Every number that the course shows without computing it was measured once, by the command that stands with it, and can
+be measured again.
+"""
+PANELS = {
+    "loss_playground": "Vectors on a circle, and what a loss does with them",
+    "mask_explorer": "A sentence in two masked views",
+    "temperature_and_queue": "Who pushes, at which temperature",
+    "embedding_map": "A map of sentences",
+    "live_training": "A training run",
+    "two_networks": "COCO-LM's two networks",
+}
+
+
+def write(course: dict[str, Any], root: Path, source: Path) -> None:
+    """Every page but notebooks and API."""
+    written = {
+        "index": front(course, root, source),
+        "glossary": (DOCS / "glossary.md").read_text("utf-8"),
+        "equations": equations(course, root, source),
+        "panels": panels(course, source),
+        "ledger": ledger(root / "data" / "recorded", source),
+        "benchmarks": benchmarks(root),
+    }
+    for name, text in written.items():
+        (source / f"{name}.md").write_text(text, encoding="utf-8")
+
+
+# -- the front ---------------------------------------------------------------------------------------------------------
+
+
+def front(course: dict[str, Any], root: Path, source: Path) -> str:
+    """The first page: a card for each notebook, with its picture and what the README says one leaves with."""
+    cards, readme = [], (root / "README.md").read_text("utf-8")
+    for name, notebook in course.items():
+        title = html.escape(re.match(r"# (.*)", notebook.cells[0].source)[1])
+        row = re.search(rf"\(notebooks/{name}\.ipynb\)(.*)", readme)
+        said = " ".join(re.sub(r"<[^>]*>|[*|`]", " ", row[1] if row else "").split())
+        picture = chosen(name, root, source) or thumbnail(course, name, "", source)
+        image = f'<img src="{picture[0]}" alt="" loading="lazy">' if picture else ""
+        cards.append(f'<a href="notebooks/{name}.html">{image}<b>{title}</b><span>{html.escape(said)}</span></a>')
+    text = (DOCS / "index.md").read_text("utf-8")
+    text = text.replace("%NOTEBOOKS%", "\n".join(f"notebooks/{name}" for name in course))
+    return text.replace("%COURSE%", '<div class="ck-course">\n' + "\n".join(cards) + "\n</div>")
+
+
+def chosen(name: str, root: Path, source: Path) -> tuple[str, str] | None:
+    """The picture that the README has for a notebook."""
+    picture = root / "pictures" / "thumbnails" / f"{name}.png"
+    if not picture.exists():
+        return None
+    (source / "thumbnails").mkdir(exist_ok=True)
+    (source / "thumbnails" / picture.name).write_bytes(picture.read_bytes())
+    return f"thumbnails/{picture.name}", ""
+
+
+def thumbnail(course: dict[str, Any], name: str, section: str, source: Path) -> tuple[str, str] | None:
+    """The first figure of a notebook's section (of the notebook, for ""), as a file of the site, and its words."""
+    for where, title, cell, output, place in stored.figures({name: course[name]}):
+        if where == name and section in ("", title):
+            file = source / "thumbnails" / f"{stored.key(output)}.png"
+            file.parent.mkdir(exist_ok=True)
+            file.write_bytes(base64.b64decode(output["data"]["image/png"]))
+            return f"thumbnails/{file.name}", stored.words(title, cell, output, place)
+    return None
+
+
+# -- equation, code, test, picture -------------------------------------------------------------------------------------
+
+
+def equations(course: dict[str, Any], root: Path, source: Path) -> str:
+    """The index, each entry checked against the code, the tests and the notebooks that it names."""
+    lines = [EQUATIONS]
+    for given in tomllib.loads((DOCS / "equations.toml").read_text("utf-8"))["equation"]:
+        lines += equation(given, course, root, source)
+    return "\n".join(lines)
+
+
+def equation(given: dict[str, Any], course: dict[str, Any], root: Path, source: Path) -> list[str]:
+    known = {f"{room}.{name}" for room in api.ROOMS for name in api.public(room)}
+    if unknown := set(given["code"]) - known:
+        raise ValueError(f"{given['paper']} names {unknown.pop()}, which the kit does not have.")
+    code = ", ".join(f"{{py:obj}}`{api.alias(name)} <{name}>`" for name in given["code"])
+    tests = [test(root / "tests", each) for each in given["tests"]]
+    name, section = given["picture"]
+    anchor = headings(course, name).get(section)
+    if anchor is None:
+        raise ValueError(f"{given['paper']} shows the section {section!r}, which {name} does not have.")
+    picture = thumbnail(course, name, section, source)
+    shown = [f"[![{bracketed(picture[1])}]({picture[0]})](notebooks/{name}.ipynb#{anchor})", ""] if picture else []
+    return [
+        f"## {given['title']} ({given['paper']})", "", "$$", given["latex"], "$$", "",
+        f"- **Code**: {code}", f"- **Test**: {', '.join(tests)}",
+        f"- **Picture**: [{name[:2]} · {section.split(' · ')[-1]}](notebooks/{name}.ipynb#{anchor})", "", *shown,
+    ]  # fmt: skip
+
+
+def bracketed(text: str) -> str:
+    return re.sub(r"([\[\]\\*_`<$])", r"\\\1", text)
+
+
+def test(folder: Path, name: str) -> str:
+    """`file::function` with its line; refused where there is no such test."""
+    file, function = name.split("::")
+    for number, line in enumerate((folder / file).read_text("utf-8").splitlines(), start=1):
+        if re.match(rf"def {function}\(", line):
+            return f"`{function}` (tests/{file}, line {number})"
+    raise ValueError(f"There is no test {name}.")
+
+
+def headings(course: dict[str, Any], name: str) -> dict[str, str]:
+    """The sections of a notebook, and the anchors that MyST gives them."""
+
+    found, taken = {}, set()
+    for cell in course[name].cells:
+        if cell.cell_type != "markdown":
+            continue
+        for title in re.findall(r"^#+ (.*)", cell.source, re.MULTILINE):
+            slug = re.sub(r"[^\w\u4e00-\u9fff\- ]", "", re.sub(r"[*`]", "", title.strip().lower())).replace(" ", "-")
+            unique, count = slug, 1
+            while unique in taken:
+                unique, count = f"{slug}-{count}", count + 1
+            taken.add(unique)
+            found.setdefault(title, unique)
+    return found
+
+
+# -- panels ------------------------------------------------------------------------------------------------------------
+
+
+def panels(course: dict[str, Any], source: Path) -> str:
+    """The first stored panel of each kind, alive, and each as a file for a lecture."""
+    first: dict[str, tuple[str, Any]] = {}
+    for name, _, _, output, _ in stored.figures(course):
+        given = output["data"].get(_page.KIND)
+        if given:
+            first.setdefault(json.loads(given)["scripts"][0][-1], (name, output))
+    lines = [PANELS_HEAD]
+    (source / "downloads").mkdir()
+    for kind, title in PANELS.items():
+        if kind in first:
+            name, output = first[kind]
+            alone = _page.PAGE.format(title=title, panel=_page.fragment(output["data"][_page.KIND], "panel"))
+            (source / "downloads" / f"{kind}.html").write_text(alone, encoding="utf-8")
+            lines += [f"## {title}", "", f"From [{name[:2]}](notebooks/{name}.ipynb); as a file:",
+                      f"{{download}}`{kind}.html <downloads/{kind}.html>`.", "",
+                      "```{raw} html", stored.living(output, f"panel-{kind}"), "```", ""]  # fmt: skip
+    if not first:
+        lines.append("The stored notebooks hold none yet: store them again with `make notebooks`.")
+    return "\n".join(lines)
+
+
+# -- what was recorded -------------------------------------------------------------------------------------------------
+
+
+def ledger(folder: Path, source: Path) -> str:
+    """`ledger.csv` where there is one, then every recorded table with what it says of its origin."""
+    lines = [LEDGER]
+    summary = folder / "ledger.csv"
+    if summary.exists():
+        lines += ["## All runs", "", *table(rows(summary)), ""]
+    for path in sorted(folder.glob("*.csv")):
+        origin = path.with_suffix(".json")
+        if path == summary:
+            continue
+        lines += [f"## {path.stem}", ""]
+        if origin.exists():
+            lines += [f"- **{name}**: `{text}`" for name, text in facts(json.loads(origin.read_text("utf-8"))).items()]
+            lines.append("")
+        (source / "downloads").mkdir(exist_ok=True)
+        (source / "downloads" / path.name).write_bytes(path.read_bytes())
+        given = rows(path)
+        more = f" Shown: the first {LONGEST} of {len(given) - 1} rows." if len(given) - 1 > LONGEST else ""
+        lines += [f"{{download}}`{path.name} <downloads/{path.name}>`.{more}", ""]
+        lines += ["<details><summary>The table</summary>", "", *table(given[: LONGEST + 1]), "", "</details>", ""]
+    return "\n".join(lines)
+
+
+def facts(origin: dict[str, Any]) -> dict[str, str]:
+    """Where a table comes from, in one line each."""
+    flat = {name: value for name, value in origin.items() if not isinstance(value, dict)}
+    for name, value in origin.items():
+        if isinstance(value, dict):
+            flat[name] = ", ".join(f"{key} {each}" for key, each in value.items())
+    return {name: str(value).replace("`", "'").replace("\n", " ") for name, value in flat.items()}
+
+
+def rows(path: Path) -> list[list[str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.reader(file))
+
+
+def table(given: list[list[str]]) -> list[str]:
+    """Rows as HTML, the first as the head; numbers to the right."""
+    if not given:
+        return []
+    head = "".join(f"<th>{html.escape(cell)}</th>" for cell in given[0])
+    body = "".join(f"<tr>{''.join(map(cell, line))}</tr>" for line in given[1:])
+    return [f'<table class="dataframe"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>']
+
+
+def cell(text: str) -> str:
+    try:
+        float(text)
+    except ValueError:
+        return f"<td>{html.escape(text)}</td>"
+    return f'<td style="text-align:right">{text}</td>'
+
+
+@functools.cache
+def _json(path: Path) -> dict[str, Any]:
+    return json.loads(path.read_text("utf-8"))
+
+
+def benchmarks(root: Path) -> str:
+    """benchmarks/README.md, and the recorded rows of every benchmark below it."""
+    text = (root / "benchmarks" / "README.md").read_text("utf-8")
+    text = re.sub(r"\[([^\]]*)\]\((?!https?:|#)[^)]*\)", r"\1", text)  # files of the repository, no pages
+    lines = [text, "", "## All recorded rows", ""]
+    for path in sorted((root / "data" / "recorded" / "benchmarks").glob("*.json")):
+        record = _json(path)
+        names = list(dict.fromkeys(name for row in record.get("rows", []) for name in row))
+        given = [names, *([shown(row.get(name, "")) for name in names] for row in record.get("rows", []))]
+        said = ", ".join(str(record[name]) for name in ("device", "when", "commit") if name in record)
+        head = f"<details><summary>{path.stem}: {html.escape(said)}</summary>"
+        lines += [head, "", *table(given), "", "</details>", ""]
+    return "\n".join(lines)
+
+
+def shown(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

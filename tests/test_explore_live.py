@@ -1,0 +1,131 @@
+"""Live training: two runs side by side, the weights brought back, what the page gets, and the sphere."""
+
+import numpy as np
+import pytest
+import torch
+from conftest import make_encoder
+
+import contrast_kit as ck
+from contrast_kit.explore._live_page import MOST_ROWS, curve
+from contrast_kit.explore._spheres import on_sphere
+
+pytest.importorskip("anywidget")
+
+SETTINGS = dict(steps=6, batch_size=8)
+
+
+@pytest.fixture
+def two(tokenizer, texts):
+    objectives = {
+        "MLM": ck.objectives.MLM(make_encoder(tokenizer)),
+        "CMLM": ck.objectives.CMLM(make_encoder(tokenizer)),
+    }
+    return ck.explore.live_training(
+        objectives, texts, pairs=list(zip(texts[:8], texts[8:16], strict=True)), texts=texts[:20],
+        labels=[0, 1] * 10, every=0.0, **SETTINGS,
+    )  # fmt: skip
+
+
+def test_each_of_two_runs_gives_the_numbers_of_a_run_alone(two, tokenizer, texts):
+    alone = {
+        "MLM": ck.fit(ck.objectives.MLM(make_encoder(tokenizer)), texts, progress=False, **SETTINGS),
+        "CMLM": ck.fit(ck.objectives.CMLM(make_encoder(tokenizer)), texts, progress=False, **SETTINGS),
+    }
+    torch.manual_seed(7)
+    random = torch.get_rng_state()
+    two.start().wait()
+    assert torch.equal(random, torch.get_rng_state())
+    for name, run in alone.items():
+        assert two.runs[name].history["loss"].tolist() == run.history["loss"].tolist()
+        assert two.stage.curves[list(alone).index(name)]["loss"] == pytest.approx(run.history["loss"], rel=1e-4)
+    assert two.run is two.runs["MLM"] and "MLM" in two.words() and "CMLM" in two.words()
+
+
+def test_both_are_measured_at_the_same_steps_and_the_film_is_kept(two):
+    two.start().wait()
+    steps = [moment["step"] for moment in two.stage.frames]
+    assert steps == sorted(steps) and steps[-1] == 6 and len(steps) >= 2
+    for moment in two.stage.frames:
+        assert len(moment["spheres"]) == len(moment["hills"]) == 2
+        points = np.array(moment["spheres"][1]["points"]) / 1000
+        assert points.shape == (20, 3) and np.linalg.norm(points, axis=1) == pytest.approx(1, abs=2e-3)
+        assert sum(moment["hills"][0]["similar"]["counts"]) == 8
+
+
+def test_reset_brings_the_first_weights_back(two):
+    encoder = two.objectives["CMLM"].encoder
+    first = {name: value.clone() for name, value in encoder.state_dict().items()}
+    two.start().wait()
+    assert any(not torch.equal(first[name], value) for name, value in encoder.state_dict().items())
+    losses = two.runs["CMLM"].history["loss"].tolist()
+    two.stage.pressed = ["reset encoder", 1]  # as a hand would
+    assert all(torch.equal(first[name], value) for name, value in encoder.state_dict().items())
+    assert two.stage.now["phase"] == "ready" and two.stage.curves == [{}, {}] and two.run is None
+    two.stage.pressed = ["start", 2]
+    two.wait()
+    assert two.runs["CMLM"].history["loss"].tolist() == losses
+
+
+def test_one_that_fails_lets_the_other_go_on(two):
+    def broken(*_):
+        raise FloatingPointError("<b>not finite</b>")
+
+    two.objectives["MLM"].views = broken
+    two.start().wait()
+    assert two.runs["CMLM"].steps == 6 and "MLM" not in two.runs
+    assert two.stage.now["phase"] == "failed" and "MLM: <b>not finite" in two.stage.now["problem"]  # as text
+    assert "&lt;b&gt;not finite" in two.words()
+
+
+def test_a_button_that_cannot_do_its_work_says_why(two):
+    two._phase = "training"
+    two.stage.pressed = ["reset encoder", 1]
+    assert "stop it first" in two.stage.now["problem"]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (dict(objective={}), "an encoder of its own"),
+        (dict(folder="here"), "never mix in one folder"),
+        (dict(labels=[1]), "labels has 1 entries for 0 texts"),
+    ],
+)
+def test_what_does_not_fit_is_told(two, texts, change, words):
+    with pytest.raises(ValueError, match=words):
+        ck.explore.live_training(**(dict(objective=two.objectives, data=texts) | change))
+    shared = dict.fromkeys("ab", two.objectives["MLM"])
+    with pytest.raises(ValueError, match="an encoder of its own"):
+        ck.explore.live_training(shared, texts)
+
+
+def test_a_long_history_is_thinned_and_keeps_its_last_row():
+    rows = [{"step": i + 1, "loss": 1.0 / (i + 1), "mlm": 2.0, "contrast": 3.0, "lr": 0.1} for i in range(5000)]
+    columns = curve(rows, ["mlm", "contrast"])
+    assert columns.keys() == {"step", "loss", "mlm", "contrast"} and len(columns["step"]) <= MOST_ROWS + 1
+    assert columns["step"][0] == 1 and columns["step"][-1] == 5000 and columns["loss"][-1] == 0.0002
+    assert curve(rows[:3], ["mlm"]) == {"step": [1, 2, 3], "loss": [1.0, 0.5, 0.33333]}
+
+
+# --- the sphere ---
+
+
+def test_the_sphere_keeps_angles_where_the_space_has_three_directions():
+    x = torch.nn.functional.normalize(torch.randn(30, 3, generator=torch.Generator().manual_seed(0)), dim=1).numpy()
+    turned = np.linalg.qr(np.random.default_rng(0).normal(size=(5, 5)))[0][:3]  # three directions of five
+    seen = on_sphere(7 * x @ turned)
+    assert seen.share == pytest.approx(1)
+    assert seen.points @ seen.points.T == pytest.approx(x @ x.T, abs=1e-6)
+
+
+def test_the_sphere_does_not_jump_when_the_space_turns():
+    x = np.random.default_rng(1).normal(size=(40, 6)) * [5, 4, 3, 0.1, 0.1, 0.1]
+    before = on_sphere(x)
+    turn = np.linalg.qr(np.random.default_rng(2).normal(size=(6, 6)))[0]
+    after = on_sphere(x @ turn, before.points)
+    assert after.points == pytest.approx(before.points, abs=1e-6) and after.share == pytest.approx(before.share)
+
+
+def test_a_narrow_cone_is_seen_from_the_front():
+    cone = np.random.default_rng(3).normal(size=(50, 8)) * 0.1 + [-1.0, 2, 0, 0, 0, 0, 0, 0]
+    assert on_sphere(cone).points.mean(axis=0) == pytest.approx([0, 0, 1], abs=0.05)

@@ -1,0 +1,349 @@
+"""Panels without Python: what JavaScript computes in a page is what Python computes in a notebook."""
+
+import json
+import math
+import random
+import shutil
+import subprocess
+
+import jupyter_page
+import pytest
+import torch
+
+import contrast_kit as ck
+from contrast_kit.explore import _page
+from contrast_kit.explore._contrasts import LOSSES
+from contrast_kit.explore._panel import TEMPERATURES
+from contrast_kit.explore.mask_explorer import MASKERS, SPLITS
+from contrast_kit.explore.temperature_and_queue import BATCHES, QUEUES
+
+pytest.importorskip("anywidget")
+NODE = shutil.which("node")
+SENTENCES = [
+    "The red kite flies over the old bear's shelf, doesn't it?",
+    "A  small\tdrum – déjà vu; 3 boxes (blue)",
+    "unknowable zebras & [MASK] kites",
+    "kite",
+]
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    if jupyter_page.CHROMIUM is None:
+        pytest.skip("Chromium is not installed.")
+    pytest.importorskip("playwright")
+    with jupyter_page.browser() as made:
+        yield made
+
+
+def javascript(code: str, given: object) -> object:
+    """What a function of JavaScript, `given => …`, returns."""
+    if NODE is None:
+        pytest.skip("Node.js is not installed.")
+    program = f"console.log(JSON.stringify(({code})(JSON.parse(require('fs').readFileSync(0, 'utf8')))))"
+    ran = subprocess.run([NODE, "-e", program], input=json.dumps(given), capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    return json.loads(ran.stdout)
+
+
+def in_a_page(panel, states: list[dict], *names: str) -> list[dict]:
+    """What the stand-in makes of the panel's state with these changes: `seen`, sentence, moves, and more by name."""
+    given = _page.exported(panel)
+    code = f"""({{ base, states, names }}) => {{
+        {_page.scripts("shared", "page")}
+        const numbers = (() => {{ {_page._inside(*given["scripts"][1])} }})();
+        base = decoded(base);
+        return states.map(change => {{
+            const state = {{ ...base, ...change }};
+            try {{ Object.assign(state, numbers.compute(state)); }}
+            catch (error) {{ return {{ problem: error.message }}; }}
+            const actions = Object.entries(numbers.actions ?? {{}});
+            const moved = Object.fromEntries(actions.map(([name, act]) => [name, act(state)]));
+            const more = Object.fromEntries(names.map(name => [name, state[name]]));
+            return {{ seen: state.seen, words: numbers.words(state), moved, ...more }};
+        }});
+    }}"""
+    return javascript(code, {"base": given["state"], "states": states, "names": names})
+
+
+def same(found: object, expected: object, tolerance: float) -> None:
+    """Numbers within the tolerance, absolute and relative; everything else alike."""
+    if isinstance(expected, dict):
+        assert found.keys() == expected.keys()
+        for name in expected:
+            same(found[name], expected[name], tolerance)
+    elif isinstance(expected, list | tuple):
+        assert len(found) == len(expected)
+        for one, other in zip(found, expected, strict=True):
+            same(one, other, tolerance)
+    elif isinstance(expected, float):
+        assert math.isclose(found, expected, rel_tol=tolerance, abs_tol=tolerance), (found, expected)
+    else:
+        assert found == expected
+
+
+# --- JavaScript is Python ---
+
+
+def test_losses_on_the_circle_are_those_of_python():
+    draw, panel = random.Random(0), ck.explore.loss_playground(classes=(0, 0, 1))
+    states = [
+        {
+            "loss": LOSSES[i % 4],
+            "tau": draw.choice(TEMPERATURES),
+            "angles": [draw.uniform(0, 360) for _ in range(6)],
+            "anchor": draw.randrange(6),
+        }
+        for i in range(200)
+    ]
+    for state, found in zip(states, in_a_page(panel, states), strict=True):
+        panel.set(**state)
+        # A force at τ = 0.02 is a difference of numbers of the size of 1/τ.
+        same(found["seen"], panel.view.seen, 1e-13 / min(1, state["tau"]))
+        assert found["words"] == panel.words()
+        same(found["moved"]["one step"]["angles"], panel.let_go(1).state["angles"], 1e-10)
+
+
+def test_letting_go_ends_where_python_ends():
+    panel = ck.explore.loss_playground()
+    (found,) = in_a_page(panel, [{}])
+    panel.let_go()
+    same(found["moved"]["let go"], {"path": panel.view.path, "angles": panel.view.angles}, 1e-8)
+    assert found["moved"]["start again"]["angles"] == panel.again().state["angles"]
+
+
+@pytest.mark.parametrize("classes", [(0, 1), (0, 0, 0, 0), (0, 1, 0, 1, 2)])
+def test_losses_of_two_to_five_texts(classes):
+    angles = [37.0 * i % 360 for i in range(2 * len(classes))]
+    panel = ck.explore.loss_playground(angles=angles, classes=classes)
+    states = [{"loss": loss} for loss in LOSSES]
+    for state, found in zip(states, in_a_page(panel, states), strict=True):
+        same(found["seen"], panel.set(**state).view.seen, 1e-13)
+
+
+@pytest.fixture
+def lengths_by_inversion(monkeypatch):
+    """Lengths of spans as the page draws them: torch's own way differs between kinds of processor."""
+
+    def drawn(weights, count, replacement, generator):
+        assert count == 1 and replacement
+        rest, length = torch.rand(1, generator=generator).double().item() * sum(0.8**i for i in range(len(weights))), 0
+        while length < len(weights) - 1 and rest >= 0.8**length:
+            rest, length = rest - 0.8**length, length + 1
+        return torch.tensor([length])
+
+    monkeypatch.setattr(torch, "multinomial", drawn)
+
+
+def test_masks_are_those_of_python_token_by_token(texts, lengths_by_inversion):
+    """The same tokens, the same random numbers, the same masks, the same sentence below."""
+    tokenizer = ck.data.train_tokenizer(texts, vocab_size=300)
+    panel, draw = ck.explore.mask_explorer(tokenizer, texts[0]), random.Random(1)
+    states = [
+        {
+            "sentence": draw.choice([*SENTENCES, *texts[:20]]),
+            "p_m": round(draw.random(), 2),
+            "p_c": round(draw.random(), 2),
+            "masker": MASKERS[i % 3],
+            "split": draw.choice(list(SPLITS)),
+            "seed": draw.randrange(10**6),
+        }
+        for i in range(200)
+    ]
+    for state, found in zip(states, in_a_page(panel, states), strict=True):
+        panel.set(**state)
+        assert found["seen"] == panel.view.seen, state
+        assert found["words"] == panel.words(), state
+        assert found["moved"]["draw again"] == {"seed": state["seed"] + 1}
+
+
+def test_a_text_without_room_or_words_is_told_alike(texts):
+    panel = ck.explore.mask_explorer(ck.data.train_tokenizer(texts, vocab_size=300), texts[0])
+    states = [{"sentence": " "}, {"sentence": "kite " * 200}]
+    for state, found in zip(states, in_a_page(panel, states), strict=True):
+        assert found["problem"] == panel.set(**state).line.value.replace("&#x27;", "'")
+
+
+def test_a_page_draws_spans_of_the_lengths_that_python_draws(texts):
+    """Without the change above: the mean number of spans of either, over 300 draws of a text of 60 tokens."""
+    tokenizer = ck.data.train_tokenizer(["a red kite"], vocab_size=60)
+    panel = ck.explore.mask_explorer(tokenizer, "kite " * 15, p_m=0.5, masker="two span masks")
+    states = [{"seed": seed} for seed in range(300)]
+    found = [row["seen"][1]["kinds"] for row in in_a_page(panel, states)]
+    drawn = [panel.set(**state).view.seen[1]["kinds"] for state in states]
+    hidden, spans = [], []
+    for rows in (found, drawn):
+        taken = [[kind in ("mask", "random", "kept") for kind in row] for row in rows]
+        hidden.append({sum(row) for row in taken})
+        spans.append(sum(not a and b for row in taken for a, b in zip(row, row[1:], strict=False)) / len(rows))
+    assert hidden[0] == hidden[1] and len(hidden[0]) == 1  # the budget is met exactly
+    assert abs(spans[0] - spans[1]) < 0.15 and spans[0] > 1.2
+
+
+def test_a_tokenizer_of_another_kind_keeps_its_sentence(texts):
+    panel = ck.explore.mask_explorer(ck.data.train_tokenizer(texts, vocab_size=400, kind="bpe"), texts[0])
+    given = _page.exported(panel)
+    assert [each["name"] for each in given["controls"] if each["locked"]] == ["sentence"]
+    (found,) = in_a_page(panel, [{"p_m": 0.5}])
+    assert found["seen"] == panel.set(p_m=0.5).view.seen
+
+
+def test_weights_on_negatives_are_those_of_python():
+    draw, panel = random.Random(2), ck.explore.temperature_and_queue()
+    states = [
+        {
+            "tau": draw.choice(TEMPERATURES),
+            "positive": round(draw.uniform(-1, 1), 2),
+            "batch": draw.choice(BATCHES),
+            "queue": draw.choice(QUEUES),
+        }
+        for _ in range(200)
+    ]
+    for state, found in zip(states, in_a_page(panel, states), strict=True):
+        panel.set(**state)
+        same(found["seen"], panel.view.seen, 1e-11)
+        assert found["words"] == panel.words()
+
+
+def test_neighbours_on_the_map_are_those_of_python_up_to_half_precision(texts):
+    draw = torch.Generator().manual_seed(4)
+    spaces = {name: torch.randn(200, 48, generator=draw) for name in ("before", "after")}
+    panel = ck.explore.embedding_map(spaces, texts, k=5)
+    unlike = "a sentence that is nowhere"
+    states = [{"query": text} for text in texts] + [{"query": ""}, {"query": unlike}]
+    found = in_a_page(panel, states, "near", "problem")
+    for state, page in zip(states[:-1], found, strict=False):
+        near = panel.set(**state).map.near
+        assert page["near"].keys() == near.keys() and page["words"] == panel.words() and not page["problem"]
+        for name in near:
+            same([cosine for _, cosine in page["near"][name]], [cosine for _, cosine in near[name]], 1e-3)
+            clear = [i for i, cosine in near[name] if cosine > near[name][-1][1] + 2e-3]
+            assert set(clear) <= {i for i, _ in page["near"][name]}
+    assert found[-1]["near"] == {} and "not on the map" in found[-1]["problem"]
+
+
+@pytest.fixture(scope="module")
+def trained(texts, tokenizer):
+    """A short run that is over, of two objectives side by side."""
+    from conftest import make_encoder
+
+    objectives = {name: ck.objectives.MLM(make_encoder(tokenizer)) for name in ("one", "other")}
+    pairs = list(zip(texts[:10], texts[10:20], strict=True))
+    panel = ck.explore.live_training(
+        objectives, texts, pairs=pairs, texts=texts[:20], every=0.0, steps=12, batch_size=8
+    )
+    with pytest.raises(ValueError, match="no film of a run yet"):
+        _page.exported(panel)
+    panel.start().wait()
+    return panel
+
+
+def test_a_run_is_exported_as_a_film_from_its_beginning(trained):
+    state = _page.exported(trained)["state"]
+    assert state["frames"][0]["step"] == 0 and state["frames"][-1]["step"] == 12
+    assert [len(columns["loss"]) for columns in state["curves"]] == [12, 12]
+    first = state["frames"][0]
+    assert first["hills"] == state["facts"]["before"] and len(first["spheres"][0]["points"]) == 20
+
+
+def test_numbers_are_written_as_python_writes_them():
+    draw = random.Random(3)
+    values = [0.5, 1.5, 2.5, 0.125, -0.125, 12.5, 0.285, 1e-9, *(draw.uniform(-100, 100) for _ in range(300))]
+    code = f"""values => {{ {_page.scripts("shared")}
+        return values.map(v => [fixed(v, 0), fixed(v, 2), percent(v), grouped(Math.abs(1e4 * v)), short(v, 3)]); }}"""
+    expected = [[f"{v:.0f}", f"{v:.2f}", f"{v:.0%}", f"{abs(1e4 * v):,.0f}", f"{v:.3g}"] for v in values]
+    for found, wanted in zip(javascript(code, values), expected, strict=True):
+        assert found[:4] == wanted[:4] and float(found[4]) == float(wanted[4])
+
+
+# --- a page in a browser ---
+
+MOVES = {
+    "loss_playground": lambda page: page.get_by_role("button", name="let go").click(),
+    "mask_explorer": lambda page: page.get_by_role("button", name="draw again").click(),
+    "temperature_and_queue": lambda page: page.get_by_role("slider").first.press("ArrowRight"),
+}
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("name", MOVES)
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1000), ("dark", 390)])
+def test_a_page_lives_without_python_and_without_a_network(name, scheme, width, chromium, tokenizer, texts, tmp_path):
+    arguments = (tokenizer, texts[0]) if name == "mask_explorer" else ()
+    panel = getattr(ck.explore, name)(*arguments)
+    context = chromium.new_context(offline=True, color_scheme=scheme, viewport={"width": width, "height": 800})
+    page, complaints = context.new_page(), []
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.goto(panel.to_html(tmp_path / f"{name}.html").as_uri())
+    line = page.locator(".ck-line")
+    before = line.inner_html()
+    assert page.evaluate("html => { const d = document.createElement('p'); d.innerHTML = html; return d.innerHTML; }",
+                         panel.words()) == before  # fmt: skip
+    picture = page.locator(".ck-page").screenshot()
+    MOVES[name](page)
+    jupyter_page.eventually(page, lambda: line.inner_html() != before, "another sentence")
+    page.wait_for_timeout(1800 if name == "loss_playground" else 50)  # its path is played
+    assert page.locator(".ck-page").screenshot() != picture
+    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    ground, ink = (page.evaluate(f"getComputedStyle(document.querySelector('{where}')).{what}")
+                   for where, what in (("body", "backgroundColor"), (".ck-panel", "color")))  # fmt: skip
+    bright = [sum(map(int, colour[4:-1].split(","))) for colour in (ground, ink)]
+    assert (bright[0] > bright[1] + 300) if scheme == "light" else (bright[1] > bright[0] + 300), (ground, ink)
+    assert not complaints, complaints
+    context.close()
+
+
+@pytest.mark.browser
+def test_a_map_and_a_film_live_in_a_page(chromium, texts, trained, tmp_path):
+    context = chromium.new_context(offline=True, viewport={"width": 1000, "height": 900})
+    page, complaints = context.new_page(), []
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    spaces = {name: torch.randn(200, 16) for name in ("before", "after")}
+    page.goto(ck.explore.embedding_map(spaces, texts, k=3).to_html(tmp_path / "map.html").as_uri())
+    page.locator("input[type=search]").fill(texts[3])
+    page.locator("input[type=search]").press("Enter")
+    jupyter_page.eventually(page, lambda: page.locator(".ck-map-lists li").count() == 6, "neighbours in both spaces")
+    page.goto(trained.to_html(tmp_path / "film.html").as_uri())
+    assert "step 12 of 12" in page.locator(".ck-live-status").inner_text()
+    page.get_by_role("button", name="start").click()
+    seen = {jupyter_page.eventually(page, lambda: page.locator(".ck-live-status").inner_text(), "a status")}
+    jupyter_page.eventually(
+        page,
+        lambda: (seen.add(page.locator(".ck-live-status").inner_text()), len(seen) > 3)[1],
+        "a run that is played again",
+    )
+    page.get_by_role("button", name="stop").click()
+    jupyter_page.eventually(page, lambda: "stopped" in page.locator(".ck-live-status").inner_text(), "its halt")
+    page.get_by_role("button", name="reset encoder").click()
+    jupyter_page.eventually(
+        page, lambda: "press start" in page.locator(".ck-live-status").inner_text(), "its beginning"
+    )
+    assert not complaints, complaints
+    context.close()
+
+
+def test_a_stored_panel_holds_what_a_website_needs(monkeypatch):
+    monkeypatch.setenv("CONTRAST_KIT_PANELS", "static")
+    panel = ck.explore.loss_playground()
+    stored = panel._repr_mimebundle_()[_page.KIND]
+    assert json.loads(stored) == _page.exported(panel) and "\n" not in stored
+    shown = _page.fragment(stored, "here", still="<p>no script</p>")
+    assert '<div class="ck-page" id="here"><p>no script</p></div>' in shown and shown.count("</script>") == 1
+
+
+def test_what_cannot_live_is_written_as_its_figure(tmp_path):
+    from contrast_kit.explore._panel import Panel
+
+    class Still(Panel):
+        def figure(self):
+            return ck.plots.circle([[1.0, 0.0], [0.0, 1.0]], ["a", "b"])
+
+        def words(self):
+            return "It stands."
+
+    with pytest.raises(ValueError, match="Still needs Python to answer"):
+        _page.exported(Still())
+    text = Still().to_html(tmp_path / "still.html").read_text()
+    assert "data:image/png;base64," in text and "<p>It stands.</p>" in text and "<script>\n(()" not in text
