@@ -39,6 +39,7 @@ PANELS = {
     "temperature_and_queue": "Who pushes, at which temperature",
     "embedding_map": "A map of sentences",
     "live_training": "A training run",
+    "two_networks": "COCO-LM's two networks",
 }
 
 
@@ -164,7 +165,7 @@ def panels(course: dict[str, Any], source: Path) -> str:
     for name, _, _, output, _ in stored.figures(course):
         given = output["data"].get(_page.KIND)
         if given:
-            first.setdefault(given["scripts"][0][-1], (name, output))
+            first.setdefault(json.loads(given)["scripts"][0][-1], (name, output))
     lines = [PANELS_HEAD]
     (source / "downloads").mkdir()
     for kind, title in PANELS.items():

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from contrast_kit.explore._panel import Panel
 
-KIND = "application/vnd.contrast-kit.panel+json"
-"""In a stored notebook: what a website needs to let the panel live. Programs that do not know it show the figure."""
+KIND = "application/vnd.contrast-kit.panel"
+"""In a stored notebook: what a website needs to let the panel live, as JSON on one line. Programs that do not know it
+show the figure."""
 HERE = Path(__file__).parent
 KEPT = ("_", "layout", "tooltip", "tabbable", "comm")  # names of traits, or how they begin, that belong to ipywidgets
 
@@ -67,8 +68,14 @@ def exported(panel: "Panel") -> dict[str, Any]:
     }
 
 
-def fragment(given: dict[str, Any], name: str, still: str = "") -> str:
+def stored(panel: "Panel") -> str:
+    """What is kept of a panel in a notebook: `exported`, as one line of text."""
+    return json.dumps(exported(panel), ensure_ascii=False, separators=(",", ":"))
+
+
+def fragment(given: dict[str, Any] | str, name: str, still: str = "") -> str:
     """The HTML that lets an exported panel live inside a page; `still` stands there where scripts are off."""
+    given = json.loads(given) if isinstance(given, str) else given
     parts = {part: _inside(*files) for part, files in zip(("picture", "numbers"), given["scripts"], strict=True)}
     state = json.dumps({key: given[key] for key in ("state", "controls")}, ensure_ascii=False).replace("<", "\\u003c")
     defined = "\n".join(f"const {part} = (() => {{\n{text}\n}})();" for part, text in parts.items())
