@@ -298,7 +298,7 @@ def test_reopened_without_its_kernel_a_panel_is_a_picture(page):
     other = page.context.browser.new_page(viewport={"width": 1300, "height": 1000})
     complaints = []
     other.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
-    other.goto(page.url.split("?")[0] + "?reset")
+    other.goto(page.url.split("?")[0] + "?reset", timeout=90_000)
     other.wait_for_function(jupyter_page.IDLE, timeout=60_000)
     jupyter_page.tall(other)
     stills = other.locator(".ck-still:visible")
