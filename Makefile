@@ -6,27 +6,27 @@ PY      := $(VENV)/bin/python
 ADD     = $(PY) -m $$($(PY) -m uv --version >/dev/null 2>&1 && echo "uv pip install --python $(PY)" || echo "pip install")
 STAMP   := $(VENV)/installed-in
 COURSE  := $(wildcard notebooks/*.ipynb)
-START   := $(firstword $(wildcard notebooks/00_start_here.ipynb) $(wildcard notebooks))
 TORCH   := 2.13.0
 
 # uv reads its own variable, not pip's, for folders of wheels.
 export UV_FIND_LINKS ?= $(PIP_FIND_LINKS)
-# Without compiled files every import stays slow where Python may not write them itself.
-export UV_COMPILE_BYTECODE := 1
+# Each import compiles what it needs, once. All files at once would take two minutes before anything can be seen.
+unexport PYTHONDONTWRITEBYTECODE
 # Where two processes use torch, threads that wait must not spin: two spinning pairs on two cores are many times
 # slower than two that sleep.
 export OMP_WAIT_POLICY ?= passive
 # Two test files, or two notebooks, at a time with one thread each: faster than one after the other with two.
 PYTEST := OMP_NUM_THREADS=1 MPLBACKEND=Agg $(PY) -m pytest --numprocesses=2 --dist=loadfile
 
-.PHONY: help lab test lint format notebooks site site-check check install lock clean distclean
+.PHONY: help lab test lint format notebooks pictures wheel site site-check check install lock clean distclean
 .DEFAULT_GOAL := help
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
+# A copy in course/, so that what a reader does changes no file of the project (LAB_FLAGS=--folder=notebooks: no copy).
 lab: $(STAMP)  ## Install what is missing and open the course in JupyterLab (LAB_FLAGS=--no-browser on a server)
-	$(PY) -m jupyterlab $(if $(filter 0,$(shell id -u)),--allow-root) --LabApp.default_url=/lab/tree/$(START) $(LAB_FLAGS)
+	$(PY) -m contrast_kit lab $(LAB_FLAGS)
 
 test: $(STAMP)  ## Install what is missing, then lint, tests, docstring examples and every notebook
 	$(MAKE) --no-print-directory lint
@@ -58,6 +58,13 @@ site: $(STAMP)  ## Build the course as a website, build/site/html/index.html
 site-check: site  ## Look at every page of it in a browser: links, formulas, figures, panels, width, no request elsewhere
 	$(PY) docs/check.py
 
+pictures: $(STAMP)  ## Draw the pictures of the README
+	$(PY) pictures/draw.py
+
+wheel: $(STAMP)  ## Build the package into dist/, with all that the course reads
+	rm -rf build
+	$(PY) -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
+
 check: $(STAMP)  ## Print what a bug report needs
 	$(PY) -m contrast_kit check
 
@@ -83,7 +90,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(PY) -m pip install --quiet --disable-pip-version-check uv || echo "uv is not to be had; pip will do, more slowly."
 	@if $(PY) -m uv --version >/dev/null 2>&1; \
 	then $(PY) -m uv pip install --python $(PY) --constraint constraints.txt --editable '.[test]'; \
-	else $(PY) -m pip install --constraint constraints.txt --editable '.[test]'; fi
+	else $(PY) -m pip install --no-compile --constraint constraints.txt --editable '.[test]'; fi
 	@printf '%s' "$$(pwd -P)" > $(STAMP)
 
 # Made from the public index alone (no local folders), for every platform. torch is held at a version for which
@@ -94,7 +101,7 @@ lock: $(STAMP)  ## Renew constraints.txt from pyproject.toml
 	    --constraint - pyproject.toml --output-file constraints.txt
 
 clean:  ## Remove caches, keep the environment
-	rm -rf .pytest_cache .ruff_cache .hypothesis build *.egg-info
+	rm -rf .pytest_cache .ruff_cache .hypothesis build dist *.egg-info
 	find . -path ./$(VENV) -prune -o \( -name __pycache__ -o -name .ipynb_checkpoints \) -type d -exec rm -rf {} +
 
 distclean: clean  ## Remove the environment too

@@ -20,7 +20,7 @@ What is measured before fine-tuning, on the test captions:
   the same caption with one colour or shelf changed so that it is false.
 * **cosines** of [CLS]: a pair and its masked self, and random pairs.
 
-CAPT encodes a pair twice: LXMERT with twice the steps has equally many passes.
+CAPT encodes a pair twice: it stands beside LXMERT with equally many steps, and with equally many passes.
 """
 
 import argparse
@@ -56,29 +56,27 @@ KINDS = {
 """Content words by what they tell. Not the sizes: "big" has other words, and any of them fits."""
 
 
-def methods(steps: int, masked: float) -> dict[str, tuple[partial | None, int, str | None]]:
-    """By name: the objective, its steps, and the method from whose encoder it goes on. Ablations have half of them."""
+def methods(passes: int, masked: float) -> dict[str, tuple[partial | None, int, str | None]]:
+    """By name: the objective, its steps, and the method from whose encoder it goes on. A step of CAPT is two passes."""
     both = MaskPair(words=Mask(masked), which="both")
     lxmert = partial(LXMERT, noise=both, recover_mismatched=False)
     capt = partial(CAPTPairs, noise=both, recover_mismatched=False, queue=0)
     queue = partial(capt, queue=4 * 2 * BATCH)  # four steps
-    half = steps // 2
+    half = passes // 2
     return {
         "random": (None, 0, None),
-        "LXMERT": (lxmert, steps, None),
-        "CAPT": (capt, steps, None),
-        "LXMERT, equal passes": (lxmert, 2 * steps, None),
-        "LXMERT, half": (lxmert, half, None),
-        "LXMERT, half, wrong pairs recovered too": (partial(lxmert, recover_mismatched=True), half, None),
-        "LXMERT, half, losses on all regions": (partial(lxmert, regions="lxmert"), half, None),
-        "CAPT, half": (capt, half, None),
-        "CAPT, half, words or regions": (partial(capt, noise=replace(both, which="either")), half, None),
-        "CAPT, half, queue": (queue, half, None),
-        "CAPT, half, queue, after LXMERT": (queue, half, "LXMERT, half"),
+        "LXMERT, equal passes": (lxmert, passes, None),
+        "LXMERT, equal steps": (lxmert, half, None),
+        "CAPT": (capt, half, None),
+        "CAPT, queue": (queue, half, None),
+        "CAPT, queue, after LXMERT": (queue, half, "LXMERT, equal steps"),
+        "CAPT, words or regions": (partial(capt, noise=replace(both, which="either")), half, None),
+        "LXMERT, wrong pairs recovered too": (partial(lxmert, recover_mismatched=True), half, None),
+        "LXMERT, losses on all regions": (partial(lxmert, regions="lxmert"), half, None),
     }
 
 
-FINE_TUNED = ("random", "LXMERT", "CAPT", "LXMERT, equal passes")
+FINE_TUNED = ("random", "LXMERT, equal passes", "LXMERT, equal steps", "CAPT")
 
 
 class World:
@@ -86,7 +84,8 @@ class World:
 
     def __init__(self, args: argparse.Namespace) -> None:
         self.args, self.pictures = args, scenes.pictures(progress=False)
-        self.rows = {(task, split): scenes.rows(task, split) for task in scenes.tasks() for split in ("train", "test")}
+        splits = ("train", args.split)
+        self.rows = {(task, split): scenes.rows(task, split) for task in scenes.tasks() for split in splits}
         texts = [row[key] for (_, split), rows in self.rows.items() if split == "train" for row in rows
                  for key in ("text", "question", "sentence") if key in row]  # fmt: skip
         self.tokenizer = ck.data.train_tokenizer(texts, vocab_size=2_000)
@@ -119,8 +118,8 @@ class World:
 def pretrained(world: World, name: str, seed: int) -> tuple[ck.CrossModalEncoder, dict[str, float]]:
     """The encoder of a method and seed, trained once and kept in `--work`; with steps, passes and seconds."""
     args = world.args
-    make, steps, start = methods(args.steps, args.masked)[name]
-    folder = args.work / f"{re.sub('[^a-z]+', '-', name.lower())}-{args.steps}-{seed}"
+    make, steps, start = methods(args.passes, args.masked)[name]
+    folder = args.work / f"{re.sub('[^a-z]+', '-', name.lower())}-{args.passes}-{seed}"
     if make is None:
         return world.encoder(seed), {"steps": 0, "passes": 0, "seconds": 0.0}
     encoder, clock = pretrained(world, start, seed)[0] if start else world.encoder(seed), folder / "seconds"
@@ -142,13 +141,14 @@ def pretrained(world: World, name: str, seed: int) -> tuple[ck.CrossModalEncoder
 
 @torch.no_grad()
 def measure(world: World, encoder: ck.CrossModalEncoder) -> dict[str, float]:
-    """The numbers before fine-tuning, on the test captions."""
+    """The numbers before fine-tuning, on captions of scenes that were not trained on."""
     encoder.eval()
-    rows, draw = world.rows["captions", "test"], random.Random(0)
+    split = world.args.split
+    rows, draw = world.rows["captions", split], random.Random(0)
     false = [one_word_changed(row, draw) for row in rows]
     able = [i for i, text in enumerate(false) if text]
-    data = world.data("captions", "test")
-    changed = world.data("captions", "test", [rows[i] | {"text": false[i]} for i in able])
+    data = world.data("captions", split)
+    changed = world.data("captions", split, [rows[i] | {"text": false[i]} for i in able])
     generator = torch.Generator().manual_seed(0)
     found: dict[str, list[Tensor]] = {}
     for indices in portions(len(data)):
@@ -290,7 +290,7 @@ def answered(objective: Answer | TwoPictures, data: ck.data.Regions, shuffled: b
 
 def scores(world: World, task: str, predicted: list[int]) -> dict[str, float]:
     """VQA's accuracy, of all and by type of question; GQA's five numbers; NLVR2's two."""
-    rows = world.rows[task, "test"]
+    rows = world.rows[task, world.args.split]
     if task == "nlvr2":
         labels, identifiers = ([row[key] for row in rows] for key in ("label", "identifier"))
         return ck.tasks.nlvr2_scores(predicted, labels, identifiers)
@@ -309,7 +309,7 @@ def fine_tune(world: World, task: str, start: str, given: str, seed: int) -> Ite
         objective = TwoPictures(encoder, seed=seed)
     else:
         objective = Answer(encoder, answers=len(world.answers[task]), seed=seed)
-    train, test = (task_data(world, task, split, given) for split in ("train", "test"))
+    train, test = (task_data(world, task, split, given) for split in ("train", args.split))
     steps, rows, paused = args.task_steps, [], 0.0
     began = time.process_time()
 
@@ -368,8 +368,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--work", type=Path, default=Path("runs/words_and_pictures"), help="folder of the encoders")
     parser.add_argument("--methods", nargs="+", default=every, choices=every, metavar="NAME")
     parser.add_argument("--tasks", nargs="*", default=["vqa", "gqa", "nlvr2"], choices=["vqa", "gqa", "nlvr2"])
+    parser.add_argument("--split", default="test", choices=["validation", "test"], help="validation: for settings")
     parser.add_argument("--scale", default="tiny", help="size of the encoder: tiny, small, lxmert")
-    parser.add_argument("--steps", type=int, default=3_000, help="of pre-training; CAPT's are two passes each")
+    parser.add_argument("--passes", type=int, default=3_000, help="of batches in pre-training, CAPT's two a step")
     parser.add_argument("--task-steps", type=int, default=1_600, help="of fine-tuning")
     parser.add_argument("--lr", type=float, default=1e-3)
     parser.add_argument("--task-lr", type=float, default=1e-3)

@@ -10,7 +10,7 @@ tensor(1.1654)
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from contrast_kit._renamed import moved
+from contrast_kit._renamed import former_names, moved, no_attribute
 
 if TYPE_CHECKING:  # for editors; at run time __getattr__ does the same, at first use
     from contrast_kit import (
@@ -81,8 +81,9 @@ def __getattr__(name: str) -> Any:
     if name in _FORMER:
         return moved(__name__, _FORMER)(name)
     if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise no_attribute(__name__, name)
     room = importlib.import_module(f"{__name__}.{_HOME.get(name, name)}")
+    room.__dict__.setdefault("__getattr__", former_names(room.__name__, {}))  # it asks which name was meant
     globals()[name] = getattr(room, name) if name in _HOME else room
     return globals()[name]
 

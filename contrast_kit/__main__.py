@@ -1,15 +1,18 @@
-"""The kit without a notebook: `python -m contrast_kit train`, `evaluate`, `bench` and `check`."""
+"""The kit from a terminal: `python -m contrast_kit lab`, `train`, `evaluate`, `bench` and `check`."""
 
+import importlib
 import sys
 
+COMMANDS = ("lab", "train", "evaluate", "bench", "check")
 HELP = """usage: python -m contrast_kit COMMAND …
 
+  lab       open the course in JupyterLab, in a copy that is yours
   train     train an encoder with one of the methods; continues where it was stopped
   evaluate  measure a saved encoder: GLUE probes, similarity, minimal pairs, geometry
   bench     measure losses, steps and whole methods beside other libraries, on this machine
   check     print what is installed, which device there is, and what a bug report needs
 
---help after a command tells more:
+--version prints the version, and --help after a command tells more:
 
   python -m contrast_kit train --help
   python -m contrast_kit train coco-lm --help
@@ -22,24 +25,18 @@ def main(arguments: list[str] | None = None) -> int:
     if command in ("-h", "--help", "help"):
         print(HELP, end="")
         return 0
-    if command == "check":  # works on machines where nothing else can be imported
-        from contrast_kit.commands import check
+    if command in ("-V", "--version", "version"):
+        from contrast_kit import __version__
 
-        return check.main()
-    if command == "train":
-        from contrast_kit.commands import train
+        print(f"contrast_kit {__version__}")
+        return 0
+    if command not in COMMANDS:
+        from contrast_kit._names import meant
 
-        return train.main(rest)
-    if command == "evaluate":
-        from contrast_kit.commands import evaluate
-
-        return evaluate.main(rest)
-    if command == "bench":
-        from contrast_kit.commands import bench
-
-        return bench.main(rest)
-    print(f"There is no command {command!r}; there are train, evaluate, bench and check.", file=sys.stderr)
-    return 2
+        print(f"There is no command {command!r}; {meant(command, COMMANDS)}", file=sys.stderr)
+        return 2
+    # Each is imported when it is asked for: `check` works on machines where nothing else can be imported.
+    return importlib.import_module(f"contrast_kit.commands.{command}").main(rest)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,8 @@ import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from contrast_kit._names import meant
+
 
 def renamed(**new_names: str) -> Callable:
     """Decorator: keyword arguments under their former names, `renamed(how="implementation")`, for one version more."""
@@ -49,18 +51,29 @@ def former_names(module: str, new_names: Mapping[str, str]) -> Callable[[str], A
     """The `__getattr__` of a module whose names have changed.
 
     >>> __getattr__ = former_names("contrast_kit.tasks", {"find": "get_task"})
-    >>> __getattr__("fined")
+    >>> __getattr__("get_tsk")
     Traceback (most recent call last):
-    AttributeError: module 'contrast_kit.tasks' has no attribute 'fined'
+    AttributeError: module 'contrast_kit.tasks' has no attribute 'get_tsk'; did you mean 'get_task'?
     """
 
     def getattr_of_module(name: str) -> Any:
         if name not in new_names:
-            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+            raise no_attribute(module, name)
         _warn(f"{module}.{name}", f"{module}.{new_names[name]}")
         return getattr(sys.modules[module], new_names[name])
 
     return getattr_of_module
+
+
+def no_attribute(module: str, name: str) -> AttributeError:
+    """The error for a name that a module does not have; it asks for the one that was meant, if one is near.
+
+    >>> no_attribute("contrast_kit.losses", "nt_xnt")
+    AttributeError("module 'contrast_kit.losses' has no attribute 'nt_xnt'; did you mean 'nt_xent'?")
+    """
+    hint = meant(name, getattr(sys.modules.get(module), "__all__", ()), 0.7)
+    near = f"; {hint}" if hint.startswith("did") and not name.startswith("_") else ""  # _repr_html_ and its like
+    return AttributeError(f"module {module!r} has no attribute {name!r}{near}")
 
 
 def moved(module: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
@@ -68,7 +81,7 @@ def moved(module: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
 
     def getattr_of_module(name: str) -> Any:
         if name not in homes:
-            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+            raise no_attribute(module, name)
         _warn(f"{module}.{name}", f"{homes[name]}.{name}")
         return getattr(importlib.import_module(homes[name]), name)
 

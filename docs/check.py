@@ -1,8 +1,8 @@
 """Is the built site whole? python docs/check.py [FOLDER], in a real browser without a network.
 
 Asked of every page: no warning while it was built, no request that leaves the site, no error in the console, every
-formula set, no dead link inside the site, words for every figure, panels that live, no sideways scrolling at 1,000 pixels
-or on a telephone.
+formula set, no dead link inside the site, words for every figure, panels that live, no sideways scrolling at 1,000
+pixels or on a telephone.
 """
 
 import functools
@@ -69,6 +69,7 @@ def complaints(folder: Path, chromium: str) -> tuple[list[str], dict[str, int]]:
     with served(html) as address, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
         page = browser.new_context(viewport={"width": WIDTHS[0], "height": 900}).new_page()
+        page.set_default_timeout(120_000)  # machines that build sites are slow and shared
         now = [""]
         page.on("request", lambda asked: asked.url.startswith((address, "data:", "blob:"))
                 or found.append(f"{now[0]}: asks for {asked.url}"))  # fmt: skip

@@ -1,4 +1,4 @@
-"""Settings of Sphinx for the course as a website. `make site` runs build.py, which writes the pages and calls Sphinx."""
+"""Settings of Sphinx for the course as a website. `make site` runs build.py, which writes pages and calls Sphinx."""
 
 project = "contrast_kit"
 author = copyright = "The contrast_kit maintainers"
@@ -23,6 +23,7 @@ html_static_path = ["mathjax", "static"]
 html_css_files = ["site.css"]
 html_favicon = "static/favicon.svg"
 html_show_sphinx = False
+toc_object_entries_show_parents = "hide"
 html_context = {"default_mode": "auto"}
 html_theme_options = {
     "use_download_button": True,
@@ -30,12 +31,14 @@ html_theme_options = {
     "show_toc_level": 2,
     "home_page_in_toc": True,
     "show_navbar_depth": 1,
+    "navbar_persistent": [],  # the search stands in the side bar
 }
 
 
 def setup(app):
     app.connect("doctree-read", with_alternatives)
     app.connect("doctree-read", with_tags)
+    app.connect("build-finished", with_thumbnails)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
@@ -63,3 +66,12 @@ def with_tags(app, doctree):
             whole = r"\begin{equation*}" + text + r"\end{equation*}"
             formula.rawsource = whole
             formula.children = [nodes.Text(whole)]
+
+
+def with_thumbnails(app, error):
+    """The front's cards are HTML, so Sphinx does not see their pictures."""
+    import shutil
+    from pathlib import Path
+
+    if not error:
+        shutil.copytree(Path(app.srcdir) / "thumbnails", Path(app.outdir) / "thumbnails", dirs_exist_ok=True)

@@ -4,6 +4,7 @@ import base64
 import copy
 import hashlib
 import html
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -77,7 +78,7 @@ def key(output: Notebook) -> str:
 def described(output: Notebook) -> str:
     """What the figure said of itself when it was stored (plots.Figure does, and a panel), or nothing."""
     own = output.get("metadata", {}).get("image/png", {}).get("alt", "")
-    return own or output["data"].get(_page.KIND, {}).get("words", "")
+    return own or json.loads(output["data"].get(_page.KIND, "{}")).get("words", "")
 
 
 def words(section: str, cell: Notebook, output: Notebook, place: int) -> str:

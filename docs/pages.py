@@ -20,18 +20,18 @@ LONGEST = 60
 """Rows of a recorded table that a page shows; the whole table can be downloaded."""
 EQUATIONS = """# Equation, code, test, picture
 
-Each equation of the papers: the function that computes it, the test that shows it to be the printed one, and a picture of
-what it does.
+Each equation of the papers: the function that computes it, the test that shows it to be the printed one, and a picture
+of what it does.
 """
 PANELS_HEAD = """# Panels
 
-They compute in this page, without Python and without a network; what JavaScript computes here is tested to be what Python
-computes in the notebooks. Each can be had as a single file for a lecture.
+They compute in this page, without Python and without a network; what JavaScript computes here is tested to be what
+Python computes in the notebooks. Each can be had as a single file for a lecture.
 """
 LEDGER = """# Ledger
 
-Every number that the course shows without computing it was measured once, by the command that stands with it, and can be
-measured again.
+Every number that the course shows without computing it was measured once, by the command that stands with it, and can
+be measured again.
 """
 PANELS = {
     "loss_playground": "Vectors on a circle, and what a loss does with them",
@@ -39,13 +39,14 @@ PANELS = {
     "temperature_and_queue": "Who pushes, at which temperature",
     "embedding_map": "A map of sentences",
     "live_training": "A training run",
+    "two_networks": "COCO-LM's two networks",
 }
 
 
 def write(course: dict[str, Any], root: Path, source: Path) -> None:
     """Every page but notebooks and API."""
     written = {
-        "index": front(course, source),
+        "index": front(course, root, source),
         "glossary": (DOCS / "glossary.md").read_text("utf-8"),
         "equations": equations(course, root, source),
         "panels": panels(course, source),
@@ -59,31 +60,39 @@ def write(course: dict[str, Any], root: Path, source: Path) -> None:
 # -- the front ---------------------------------------------------------------------------------------------------------
 
 
-def front(course: dict[str, Any], source: Path) -> str:
-    """The first page: a card for each notebook, with its first figure and its first sentence."""
-    cards = []
+def front(course: dict[str, Any], root: Path, source: Path) -> str:
+    """The first page: a card for each notebook, with its picture and what the README says one leaves with."""
+    cards, readme = [], (root / "README.md").read_text("utf-8")
     for name, notebook in course.items():
-        title, rest = re.match(r"# (.*)\n*((?:.|\n)*)", notebook.cells[0].source).groups()
-        first = next((part for part in rest.split("\n\n") if part[:1].isalpha()), "")
-        said = re.sub(r"[*`$]|\[|\]\([^)]*\)", "", first)
-        picture = thumbnail(course, name, "", source)
+        title = html.escape(re.match(r"# (.*)", notebook.cells[0].source)[1])
+        row = re.search(rf"\(notebooks/{name}\.ipynb\)(.*)", readme)
+        said = " ".join(re.sub(r"<[^>]*>|[*|`]", " ", row[1] if row else "").split())
+        picture = chosen(name, root, source) or thumbnail(course, name, "", source)
         image = f'<img src="{picture[0]}" alt="" loading="lazy">' if picture else ""
-        said = html.escape(re.split(r"(?<=[.:?]) ", " ".join(said.split()))[0])
-        cards.append(f'<a href="notebooks/{name}.html">{image}<b>{html.escape(title)}</b><span>{said}</span></a>')
+        cards.append(f'<a href="notebooks/{name}.html">{image}<b>{title}</b><span>{html.escape(said)}</span></a>')
     text = (DOCS / "index.md").read_text("utf-8")
     text = text.replace("%NOTEBOOKS%", "\n".join(f"notebooks/{name}" for name in course))
     return text.replace("%COURSE%", '<div class="ck-course">\n' + "\n".join(cards) + "\n</div>")
+
+
+def chosen(name: str, root: Path, source: Path) -> tuple[str, str] | None:
+    """The picture that the README has for a notebook."""
+    picture = root / "pictures" / "thumbnails" / f"{name}.png"
+    if not picture.exists():
+        return None
+    (source / "thumbnails").mkdir(exist_ok=True)
+    (source / "thumbnails" / picture.name).write_bytes(picture.read_bytes())
+    return f"thumbnails/{picture.name}", ""
 
 
 def thumbnail(course: dict[str, Any], name: str, section: str, source: Path) -> tuple[str, str] | None:
     """The first figure of a notebook's section (of the notebook, for ""), as a file of the site, and its words."""
     for where, title, cell, output, place in stored.figures({name: course[name]}):
         if where == name and section in ("", title):
-            file = source / "pictures" / f"{stored.key(output)}.png"
+            file = source / "thumbnails" / f"{stored.key(output)}.png"
             file.parent.mkdir(exist_ok=True)
             file.write_bytes(base64.b64decode(output["data"]["image/png"]))
-            written = f"pictures/{file.name}" if section else f"_images/{file.name}"  # the front is HTML, not Markdown
-            return written, stored.words(title, cell, output, place)
+            return f"thumbnails/{file.name}", stored.words(title, cell, output, place)
     return None
 
 
@@ -156,9 +165,8 @@ def panels(course: dict[str, Any], source: Path) -> str:
     for name, _, _, output, _ in stored.figures(course):
         given = output["data"].get(_page.KIND)
         if given:
-            first.setdefault(given["scripts"][0][-1], (name, output))
-    lines = ["# Panels", "", "They compute in this page, without Python and without a network; what JavaScript computes here is",
-             "tested to be what Python computes in the stored. Each can be had as a single file for a lecture.", ""]  # fmt: skip
+            first.setdefault(json.loads(given)["scripts"][0][-1], (name, output))
+    lines = [PANELS_HEAD]
     (source / "downloads").mkdir()
     for kind, title in PANELS.items():
         if kind in first:

@@ -415,7 +415,7 @@ def test_scenes_come_through_the_door_of_all_data():
 
 
 @pytest.mark.parametrize("ask_for, says", [
-    (lambda: ck.data.load("scenes/vqa2"), "There is no scenes/vqa2; the tasks are captions, vqa, gqa, nlvr2."),
+    (lambda: ck.data.load("scenes/vqa2"), "There is no scenes/vqa2; did you mean 'vqa'?"),
     (lambda: scenes.rows("vqa", "dev"), "scenes has no split 'dev': take one of train, validation, test."),
     (lambda: scenes.scene(5000), "There is no scene 5000: they are numbered from 0 to 4999."),
 ])  # fmt: skip

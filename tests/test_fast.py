@@ -358,12 +358,17 @@ def test_autocast_and_inputs_are_left_alone():
     assert torch.equal(a, before)
 
 
-def test_no_tile_is_kept_for_the_backward_pass():
+@pytest.mark.parametrize(("n", "most"), [(300, 300 * 300), (1100, 1100 * 4)])
+def test_no_tile_is_kept_for_the_backward_pass_unless_one_holds_everything(n, most):
     kept = []
-    x = vectors(300, 4).requires_grad_()
+    x = vectors(n, 4).requires_grad_()
     with torch.autograd.graph.saved_tensors_hooks(lambda t: (kept.append(t.numel()), t)[1], lambda t: t):
-        nt_xent(x[:150], x[150:], 0.1, queue=vectors(200, 4), implementation="tiled").backward()
-    assert max(kept) <= 300 * 4
+        loss = nt_xent(x[: n // 2], x[n // 2 :], 0.1, queue=vectors(200, 4), implementation="tiled")
+        loss.backward(retain_graph=True)
+    assert max(kept) == most
+    first, x.grad = x.grad, None
+    loss.backward()
+    assert torch.equal(x.grad, first)  # what is kept is not used up
 
 
 def test_uniformity_takes_the_same_tiles():

@@ -12,6 +12,8 @@ KIT = ROOT / "contrast_kit"
 
 # From the ground up: a room may import from the rooms before it, never from those after it.
 ROOMS = (
+    "_names",
+    "_shipped",
     "_renamed",
     "checks",
     "picture_checks",

@@ -158,6 +158,27 @@ def test_a_run_from_a_checkpoint_has_defaults_that_keep_it(tmp_path):
     assert state["config"]["contrast"] == "simsiam"  # the paper's, where the notebooks take info_nce
 
 
+def test_more_steps_after_the_last_one_are_told_how(lines, tmp_path, capsys):
+    folder = str(tmp_path / "run")
+    command = ["train", "mlm", "--data", lines, *QUICK, "--folder"]
+    assert main([*command, folder, "--steps", "2"]) == 0
+    assert main([*command, folder, "--steps", "3"]) == 1
+    told = capsys.readouterr().err
+    assert "planned for training.steps = 2, not 3" in told and f"--start {folder}/encoder" in told
+    again = [*command, str(tmp_path / "on"), "--steps", "3", "--start", f"{folder}/encoder"]
+    assert main(again) == 0  # what it says works
+
+
+def test_a_text_of_one_line_is_warned_about_before_training(lines, tmp_path, capsys):
+    one = tmp_path / "one.txt"
+    one.write_text("a red kite on the shelf")
+    with pytest.warns(UserWarning, match="no negatives"):
+        assert main(["train", "cmlm", "--data", str(one), *QUICK, "--steps", "1", "--words", "60"]) == 0
+    assert "one.txt holds one text only" in capsys.readouterr().err
+    assert main(["train", "mlm", "--data", lines, *QUICK, "--steps", "1"]) == 0
+    assert "texts only" not in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("option", ["--limit", "--words"])
 def test_a_number_of_nothing_is_refused(option, capsys):
     with pytest.raises(SystemExit):
@@ -169,7 +190,7 @@ def test_a_number_of_nothing_is_refused(option, capsys):
     ("arguments", "words"),
     [
         (["--data", "nowhere/at/all.txt"], "There is no file or folder"),
-        (["--part", "dress"], "no split 'dress'; there are train"),
+        (["--part", "dress"], "no split 'dress' (--part); there are train"),
         (["--tau", "-1"], "tau is a temperature"),
         (["--lr", "fast"], "lr must be a number, not 'fast'"),
         (["--log", "tensorbored"], "--log knows no tracker 'tensorbored'"),

@@ -46,10 +46,10 @@ def javascript(code: str, given: object) -> object:
     return json.loads(ran.stdout)
 
 
-def in_a_page(panel, states: list[dict]) -> list[dict]:
-    """The stand-in's `seen`, sentence and further results of these states, each as the panel exports it."""
+def in_a_page(panel, states: list[dict], *names: str) -> list[dict]:
+    """What the stand-in makes of the panel's state with these changes: `seen`, sentence, moves, and more by name."""
     given = _page.exported(panel)
-    code = f"""({{ base, states, acts }}) => {{
+    code = f"""({{ base, states, names }}) => {{
         {_page.scripts("shared", "page")}
         const numbers = (() => {{ {_page._inside(*given["scripts"][1])} }})();
         base = decoded(base);
@@ -57,11 +57,13 @@ def in_a_page(panel, states: list[dict]) -> list[dict]:
             const state = {{ ...base, ...change }};
             try {{ Object.assign(state, numbers.compute(state)); }}
             catch (error) {{ return {{ problem: error.message }}; }}
-            const moved = Object.fromEntries(Object.entries(numbers.actions).map(([name, act]) => [name, act(state)]));
-            return {{ seen: state.seen, words: numbers.words(state), moved }};
+            const actions = Object.entries(numbers.actions ?? {{}});
+            const moved = Object.fromEntries(actions.map(([name, act]) => [name, act(state)]));
+            const more = Object.fromEntries(names.map(name => [name, state[name]]));
+            return {{ seen: state.seen, words: numbers.words(state), moved, ...more }};
         }});
     }}"""
-    return javascript(code, {"base": given["state"], "states": states})
+    return javascript(code, {"base": given["state"], "states": states, "names": names})
 
 
 def same(found: object, expected: object, tolerance: float) -> None:
@@ -203,6 +205,47 @@ def test_weights_on_negatives_are_those_of_python():
         assert found["words"] == panel.words()
 
 
+def test_neighbours_on_the_map_are_those_of_python_up_to_half_precision(texts):
+    draw = torch.Generator().manual_seed(4)
+    spaces = {name: torch.randn(200, 48, generator=draw) for name in ("before", "after")}
+    panel = ck.explore.embedding_map(spaces, texts, k=5)
+    unlike = "a sentence that is nowhere"
+    states = [{"query": text} for text in texts] + [{"query": ""}, {"query": unlike}]
+    found = in_a_page(panel, states, "near", "problem")
+    for state, page in zip(states[:-1], found, strict=False):
+        near = panel.set(**state).map.near
+        assert page["near"].keys() == near.keys() and page["words"] == panel.words() and not page["problem"]
+        for name in near:
+            same([cosine for _, cosine in page["near"][name]], [cosine for _, cosine in near[name]], 1e-3)
+            clear = [i for i, cosine in near[name] if cosine > near[name][-1][1] + 2e-3]
+            assert set(clear) <= {i for i, _ in page["near"][name]}
+    assert found[-1]["near"] == {} and "not on the map" in found[-1]["problem"]
+
+
+@pytest.fixture(scope="module")
+def trained(texts, tokenizer):
+    """A short run that is over, of two objectives side by side."""
+    from conftest import make_encoder
+
+    objectives = {name: ck.objectives.MLM(make_encoder(tokenizer)) for name in ("one", "other")}
+    pairs = list(zip(texts[:10], texts[10:20], strict=True))
+    panel = ck.explore.live_training(
+        objectives, texts, pairs=pairs, texts=texts[:20], every=0.0, steps=12, batch_size=8
+    )
+    with pytest.raises(ValueError, match="no film of a run yet"):
+        _page.exported(panel)
+    panel.start().wait()
+    return panel
+
+
+def test_a_run_is_exported_as_a_film_from_its_beginning(trained):
+    state = _page.exported(trained)["state"]
+    assert state["frames"][0]["step"] == 0 and state["frames"][-1]["step"] == 12
+    assert [len(columns["loss"]) for columns in state["curves"]] == [12, 12]
+    first = state["frames"][0]
+    assert first["hills"] == state["facts"]["before"] and len(first["spheres"][0]["points"]) == 20
+
+
 def test_numbers_are_written_as_python_writes_them():
     draw = random.Random(3)
     values = [0.5, 1.5, 2.5, 0.125, -0.125, 12.5, 0.285, 1e-9, *(draw.uniform(-100, 100) for _ in range(300))]
@@ -251,11 +294,48 @@ def test_a_page_lives_without_python_and_without_a_network(name, scheme, width, 
     context.close()
 
 
+PLAYED = """async () => {
+    const button = name => [...document.querySelectorAll("button")].find(each => each.textContent === name);
+    const status = () => document.querySelector(".ck-live-status").textContent, seen = new Set();
+    button("start").click();
+    for (let i = 0; i < 60 && seen.size < 3; i++) {
+        await new Promise(done => setTimeout(done, 30));
+        seen.add(status());
+    }
+    button("stop").click();
+    return [[...seen], status()];
+}"""
+
+
+@pytest.mark.browser
+def test_a_map_and_a_film_live_in_a_page(chromium, texts, trained, tmp_path):
+    context = chromium.new_context(offline=True, viewport={"width": 1000, "height": 900})
+    page, complaints = context.new_page(), []
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    spaces = {name: torch.randn(200, 16) for name in ("before", "after")}
+    page.goto(ck.explore.embedding_map(spaces, texts, k=3).to_html(tmp_path / "map.html").as_uri())
+    page.locator("input[type=search]").fill(texts[3])
+    page.locator("input[type=search]").press("Enter")
+    jupyter_page.eventually(page, lambda: page.locator(".ck-map-lists li").count() == 6, "neighbours in both spaces")
+    page.goto(trained.to_html(tmp_path / "film.html").as_uri())
+    assert "step 12 of 12" in page.locator(".ck-live-status").inner_text()
+    # In one go inside the page, so that the film cannot end while a slow machine finds the next button.
+    seen, end = page.evaluate(PLAYED)
+    assert len(seen) >= 3 and "stopped" in end, (seen, end)
+    page.get_by_role("button", name="reset encoder").click()
+    jupyter_page.eventually(
+        page, lambda: "press start" in page.locator(".ck-live-status").inner_text(), "its beginning"
+    )
+    assert not complaints, complaints
+    context.close()
+
+
 def test_a_stored_panel_holds_what_a_website_needs(monkeypatch):
     monkeypatch.setenv("CONTRAST_KIT_PANELS", "static")
     panel = ck.explore.loss_playground()
-    stored = json.loads(json.dumps(panel._repr_mimebundle_()[_page.KIND]))
-    assert stored == _page.exported(panel)
+    stored = panel._repr_mimebundle_()[_page.KIND]
+    assert json.loads(stored) == _page.exported(panel) and "\n" not in stored
     shown = _page.fragment(stored, "here", still="<p>no script</p>")
     assert '<div class="ck-page" id="here"><p>no script</p></div>' in shown and shown.count("</script>") == 1
 

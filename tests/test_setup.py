@@ -1,5 +1,6 @@
 """The files a newcomer meets before any code: do they agree with each other, and keep their promises?"""
 
+import contextlib
 import json
 import os
 import re
@@ -18,6 +19,8 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from contrast_kit.__main__ import main
+
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
@@ -33,7 +36,7 @@ def pins() -> dict[str, list[Requirement]]:
     return found
 
 
-NOT_INSTALLED = {"mteb"}
+NOT_INSTALLED = {"mteb", "site"}
 """Extras that neither the notebooks nor the tests install: their versions are the user's."""
 
 
@@ -80,7 +83,8 @@ def test_everything_that_gets_installed_is_pinned():
 
 def test_pins_name_no_place():
     for name in ("constraints.txt", "pyproject.toml", "environment.yml", "Makefile"):
-        text = (ROOT / name).read_text()
+        text = (ROOT / name).read_text().split("[project.urls]")
+        text = text[0] + "".join(rest.partition("\n[")[2] for rest in text[1:])  # addresses to read, not to install
         assert "://" not in text and "@ " not in text, f"{name} names a host or a folder to install from"
     # A local version (+cpu, +cu130) exists in one build only; without it each machine takes what fits.
     assert not re.search(r"^[\w.-]+==\S*\+", (ROOT / "constraints.txt").read_text(), re.MULTILINE)
@@ -152,8 +156,18 @@ def test_readme_commands_exist():
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     named = set(re.findall(r"(?:`|^ *|\$ )make ([a-z]+)", readme, re.MULTILINE))
     assert {"lab", "test"} <= named <= targets
-    for target in re.findall(r"\]\((?!https?:)([^)#]+)", readme):
+    for target in re.findall(r"(?:\]\(|src=\")(?!https?:)([^)#\"]+)", readme):
         assert (ROOT / target).exists(), f"README links to {target}, which is not there"
+
+
+def test_readme_names_commands_that_run(capsys):
+    readme = (ROOT / "README.md").read_text()
+    named = set(re.findall(r"-m contrast_kit ([a-z]+)", readme))
+    assert {"lab", "train", "bench", "evaluate"} <= named
+    for command in named:
+        with contextlib.suppress(SystemExit):
+            assert main([command, "--help"]) == 0
+        assert f"python -m contrast_kit {command}" in capsys.readouterr().out
 
 
 def test_readme_lists_exactly_the_notebooks_there_are():
@@ -161,10 +175,37 @@ def test_readme_lists_exactly_the_notebooks_there_are():
     assert linked == {path.name for path in (ROOT / "notebooks").glob("*.ipynb")}
 
 
-def test_readme_example_runs(tmp_path):
-    (block,) = re.findall(r"^```python\n(.*?)^```", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
-    done = subprocess.run([sys.executable, "-c", block], cwd=tmp_path, capture_output=True, text=True)
+def test_readme_example_learns_what_is_printed_below_it(tmp_path):
+    """Run as it stands there. Processors round otherwise, so numbers may differ a little; that it learns may not."""
+    readme = (ROOT / "README.md").read_text()
+    ((code, printed),) = re.findall(r"^```python\n(.*?)^```\n+```\n(.*?)^```", readme, re.MULTILINE | re.DOTALL)
+    env = os.environ | {"OMP_NUM_THREADS": "1"}
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+    pattern = r"^(\w+): +(\d\.\d\d)$"
+    ours, theirs = (dict(re.findall(pattern, text, re.MULTILINE)) for text in (done.stdout, printed))
+    assert list(ours) == list(theirs) == ["before", "after"]
+    assert float(theirs["before"]) == pytest.approx(float(ours["before"]), abs=0.03)
+    assert float(theirs["after"]) == pytest.approx(float(ours["after"]), abs=0.06)
+
+
+def test_readme_pictures_are_there_and_small():
+    readme = (ROOT / "README.md").read_text()
+    pictures = dict(re.findall(r"!\[(.*?)\]\(([^)]+)\)", readme, re.DOTALL))
+    pictures |= {alt: file for file, alt in re.findall(r'<img src="([^"]+)" width="\d+" alt="([^"]*)">', readme)}
+    assert len(pictures) == 2 + len(list((ROOT / "notebooks").glob("*.ipynb")))
+    for alt, file in pictures.items():
+        assert len(alt) > 20, f"{file} needs words for those who do not see it"
+        assert (ROOT / file).stat().st_size < 600_000
+    shown = {Path(file).stem for file in pictures.values() if "thumbnails" in file}
+    assert shown == {path.stem for path in (ROOT / "notebooks").glob("*.ipynb")}
+
+
+def test_badges_say_what_pyproject_says():
+    badges = (ROOT / "pictures" / "badges.svg").read_text()
+    needs = {Requirement(line).name: Requirement(line).specifier for line in PROJECT["dependencies"]}
+    for value in (PROJECT["version"], PROJECT["license"], PROJECT["requires-python"], str(needs["torch"])):
+        assert value.replace(">=", "≥ ") in badges
 
 
 # ---- make: repeatable, and honest after a failure

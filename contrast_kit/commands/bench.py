@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import contrast_kit
+from contrast_kit._names import meant
 
 HELP = """usage: python -m contrast_kit bench NAME [options]
 
@@ -31,7 +32,7 @@ def main(arguments: list[str]) -> int:
         return 0
     name, *rest = arguments
     if name not in scripts:
-        print(f"There is no benchmark {name!r}; there are {', '.join(scripts)}.", file=sys.stderr)
+        print(f"There is no benchmark {name!r}; {meant(name, scripts)}", file=sys.stderr)
         return 2
     return subprocess.run([sys.executable, str(scripts[name]), *rest], check=False).returncode
 

@@ -156,7 +156,7 @@ def report() -> str:
     return "\n".join(lines)
 
 
-def main() -> int:
+def main(arguments: list[str] | None = None) -> int:
     """Print the report, or the one sentence that says what is missing; return the exit status."""
     sentence = problem()
     if sentence:

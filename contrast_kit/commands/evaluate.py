@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from contrast_kit import standard
+from contrast_kit.commands.options import Parser, one_of
 from contrast_kit.standard.report import PARTS
 
 EXAMPLES = """examples:
@@ -43,7 +44,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="python -m contrast_kit evaluate",
         description="Measure a saved encoder: GLUE probes, similarity, minimal pairs, geometry, beside random weights.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -54,9 +55,20 @@ def _parser() -> argparse.ArgumentParser:
     add("folder", metavar="FOLDER", help="A folder that transformers opens as a masked language model, or a hub name.")
     add("--data", help=data)
     add("--out", type=Path, help="Where to write the table. Here: FOLDER itself.")
-    add("--only", nargs="+", choices=PARTS, help="Parts to measure. Here: all.")
+    add(
+        "--only",
+        nargs="+",
+        type=one_of(PARTS),
+        metavar="PART",
+        help=f"Parts to measure, of {', '.join(PARTS)}. Here: all.",
+    )
     add("--limit", type=int, default=2_000, help="Rows of each split for a probe; 0 takes all. Here: 2000.")
     add("--pairs", type=int, default=50, help="Pairs of each phenomenon of BLiMP; 0 takes all. Here: 50.")
-    add("--pooling", choices=("first", "mean"), help="The vector of a text. Here: what FOLDER says, else first.")
+    add(
+        "--pooling",
+        type=one_of(("first", "mean")),
+        metavar="first|mean",
+        help="The vector of a text. Here: what FOLDER says, else first.",
+    )
     add("--quiet", action="store_true", help="Print the table only.")
     return parser

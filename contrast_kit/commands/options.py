@@ -9,12 +9,38 @@ import argparse
 import ast
 import dataclasses
 import inspect
+import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Any, Literal, get_args, get_origin
 
+from contrast_kit._names import meant
+
 CONSTANTS = {"yes": True, "true": True, "no": False, "false": False, "none": None}
+
+
+class Parser(argparse.ArgumentParser):
+    """An `ArgumentParser` that asks which option was meant."""
+
+    def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:
+        found, unknown = self.parse_known_args(args, namespace)
+        if unknown:
+            hint = meant(unknown[0].split("=")[0], set(re.findall(r"--[a-z][\w-]*", self.format_help())))
+            near = f"; {hint}" if hint.startswith("did") else ""
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{near}")
+        return found
+
+
+def one_of(names: Collection[str]) -> Callable[[str], str]:
+    """The `type` of an option that takes one of some names: as argparse's `choices`, and asks which name was meant."""
+
+    def known(text: str) -> str:
+        if text not in names:
+            raise argparse.ArgumentTypeError(f"{text!r} is none of its values; {meant(text, names)}")
+        return text
+
+    return known
 
 
 def field_docs(cls: type) -> dict[str, str]:

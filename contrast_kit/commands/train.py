@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import contrast_kit as ck
+from contrast_kit._names import meant
 from contrast_kit.commands import recipes
-from contrast_kit.commands.options import add_fields
+from contrast_kit.commands.options import Parser, add_fields, one_of
 from contrast_kit.commands.trackers import Tracker
 from contrast_kit.data.drafts import draft_of
 from contrast_kit.encoder import Encoder
@@ -59,7 +60,7 @@ def parse(arguments: list[str]) -> argparse.Namespace | None:
         _general().parse_args(arguments)  # prints help, or says what is wrong, and exits
         return None
     scale = argparse.ArgumentParser(add_help=False)
-    scale.add_argument("--scale", choices=recipes.SCALES, default="tiny")
+    scale.add_argument("--scale", type=one_of(recipes.SCALES), default="tiny")
     scale.add_argument("--start")
     first = scale.parse_known_args(arguments)[0]
     recipe = recipes.recipe(method, first.scale, start=first.start is not None)
@@ -77,14 +78,14 @@ def parse(arguments: list[str]) -> argparse.Namespace | None:
 def _general() -> argparse.ArgumentParser:
     """The parser without a method: its help lists the methods."""
     methods = "".join(f"  {name:<10} {_first_line(cls)}\n" for name, cls in METHODS.items())
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="python -m contrast_kit train",
         usage="python -m contrast_kit train METHOD --data DATA --folder FOLDER [options]",
         description="Train an encoder with one of the methods. train METHOD --help lists every setting.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog=f"methods:\n{methods}\n{EXAMPLES}",
     )
-    parser.add_argument("method", choices=list(METHODS), metavar="METHOD", help=argparse.SUPPRESS)
+    parser.add_argument("method", type=one_of(METHODS), metavar="METHOD", help=argparse.SUPPRESS)
     return parser
 
 
@@ -102,7 +103,7 @@ def _first_line(cls: type) -> str:
 def _parser(method: str, recipe: recipes.Recipe) -> argparse.ArgumentParser:
     """The parser of a method: its settings, with the defaults of a recipe."""
     cls = METHODS[method]
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog=f"python -m contrast_kit train {method}",
         usage=f"python -m contrast_kit train {method} --data DATA --folder FOLDER [options]",
         description=_first_line(cls) + " Values after “Here” are the defaults at this --scale. " + recipe.ours,
@@ -139,10 +140,10 @@ def _add_data(add: Callable, recipe: recipes.Recipe) -> None:
         default=recipe.limit,
         help=f"Take the first N texts only. Here: {recipe.limit or 'all'}.",
     )
-    add("--scale", choices=recipes.SCALES, default="tiny", help=scale)
+    add("--scale", type=one_of(recipes.SCALES), metavar="|".join(recipes.SCALES), default="tiny", help=scale)
     add("--start", help=start)
     add("--words", dest="vocab_size", type=_count, default=recipe.vocab_size, metavar="WORDS", help=words)
-    add("--pooling", choices=("first", "mean"), help=pooling)
+    add("--pooling", type=one_of(("first", "mean")), metavar="first|mean", help=pooling)
 
 
 def _add_run(add: Callable) -> None:
@@ -165,6 +166,8 @@ def run(options: argparse.Namespace) -> ck.Run:
     encoder = _encoder(options, rows)
     objective = _objective(options, encoder, rows)
     texts = _texts(objective, rows, min(training.max_length, encoder.max_length))
+    if first and (few := _too_few(options, len(texts), training.batch_size)):
+        print(few, file=sys.stderr, flush=True)
     if first and options.plan:
         print(ck.plan(objective, texts, training, processes=distributed.count()), flush=True)
     if options.folder and first and not options.fresh and checkpoint.found(options.folder):
@@ -189,7 +192,7 @@ def _rows(options: argparse.Namespace) -> Any:
     """The rows of the split that was options for."""
     splits = ck.data.load(options.data)
     if options.part not in splits:
-        raise ValueError(f"{options.data} has no split {options.part!r}; there are {', '.join(splits)} (--part).")
+        raise ValueError(f"{options.data} has no split {options.part!r} (--part); {meant(options.part, splits)}")
     rows = splits[options.part]
     return rows.select(range(min(options.limit, len(rows)))) if options.limit else rows
 
@@ -243,6 +246,17 @@ def _texts(objective: Objective, rows: Any, length: int) -> ck.data.Texts:
         print("The data holds no paraphrases; the toyshop's grammar makes them. It knows its own sentences only.")
         rows = reworded(rows, Toyshop())
     return ck.data.Paraphrased(rows, tokenizer, max_length=length)
+
+
+def _too_few(options: argparse.Namespace, count: int, batch_size: int) -> str:
+    """A warning for data that does not fill one batch: most often a text that was not cut as its reader thought."""
+    if count >= batch_size:
+        return ""
+    texts = "one text" if count == 1 else f"{count} texts"
+    return (
+        f"Warning: {options.data} holds {texts} only, fewer than a batch of {batch_size}, so every step sees the same "
+        f"{count - 1} other texts. A file is cut at the ends of its sentences: look at ck.data.load({options.data!r})."
+    )
 
 
 def _settings(options: argparse.Namespace) -> dict[str, Any]:

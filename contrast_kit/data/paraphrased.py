@@ -55,6 +55,18 @@ class Paraphrased(Texts):
                 "paraphrase.reworded(rows, paraphraser)."
             )
 
+    @classmethod
+    def of_pairs(cls, pairs: Sequence[tuple[str, str]], tokenizer: Any, max_length: int = 128) -> Paraphrased:
+        """Pairs of texts that say the same: each is a text with itself and the other as its two wordings.
+
+        >>> from contrast_kit.data import Paraphrased, toyshop, train_tokenizer
+        >>> pairs = toyshop.probe_pairs(5)
+        >>> len(Paraphrased.of_pairs(pairs, train_tokenizer(sum(pairs, ()), vocab_size=99)))
+        5
+        """
+        rows = [{"text": one, "text/0": one, "text/1": other} for one, other in pairs]
+        return cls(rows, tokenizer, "text", max_length)
+
     def batch(self, indices: Sequence[int]) -> dict[str, Tensor]:
         """The rows `indices` as one batch: the originals' entries, and those of each paraphrase by its name."""
         indices = list(indices)

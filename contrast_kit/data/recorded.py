@@ -1,15 +1,17 @@
-"""Tables of runs that were made once and kept, each with where it comes from: `data/recorded/` of the repository."""
+"""Tables of runs that were made once and kept, each with where it comes from: `data/recorded/`."""
 
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from contrast_kit import checks
+from contrast_kit._names import meant
+from contrast_kit._shipped import shipped
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-FOLDER = Path(__file__).parents[2] / "data" / "recorded"
+FOLDER = shipped("recorded")
 
 
 def recorded(name: str, folder: str | Path = FOLDER) -> "DataFrame":
@@ -39,10 +41,8 @@ def recorded(name: str, folder: str | Path = FOLDER) -> "DataFrame":
         raise FileNotFoundError(f"{name!r} is no name of a recorded table, such as 'side_by_side'.")
     table, origin = (Path(folder) / f"{name}.{kind}" for kind in ("csv", "json"))
     if not table.exists():
-        have = ", ".join(sorted(path.stem for path in Path(folder).glob("*.csv"))) or "none"
-        raise FileNotFoundError(
-            f"No recorded table is called {name!r} (there are: {have}); they come with a checkout of the repository."
-        )
+        have = sorted(path.stem for path in Path(folder).glob("*.csv"))
+        raise FileNotFoundError(f"No recorded table is called {name!r}; {meant(name, have)}")
     if not origin.exists():
         raise FileNotFoundError(f"{table.name} has no {origin.name} beside it that says where its numbers come from.")
     frame = pd.read_csv(table)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from contrast_kit import checks
+from contrast_kit._names import meant
 from contrast_kit.data import hub
 from contrast_kit.data.prose import Unit, units
 from contrast_kit.data.rows import column, column_names, text_columns
@@ -142,7 +143,7 @@ def _shop(shop: str, task: str) -> DatasetDict:
     from contrast_kit.data import glue, toyshop
 
     if task not in toyshop.tasks():
-        raise ValueError(f"There is no {shop}/{task}; the tasks are {', '.join(toyshop.tasks())}.")
+        raise ValueError(f"There is no {shop}/{task}; {meant(task, toyshop.tasks())}")
     features = glue.TASKS[task].features() if task in glue.TASKS else None
     splits = {}
     for split in toyshop.splits(task):
@@ -155,7 +156,7 @@ def _glue(task: str, folder: str | Path | None) -> DatasetDict:
     from contrast_kit.data import glue
 
     if task not in glue.TASKS:
-        raise ValueError(f"There is no GLUE task {task!r}; the tasks are {', '.join(glue.TASKS)}.")
+        raise ValueError(f"There is no GLUE task {task!r}; {meant(task, glue.TASKS)}")
     if folder is not None:
         return glue.read_folder(glue.TASKS[task], folder)
     found = _from_hub("nyu-mll/glue", task, None, name_given=f"glue/{task}")
@@ -188,7 +189,8 @@ def _from_hub(name: str, known: str | None, config: str | None, name_given: str)
     task = name_given.partition("/")[2] if name_given.startswith("glue/") else ""
     ours = f"'toyshop/{task}'" if task and task != "wnli" else "'toyshop/text' or 'docstrings'"
     local = f"{ours}, or the files themselves with folder='…' (see data.load)"
-    hub.require(name, kind="dataset", local=local)
+    hint = "" if (hint := meant(name_given, available(), 0.8)).startswith("there") else f" ({hint})"
+    hub.require(name, kind="dataset", local=local + hint)
     from datasets import DatasetDict, load_dataset
     from datasets.exceptions import DatasetNotFoundError
 
@@ -197,7 +199,7 @@ def _from_hub(name: str, known: str | None, config: str | None, name_given: str)
             dataset = load_dataset(name, config or known)
     except DatasetNotFoundError as error:
         raise FileNotFoundError(
-            f"{name_given!r} is no file or folder here, no name in data.available(), and no data set on the hub."
+            f"{name_given!r} is no file or folder here, no name in data.available(){hint}, and no data set on the hub."
         ) from error
     return dataset if isinstance(dataset, dict) else DatasetDict({"train": dataset})
 

@@ -11,11 +11,13 @@ from torch import nn
 from transformers import AutoModelForMaskedLM, AutoTokenizer, PreTrainedTokenizerBase
 from transformers.utils import logging
 
+from contrast_kit._names import meant
+from contrast_kit._shipped import shipped
 from contrast_kit.data import hub
 
 # Our pooling: sentence-transformers' word for it, and the key in the files that its versions up to 5 wrote.
 THEIR_POOLINGS = {"first": ("cls", "pooling_mode_cls_token"), "mean": ("mean", "pooling_mode_mean_tokens")}
-SHIPPED = Path(__file__).parents[2] / "data" / "checkpoints"
+SHIPPED = shipped("checkpoints")
 """Encoders that come with the kit, trained by `benchmarks/books.py`; each has a card."""
 POOLINGS = tuple(THEIR_POOLINGS)
 VOCABULARIES = ("tokenizer.json", "vocab.*", "*.model")
@@ -28,18 +30,16 @@ def located(name: str | Path) -> str | Path:
     Example:
         >>> located("roberta-base"), Path(located("kit/books-mlm")).name
         ('roberta-base', 'books-mlm')
-        >>> located("kit/books")
+        >>> located("kit/bookmlm")
         Traceback (most recent call last):
-        FileNotFoundError: The kit brings no encoder 'kit/books'; there are kit/books-mlm (in a checkout of the kit).
+        FileNotFoundError: The kit brings no encoder 'kit/bookmlm'; did you mean 'kit/books-mlm'?
     """
     kit, _, which = str(name).partition("/")
     if kit != "kit" or Path(name).expanduser().is_dir():
         return name
     if not which or not (SHIPPED / which / "config.json").is_file():
-        have = ", ".join(f"kit/{file.parent.name}" for file in sorted(SHIPPED.glob("*/config.json"))) or "none"
-        raise FileNotFoundError(
-            f"The kit brings no encoder {str(name)!r}; there are {have} (in a checkout of the kit)."
-        )
+        have = [f"kit/{file.parent.name}" for file in sorted(SHIPPED.glob("*/config.json"))]
+        raise FileNotFoundError(f"The kit brings no encoder {str(name)!r}; {meant(name, have)}")
     return SHIPPED / which
 
 

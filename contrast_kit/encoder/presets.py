@@ -1,11 +1,11 @@
 """New encoders of named shapes: randomly initialised, for the vocabulary of a tokenizer."""
 
-from difflib import get_close_matches
 from typing import Self
 
 import torch
 from transformers import PreTrainedTokenizerBase, RobertaConfig, RobertaForMaskedLM
 
+from contrast_kit._names import meant
 from contrast_kit.encoder.inputs import check_tokenizer
 from contrast_kit.encoder.relative_positions import RelativePositions, masked_lm
 
@@ -71,13 +71,11 @@ class Presets:
         """
         check_tokenizer(tokenizer)
         if shape not in SHAPES:
-            raise ValueError(f"No shape is called {shape!r}; there are {', '.join(SHAPES)}.")
+            raise ValueError(f"No shape is called {shape!r}; {meant(shape, SHAPES)}")
         known = RobertaConfig().to_dict()
         for name in shape_changes:
             if name not in known:
-                near = get_close_matches(name, known, 1, 0.5)
-                hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(SHAPES['tiny'])}."
-                raise TypeError(f"A shape has no {name!r}; {hint}")
+                raise TypeError(f"A shape has no {name!r}; {meant(name, SHAPES['tiny'], 0.3)}")
         options = dict(
             **(SHAPES[shape] | shape_changes),
             vocab_size=len(tokenizer),

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from contrast_kit._names import meant
+
 Checker = Callable[[Any], str | None]
 
 
@@ -81,7 +83,7 @@ def judge(name: str, answer: Any) -> Verdict:
         if importlib.util.find_spec(module):
             importlib.import_module(module)
     if name not in _EXERCISES:
-        raise ValueError(f"No exercise is called {name!r}; there are {', '.join(names())}.")
+        raise ValueError(f"No exercise is called {name!r}; {meant(name, names())}")
     found = _EXERCISES[name]
     try:
         if answer is None:

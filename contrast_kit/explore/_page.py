@@ -6,13 +6,11 @@ import html
 import json
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from contrast_kit.explore._panel import Panel
-
-KIND = "application/vnd.contrast-kit.panel+json"
-"""In a stored notebook: what a website needs to let the panel live. Programs that do not know it show the figure."""
+KIND = "application/vnd.contrast-kit.panel"
+"""In a stored notebook: what a website needs to let the panel live, as JSON on one line. Programs that do not know it
+show the figure."""
 HERE = Path(__file__).parent
 KEPT = ("_", "layout", "tooltip", "tabbable", "comm")  # names of traits, or how they begin, that belong to ipywidgets
 
@@ -42,7 +40,7 @@ def scripts(*names: str) -> str:
     return "\n".join((HERE / f"{name}.js").read_text("utf-8") for name in names)
 
 
-def exported(panel: "Panel") -> dict[str, Any]:
+def exported(panel: Any) -> dict[str, Any]:
     """What a page needs of this panel, as JSON can hold it: the names of its scripts, its state, its controls.
 
     Raises a ValueError for a panel that cannot answer without Python.
@@ -67,8 +65,14 @@ def exported(panel: "Panel") -> dict[str, Any]:
     }
 
 
-def fragment(given: dict[str, Any], name: str, still: str = "") -> str:
+def stored(panel: Any) -> str:
+    """What is kept of a panel in a notebook: `exported`, as one line of text."""
+    return json.dumps(exported(panel), ensure_ascii=False, separators=(",", ":"))
+
+
+def fragment(given: dict[str, Any] | str, name: str, still: str = "") -> str:
     """The HTML that lets an exported panel live inside a page; `still` stands there where scripts are off."""
+    given = json.loads(given) if isinstance(given, str) else given
     parts = {part: _inside(*files) for part, files in zip(("picture", "numbers"), given["scripts"], strict=True)}
     state = json.dumps({key: given[key] for key in ("state", "controls")}, ensure_ascii=False).replace("<", "\\u003c")
     defined = "\n".join(f"const {part} = (() => {{\n{text}\n}})();" for part, text in parts.items())
@@ -79,7 +83,7 @@ def fragment(given: dict[str, Any], name: str, still: str = "") -> str:
     return f'<div class="ck-page" id="{name}">{still}</div>\n<script>\n{script}\n</script>'
 
 
-def document(panel: "Panel", title: str | None = None) -> str:
+def document(panel: Any, title: str | None = None) -> str:
     """A whole page for this panel: one that lives, or where it cannot its figure and its sentence."""
     title = html.escape(title or re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(panel).__name__).capitalize())
     try:

@@ -154,7 +154,7 @@ class Panel:
             bundle |= self.widget._repr_mimebundle_(**kw)
         elif self.stand_in:
             with suppress(ValueError):  # there may be nothing yet that could live
-                bundle[_page.KIND] = _page.exported(self)
+                bundle[_page.KIND] = _page.stored(self)
         try:
             return bundle | {"image/png": self.figure()._repr_png_()}
         except ValueError:  # there is nothing to draw yet

@@ -10,8 +10,8 @@ from typing import Any
 
 from contrast_kit import checks
 
-TILED_FROM = 1024 * 1024
-"""Cosines from which a contrast is made in tiles: below, one matrix is as fast, and small enough to hold."""
+TILED_FROM = 512 * 512
+"""Cosines from which a contrast is made in tiles: below, the plain form is as fast."""
 
 IMPLEMENTATIONS = ("auto", "plain", "tiled", "bf16")
 

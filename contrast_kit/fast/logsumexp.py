@@ -123,25 +123,28 @@ class _SelfSum(Function):
                 _add_terms(total, rows, terms, 1, maximum)
                 _add_terms(total, *above(rows, columns, terms), 0, maximum)
         lse = total if maximum else total.log_()
-        ctx.save_for_backward(z, groups, lse)
+        # A single tile need not be made again.
+        ctx.save_for_backward(z, groups, lse, terms if len(z) <= how.tile[0] and not maximum else None)
         ctx.options = how, maximum
         return lse
 
     @staticmethod
     def backward(ctx, upstream):
-        z, groups, lse = ctx.saved_tensors
+        z, groups, lse, kept = ctx.saved_tensors
         how, maximum = ctx.options
         with torch.no_grad(), torch.autocast(z.device.type, enabled=False):
             weights, lse = _weights(upstream, lse, maximum)  # [N]
             gradient = torch.zeros_like(z)
-            for rows, columns, scores in how.upper(z, groups):
+            everything = slice(0, len(z))
+            for rows, columns, scores in how.upper(z, groups) if kept is None else [(everything, everything, kept)]:
                 # What row i pulls on j and what row j pulls on i, in one tile: [R, C]
                 spare = how.spare(scores)
                 if maximum:
                     torch.sub(scores, lse[rows, None], out=spare).exp_().mul_(weights[rows, None])
                     scores.sub_(lse[None, columns]).exp_().mul_(weights[None, columns]).add_(spare)
                 else:
-                    scores.exp2_().mul_(torch.add(weights[rows, None], weights[None, columns], out=spare))
+                    terms = scores.exp2_() if kept is None else scores
+                    scores = torch.add(weights[rows, None], weights[None, columns], out=spare).mul_(terms)
                 how.add_product(gradient[rows], scores, z[columns])
                 others, pulls = above(rows, columns, scores)
                 how.add_product(gradient[others], pulls.T, z[rows])
@@ -230,9 +233,9 @@ def _tile(z: Tensor, tile: int | None) -> tuple[int, int]:
         side = tile or math.isqrt(fast.scores_at_once(z.device))
         return side, side
     # 2 MiB stay in a processor's cache, and low strips waste little of themselves below the diagonal; but the faster
-    # product keeps code for each shape, so there are two, full and half.
+    # product keeps code for each shape, so there are two, full and half. What fits one tile is kept for the gradient.
     side = tile or 1024
-    return max(side // 2, 1), side
+    return side if len(z) <= side else max(side // 2, 1), side
 
 
 def _start(z: Tensor, maximum: bool) -> Tensor:

@@ -6,7 +6,7 @@ Letters in the shape comments: N vectors, D width, R rows of a block, C columns,
 """
 
 from contrast_kit.geometry.classes import ClassCosines, class_cosines, class_spread
-from contrast_kit.geometry.cosines import pair_cosines, random_pair_cosines, separation
+from contrast_kit.geometry.cosines import pair_cosines, random_pair_cosines, separation, triplet_accuracy
 from contrast_kit.geometry.spread import alignment, anisotropy, effective_rank, noise_sensitivity, uniformity
 
 __all__ = [
@@ -20,5 +20,6 @@ __all__ = [
     "pair_cosines",
     "random_pair_cosines",
     "separation",
+    "triplet_accuracy",
     "uniformity",
 ]

@@ -25,6 +25,23 @@ def pair_cosines(a: Tensor, b: Tensor) -> Tensor:
     return (a * b).sum(dim=1).clamp(-1, 1)  # [N, D] -> [N]; rounding may step over 1
 
 
+def triplet_accuracy(anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
+    """The share of rows whose positive lies closer to the anchor than the negative does, by the cosine.
+
+    Each [N, D] -> a number (0-d tensor). Ties count half: 0.5 is a coin, and below 0.5 the space prefers the negatives.
+    With negatives that share more words than the positives (`toyshop.triples`) it asks whether meaning counts
+    or wording. Raises a ValueError for vectors that are zero, not finite or do not pair up.
+
+    >>> import torch
+    >>> from contrast_kit import geometry
+    >>> a = torch.eye(2)
+    >>> geometry.triplet_accuracy(a, positive=torch.tensor([[1.0, 0.1], [1.0, 0.5]]), negative=torch.ones(2, 2))
+    tensor(0.5000)
+    """
+    with_positive, with_negative = pair_cosines(anchor, positive), pair_cosines(anchor, negative)  # [N, D] -> [N]
+    return ((with_positive > with_negative).float() + (with_positive == with_negative).float() / 2).mean()
+
+
 def random_pair_cosines(
     x: Tensor, n: int | None = None, *, groups: Tensor | None = None, seed: int = 0, block: int = 1024
 ) -> Tensor:

@@ -11,7 +11,7 @@ picking an anchor's positive out of its candidates by cosine. They differ in who
 | `simsiam`  | both       | none: no negatives            | its own partner             | no denominator    |
 
 `info_nce` stands in `one_direction`, `simsiam` in `no_negatives`. This is the definition: one matrix of cosines. From
-about a million cosines on, `fast.contrast` makes the same numbers in tiles. `implementation` decides: "auto" by
+512 vectors on, `fast.contrast` makes the same numbers in tiles. `implementation` decides: "auto" by
 size; "plain", the matrix, also for a gradient of the gradient; "tiled"; "bf16", tiles of vectors rounded to bfloat16.
 """
 

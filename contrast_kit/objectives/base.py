@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from contrast_kit._names import meant
 from contrast_kit._renamed import present_names
 from contrast_kit.encoder.encoder import Encoder, View, cross_entropy
 from contrast_kit.papers.settings import training
@@ -94,7 +95,7 @@ class Objective(nn.Module):
             )
         names, changes = [field.name for field in fields(self.Config)], present_names(self.Config, changes)
         if unknown := [change for change in changes if change not in names]:
-            raise TypeError(f"{name} has no setting {unknown[0]!r}; there are {', '.join(names)}.")
+            raise TypeError(f"{name} has no setting {unknown[0]!r}; {meant(unknown[0], names)}")
         self.encoder = encoder
         self.config = replace(config, **changes) if config is not None else self.Config(**changes)
         _check_switches(self.config)

@@ -6,6 +6,7 @@ never in one column.
 
 from typing import TYPE_CHECKING
 
+from contrast_kit._names import meant
 from contrast_kit.papers import capt, cmlm, coco_lm, scl, settings
 from contrast_kit.papers.settings import training
 
@@ -54,7 +55,7 @@ def table(paper: str, number: int) -> "pd.DataFrame":
     import pandas as pd
 
     if paper not in _PAPERS:
-        raise ValueError(f"There is no paper {paper!r}; there are {', '.join(_PAPERS)}.")
+        raise ValueError(f"There is no paper {paper!r}; {meant(paper, _PAPERS)}")
     module = _PAPERS[paper]
     if number not in module.TABLES:
         raise ValueError(f"Of {paper} there are the tables {', '.join(map(str, module.TABLES))}, not {number}.")

@@ -7,6 +7,8 @@ print has no value here and stays at `Training`'s default; where a value is some
 from collections.abc import Mapping
 from typing import Any
 
+from contrast_kit._names import meant
+
 # CMLM, section 4.3: epochs by the number of texts. Its 350, 100, 10 are for fine-tuning, 200, 50, 5 for post-training.
 CMLM_POST_EPOCHS = {20: 200, 100: 50, 1000: 5}
 CMLM_FINE_TUNING_EPOCHS = {20: 350, 100: 100, 1000: 10}
@@ -162,7 +164,7 @@ def coco_lm_model(setting: str) -> dict[str, Any]:
 
 def _chosen(table: Mapping[str, Mapping[str, dict[str, Any]]], method: str, setting: str | int) -> dict[str, Any]:
     if method not in table:
-        raise ValueError(f"There is no method {method!r} with printed settings; there are {', '.join(table)}.")
+        raise ValueError(f"There is no method {method!r} with printed settings; {meant(method, table)}")
     settings = table[method]
     if not settings:
         raise ValueError(f"None of the papers here prints how {method} is trained.")

@@ -22,6 +22,7 @@ shown once, or keep it with `figure.savefig("name.png")`. matplotlib is loaded b
 | alignment and uniformity at once | `alignment_uniformity_plane` |
 | two wishes at once | `trade_off` |
 | what a temperature does to the negatives | `negative_weights` |
+| a method: views, networks, losses, negatives | `schematic` |
 | a picture and its regions | `shelf` |
 | where a word looks in a picture | `attention` |
 """
@@ -39,6 +40,7 @@ from contrast_kit.plots.maps import embedding_map, project
 from contrast_kit.plots.matrices import similarity_matrix
 from contrast_kit.plots.planes import alignment_uniformity_plane
 from contrast_kit.plots.scenes import attention, shelf
+from contrast_kit.plots.schematics import schematic
 from contrast_kit.plots.shares import shares
 from contrast_kit.plots.style import PALETTE
 from contrast_kit.plots.tiles import tiles
@@ -66,6 +68,7 @@ __all__ = [
     "mask_kinds",
     "negative_weights",
     "project",
+    "schematic",
     "shares",
     "shelf",
     "similarity_matrix",

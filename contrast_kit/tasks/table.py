@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from contrast_kit import checks
+from contrast_kit._names import meant
 from contrast_kit.data import glue, text_columns
 from contrast_kit.data.rows import column
 
@@ -143,7 +144,7 @@ class TaskData:
         for known in (name, f"{name}_matched"):
             if known in self.splits:
                 return self.splits[known]
-        raise ValueError(f"{self.task.name} has no split {name!r} here; there are {', '.join(self.splits)}.")
+        raise ValueError(f"{self.task.name} has no split {name!r} here; {meant(name, self.splits)}")
 
 
 def load(name: str | Path, *, task: Task | str | None = None, **options: Any) -> TaskData:

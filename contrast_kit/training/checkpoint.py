@@ -191,6 +191,12 @@ def _check_settings(path: Path, saved: Any, expected: Any, name: str = "") -> No
         for key in [*expected, *(key for key in saved if key not in expected)]:  # the method first
             _check_settings(path, saved.get(key), expected.get(key), f"{name}.{key}" if name else key)
     elif saved != expected:
+        if name in ("training.steps", "training.epochs") and None not in (saved, expected):
+            raise ValueError(
+                f"The run in {path.parent} was planned for {name} = {saved!r}, not {expected!r}, and its learning "
+                "rates with it. To train on, start a new run from its encoder in another folder (on the command line: "
+                f"--start {path.parent / 'encoder'}); to train anew, take another folder too."
+            )
         raise ValueError(
             f"The checkpoint {path} was made with {name} = {saved!r}, not {expected!r}: use the same settings to "
             "resume, or another folder for another run."

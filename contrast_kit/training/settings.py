@@ -5,7 +5,6 @@ import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, fields, replace
-from difflib import get_close_matches
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, Literal
@@ -14,6 +13,7 @@ import torch
 from torch import nn
 
 from contrast_kit import checks, schedules
+from contrast_kit._names import meant
 
 NEW_LR, PRETRAINED_LR = 5e-4, 2e-5
 """The learning rates where none is given: for a new encoder, and for one opened from a checkpoint."""
@@ -101,9 +101,7 @@ class Training:
         names = [field.name for field in fields(cls)]
         for name in settings:
             if name not in names:
-                near = get_close_matches(name, names, 1, 0.5)
-                hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names)}."
-                raise TypeError(f"There is no training setting {name!r}; {hint}")
+                raise TypeError(f"There is no training setting {name!r}; {meant(name, names, 0.5)}")
         return cls(**settings)
 
     def for_encoder(self, pretrained: bool) -> "Training":

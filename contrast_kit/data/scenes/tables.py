@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from contrast_kit._names import meant
 from contrast_kit.data.docstrings import cache_folder
 from contrast_kit.data.drafts import draft_of
 from contrast_kit.data.pictures import REGION_KEYS, Pictures
@@ -69,7 +70,7 @@ def rows(task: str, split: str) -> list[Row]:
     ['facts', 'image_id', 'text']
     """
     if task not in MAKERS:
-        raise ValueError(f"There is no scenes/{task}; the tasks are {', '.join(MAKERS)}.")
+        raise ValueError(f"There is no scenes/{task}; {meant(task, MAKERS)}")
     image_ids(split)
     return [dict(row) for row in _made(task, split)]
 

@@ -19,6 +19,7 @@ from contrast_kit.data.toyshop.unlabeled import (
     probe_pairs,
     record_of,
     tell,
+    triples,
     ways_to_say,
 )
 from contrast_kit.data.toyshop.world import (
@@ -49,5 +50,6 @@ __all__ = [
     "splits",
     "tasks",
     "tell",
+    "triples",
     "ways_to_say",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from random import Random
 
+from contrast_kit._names import meant
 from contrast_kit.data.toyshop import squad
 from contrast_kit.data.toyshop.makers import MAKERS, Row
 from contrast_kit.data.toyshop.shops import SHOPS
@@ -55,7 +56,7 @@ def rows(task: str, split: str, shop: str = "toyshop") -> list[Row]:
     dict_keys(['sentence', 'label', 'idx'])
     """
     if shop not in SHOPS:
-        raise ValueError(f"There is no shop {shop!r}: take one of {', '.join(SHOPS)}.")
+        raise ValueError(f"There is no shop {shop!r}; {meant(shop, SHOPS)}")
     if split not in splits(task):
         raise ValueError(f"toyshop/{task} has no split {split!r}: take one of {', '.join(splits(task))}.")
     if task == "squad":

@@ -7,10 +7,11 @@ from dataclasses import replace
 from functools import cache
 from random import Random
 
+from contrast_kit._names import meant
 from contrast_kit.data.toyshop.grammar import express
 from contrast_kit.data.toyshop.makers import changed, remark, two_ways
 from contrast_kit.data.toyshop.shops import SHOPS, Shop
-from contrast_kit.data.toyshop.words import pick
+from contrast_kit.data.toyshop.words import COLOURS, pick
 from contrast_kit.data.toyshop.world import DETAILS, Opinion, Record, Stock, Visit, draw_record, told
 
 Meaning = Record | tuple[Record, Record]
@@ -19,7 +20,7 @@ _MEANINGS: dict[str, tuple[Meaning, str]] = {}  # every sentence told so far, wi
 
 def _shop(name: str) -> Shop:
     if name not in SHOPS:
-        raise ValueError(f"There is no shop {name!r}: take one of {', '.join(SHOPS)}.")
+        raise ValueError(f"There is no shop {name!r}; {meant(name, SHOPS)}")
     return SHOPS[name]
 
 
@@ -209,3 +210,28 @@ def probe_pairs(n: int, seed: int = 0, shop: str = "toyshop") -> list[tuple[str,
         pairs[pair] = None
         _MEANINGS.update(dict.fromkeys(pair, (record, shop)))
     return list(pairs)
+
+
+def triples(n: int, seed: int = 0, shop: str = "toyshop") -> list[tuple[str, str, str]]:
+    """`n` times a sentence, the same in other words, and something else in nearly the same words: an unkind test.
+
+    All words are common. Who goes by shared words prefers the third: `geometry.triplet_accuracy` of counted words is
+    about 0.3. Raises a ValueError for an unknown shop.
+
+    >>> for text in triples(4)[3]:
+    ...     print(text)
+    Mabel bought six black kites.
+    Six black kites were paid for by Mabel.
+    Mabel bought six black elephants.
+    """
+    where, rng = _shop(shop), Random(f"triples/{shop}/{seed}")
+    people = [name for name in where.people if " " not in name]
+    goods = [good for department in where.departments.values() for good in department.goods[:4] if " " not in good]
+    found: dict[tuple[str, str, str], None] = {}
+    while len(found) < n:
+        good, other = rng.sample(goods, 2)
+        visit = Visit(pick(rng, people), "buy", rng.randint(2, 9), good, colour=pick(rng, COLOURS[:6]))
+        triple = tell(visit, shop), paraphrase(visit, rng, shop=shop), tell(replace(visit, good=other), shop)
+        if len(set(triple)) == 3:
+            found[triple] = None
+    return list(found)

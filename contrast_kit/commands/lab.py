@@ -1,0 +1,93 @@
+"""`python -m contrast_kit lab`: the course in JupyterLab, in a copy that is the reader's own."""
+
+import argparse
+import hashlib
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from contrast_kit._shipped import shipped
+
+JUPYTER = Path(__file__).parent / "jupyter"
+"""A folder of Jupyter's settings: no news and no question about them in a course. A reader's own settings go before."""
+COPIED = ".copied.json"
+
+
+def main(arguments: list[str]) -> int:
+    """Copy the notebooks and open JupyterLab on them; its exit status, or 1 with one sentence on stderr."""
+    options, further = _parser().parse_known_args(arguments)
+    try:
+        kept = copy_course(options.folder)
+    except OSError as error:
+        print(f"The notebooks cannot be copied to {options.folder} ({error}): name another --folder.", file=sys.stderr)
+        return 1
+    if kept:
+        print(f"{', '.join(kept)}: changed by you and by the project, so yours stay. Rename one to get the new one.")
+    if options.only_copy:
+        print(f"The notebooks are in {options.folder}.")
+        return 0
+    if importlib.util.find_spec("jupyterlab") is None:
+        print("JupyterLab is not installed here: pip install 'contrast-kit[notebooks]'", file=sys.stderr)
+        return 1
+    first = sorted(options.folder.glob("*.ipynb"))[0]
+    root, start = (Path.cwd(), first) if not first.is_absolute() else (first.parent, first.name)
+    paths = os.environ.get("JUPYTER_CONFIG_PATH")
+    env = os.environ | {"JUPYTER_CONFIG_PATH": os.pathsep.join([*([paths] if paths else []), str(JUPYTER)])}
+    as_root = ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+    opened = [f"--ServerApp.root_dir={root}", f"--LabApp.default_url=/lab/tree/{Path(start).as_posix()}"]
+    command = [sys.executable, "-m", "jupyterlab", *opened, *as_root, *further]
+    try:
+        return subprocess.run(command, env=env, check=False).returncode
+    except KeyboardInterrupt:  # JupyterLab has asked and answered
+        return 0
+
+
+def copy_course(to: Path) -> list[str]:
+    """Copy the notebooks of the course to a folder; what the reader changed there stays.
+
+    A copy that the reader left as it was is renewed when the project has a newer one. Of notebooks that both have
+    changed, the names are returned. The folder of the originals is left as it is.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     copy_course(Path(folder)), len(list(Path(folder).glob("00_*.ipynb")))
+    ([], 1)
+    """
+    origin = shipped("notebooks")
+    if to.resolve() == origin.resolve():
+        return []
+    to.mkdir(parents=True, exist_ok=True)
+    record = to / COPIED
+    known = json.loads(record.read_text()) if record.is_file() else {}
+    kept = []
+    for notebook in sorted(origin.glob("*.ipynb")):
+        copy, now = to / notebook.name, _digest(notebook)
+        if not copy.exists() or _digest(copy) == known.get(notebook.name):
+            shutil.copyfile(notebook, copy)
+            known[notebook.name] = now
+        elif known.get(notebook.name) != now and _digest(copy) != now:
+            kept.append(notebook.name)
+    record.write_text(json.dumps(known, indent=1) + "\n")
+    return kept
+
+
+def _digest(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m contrast_kit lab",
+        usage="python -m contrast_kit lab [--folder FOLDER] [--only-copy] [options of JupyterLab]",
+        description="Copy the notebooks of the course to a folder of your own and open them in JupyterLab. What you "
+        "change there stays when the kit gets newer notebooks; the others are renewed.",
+        epilog="Options that are not listed go to JupyterLab, such as --no-browser or --port=8899.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--folder", type=Path, default=Path("course"), help="Where the copies are. Here: course.")
+    parser.add_argument("--only-copy", action="store_true", help="Copy the notebooks and do not open JupyterLab.")
+    return parser

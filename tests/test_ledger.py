@@ -1,0 +1,75 @@
+"""The ledger: what is recorded is what the tables say now, and every verdict follows its own rule."""
+
+import runpy
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import contrast_kit as ck
+
+FOLDER = Path(__file__).resolve().parent.parent / "benchmarks"
+pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="needs a checkout")
+
+
+@pytest.fixture(scope="module")
+def script():
+    sys.path.insert(0, str(FOLDER))
+    try:
+        return runpy.run_path(str(FOLDER / "ledger.py"))
+    finally:
+        sys.path.remove(str(FOLDER))
+
+
+@pytest.fixture(scope="module")
+def ledger(script):
+    return script["ledger"]()
+
+
+def test_the_recorded_ledger_is_made_of_the_recorded_tables(script, ledger, tmp_path):
+    ledger.to_csv(tmp_path / "ledger.csv", index=False)
+    recorded = ck.data.recorded("ledger")
+    pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "ledger.csv"), recorded, check_dtype=False, rtol=1e-3)
+    page = (FOLDER.parent / "data" / "recorded" / "ledger.md").read_text()
+    assert page == script["page"](ledger)
+
+
+def test_it_holds_all_four_papers_and_every_kind_of_verdict(ledger):
+    assert len(ledger) >= 24
+    assert set(ledger["paper"]) == {"CMLM", "COCO-LM", "SCL", "CAPT"}
+    assert set(ledger["verdict"]) == {"held", "not held", "unclear", "untestable here"}
+    assert ledger[["claim", "tested", "scale", "source", "place"]].notna().all(axis=None)
+    assert not ledger.duplicated(["paper", "place", "claim", "tested"]).any()
+
+
+def test_a_verdict_follows_its_interval(ledger):
+    measured = ledger[ledger["low"].notna()]
+    assert len(measured) >= 15
+    assert ((measured["verdict"] == "held") == (measured["low"] > 0)).all()
+    assert ((measured["verdict"] == "not held") == (measured["high"] <= 0)).all()
+    assert (measured["low"] <= measured["effect"]).all() and (measured["effect"] <= measured["high"]).all()
+
+
+@pytest.mark.parametrize(
+    ("words", "effect", "verdict"),
+    [
+        ("13 of 16", 11, "not held"),
+        ("on all 8 tasks", 5, "not held"),
+        ("0.8 points on NLVR2", 0.72, "not held"),
+        ("up to 7.5 %", 8.939, "not held"),
+        ("at all noise levels", 11, "not held"),
+        ("5 of 6 datasets", 5, "held"),
+    ],
+)
+def test_what_the_papers_print_against_their_own_tables(ledger, words, effect, verdict):
+    row = ledger[ledger["claim"].str.contains(words, regex=False)].iloc[0]
+    assert (row["effect"], row["verdict"]) == (pytest.approx(effect, abs=5e-4), verdict)
+
+
+def test_differences_are_paired_by_draw(script):
+    table = pd.DataFrame(
+        [(m, d, s, x) for m, shift in (("a", 0.1), ("b", 0)) for d in range(3) for s, x in ((0, d + shift), (1, d))],
+        columns=["method", "draw", "seed", "test"],
+    )
+    assert script["difference"](table, "a", "b").tolist() == pytest.approx([5, 5, 5])  # points; mean of two seeds

@@ -1,0 +1,207 @@
+"""What someone has who installs the wheel: the package with all that the course reads, and nothing that lies about."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import contrast_kit as ck
+from contrast_kit.__main__ import main
+from contrast_kit._shipped import PLACES, shipped
+from contrast_kit.commands import lab
+
+ROOT = Path(__file__).parents[1]
+
+
+def tracked() -> set[str]:
+    if not (ROOT / ".git").exists():
+        pytest.skip("not a git checkout: which files belong to the project is not known")
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
+    return {name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()}
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """A wheel and a source distribution of the tracked files, built by the setuptools that is here."""
+    folder = tmp_path_factory.mktemp("built")
+    source, files = folder / "source", tracked()
+    for name in files:
+        (source / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(ROOT / name, source / name)
+    (source / "notebooks" / ".ipynb_checkpoints").mkdir()
+    (source / "notebooks" / ".ipynb_checkpoints" / "old.ipynb").write_text("{}")
+    build = "from setuptools import build_meta as b; b.build_sdist('..'); b.build_wheel('..')"
+    done = subprocess.run([sys.executable, "-c", build], cwd=source, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return next(folder.glob("*.whl")), next(folder.glob("*.tar.gz")), files
+
+
+def test_a_source_distribution_is_the_whole_project(built):
+    _, sdist, files = built
+    with tarfile.open(sdist) as archive:
+        names = {member.name.partition("/")[2] for member in archive.getmembers() if member.isfile()}
+    assert not files - names, "MANIFEST.in leaves these out"
+    made = {name for name in names - files if not name.startswith("contrast_kit.egg-info/")}
+    assert made <= {"PKG-INFO", "setup.cfg"}, "MANIFEST.in takes what is not tracked"
+
+
+def test_a_wheel_holds_what_the_course_reads(built):
+    wheel, _, files = built
+    names = set(zipfile.ZipFile(wheel).namelist())
+    for what, place in PLACES.items():
+        ours = {name.removeprefix(f"{place}/") for name in files if name.startswith(f"{place}/")}
+        prefix = f"contrast_kit/shipped/{what}/"
+        assert ours == {name.removeprefix(prefix) for name in names if name.startswith(prefix)}
+    beside = {name for name in files if name.startswith("contrast_kit/")}
+    assert beside <= names, "package-data leaves these out"
+    assert {name.split("/")[0] for name in names} == {"contrast_kit", f"contrast_kit-{ck.__version__}.dist-info"}
+
+
+def test_the_installed_package_finds_its_files(built, tmp_path):
+    """From another folder, in another environment that has all but the kit: what is read comes from the wheel."""
+    wheel, *_ = built
+    venv.create(tmp_path / "env", with_pip=False, symlinks=True)
+    (packages,) = (tmp_path / "env").glob("lib/python*/site-packages")
+    zipfile.ZipFile(wheel).extractall(packages)
+    others = {Path(p) for p in sys.path if p.endswith("site-packages")}
+    (packages / "others.pth").write_text("".join(f"{p}\n" for p in others))  # its own .pth files are not read
+    code = (
+        "import contrast_kit as ck; print(ck.__file__); print(len(ck.data.recorded('side_by_side')));"
+        "print(ck.Encoder.from_pretrained('kit/books-mlm').width)"
+    )
+    env = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | {"HF_HUB_OFFLINE": "1"}
+    python, away = tmp_path / "env/bin/python", tmp_path / "away"
+    away.mkdir()
+    done = subprocess.run([python, "-c", code], cwd=away, env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    file, rows, width = done.stdout.split()
+    assert Path(file).is_relative_to(packages) and int(rows) > 10 and int(width) == 256
+    command = [python, "-m", "contrast_kit", "lab", "--only-copy"]
+    done = subprocess.run(command, cwd=away, env=env, capture_output=True, text=True)
+    copies = {file.name for file in (away / "course").glob("*.ipynb")}
+    assert done.returncode == 0 and copies == {file.name for file in (ROOT / "notebooks").glob("*.ipynb")}
+
+
+# ---- the reader's copy of the course
+
+
+@pytest.fixture
+def original(tmp_path, monkeypatch):
+    folder = tmp_path / "notebooks"
+    folder.mkdir()
+    for name in ("00_a.ipynb", "01_b.ipynb"):
+        (folder / name).write_text(name)
+    monkeypatch.setattr(lab, "shipped", lambda what: folder)
+    return folder
+
+
+def test_a_copy_that_was_left_alone_is_renewed(original, tmp_path):
+    mine = tmp_path / "course"
+    assert lab.copy_course(mine) == []
+    (original / "00_a.ipynb").write_text("newer")
+    assert lab.copy_course(mine) == []
+    assert (mine / "00_a.ipynb").read_text() == "newer"
+    (mine / "00_a.ipynb").unlink()
+    lab.copy_course(mine)
+    assert (mine / "00_a.ipynb").read_text() == "newer"
+
+
+def test_what_a_reader_changed_stays(original, tmp_path, capsys):
+    mine = tmp_path / "course"
+    assert main(["lab", "--only-copy", "--folder", str(mine)]) == 0
+    (mine / "00_a.ipynb").write_text("my notes")
+    assert lab.copy_course(mine) == []  # nothing newer to tell of
+    (original / "00_a.ipynb").write_text("newer")
+    capsys.readouterr()
+    assert main(["lab", "--only-copy", "--folder", str(mine)]) == 0
+    assert "00_a.ipynb: changed by you and by the project" in capsys.readouterr().out
+    assert (mine / "00_a.ipynb").read_text() == "my notes"
+    assert (original / "01_b.ipynb").read_text() == "01_b.ipynb"
+
+
+def test_the_originals_are_opened_as_they_are(original):
+    assert lab.copy_course(original) == []
+    assert {file.name for file in original.iterdir()} == {"00_a.ipynb", "01_b.ipynb"}
+
+
+def test_lab_starts_jupyterlab_on_the_copy_without_news(original, tmp_path, monkeypatch):
+    calls = []
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(
+        lab.subprocess,
+        "run",
+        lambda command, env, check: calls.append((command, env)) or subprocess.CompletedProcess([], 0),
+    )
+    assert main(["lab", "--no-browser"]) == 0
+    ((command, env),) = calls
+    assert command[1:3] == ["-m", "jupyterlab"] and command[-1] == "--no-browser"
+    assert "--LabApp.default_url=/lab/tree/course/00_a.ipynb" in command
+    folder = env["JUPYTER_CONFIG_PATH"].split(os.pathsep)[-1]
+    told = json.loads(Path(folder, "labconfig", "default_setting_overrides.json").read_text())
+    assert told["@jupyterlab/apputils-extension:notification"]["fetchNews"] == "false"
+
+
+def test_a_folder_that_cannot_be_is_told(tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    assert main(["lab", "--only-copy", "--folder", str(tmp_path / "file" / "course")]) == 1
+    assert "name another --folder" in capsys.readouterr().err
+
+
+# ---- names
+
+
+def test_the_version_is_printed(capsys):
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"contrast_kit {ck.__version__}\n"
+
+
+def test_places_are_there():
+    assert all(shipped(what).is_dir() for what in PLACES)
+
+
+@pytest.mark.parametrize(
+    ("call", "hint"),
+    [
+        (lambda: ck.Encoder.from_pretrained("kit/bookmlm"), "did you mean 'kit/books-mlm'"),
+        (lambda: ck.data.load("toyshop/sst"), "did you mean 'sst2'"),
+        (lambda: ck.data.load("toyshp/sst2"), "did you mean 'toyshop/sst2'"),
+        (lambda: ck.data.load("docstring"), "did you mean 'docstrings'"),
+        (lambda: ck.data.load("glue/mpc"), "did you mean 'mrpc'"),
+        (lambda: ck.data.recorded("sidebyside"), "did you mean 'side_by_side'"),
+        (lambda: ck.objectve, "did you mean 'objectives'"),
+        (lambda: ck.losses.nt_xnt, "did you mean 'nt_xent'"),
+        (lambda: ck.objectives.Cmlm, "did you mean 'CMLM'"),
+        (lambda: ck.tasks.linear_prob, "did you mean 'linear_probe'"),
+        (lambda: ck.geometry.spearman, "no attribute 'spearman'$"),
+    ],
+)
+def test_a_misspelled_name_is_asked_about(call, hint, monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises((FileNotFoundError, ValueError, AttributeError), match=hint):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (["trian"], "did you mean 'train'"),
+        (["train", "cmml"], "did you mean 'cmlm'"),
+        (["train", "cmlm", "--scale", "tinny"], "did you mean 'tiny'"),
+        (["train", "cmlm", "--batchsize", "8"], "did you mean '--batch-size'"),
+        (["evaluate", "x", "--only", "gleu"], "did you mean 'glue'"),
+        (["bench", "loses"], "did you mean 'losses'"),
+    ],
+)
+def test_a_misspelled_word_on_the_command_line_is_asked_about(arguments, hint, capsys):
+    try:
+        status = main(arguments)
+    except SystemExit as end:
+        status = end.code
+    assert status == 2 and hint in capsys.readouterr().err

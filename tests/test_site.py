@@ -1,0 +1,183 @@
+"""The course as a website: what its pages are made of, and where its extra is installed the site itself."""
+
+import importlib.util
+import json
+import sys
+import tomllib
+from pathlib import Path
+
+import jupyter_page
+import nbformat
+import pandas
+import pytest
+
+import contrast_kit as ck
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+EXTRA = all(importlib.util.find_spec(name) for name in ("sphinx", "myst_nb", "sphinx_book_theme"))
+
+
+@pytest.fixture(scope="module")
+def docs():
+    """The modules of docs/, which stand in no package."""
+    sys.path.insert(0, str(DOCS))
+    try:
+        import api
+        import check
+        import course
+        import pages
+
+        yield {"api": api, "check": check, "course": course, "pages": pages}
+    finally:
+        sys.path.remove(str(DOCS))
+
+
+def notebook(*cells):
+    return nbformat.v4.new_notebook(cells=list(cells))
+
+
+def figure_cell(source, png="iVBORw0KGgo=", metadata=None, **cell):
+    output = nbformat.v4.new_output("display_data", {"image/png": png}, metadata=metadata or {})
+    return nbformat.v4.new_code_cell(source, outputs=[output], metadata=cell)
+
+
+# --- words for figures ---
+
+
+def test_a_figure_says_what_is_written_on_it():
+    history = pandas.DataFrame({"step": [0, 1], "mlm": [3.0, 2.0], "contrast": [2.0, 1.0]})
+    figure = ck.plots.loss_curves(history, title="A short run")
+    said = figure.described()
+    assert said.startswith("Figure. A short run; mlm, x: step") and "contrast" in said
+    data, metadata = figure._repr_mimebundle_()
+    assert data["image/png"].startswith(b"\x89PNG") and metadata["image/png"]["alt"] == said
+    figure.alt = "Two losses that fall."
+    assert figure.described() == "Two losses that fall."
+
+
+def test_words_of_the_author_come_first_then_the_figures_own_then_the_section(docs):
+    words = docs["course"].words
+    own = {"image/png": {"alt": "Figure. cosines"}}
+    drawn, described = figure_cell("ck.plots.circle(x)"), figure_cell("f()", metadata=own)
+    assert words("5 · The cone", drawn, drawn.outputs[0], 0) == "Figure of the section “5 · The cone”, drawn by circle."
+    assert words("5 · The cone", described, described.outputs[0], 0) == "Figure. cosines"
+    authored = figure_cell("f()", metadata=own, alt=["a cone", "a ball"])
+    assert words("", authored, authored.outputs[0], 1) == "a ball"
+    assert words("", authored, authored.outputs[0], 2) == "Figure of the section “”, drawn by the code above it."
+
+
+# --- notebooks as pages ---
+
+
+def test_solutions_are_folded_and_panels_live(docs, monkeypatch):
+    monkeypatch.setenv("CONTRAST_KIT_PANELS", "static")
+    pytest.importorskip("anywidget")
+    bundle = ck.explore.loss_playground()._repr_mimebundle_()
+    bundle["image/png"] = "iVBORw0KGgo="
+    panel = nbformat.v4.new_code_cell(
+        "panel", outputs=[nbformat.v4.new_output("execute_result", json.loads(json.dumps(bundle)))]
+    )
+    solved = nbformat.v4.new_code_cell("x = 1", metadata={"tags": ["solution"]})
+    given = notebook(nbformat.v4.new_markdown_cell("# 1"), panel, solved)
+    page = docs["course"].as_page(given, "01_x")
+    assert page.cells[2].metadata["tags"] == ["solution", "hide-cell"]
+    (data,) = [output["data"] for output in page.cells[1].outputs]
+    assert data.keys() == {"text/html"} and 'id="panel-01_x-1"' in data["text/html"]
+    assert "nt_xent = " in data["text/html"]  # the words of the picture, where scripts are off
+    assert given.cells[2].metadata["tags"] == ["solution"]  # the notebook is left as it was
+
+
+# --- docstrings as pages ---
+
+
+def test_a_docstring_becomes_markdown(docs):
+    text = docs["api"].markdown(
+        """One line with `nt_xent` and a < b.
+
+            L = -log p
+
+        Args:
+            x: vectors [N, D],
+                of any length.
+
+        Example:
+            >>> 1 + 1
+            2
+        """
+    )
+    assert "{py:obj}`nt_xent <contrast_kit.losses.nt_xent>` and a \\< b." in text
+    assert "```text\nL = -log p\n```" in text and "- `x`: vectors [N, D],\n  of any length." in text
+    assert "```python\n>>> 1 + 1\n2\n```" in text
+
+
+def test_every_public_name_has_its_entry(docs):
+    api = docs["api"]
+    for room in ("contrast_kit.losses", "contrast_kit.masking"):
+        page = api.page(room)
+        for name in api.public(room):
+            assert f"}} {room}.{name}" in page, name
+    assert "docs/api.py" not in page and "contrast_kit/masking/masks.py, line" in page
+
+
+# --- the index of equations ---
+
+
+def test_every_equation_names_code_tests_and_pictures_that_exist(docs, tmp_path):
+    pages, course = docs["pages"], docs["course"].read(ROOT / "notebooks")
+    given = tomllib.loads((DOCS / "equations.toml").read_text("utf-8"))["equation"]
+    text = pages.equations(course, ROOT, tmp_path)
+    assert text.count("\n## ") == len(given) >= 20 and text.count("$$") == 2 * len(given)
+    papers = " ".join(each["paper"] for each in given)
+    assert all(paper in papers for paper in ("CMLM", "COCO-LM", "SCL", "CAPT", "SimCSE"))
+    for change, message in (
+        (dict(code=["contrast_kit.losses.nothing"]), "does not have"),
+        (dict(tests=["test_masking.py::test_nothing"]), "no test"),
+        (dict(picture=["01_masking", "99 · Nowhere"]), "does not have"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            pages.equation(given[0] | change, course, ROOT, tmp_path)
+
+
+def test_a_ledger_is_shown_where_there_is_one(docs, tmp_path):
+    folder, source = tmp_path / "recorded", tmp_path / "source"
+    folder.mkdir()
+    source.mkdir()
+    (folder / "runs.csv").write_text("method,sts\nCMLM,0.5\n")
+    (folder / "runs.json").write_text('{"command": "python x.py", "settings": {"steps": 3}}')
+    text = docs["pages"].ledger(folder, source)
+    assert "## All runs" not in text and "`python x.py`" in text and "steps 3" in text
+    assert '<td>CMLM</td><td style="text-align:right">0.5</td>' in text
+    (folder / "ledger.csv").write_text("run,claim\n1,<b>\n")
+    text = docs["pages"].ledger(folder, source)
+    assert text.index("## All runs") < text.index("## runs") and "&lt;b&gt;" in text
+
+
+# --- links ---
+
+
+def test_dead_links_are_found(docs, tmp_path):
+    (tmp_path / "file.csv").write_text("")
+    seen = {"a.html": {"own": ["here"]}, "b.html": {"own": []}}
+    links = ["http:" + "//x/b.html", "http:" + "//x/a.html#here", "http:" + "//x/file.csv", "http:" + "//y/z"]
+    dead = ["http:" + "//x/b.html#gone", "http:" + "//x/c.html"]
+    found = docs["check"].dead("a.html", links + dead, seen, tmp_path, "http:" + "//x/")
+    assert found == ["b.html#gone", "c.html"]
+
+
+# --- the whole site ---
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+@pytest.mark.skipif(not EXTRA, reason="the extra [site] is not installed")
+def test_the_site_is_whole(docs, tmp_path):
+    """Built without a warning, and nothing to complain of in a browser."""
+    if jupyter_page.CHROMIUM is None:
+        pytest.skip("Chromium is not installed.")
+    import build
+
+    assert build.main(tmp_path) == 0
+    found, counts = docs["check"].complaints(tmp_path, jupyter_page.CHROMIUM)
+    assert not found, found
+    assert counts["formulas"] > 300 and counts["pages"] > 30
