@@ -16,7 +16,7 @@ KEPT = ("_", "layout", "tooltip", "tabbable", "comm")  # names of traits, or how
 
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
+<title>{title}</title><link rel="icon" href="data:,">
 <style>
 html {{ color-scheme: light dark; }}
 body {{ margin: 0 auto; padding: 20px; max-width: 960px; background: var(--page, white); }}
