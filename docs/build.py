@@ -40,6 +40,8 @@ def main(folder: Path) -> int:
     code = sphinx([str(part) for part in (*made, "-E", source, html)])
     for path in (ROOT / "notebooks").glob("*.ipynb"):  # a download is the notebook itself, not the page's version
         shutil.copy(path, html / "_sources" / "notebooks" / path.name)
+    for path in html.rglob("*.map"):  # for those who mend the theme's own scripts
+        path.unlink()
     megabytes = sum(path.stat().st_size for path in html.rglob("*") if path.is_file()) / 1e6
     print(f"{html / 'index.html'}: {megabytes:.1f} MB in {time.perf_counter() - start:.0f} s")
     return code

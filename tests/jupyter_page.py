@@ -141,8 +141,9 @@ def opened(address: str, chromium: Any, name: str) -> tuple[Any, list[str]]:
     assert cells
     for cell in cells:
         source = "".join(cell["source"])[:80]
-        failed = any(output["output_type"] == "error" for output in cell["outputs"])
-        assert failed == ("raises-exception" in cell["metadata"].get("tags", [])), f"error in {source!r}"
+        failed = [each["evalue"] for each in cell["outputs"] if each["output_type"] == "error"]
+        expected = "raises-exception" in cell["metadata"].get("tags", [])
+        assert bool(failed) == expected, f"error in {source!r}: {failed}"
         assert cell["execution_count"], f"not run: {source!r}"
     assert page.evaluate(BROKEN) == 0, "a picture could not be shown"
     assert page.get_by_text("Error displaying widget").count() == 0

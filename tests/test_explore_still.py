@@ -10,10 +10,22 @@ from conftest import make_encoder
 
 import contrast_kit as ck
 from contrast_kit import plots
+from contrast_kit.explore._panel import FigurePanel, slider
 
 pytest.importorskip("anywidget")
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
+
+
+class Dots(FigurePanel):
+    """A panel that is redrawn as a figure at each move, as the shelf is."""
+
+    def __init__(self):
+        self.height = slider("height", 0.5, 0, 1)
+        self.assemble({"height": (self.height, "value")}, self.height)
+
+    def figure(self):
+        return plots.embedding_map([[0.0, 1.0], [1.0, self.height.value + 1]], points=[[0, 1], [1, self.height.value]])
 
 
 @pytest.fixture
@@ -49,11 +61,11 @@ def test_the_picture_stands_before_the_widget_and_hides_while_it_lives(displayed
 
 
 def test_the_stored_picture_follows_the_controls_and_a_run(displayed, tokenizer, texts):
-    panel = ck.explore.mask_explorer(tokenizer, texts[0])
-    panel.set(p_m=0.4)
+    panel = Dots()
+    panel.set(height=0.4)
     assert not displayed  # not on a page yet
     panel._ipython_display_()
-    panel.set(p_m=0.9)
+    panel.set(height=0.9)
     kind, bundle = displayed[-1]
     assert kind == "update" and png(bundle) == panel.picture.value
     live = ck.explore.live_training(ck.objectives.MLM(make_encoder(tokenizer)), texts, texts=texts[:20], steps=2)

@@ -36,7 +36,7 @@ def pins() -> dict[str, list[Requirement]]:
     return found
 
 
-NOT_INSTALLED = {"mteb"}
+NOT_INSTALLED = {"mteb", "site"}
 """Extras that neither the notebooks nor the tests install: their versions are the user's."""
 
 

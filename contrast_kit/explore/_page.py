@@ -6,10 +6,7 @@ import html
 import json
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from contrast_kit.explore._panel import Panel
+from typing import Any
 
 KIND = "application/vnd.contrast-kit.panel"
 """In a stored notebook: what a website needs to let the panel live, as JSON on one line. Programs that do not know it
@@ -19,7 +16,7 @@ KEPT = ("_", "layout", "tooltip", "tabbable", "comm")  # names of traits, or how
 
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
+<title>{title}</title><link rel="icon" href="data:,">
 <style>
 html {{ color-scheme: light dark; }}
 body {{ margin: 0 auto; padding: 20px; max-width: 960px; background: var(--page, white); }}
@@ -43,7 +40,7 @@ def scripts(*names: str) -> str:
     return "\n".join((HERE / f"{name}.js").read_text("utf-8") for name in names)
 
 
-def exported(panel: "Panel") -> dict[str, Any]:
+def exported(panel: Any) -> dict[str, Any]:
     """What a page needs of this panel, as JSON can hold it: the names of its scripts, its state, its controls.
 
     Raises a ValueError for a panel that cannot answer without Python.
@@ -68,7 +65,7 @@ def exported(panel: "Panel") -> dict[str, Any]:
     }
 
 
-def stored(panel: "Panel") -> str:
+def stored(panel: Any) -> str:
     """What is kept of a panel in a notebook: `exported`, as one line of text."""
     return json.dumps(exported(panel), ensure_ascii=False, separators=(",", ":"))
 
@@ -86,7 +83,7 @@ def fragment(given: dict[str, Any] | str, name: str, still: str = "") -> str:
     return f'<div class="ck-page" id="{name}">{still}</div>\n<script>\n{script}\n</script>'
 
 
-def document(panel: "Panel", title: str | None = None) -> str:
+def document(panel: Any, title: str | None = None) -> str:
     """A whole page for this panel: one that lives, or where it cannot its figure and its sentence."""
     title = html.escape(title or re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(panel).__name__).capitalize())
     try:

@@ -53,6 +53,8 @@ class Panel:
     stand_in = ""
     """The file that computes in a page what Python computes in a notebook."""
     view: Any = None
+    in_the_dark = "ck-turned"
+    """What a dark theme does to the picture: light and dark change places, or "ck-dimmed", where colours matter."""
 
     def assemble(self, handles: Mapping[str, tuple[Any, str]], *rows: Any) -> None:
         """Stack the rows of widgets with the sentence below them, and redraw whenever a control moves."""
@@ -196,8 +198,9 @@ class FigurePanel(Panel):
     """A panel whose picture is its figure, redrawn at every move."""
 
     def assemble(self, handles: Mapping[str, tuple[Any, str]], *rows: Any) -> None:
-        self.picture = widgets().Image(format="png", layout=widgets().Layout(max_width="100%", align_self="flex-start"))
-        self.picture.add_class("ck-figure")
+        layout = widgets().Layout(max_width="calc(100% - 4px)", align_self="flex-start")
+        self.picture = widgets().Image(format="png", layout=layout)
+        self.picture.add_class(self.in_the_dark)
         super().assemble(handles, *rows, self.picture)
 
     def draw(self) -> None:

@@ -18,12 +18,13 @@ if TYPE_CHECKING:
 SHOWN = "CONTRAST_KIT_PANELS"  # in the environment: "static" stores figures only
 
 PAGE = """<div class="ck-still ck-still-{name}">
-<img alt="{words}" style="max-width: 100%" src="data:image/png;base64,{png}">
+<img class="{look}" alt="{words}" style="max-width: 100%" src="data:image/png;base64,{png}">
 <p style="margin: 2px 0"><small>This picture was stored; run the cell to touch the panel.</small></p></div>
 <style>
 body:has(.ck-live-{name}) .ck-still-{name}, body:has(.ck-live-{name}) .jp-OutputArea-child:has(.ck-still-{name}),
 .jp-OutputArea-child:has(.ck-still-{name}) + .jp-OutputArea-child:not(:has(.ck-live-{name})) {{ display: none; }}
-[data-jp-theme-light=false] :is(.ck-still img, .ck-figure) {{ filter: invert(.93) hue-rotate(180deg); }}
+[data-jp-theme-light=false] .ck-turned {{ filter: invert(.93) hue-rotate(180deg); }}
+[data-jp-theme-light=false] .ck-dimmed {{ filter: brightness(.8); }}
 </style>"""
 
 
@@ -53,7 +54,10 @@ class Still:
         words = html.escape(f"{type(self.panel).__name__}: the panel as a picture")
         data = base64.b64encode(png).decode()
         kind = f"{type(self.panel).__name__} (run this cell to touch it)"
-        return {"text/html": PAGE.format(name=self.name, words=words, png=data), "text/plain": kind}
+        return {
+            "text/html": PAGE.format(name=self.name, look=self.panel.in_the_dark, words=words, png=data),
+            "text/plain": kind,
+        }
 
 
 def wanted() -> bool:

@@ -4,6 +4,7 @@ const PAPER = `
 .ck-panel button { font: inherit; color: inherit; background: var(--ck-fill); border: 1px solid var(--ck-line);
   border-radius: 4px; padding: 3px 12px; cursor: pointer; }
 .ck-panel button:disabled { opacity: .45; cursor: default; }
+.ck-panel [hidden] { display: none !important; }
 .ck-panel canvas { touch-action: none; }
 .ck-panel :focus-visible { outline: 2px solid var(--ck-pull); outline-offset: 1px; }
 .ck-bar { display: flex; flex-wrap: wrap; gap: 6px 12px; align-items: center; margin: 0 0 8px; }
@@ -62,7 +63,8 @@ function orSay(render) {
 }
 // Calls `redraw` when the page changes its theme; returns what ends that.
 function followTheme(redraw) {
-  const seen = new MutationObserver(() => requestAnimationFrame(redraw));
+  // The new colours may come a moment after the page says that its theme has changed.
+  const seen = new MutationObserver(() => [0, 300, 1500].forEach(wait => setTimeout(redraw, wait)));
   const attributes = ["data-jp-theme-name", "data-jp-theme-light", "data-theme"];
   for (const node of [document.documentElement, document.body]) seen.observe(node, { attributeFilter: attributes });
   return () => seen.disconnect();

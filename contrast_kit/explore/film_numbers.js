@@ -1,6 +1,6 @@
 // In a page without Python no encoder trains: *start* plays the recorded run again, *stop* halts it, and *reset encoder*
 // shows the beginning. All that is drawn was measured when the run was made.
-const FILM = 9000, TICK = 100;  // milliseconds: the longest film, and between two messages, as Python sends them
+const FILM = [4000, 9000], TICK = 100;  // milliseconds: shortest and longest film, and from one message to the next
 let film = null, clock = null;
 
 function compute(state, set) {
@@ -19,7 +19,7 @@ function compute(state, set) {
   };
   clearInterval(clock);
   if (pressed === "start") {
-    const began = performance.now(), lasts = Math.min(FILM, Math.max(2000, 1000 * film.now.seconds));
+    const began = performance.now(), lasts = Math.min(FILM[1], Math.max(FILM[0], 1000 * film.now.seconds));
     const tick = () => {
       const step = Math.min(end, Math.round(end * (performance.now() - began) / lasts));
       if (step >= end) clearInterval(clock);

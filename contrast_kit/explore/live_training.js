@@ -3,7 +3,7 @@ const WIDE = 300, HIGH = 250, LEFT = 44, BOTTOM = 34, TOP = 34, RIGHT = 12;
 const BUSY = ["starting", "training", "stopping", "resetting"];
 const LIVE_STYLE = `
 .ck-live h4 { margin: 10px 0 2px; font-weight: 600; }
-.ck-live-cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(285px, 100%), 1fr)); gap: 4px 14px; }
+.ck-live-cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(250px, 100%), 1fr)); gap: 4px 14px; }
 .ck-live-cards figure { margin: 0; } .ck-live-cards figcaption { color: var(--ck-soft); font-size: 13px; line-height: 1.35; }
 .ck-live svg { width: 100%; height: auto; max-width: 360px; display: block; font-family: system-ui, sans-serif; }
 .ck-live svg text { fill: var(--ck-ink); } .ck-live svg .ck-soft { fill: var(--ck-soft); }

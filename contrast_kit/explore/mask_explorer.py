@@ -26,7 +26,7 @@ class MaskExplorer(SeenPanel):
     def __init__(self, tokenizer: Any, sentence: str, p_m: float, p_c: float, masker: str, seed: int):
         w = widgets()
         self.tokenizer = tokenizer
-        wide = w.Layout(width="700px", max_width="100%")
+        wide = w.Layout(width="700px", max_width="calc(100% - 4px)")
         self.sentence = w.Text(sentence, description="sentence", style={"description_width": "initial"}, layout=wide)
         self.p_m, self.p_c = slider("p_m, of view 0", p_m, 0, 1), slider("p_c, of view 1", p_c, 0, 1)
         self.masker = choice("masker", MASKERS, masker)

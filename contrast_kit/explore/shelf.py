@@ -24,6 +24,8 @@ QUESTION = "What colour is the big drum on the top shelf?"
 class Shelf(FigurePanel):
     """Twelve places, a question, and an answer. See `shelf`."""
 
+    in_the_dark = "ck-dimmed"  # a white toy must not turn black
+
     def __init__(
         self, objective: Answer, answers: Sequence[str], pictures: "Pictures", question: str, toys: Mapping[str, str]
     ):
@@ -32,7 +34,7 @@ class Shelf(FigurePanel):
         w = widgets()
         self.objective, self.answers, self.pictures = objective, list(answers), pictures
         self.sorts = _sorts(pictures)
-        wide = w.Layout(width="700px", max_width="100%")
+        wide = w.Layout(width="700px", max_width="calc(100% - 4px)")
         self.question = w.Text(question, description="question", style={"description_width": "initial"}, layout=wide)
         names = [f"{level}_{place}" for level in LEVELS for place in range(1, PLACES + 1)]
         if unknown := toys.keys() - set(names):

@@ -9,7 +9,8 @@ function camera() {
 function sphere(parent, side, view, { colours, markers, kinds, texts, name }, redraw) {
   const box = html(parent, "div", { style: `position:relative;width:${side}px;max-width:100%` });
   const says = `sphere of ${texts.length} sentence vectors${name && `, ${name}`}: drag, or arrow keys, to turn it`;
-  const { canvas, context: c } = square(box, side, { role: "img", tabindex: 0, "aria-label": says, class: "ck-sphere" });
+  const { canvas, context: c } = square(box, side, { role: "img", tabindex: 0, "aria-label": says, class: "ck-sphere",
+    style: `width:100%;max-width:${side}px;aspect-ratio:1;display:block` });
   const tip = html(box, "div", { class: "ck-tip", hidden: "" });
   let from = null, to = null, began = 0, places = [], grabbed = null;
   const middle = side / 2, radius = side / 2 * 0.86;

@@ -52,7 +52,7 @@ class TwoNetworks(Panel):
         self.networks, self.others = Networks(model), list(others)
         self._vectors = self.networks.encoder.encode(self.others, normalize=True)  # [N, D]
         self._asked, self._worked = None, None
-        wide = w.Layout(width="700px", max_width="100%")
+        wide = w.Layout(width="700px", max_width="calc(100% - 4px)")
         self.sentence = w.Text(sentence, description="sentence", style={"description_width": "initial"}, layout=wide)
         self.p_m, self.keep = slider("hidden, p_m", p_m, 0, 1), slider("the crop keeps", keep, 0.1, 1)
         self.tau = stepped_slider("τ", TEMPERATURES, tau)

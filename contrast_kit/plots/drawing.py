@@ -12,7 +12,11 @@ CELL, ROW = 40, 26  # a word's width and height
 SIDE = 17  # of a cell of a matrix
 SIGNS = {"+": "contrast", "-": "local"}
 FONT = "font-family:system-ui,'Segoe UI',Helvetica,Arial,sans-serif;font-size:12.5px"
-ALONE = "<style>@media (prefers-color-scheme:dark){svg{color:#e6e6e6}}</style>"
+# Alone, as a file or an <img>, a picture does not know its page: it brings ink and paper of its own.
+ALONE = (
+    "<style>svg{color:#222;background:#fff}"
+    "@media (prefers-color-scheme:dark){svg{color:#e6e6e6;background:#161616}}</style>"
+)
 
 
 class Place(NamedTuple):

@@ -176,7 +176,9 @@ SCRIPT = r"""
     slider.oninput = () => { playing = false; at = Number(slider.value); draw(); };
     draw();
     const themes = { attributeFilter: ["data-jp-theme-name", "data-jp-theme-light", "data-theme"] };
-    const again = new MutationObserver(() => root.isConnected ? requestAnimationFrame(draw) : again.disconnect());
+    // The new colours may come a moment after the page says that its theme has changed.
+    const soon = () => [0, 300, 1500].forEach(wait => setTimeout(draw, wait));
+    const again = new MutationObserver(() => root.isConnected ? soon() : again.disconnect());
     [document.body, document.documentElement].forEach(node => again.observe(node, themes));
   }
   // Notebooks put the page together before or after they run its script: wait for the end of this turn.
