@@ -71,7 +71,8 @@ def no_attribute(module: str, name: str) -> AttributeError:
     >>> no_attribute("contrast_kit.losses", "nt_xnt")
     AttributeError("module 'contrast_kit.losses' has no attribute 'nt_xnt'; did you mean 'nt_xent'?")
     """
-    hint = meant(name, getattr(sys.modules.get(module), "__all__", ()), 0.7)
+    known = vars(sys.modules[module]).get("__all__", ()) if module in sys.modules else ()  # getattr would ask us again
+    hint = meant(name, known, 0.7)
     near = f"; {hint}" if hint.startswith("did") and not name.startswith("_") else ""  # _repr_html_ and its like
     return AttributeError(f"module {module!r} has no attribute {name!r}{near}")
 

@@ -1,5 +1,6 @@
 """One paper, one file. An objective is views + local losses + one contrast over the whole batch (`base`)."""
 
+from contrast_kit._renamed import former_names
 from contrast_kit.objectives.answers import Answer, AnswerConfig, TwoPictures, TwoPicturesConfig
 from contrast_kit.objectives.base import Encoded, ExampleInfo, Objective
 from contrast_kit.objectives.capt import CAPT, CAPTConfig
@@ -24,6 +25,8 @@ __all__ += ["AnswerConfig", "CAPTPairsConfig", "LXMERTConfig", "TwoPicturesConfi
 __all__ += ["Span", "SpanConfig"]
 __all__ += ["AllTokenMLMConfig", "CAPTConfig", "CMLMConfig", "COCOLMConfig", "CSSLConfig", "ELECTRAConfig"]
 __all__ += ["FineTuneConfig", "MLMConfig", "PromptConfig", "SCLConfig", "SimCSEConfig"]
+
+__getattr__ = former_names(__name__, {})  # asks which method was meant
 
 METHODS: dict[str, type[Objective]] = {
     "mlm": MLM,
