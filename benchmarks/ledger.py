@@ -125,7 +125,15 @@ def cmlm_printed() -> Iterator[Row]:
         bool(masks.to_numpy().all()),
     )
     gain = (100 * (ours / each.xs("w/o CRM", level="method") - 1)).to_numpy().max()
-    yield say(3, "5.3", "complementary masks improve results by up to 1.6 %", "largest relative gain", gain, "%", round(gain, 1) == 1.6)
+    yield say(
+        3,
+        "5.3",
+        "complementary masks improve results by up to 1.6 %",
+        "largest relative gain",
+        gain,
+        "%",
+        round(gain, 1) == 1.6,
+    )
     drop = without("w/o MLM").to_numpy().max()
     yield say(
         3,
@@ -138,7 +146,13 @@ def cmlm_printed() -> Iterator[Row]:
     )
     drop = without("w/o CL").to_numpy().max()
     yield say(
-        3, "5.2", "without the contrast, results fall by up to 1.4 %", "largest relative fall", drop, "%", round(drop, 1) == 1.4
+        3,
+        "5.2",
+        "without the contrast, results fall by up to 1.4 %",
+        "largest relative fall",
+        drop,
+        "%",
+        round(drop, 1) == 1.4,
     )
     yield entry(
         "cmlm",
