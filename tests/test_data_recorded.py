@@ -25,8 +25,8 @@ def test_each_table_has_its_origin(name):
 
 def test_what_is_missing_is_said(tmp_path):
     assert TABLES
-    with pytest.raises(FileNotFoundError, match="No recorded table is called 'none'; there are .*side_by_side"):
-        ck.data.recorded("none")
+    with pytest.raises(FileNotFoundError, match="No recorded table is called 'weather'; there are .*side_by_side"):
+        ck.data.recorded("weather")
     (tmp_path / "alone.csv").write_text("a\n1\n")
     with pytest.raises(FileNotFoundError, match="alone.csv has no alone.json"):
         recorded("alone", tmp_path)
