@@ -1,6 +1,9 @@
 """What several tests need: a few real sentences, a vocabulary for them, encoders small enough for seconds."""
 
 import os
+import runpy
+import sys
+from pathlib import Path
 
 import pytest
 import torch
@@ -66,3 +69,15 @@ def blocks(monkeypatch):
     done, one_block = [], blocked_softmax._one_block
     monkeypatch.setattr(blocked_softmax, "_one_block", lambda *args, **kw: done.append(1) or one_block(*args, **kw))
     return done
+
+
+def benchmark_script(name):
+    """The names of a script of benchmarks/, as `import` would give them; skips where there is no checkout."""
+    folder = Path(__file__).resolve().parent.parent / "benchmarks"
+    if not folder.is_dir():
+        pytest.skip("needs a checkout")
+    sys.path.insert(0, str(folder))
+    try:
+        return runpy.run_path(str(folder / f"{name}.py"))
+    finally:
+        sys.path.remove(str(folder))

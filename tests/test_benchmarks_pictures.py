@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from conftest import benchmark_script
 
 import contrast_kit as ck
 from contrast_kit.data import scenes
@@ -21,11 +22,7 @@ pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="needs a checkout")
 
 @pytest.fixture(scope="module")
 def bench():
-    sys.path.insert(0, str(FOLDER))
-    try:
-        return runpy.run_path(str(FOLDER / "words_and_pictures.py"))
-    finally:
-        sys.path.remove(str(FOLDER))
+    return benchmark_script("words_and_pictures")
 
 
 @pytest.fixture(scope="module")

@@ -1,11 +1,10 @@
 """The ledger: what is recorded is what the tables say now, and every verdict follows its own rule."""
 
-import runpy
-import sys
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from conftest import benchmark_script
 
 import contrast_kit as ck
 
@@ -15,11 +14,7 @@ pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="needs a checkout")
 
 @pytest.fixture(scope="module")
 def script():
-    sys.path.insert(0, str(FOLDER))
-    try:
-        return runpy.run_path(str(FOLDER / "ledger.py"))
-    finally:
-        sys.path.remove(str(FOLDER))
+    return benchmark_script("ledger")
 
 
 @pytest.fixture(scope="module")
