@@ -26,7 +26,23 @@ from contrast_kit.plots.style import FAINT, INK, STYLE, colour, marker
 HERE = Path(__file__).parent
 NOTEBOOKS = HERE.parent / "notebooks"
 STEPS = (0, 2, 4, 7, 10, 14, 18, 23, 28, 34, 40, 48, 57, 68, 80, 95, 110, 130, 150)
-SHOWN = (3, 0, 2, 7, 5, 3, 4, 8, 14, 0, 1, 3, 2, 0)  # which figure of notebook 00, 01, …
+SHOWN = {  # which figure of each notebook
+    "00_start_here": 3,
+    "01_masking": 0,
+    "02_losses": 2,
+    "03_representation_space": 7,
+    "04_mlm": 5,
+    "05_cmlm": 3,
+    "06_coco_lm": 4,
+    "07_scl": 3,
+    "07b_scl_in_practice": 3,
+    "08_capt": 14,
+    "09_side_by_side": 0,
+    "10_few_shot": 1,
+    "11_one_gpu_and_more": 3,
+    "12_explore": 2,
+    "13_words_and_pictures": 0,
+}
 WIDE, HIGH = 240, 150  # pixels of a thumbnail
 
 
@@ -130,8 +146,8 @@ def _picture(figure: Figure) -> Image.Image:
 def thumbnails(folder: Path) -> None:
     """One stored figure of each notebook, small."""
     folder.mkdir(exist_ok=True)
-    for notebook, number in zip(sorted(NOTEBOOKS.glob("*.ipynb")), SHOWN, strict=True):
-        chosen = Image.open(io.BytesIO(base64.b64decode(stored(notebook)[number]))).convert("RGB")
+    for notebook in sorted(NOTEBOOKS.glob("*.ipynb")):
+        chosen = Image.open(io.BytesIO(base64.b64decode(stored(notebook)[SHOWN[notebook.stem]]))).convert("RGB")
         chosen = chosen.crop(ImageChops.invert(chosen).getbbox())  # without the white around it
         chosen.thumbnail((2 * WIDE, 2 * HIGH), Image.Resampling.LANCZOS)
         sheet = Image.new("RGB", (2 * WIDE, 2 * HIGH), "white")
