@@ -5,6 +5,7 @@
 | what is in the vectors, without changing the encoder? | `probe`, `linear_probe`, `knn_probe`, `zero_shot_sts` |
 | how well does it do a task after fine-tuning? | `fine_tune(…).evaluate(rows)` |
 | which method is better, and is that more than luck? | `run(protocols.CMLM, data, encoder)` → `.differences("FT")` |
+| and than counting words on the same rows? | `baseline(protocols.CMLM, data)` |
 | how does that change with noise, or the batch size? | `sweep(protocols.SCL_NOISE, data, encoder, paraphraser=…)` |
 | with which settings? | `search(protocols.COCO_LM, data, encoder, budget=8)` |
 | does it find answers, and know when there are none? | `squad.run(data.load("squad_v2"), encoder)` |
@@ -17,6 +18,7 @@
 
 from contrast_kit._renamed import former_names
 from contrast_kit.tasks import answers, prompting, protocols, scoreboard, squad
+from contrast_kit.tasks.baselines import baseline, count_words
 from contrast_kit.tasks.fine_tuning import FineTuned, fine_tune, predict, weights_hash
 from contrast_kit.tasks.grid import run
 from contrast_kit.tasks.metrics import METRICS, accuracy, f1, glue_average, mcc, pearson, score, spearman
@@ -58,8 +60,10 @@ __all__ = [
     "TaskData",
     "accuracy",
     "answers",
+    "baseline",
     "best_of_seeds",
     "by_type",
+    "count_words",
     "draw",
     "f1",
     "fine_tune",
