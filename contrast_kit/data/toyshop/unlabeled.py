@@ -136,6 +136,18 @@ def record_of(sentence: str) -> Meaning:
     return _known(sentence)[0]
 
 
+def kind_of(sentence: str) -> str:
+    """What a sentence of the corpus tells: "opinion", "shelf", "visit", or "visit and opinion" in two clauses.
+
+    >>> kind_of(corpus(1)[0])
+    'opinion'
+    """
+    record = record_of(sentence)
+    if isinstance(record, tuple):
+        return "visit and opinion"
+    return {Opinion: "opinion", Stock: "shelf", Visit: "visit"}[type(record)]
+
+
 def _known(sentence: str) -> tuple[Meaning, str]:
     for shop in SHOPS:
         if sentence in _MEANINGS:
