@@ -8,25 +8,27 @@ alone. Four tables:
 | table | what |
 |---|---|
 | `scoreboard_rates` | the learning rate of each method, by graded pairs of *other* rows, after `--rate-steps` steps |
-| `scoreboard` | each method and seed after 60, 300, 1,000, 2,000 and 5,000 steps: the suite of `tasks.scoreboard`, and more |
-| `scoreboard_learned` | the parts of each method's own loss on sentences it was not trained on: has it learned its task? |
+| `scoreboard` | each method and seed after 60, 300, 1,000, 2,000 and 5,000 steps: `tasks.scoreboard`, and more |
+| `scoreboard_learned` | the parts of each method's own loss on unseen sentences: has it learned its task? |
 | `scoreboard_tuned` | fine-tuned on 1,000 labelled rows, from the last step |
 
-Beside the suite stand `unkind` (a sentence, the same in other words, another in the same words: `toyshop.triples`) and
-the columns `…_centred`: the same after the mean vector of 2,000 sentences was taken away, for everybody.
+Beside the suite stand `unkind` (a sentence, the same in other words, another *good* in the same words) and
+`unkind_number` (another *number*, which no rare word gives away), both `toyshop.triples`; and the columns `…_centred`:
+the same after the mean vector of 2,000 sentences was taken away, for everybody.
 Counting words, TF-IDF and a random encoder play without training.
 
 **Equal sentences** are equal steps: a step is `--batch` sentences for everybody. **Equal seconds** are read off the
 same rows: of each method the last look that came before a given second.
 
-"CSSL (wordings)" contrasts two wordings of each sentence, which the toyshop's grammar gives: it is *told* what means the
-same, and sees no wording of the tests. "MLM, then wordings" goes on from its seed's MLM encoder for a fifth of the steps.
+"CSSL (wordings)" contrasts two wordings of each sentence, which the toyshop's grammar gives: it is *told* what means
+the same, and sees no sentence of the tests. "MLM, then wordings" goes on from its seed's MLM for a fifth of the steps.
 """
 
 import argparse
 import math
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -65,19 +67,6 @@ def contestants(batch: int) -> dict[str, partial]:
     }
 
 
-class TfIdf(scoreboard.WordCounts):
-    """Counts of words, those rarer weighing more: counts · log(N / how many of N texts have the word)."""
-
-    def __init__(self, tokenizer, texts: list[str]) -> None:
-        super().__init__(tokenizer)
-        self.weight = torch.ones(1)
-        having = (super().encode(texts) > 0).float().sum(0)  # [N, V] -> [V]
-        self.weight = torch.log(len(texts) / having.clamp(min=1))
-
-    def encode_view(self, view):
-        return super().encode_view(view) * self.weight  # [B, V]
-
-
 class World:
     """What all methods share: sentences, tokenizer, suites, and sentences that nobody is trained on."""
 
@@ -85,8 +74,14 @@ class World:
         self.args = args
         self.suite = scoreboard.EvalSuite.toyshop(seed=1)
         self.practice = scoreboard.EvalSuite.toyshop(seed=2, split="train", tasks=())
-        self.triples = toyshop.triples(600, seed=1)
-        asked = {text for group in (*self.suite.pairs, *self.suite.hard, *self.triples) for text in group}
+        changes = {"unkind": "good", "unkind_number": "number"}
+        self.triples = {name: toyshop.triples(600, seed=1, change=change) for name, change in changes.items()}
+        asked = {
+            text
+            for group in (self.suite.pairs, self.suite.hard, *self.triples.values())
+            for row in group
+            for text in row
+        }
         lines = [text for text in toyshop.corpus(args.sentences + 2_000) if text not in asked]
         self.sentences, self.held_out = lines[: args.sentences], lines[args.sentences :][:512]
         self.tokenizer = ck.data.train_tokenizer(self.sentences, vocab_size=args.words)
@@ -182,15 +177,19 @@ def trained(world: World, name: str, seed: int) -> ck.Encoder:
 
 def measure(world: World, encoder) -> dict[str, float]:
     """The suite, the unkind test, and both again with the mean taken away."""
-    row = scoreboard.measure(encoder, world.suite) | {"unkind": unkind(world, encoder)}
+    row = scoreboard.measure(encoder, world.suite) | unkind(world, encoder)
     centred = scoreboard.Centred(encoder, world.sentences[:2_000])
-    again = scoreboard.measure(centred, scoreboard.replace(world.suite, probes={})) | {"unkind": unkind(world, centred)}
+    again = scoreboard.measure(centred, replace(world.suite, probes={})) | unkind(world, centred)
     return row | {f"{name}_centred": value for name, value in again.items()}
 
 
-def unkind(world: World, encoder) -> float:
-    vectors = (encoder.encode(list(texts)).float() for texts in zip(*world.triples, strict=True))
-    return ck.geometry.triplet_accuracy(*vectors).item()
+def unkind(world: World, encoder) -> dict[str, float]:
+    """How often the same meaning lies closer than nearly the same words, by what the other text changes."""
+    found = {}
+    for name, triples in world.triples.items():
+        vectors = (encoder.encode(list(texts)).float() for texts in zip(*triples, strict=True))
+        found[name] = ck.geometry.triplet_accuracy(*vectors).item()
+    return found
 
 
 @torch.no_grad()
@@ -258,7 +257,10 @@ def choose_rates(world: World, table: Table) -> dict[str, float]:
 
 def controls(world: World, tables: dict[str, Table]) -> None:
     blank = {"seed": "", "steps": 0, "seconds": 0.0, "lr": ""}
-    bags = {"counting words": scoreboard.WordCounts(world.tokenizer), "TF-IDF": TfIdf(world.tokenizer, world.sentences)}
+    bags = {
+        "counting words": scoreboard.WordCounts(world.tokenizer),
+        "TF-IDF": scoreboard.WordCounts(world.tokenizer, idf=world.sentences),
+    }
     for name, bag in bags.items():
         if not tables["board"].has(name, "", 0):
             tables["board"].add({"method": name} | blank | measure(world, bag))
