@@ -26,22 +26,22 @@ from contrast_kit.plots.style import FAINT, INK, STYLE, colour, marker
 HERE = Path(__file__).parent
 NOTEBOOKS = HERE.parent / "notebooks"
 STEPS = (0, 2, 4, 7, 10, 14, 18, 23, 28, 34, 40, 48, 57, 68, 80, 95, 110, 130, 150)
-SHOWN = {  # which figure of each notebook
-    "00_start_here": 3,
-    "01_masking": 0,
-    "02_losses": 2,
-    "03_representation_space": 7,
-    "04_mlm": 5,
-    "05_cmlm": 3,
-    "06_coco_lm": 4,
-    "07_scl": 3,
-    "07b_scl_in_practice": 3,
-    "08_capt": 14,
-    "09_side_by_side": 0,
-    "10_few_shot": 1,
-    "11_one_gpu_and_more": 3,
-    "12_explore": 2,
-    "13_words_and_pictures": 0,
+SHOWN = {  # which figure of a notebook, counted from 0
+    "00": 3,
+    "01": 0,
+    "02": 2,
+    "03": 7,
+    "04": 5,
+    "05": 3,
+    "06": 4,
+    "07": 3,
+    "07b": 3,
+    "08": 14,
+    "09": 0,
+    "10": 1,
+    "11": 3,
+    "12": 2,
+    "13": 0,
 }
 WIDE, HIGH = 240, 150  # pixels of a thumbnail
 
@@ -147,7 +147,8 @@ def thumbnails(folder: Path) -> None:
     """One stored figure of each notebook, small."""
     folder.mkdir(exist_ok=True)
     for notebook in sorted(NOTEBOOKS.glob("*.ipynb")):
-        chosen = Image.open(io.BytesIO(base64.b64decode(stored(notebook)[SHOWN[notebook.stem]]))).convert("RGB")
+        figure = stored(notebook)[SHOWN[notebook.stem.partition("_")[0]]]
+        chosen = Image.open(io.BytesIO(base64.b64decode(figure))).convert("RGB")
         chosen = chosen.crop(ImageChops.invert(chosen).getbbox())  # without the white around it
         chosen.thumbnail((2 * WIDE, 2 * HIGH), Image.Resampling.LANCZOS)
         sheet = Image.new("RGB", (2 * WIDE, 2 * HIGH), "white")

@@ -6,7 +6,8 @@ import torch
 from torch import Tensor
 
 from contrast_kit import losses
-from contrast_kit.exercises._frame import NotYet, exercise
+from contrast_kit.exercises._answer import NotYet
+from contrast_kit.exercises._frame import exercise
 from contrast_kit.exercises._nb02_mistakes import nt_xent_mistakes, sup_con_mistakes
 from contrast_kit.exercises._numbers import equals, first_hint
 

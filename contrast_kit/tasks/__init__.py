@@ -7,6 +7,7 @@
 | do texts that mean the same lie closer than random ones? | `similar_against_random` |
 | does it name a hidden word? | `fill_rate` |
 | which method is better, and is that more than luck? | `run(protocols.CMLM, data, encoder)` → `.differences("FT")` |
+| and than counting words on the same rows? | `baseline(protocols.CMLM, data)` |
 | how does that change with noise, or the batch size? | `sweep(protocols.SCL_NOISE, data, encoder, paraphraser=…)` |
 | with which settings? | `search(protocols.COCO_LM, data, encoder, budget=8)` |
 | does it find answers, and know when there are none? | `squad.run(data.load("squad_v2"), encoder)` |
@@ -19,6 +20,7 @@
 
 from contrast_kit._renamed import former_names
 from contrast_kit.tasks import answers, prompting, protocols, scoreboard, squad
+from contrast_kit.tasks.baselines import baseline, count_words
 from contrast_kit.tasks.filling import fill_rate
 from contrast_kit.tasks.fine_tuning import FineTuned, fine_tune, predict, weights_hash
 from contrast_kit.tasks.grid import run
@@ -63,8 +65,10 @@ __all__ = [
     "TaskData",
     "accuracy",
     "answers",
+    "baseline",
     "best_of_seeds",
     "by_type",
+    "count_words",
     "draw",
     "f1",
     "fill_rate",
