@@ -12,9 +12,11 @@ sentences of the *other* shop, as RoBERTa was trained on other text than the tas
 | `few_shot_top3` | SCL's: 10 draws, top 3 by validation | cross-entropy with and without SCL |
 | `few_shot_sizes` | 5 draws × 3 seeds | five methods, 100 and 1,000 labels |
 | `few_shot_unlabeled` | 5 draws × 3 seeds | post-training on 2,000 further texts without labels (CMLM 4.8) |
+| `few_shot_budget` | 5 draws × 1 seed | its control: the 20 texts alone, read about as often as those 2,020 |
 | `few_shot_opinion` | 5 draws × 3 seeds | five methods, 20 labels: is an opinion given, and which? |
 | `few_shot_noise` | SCL's noise: 10 draws, its four temperatures | 100 rows, and three paraphrases of each |
 | `few_shot_sst2` | 5 draws × 1 seed | real SST-2 (CONTRAST_KIT_REAL_DATA names its folder); start: MLM on its phrases |
+| `few_shot_sst2_untrained` | 5 draws × 1 seed | its control: plain fine-tuning of new weights |
 """
 
 import argparse
@@ -60,7 +62,7 @@ SMALL_SCL = replace(protocols.SCL_FEW_SHOT, name="SCL few-shot, in small", sizes
 def sentences(rows: int = 6_500) -> dict[str, tasks.TaskData]:
     """Two tasks on sentences of the toyshop's corpus: what kind of sentence it is, and which opinion it gives."""
     lines = toyshop.labelled_corpus(20_000 + rows)[20_000:]
-    labels = {"kind": [kind(line["text"]) for line in lines]}
+    labels = {"kind": [KINDS.index(toyshop.kind_of(line["text"])) for line in lines]}
     labels["opinion"] = [OPINIONS.index(line["opinion"]) for line in lines]
     found = {}
     for (name, of), names in zip(labels.items(), (KINDS, OPINIONS), strict=True):
@@ -71,21 +73,14 @@ def sentences(rows: int = 6_500) -> dict[str, tasks.TaskData]:
     return found
 
 
-def kind(text: str) -> int:
-    """A number in KINDS, from the record that the sentence tells."""
-    record = toyshop.record_of(text)
-    if isinstance(record, tuple):
-        return KINDS.index("visit and opinion")
-    return {toyshop.Opinion: 0, toyshop.Stock: 1, toyshop.Visit: 2}[type(record)]
-
-
 def start(texts: list[str], words: list[str], steps: int, folder: Path) -> ck.Encoder:
-    """The encoder that all methods start from: masked LM, no contrast. Made once and kept in `folder`."""
+    """The encoder that all methods start from: `steps` of masked LM, no contrast. Made once, kept in `folder`."""
     if (folder / "config.json").exists():
         return ck.Encoder.from_pretrained(folder)
     tokenizer = ck.data.train_tokenizer(words, vocab_size=2_000)
     encoder = ck.Encoder.tiny(tokenizer, pooling="mean", dropout=0.1, initializer_range=0.05)
-    ck.fit(MLM(encoder, p_m=0.3), texts, steps=steps, batch_size=32, lr=1e-3, progress=False)
+    if steps:
+        ck.fit(MLM(encoder, p_m=0.3), texts, steps=steps, batch_size=32, lr=1e-3, progress=False)
     encoder.save_pretrained(folder)
     return ck.Encoder.from_pretrained(folder)
 
@@ -96,6 +91,8 @@ def tables(steps: int, work: Path) -> dict:
     shop = start(other, toyshop.corpus(20_000) + other, steps, work / "start")
     data = sentences()
     more = {f"{name}, 2,000 texts": replace(PIPELINES[name], unlabeled=2_000) for name in list(PIPELINES)[1:4]}
+    often = replace(SMALL, post_epochs={20: 200}, seeds=SMALL.seeds[:1])  # 4,000 readings; 2 passes over 2,020: 4,040
+    three = {name: PIPELINES[name] for name in list(PIPELINES)[:4]}
     once = replace(SMALL, post_epochs={20: 2}, post_batch_size=32)
     sizes = replace(SMALL, sizes=(100, 1000))
     noise = replace(SMALL_SCL, sizes=(100,), epochs={100: 5})
@@ -105,16 +102,21 @@ def tables(steps: int, work: Path) -> dict:
         "few_shot_top3": lambda folder: tasks.run(SMALL_SCL, data["kind"], shop, CE, folder=folder),
         "few_shot_sizes": lambda folder: tasks.run(sizes, data["kind"], shop, PIPELINES, folder=folder),
         "few_shot_unlabeled": lambda folder: tasks.run(once, data["kind"], shop, more, folder=folder),
+        "few_shot_budget": lambda folder: tasks.run(often, data["kind"], shop, three, folder=folder),
         "few_shot_opinion": lambda folder: tasks.run(SMALL, data["opinion"], shop, PIPELINES, folder=folder),
         "few_shot_noise": lambda folder: tasks.sweep(
             temperatures, data["opinion"], shop, CE, folder=folder, paraphraser=Toyshop()
         ),
     }
-    return found | {"few_shot_sst2": lambda folder: real_sst2(steps, folder)}
+    untrained = {"FT, new weights": PIPELINES["FT"]}
+    return found | {
+        "few_shot_sst2": lambda folder: real_sst2(steps, folder),
+        "few_shot_sst2_untrained": lambda folder: real_sst2(0, folder, untrained),
+    }
 
 
-def real_sst2(steps: int, folder: Path) -> tasks.Results | None:
-    """CMLM's protocol on real film reviews, where they are."""
+def real_sst2(steps: int, folder: Path, pipelines: dict[str, Pipeline] | None = None) -> tasks.Results | None:
+    """CMLM's protocol on real film reviews, where they are; of methods that are given, or all that know no toyshop."""
     real = os.environ.get("CONTRAST_KIT_REAL_DATA")
     if not real:
         print("CONTRAST_KIT_REAL_DATA is not set: real SST-2 is left out.")
@@ -122,7 +124,7 @@ def real_sst2(steps: int, folder: Path) -> tasks.Results | None:
     sst2 = tasks.load("glue/sst2", folder=Path(real, "glue_data"))
     phrases = list(sst2.train["sentence"])[:20_000]
     plan = replace(SMALL, sizes=(20, 1000), seeds=SMALL.seeds[:1])
-    pipelines = {name: PIPELINES[name] for name in PIPELINES if name != "CSSL → FT"}  # the toyshop cannot reword films
+    pipelines = pipelines or {name: PIPELINES[name] for name in PIPELINES if name != "CSSL → FT"}
     return tasks.run(plan, sst2, start(phrases, phrases, steps, folder / "start"), pipelines, folder=folder)
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _PAPERS = {"cmlm": cmlm, "scl": scl, "coco_lm": coco_lm, "capt": capt}
 
-__all__ = ["available", "settings", "table", "training"]
+__all__ = ["available", "cells", "settings", "table", "training"]
 
 
 def available() -> dict[str, dict[int, str]]:
@@ -65,6 +65,25 @@ def table(paper: str, number: int) -> "pd.DataFrame":
     frame = pd.DataFrame(rows)
     frame.attrs["caption"] = caption
     return frame
+
+
+def cells(paper: str, number: int) -> "pd.DataFrame":
+    """The same table with one row for each printed number: its keys (`method`, often `n`), `column`, `score` and `sd`.
+
+    To count over columns, such as on how many tasks a method is above another one. `sd` is NaN where none is printed.
+
+    >>> from contrast_kit import papers
+    >>> papers.cells("scl", 4).query("n == 20 and column == 'SST-2'")[["method", "score", "sd"]]
+         method  score   sd
+    0        CE   85.9  2.1
+    1  CE + SCL   88.1  3.3
+    """
+    printed = table(paper, number)
+    keys = [part.strip() for part in _PAPERS[paper].TABLES[number][1].split("|")[:-1]]
+    columns = [name for name in printed if name not in keys and not name.endswith(" sd")]
+    tall = printed.melt(keys, columns, "column", "score")
+    sds = printed.reindex(columns=keys + [f"{name} sd" for name in columns]).melt(keys, value_name="sd")
+    return tall.assign(sd=sds["sd"])
 
 
 def _row(line: str, keys: list[str], columns: list[str], sd_unit: float) -> dict[str, str | int | float]:

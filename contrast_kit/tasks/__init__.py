@@ -4,7 +4,10 @@
 |---|---|
 | what is in the vectors, without changing the encoder? | `probe`, `linear_probe`, `knn_probe`, `zero_shot_sts` |
 | how well does it do a task after fine-tuning? | `fine_tune(…).evaluate(rows)` |
+| do texts that mean the same lie closer than random ones? | `similar_against_random` |
+| does it name a hidden word? | `fill_rate` |
 | which method is better, and is that more than luck? | `run(protocols.CMLM, data, encoder)` → `.differences("FT")` |
+| and than counting words on the same rows? | `baseline(protocols.CMLM, data)` |
 | how does that change with noise, or the batch size? | `sweep(protocols.SCL_NOISE, data, encoder, paraphraser=…)` |
 | with which settings? | `search(protocols.COCO_LM, data, encoder, budget=8)` |
 | does it find answers, and know when there are none? | `squad.run(data.load("squad_v2"), encoder)` |
@@ -17,9 +20,12 @@
 
 from contrast_kit._renamed import former_names
 from contrast_kit.tasks import answers, prompting, protocols, scoreboard, squad
+from contrast_kit.tasks.baselines import baseline, count_words
+from contrast_kit.tasks.filling import fill_rate
 from contrast_kit.tasks.fine_tuning import FineTuned, fine_tune, predict, weights_hash
 from contrast_kit.tasks.grid import run
 from contrast_kit.tasks.metrics import METRICS, accuracy, f1, glue_average, mcc, pearson, score, spearman
+from contrast_kit.tasks.pairs import PairCosines, hard_pairs, similar_against_random
 from contrast_kit.tasks.pipelines import PIPELINES, Pipeline
 from contrast_kit.tasks.priors import picture_only, picture_vectors, question_only
 from contrast_kit.tasks.probes import knn_probe, linear_probe, probe, zero_shot_sts
@@ -49,6 +55,7 @@ __all__ = [
     "FineTuned",
     "Found",
     "HeldOut",
+    "PairCosines",
     "Pipeline",
     "Protocol",
     "Results",
@@ -58,14 +65,18 @@ __all__ = [
     "TaskData",
     "accuracy",
     "answers",
+    "baseline",
     "best_of_seeds",
     "by_type",
+    "count_words",
     "draw",
     "f1",
+    "fill_rate",
     "fine_tune",
     "get_task",
     "glue_average",
     "gqa_scores",
+    "hard_pairs",
     "hold_out",
     "knn_probe",
     "linear_probe",
@@ -86,6 +97,7 @@ __all__ = [
     "score",
     "scoreboard",
     "search",
+    "similar_against_random",
     "soft_accuracies",
     "soft_accuracy",
     "spearman",

@@ -95,6 +95,28 @@ class Results:
             rows.append(row | {"sd": d.std(ddof=1), "pairs": len(d), "low": low, "high": high, "wins": wins})
         return pd.DataFrame(rows)
 
+    def intervals(self, baseline: str, methods: Sequence[str] | None = None) -> dict[str, tuple[float, float, float]]:
+        """The `differences` of one task and size as `plots.intervals` takes them: by method, of all or of these."""
+        of = self.differences(baseline)
+        wanted = of if methods is None else of[of["method"].isin([*methods])]
+        return {row.method: (row.difference, row.low, row.high) for row in wanted.itertuples()}
+
+    def spread(self) -> "pd.DataFrame":
+        """How much a draw decides, and how much a seed: deviations of the test score, one row a method.
+
+        Columns: `between_draws`, of the draws' own means, and `between_seeds`, within a draw. What seeds alone bring
+        into the means is taken out of the former. For one task and size with several seeds on each draw.
+        """
+        import pandas as pd
+
+        found = {}
+        for method, runs in self.table.groupby("method", sort=False):
+            by_draw = runs.groupby("draw")["test"]
+            within = by_draw.var(ddof=1).mean()
+            between = by_draw.mean().var(ddof=1) - within / by_draw.size().mean()
+            found[method] = {"between_draws": max(between, 0.0) ** 0.5, "between_seeds": within**0.5}
+        return pd.DataFrame(found).T.rename_axis("method")
+
     def best(self, methods: Sequence[str] | None = None) -> str:
         """The method with the best *validation* score by the protocol's rule, averaged over tasks and sizes.
 

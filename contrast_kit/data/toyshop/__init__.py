@@ -14,6 +14,7 @@ from contrast_kit.data.toyshop.tables import rows, splits, tasks
 from contrast_kit.data.toyshop.unlabeled import (
     corpus,
     families,
+    kind_of,
     labelled_corpus,
     paraphrase,
     probe_pairs,
@@ -41,6 +42,7 @@ __all__ = [
     "draw_record",
     "entails",
     "families",
+    "kind_of",
     "labelled_corpus",
     "paraphrase",
     "probe_pairs",

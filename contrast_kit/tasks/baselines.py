@@ -1,0 +1,79 @@
+"""A baseline without an encoder, on the very rows that a protocol's runs have."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from contrast_kit.data.rows import column, column_names
+from contrast_kit.tasks.metrics import score
+from contrast_kit.tasks.pipelines import Pipeline
+from contrast_kit.tasks.planned import plan, rows_of, task_of
+from contrast_kit.tasks.probes import labels_of
+from contrast_kit.tasks.protocol import Protocol
+from contrast_kit.tasks.results import KEY, Results
+from contrast_kit.tasks.splits import split_hash
+from contrast_kit.tasks.table import TaskData
+
+Predict = Callable[[Sequence[str], np.ndarray, Sequence[str]], np.ndarray]
+"""(training texts, their labels, test texts) -> predictions."""
+
+
+def count_words(texts: Sequence[str], labels: np.ndarray, unseen: Sequence[str]) -> np.ndarray:
+    """Classes of unseen texts by counted words: TF-IDF and a logistic regression, which has no seed.
+
+    >>> count_words(["a red kite", "a blue kite", "a red drum"], np.array([0, 0, 1]), ["my old kite", "the drum"])
+    array([0, 1])
+    """
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+
+    model = make_pipeline(TfidfVectorizer(), LogisticRegression(C=10, max_iter=500))
+    return model.fit(texts, labels).predict(unseen)
+
+
+def baseline(
+    protocol: Protocol, data: TaskData, predict: Predict = count_words, name: str = "counting words"
+) -> Results:
+    """`predict` on every draw of a protocol, with the training, validation and test rows that `run` gives its methods.
+
+    So it can stand in one table with them and be compared in pairs. What draws nothing at random gets one score for all
+    seeds of a draw.
+
+    Args:
+        protocol: as for `run`. Its settings of training do not matter here.
+        data: a task with classes. A pair of texts is joined to one.
+        predict: (training texts, their labels, unseen texts) -> classes.
+        name: of the method, in the table.
+
+    Raises:
+        ValueError: for a task whose labels are scores.
+
+    Example:
+        >>> from dataclasses import replace
+        >>> from contrast_kit import tasks
+        >>> small = replace(tasks.protocols.CMLM, sizes=(20,), draws=2)
+        >>> found = tasks.baseline(small, tasks.load("toyshop/sst2"))
+        >>> found.table.groupby("draw")["test"].nunique().tolist()
+        [1, 1]
+    """
+    import pandas as pd
+
+    if data.task.regression:
+        raise ValueError(f"The labels of {data.task.name} are scores, and a baseline here predicts classes.")
+    task, rows = task_of(protocol, data), []
+    for planned in plan(protocol, [data], {name: Pipeline()}, None):
+        (train, _), held = rows_of(planned, protocol), planned.held
+        row = dict(zip(KEY, planned.key, strict=True)) | {"metric": task.metrics[0]}
+        for part in ("validation", "test"):
+            unseen = getattr(held, part) or []
+            said = predict(_texts(data, train), np.asarray(labels_of(train)), _texts(data, unseen)) if unseen else []
+            row[part] = score(task, said, labels_of(unseen))[task.metrics[0]] if unseen else None
+        rows.append(row | {"split": split_hash(train, *held.parts)})
+    return Results(pd.DataFrame(rows), protocol)
+
+
+def _texts(data: TaskData, rows: Any) -> list[str]:
+    columns = data.task.columns_in(column_names(rows))
+    return [" ".join(parts) for parts in zip(*(column(rows, name) for name in columns), strict=True)]

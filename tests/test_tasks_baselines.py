@@ -1,0 +1,110 @@
+"""A baseline on the very draws of a protocol, and what results and printed tables say in numbers."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import contrast_kit as ck
+from contrast_kit import tasks
+from contrast_kit.data import toyshop
+from contrast_kit.tasks import protocols
+from contrast_kit.tasks.results import Results, interval
+
+SMALL = replace(protocols.CMLM, sizes=(20,), draws=2, seeds=(31, 42), validation=40, most_test={"sst2": 60})
+
+
+def test_a_baseline_has_the_rows_of_the_runs():
+    data = tasks.load("toyshop/sst2")
+    encoder = ck.Encoder.tiny(ck.data.train_tokenizer(data.train["sentence"][:200], vocab_size=300))
+    once = replace(SMALL, steps=1, epochs={}, evaluate_every=1)
+    ran = tasks.run(once, data, encoder, ["FT"], progress=False)
+    counted = tasks.baseline(once, data)
+    assert counted.table["split"].tolist() == ran.table["split"].tolist()
+    both = Results(pd.concat([ran.table, counted.table]), once)
+    assert both.differences("FT")["pairs"].tolist() == [4]
+
+
+def test_a_baseline_predicts_what_it_is_given():
+    data = tasks.load("toyshop/sst2")
+    seen = []
+
+    def commonest(texts, labels, unseen):
+        seen.append((len(texts), len(labels), len(unseen)))
+        return np.full(len(unseen), np.bincount(labels).argmax())
+
+    found = tasks.baseline(SMALL, data, commonest, "majority").table
+    assert set(seen) == {(20, 20, 40), (20, 20, 60)} and set(found["method"]) == {"majority"}
+    held = tasks.hold_out(data, validation=40, most_test=60)
+    share = np.mean([row["label"] for row in held.test])
+    assert found["test"].round(6).isin([round(share, 6), round(1 - share, 6)]).all()
+
+
+def test_a_baseline_refuses_scores():
+    with pytest.raises(ValueError, match="are scores"):
+        tasks.baseline(SMALL, tasks.load("toyshop/stsb"))
+
+
+def test_the_recorded_draws_can_be_drawn_again():
+    """So that a notebook can count words on the rows of runs that were made elsewhere."""
+    lines = toyshop.labelled_corpus(26_500)[20_000:]
+    kinds = ("opinion", "shelf", "visit", "visit and opinion")
+    rows = [{"text": line["text"], "label": kinds.index(toyshop.kind_of(line["text"]))} for line in lines]
+    parts = {"train": rows[:5_000], "validation": rows[5_000:5_500], "test": rows[5_500:]}
+    shop = tasks.TaskData(tasks.Task("kind", ("text",), kinds, ("accuracy",)), parts, "toyshop/kind")
+    recorded = ck.data.recorded("few_shot_20")
+    plan = replace(protocols.CMLM, sizes=(20,), seeds=(31,), validation=150, most_test={"kind": 500})
+    counted = tasks.baseline(plan, shop).table
+    assert counted["split"].tolist() == recorded.query("method == 'FT' and seed == 31")["split"].tolist()
+
+
+def results(scores):
+    """scores: method -> [draws, seeds]."""
+    rows = [
+        {"method": m, "task": "t", "n": 20, "draw": d, "seed": s, "metric": "accuracy", "test": value}
+        for m, of in scores.items()
+        for (d, s), value in np.ndenumerate(np.asarray(of))
+    ]
+    return Results(pd.DataFrame(rows), SMALL)
+
+
+def test_intervals_are_the_differences():
+    rng = np.random.default_rng(0)
+    of = results({"FT": rng.random((4, 3)), "A": rng.random((4, 3)), "B": rng.random((4, 3))})
+    found, table = of.intervals("FT"), of.differences("FT").set_index("method")
+    assert list(found) == ["A", "B"] and list(of.intervals("FT", ["B"])) == ["B"]
+    assert found["B"] == tuple(table.loc["B", ["difference", "low", "high"]])
+
+
+def test_spread_takes_the_luck_of_seeds_out_of_the_draws():
+    rng = np.random.default_rng(1)
+    runs = 0.5 + 0.3 * rng.standard_normal((4000, 1)) + 0.1 * rng.standard_normal((4000, 3))
+    found = results({"FT": runs}).spread().loc["FT"]
+    assert found["between_draws"] == pytest.approx(0.3, rel=0.05)
+    assert found["between_seeds"] == pytest.approx(0.1, rel=0.05)
+    assert np.std(runs.mean(1)) > found["between_draws"]
+    assert results({"FT": [[0.1, 0.9], [0.9, 0.1]]}).spread().loc["FT", "between_draws"] == 0.0
+    low, high = interval(runs[:5].mean(1))
+    assert low < high
+
+
+def test_cells_hold_the_printed_numbers():
+    tall, printed = ck.papers.cells("cmlm", 1), ck.papers.table("cmlm", 1)
+    tasks_of = [name for name in printed if name not in ("n", "method") and not name.endswith(" sd")]
+    assert len(tall) == len(printed) * len(tasks_of) and set(tall["column"]) == set(tasks_of)
+    for row in tall.sample(20, random_state=0).itertuples():
+        line = printed.query("n == @row.n and method == @row.method").iloc[0]
+        assert np.array_equal([row.score, row.sd], [line[row.column], line[f"{row.column} sd"]], equal_nan=True)
+
+
+@pytest.mark.parametrize(("paper", "number"), [(p, n) for p, of in ck.papers.available().items() for n in of])
+def test_every_printed_table_has_cells(paper, number):
+    assert list(ck.papers.cells(paper, number))[-3:] == ["column", "score", "sd"]
+
+
+def test_kinds_of_sentences():
+    lines = toyshop.corpus(200)
+    assert {toyshop.kind_of(line) for line in lines} == {"opinion", "shelf", "visit", "visit and opinion"}
+    with pytest.raises(ValueError, match="not a sentence"):
+        toyshop.kind_of("Nobody said this.")
