@@ -30,6 +30,7 @@ SHOWN = {  # which figure of a notebook, counted from 0
     "00": 3,
     "01": 0,
     "02": 2,
+    "02b": 0,
     "03": 7,
     "04": 5,
     "05": 3,

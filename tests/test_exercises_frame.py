@@ -5,6 +5,7 @@ import json
 import re
 
 import pytest
+from IPython.core.formatters import DisplayFormatter
 
 from contrast_kit import exercises
 from contrast_kit.exercises import _answer, _record, _verdict, judge
@@ -32,6 +33,7 @@ class TestVerdict:
             bundle = verdict._repr_mimebundle_()
             shown = html.unescape(re.sub(r"<[^>]+>", "", bundle["text/html"]))
             assert bundle["text/plain"] == str(verdict)
+            assert DisplayFormatter().format(verdict)[0] == bundle  # what a notebook stores
             assert shown == re.sub(r"\*(\S[^*]*\S)\*", r"\1", str(verdict)), shown
 
     @pytest.mark.parametrize("right", [True, False, None])
@@ -108,6 +110,7 @@ class TestProgress:
         (line,) = [line for line in lines if line.startswith("01 masking: ")]
         assert "✓ twice" in line and "· rate" in line
         bundle = table._repr_mimebundle_()
+        assert DisplayFormatter().format(table)[0] == bundle
         assert bundle["text/plain"] == str(table) and bundle["text/html"].count("<tr>") == len(lines)
         assert sum(line.count("✓") + line.count("✗") + line.count("·") for line in lines) == len(exercises.names())
 

@@ -2,7 +2,8 @@
 
 import html
 import re
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 from contrast_kit.plots.progress import in_notebook
 
@@ -10,7 +11,8 @@ SIGNS: dict[bool | None, tuple[str, str]] = {True: ("✓", "#2b8a3e"), False: ("
 """For right, wrong and no answer yet: a sign, and a colour that stands out on white and on black."""
 
 
-class Verdict(NamedTuple):
+@dataclass(frozen=True)
+class Verdict:
     """The result of `judge`: `right` is None where there is no answer yet."""
 
     name: str
