@@ -26,7 +26,7 @@ from contrast_kit.plots.style import FAINT, INK, STYLE, colour, marker
 HERE = Path(__file__).parent
 NOTEBOOKS = HERE.parent / "notebooks"
 STEPS = (0, 2, 4, 7, 10, 14, 18, 23, 28, 34, 40, 48, 57, 68, 80, 95, 110, 130, 150)
-SHOWN = (3, 0, 2, 7, 5, 3, 4, 8, 14, 0, 1, 3, 2, 0)  # which figure of notebook 00, 01, …
+SHOWN = (3, 0, 2, 7, 5, 3, 4, 8, 10, 0, 1, 3, 2, 0)  # which figure of notebook 00, 01, …
 WIDE, HIGH = 240, 150  # pixels of a thumbnail
 
 
