@@ -31,7 +31,7 @@ lab: $(STAMP)  ## Install what is missing and open the course in JupyterLab (LAB
 test: $(STAMP)  ## Install what is missing, then lint, tests, docstring examples and every notebook
 	$(MAKE) --no-print-directory lint
 	$(PYTEST)
-	$(if $(COURSE),$(PYTEST) -p no:cacheprovider --nbval-lax --nbval-current-env --nbval-cell-timeout 300 \
+	$(if $(COURSE),CONTRAST_KIT_PROGRESS= $(PYTEST) -p no:cacheprovider --nbval-lax --nbval-current-env --nbval-cell-timeout 300 \
 	    --nbval-sanitize-with tests/nbval_sanitize.cfg $(COURSE),@echo "No notebook to run yet.")
 
 lint: $(STAMP)  ## Style and likely bugs
@@ -44,7 +44,7 @@ format: $(STAMP)  ## Put the code into the house's form
 
 # Timings and widget states are left out, panels are stored as figures: what is stored changes only when an output does.
 notebooks: $(STAMP)  ## Run the notebooks and store their outputs (COURSE=notebooks/05_cmlm.ipynb for one)
-	CONTRAST_KIT_PANELS=static $(PY) -m jupyter nbconvert --to notebook --inplace --execute --ExecutePreprocessor.timeout=300 \
+	CONTRAST_KIT_PANELS=static CONTRAST_KIT_PROGRESS= $(PY) -m jupyter nbconvert --to notebook --inplace --execute --ExecutePreprocessor.timeout=300 \
 	    --ExecutePreprocessor.record_timing=False --ExecutePreprocessor.store_widget_state=False \
 	    --ClearMetadataPreprocessor.enabled=True \
 	    $(addprefix --ClearMetadataPreprocessor.preserve_nb_metadata_mask=,kernelspec language_info) \

@@ -1,4 +1,4 @@
-"""The stored notebooks as pages: solutions folded, panels alive, figures with words."""
+"""The stored notebooks as pages: solutions and answers folded, panels alive, figures with words."""
 
 import base64
 import copy
@@ -16,6 +16,8 @@ from contrast_kit.explore import _page
 Notebook = nbformat.NotebookNode
 FOLDED = {"solution": "hide-cell"}
 """A tag of the course, and the tag that folds a cell on the page."""
+HIDDEN = {"source_hidden": "hide-input", "outputs_hidden": "hide-output"}
+"""What JupyterLab folds of a cell, and the tag that folds it on the page: an answer waits until it is asked for."""
 
 
 def read(folder: Path) -> dict[str, Notebook]:
@@ -31,14 +33,14 @@ def write(course: dict[str, Notebook], source: Path) -> None:
 
 
 def as_page(notebook: Notebook, name: str) -> Notebook:
-    """A copy with folded solutions and with panels that live."""
+    """A copy in which solutions and hidden outputs are folded, and panels live."""
     page = copy.deepcopy(notebook)
     panels = 0
     for cell in page.cells:
         tags = cell.metadata.get("tags", [])
         cell.metadata["tags"] = tags + [FOLDED[tag] for tag in tags if tag in FOLDED]
-        if cell.metadata.get("jupyter", {}).get("source_hidden"):
-            cell.metadata["tags"].append("hide-input")
+        hidden = cell.metadata.get("jupyter", {})
+        cell.metadata["tags"] += [tag for key, tag in HIDDEN.items() if hidden.get(key)]
         for output in cell.get("outputs", []):
             if _page.KIND in output.get("data", {}):
                 panels += 1

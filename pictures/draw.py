@@ -26,7 +26,24 @@ from contrast_kit.plots.style import FAINT, INK, STYLE, colour, marker
 HERE = Path(__file__).parent
 NOTEBOOKS = HERE.parent / "notebooks"
 STEPS = (0, 2, 4, 7, 10, 14, 18, 23, 28, 34, 40, 48, 57, 68, 80, 95, 110, 130, 150)
-SHOWN = (3, 0, 2, 7, 5, 3, 4, 8, 10, 0, 1, 3, 2, 0)  # which figure of notebook 00, 01, …
+SHOWN = {  # which figure of a notebook, counted from 0
+    "00": 3,
+    "01": 0,
+    "02": 2,
+    "02b": 0,
+    "03": 7,
+    "04": 5,
+    "05": 3,
+    "06": 4,
+    "07": 3,
+    "07b": 3,
+    "08": 10,
+    "09": 0,
+    "10": 1,
+    "11": 3,
+    "12": 2,
+    "13": 0,
+}
 WIDE, HIGH = 240, 150  # pixels of a thumbnail
 
 
@@ -130,8 +147,9 @@ def _picture(figure: Figure) -> Image.Image:
 def thumbnails(folder: Path) -> None:
     """One stored figure of each notebook, small."""
     folder.mkdir(exist_ok=True)
-    for notebook, number in zip(sorted(NOTEBOOKS.glob("*.ipynb")), SHOWN, strict=True):
-        chosen = Image.open(io.BytesIO(base64.b64decode(stored(notebook)[number]))).convert("RGB")
+    for notebook in sorted(NOTEBOOKS.glob("*.ipynb")):
+        figure = stored(notebook)[SHOWN[notebook.stem.partition("_")[0]]]
+        chosen = Image.open(io.BytesIO(base64.b64decode(figure))).convert("RGB")
         chosen = chosen.crop(ImageChops.invert(chosen).getbbox())  # without the white around it
         chosen.thumbnail((2 * WIDE, 2 * HIGH), Image.Resampling.LANCZOS)
         sheet = Image.new("RGB", (2 * WIDE, 2 * HIGH), "white")

@@ -6,13 +6,17 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from random import Random
 
 import numpy as np
 import pytest
+import torch
+from sklearn.feature_extraction.text import TfidfVectorizer
 
+from contrast_kit import geometry
 from contrast_kit.data import toyshop
 from contrast_kit.data.toyshop import Opinion, Stock, Visit, files, grammar, makers, words
 from contrast_kit.data.toyshop.errors import corrupt
@@ -234,6 +238,33 @@ def test_families_mean_one_thing_each_and_are_about_different_goods():
         assert any(good in sentence for sentence in said)
     with pytest.raises(ValueError, match="fewer families or fewer ways"):
         toyshop.families(2, 5_000)
+
+
+@pytest.mark.parametrize("change", ["good", "number", "colour"])
+def test_an_unkind_test_keeps_the_meaning_in_one_text_and_most_words_in_the_other(change):
+    found = toyshop.triples(100, seed=3, change=change)
+    assert len(set(found)) == 100 and found == toyshop.triples(100, seed=3, change=change)
+    for said, again, other in found:
+        meaning, another = toyshop.record_of(said), toyshop.record_of(other)
+        assert toyshop.record_of(again) == meaning and again != said
+        assert replace(another, **{change: getattr(meaning, change)}) == meaning != another
+        assert len(set(said.split()) - set(other.split())) == 1  # one word is another one
+
+
+def test_weighing_rare_words_finds_another_good_and_not_another_number():
+    texts = toyshop.corpus(3_000)
+    tfidf = TfidfVectorizer().fit(texts)
+    accuracy = {}
+    for change in ("good", "number"):
+        columns = zip(*toyshop.triples(200, change=change), strict=True)
+        vectors = (torch.tensor(tfidf.transform(column).toarray()).float() for column in columns)
+        accuracy[change] = geometry.triplet_accuracy(*vectors).item()
+    assert accuracy["good"] > 0.9 and accuracy["number"] < 0.2
+
+
+def test_an_unkind_test_refuses_what_it_cannot_change():
+    with pytest.raises(ValueError, match="change is one of"):
+        toyshop.triples(3, change="size")
 
 
 def test_every_error_changes_the_sentence_and_keeps_its_length():

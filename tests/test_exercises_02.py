@@ -1,5 +1,6 @@
-"""The checkers of notebook 02, each usual mistake with its own hint; and its table of names, against the libraries."""
+"""The checkers of 02 and 02b, each usual mistake with its own hint; and a table of names, against libraries."""
 
+import math
 from pathlib import Path
 
 import nbformat
@@ -10,7 +11,7 @@ from torch.nn.functional import cross_entropy, normalize
 from contrast_kit import losses
 from contrast_kit.exercises import judge, names
 
-NOTEBOOK = Path(__file__).parents[1] / "notebooks" / "02_losses.ipynb"
+NOTEBOOK = Path(__file__).parents[1] / "notebooks" / "02b_losses_in_practice.ipynb"
 INF = torch.inf
 
 
@@ -117,12 +118,13 @@ RIGHT = {
     "02.sup_con": sup_con,
     "02.denominators": RIGHT_TERMS,
     "02.weight": lambda hard, easy, tau: torch.tensor((hard - easy) / tau).exp().item(),
-    "02.left_out": left_out,
+    "02b.left_out": left_out,
+    "02b.log": lambda loss: (math.exp(loss) + 1) / 2,
 }
 
 
-def test_every_exercise_of_the_notebook_is_tested_here():
-    assert set(RIGHT) == set(names("02"))
+def test_every_exercise_of_the_two_notebooks_is_tested_here():
+    assert set(RIGHT) == {*names("02"), *names("02b")}
 
 
 @pytest.mark.parametrize("name", RIGHT)
@@ -142,7 +144,7 @@ def test_other_forms_of_a_right_answer_pass():
     assert judge("02.nt_xent", lambda a, b, tau: losses.nt_xent(a.float(), b.float(), tau)).right
     assert judge("02.sup_con", losses.sup_con).right
     assert judge("02.row", lambda s, r: -s.log_softmax(0)[r]).right
-    assert judge("02.left_out", lambda ids: left_out(ids).int()).right
+    assert judge("02b.left_out", lambda ids: left_out(ids).int()).right
 
 
 MISTAKES = [
@@ -211,18 +213,25 @@ MISTAKES = [
     ("02.weight", lambda hard, easy, tau: (hard - easy) / tau, "logarithm of the answer"),
     ("02.weight", lambda hard, easy, tau: 2.718281828459045 ** (hard / tau), "the other one"),
     ("02.weight", lambda hard, easy, tau: 1.0, "same Z"),
-    ("02.left_out", same_text, "partner must stay"),
+    ("02b.left_out", same_text, "partner must stay"),
     (
-        "02.left_out",
+        "02b.left_out",
         lambda ids: same_text(ids) & ~torch.eye(2 * len(ids), dtype=torch.bool),
         "the other way round",
     ),
-    ("02.left_out", lambda ids: torch.eye(2 * len(ids), dtype=torch.bool), "anchors only"),
-    ("02.left_out", lambda ids: left_out(ids) & ~torch.eye(2 * len(ids), dtype=torch.bool), "anchor itself"),
-    ("02.left_out", lambda ids: ~left_out(ids), "Inverted"),
-    ("02.left_out", lambda ids: ids[:, None] == ids[None, :], "not [B, B]"),
-    ("02.left_out", lambda ids: ids, "yours has shape [4]"),
-    ("02.left_out", lambda ids: torch.ones(8, 8), "each other's partner"),
+    ("02b.left_out", lambda ids: torch.eye(2 * len(ids), dtype=torch.bool), "anchors only"),
+    ("02b.left_out", lambda ids: left_out(ids) & ~torch.eye(2 * len(ids), dtype=torch.bool), "anchor itself"),
+    ("02b.left_out", lambda ids: ~left_out(ids), "Inverted"),
+    ("02b.left_out", lambda ids: ids[:, None] == ids[None, :], "not [B, B]"),
+    ("02b.left_out", lambda ids: ids, "yours has shape [4]"),
+    ("02b.left_out", lambda ids: torch.ones(8, 8), "each other's partner"),
+    ("02b.log", 64, "Give a function"),
+    ("02b.log", math.exp, "number of candidates"),
+    ("02b.log", lambda loss: math.exp(loss) + 1, "2B vectors"),
+    ("02b.log", lambda loss: math.exp(loss) / 2, "Almost"),
+    ("02b.log", lambda loss: (math.exp(loss) - 1) / 2, "do not take one away"),
+    ("02b.log", lambda loss: (2**loss + 1) / 2, "not 2 to the loss"),
+    ("02b.log", lambda loss: 256, "the log begins at 2.71"),
 ]
 
 
@@ -232,17 +241,27 @@ def test_each_usual_mistake_gets_its_hint(name, answer, words):
     assert verdict.right is False and words in verdict.text, verdict.text
 
 
-# --- section 14: one name, many numbers ---------------------------------------------------------------
+# --- 02b, section 5: one name, many numbers ---------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
 def variants():
-    """The notebook's own function, so that what the reader sees is what is compared here."""
+    """The notebook's own functions, so that what the reader sees is what is compared here."""
     cells = nbformat.read(NOTEBOOK, as_version=4).cells
-    (source,) = (cell.source for cell in cells if "names-by-formula" in cell.metadata.get("tags", []))
     space = {"torch": torch, "losses": losses, "normalize": normalize}
-    exec(source, space)
-    return space["variants"]
+    for cell in cells:
+        if "names-by-formula" in cell.metadata.get("tags", []):
+            exec(cell.source, space)
+
+    def all_three(a, b, labels, queue, tau):
+        found = {
+            "NT-Xent": space["called_nt_xent"](a, b, labels, tau),
+            "InfoNCE": space["called_info_nce"](a, b, queue, tau),
+            "SupCon": space["called_sup_con"](torch.cat([a, b]), labels, tau),
+        }
+        return {(name, how): value for name, rows in found.items() for how, value in rows.items()}
+
+    return all_three
 
 
 def numbers(variants, tau):

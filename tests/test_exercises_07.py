@@ -170,12 +170,13 @@ def test_each_usual_mistake_gets_its_hint(name, answer, words):
 
 @pytest.fixture(scope="module")
 def codes():
-    """The functions of the notebook's cell "four-libraries", as they stand there."""
+    """The functions of the notebook's cells "four-libraries", as they stand there."""
     cells = nbformat.read(NOTEBOOK, as_version=4).cells
-    (cell,) = (cell for cell in cells if "four-libraries" in cell.metadata.get("tags", []))
     scope = {"ck": ck, "torch": torch}
-    exec(cell.source, scope)
-    return scope
+    for cell in cells:
+        if "four-libraries" in cell.metadata.get("tags", []):
+            exec(cell.source, scope)
+    return scope["CODES"]
 
 
 @pytest.mark.parametrize("labels", [[0, 0, 0, 0, 1, 1, 1, 2], [0, 1, 2, 3, 0, 1, 2, 3], [5] * 8])
@@ -185,7 +186,7 @@ def test_the_notebooks_formula_for_pytorch_metric_learning_is_what_it_computes(c
     noise = torch.Generator().manual_seed(1)
     x, labels = torch.randn(8, 5, generator=noise, dtype=torch.float64), torch.tensor(labels)
     theirs = pml.SupConLoss(temperature=tau)(x, labels)
-    assert torch.allclose(codes["as_pytorch_metric_learning"](x, labels, tau), theirs.to(x), atol=1e-10)
+    assert torch.allclose(codes["pytorch-metric-learning"](x, labels, tau), theirs.to(x), atol=1e-10)
     if len(labels.unique()) > 1:
         assert theirs > 0
 
@@ -200,9 +201,9 @@ def test_the_notebooks_other_formulas(codes):
     scores, positive, itself = parts(x, labels, tau)
     p = scores.masked_fill(itself, -torch.inf).softmax(1)
     terms = [-p[i][positive[i]].log().mean() if positive[i].any() else p.new_zeros(()) for i in range(7)]
-    assert torch.allclose(codes["as_scl"](x, labels, tau), sum(terms))
-    assert torch.allclose(codes["as_supcontrast"](x, labels, tau), tau / 0.07 * sum(terms) / 7)
-    assert torch.allclose(codes["as_lightly"](x, labels, tau), tau * sum(terms) / 7)
+    assert torch.allclose(codes["SCL, eq. 3"](x, labels, tau), sum(terms))
+    assert torch.allclose(codes["SupContrast"](x, labels, tau), tau / 0.07 * sum(terms) / 7)
+    assert torch.allclose(codes["lightly"](x, labels, tau), tau * sum(terms) / 7)
     outside = sum(-p[i][positive[i]].mean().log() for i in range(6))
-    assert torch.allclose(codes["log_outside"](x, labels, tau), outside)
+    assert torch.allclose(codes["log outside"](x, labels, tau), outside)
     assert outside < sum(terms)  # Jensen: the log of a mean is above the mean of logs

@@ -70,7 +70,7 @@ def test_words_of_the_author_come_first_then_the_figures_own_then_the_section(do
 # --- notebooks as pages ---
 
 
-def test_solutions_are_folded_and_panels_live(docs, monkeypatch):
+def test_solutions_and_answers_are_folded_and_panels_live(docs, monkeypatch):
     monkeypatch.setenv("CONTRAST_KIT_PANELS", "static")
     pytest.importorskip("anywidget")
     bundle = ck.explore.loss_playground()._repr_mimebundle_()
@@ -79,9 +79,11 @@ def test_solutions_are_folded_and_panels_live(docs, monkeypatch):
         "panel", outputs=[nbformat.v4.new_output("execute_result", json.loads(json.dumps(bundle)))]
     )
     solved = nbformat.v4.new_code_cell("x = 1", metadata={"tags": ["solution"]})
-    given = notebook(nbformat.v4.new_markdown_cell("# 1"), panel, solved)
+    asked = nbformat.v4.new_code_cell("y = 2", metadata={"jupyter": {"outputs_hidden": True}})
+    given = notebook(nbformat.v4.new_markdown_cell("# 1"), panel, solved, asked)
     page = docs["course"].as_page(given, "01_x")
     assert page.cells[2].metadata["tags"] == ["solution", "hide-cell"]
+    assert page.cells[3].metadata["tags"] == ["hide-output"]  # a closed <details> on the page
     (data,) = [output["data"] for output in page.cells[1].outputs]
     assert data.keys() == {"text/html"} and 'id="panel-01_x-1"' in data["text/html"]
     assert "nt_xent = " in data["text/html"]  # the words of the picture, where scripts are off

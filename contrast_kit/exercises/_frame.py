@@ -9,23 +9,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from contrast_kit._names import meant
+from contrast_kit.exercises import _record
+from contrast_kit.exercises._answer import Answer, AnswerFailed, NotYet, crash, kind_given
+from contrast_kit.exercises._verdict import Verdict, show
 
 Checker = Callable[[Any], str | None]
-
-
-class NotYet(Exception):
-    """Raised by a checker that finds no answer: the reader has not filled in the cell."""
-
-
-class Verdict(NamedTuple):
-    """The result of `judge`: `right` is None where there is no answer yet."""
-
-    name: str
-    right: bool | None
-    text: str
-
-    def __str__(self) -> str:
-        return {True: "✓ ", False: "✗ ", None: "· "}[self.right] + f"{self.name}: {self.text}"
 
 
 class _Exercise(NamedTuple):
@@ -37,7 +25,7 @@ _EXERCISES: dict[str, _Exercise] = {}
 
 
 def exercise(name: str, right: str) -> Callable[[Checker], Checker]:
-    """Register a checker under `name`, "NN.word" with the notebook's number; `right` is printed after "right.".
+    """Register a checker under `name`, "NN.word" with the notebook's number, 02 or 02b; `right` follows on "right.".
 
     The checker gets the reader's answer (a function or a value). It returns None for a right answer and otherwise
     one sentence that names the mistake and where to look. It may simply call the answer: a None from it, or an
@@ -52,7 +40,7 @@ def exercise(name: str, right: str) -> Callable[[Checker], Checker]:
     >>> print(judge("99.double", lambda x: x * x))
     ✗ 99.double: Is it 2 times x?
     """
-    if not re.fullmatch(r"\d\d\.[a-z_]+", name):
+    if not re.fullmatch(r"\d\d[a-z]?\.[a-z_]+", name):
         raise ValueError(f"An exercise is named 'NN.word', with the number of its notebook, not {name!r}.")
 
     def register(checker: Checker) -> Checker:
@@ -63,7 +51,7 @@ def exercise(name: str, right: str) -> Callable[[Checker], Checker]:
 
 
 def names(notebook: str = "") -> list[str]:
-    """The names of all exercises, or of one notebook's.
+    """The names of all exercises, or of one notebook's: "01", "02b".
 
     >>> from contrast_kit.exercises import names
     >>> "01.complement" in names("01")
@@ -72,13 +60,13 @@ def names(notebook: str = "") -> list[str]:
     for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
         if module.name.startswith("nb"):
             importlib.import_module(f"{__package__}.{module.name}")
-    return sorted(name for name in _EXERCISES if name.startswith(notebook))
+    return sorted(name for name in _EXERCISES if notebook in ("", name.partition(".")[0]))
 
 
 def judge(name: str, answer: Any) -> Verdict:
-    """What `check` prints, as a value. Raises a ValueError for a name that no exercise has."""
+    """What `check` shows, as a value. Raises a ValueError for a name that no exercise has."""
     number = name.partition(".")[0]
-    if name not in _EXERCISES and number.isdigit():
+    if name not in _EXERCISES and re.fullmatch(r"\d\d[a-z]?", number):
         module = f"{__package__}.nb{number}"
         if importlib.util.find_spec(module):
             importlib.import_module(module)
@@ -88,20 +76,22 @@ def judge(name: str, answer: Any) -> Verdict:
     try:
         if answer is None:
             raise NotYet
-        asked = _Answer(answer) if callable(answer) else answer
+        asked = Answer(answer) if callable(answer) else answer
         hint = found.checker(asked)
     except NotYet:
         return Verdict(name, None, "not yet answered. Fill in the function above, then run this cell again.")
-    except _AnswerFailed as failed:
-        error = failed.__cause__
-        return Verdict(name, False, f"your function stopped with {type(error).__name__}: {error}")
+    except AnswerFailed as failed:
+        return Verdict(name, False, crash(failed.__cause__ or failed))
     except Exception as error:  # the checker asks something of the answer that another kind of value does not have
-        return Verdict(name, False, f"{_kind_given(asked)} ({error}). Which kind of value does the exercise ask for?")
+        return Verdict(name, False, f"{kind_given(asked)} ({error}). Which kind of value does the exercise ask for?")
     return Verdict(name, hint is None, f"right. {found.right}" if hint is None else hint)
 
 
 def check(name: str, answer: Any) -> None:
-    """Print whether the answer to an exercise is right; if not, a hint that fits the mistake where it is a usual one.
+    """Show whether the answer to an exercise is right; if not, a hint that fits the mistake where it is a usual one.
+
+    A coloured ✓ or ✗ and a sentence in a notebook, plain text elsewhere. Of a function that stops with an error, its
+    line is named. In a notebook the try is noted for `progress`.
 
     Args:
         name: the exercise, such as "01.complement"; `names()` lists all.
@@ -118,36 +108,7 @@ def check(name: str, answer: Any) -> None:
         >>> ck.exercises.check("01.rate", lambda p_m, p_c: p_c * (1 - p_m))
         ✓ 01.rate: right. At the paper's 0.15 and 0.7 this is 0.595: more than half of the text, not 70 % of it.
     """
-    print(judge(name, answer))
-
-
-class _AnswerFailed(Exception):
-    """The reader's own function raised. An error in a checker is another matter and must not be hidden."""
-
-
-class _Answer:
-    """The reader's function: a None from it raises `NotYet`, an error inside it `_AnswerFailed`."""
-
-    given: Any = None  # what it returned last
-
-    def __init__(self, function: Callable):
-        self.function = function
-
-    def __call__(self, *args: Any, **kw: Any) -> Any:
-        try:
-            result = self.function(*args, **kw)
-        except Exception as error:
-            raise _AnswerFailed from error
-        if result is None:
-            raise NotYet
-        self.given = result
-        return result
-
-
-def _kind_given(answer: Any) -> str:
-    """What kind of value the reader gave, or the reader's function returned, for a sentence."""
-    if not isinstance(answer, _Answer):
-        return f"an answer of type {type(answer).__name__} does not fit"
-    if answer.given is None:
-        return "a function does not fit"
-    return f"your function returned a value of type {type(answer.given).__name__}, which does not fit"
+    verdict = judge(name, answer)
+    if verdict.right is not None:
+        _record.note(name, verdict.right)
+    show(verdict)

@@ -6,7 +6,8 @@ import torch
 from torch import Tensor
 
 from contrast_kit import losses
-from contrast_kit.exercises._frame import NotYet, exercise
+from contrast_kit.exercises._answer import NotYet
+from contrast_kit.exercises._frame import exercise
 from contrast_kit.exercises._nb02_mistakes import nt_xent_mistakes, sup_con_mistakes
 from contrast_kit.exercises._numbers import equals, first_hint
 
@@ -177,37 +178,4 @@ def weight(answer: Callable[[float, float, float], float]) -> str | None:
         return hint
     if not equals(said, e ** ((hard - easy) / tau)):
         return "Each weight is e^{cosine/τ} / Z with the same Z. Divide one by the other."
-    return None
-
-
-@exercise("02.left_out", right="The anchor itself, and other copies of its text, but never its own partner.")
-def left_out(answer: Callable[[Tensor], Tensor]) -> str | None:
-    """The [2B, 2B] cells that stand in no numerator and no denominator, with ids of texts."""
-    ids = torch.tensor([4, 7, 4, 9])
-    said = torch.as_tensor(answer(ids.clone()))
-    b, n = len(ids), 2 * len(ids)
-    if said.shape == (b, b):
-        return f"Both views ask, and both are candidates: [2B, 2B] = [{n}, {n}], not [B, B]. Try ids.repeat(2)."
-    if said.shape != (n, n):
-        return f"The mask is [2B, 2B] = [{n}, {n}]; yours has shape {list(said.shape)}."
-    said = said != 0
-    both = ids.repeat(2)
-    same = both[:, None] == both[None, :]
-    itself = torch.eye(n, dtype=torch.bool)
-    partner = itself.roll(b, 0)
-    mistakes = [
-        (same, "Your mask leaves the positives out as well: an anchor's own partner must stay."),
-        (same & ~itself & ~partner, "And the anchor itself: it is no candidate of its own."),
-        (
-            same & ~itself,
-            "The anchor itself must be out, and its own partner must stay in: it is the other way round.",
-        ),
-        (itself, "Those are the anchors only. Texts 0 and 2 are the same: their copies are false negatives."),
-        (~((same & ~partner) | itself), "Inverted: True should mean *left out*."),
-    ]
-    for wrong, hint in mistakes:
-        if torch.equal(said, wrong):
-            return hint
-    if not torch.equal(said, (same & ~partner) | itself):
-        return "True where row and column are of one text, unless they are each other's partner (B rows apart)."
     return None

@@ -24,6 +24,7 @@ def circle(
     names: Sequence[str] | None = None,
     forces: Any = None,
     pairs: Any = None,
+    vectors: bool = False,
     title: str | None = None,
 ) -> "Figure":
     """Vectors of width 2 as points on the unit circle, if you like with an arrow for the force on each.
@@ -36,6 +37,7 @@ def circle(
     * `forces` [N, 2] (or a dict like `points`): drawn as they are, for example *minus* the gradient, the way
       the loss pushes a vector. All arrows of a figure share one scale, the longest being half a radius.
     * `pairs` [P, 2]: row numbers of positive pairs, joined by a line.
+    * `vectors`: draw each as an arrow from the centre, too.
 
     Returns the figure. Raises a ValueError for zero vectors, for a width other than 2, or when shapes differ.
 
@@ -55,6 +57,9 @@ def circle(
         kinds = None if labels is None else texts(labels, "labels", len(at))
         at = rings(at, kinds)
         _draw_points(panel, at, kinds)
+        if vectors:
+            look = {"scale": 1, "width": 0.006, "color": FAINT, "zorder": 1}
+            panel.quiver(*np.zeros_like(at).T, *at.T, angles="xy", scale_units="xy", **look)
         reach = max(reach, np.abs(at).max() + 0.12)
         if longest > 0:
             x, y = (arrows[name] / longest / 2).T

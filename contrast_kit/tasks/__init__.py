@@ -4,6 +4,8 @@
 |---|---|
 | what is in the vectors, without changing the encoder? | `probe`, `linear_probe`, `knn_probe`, `zero_shot_sts` |
 | how well does it do a task after fine-tuning? | `fine_tune(…).evaluate(rows)` |
+| do texts that mean the same lie closer than random ones? | `similar_against_random` |
+| does it name a hidden word? | `fill_rate` |
 | which method is better, and is that more than luck? | `run(protocols.CMLM, data, encoder)` → `.differences("FT")` |
 | and than counting words on the same rows? | `baseline(protocols.CMLM, data)` |
 | how does that change with noise, or the batch size? | `sweep(protocols.SCL_NOISE, data, encoder, paraphraser=…)` |
@@ -19,9 +21,11 @@
 from contrast_kit._renamed import former_names
 from contrast_kit.tasks import answers, prompting, protocols, scoreboard, squad
 from contrast_kit.tasks.baselines import baseline, count_words
-from contrast_kit.tasks.fine_tuning import FineTuned, fine_tune, predict, weights_hash
+from contrast_kit.tasks.filling import fill_rate
+from contrast_kit.tasks.fine_tuning import FineTuned, fine_tune, predict
 from contrast_kit.tasks.grid import run
 from contrast_kit.tasks.metrics import METRICS, accuracy, f1, glue_average, mcc, pearson, score, spearman
+from contrast_kit.tasks.pairs import PairCosines, hard_pairs, similar_against_random
 from contrast_kit.tasks.pipelines import PIPELINES, Pipeline
 from contrast_kit.tasks.priors import picture_only, picture_vectors, question_only
 from contrast_kit.tasks.probes import knn_probe, linear_probe, probe, zero_shot_sts
@@ -33,6 +37,7 @@ from contrast_kit.tasks.splits import HeldOut, draw, hold_out, split_hash
 from contrast_kit.tasks.submission import best_of_seeds, predict_test, write_submission
 from contrast_kit.tasks.sweeps import SweepResults, sweep, transfer
 from contrast_kit.tasks.table import TASKS, Task, TaskData, get_task, load
+from contrast_kit.tasks.vectors import vectors_of, weights_hash
 from contrast_kit.tasks.vision import (
     by_type,
     gqa_scores,
@@ -51,6 +56,7 @@ __all__ = [
     "FineTuned",
     "Found",
     "HeldOut",
+    "PairCosines",
     "Pipeline",
     "Protocol",
     "Results",
@@ -66,10 +72,12 @@ __all__ = [
     "count_words",
     "draw",
     "f1",
+    "fill_rate",
     "fine_tune",
     "get_task",
     "glue_average",
     "gqa_scores",
+    "hard_pairs",
     "hold_out",
     "knn_probe",
     "linear_probe",
@@ -90,12 +98,14 @@ __all__ = [
     "score",
     "scoreboard",
     "search",
+    "similar_against_random",
     "soft_accuracies",
     "soft_accuracy",
     "spearman",
     "split_hash",
     "squad",
     "sweep",
+    "vectors_of",
     "transfer",
     "weights_hash",
     "write_submission",

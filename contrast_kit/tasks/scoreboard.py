@@ -16,7 +16,6 @@ an encoder, whose weights stay as they are, and returns one row:
 No single column shows that an encoder is good: vectors spread evenly at random win uniformity.
 """
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -32,10 +31,10 @@ from contrast_kit._renamed import former_names, former_property, renamed
 from contrast_kit.encoder import Encoder
 from contrast_kit.masking import noise
 from contrast_kit.tasks.metrics import spearman
+from contrast_kit.tasks.pairs import Pairs, hard_pairs
+from contrast_kit.tasks.pairs import overlap as overlap
 from contrast_kit.tasks.probes import first_rows, probe
 from contrast_kit.tasks.table import TaskData, load
-
-Pairs = list[tuple[str, str]]
 
 # Ours, not the papers': the encoder pools by the mean, all contrasts of sentences share one temperature, and CAPT's
 # queue suits a small run (8,192 vectors would come from an encoder of long ago).
@@ -92,13 +91,12 @@ class EvalSuite:
         """
         from contrast_kit.data import toyshop
 
-        hard = [pair for pair in toyshop.probe_pairs(20 * pairs, seed=seed) if overlap(*pair) <= 1 / 3]
         graded = load("toyshop/stsb")
         graded = first_rows(graded.train if split == "train" else graded.validation, rows)
         first, second = graded["sentence1"], graded["sentence2"]
         return cls(
             toyshop.probe_pairs(pairs, seed=seed),
-            hard[:pairs],
+            hard_pairs(pairs, seed),
             list(zip(first, second, graded["label"], strict=True)),
             {name: with_at_most(load(f"toyshop/{name}"), rows) for name in tasks},
         )
@@ -108,6 +106,8 @@ class WordCounts:
     """A control that has learnt nothing: a bag of words. A text's vector counts how often it has each token.
 
     It has the methods that `measure` calls on an encoder, so that every number has its bag of words beside it.
+    With `idf`, some texts, a count is weighed by how rare the token is among them (TF-IDF): log((1 + N) / (1 + n)) + 1
+    for a token that n of the N texts have.
 
     >>> import contrast_kit as ck
     >>> texts = ["the kite is red", "is the kite red", "a small drum"]
@@ -116,9 +116,13 @@ class WordCounts:
     tensor([1., 1., 0.])
     """
 
-    def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
+    def __init__(self, tokenizer: PreTrainedTokenizerBase, idf: list[str] | None = None) -> None:
         self.tokenizer = tokenizer
         self.vocabulary = {"mask_id": tokenizer.mask_token_id, "vocab_size": len(tokenizer)}
+        self.weights = torch.ones(len(tokenizer))  # [V]
+        if idf is not None:
+            have = (self.encode(idf) > 0).sum(0)  # [N, V] -> [V]
+            self.weights = ((1 + len(idf)) / (1 + have)).log() + 1
 
     def encode(self, texts: list[str]) -> Tensor:
         """Counts [N, V]; special tokens are not counted."""
@@ -131,7 +135,7 @@ class WordCounts:
         for ids in view["input_ids"]:  # row by row: [B, T, V] would be large
             tokens = ids[~torch.isin(ids, special)]
             rows.append(one_hot(tokens, len(self.tokenizer)).sum(0))  # [T, V] -> [V]
-        return torch.stack(rows).float()
+        return torch.stack(rows) * self.weights
 
     of_view = former_property("of_view", "encode_view")
 
@@ -202,16 +206,6 @@ def measure(encoder: Encoder | WordCounts | Centred, suite: EvalSuite) -> dict[s
         "effective_rank": geometry.effective_rank(a).item(),
         "noise": _noise_sensitivity(clean, noisy),
     }
-
-
-def overlap(a: str, b: str) -> float:
-    """The share of two texts' words that both have: |A ∩ B| / |A ∪ B|.
-
-    >>> overlap("The red kite.", "the red drum")
-    0.5
-    """
-    one, other = (set(re.findall(r"\w+", text.lower())) for text in (a, b))
-    return len(one & other) / len(one | other)
 
 
 def with_at_most(data: TaskData, rows: int) -> TaskData:

@@ -224,11 +224,14 @@ def probe_pairs(n: int, seed: int = 0, shop: str = "toyshop") -> list[tuple[str,
     return list(pairs)
 
 
-def triples(n: int, seed: int = 0, shop: str = "toyshop") -> list[tuple[str, str, str]]:
+def triples(n: int, seed: int = 0, shop: str = "toyshop", change: str = "good") -> list[tuple[str, str, str]]:
     """`n` times a sentence, the same in other words, and something else in nearly the same words: an unkind test.
 
-    All words are common. Who goes by shared words prefers the third: `geometry.triplet_accuracy` of counted words is
-    about 0.3. Raises a ValueError for an unknown shop.
+    `change` says in what the third differs: `"good"`, `"number"` or `"colour"`. Who goes by shared words prefers the
+    third: `geometry.triplet_accuracy` of counted words is about 0.2. Weighing rare words more (TF-IDF) finds another
+    good, which is a rare word, in 0.97 of the cases, and another number, which is a frequent one, in 0.1.
+
+    Raises a ValueError for an unknown shop or change.
 
     >>> for text in triples(4)[3]:
     ...     print(text)
@@ -239,11 +242,18 @@ def triples(n: int, seed: int = 0, shop: str = "toyshop") -> list[tuple[str, str
     where, rng = _shop(shop), Random(f"triples/{shop}/{seed}")
     people = [name for name in where.people if " " not in name]
     goods = [good for department in where.departments.values() for good in department.goods[:4] if " " not in good]
+    choices = {"good": goods, "number": list(range(2, 10)), "colour": list(COLOURS[:6])}
+    if change not in choices:
+        raise ValueError(f"change is one of {sorted(choices)}, not {change!r}.")
     found: dict[tuple[str, str, str], None] = {}
     while len(found) < n:
         good, other = rng.sample(goods, 2)
         visit = Visit(pick(rng, people), "buy", rng.randint(2, 9), good, colour=pick(rng, COLOURS[:6]))
-        triple = tell(visit, shop), paraphrase(visit, rng, shop=shop), tell(replace(visit, good=other), shop)
+        if change != "good":
+            other = pick(rng, [value for value in choices[change] if value != getattr(visit, change)])
+        changed_visit = replace(visit, **{change: other})
+        triple = tell(visit, shop), paraphrase(visit, rng, shop=shop), tell(changed_visit, shop)
         if len(set(triple)) == 3:
             found[triple] = None
+            _MEANINGS.update({triple[0]: (visit, shop), triple[2]: (changed_visit, shop)})
     return list(found)

@@ -1,0 +1,315 @@
+"""Every method, trained until it has learned its own task: the scoreboard of notebook 09.
+
+    python benchmarks/scoreboard.py --out data/recorded --work runs/scoreboard     # about ten hours of one core
+
+Every run is written as it goes and resumes where it was stopped. One thread; seconds are processor seconds, training
+alone. Four tables:
+
+| table | what |
+|---|---|
+| `scoreboard_rates` | the learning rate of each method, by graded pairs of *other* rows, after `--rate-steps` steps |
+| `scoreboard` | each method and seed after 60, 300, 1,000, 2,000 and 5,000 steps: `tasks.scoreboard`, and more |
+| `scoreboard_learned` | the parts of each method's own loss on unseen sentences: has it learned its task? |
+| `scoreboard_tuned` | fine-tuned on 1,000 labelled rows, from the last step |
+
+Beside the suite stand `unkind` (a sentence, the same in other words, another *good* in the same words) and
+`unkind_number` (another *number*, which no rare word gives away), both `toyshop.triples`; and the columns `…_centred`:
+the same after the mean vector of 2,000 sentences was taken away, for everybody.
+Counting words, TF-IDF and a random encoder play without training.
+
+**Equal sentences** are equal steps: a step is `--batch` sentences for everybody. **Equal seconds** are read off the
+same rows: of each method the last look that came before a given second.
+
+"CSSL (wordings)" contrasts two wordings of each sentence, which the toyshop's grammar gives: it is *told* what means
+the same, and sees no sentence of the tests. "MLM, then wordings" goes on from its seed's MLM for a fifth of the steps.
+"""
+
+import argparse
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import torch
+from _origin import write_origin
+from side_by_side import Table
+
+import contrast_kit as ck
+from contrast_kit.data import toyshop
+from contrast_kit.objectives import METHODS, Objective
+from contrast_kit.tasks import scoreboard
+from contrast_kit.tasks.scoreboard import TAU
+
+LOOKS = (60, 300, 1_000, 2_000, 5_000)
+RATES = (5e-4, 1e-3, 2e-3)
+RATE_SEED = 100
+WORDINGS, CONTINUED = "CSSL (wordings)", "MLM, then wordings"
+
+
+def contestants(batch: int) -> dict[str, partial]:
+    """Objectives by name. τ = 0.05 is ours for all but CAPT, whose triangle is printed; its queue holds four steps."""
+    wordings = partial(METHODS["cssl"], tau=TAU)
+    return {
+        "MLM": METHODS["mlm"],
+        "ELECTRA": METHODS["electra"],
+        "All-Token MLM": METHODS["all-token"],
+        "COCO-LM": partial(METHODS["coco-lm"], tau=TAU),
+        "CMLM (printed)": METHODS["cmlm"],
+        "CMLM (InfoNCE)": partial(METHODS["cmlm"], contrast="info_nce", tau=TAU, contrast_weight=1.0),
+        "CAPT": partial(METHODS["capt"], queue=4 * 2 * batch),
+        "SimCSE": partial(METHODS["simcse"], tau=TAU),
+        "SimCSE + MLM": partial(METHODS["simcse"], tau=TAU, mlm_weight=1.0),
+        "SCL (labels)": partial(METHODS["scl"], classes=2),
+        WORDINGS: wordings,
+        CONTINUED: wordings,
+    }
+
+
+class World:
+    """What all methods share: sentences, tokenizer, suites, and sentences that nobody is trained on."""
+
+    def __init__(self, args: argparse.Namespace) -> None:
+        self.args = args
+        self.suite = scoreboard.EvalSuite.toyshop(seed=1)
+        self.practice = scoreboard.EvalSuite.toyshop(seed=2, split="train", tasks=())
+        changes = {"unkind": "good", "unkind_number": "number"}
+        self.triples = {name: toyshop.triples(600, seed=1, change=change) for name, change in changes.items()}
+        asked = {
+            text
+            for group in (self.suite.pairs, self.suite.hard, *self.triples.values())
+            for row in group
+            for text in row
+        }
+        lines = [text for text in toyshop.corpus(args.sentences + 2_000) if text not in asked]
+        self.sentences, self.held_out = lines[: args.sentences], lines[args.sentences :][:512]
+        self.tokenizer = ck.data.train_tokenizer(self.sentences, vocab_size=args.words)
+        self.texts = ck.data.Texts(self.sentences, self.tokenizer)
+        self.pairs = self.wordings(self.sentences, asked)
+        columns = dict(columns=["sentence"])
+        self.rows = {split: ck.data.load("toyshop/sst2")[split] for split in ("train", "validation")}
+        self.labelled = {k: ck.data.Texts(rows, self.tokenizer, **columns) for k, rows in self.rows.items()}
+        self.unseen = ck.data.Texts(self.held_out, self.tokenizer)
+        self.unseen_pairs = self.wordings(self.held_out, asked)
+
+    def wordings(self, sentences: list[str], asked: set[str]) -> ck.data.Paraphrased:
+        """Each sentence and another wording of it, but for wordings that a test asks of."""
+        again = ck.paraphrase.Toyshop()(sentences)
+        pairs = [pair for pair in zip(sentences, again, strict=True) if pair[1] not in asked and pair[0] != pair[1]]
+        return ck.data.Paraphrased.of_pairs(pairs, self.tokenizer)
+
+    def data(self, name: str, unseen: bool = False) -> ck.data.Texts:
+        if name in (WORDINGS, CONTINUED):
+            return self.unseen_pairs if unseen else self.pairs
+        if name.startswith("SCL"):
+            return self.labelled["validation" if unseen else "train"]
+        return self.unseen if unseen else self.texts
+
+    def encoder(self, seed: int) -> ck.Encoder:
+        return ck.Encoder.build(self.args.scale, self.tokenizer, seed=seed, pooling="mean")
+
+    def entropy(self) -> float:
+        """Nats a word that word frequencies alone leave open, on the sentences held out: what MLM must beat."""
+        counts = torch.ones(len(self.tokenizer))  # one more each: a word of the held-out sentences may be new
+        for text in self.sentences:
+            counts += torch.bincount(self.ids(text), minlength=len(counts))
+        log_p = torch.log(counts / counts.sum())
+        return -torch.cat([log_p[self.ids(text)] for text in self.held_out]).mean().item()
+
+    def ids(self, text: str) -> torch.Tensor:
+        return torch.tensor(self.tokenizer(text, add_special_tokens=False)["input_ids"])
+
+
+# -- one run -----------------------------------------------------------------------------------------------------------
+
+
+class Watch:
+    """Processor seconds of training alone, kept over stops; measuring in between does not count."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.spent = float(path.read_text()) if path.exists() else 0.0
+        self.since = time.process_time()
+
+    def pause(self) -> float:
+        self.spent += time.process_time() - self.since
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.path.write_text(f"{self.spent:.1f}")
+        return self.spent
+
+    def go_on(self) -> None:
+        self.since = time.process_time()
+
+
+def train(world: World, name: str, seed: int, lr: float, steps: int, look=None) -> ck.Encoder:
+    """The encoder of a method and seed, kept in `--work`; `look(run, seconds)` after each logged step in `LOOKS`."""
+    folder = world.args.work / f"{name.replace(', ', '-').replace(' ', '-')}-{seed}-{steps}-{lr:g}"
+    start = world.encoder(seed)
+    if name == CONTINUED:
+        start = trained(world, "MLM", seed)
+        steps //= 5
+    watch = Watch(folder / "seconds")
+
+    def callback(run: ck.Run) -> None:
+        seconds = watch.pause()
+        if look and (run.steps in LOOKS or run.steps == run.total):
+            look(run, seconds)
+        watch.go_on()
+
+    settings = dict(steps=steps, batch_size=world.args.batch, lr=lr, seed=seed, log_every=20, save_every=500)
+    objective = contestants(world.args.batch)[name](start)
+    run = ck.fit(
+        objective, world.data(name), folder=folder / "run", resume=True, callback=callback, progress=False, **settings
+    )
+    run.encoder.save_pretrained(folder / "encoder")
+    return run.encoder
+
+
+def trained(world: World, name: str, seed: int) -> ck.Encoder:
+    """The encoder that a finished run of the board left."""
+    (folder,) = world.args.work.glob(f"{name}-{seed}-{world.args.steps}-*/encoder")
+    return ck.Encoder.from_pretrained(folder)
+
+
+# -- what is measured --------------------------------------------------------------------------------------------------
+
+
+def measure(world: World, encoder) -> dict[str, float]:
+    """The suite, the unkind test, and both again with the mean taken away."""
+    row = scoreboard.measure(encoder, world.suite) | unkind(world, encoder)
+    centred = scoreboard.Centred(encoder, world.sentences[:2_000])
+    again = scoreboard.measure(centred, replace(world.suite, probes={})) | unkind(world, centred)
+    return row | {f"{name}_centred": value for name, value in again.items()}
+
+
+def unkind(world: World, encoder) -> dict[str, float]:
+    """How often the same meaning lies closer than nearly the same words, by what the other text changes."""
+    found = {}
+    for name, triples in world.triples.items():
+        vectors = (encoder.encode(list(texts)).float() for texts in zip(*triples, strict=True))
+        found[name] = ck.geometry.triplet_accuracy(*vectors).item()
+    return found
+
+
+@torch.no_grad()
+def learned(world: World, name: str, objective: Objective) -> Iterator[tuple[str, float]]:
+    """The parts of the method's own loss on unseen examples, and what knowing nothing would give its contrast."""
+    objective.eval()
+    data, size = world.data(name, unseen=True), world.args.batch
+    generator, sums, batches = torch.Generator().manual_seed(0), {}, len(data) // size
+    for start in range(0, batches * size, size):
+        batch = data.batch(range(start, start + size))
+        for part, value in objective(batch, generator).items():
+            sums[part] = sums.get(part, 0.0) + float(value) / batches
+    yield from sums.items()
+    negatives = objective.negatives({key: value for key, value in batch.items() if value.ndim == 1})
+    if negatives is not None:
+        yield "contrast_of_a_guess", math.log(1 + negatives)
+
+
+def tuned(world: World, encoder: ck.Encoder, task: str, seed: int) -> float:
+    """The task's metric on its validation rows after fine-tuning on 1,000 rows."""
+    data = scoreboard.with_at_most(scoreboard.load(f"toyshop/{task}"), 1_000)
+    settings = dict(epochs=5, batch_size=32, lr=5e-4, seed=seed)
+    run = ck.tasks.fine_tune(encoder, data.train, task=task, **settings)
+    return ck.tasks.score(data.task, run.predict(data.validation), data.validation["label"])[data.task.metrics[0]]
+
+
+# -- all of it ---------------------------------------------------------------------------------------------------------
+
+
+def main() -> None:
+    args = arguments()
+    torch.set_num_threads(1)
+    args.out.mkdir(parents=True, exist_ok=True)
+    world, began = World(args), time.process_time()
+    tables = {
+        "rates": Table(args.out / "scoreboard_rates.csv", ("method", "lr")),
+        "board": Table(args.out / "scoreboard.csv", ("method", "seed", "steps")),
+        "learned": Table(args.out / "scoreboard_learned.csv", ("method", "seed", "steps", "part")),
+        "tuned": Table(args.out / "scoreboard_tuned.csv", ("method", "seed", "task")),
+    }
+    rates = choose_rates(world, tables["rates"])
+    controls(world, tables)
+    for seed in args.seeds:
+        for name in ("random", *args.methods):
+            one_run(world, tables, name, seed, rates.get(name, 0.0))
+    settings = {k: v for k, v in vars(args).items() if k not in ("out", "work", "methods")}
+    for table in tables.values():
+        if table.grew:
+            write_origin(table.path, "scoreboard", time.process_time() - began, settings)
+
+
+def choose_rates(world: World, table: Table) -> dict[str, float]:
+    """The best rate of each method by graded pairs of rows that the board does not ask; what goes on takes its own."""
+    asked = [name for name in world.args.methods if name != CONTINUED]
+    for name in asked:
+        for lr in RATES:
+            if not table.has(name, lr):
+                encoder = train(world, name, RATE_SEED, lr, world.args.rate_steps)
+                found = scoreboard.measure(encoder, world.practice)
+                table.add({"method": name, "lr": lr, "sts": found["sts"], "auc_hard": found["auc_hard"]})
+    rows = [(row["method"], float(row["sts"]), float(row["lr"])) for row in table.rows]
+    best = {name: max(row[1:] for row in rows if row[0] == name)[1] for name in {row[0] for row in rows}}
+    return best | ({CONTINUED: best[WORDINGS]} if WORDINGS in best else {})
+
+
+def controls(world: World, tables: dict[str, Table]) -> None:
+    blank = {"seed": "", "steps": 0, "seconds": 0.0, "lr": ""}
+    bags = {
+        "counting words": scoreboard.WordCounts(world.tokenizer),
+        "TF-IDF": scoreboard.WordCounts(world.tokenizer, idf=world.sentences),
+    }
+    for name, bag in bags.items():
+        if not tables["board"].has(name, "", 0):
+            tables["board"].add({"method": name} | blank | measure(world, bag))
+    if not tables["learned"].has("word frequencies", "", 0, "mlm"):
+        row = {"method": "word frequencies", "seed": "", "steps": 0, "part": "mlm", "value": world.entropy()}
+        tables["learned"].add(row)
+
+
+def one_run(world: World, tables: dict[str, Table], name: str, seed: int, lr: float) -> None:
+    """Train one method with one seed and measure it at each look; nothing that the tables have is done again."""
+    steps = {"random": 0, CONTINUED: world.args.steps // 5}.get(name, world.args.steps)
+
+    def look(run: ck.Run, seconds: float) -> None:
+        key = {"method": name, "seed": seed, "steps": run.steps}
+        for part, value in learned(world, name, run.objective):
+            if not tables["learned"].has(name, seed, run.steps, part):
+                tables["learned"].add(key | {"part": part, "value": value})
+        if not tables["board"].has(name, seed, run.steps):
+            tables["board"].add(key | {"seconds": seconds, "lr": lr} | measure(world, run.encoder))
+
+    lacking = [task for task in ("sst2", "cola") if not tables["tuned"].has(name, seed, task)]
+    if not lacking and tables["board"].has(name, seed, steps):
+        return
+    if name == "random":
+        encoder = world.encoder(seed)
+        if not tables["board"].has(name, seed, 0):
+            row = {"method": name, "seed": seed, "steps": 0, "seconds": 0.0, "lr": ""}
+            tables["board"].add(row | measure(world, encoder))
+    else:
+        encoder = train(world, name, seed, lr, world.args.steps, look)
+    for task in lacking:
+        tables["tuned"].add({"method": name, "seed": seed, "task": task, "score": tuned(world, encoder, task, seed)})
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    every = list(contestants(64))
+    parser.add_argument("--out", type=Path, default=Path("runs/scoreboard"), help="folder of the tables")
+    parser.add_argument("--work", type=Path, default=Path("runs/scoreboard"), help="folder of the runs")
+    parser.add_argument("--methods", nargs="+", default=every, choices=every, metavar="NAME")
+    parser.add_argument("--scale", default="tiny", help="size of the encoder: tiny, small, base")
+    parser.add_argument("--sentences", type=int, default=20_000)
+    parser.add_argument("--words", type=int, default=2_000, help="size of the vocabulary")
+    parser.add_argument("--steps", type=int, default=5_000)
+    parser.add_argument("--rate-steps", type=int, default=600)
+    parser.add_argument("--batch", type=int, default=64)
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2, 3, 4])
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,65 @@
+"""The reader's function while it is tried: no answer, an error inside it and a wrong kind of value are told apart."""
+
+import linecache
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+
+class NotYet(Exception):
+    """Raised by a checker that finds no answer: the reader has not filled in the cell."""
+
+
+class AnswerFailed(Exception):
+    """The reader's own function raised. An error in a checker is another matter and must not be hidden."""
+
+
+class Answer:
+    """The reader's function: a None from it raises `NotYet`, an error inside it `AnswerFailed`."""
+
+    given: Any = None  # what it returned last
+
+    def __init__(self, function: Callable):
+        self.function = function
+
+    def __call__(self, *args: Any, **kw: Any) -> Any:
+        try:
+            result = self.function(*args, **kw)
+        except Exception as error:
+            raise AnswerFailed from error
+        if result is None:
+            raise NotYet
+        self.given = result
+        return result
+
+
+def crash(error: BaseException) -> str:
+    """One sentence: the line of the reader's own cell on which their function stopped, and the error.
+
+    The line is the last one of the file or cell in which the function begins: what a library did further down is
+    named by the error. Without a line of theirs, the function could not be called as the exercise calls it.
+
+    >>> from contrast_kit.exercises._answer import crash
+    >>> try:
+    ...     (lambda: 1 / 0)()
+    ... except ZeroDivisionError as error:
+    ...     print(crash(error))
+    your function stopped in line 2 of its cell, `(lambda: 1 / 0)()`. ZeroDivisionError: division by zero.
+    """
+    said = (str(error).strip().split("\n")[0] or "no more is said").rstrip(".")
+    told = f"{type(error).__name__}: {said}."
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != __file__]
+    if not frames:
+        return f"the exercise could not call your function. {told}"
+    last = [frame for frame in frames if frame.filename == frames[0].filename][-1]
+    line = linecache.getline(last.filename, last.lineno or 0).strip()
+    return f"your function stopped in line {last.lineno} of its cell{f', `{line}`' if line else ''}. {told}"
+
+
+def kind_given(answer: Any) -> str:
+    """What kind of value the reader gave, or the reader's function returned, for a sentence."""
+    if not isinstance(answer, Answer):
+        return f"an answer of type {type(answer).__name__} does not fit"
+    if answer.given is None:
+        return "a function does not fit"
+    return f"your function returned a value of type {type(answer.given).__name__}, which does not fit"

@@ -1,0 +1,82 @@
+"""Texts that mean the same, against random ones: the first question to any encoder of sentences."""
+
+import re
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from contrast_kit import checks, geometry
+
+Pairs = list[tuple[str, str]]
+
+
+class PairCosines(NamedTuple):
+    """The cosines of pairs that mean the same, and of random pairs: what `plots.cosine_histograms` draws."""
+
+    similar: Tensor  # [P]
+    random: Tensor  # [n]
+
+    @property
+    def gap(self) -> float:
+        """The mean cosine of similar pairs minus that of random pairs. It grows when a space is stretched."""
+        return (self.similar.mean() - self.random.mean()).item()
+
+    @property
+    def auc(self) -> float:
+        """The chance that a similar pair has a higher cosine than a random one (`geometry.separation`): 0.5 is
+        guessing. It asks for the order alone, so no stretching helps."""
+        return geometry.separation(self.similar, self.random).item()
+
+
+def similar_against_random(encoder: Any, pairs: Pairs, n: int = 20_000) -> PairCosines:
+    """The cosines of `pairs`, and of `n` random pairs of their first texts (of all, where there are fewer).
+
+    Args:
+        encoder: anything with `encode(texts)`: an `Encoder`, `scoreboard.WordCounts`, `scoreboard.Centred`.
+        pairs: texts that mean the same, all first texts different.
+        n: how many random pairs.
+
+    Raises:
+        ValueError: for less than two pairs.
+
+    Example:
+        >>> import contrast_kit as ck
+        >>> pairs = ck.data.toyshop.probe_pairs(100)
+        >>> encoder = ck.Encoder.tiny(ck.data.train_tokenizer(sum(pairs, ()), vocab_size=500), pooling="mean")
+        >>> found = ck.tasks.similar_against_random(encoder, pairs)
+        >>> 0 < found.gap < 0.2, found.auc > 0.9  # never trained: all is alike, and yet in order
+        (True, True)
+    """
+    pairs = list(pairs)
+    if len(pairs) < 2:
+        raise ValueError(f"{len(pairs)} pairs are too few to compare; give [(text, text of the same meaning), …].")
+    checks.count("n", n, "a number of random pairs")
+    one, other = (torch.as_tensor(encoder.encode([pair[side] for pair in pairs])).float().cpu() for side in (0, 1))
+    n = min(n, len(one) * (len(one) - 1) // 2)
+    return PairCosines(geometry.pair_cosines(one, other), geometry.random_pair_cosines(one, n=n))  # [P, D] twice
+
+
+def hard_pairs(count: int, seed: int = 1, *, most_shared: float = 1 / 3) -> Pairs:
+    """Pairs of the toyshop that mean the same and share at most a third of their words: counting finds them hard.
+
+    `count` pairs of the first 20 · `count` that `seed` draws, or fewer where there are not so many.
+
+    >>> from contrast_kit.tasks import hard_pairs
+    >>> hard_pairs(2)[0]
+    ('I must say that the kite made of wood is none too bad.', 'In my view, this wooden kite seems rather likeable.')
+    """
+    from contrast_kit.data import toyshop
+
+    drawn = toyshop.probe_pairs(20 * count, seed=seed)
+    return [pair for pair in drawn if overlap(*pair) <= most_shared][:count]
+
+
+def overlap(a: str, b: str) -> float:
+    """The share of two texts' words that both have: |A ∩ B| / |A ∪ B|.
+
+    >>> overlap("The red kite.", "the red drum")
+    0.5
+    """
+    one, other = (set(re.findall(r"\w+", text.lower())) for text in (a, b))
+    return len(one & other) / len(one | other)

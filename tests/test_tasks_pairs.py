@@ -1,0 +1,89 @@
+"""Pairs against random ones, and hidden words: each number against the same in loops, and on encoders that know."""
+
+import pytest
+import torch
+
+import contrast_kit as ck
+from contrast_kit.tasks import scoreboard
+
+
+@pytest.fixture(scope="module")
+def pairs():
+    return ck.data.toyshop.probe_pairs(60, seed=1)
+
+
+@pytest.fixture(scope="module")
+def tokenizer(pairs):
+    return ck.data.train_tokenizer(sum(pairs, ()), vocab_size=400)
+
+
+class Table:
+    """An "encoder" that looks its vectors up."""
+
+    def __init__(self, vectors):
+        self.vectors = vectors
+
+    def encode(self, texts):
+        return torch.tensor([self.vectors[text] for text in texts])
+
+
+def test_gap_and_auc_of_vectors_one_can_see():
+    table = Table({"a": [1.0, 0.0], "A": [1.0, 0.0], "b": [0.0, 1.0], "B": [0.0, 2.0]})
+    found = ck.tasks.similar_against_random(table, [("a", "A"), ("b", "B")], n=50)
+    assert found.similar.tolist() == [1, 1] and set(found.random.tolist()) == {0.0}
+    assert found.gap == 1 and found.auc == 1
+
+
+def test_a_cone_has_a_small_gap_and_the_same_order(pairs, tokenizer):
+    bag = scoreboard.WordCounts(tokenizer)
+
+    class Narrow:
+        def encode(self, texts):
+            return torch.nn.functional.pad(bag.encode(texts), (0, 1), value=50.0)
+
+    wide, narrow = (ck.tasks.similar_against_random(each, pairs) for each in (bag, Narrow()))
+    assert narrow.gap < wide.gap / 10 and narrow.auc > 0.9
+
+
+def test_numbers_are_those_of_the_scoreboard(pairs, tokenizer):
+    suite = scoreboard.EvalSuite(pairs, ck.tasks.hard_pairs(40), [(a, b, 1.0 + (a > b)) for a, b in pairs])
+    bag = scoreboard.WordCounts(tokenizer)
+    row = scoreboard.measure(bag, suite)
+    assert row["auc"] == pytest.approx(ck.tasks.similar_against_random(bag, suite.pairs).auc, abs=0.01)
+    assert row["auc_hard"] == pytest.approx(ck.tasks.similar_against_random(bag, suite.hard).auc, abs=0.01)
+
+
+def test_bad_pairs():
+    with pytest.raises(ValueError, match="too few"):
+        ck.tasks.similar_against_random(Table({}), [])
+    with pytest.raises(ValueError, match="random pairs"):
+        ck.tasks.similar_against_random(Table({"a": [1.0]}), [("a", "a"), ("a", "a")], n=0)
+
+
+def test_tf_idf_is_the_textbooks(tokenizer):
+    from sklearn.feature_extraction.text import TfidfTransformer
+
+    texts = ["the kite is red", "the drum is small", "the the train"]
+    counts = scoreboard.WordCounts(tokenizer).encode(texts)
+    theirs = TfidfTransformer(norm=None).fit_transform(counts.numpy()).toarray()
+    ours = scoreboard.WordCounts(tokenizer, idf=texts).encode(texts)
+    assert torch.allclose(ours.double(), torch.from_numpy(theirs).double(), atol=1e-5)
+
+
+def test_hidden_words_are_found_by_one_who_knows_and_by_loops(tokenizer):
+    encoder = ck.Encoder.tiny(tokenizer).train()
+    texts = ["The kite is red.", "A small drum."]
+    hits = []
+    for text in texts:
+        view = ck.data.Texts([text], tokenizer).batch([0])
+        for place in view["maskable"][0].nonzero().flatten().tolist():
+            ids = view["input_ids"].clone()
+            ids[0, place] = tokenizer.mask_token_id
+            with torch.no_grad():
+                scores = encoder.eval().mlm_logits(encoder(view | {"input_ids": ids})[0, place])
+            hits.append(view["input_ids"][0, place] in scores.topk(9).indices)
+    encoder.train()
+    assert ck.tasks.fill_rate(encoder, texts, k=9) == pytest.approx(sum(hits) / len(hits))
+    assert encoder.training
+    with pytest.raises(ValueError, match="guesses"):
+        ck.tasks.fill_rate(encoder, texts, k=0)
