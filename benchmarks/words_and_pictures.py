@@ -21,6 +21,9 @@ What is measured before fine-tuning, on the test captions:
 * **cosines** of [CLS]: a pair and its masked self, and random pairs.
 
 CAPT encodes a pair twice: it stands beside LXMERT with equally many steps, and with equally many passes.
+
+LXMERT also answers questions while it is pre-trained (`qa`), which CAPT leaves out: "LXMERT, then questions" goes on
+from LXMERT at equal passes with the training questions of VQA and GQA, for as many steps again.
 """
 
 import argparse
@@ -47,6 +50,7 @@ from contrast_kit.masking.regions import PICTURE, MaskPair
 from contrast_kit.objectives import LXMERT, Answer, CAPTPairs, TwoPictures
 
 BATCH, SHARES = 64, (8, 4, 2, 1)
+QUESTIONS = "LXMERT, then questions"
 EVALUATED_AT_ONCE = 100
 KINDS = {
     "good": {word for good in GOODS for form in (good, plural(good)) for word in form.split()},
@@ -68,6 +72,7 @@ def methods(passes: int, masked: float) -> dict[str, tuple[partial | None, int, 
         "LXMERT, equal passes": (lxmert, passes, None),
         "LXMERT, equal steps": (lxmert, half, None),
         "CAPT": (capt, half, None),
+        QUESTIONS: (partial(lxmert, qa=True), passes, "LXMERT, equal passes"),
         "CAPT, queue": (queue, half, None),
         "CAPT, queue, after LXMERT": (queue, half, "LXMERT, equal steps"),
         "CAPT, words or regions": (partial(capt, noise=replace(both, which="either")), half, None),
@@ -76,7 +81,7 @@ def methods(passes: int, masked: float) -> dict[str, tuple[partial | None, int, 
     }
 
 
-FINE_TUNED = ("random", "LXMERT, equal passes", "LXMERT, equal steps", "CAPT")
+FINE_TUNED = ("random", "LXMERT, equal passes", "LXMERT, equal steps", "CAPT", QUESTIONS)
 
 
 class World:
@@ -93,6 +98,13 @@ class World:
             task: ck.data.answer_list([row.get("answers", row["answer"]) for row in self.rows[task, "train"]], least=9)
             for task in ("vqa", "gqa")
         }
+        asked = [
+            {key: row[key] for key in ("question", "image_id")} | {"answers": row.get("answers", [row["answer"]] * 10)}
+            for task in ("vqa", "gqa")
+            for row in self.rows[task, "train"]
+        ]
+        self.rows["questions", "train"] = asked
+        self.answers["questions"] = ck.data.answer_list([row["answers"] for row in asked], least=9)
         self.kinds = {kind: self._ids(words) for kind, words in KINDS.items()}
 
     def data(self, task: str, split: str, rows: list | None = None) -> ck.data.Regions:
@@ -130,9 +142,12 @@ def pretrained(world: World, name: str, seed: int) -> tuple[ck.CrossModalEncoder
         clock.parent.mkdir(parents=True, exist_ok=True)
         clock.write_text(f"{time.process_time() - began:.1f}")
 
+    if name == QUESTIONS:
+        torch.manual_seed(seed)
+        encoder.new_answer_head(len(world.answers["questions"]))
     objective = make(encoder, seed=seed)
     settings = dict(steps=steps, batch_size=BATCH, lr=args.lr, seed=seed, log_every=100, save_every=100, progress=False)
-    data = world.data("captions", "train")
+    data = world.data("questions" if name == QUESTIONS else "captions", "train")
     ck.fit(objective, data, folder=folder / "run", resume=True, callback=note, **settings)
     encoder.save_pretrained(folder / "encoder")
     passes = steps * (2 if issubclass(make.func, CAPTPairs) else 1)

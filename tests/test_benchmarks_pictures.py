@@ -9,6 +9,7 @@ import sys
 from argparse import Namespace
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import torch
 from conftest import benchmark_script
@@ -159,3 +160,26 @@ def test_easy_vqa_from_pixels_to_a_table(monkeypatch, tmp_path):
     shutil.rmtree(folder / "test")
     settings = run("--split", "validation").attrs["settings"]
     assert settings["train"] == 34 * 3 and settings["test"] == 6 * 3
+
+
+def test_recorded_verdicts_are_what_the_recorded_tables_say():
+    verdicts, folder = benchmark_script("pictures_verdicts"), FOLDER.parent / "data" / "recorded"
+    found = verdicts["verdicts"](verdicts["numbers"](folder)).round(4)
+    stored = pd.read_csv(folder / "pictures_verdicts.csv")
+    pd.testing.assert_frame_equal(found.reset_index(drop=True), stored, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "least", "says"),
+    [
+        ((0.3, 0.26, 0.34), 0.25, "yes"),
+        ((0.3, 0.2, 0.4), 0.25, "by the mean"),
+        ((0.2, 0.1, 0.3), 0.25, "no"),
+        ((0.3, None, None), 0.25, "yes"),  # one seed: the mean is all there is
+        ((0.01, -0.01, 0.03), None, "yes"),
+        ((-0.04, -0.08, 0.0), None, "by the mean"),
+        ((0.06, 0.05, 0.07), None, "no"),
+    ],
+)
+def test_a_threshold_is_reached_by_the_whole_interval_or_by_the_mean(numbers, least, says):
+    assert benchmark_script("pictures_verdicts")["reached"](*numbers, least) == says
