@@ -23,7 +23,7 @@ What is measured before fine-tuning, on the test captions:
 CAPT encodes a pair twice: it stands beside LXMERT with equally many steps, and with equally many passes.
 
 LXMERT also answers questions while it is pre-trained (`qa`), which CAPT leaves out: "LXMERT, then questions" goes on
-from LXMERT at equal passes with the training questions of VQA and GQA, half as many steps.
+from LXMERT at equal passes with the training questions of VQA and GQA, for as many steps again.
 """
 
 import argparse
@@ -72,7 +72,7 @@ def methods(passes: int, masked: float) -> dict[str, tuple[partial | None, int, 
         "LXMERT, equal passes": (lxmert, passes, None),
         "LXMERT, equal steps": (lxmert, half, None),
         "CAPT": (capt, half, None),
-        QUESTIONS: (partial(lxmert, qa=True), half, "LXMERT, equal passes"),
+        QUESTIONS: (partial(lxmert, qa=True), passes, "LXMERT, equal passes"),
         "CAPT, queue": (queue, half, None),
         "CAPT, queue, after LXMERT": (queue, half, "LXMERT, equal steps"),
         "CAPT, words or regions": (partial(capt, noise=replace(both, which="either")), half, None),

@@ -22,7 +22,7 @@ from contrast_kit._renamed import former_names
 from contrast_kit.tasks import answers, prompting, protocols, scoreboard, squad
 from contrast_kit.tasks.baselines import baseline, count_words
 from contrast_kit.tasks.filling import fill_rate
-from contrast_kit.tasks.fine_tuning import FineTuned, fine_tune, predict, weights_hash
+from contrast_kit.tasks.fine_tuning import FineTuned, fine_tune, predict
 from contrast_kit.tasks.grid import run
 from contrast_kit.tasks.metrics import METRICS, accuracy, f1, glue_average, mcc, pearson, score, spearman
 from contrast_kit.tasks.pairs import PairCosines, hard_pairs, similar_against_random
@@ -37,6 +37,7 @@ from contrast_kit.tasks.splits import HeldOut, draw, hold_out, split_hash
 from contrast_kit.tasks.submission import best_of_seeds, predict_test, write_submission
 from contrast_kit.tasks.sweeps import SweepResults, sweep, transfer
 from contrast_kit.tasks.table import TASKS, Task, TaskData, get_task, load
+from contrast_kit.tasks.vectors import vectors_of, weights_hash
 from contrast_kit.tasks.vision import (
     by_type,
     gqa_scores,
@@ -104,6 +105,7 @@ __all__ = [
     "split_hash",
     "squad",
     "sweep",
+    "vectors_of",
     "transfer",
     "weights_hash",
     "write_submission",

@@ -1,7 +1,6 @@
 """Fine-tune a copy of an encoder on a task, keep the best step by validation, predict."""
 
 import copy
-import hashlib
 import math
 from dataclasses import dataclass, field
 from functools import partial
@@ -9,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
 
 from contrast_kit.data import Texts
 from contrast_kit.data.rows import column_names
@@ -210,15 +208,6 @@ def tokenized(rows: Any, encoder: Encoder, task: Task, max_length: int) -> Texts
         return rows
     columns = task.columns_in(column_names(rows))
     return Texts(rows, encoder.tokenizer, columns, min(max_length, encoder.max_length))
-
-
-def weights_hash(module: nn.Module) -> str:
-    """Twelve hexadecimal digits that change with any weight. They show which weights a stage started from."""
-    digest = hashlib.sha256()
-    for name, value in sorted(module.state_dict().items()):
-        digest.update(name.encode())
-        digest.update(value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())
-    return digest.hexdigest()[:12]
 
 
 def describe(method: Any) -> str:

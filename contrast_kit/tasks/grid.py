@@ -14,7 +14,7 @@ from contrast_kit.objectives import FineTune
 from contrast_kit.paraphrase import Paraphraser, reworded
 from contrast_kit.plots.progress import Progress
 from contrast_kit.tasks import prompting
-from contrast_kit.tasks.fine_tuning import FineTuned, fine_tune, tokenized, weights_hash
+from contrast_kit.tasks.fine_tuning import FineTuned, fine_tune, tokenized
 from contrast_kit.tasks.pipelines import Pipeline, pipelines_by_name
 from contrast_kit.tasks.planned import PlannedRun, rows_of, setting_hash, task_of, tune_of
 from contrast_kit.tasks.planned import plan as make_plan
@@ -24,6 +24,7 @@ from contrast_kit.tasks.protocol import Protocol
 from contrast_kit.tasks.results import KEY, MISMATCHED, Results, read, write
 from contrast_kit.tasks.splits import HeldOut, split_hash
 from contrast_kit.tasks.table import Task, TaskData
+from contrast_kit.tasks.vectors import weights_hash
 from contrast_kit.training import fit
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from contrast_kit.encoder import Encoder
 from contrast_kit.geometry import pair_cosines
 from contrast_kit.tasks.metrics import METRICS, score
 from contrast_kit.tasks.table import Task, TaskData, get_task
+from contrast_kit.tasks.vectors import vectors_of
 
 STRENGTHS = (1e-4, 1e-3, 1e-2, 0.1, 1.0)
 """What cross-validation chooses among: C of the logistic regression, 1 / α of the ridge regression."""
@@ -167,8 +168,8 @@ def zero_shot_sts(encoder: Encoder, rows: Any, *, columns: tuple[str, str] | Non
     columns = columns or task.columns_in(column_names(rows))
     if len(columns) != 2:
         raise ValueError(f"Similarity is that of pairs, and these rows hold one text each ({columns[0]!r}).")
-    first, second = (encoder.encode(column(rows, name)) for name in columns)  # [N, D] each
-    cosines = pair_cosines(first, second).cpu().numpy()  # [N]
+    first, second = (vectors_of(encoder, column(rows, name)) for name in columns)  # [N, D] each
+    cosines = pair_cosines(first, second).numpy()  # [N]
     return {name: METRICS[name](cosines, labels_of(rows)) for name in task.metrics}
 
 
@@ -197,9 +198,9 @@ def probe(
 
 
 def features(encoder: Encoder, rows: Any, task: Task) -> np.ndarray:
-    """The input of a probe: vectors [N, D] of single texts, [N, 4D] of pairs."""
+    """The input of a probe: vectors [N, D] of single texts, [N, 4D] of pairs; no text is encoded twice."""
     columns = task.columns_in(column_names(rows))
-    parts = [encoder.encode(column(rows, name)).cpu() for name in columns]  # [N, D] each
+    parts = [vectors_of(encoder, column(rows, name)) for name in columns]  # [N, D] each
     if len(parts) == 2:
         u, v = parts
         parts = [u, v, (u - v).abs(), u * v]

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from contrast_kit import checks
 from contrast_kit.encoder import Encoder
 from contrast_kit.objectives import FineTune
-from contrast_kit.tasks.fine_tuning import weights_hash
 from contrast_kit.tasks.grid import run
 from contrast_kit.tasks.pipelines import Pipeline, pipelines_by_name
 from contrast_kit.tasks.planned import plan, setting_hash
@@ -21,6 +20,7 @@ from contrast_kit.tasks.points import Point, describe_point, distance, points
 from contrast_kit.tasks.protocol import Protocol
 from contrast_kit.tasks.results import Results, selected_runs, write
 from contrast_kit.tasks.table import TaskData
+from contrast_kit.tasks.vectors import weights_hash
 
 if TYPE_CHECKING:
     import pandas as pd

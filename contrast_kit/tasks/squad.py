@@ -22,13 +22,13 @@ from contrast_kit.data.squad import Windows
 from contrast_kit.encoder import Encoder
 from contrast_kit.objectives import Span
 from contrast_kit.tasks.answers import apply_threshold, best_threshold, score
-from contrast_kit.tasks.fine_tuning import weights_hash
 from contrast_kit.tasks.points import Point, describe_point
 from contrast_kit.tasks.protocol import Protocol
 from contrast_kit.tasks.protocols import SQUAD
 from contrast_kit.tasks.results import Results, read, write
 from contrast_kit.tasks.searching import Found, explore
 from contrast_kit.tasks.splits import split_hash
+from contrast_kit.tasks.vectors import weights_hash
 from contrast_kit.training import Run, fit
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from contrast_kit._renamed import renamed
 from contrast_kit.data.drafts import draft_of
 from contrast_kit.encoder import Encoder
 from contrast_kit.objectives import FineTune
-from contrast_kit.tasks.fine_tuning import fine_tune, prepare, weights_hash
+from contrast_kit.tasks.fine_tuning import fine_tune, prepare
 from contrast_kit.tasks.grid import post_train, run
 from contrast_kit.tasks.pipelines import Pipeline, pipelines_by_name
 from contrast_kit.tasks.planned import PlannedRun, held_rows, setting_hash, task_of, tune_of
@@ -19,6 +19,7 @@ from contrast_kit.tasks.protocol import Protocol, Sweep
 from contrast_kit.tasks.protocols import SCL_FULL, SCL_TRANSFER
 from contrast_kit.tasks.results import Results, write
 from contrast_kit.tasks.table import TaskData
+from contrast_kit.tasks.vectors import weights_hash
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,0 +1,94 @@
+"""Vectors for probes: those of `encode`, encoded once, with a bar where there are many texts."""
+
+import pytest
+import torch
+
+import contrast_kit as ck
+from contrast_kit.tasks import vectors
+from contrast_kit.tasks.vectors import vectors_of
+
+
+@pytest.fixture(scope="module")
+def data():
+    return ck.tasks.load("toyshop/sst2")
+
+
+@pytest.fixture
+def encoder(data):
+    vectors.forget()
+    tokenizer = ck.data.train_tokenizer(data.train["sentence"][:500], vocab_size=300)
+    return ck.Encoder.tiny(tokenizer, pooling="mean")
+
+
+@pytest.fixture
+def calls(encoder, monkeypatch):
+    """How many texts the encoder was asked to encode."""
+    counted, encode = [], encoder.encode
+
+    def counting(texts, *args, **options):
+        counted.append(len(texts))
+        return encode(texts, *args, **options)
+
+    monkeypatch.setattr(encoder, "encode", counting)
+    return counted
+
+
+def test_they_are_those_of_encode_in_the_order_of_the_texts(encoder, data):
+    texts = list(data.train["sentence"][:150])
+    torch.testing.assert_close(vectors_of(encoder, texts), encoder.encode(texts).cpu(), rtol=0, atol=1e-6)
+
+
+def test_portions_make_the_batches_that_one_call_makes(encoder, data, monkeypatch):
+    monkeypatch.setattr(vectors, "PORTION", 64)
+    texts = list(data.train["sentence"][:150])
+    assert torch.equal(vectors_of(encoder, texts), encoder.encode(texts).cpu())
+
+
+def test_two_probes_of_one_encoder_encode_once(encoder, calls, data):
+    ck.tasks.probe(encoder, data, limit=100, strength=1.0)
+    assert sum(calls) == 200  # training and validation rows
+    ck.tasks.probe(encoder, data, "knn", limit=100)
+    assert sum(calls) == 200
+
+
+def test_other_weights_texts_or_pooling_are_encoded_anew(encoder, calls):
+    one = vectors_of(encoder, ["a red kite", "a drum"])
+    vectors_of(encoder, ["a drum", "a red kite"])
+    assert sum(calls) == 4
+    with torch.no_grad():
+        encoder.model.get_input_embeddings().weight.mul_(1.5)
+    other = vectors_of(encoder, ["a red kite", "a drum"])
+    assert sum(calls) == 6 and not torch.equal(one, other)
+    encoder.pooling = "first"
+    assert not torch.equal(vectors_of(encoder, ["a red kite", "a drum"]), other) and sum(calls) == 8
+
+
+def test_a_pair_is_not_its_two_texts(encoder, calls):
+    vectors_of(encoder, ["a red kite", "a drum"])
+    assert vectors_of(encoder, [("a red kite", "a drum")]).shape == (1, 128)
+    assert calls == [2, 1]
+
+
+def test_what_is_kept_stays_small_and_the_oldest_goes_first(encoder, calls, monkeypatch):
+    monkeypatch.setattr(vectors, "KEPT", 2 * 128 * 4)  # two vectors
+    for text in ("a kite", "a drum", "a kite", "a train", "a kite", "a drum"):
+        vectors_of(encoder, [text])
+    assert calls == [1, 1, 1, 1]  # kite, drum, (kite), train, (kite), drum again
+
+
+def test_a_control_is_asked_each_time(encoder):
+    bag = ck.tasks.scoreboard.WordCounts(encoder.tokenizer)
+    assert vectors_of(bag, ["a red kite"]).shape == (1, len(encoder.tokenizer))
+
+
+def test_many_texts_show_a_bar(encoder, monkeypatch, capsys):
+    monkeypatch.setattr(vectors, "MANY", 3)
+    vectors_of(encoder, ["a kite", "a drum"])
+    assert capsys.readouterr().err == ""
+    vectors_of(encoder, ["a kite", "a drum", "a train"])
+    assert "encoding" in capsys.readouterr().err
+
+
+def test_no_text_is_refused_as_encode_refuses_it(encoder):
+    with pytest.raises(ValueError, match="text"):
+        vectors_of(encoder, [])
