@@ -31,7 +31,7 @@ SHOWN = {  # which figure of a notebook, counted from 0
     "01": 0,
     "02": 2,
     "02b": 0,
-    "03": 7,
+    "03": 6,
     "04": 5,
     "05": 3,
     "06": 4,

@@ -4,8 +4,9 @@ import math
 
 import pytest
 import torch
+from torch.nn.functional import normalize
 
-from contrast_kit import exercises, masking
+from contrast_kit import exercises, losses, masking
 from contrast_kit.exercises import judge
 
 
@@ -68,6 +69,52 @@ class TestGuess:
     )
     def test_hints(self, answer, words):
         assert words in hint("00.guess", answer)
+
+
+class TestCosines:
+    def test_right(self):
+        assert judge("00.cosines", losses.cosine_matrix).right
+
+    @pytest.mark.parametrize(
+        ("answer", "words"),
+        [
+            (lambda a, b: torch.cosine_similarity(a, b), "with every b[j]"),
+            (lambda a, b: a.T @ b, "[D, D]"),
+            (lambda a, b: losses.cosine_matrix(b, a), "exchanged"),
+            (lambda a, b: a @ b.T, "dot products"),
+            (lambda a, b: normalize(a, dim=1) @ b.T, "Normalise b too"),
+            (lambda a, b: a @ normalize(b, dim=1).T, "Normalise a too"),
+            (lambda a, b: normalize(a, dim=0) @ normalize(b, dim=0).T, "dim=0, the batch"),
+            (lambda a, b: losses.cosine_matrix(a), "with itself"),
+            (lambda a, b: losses.cosine_matrix(a, b) / 2, "Normalise the rows"),
+        ],
+    )
+    def test_hints(self, answer, words):
+        assert words in hint("00.cosines", answer)
+
+
+class TestFound:
+    @staticmethod
+    def right(similarity):
+        return (similarity.argmax(1) == torch.arange(len(similarity))).float().mean()
+
+    def test_right(self):
+        assert judge("00.found", self.right).right
+        assert judge("00.found", lambda s: self.right(s).item()).right
+
+    @pytest.mark.parametrize(
+        ("answer", "words"),
+        [
+            (lambda s: s.argmax(1), "shape [4]"),
+            (lambda s: (s.argmax(1) == torch.arange(len(s))).sum(), "divide by N"),
+            (lambda s: (s.argmax(0) == torch.arange(len(s))).float().mean(), "down the columns"),
+            (lambda s: s.diagonal().mean(), "mean cosine"),
+            (lambda s: TestFound.right(s.fill_diagonal_(-1)), "must stay"),
+            (lambda s: 0.3, "it gives 0.30"),
+        ],
+    )
+    def test_hints(self, answer, words):
+        assert words in hint("00.found", answer)
 
 
 class TestOneDraw:

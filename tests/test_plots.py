@@ -414,6 +414,12 @@ def test_words_fan_out_where_points_meet_and_stay_elsewhere():
             assert abs(x[i] - x[j]) > 0.2 or abs(y[i] - y[j]) > 0.15
 
 
+def test_vectors_are_arrows_from_the_centre():
+    axes = plots.circle([[3.0, 4.0], [0.0, 2.0]], vectors=True).axes[0]
+    (arrows,) = (c for c in axes.collections if type(c).__name__ == "Quiver")
+    assert np.allclose(arrows.get_offsets(), 0) and np.allclose(np.stack([arrows.U, arrows.V], 1), [[0.6, 0.8], [0, 1]])
+
+
 def test_points_lie_on_the_circle_and_forces_share_a_scale():
     points, forces = np.array([[3.0, 0.0], [0.0, 0.2]]), np.array([[0.0, 4.0], [1.0, 0.0]])
     figure = plots.circle({"a": points, "b": points}, forces={"a": forces, "b": forces / 2}, pairs=[[0, 1]])

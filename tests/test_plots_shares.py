@@ -49,6 +49,8 @@ def test_every_setting_is_a_point_with_its_name():
     np.testing.assert_allclose(axes.lines[0].get_xydata(), [(0.9, 0.1), (0.2, 3.0)])
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["one rate", "two"]
     assert {"p = 0.1", "p = 0.8", "chance", "better"} <= {text.get_text() for text in axes.texts}
+    (bare,) = plots.trade_off(methods, "context", "contrast", corner="").axes
+    assert "better" not in {text.get_text() for text in bare.texts}
 
 
 @pytest.mark.parametrize("point", [(1.0, float("nan")), (1.0, 2.0, 3.0)])

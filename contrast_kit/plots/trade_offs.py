@@ -16,14 +16,16 @@ def trade_off(
     label: str,
     *,
     levels: Mapping[str, float] | None = None,
+    corner: str = "better",
     title: str | None = None,
 ) -> "Figure":
     """A point for each setting, its name beside it, and a line through the settings of each method.
 
-    For two things of which more is wanted, so that the upper right corner, which is marked, is the best.
+    For two things of which more is wanted, so that the upper right corner is the best.
 
     * `methods`: {"one rate": {"p = 0.1": (x, y), "p = 0.2": …}, "two rates": …}; a setting named "" has no words.
     * `x_label`, `label`: the two wishes. `levels`: dashed lines across, {"chance": 4.16}.
+    * `corner`: the word at an arrow to the upper right; "" draws none, where more is not always better.
 
     Returns the figure. Raises a ValueError for a point that is not two finite numbers.
 
@@ -47,8 +49,9 @@ def trade_off(
     panel.margins(0.1)
     panel.grid()
     level_lines(panel, levels or {})
-    arrow = {"arrowstyle": "-|>", "color": "#888888", "linewidth": 1.4}
-    panel.annotate("", (0.985, 0.87), (0.93, 0.76), xycoords="axes fraction", arrowprops=arrow)
-    panel.text(0.92, 0.75, "better", transform=panel.transAxes, color="#777777", fontsize=9.5, ha="right", va="top")
+    if corner:
+        arrow = {"arrowstyle": "-|>", "color": "#888888", "linewidth": 1.4}
+        panel.annotate("", (0.985, 0.87), (0.93, 0.76), xycoords="axes fraction", arrowprops=arrow)
+        panel.text(0.92, 0.75, corner, transform=panel.transAxes, color="#777777", fontsize=9.5, ha="right", va="top")
     figure.legend(loc="outside lower center", ncols=min(4, len(methods)))
     return figure
