@@ -12,7 +12,6 @@ sentences of the *other* shop, as RoBERTa was trained on other text than the tas
 | `few_shot_top3` | SCL's: 10 draws, top 3 by validation | cross-entropy with and without SCL |
 | `few_shot_sizes` | 5 draws × 3 seeds | five methods, 100 and 1,000 labels |
 | `few_shot_unlabeled` | 5 draws × 3 seeds | post-training on 2,000 further texts without labels (CMLM 4.8) |
-| `few_shot_budget` | 5 draws × 1 seed | its control: the 20 texts alone, read about as often as those 2,020 |
 | `few_shot_opinion` | 5 draws × 3 seeds | five methods, 20 labels: is an opinion given, and which? |
 | `few_shot_noise` | SCL's noise: 10 draws, its four temperatures | 100 rows, and three paraphrases of each |
 | `few_shot_sst2` | 5 draws × 1 seed | real SST-2 (CONTRAST_KIT_REAL_DATA names its folder); start: MLM on its phrases |
@@ -91,8 +90,6 @@ def tables(steps: int, work: Path) -> dict:
     shop = start(other, toyshop.corpus(20_000) + other, steps, work / "start")
     data = sentences()
     more = {f"{name}, 2,000 texts": replace(PIPELINES[name], unlabeled=2_000) for name in list(PIPELINES)[1:4]}
-    often = replace(SMALL, post_epochs={20: 200}, seeds=SMALL.seeds[:1])  # 4,000 readings; 2 passes over 2,020: 4,040
-    three = {name: PIPELINES[name] for name in list(PIPELINES)[:4]}
     once = replace(SMALL, post_epochs={20: 2}, post_batch_size=32)
     sizes = replace(SMALL, sizes=(100, 1000))
     noise = replace(SMALL_SCL, sizes=(100,), epochs={100: 5})
@@ -102,7 +99,6 @@ def tables(steps: int, work: Path) -> dict:
         "few_shot_top3": lambda folder: tasks.run(SMALL_SCL, data["kind"], shop, CE, folder=folder),
         "few_shot_sizes": lambda folder: tasks.run(sizes, data["kind"], shop, PIPELINES, folder=folder),
         "few_shot_unlabeled": lambda folder: tasks.run(once, data["kind"], shop, more, folder=folder),
-        "few_shot_budget": lambda folder: tasks.run(often, data["kind"], shop, three, folder=folder),
         "few_shot_opinion": lambda folder: tasks.run(SMALL, data["opinion"], shop, PIPELINES, folder=folder),
         "few_shot_noise": lambda folder: tasks.sweep(
             temperatures, data["opinion"], shop, CE, folder=folder, paraphraser=Toyshop()

@@ -10,7 +10,7 @@ alone. Four tables:
 | `scoreboard_rates` | the learning rate of each method, by graded pairs of *other* rows, after `--rate-steps` steps |
 | `scoreboard` | each method and seed after 60, 300, 1,000, 2,000 and 5,000 steps: `tasks.scoreboard`, and more |
 | `scoreboard_learned` | the parts of each method's own loss on unseen sentences: has it learned its task? |
-| `scoreboard_tuned` | fine-tuned on 1,000 labelled rows, from the last step |
+| `scoreboard_tuned` | fine-tuned on `--rows` labelled rows, from the last step |
 
 Beside the suite stand `unkind` (a sentence, the same in other words, another *good* in the same words) and
 `unkind_number` (another *number*, which no rare word gives away), both `toyshop.triples`; and the columns `…_centred`:
@@ -72,10 +72,11 @@ class World:
 
     def __init__(self, args: argparse.Namespace) -> None:
         self.args = args
-        self.suite = scoreboard.EvalSuite.toyshop(seed=1)
-        self.practice = scoreboard.EvalSuite.toyshop(seed=2, split="train", tasks=())
+        size = dict(pairs=args.pairs, rows=args.rows)
+        self.suite = scoreboard.EvalSuite.toyshop(seed=1, **size)
+        self.practice = scoreboard.EvalSuite.toyshop(seed=2, split="train", tasks=(), **size)
         changes = {"unkind": "good", "unkind_number": "number"}
-        self.triples = {name: toyshop.triples(600, seed=1, change=change) for name, change in changes.items()}
+        self.triples = {name: toyshop.triples(args.pairs, seed=1, change=change) for name, change in changes.items()}
         asked = {
             text
             for group in (self.suite.pairs, self.suite.hard, *self.triples.values())
@@ -209,8 +210,8 @@ def learned(world: World, name: str, objective: Objective) -> Iterator[tuple[str
 
 
 def tuned(world: World, encoder: ck.Encoder, task: str, seed: int) -> float:
-    """The task's metric on its validation rows after fine-tuning on 1,000 rows."""
-    data = scoreboard.with_at_most(scoreboard.load(f"toyshop/{task}"), 1_000)
+    """The task's metric on its validation rows after fine-tuning on `--rows` rows."""
+    data = scoreboard.with_at_most(scoreboard.load(f"toyshop/{task}"), world.args.rows)
     settings = dict(epochs=5, batch_size=32, lr=5e-4, seed=seed)
     run = ck.tasks.fine_tune(encoder, data.train, task=task, **settings)
     return ck.tasks.score(data.task, run.predict(data.validation), data.validation["label"])[data.task.metrics[0]]
@@ -307,6 +308,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--steps", type=int, default=5_000)
     parser.add_argument("--rate-steps", type=int, default=600)
     parser.add_argument("--batch", type=int, default=64)
+    parser.add_argument("--pairs", type=int, default=600, help="of each kind in the suite")
+    parser.add_argument("--rows", type=int, default=1_000, help="labelled rows for probes and fine-tuning")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2, 3, 4])
     return parser.parse_args()
 

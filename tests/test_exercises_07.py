@@ -106,11 +106,11 @@ def test_right_answers():
     for answer in (right, reduced("mean_valid")):
         assert judge("07.sup_con", answer).right, judge("07.sup_con", answer).text
     assert judge("07.lam", lambda λ, N: λ / (λ + N * (1 - λ))).right
-    assert judge("07.wrong_pairs", lambda q: 2 * q * (1 - q)).right
+    assert judge("07b.wrong_pairs", lambda q: 2 * q * (1 - q)).right
 
 
 def test_no_answer_is_not_yet():
-    for name in names("07"):
+    for name in [*names("07"), *names("07b")]:
         assert judge(name, lambda *args: None).right is None
 
 
@@ -152,14 +152,14 @@ def test_no_answer_is_not_yet():
         ("07.lam", lambda λ, N: λ / (1 - λ) / N, "ratio"),
         ("07.lam", lambda λ, N: λ / (λ + N * (1 - λ)) if λ not in (0, 1) else 0.5, "must stay"),
         ("07.lam", lambda λ, N: 0.1, "Solve"),
-        ("07.wrong_pairs", lambda q: q, "wrong *labels*"),
-        ("07.wrong_pairs", lambda q: 2 * q, "of one class again"),
-        ("07.wrong_pairs", lambda q: q * (1 - q), "Either"),
-        ("07.wrong_pairs", lambda q: 1 - (1 - q) ** 2, "at least one"),
-        ("07.wrong_pairs", lambda q: q**2, "both are flipped"),
-        ("07.wrong_pairs", lambda q: (1 - q) ** 2, "neither"),
-        ("07.wrong_pairs", lambda q: (1 - q) ** 2 + q**2, "right* pairs"),
-        ("07.wrong_pairs", lambda q: 0.1, "exactly one"),
+        ("07b.wrong_pairs", lambda q: q, "wrong *labels*"),
+        ("07b.wrong_pairs", lambda q: 2 * q, "of one class again"),
+        ("07b.wrong_pairs", lambda q: q * (1 - q), "Either"),
+        ("07b.wrong_pairs", lambda q: 1 - (1 - q) ** 2, "at least one"),
+        ("07b.wrong_pairs", lambda q: q**2, "both are flipped"),
+        ("07b.wrong_pairs", lambda q: (1 - q) ** 2, "neither"),
+        ("07b.wrong_pairs", lambda q: (1 - q) ** 2 + q**2, "right* pairs"),
+        ("07b.wrong_pairs", lambda q: 0.1, "exactly one"),
     ],
 )
 def test_each_usual_mistake_gets_its_hint(name, answer, words):

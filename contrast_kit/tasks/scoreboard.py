@@ -121,7 +121,8 @@ class WordCounts:
         self.vocabulary = {"mask_id": tokenizer.mask_token_id, "vocab_size": len(tokenizer)}
         self.weights = torch.ones(len(tokenizer))  # [V]
         if idf is not None:
-            have = (self.encode(idf) > 0).sum(0)  # [N, V] -> [V]
+            parts = (self.encode(idf[i : i + 500]) for i in range(0, len(idf), 500))  # [500, V] each
+            have = sum((part > 0).sum(0) for part in parts)  # [V]
             self.weights = ((1 + len(idf)) / (1 + have)).log() + 1
 
     def encode(self, texts: list[str]) -> Tensor:

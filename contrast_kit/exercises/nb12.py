@@ -1,0 +1,78 @@
+"""The exercises of notebook 12, the laboratory, and the mistakes that are usual there."""
+
+import math
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from contrast_kit.exercises._frame import exercise
+from contrast_kit.exercises._numbers import equals, first_hint, near
+
+
+@exercise("12.second_rate", right="At p_m = 0.15 and half of the tokens that is 0.588. Set the slider, and count.")
+def second_rate(answer: Callable[[float, float], float]) -> str | None:
+    """p_c, for view 1 to select a share of *all* tokens."""
+    p_m, share = 0.2, 0.4
+    said = answer(p_m, share)
+    mistakes = {
+        share: "p_c is drawn among the tokens that view 0 left free, and these are fewer than all.",
+        share * (1 - p_m): "That share of all is what view 1 selects *at* p_c = share. Turn it round.",
+        share / p_m: "View 1 draws among the tokens that view 0 did *not* select: 1 − p_m of them.",
+        share - p_m: "Shares of different wholes do not subtract.",
+        share + p_m: "Shares of different wholes do not add.",
+    }
+    if equals(said, share / (1 - p_m)):
+        return None
+    return first_hint(said, mistakes.items(), same=near) or "Solve p_c · (1 − p_m) = share."
+
+
+@exercise(
+    "12.effective", right="One hard negative among thousands makes it 1; none harder than the others, all of them."
+)
+def effective(answer: Callable[[Tensor], Tensor]) -> str | None:
+    """e to the entropy of the negatives' weights."""
+    p = torch.tensor([0.5, 0.25, 0.125, 0.125], dtype=torch.float64)
+    said = answer(p)
+    entropy = -(p * p.log()).sum()
+    mistakes = [
+        (entropy, "That is the entropy, in nats. How many *equal* weights have this entropy?"),
+        (-entropy, "The entropy has a minus before the sum: logarithms of weights are negative."),
+        ((-entropy).exp(), "The entropy has a minus before the sum: logarithms of weights are negative."),
+        (entropy / math.log(2), "That is the entropy, in bits. How many *equal* weights have this entropy?"),
+        ((entropy / math.log(2)).exp(), "Bits go with 2 to the power, nats with e."),
+        (1 / p.square().sum(), "1 / Σp² is another count of this kind; the panel takes e to the entropy."),
+        (1 / p.max(), "That looks at the hardest negative alone."),
+        (len(p), "That many there are; how many *equal* ones would push as spread out as these?"),
+    ]
+    if hint := first_hint(said, mistakes):
+        return hint
+    if not equals(said, entropy.exp()):
+        return "Σ −p log p over the weights, then e to that."
+    alone = torch.tensor([1.0, 0.0, 0.0], dtype=torch.float64)
+    if not equals(answer(alone), 1.0):
+        return "Right here, but a weight of 0 gives 0 · log 0 = NaN: leave it out (or clamp it)."
+    return None
+
+
+@exercise("12.search", right="That is all a search engine of sentences does; the rest is how to do it fast.")
+def search(answer: Callable[[Tensor, Tensor, int], Tensor]) -> str | None:
+    """The rows of the k vectors with the highest cosines to a query, the best first."""
+    vectors = torch.tensor([[1.0, 0.0], [9.0, 9.0], [0.0, 2.0], [0.3, 0.1], [-5.0, 1.0], [0.9, -0.1]])
+    query = torch.tensor([2.0, 0.5])
+    said = torch.as_tensor(answer(query, vectors, 3))
+    cosines = torch.nn.functional.cosine_similarity(vectors, query[None])
+    distances = (vectors - query).norm(dim=1)
+    right = cosines.topk(3).indices
+    if equals(said, right):
+        return None
+    if said.shape != (3,):
+        return f"Return the numbers of k = 3 rows, [3]; yours has shape {list(said.shape)}."
+    mistakes = [
+        ((vectors @ query).topk(3).indices, "Long vectors win in your search: divide by the lengths first."),
+        (distances.topk(3, largest=False).indices, "These are the nearest by distance, which sees lengths, too."),
+        (cosines.topk(3, largest=False).indices, "These are the farthest: the highest cosines are asked for."),
+        (right.flip(0), "The right ones in the wrong order: the best first."),
+        (cosines.topk(3).values, "These are the cosines; the numbers of the rows are asked for."),
+    ]
+    return first_hint(said, mistakes) or "The cosine of the query with every row; topk; its indices."

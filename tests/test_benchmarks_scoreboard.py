@@ -1,0 +1,75 @@
+"""The long scoreboard at its smallest: what it writes, that a stopped run goes on, and that nothing is tested on."""
+
+import csv
+import sys
+
+import pytest
+from conftest import benchmark_script
+
+SIZES = dict(sentences=300, words=250, steps=60, batch=16, pairs=30, rows=60, seeds=0) | {"rate-steps": 4}
+SMALL = [part for name, size in SIZES.items() for part in (f"--{name}", str(size))]
+
+
+@pytest.fixture
+def bench():
+    return benchmark_script("scoreboard")
+
+
+def run(bench, monkeypatch, folder, *methods):
+    where = ["--out", str(folder / "out"), "--work", str(folder / "work")]
+    monkeypatch.setattr(sys, "argv", ["scoreboard.py", *SMALL, *where, "--methods", *methods])
+    bench["main"]()
+    tables = {}
+    for name in ("scoreboard", "scoreboard_rates", "scoreboard_learned", "scoreboard_tuned"):
+        with (folder / "out" / f"{name}.csv").open() as file:
+            tables[name] = [{k: v for k, v in row.items() if k != "seconds"} for row in csv.DictReader(file)]
+    return tables
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_a_stopped_scoreboard_goes_on_as_if_it_had_not_been_stopped(bench, monkeypatch, tmp_path):
+    names = bench["main"].__globals__
+    monkeypatch.setitem(names, "LOOKS", (20, 60))
+    monkeypatch.setitem(names, "RATES", (1e-3, 2e-3))
+    whole = run(bench, monkeypatch, tmp_path / "whole", "MLM", "CSSL (wordings)", "MLM, then wordings")
+    board = [(row["method"], row["steps"]) for row in whole["scoreboard"]]
+    assert board[:3] == [("counting words", "0"), ("TF-IDF", "0"), ("random", "0")]
+    assert board[3:] == [
+        *[(name, steps) for name in ("MLM", "CSSL (wordings)") for steps in ("20", "60")],
+        ("MLM, then wordings", "12"),
+    ]
+    parts = {(row["method"], row["part"]) for row in whole["scoreboard_learned"]}
+    assert {("word frequencies", "mlm"), ("MLM", "mlm"), ("CSSL (wordings)", "contrast_of_a_guess")} <= parts
+    assert len(whole["scoreboard_tuned"]) == 4 * 2  # random and three methods, two tasks
+
+    measure, calls = names["measure"], []
+
+    def failing(world, encoder):
+        calls.append(encoder)
+        if len(calls) == 5:  # two bags, random, MLM at 20; MLM at 60 fails
+            raise KeyboardInterrupt
+        return measure(world, encoder)
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setitem(names, "measure", failing)
+        run(bench, patched, tmp_path / "stopped", "MLM", "CSSL (wordings)", "MLM, then wordings")
+    again = run(bench, monkeypatch, tmp_path / "stopped", "MLM", "CSSL (wordings)", "MLM, then wordings")
+    assert again == whole
+    assert run(bench, monkeypatch, tmp_path / "stopped", "MLM", "CSSL (wordings)", "MLM, then wordings") == whole
+
+
+def test_no_wording_that_is_trained_on_is_asked_of(bench, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["scoreboard.py", *SMALL])
+    world = bench["World"](bench["arguments"]())
+    groups = (world.suite.pairs, world.suite.hard, *world.triples.values())
+    asked = {text for group in groups for row in group for text in row}
+    assert not asked & {*world.sentences, *world.held_out}
+    assert not {*world.sentences} & {*world.held_out}
+    for pairs in (world.pairs, world.unseen_pairs):
+        other = pairs.wordings[1]
+        decoded = (
+            world.tokenizer.decode(other.ids[start : start + length], skip_special_tokens=True)
+            for start, length in zip(other.starts, other.lengths, strict=True)
+        )
+        assert not {text.lower() for text in asked} & {text.lower() for text in decoded}
