@@ -15,7 +15,7 @@ sentences of the *other* shop, as RoBERTa was trained on other text than the tas
 | `few_shot_opinion` | 5 draws × 3 seeds | five methods, 20 labels: is an opinion given, and which? |
 | `few_shot_noise` | SCL's noise: 10 draws, its four temperatures | 100 rows, and three paraphrases of each |
 | `few_shot_sst2` | 5 draws × 1 seed | real SST-2 (CONTRAST_KIT_REAL_DATA names its folder); start: MLM on its phrases |
-| `few_shot_sst2_untrained` | 5 draws × 1 seed | its control: plain fine-tuning of new weights |
+| `few_shot_sst2_untrained` | 5 draws × 1 seed | its control, on draws of its own: plain fine-tuning of new weights |
 """
 
 import argparse
@@ -143,7 +143,7 @@ def main() -> None:
             return
         table = results.table.drop(columns=["setting", "post", "best_step"])
         tasks.results.write(table.round(4), args.out / f"{name}.csv")
-        settings = {"steps of the start": args.steps}
+        settings = {"steps of the start": 0 if name.endswith("untrained") else args.steps}
         write_origin(args.out / f"{name}.csv", "few_shot", table["seconds"].sum(), settings)
         print(f"{name}: {len(table)} runs\n{results.summary().drop(columns=['metric', 'rule'])}", flush=True)
 

@@ -82,6 +82,19 @@ def test_first_code_cell_announces_the_speed(notebook):
     assert re.search(r'^SPEED = .*"tour"', first, re.MULTILINE), "the first code cell sets SPEED, stored as tour"
 
 
+LONGER = {"09_side_by_side", "13_words_and_pictures"}
+"""Not yet rewritten to cells that fit a lecture's screen."""
+
+
+def test_code_fits_a_screen(notebook, request):
+    if request.node.callspec.id in LONGER:
+        pytest.xfail("not yet rewritten")
+    for cell in code_cells(notebook):
+        lines = cell.source.splitlines()
+        assert len(lines) <= 12, f"{len(lines)} lines: {cell.source[:80]!r}"
+        assert max(map(len, lines)) <= 88, max(lines, key=len)
+
+
 def test_no_widget_state_is_stored(notebook):
     assert "widgets" not in notebook.metadata, "hundreds of KB that no page shows: strip metadata.widgets"
 
