@@ -91,7 +91,8 @@ def test_a_notebook_asks_its_own_exercises(course):
 
 def test_each_exercise_is_asked_once():
     asked = [name for path in NOTEBOOKS for name in Course(path).asked]
-    assert sorted(asked) == exercises.names()
+    # The docstring of `exercise` registers an example, 99.double, where both run in one process.
+    assert sorted(asked) == [name for name in exercises.names() if not name.startswith("99.")]
 
 
 def test_each_exercise_has_a_solution_that_its_checker_takes(course):
