@@ -22,7 +22,6 @@ from _origin import write_origin
 import contrast_kit as ck
 from contrast_kit.data import toyshop
 from contrast_kit.objectives import CAPT, MLM
-from contrast_kit.tasks import scoreboard
 
 BATCH, STEPS, LR, WARM = 32, 24, 3e-3, 80
 RATES = {
@@ -48,8 +47,7 @@ class Bench:
         self.tokenizer = ck.data.train_tokenizer(sentences, vocab_size=2_000)
         self.texts = ck.data.Texts(sentences, self.tokenizer)
         self.held_out = [text for text in toyshop.corpus(400, seed=99) if text not in known][:160]
-        pairs = toyshop.probe_pairs(6_000, seed=1)
-        self.hard = [pair for pair in pairs if scoreboard.overlap(*pair) <= 1 / 3][:250]
+        self.hard = ck.tasks.hard_pairs(300)[:250]
         self.starts: dict[int, ck.Encoder] = {}
 
     def start(self, kind: str, seed: int) -> ck.Encoder:

@@ -28,7 +28,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from _origin import write_origin
-from side_by_side import Table
+from _table import Table
 from words_and_pictures import BATCH, answered
 
 import contrast_kit as ck

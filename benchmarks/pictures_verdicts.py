@@ -2,9 +2,10 @@
 
     python benchmarks/pictures_verdicts.py --out data/recorded     # a second; reads the tables, trains nothing
 
-One row for a question and a method: what minus what, the threshold, the mean over seeds with its 95 % interval, and
-`reached`: "yes" where the whole interval is on the right side, "by the mean" where the mean is, else "no". Where about
-0 is expected the threshold is an interval, ±0.05.
+`pictures_numbers` has a row for each method and seed: what was measured before fine-tuning, and the end of each
+fine-tuning beside its controls. `pictures_verdicts` has one for a question and a method: what minus what, threshold,
+the mean over seeds with its 95 % interval, and `reached`: "yes" where the whole interval is on the right side, "by the
+mean" where the mean is, else "no". Where about 0 is expected the threshold is an interval, ±0.05.
 """
 
 import argparse
@@ -83,9 +84,12 @@ def reached(mean: float, low: float | None, high: float | None, least: float | N
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, required=True, help="folder of recorded tables")
-    path = parser.parse_args().out / "pictures_verdicts.csv"
-    verdicts(numbers(path.parent)).round(4).to_csv(path, index=False, lineterminator="\n")
-    write_origin(path, "pictures_verdicts", 0, {})
+    folder = parser.parse_args().out
+    found = numbers(folder)
+    for name, table in (("pictures_numbers", found.reset_index()), ("pictures_verdicts", verdicts(found).round(4))):
+        path = folder / f"{name}.csv"
+        table.to_csv(path, index=False, lineterminator="\n")
+        write_origin(path, "pictures_verdicts", 0, {})
 
 
 if __name__ == "__main__":

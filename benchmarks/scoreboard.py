@@ -34,7 +34,7 @@ from pathlib import Path
 
 import torch
 from _origin import write_origin
-from side_by_side import Table
+from _table import Table
 
 import contrast_kit as ck
 from contrast_kit.data import toyshop

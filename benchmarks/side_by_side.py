@@ -15,12 +15,12 @@ need more seconds. The table has them; on a CPU they are processor seconds, whic
 """
 
 import argparse
-import csv
 import time
 from pathlib import Path
 
 import torch
 from _origin import write_origin
+from _table import Table
 
 import contrast_kit as ck
 from contrast_kit.data import toyshop
@@ -53,7 +53,7 @@ class World:
         self.labelled = ck.data.Texts(rows, self.tokenizer, columns=["sentence"])
 
 
-def choose_rates(world: World, table: "Table", methods: list[str], steps: int) -> dict[str, float]:
+def choose_rates(world: World, table: Table, methods: list[str], steps: int) -> dict[str, float]:
     """The best learning rate of each method. Runs that the table lacks are trained."""
     practice = scoreboard.EvalSuite.toyshop(seed=2, split="train", tasks=())
     for name in methods:
@@ -107,29 +107,6 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2, 3, 4])
     return parser.parse_args()
-
-
-class Table:
-    """A CSV that grows by one row at a time and knows which rows it has."""
-
-    def __init__(self, path: Path, keys: tuple[str, ...]) -> None:
-        self.path, self.keys, self.grew = path, keys, False
-        self.rows = list(csv.DictReader(path.open())) if path.exists() else []
-
-    def has(self, *key: object) -> bool:
-        return any([row[k] for k in self.keys] == [str(part) for part in key] for row in self.rows)
-
-    def add(self, row: dict) -> None:
-        row = {k: f"{v:.5g}" if isinstance(v, float) else str(v) for k, v in row.items()}
-        new = not self.path.exists()
-        with self.path.open("a", newline="") as file:
-            writer = csv.DictWriter(file, list(row), lineterminator="\n")
-            if new:
-                writer.writeheader()
-            writer.writerow(row)
-        self.rows.append(row)
-        self.grew = True
-        print(*row.values(), flush=True)
 
 
 if __name__ == "__main__":

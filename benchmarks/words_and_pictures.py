@@ -38,7 +38,7 @@ from typing import Any
 
 import torch
 from _origin import write_origin
-from side_by_side import Table
+from _table import Table
 from torch import Tensor
 
 import contrast_kit as ck

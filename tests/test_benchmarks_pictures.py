@@ -164,7 +164,9 @@ def test_easy_vqa_from_pixels_to_a_table(monkeypatch, tmp_path):
 
 def test_recorded_verdicts_are_what_the_recorded_tables_say():
     verdicts, folder = benchmark_script("pictures_verdicts"), FOLDER.parent / "data" / "recorded"
-    found = verdicts["verdicts"](verdicts["numbers"](folder)).round(4)
+    numbers = verdicts["numbers"](folder)
+    pd.testing.assert_frame_equal(numbers.reset_index(), pd.read_csv(folder / "pictures_numbers.csv"), atol=1e-9)
+    found = verdicts["verdicts"](numbers).round(4)
     stored = pd.read_csv(folder / "pictures_verdicts.csv")
     pd.testing.assert_frame_equal(found.reset_index(drop=True), stored, atol=1e-9)
 
