@@ -29,7 +29,9 @@ class TestFrame:
     def test_an_error_in_the_answer_is_told(self):
         assert "ZeroDivisionError" in hint("01.rate", lambda p_m, p_c: 1 / 0)
 
-    def test_an_error_in_a_checker_is_not_hidden(self):
+    def test_an_error_in_a_checker_is_not_hidden(self, monkeypatch):
+        monkeypatch.setattr("contrast_kit.exercises._frame._EXERCISES", {})  # for this test alone
+
         @exercises.exercise("98.broken", right="")
         def broken(answer):
             raise KeyError("a bug of ours")
