@@ -62,8 +62,8 @@ class Presets:
             seed: of the initial weights; the caller's random state is left as it was.
             pooling: `"first"` or `"mean"`. max_length: the longest input, in tokens.
             dropout: of hidden states and attention (0.1 in all four papers).
-            relative_positions: True adds T5's relative positions (COCO-LM's models; the model is then an MPNet, which
-                is RoBERTa with just these); a `RelativePositions` says how many buckets.
+            relative_positions: True adds T5's relative positions (COCO-LM's models; the model is then an MPNet: RoBERTa
+                with these, and without its type vector); a `RelativePositions` says how many buckets.
             shape_changes: single changes to the shape, for example `num_hidden_layers=4`.
 
         Raises:
