@@ -57,7 +57,7 @@ def self_log_sum_exp(
     """
     z, scale = scaled(x, tau)
     maximum = needs_maximum(tau, _summed_in(x, half), len(x))
-    how = Tiles(scale, (0, *left_out), _tile(x, tile), half, powers_of_2=not maximum)
+    how = Tiles(scale, (0, *left_out), tile_sides(x, tile), half, powers_of_2=not maximum)
     return _SelfSum.apply(z, groups, how, maximum)
 
 
@@ -94,7 +94,7 @@ def cross_log_sum_exp(
     x, y = of_one_dtype(x, y)
     (z, scale), (c, _) = scaled(x, tau), scaled(y, tau)
     maximum = needs_maximum(tau, _summed_in(x, half), len(y))
-    how = Tiles(scale, left_out, _tile(x, tile), half, powers_of_2=not maximum)
+    how = Tiles(scale, left_out, tile_sides(x, tile), half, powers_of_2=not maximum)
     at_once = torch.is_grad_enabled() and z.requires_grad and not c.requires_grad and not maximum
     ids = (None, None) if groups is None else groups
     return _CrossSum.apply(z, c, *ids, how, maximum, at_once)
@@ -226,7 +226,8 @@ def _summed_in(x: Tensor, half: bool) -> torch.dtype:
     return torch.float32 if half else x.dtype
 
 
-def _tile(z: Tensor, tile: int | None) -> tuple[int, int]:
+def tile_sides(z: Tensor, tile: int | None) -> tuple[int, int]:
+    """Rows and columns of a tile: `tile`, or what suits the device and the number of vectors."""
     if tile is not None and tile < 1:
         raise ValueError(f"tile is a number of rows and must be at least 1, not {tile}.")
     if z.device.type != "cpu":  # a GPU wants few, large products
