@@ -24,6 +24,7 @@ from torch import Tensor
 from torch.autograd import Function
 
 from contrast_kit import fast
+from contrast_kit.fast import kernels
 from contrast_kit.fast.tiles import Tiles, above
 
 
@@ -117,7 +118,7 @@ class _SelfSum(Function):
     @staticmethod
     def forward(ctx, z, groups, how, maximum):
         total = _start(z, maximum)
-        with torch.autocast(z.device.type, enabled=False):
+        with kernels.tile_products(z):
             for rows, columns, scores in how.upper(z, groups):
                 terms = scores if maximum else scores.exp2_()  # [R, C]
                 _add_terms(total, rows, terms, 1, maximum)
@@ -132,7 +133,7 @@ class _SelfSum(Function):
     def backward(ctx, upstream):
         z, groups, lse, kept = ctx.saved_tensors
         how, maximum = ctx.options
-        with torch.no_grad(), torch.autocast(z.device.type, enabled=False):
+        with torch.no_grad(), kernels.tile_products(z):
             weights, lse = _weights(upstream, lse, maximum)  # [N]
             gradient = torch.zeros_like(z)
             everything = slice(0, len(z))
@@ -158,7 +159,7 @@ class _CrossSum(Function):
     def forward(ctx, z, c, groups, others, how, maximum, at_once):
         total = _start(z, maximum)
         pull = torch.zeros_like(z) if at_once else None  # Σ_j e_ij c_j / τ, [N, D]
-        with torch.autocast(z.device.type, enabled=False):
+        with kernels.tile_products(z):
             for rows, columns, scores in how.all(z, c, groups, others):
                 terms = scores if maximum else scores.exp2_()  # [R, C]
                 _add_terms(total, rows, terms, 1, maximum)
@@ -173,7 +174,7 @@ class _CrossSum(Function):
     def backward(ctx, upstream):
         z, c, groups, others, lse, pull = ctx.saved_tensors
         how, maximum = ctx.options
-        with torch.no_grad(), torch.autocast(z.device.type, enabled=False):
+        with torch.no_grad(), kernels.tile_products(z):
             weights, lse = _weights(upstream, lse, maximum)  # [N]
             if pull is not None:
                 return first_derivative_only(pull * weights[:, None], z, c), *[None] * 6

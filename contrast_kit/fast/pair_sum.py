@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 from torch.autograd import Function
 
+from contrast_kit.fast import kernels
 from contrast_kit.fast.logsumexp import first_derivative_only, needs_maximum, self_log_sum_exp, tile_sides
 from contrast_kit.fast.tiles import Tiles, above
 
@@ -42,7 +43,7 @@ class _PairSum(Function):
     @staticmethod
     def forward(ctx, x, how, grad):
         total, pull = 0.0, torch.zeros_like(x) if grad else None  # Σ e_ij; Σ_j e_ij x_j / τ, [N, D]
-        with torch.autocast(x.device.type, enabled=False):
+        with kernels.tile_products(x):
             for rows, columns, scores in how.upper(x, None):
                 terms = scores.exp2_()  # [R, C], 0 where a row meets itself
                 others, mirrored = above(rows, columns, terms)
