@@ -172,7 +172,6 @@ def _one_block(
 ) -> Tensor:
     """The summed terms of R positions; fills `found`, fills or adds to `gradients`. One [R, V] buffer throughout."""
     log_q, best, log_best, log_other = found
-    exact = log_q.dtype
     scores = _scores(states, weight, bias, room)  # [R, V]
     top, best[:] = scores.max(1)  # [R] each
     at, at_other = (scores.gather(1, ids.unsqueeze(1)).squeeze(1) for ids in (labels, others))  # [R] each
