@@ -51,6 +51,7 @@ def wanted_blocks(encoder: Any, states: Any) -> bool:
 _PARTS = {
     "contrast": ("info_nce", "nt_xent", "sup_con"),
     "logsumexp": ("cross_log_sum_exp", "self_log_sum_exp"),
+    "pair_sum": ("pair_log_sum_exp",),
     "blocked_softmax": ("sum_over_words", "word_loss"),
     "messages": ("in_large_messages",),
     "packed": ("Packed",),
