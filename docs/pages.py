@@ -60,6 +60,7 @@ def write(course: dict[str, Any], root: Path, source: Path) -> None:
 def glossary(root: Path) -> str:
     """The course's own page of words, whose links to notebooks start one folder higher here."""
     text = (root / "notebooks" / "glossary.md").read_text("utf-8")
+    text = re.sub(r"\(#[\w-]+\)", lambda link: link[0].lower(), text)
     return re.sub(r"\((\w+\.ipynb)\)", r"(notebooks/\1)", text)
 
 
