@@ -47,7 +47,7 @@ def write(course: dict[str, Any], root: Path, source: Path) -> None:
     """Every page but notebooks and API."""
     written = {
         "index": front(course, root, source),
-        "glossary": (DOCS / "glossary.md").read_text("utf-8"),
+        "glossary": glossary(root),
         "equations": equations(course, root, source),
         "panels": panels(course, source),
         "ledger": ledger(root / "data" / "recorded", source),
@@ -55,6 +55,13 @@ def write(course: dict[str, Any], root: Path, source: Path) -> None:
     }
     for name, text in written.items():
         (source / f"{name}.md").write_text(text, encoding="utf-8")
+
+
+def glossary(root: Path) -> str:
+    """The course's own page of words, whose links to notebooks start one folder higher here."""
+    text = (root / "notebooks" / "glossary.md").read_text("utf-8")
+    text = re.sub(r"\(#[\w-]+\)", lambda link: link[0].lower(), text)
+    return re.sub(r"\((\w+\.ipynb)\)", r"(notebooks/\1)", text)
 
 
 # -- the front ---------------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from torch.autograd import gradcheck
 
 from contrast_kit import fast, geometry, losses
 from contrast_kit.fast import class_means, logsumexp, panels, unit_rows
+from contrast_kit.fast.tiles import Tiles
 from contrast_kit.losses import info_nce, nt_xent, sup_con
 
 
@@ -297,7 +298,7 @@ def test_a_solved_batch_keeps_its_digits():
 
 @pytest.mark.parametrize("who", [(True, True), (True, False), (False, True)])
 def test_panels_of_rows_give_each_side_its_gradient(who, monkeypatch):
-    monkeypatch.setattr(fast, "SCORES_AT_ONCE", 40)  # three rows of thirteen at a time
+    monkeypatch.setattr(fast, "COSINES_AT_ONCE", 40)  # three rows of thirteen at a time
     x, y = units(13, 5), units(13, 5, seed=1)
     tau = torch.tensor(0.2, dtype=torch.float64, requires_grad=True)
     for z, grad in zip((x, y), who, strict=True):
@@ -377,6 +378,25 @@ def test_uniformity_takes_the_same_tiles():
         whole = value_and_gradients(lambda x, how, t=t: geometry.uniformity(x, t=t, block=how), x, how=64)
         tiles = value_and_gradients(lambda x, how, t=t: geometry.uniformity(x, t=t, block=how), x, how=7)
         agree(tiles, whole, 1e-10)
+
+
+def test_the_sum_over_pairs_visits_each_tile_once():
+    """With the numbers of the sum that visits them twice; two rows are equal, and τ goes low."""
+    seen, visit = [], Tiles.upper
+    for dtype, near in ((torch.float64, 1e-10), (torch.float32, 2e-5)):
+        x = losses.normalise(vectors(40, 6)).to(dtype)
+        x[3] = x[7]
+        for tau in (10.0, 0.25, 0.02):
+            twice = value_and_gradients(lambda x, how, tau=tau: fast.self_log_sum_exp(x, tau).logsumexp(0), x, how=None)
+            once = value_and_gradients(lambda x, how, tau=tau: fast.pair_log_sum_exp(x, tau, tile=8), x, how=None)
+            agree(once, twice, near)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Tiles, "upper", lambda *a: (seen.append(tile[:2]) or tile for tile in visit(*a)))
+        x = losses.normalise(vectors(40, 6)).requires_grad_()
+        (gradient,) = torch.autograd.grad(fast.pair_log_sum_exp(x, 0.25, tile=8), x, create_graph=True)
+    assert len(seen) == len({(rows.start, columns.start) for rows, columns in seen})
+    with pytest.raises(NotImplementedError, match="first derivatives only"):
+        gradient.sum().backward()
 
 
 @pytest.mark.parametrize(

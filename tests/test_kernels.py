@@ -3,8 +3,9 @@
 import pytest
 import torch
 
+from contrast_kit import geometry, losses
 from contrast_kit.commands import check
-from contrast_kit.fast import kernels
+from contrast_kit.fast import kernels, tiles
 
 
 @pytest.fixture
@@ -51,6 +52,31 @@ def test_used_only_where_accurate_and_wanted_and_put_back(setting, monkeypatch):
     monkeypatch.setattr(kernels, "probe", lambda: found(switched_error=2e-3))  # what AMX does
     with kernels.fast_float32() as used:
         assert not used and setting() == before
+
+
+def test_large_contrasts_use_it_by_themselves_unless_forbidden(setting, monkeypatch):
+    if setting() is None:
+        pytest.skip("this torch has no switch")
+    before, seen, product = setting(), [], tiles.Tiles._scores
+    monkeypatch.setattr(kernels, "probe", lambda: found())
+    monkeypatch.setattr(tiles.Tiles, "_scores", lambda *a: seen.append(setting()) or product(*a))
+    x = torch.randn(60, 8, generator=torch.Generator().manual_seed(0)).requires_grad_()
+
+    def train(x):
+        a, b = x.chunk(2)
+        total = losses.nt_xent(a, b, 0.1, implementation="tiled") + losses.info_nce(a, b, 0.1, implementation="tiled")
+        (total + geometry.uniformity(x, block=16)).backward()
+        taken = set(seen)
+        seen.clear()
+        return taken
+
+    assert train(x) == {"bf16"} and setting() == before  # torch's name of the switch; `probe` says what it does
+    kernels.allow(False)
+    try:
+        assert train(x) == {before}
+    finally:
+        kernels.allow(True)
+    assert train(x.detach().double().requires_grad_()) == {before}  # it is a float32 product
 
 
 def test_a_torch_without_the_switch_is_no_error(monkeypatch):

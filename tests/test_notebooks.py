@@ -3,11 +3,14 @@
 That they also run is `make test`'s last step (nbval); what is checked here would pass there unnoticed.
 """
 
+import operator
 import re
 from pathlib import Path
 
 import nbformat
 import pytest
+
+import contrast_kit as ck
 
 NOTEBOOKS = sorted((Path(__file__).parents[1] / "notebooks").glob("*.ipynb"))
 
@@ -104,3 +107,24 @@ def test_tags_are_lower_case(notebook):
         for tag in tags(cell):
             # nbval silently ignores the upper-case form of its own tags.
             assert re.fullmatch(r"[a-z]+(-[a-z]+)*", tag), f"tag {tag!r} of {cell.source[:60]!r}"
+
+
+def test_words_link_to_the_glossary_and_are_there(notebook):
+    page = (NOTEBOOKS[0].parent / "glossary.md").read_text("utf-8")
+    words = {heading.replace(" ", "-") for heading in re.findall(r"^### (.+)$", page, re.MULTILINE)}  # as JupyterLab does
+    text = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    linked = re.findall(r"\]\(glossary\.md#([^)]*)\)", text)
+    assert linked and set(linked) <= words
+    assert len(linked) == len(set(linked)), "a word is linked where it is met first"
+
+
+def test_the_glossary_leads_somewhere():
+    folder = NOTEBOOKS[0].parent
+    page = (folder / "glossary.md").read_text("utf-8")
+    words = re.findall(r"^### (.+)$", page, re.MULTILINE)
+    assert len(words) == len(set(words)) and words == sorted(words, key=str.lower)
+    for link in re.findall(r"\]\(([^)]+)\)", page):
+        name, _, word = link.partition("#")
+        assert (folder / name).is_file() if name else word in {heading.replace(" ", "-") for heading in words}, link
+    for name in re.findall(r"`ck\.([\w.]+)`", page):
+        assert operator.attrgetter(name)(ck), name

@@ -87,6 +87,7 @@ def test_the_installed_package_finds_its_files(built, tmp_path):
     done = subprocess.run(command, cwd=away, env=env, capture_output=True, text=True)
     copies = {file.name for file in (away / "course").glob("*.ipynb")}
     assert done.returncode == 0 and copies == {file.name for file in (ROOT / "notebooks").glob("*.ipynb")}
+    assert (away / "course" / "glossary.md").is_file()  # the notebooks link to it
 
 
 # ---- the reader's copy of the course
@@ -146,6 +147,7 @@ def test_lab_starts_jupyterlab_on_the_copy_without_news(original, tmp_path, monk
     folder = env["JUPYTER_CONFIG_PATH"].split(os.pathsep)[-1]
     told = json.loads(Path(folder, "labconfig", "default_setting_overrides.json").read_text())
     assert told["@jupyterlab/apputils-extension:notification"]["fetchNews"] == "false"
+    assert told["@jupyterlab/docmanager-extension:plugin"]["defaultViewers"] == {"markdown": "Markdown Preview"}
 
 
 def test_a_folder_that_cannot_be_is_told(tmp_path, capsys):

@@ -538,6 +538,8 @@ def test_bars_have_no_ticks_beyond_the_best_score():
     assert max(figure.axes[0].get_xticks()) <= 1.0 + 1e-9 and figure.axes[0].get_xlim()[1] > 1.0
     below = plots.bars_with_errors({"MLM": 0.1, "CMLM": 0.9}, "wins", baseline=0.5, limit=1.0).axes[0]
     assert min(below.get_xticks()) < 0.5  # a bar that falls short of guessing has ticks, too
+    moved, auc = plots.bars_with_errors({"moved": {"MLM": 1.2}, "AUC": {"MLM": 0.9}}, limit={"AUC": 1.0}).axes
+    assert max(moved.get_xticks()) > 1.0 >= max(auc.get_xticks())  # a best score for one panel of two
 
 
 def test_three_circles_have_room_for_a_title_and_their_axes():

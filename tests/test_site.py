@@ -93,6 +93,14 @@ def test_solutions_and_answers_are_folded_and_panels_live(docs, monkeypatch):
 # --- docstrings as pages ---
 
 
+def test_words_lead_to_the_glossary_of_the_site(docs):
+    cell = nbformat.v4.new_markdown_cell("a [view](glossary.md#view), [InfoNCE](glossary.md#InfoNCE)")
+    page = docs["course"].as_page(notebook(cell), "00_a")
+    assert page.cells[0].source == "a [view](../glossary.md#view), [InfoNCE](../glossary.md#infonce)"
+    words = docs["pages"].glossary(ROOT)
+    assert "[InfoNCE](#infonce)" in words and "(notebooks/08_capt.ipynb)" in words
+
+
 def test_a_docstring_becomes_markdown(docs):
     text = docs["api"].markdown(
         """One line with `nt_xent` and a < b.

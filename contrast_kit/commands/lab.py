@@ -13,7 +13,8 @@ from pathlib import Path
 from contrast_kit._shipped import shipped
 
 JUPYTER = Path(__file__).parent / "jupyter"
-"""A folder of Jupyter's settings: no news and no question about them in a course. A reader's own settings go before."""
+"""A folder of Jupyter's settings: no news and no question about them in a course, and the glossary is opened to be read,
+not to be edited. A reader's own settings go before."""
 COPIED = ".copied.json"
 
 
@@ -47,7 +48,7 @@ def main(arguments: list[str]) -> int:
 
 
 def copy_course(to: Path) -> list[str]:
-    """Copy the notebooks of the course to a folder; what the reader changed there stays.
+    """Copy the notebooks of the course and their glossary to a folder; what the reader changed there stays.
 
     A copy that the reader left as it was is renewed when the project has a newer one. Of notebooks that both have
     changed, the names are returned. The folder of the originals is left as it is.
@@ -64,7 +65,7 @@ def copy_course(to: Path) -> list[str]:
     record = to / COPIED
     known = json.loads(record.read_text()) if record.is_file() else {}
     kept = []
-    for notebook in sorted(origin.glob("*.ipynb")):
+    for notebook in sorted([*origin.glob("*.ipynb"), *origin.glob("*.md")]):
         copy, now = to / notebook.name, _digest(notebook)
         if not copy.exists() or _digest(copy) == known.get(notebook.name):
             shutil.copyfile(notebook, copy)

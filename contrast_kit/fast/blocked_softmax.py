@@ -8,6 +8,7 @@ and on the word vectors [V, D], which the plain form makes as well.
 Letters: M positions, D width, V vocabulary, R positions of one block.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -76,7 +77,8 @@ def sum_over_words(
         tensor(20.7233)
     """
     in_vocabulary(labels, len(weight))
-    size = max(1, (numbers_at_once or scores_at_once(states.device)) // len(weight))
+    most = max(1, (numbers_at_once or scores_at_once(states.device)) // len(weight))
+    size = math.ceil(len(labels) / max(1, math.ceil(len(labels) / most))) or 1  # as few blocks, and all as long
     found = BlockSums(*_Blocks.apply(terms, size, torch.is_grad_enabled(), others, labels, states, weight, bias, *rows))
     finite(found.total, "The loss over the vocabulary")
     return found
@@ -124,6 +126,7 @@ class _Blocks(torch.autograd.Function):
         total = states.new_zeros((), dtype=exact)
         with torch.autocast(kind, enabled=False):
             table = weight.to(product)  # [V, D], once and not for each block
+            room = states.new_empty(min(size, len(labels)) * len(weight), dtype=exact)  # scores of every block
             for start in range(0, len(labels), size):
                 block = slice(start, start + size)
                 total += _one_block(
@@ -131,6 +134,7 @@ class _Blocks(torch.autograd.Function):
                     states[block].to(product),
                     table,
                     bias,
+                    room,
                     labels[block],
                     others[block],
                     [row[block] for row in rows],
@@ -158,6 +162,7 @@ def _one_block(
     states: Tensor,
     weight: Tensor,
     bias: Tensor | None,
+    room: Tensor,
     labels: Tensor,
     others: Tensor,
     rows: list[Tensor],
@@ -167,9 +172,7 @@ def _one_block(
 ) -> Tensor:
     """The summed terms of R positions; fills `found`, fills or adds to `gradients`. One [R, V] buffer throughout."""
     log_q, best, log_best, log_other = found
-    exact = log_q.dtype
-    scores = states @ weight.T if bias is None else torch.addmm(bias.to(states.dtype), states, weight.T)
-    scores = scores.to(exact)  # [R, V]
+    scores = _scores(states, weight, bias, room)  # [R, V]
     top, best[:] = scores.max(1)  # [R] each
     at, at_other = (scores.gather(1, ids.unsqueeze(1)).squeeze(1) for ids in (labels, others))  # [R] each
     mass = scores.sub_(top.unsqueeze(1)).exp_().sum(1)  # [R, V] → [R]: the denominator, times exp(-top)
@@ -195,6 +198,17 @@ def _one_block(
     scores.scatter_add_(1, labels.unsqueeze(1), slope.unsqueeze(1))
     _products(scores, states, weight, for_states, for_weight, for_bias, first)
     return total.detach()
+
+
+def _scores(states: Tensor, weight: Tensor, bias: Tensor | None, room: Tensor) -> Tensor:
+    """Word scores [R, V] in `room`: fresh memory for each block would not always be given back in time."""
+    scores = room[: len(states) * len(weight)].view(len(states), len(weight))
+    if states.dtype != room.dtype:  # a product in lower precision
+        product = states @ weight.T if bias is None else torch.addmm(bias.to(states.dtype), states, weight.T)
+        return scores.copy_(product)
+    if bias is None:
+        return torch.mm(states, weight.T, out=scores)
+    return torch.addmm(bias.to(states.dtype), states, weight.T, out=scores)
 
 
 def _products(

@@ -1,10 +1,13 @@
-"""The processor's faster float32 product: probed once, reported by `check`, used only on request.
+"""The processor's faster float32 product: probed once, reported by `check`, used where it is as accurate.
 
 On CPUs, torch multiplies float32 matrices with MKL. The switch `torch.backends.mkldnn.matmul.fp32_precision = "bf16"`
 *allows* it to round to bfloat16. What then happens depends on the processor: with AVX-512 but without AMX, oneDNN's own
 float32 kernel takes over, as accurate and up to twice as fast (on AMD, where MKL holds back); with AMX the products are
 really rounded, and two digits remain. So nobody should assume: `probe` tries it, and `fast_float32` switches it on for
-the length of a `with` block only if the digits stayed. Nothing in the kit turns it on by itself.
+the length of a `with` block only if the digits stayed.
+
+The tiles of large contrasts use it by themselves (`tile_products`); `allow(False)` forbids it everywhere. A whole run,
+`with kernels.fast_float32(): fit(…)`, is opted into by name: torch.compile cannot be called inside.
 """
 
 import time
@@ -15,6 +18,8 @@ from functools import cache
 
 import torch
 from torch import Tensor
+
+_allowed = True
 
 ACCURATE = 2e-6
 """Relative error up to which a product counts as float32: torch's own is 2e-7; one rounded to bfloat16 has 2e-3."""
@@ -94,11 +99,37 @@ def fast_float32(wanted: bool = True) -> Iterator[bool]:
         >>> torch.equal(x, y), isinstance(used, bool)
         (True, True)
     """
-    if not (wanted and probe().accurate):
+    if not (wanted and _allowed and probe().accurate):
         yield False
         return
     with _switched():
         yield True
+
+
+def allow(on: bool = True) -> None:
+    """Whether the faster product may be used in this process at all; it may, unless you forbid it.
+
+    Forbid it to compare the last digits of two runs, one of them on another kind of processor.
+
+    Example:
+        >>> allow(False)
+        >>> with fast_float32() as used:
+        ...     used
+        False
+        >>> allow(True)
+    """
+    global _allowed
+    _allowed = on
+
+
+@contextmanager
+def tile_products(x: Tensor) -> Iterator[None]:
+    """Products of tiles of x, with the caller's autocast off: in x's dtype, by the faster kernel if it is accurate."""
+    with (
+        torch.autocast(x.device.type, enabled=False),
+        fast_float32(x.device.type == "cpu" and x.dtype == torch.float32),
+    ):
+        yield
 
 
 def _switch() -> object | None:

@@ -24,6 +24,7 @@ from torch import Tensor
 from torch.autograd import Function
 
 from contrast_kit import fast
+from contrast_kit.fast import kernels
 from contrast_kit.fast.tiles import Tiles, above
 
 
@@ -57,7 +58,7 @@ def self_log_sum_exp(
     """
     z, scale = scaled(x, tau)
     maximum = needs_maximum(tau, _summed_in(x, half), len(x))
-    how = Tiles(scale, (0, *left_out), _tile(x, tile), half, powers_of_2=not maximum)
+    how = Tiles(scale, (0, *left_out), tile_sides(x, tile), half, powers_of_2=not maximum)
     return _SelfSum.apply(z, groups, how, maximum)
 
 
@@ -94,7 +95,7 @@ def cross_log_sum_exp(
     x, y = of_one_dtype(x, y)
     (z, scale), (c, _) = scaled(x, tau), scaled(y, tau)
     maximum = needs_maximum(tau, _summed_in(x, half), len(y))
-    how = Tiles(scale, left_out, _tile(x, tile), half, powers_of_2=not maximum)
+    how = Tiles(scale, left_out, tile_sides(x, tile), half, powers_of_2=not maximum)
     at_once = torch.is_grad_enabled() and z.requires_grad and not c.requires_grad and not maximum
     ids = (None, None) if groups is None else groups
     return _CrossSum.apply(z, c, *ids, how, maximum, at_once)
@@ -117,7 +118,7 @@ class _SelfSum(Function):
     @staticmethod
     def forward(ctx, z, groups, how, maximum):
         total = _start(z, maximum)
-        with torch.autocast(z.device.type, enabled=False):
+        with kernels.tile_products(z):
             for rows, columns, scores in how.upper(z, groups):
                 terms = scores if maximum else scores.exp2_()  # [R, C]
                 _add_terms(total, rows, terms, 1, maximum)
@@ -132,7 +133,7 @@ class _SelfSum(Function):
     def backward(ctx, upstream):
         z, groups, lse, kept = ctx.saved_tensors
         how, maximum = ctx.options
-        with torch.no_grad(), torch.autocast(z.device.type, enabled=False):
+        with torch.no_grad(), kernels.tile_products(z):
             weights, lse = _weights(upstream, lse, maximum)  # [N]
             gradient = torch.zeros_like(z)
             everything = slice(0, len(z))
@@ -158,7 +159,7 @@ class _CrossSum(Function):
     def forward(ctx, z, c, groups, others, how, maximum, at_once):
         total = _start(z, maximum)
         pull = torch.zeros_like(z) if at_once else None  # Σ_j e_ij c_j / τ, [N, D]
-        with torch.autocast(z.device.type, enabled=False):
+        with kernels.tile_products(z):
             for rows, columns, scores in how.all(z, c, groups, others):
                 terms = scores if maximum else scores.exp2_()  # [R, C]
                 _add_terms(total, rows, terms, 1, maximum)
@@ -173,7 +174,7 @@ class _CrossSum(Function):
     def backward(ctx, upstream):
         z, c, groups, others, lse, pull = ctx.saved_tensors
         how, maximum = ctx.options
-        with torch.no_grad(), torch.autocast(z.device.type, enabled=False):
+        with torch.no_grad(), kernels.tile_products(z):
             weights, lse = _weights(upstream, lse, maximum)  # [N]
             if pull is not None:
                 return first_derivative_only(pull * weights[:, None], z, c), *[None] * 6
@@ -226,11 +227,12 @@ def _summed_in(x: Tensor, half: bool) -> torch.dtype:
     return torch.float32 if half else x.dtype
 
 
-def _tile(z: Tensor, tile: int | None) -> tuple[int, int]:
+def tile_sides(z: Tensor, tile: int | None) -> tuple[int, int]:
+    """Rows and columns of a tile: `tile`, or what suits the device and the number of vectors."""
     if tile is not None and tile < 1:
         raise ValueError(f"tile is a number of rows and must be at least 1, not {tile}.")
     if z.device.type != "cpu":  # a GPU wants few, large products
-        side = tile or math.isqrt(fast.scores_at_once(z.device))
+        side = tile or math.isqrt(fast.cosines_at_once(z.device))
         return side, side
     # 2 MiB stay in a processor's cache, and low strips waste little of themselves below the diagonal; but the faster
     # product keeps code for each shape, so there are two, full and half. What fits one tile is kept for the gradient.

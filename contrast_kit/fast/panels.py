@@ -11,6 +11,7 @@ from torch.autograd import Function
 from torch.nn import functional as F
 
 from contrast_kit import fast
+from contrast_kit.fast import kernels
 from contrast_kit.fast.logsumexp import first_derivative_only, of_one_dtype, scaled
 from contrast_kit.fast.tiles import Tiles
 
@@ -25,7 +26,7 @@ def pick_partner(x: Tensor, y: Tensor, tau: float | Tensor, *, half: bool = Fals
     """
     x, y = of_one_dtype(x, y)
     (z, scale), (c, _) = scaled(x, tau), scaled(y, tau)
-    panels = Tiles(scale, (0,), (max(1, fast.scores_at_once(x.device) // len(y)), len(y)), half, powers_of_2=True)
+    panels = Tiles(scale, (0,), (max(1, fast.cosines_at_once(x.device) // len(y)), len(y)), half, powers_of_2=True)
     return _Pick.apply(z, c, panels, torch.is_grad_enabled())
 
 
@@ -37,7 +38,7 @@ class _Pick(Function):
             torch.zeros_like(x) if grad and want else None
             for x, want in zip((z, c), ctx.needs_input_grad[:2], strict=True)
         )
-        with torch.autocast(z.device.type, enabled=False):
+        with kernels.tile_products(z):
             for rows, pull in _pulls(z, c, panels, loss):
                 if of_z is not None:
                     panels.add_product(of_z[rows], pull, c)
@@ -50,7 +51,7 @@ class _Pick(Function):
     @staticmethod
     def backward(ctx, upstream):
         z, c, of_z, of_c = ctx.saved_tensors
-        with torch.no_grad(), torch.autocast(z.device.type, enabled=False):
+        with torch.no_grad(), kernels.tile_products(z):
             if of_z is not None:
                 of_z = of_z * upstream[:, None]
             if of_c is not None and (upstream.stride(0) == 0 or len(z) == 1):  # one number for all anchors

@@ -64,8 +64,7 @@ def uniformity(x: Tensor, t: float = 2, *, block: int = 1024) -> Tensor:
         cosines, distinct = cosine_block(x, 0, n)  # [N, N], and its pairs i < j
         log_sum = torch.logsumexp(2 * t * (cosines[distinct] - 1), dim=0)  # [pairs] -> []
     else:  # on the sphere -t|u - v|^2 = 2t cos - 2t: the sum under the contrast, at tau = 1/(2t)
-        per_row = fast.self_log_sum_exp(x, 1 / (2 * t), tile=block)  # [N], over all j != i
-        log_sum = torch.logsumexp(per_row, dim=0) - 2 * t - math.log(2)  # each pair came twice
+        log_sum = fast.pair_log_sum_exp(x, 1 / (2 * t), tile=block) - 2 * t - math.log(2)  # each pair came twice
     return log_sum - math.log(number_of_pairs(n))
 
 

@@ -18,7 +18,7 @@ def bars_with_errors(
     *,
     baseline: float = 0.0,
     baseline_label: str | None = None,
-    limit: float | None = None,
+    limit: float | Mapping[str, float] | None = None,
     digits: int = 3,
     title: str | None = None,
 ) -> "Figure":
@@ -29,7 +29,8 @@ def bars_with_errors(
     * `label`: what is measured, with its unit; in the case of panels their names say it.
     * `baseline`: where the bars start. Let it be the score of guessing (0.5) and a bar's length is what was
       learnt; a bar that starts anywhere else overstates. `baseline_label` names that line.
-    * `limit`: the best score there can be, such as 1 for a share; the axis has no ticks beyond it.
+    * `limit`: the best score there can be, such as 1 for a share; the axis has no ticks beyond it. Where only some
+      panels have one: {panel: limit}.
 
     The standard deviation is that of the seeds (n − 1 in its denominator), not of their mean; with one seed
     there is none, and neither line nor dot is drawn. Returns the figure. Raises a ValueError for empty or
@@ -47,6 +48,7 @@ def bars_with_errors(
     tables = results if all(grouped) else {"": results}
     tables = {name: scores_of(table, name) for name, table in tables.items()}
     methods = list(dict.fromkeys(method for table in tables.values() for method in table))
+    limits = limit if isinstance(limit, Mapping) else dict.fromkeys(tables, limit)
     figure, axes = panels(len(tables), height=0.42 * len(methods) + 1.0, columns=2, title=title)
     for panel, (name, table) in zip(axes, tables.items(), strict=True):
         for row, method in enumerate(methods):
@@ -55,7 +57,7 @@ def bars_with_errors(
         panel.set_yticks(range(len(methods)), methods, fontsize=10)
         panel.set_ylim(len(methods) - 0.4, -0.6)
         panel.axvline(baseline, color="#888888", linewidth=1)
-        _leave_room(panel, table, baseline, limit, share=0.28 if len(tables) == 1 else 0.7)
+        _leave_room(panel, table, baseline, limits.get(name), share=0.28 if len(tables) == 1 else 0.7)
         panel.set_xlabel(name or label)
         panel.grid(axis="x")
         panel.spines["left"].set_visible(False)

@@ -1,0 +1,167 @@
+"""Few labels, with power: what post-training and a supervised contrast add to fine-tuning, and from which start.
+
+    python benchmarks/few_labels.py --out data/recorded --work runs/few_labels     # about eight hours of one core
+
+Thirty draws of the training rows, the same for every method, so that differences are taken in pairs. Every run is kept
+in `--work`, and the same command goes on where it was stopped. Two tables:
+
+| table | what |
+|---|---|
+| `few_labels_rates` | the learning rate of each method, task and start: one of five, on draws of their own |
+| `few_labels` | one row for each task, start, method, size and draw |
+
+Tasks: the toyshop's opinions; real SST-2 and MRPC where CONTRAST_KIT_REAL_DATA names their folder. Starts: new weights
+(`random`); masked LM on the *other* toyshop, or `kit/books-mlm`; and a public checkpoint, MiniLM, where that folder has
+it. A method is tuned at the rate of its last new stage: post-training takes the fine-tuning rate that plain fine-tuning
+chose. All post-training reads the labelled texts only, equally often. Counting words (TF-IDF and a logistic regression)
+and a probe on frozen vectors are the controls; the probe's strength is cross-validated, so it has no rate.
+"""
+
+import argparse
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pandas as pd
+import torch
+from _origin import write_origin
+from few_shot import TAU, sentences, start
+
+import contrast_kit as ck
+from contrast_kit import tasks
+from contrast_kit.data import toyshop
+from contrast_kit.objectives import CMLM, CSSL, MLM, SCL
+from contrast_kit.paraphrase import Toyshop
+from contrast_kit.tasks import Pipeline, Protocol, TaskData
+
+METHODS = {
+    "FT": Pipeline(),
+    "frozen probe": Pipeline(frozen=True),
+    "TAPT → FT": Pipeline(post=MLM),
+    "CMLM (printed) → FT": Pipeline(post=CMLM),
+    "CMLM (InfoNCE) → FT": Pipeline(post=partial(CMLM, contrast="info_nce", tau=TAU)),
+    "CSSL → FT": Pipeline(post=partial(CSSL, tau=TAU), paraphraser=Toyshop()),
+    "CE + SCL": Pipeline(tune=partial(SCL, lam=0.3, tau=0.3)),
+}
+RATES = (3e-5, 1e-4, 3e-4, 1e-3, 2e-3)
+COLUMNS = ["task", "from", "method", "n", "draw", "metric", "validation", "test", "split", "seconds"]
+
+
+def protocol(args: argparse.Namespace, sizes: tuple[int, ...]) -> Protocol:
+    """CMLM's protocol, with many draws of one seed in place of a few draws of three."""
+    return Protocol(
+        "few labels",
+        sizes=sizes,
+        draws=args.draws,
+        seeds=(0,),
+        validation=150,
+        most_test=dict.fromkeys(("opinion", "sst2", "mrpc"), args.test),
+        epochs={20: 20, 100: 8},
+        post_epochs={20: 20, 100: 6},
+        evaluate_every=10,
+    )
+
+
+def worlds(args: argparse.Namespace) -> dict[str, tuple[Callable[[], TaskData], dict[str, Callable], tuple[int, ...]]]:
+    """By task: its data, the starts by name, and the numbers of labels. What is not here is left out, and said."""
+    words = toyshop.corpus(20_000) + (other := toyshop.corpus(20_000, shop="othershop"))
+    shop = {"random": 0, "MLM, other shop": args.start_steps}
+    made = {name: partial(start, other, words, steps, args.work / f"start-{steps}") for name, steps in shop.items()}
+    found = {"opinion": (lambda: sentences()["opinion"], made, (20, 100))}
+    if not (real := os.environ.get("CONTRAST_KIT_REAL_DATA")):
+        print("CONTRAST_KIT_REAL_DATA is not set: real SST-2, MRPC and MiniLM are left out.")
+        return found
+    books = partial(ck.Encoder.from_pretrained, "kit/books-mlm")
+    checkpoints = {"random": lambda: unlearned(books()), "kit/books-mlm": books}
+    if (mini := Path(real, "models", "all-MiniLM-L6-v2")).is_dir():
+        checkpoints["MiniLM"] = partial(ck.Encoder.from_pretrained, mini)
+    for name, sizes in {"sst2": (20, 100), "mrpc": (100,)}.items():
+        found[name] = (partial(tasks.load, f"glue/{name}", folder=Path(real, "glue_data")), checkpoints, sizes)
+    return found
+
+
+def unlearned(encoder: ck.Encoder) -> ck.Encoder:
+    """An encoder of the same shape and words with new weights."""
+    config = encoder.model.config
+    names = ("num_hidden_layers", "hidden_size", "num_attention_heads", "intermediate_size")
+    shape = {name: getattr(config, name) for name in names}
+    return ck.Encoder.build("tiny", encoder.tokenizer, seed=0, pooling=encoder.pooling, **shape)
+
+
+def tuned(plan: Protocol, data: TaskData, encoder: ck.Encoder, name: str, before: dict, folder: Path) -> dict:
+    """The rates of one method: the five on other draws, by their mean validation score."""
+    pipeline = METHODS[name]
+    if pipeline.frozen:
+        return {}
+    key = "post_lr" if pipeline.post else "lr"
+    plan = replace(plan, **before, **{key: RATES[2]})
+    found = tasks.search(plan, data, encoder, pipeline, grid={key: RATES}, folder=folder, progress=False)
+    return before | found.best
+
+
+def one_world(args: argparse.Namespace, task: str, data: TaskData, come_from: str, encoder, sizes: tuple) -> tuple:
+    """All methods of one task and start: the rates that they chose, and their runs."""
+    plan, rates, runs = protocol(args, sizes), [], []
+    other = replace(plan, split_seed=1, draws=args.tune_draws, sizes=sizes[-1:])
+    chosen, folder = {}, args.work / f"{task}-{come_from}".replace("/", "-").replace(", ", "-").replace(" ", "-")
+    for name in args.methods:
+        if name.startswith("CSSL") and task != "opinion":
+            continue  # nobody here rewords a film review
+        post = METHODS[name].post is not None
+        before = {"lr": chosen["FT"]["lr"]} if post else {}
+        slug = name.replace(" → ", "-").replace(" ", "-")
+        chosen[name] = tuned(other, data, encoder, name, before, folder / f"tune-{slug}")
+        rates.append({"task": task, "from": come_from, "method": name, "lr": chosen[name].get("lr")})
+        rates[-1]["post_lr"] = chosen[name].get("post_lr")
+        found = tasks.run(
+            replace(plan, **chosen[name]), data, encoder, {name: METHODS[name]}, folder=folder / slug, progress=False
+        )
+        runs.append(found.table.assign(**{"from": come_from}))
+        print(
+            task, come_from, name, chosen[name], found.summary()[["n", "mean", "low", "high"]].round(4).values.tolist()
+        )
+        if not found.complete:
+            raise KeyboardInterrupt
+    return rates, runs
+
+
+def main() -> None:
+    args = arguments()
+    torch.set_num_threads(1)
+    args.out.mkdir(parents=True, exist_ok=True)
+    rates, runs = [], []
+    for task, (load, starts, sizes) in worlds(args).items():
+        if args.only and task not in args.only:
+            continue
+        data = load()
+        sizes = tuple(n for n in sizes if n in args.sizes)
+        counted = tasks.baseline(protocol(args, sizes), data).table
+        runs.append(counted.assign(**{"from": "no encoder", "seconds": 0.0}))
+        for come_from, make in starts.items():
+            found = one_world(args, task, data, come_from, make(), sizes)
+            rates, runs = rates + found[0], runs + found[1]
+    table = pd.concat(runs)[COLUMNS].round(4)
+    settings = {name: value for name, value in vars(args).items() if name not in ("out", "work", "only")}
+    for name, rows in {"few_labels": table, "few_labels_rates": pd.DataFrame(rates)}.items():
+        tasks.results.write(rows, args.out / f"{name}.csv")
+        write_origin(args.out / f"{name}.csv", "few_labels", table["seconds"].sum(), settings)
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, default=Path("runs/few_labels"), help="folder of the tables")
+    parser.add_argument("--work", type=Path, default=Path("runs/few_labels"), help="folder of the runs")
+    parser.add_argument("--only", nargs="*", help="tasks: opinion, sst2, mrpc; all by default")
+    parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=METHODS, metavar="NAME")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[20, 100], help="labels")
+    parser.add_argument("--draws", type=int, default=30)
+    parser.add_argument("--tune-draws", type=int, default=5, help="draws, of other rows, by which rates are chosen")
+    parser.add_argument("--test", type=int, default=500, help="the most test rows")
+    parser.add_argument("--start-steps", type=int, default=3_000, help="updates of the masked LM on the other shop")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
