@@ -111,7 +111,8 @@ def test_tags_are_lower_case(notebook):
 
 def test_words_link_to_the_glossary_and_are_there(notebook):
     page = (NOTEBOOKS[0].parent / "glossary.md").read_text("utf-8")
-    words = {heading.replace(" ", "-") for heading in re.findall(r"^### (.+)$", page, re.MULTILINE)}  # as JupyterLab does
+    # JupyterLab's name of a heading keeps its letters and has hyphens for spaces.
+    words = {heading.replace(" ", "-") for heading in re.findall(r"^### (.+)$", page, re.MULTILINE)}
     text = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
     linked = re.findall(r"\]\(glossary\.md#([^)]*)\)", text)
     assert linked and set(linked) <= words

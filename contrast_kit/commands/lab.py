@@ -13,8 +13,8 @@ from pathlib import Path
 from contrast_kit._shipped import shipped
 
 JUPYTER = Path(__file__).parent / "jupyter"
-"""A folder of Jupyter's settings: no news and no question about them in a course, and the glossary is opened to be read,
-not to be edited. A reader's own settings go before."""
+"""A folder of Jupyter's settings: no news in a course and no question about them, and the glossary is opened to be
+read, not to be edited. A reader's own settings go before."""
 COPIED = ".copied.json"
 
 
