@@ -91,9 +91,13 @@ def ways_to_say(record: Meaning, n: int, seed: int = 0, shop: str = "toyshop") -
     Clara purchased two kites.
     Clara bought two kites.
     """
-    rng, where = Random(seed), _shop(shop)
-    said = dict.fromkeys(express(record, rng, where) for _ in range(20 * n))
-    return list(said)[:n]
+    rng, where, said = Random(seed), _shop(shop), {}
+    drawn = new = 0
+    while len(said) < n and drawn < 20 * n and drawn - new < 500:  # 500 draws without a new sentence: that is all
+        drawn += 1
+        if said.setdefault(express(record, rng, where), drawn) == drawn:
+            new = drawn
+    return list(said)
 
 
 def families(count: int, ways: int, seed: int = 0, shop: str = "toyshop") -> dict[str, list[str]]:
