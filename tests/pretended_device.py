@@ -226,7 +226,7 @@ def contrasts(device: torch.device) -> dict[str, int]:
     global largest
     from contrast_kit import checks, fast, losses
 
-    fast.cosines_at_once = lambda device: 2**20
+    fast.scores_at_once = lambda device: 2**20
     n = 4096
     labels, found = torch.arange(n) % 7, {}
     for name, call in {

@@ -298,7 +298,7 @@ def test_a_solved_batch_keeps_its_digits():
 
 @pytest.mark.parametrize("who", [(True, True), (True, False), (False, True)])
 def test_panels_of_rows_give_each_side_its_gradient(who, monkeypatch):
-    monkeypatch.setattr(fast, "COSINES_AT_ONCE", 40)  # three rows of thirteen at a time
+    monkeypatch.setattr(fast, "SCORES_AT_ONCE", 40)  # three rows of thirteen at a time
     x, y = units(13, 5), units(13, 5, seed=1)
     tau = torch.tensor(0.2, dtype=torch.float64, requires_grad=True)
     for z, grad in zip((x, y), who, strict=True):

@@ -31,23 +31,13 @@ def wanted(implementation: str, cosines: int, x: Any = None) -> bool:
     return implementation in ("tiled", "bf16") or (implementation == "auto" and cosines >= TILED_FROM)
 
 
-SCORES_AT_ONCE = 11 * 2**17
-"""Word scores that stand in memory at once on a CPU: 5.5 MiB in float32, so that a loss over 30,000 words adds little
-to the gradient on them, which is 30 MiB. Larger blocks are up to 8 % faster."""
-
-
-COSINES_AT_ONCE = 2**21
-"""Cosines in whole rows that stand in memory at once on a CPU: 8 MiB in float32."""
+SCORES_AT_ONCE = 2**21
+"""Scores that stand in memory at once on a CPU: 8 MiB in float32."""
 
 
 def scores_at_once(device: Any) -> int:
-    """Word scores for a device: on a GPU larger products are faster."""
+    """The same for a device: on a GPU larger products are faster."""
     return SCORES_AT_ONCE if device.type == "cpu" else 2**26
-
-
-def cosines_at_once(device: Any) -> int:
-    """Cosines, likewise."""
-    return COSINES_AT_ONCE if device.type == "cpu" else 2**26
 
 
 def wanted_blocks(encoder: Any, states: Any) -> bool:

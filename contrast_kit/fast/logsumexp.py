@@ -232,7 +232,7 @@ def tile_sides(z: Tensor, tile: int | None) -> tuple[int, int]:
     if tile is not None and tile < 1:
         raise ValueError(f"tile is a number of rows and must be at least 1, not {tile}.")
     if z.device.type != "cpu":  # a GPU wants few, large products
-        side = tile or math.isqrt(fast.cosines_at_once(z.device))
+        side = tile or math.isqrt(fast.scores_at_once(z.device))
         return side, side
     # 2 MiB stay in a processor's cache, and low strips waste little of themselves below the diagonal; but the faster
     # product keeps code for each shape, so there are two, full and half. What fits one tile is kept for the gradient.

@@ -26,7 +26,7 @@ def pick_partner(x: Tensor, y: Tensor, tau: float | Tensor, *, half: bool = Fals
     """
     x, y = of_one_dtype(x, y)
     (z, scale), (c, _) = scaled(x, tau), scaled(y, tau)
-    panels = Tiles(scale, (0,), (max(1, fast.cosines_at_once(x.device) // len(y)), len(y)), half, powers_of_2=True)
+    panels = Tiles(scale, (0,), (max(1, fast.scores_at_once(x.device) // len(y)), len(y)), half, powers_of_2=True)
     return _Pick.apply(z, c, panels, torch.is_grad_enabled())
 
 
