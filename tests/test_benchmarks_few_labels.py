@@ -1,0 +1,38 @@
+"""The few-label comparison at its smallest: shared draws, rates that were chosen, a second call that runs nothing."""
+
+import csv
+import sys
+
+import pytest
+from conftest import benchmark_script
+
+SIZES = {"draws": 2, "tune-draws": 1, "sizes": 20, "test": 40, "start-steps": 2}
+METHODS = ["FT", "frozen probe", "TAPT → FT"]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_all_methods_share_draws_and_choose_a_rate(monkeypatch, tmp_path):
+    monkeypatch.delenv("CONTRAST_KIT_REAL_DATA", raising=False)
+    bench = benchmark_script("few_labels")
+    names = bench["main"].__globals__
+    monkeypatch.setitem(names, "RATES", (5e-4, 1e-3, 2e-3))
+    sizes = [part for name, size in SIZES.items() for part in (f"--{name}", str(size))]
+    folders = ["--out", str(tmp_path / "out"), "--work", str(tmp_path / "work")]
+    monkeypatch.setattr(sys, "argv", ["few_labels.py", *sizes, *folders, "--methods", *METHODS])
+    bench["main"]()
+    tables = {name: (tmp_path / "out" / f"{name}.csv").read_text() for name in ("few_labels", "few_labels_rates")}
+    rows = list(csv.DictReader(tables["few_labels"].splitlines()))
+    assert len(rows) == 2 + 2 * 3 * 2  # counting words; two starts, three methods, two draws
+    assert {row["method"] for row in rows if row["from"] == "no encoder"} == {"counting words"}
+    for draw in "01":
+        assert len({row["split"] for row in rows if row["draw"] == draw}) == 1  # so differences are taken in pairs
+    rates = list(csv.DictReader(tables["few_labels_rates"].splitlines()))
+    assert [row["method"] for row in rates] == 2 * METHODS
+    for row in rates:
+        assert (row["lr"] == "") == (row["method"] == "frozen probe")
+        assert (row["post_lr"] != "") == ("TAPT" in row["method"])
+    monkeypatch.setattr("contrast_kit.tasks.grid._run_one", None)  # nothing is run a second time
+    bench["main"]()
+    for name, text in tables.items():
+        assert (tmp_path / "out" / f"{name}.csv").read_text() == text
