@@ -32,17 +32,13 @@ def write(course: dict[str, Notebook], source: Path) -> None:
         nbformat.write(as_page(notebook, name), source / "notebooks" / f"{name}.ipynb")
 
 
-def anchor(link: str | None) -> str:
-    """The place on a page of the site, whose anchors are in small letters; JupyterLab's are as the heading is."""
-    return (link or "").lower()
-
-
 def as_page(notebook: Notebook, name: str) -> Notebook:
     """A copy in which solutions and hidden outputs are folded, and panels live."""
     page = copy.deepcopy(notebook)
     panels = 0
     for cell in page.cells:
-        cell.source = re.sub(r"\]\(glossary\.md(#[\w-]+)?\)", lambda m: f"](../glossary.md{anchor(m[1])})", cell.source)
+        # The site's anchors are in small letters; JupyterLab's are as the heading is.
+        cell.source = re.sub(r"\]\((glossary\.md[#\w-]*)\)", lambda link: f"](../{link[1].lower()})", cell.source)
         tags = cell.metadata.get("tags", [])
         cell.metadata["tags"] = tags + [FOLDED[tag] for tag in tags if tag in FOLDED]
         hidden = cell.metadata.get("jupyter", {})

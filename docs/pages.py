@@ -58,9 +58,10 @@ def write(course: dict[str, Any], root: Path, source: Path) -> None:
 
 
 def glossary(root: Path) -> str:
-    """The course's own page of words, whose links to notebooks start one folder higher here."""
+    """The course's own page of words: here notebooks are one folder lower, and names of the kit lead to their pages."""
     text = (root / "notebooks" / "glossary.md").read_text("utf-8")
     text = re.sub(r"\(#[\w-]+\)", lambda link: link[0].lower(), text)
+    text = re.sub(r"`ck\.([\w.]+)`", r"{py:obj}`ck.\1 <contrast_kit.\1>`", text)
     return re.sub(r"\((\w+\.ipynb)\)", r"(notebooks/\1)", text)
 
 

@@ -99,6 +99,7 @@ def test_words_lead_to_the_glossary_of_the_site(docs):
     assert page.cells[0].source == "a [view](../glossary.md#view), [InfoNCE](../glossary.md#infonce)"
     words = docs["pages"].glossary(ROOT)
     assert "[InfoNCE](#infonce)" in words and "(notebooks/08_capt.ipynb)" in words
+    assert "{py:obj}`ck.geometry.alignment <contrast_kit.geometry.alignment>`" in words
 
 
 def test_a_docstring_becomes_markdown(docs):
