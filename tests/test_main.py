@@ -42,6 +42,16 @@ def test_help_names_the_commands_and_the_methods(capsys):
     assert "accelerate launch -m contrast_kit train" in told
 
 
+@pytest.mark.parametrize("given", [None, "active"])
+def test_threads_that_wait_sleep_unless_you_say_otherwise(given, monkeypatch, capsys):
+    monkeypatch.setenv("OMP_WAIT_POLICY", given or "any")  # put back at the end
+    if given is None:
+        monkeypatch.delenv("OMP_WAIT_POLICY")
+    with pytest.raises(SystemExit):
+        main(["train", "--help"])
+    assert os.environ["OMP_WAIT_POLICY"] == (given or "passive")
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_every_setting_of_a_method_has_an_option_with_its_reason(method, capsys):
     with pytest.raises(SystemExit):
