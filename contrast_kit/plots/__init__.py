@@ -20,6 +20,7 @@ shown once, or keep it with `figure.savefig("name.png")`. matplotlib is loaded b
 | estimates with intervals | `intervals` |
 | methods over seeds, along a quantity | `lines_with_errors` |
 | alignment and uniformity at once | `alignment_uniformity_plane` |
+| two other numbers at once, a mark for each method | `plane` |
 | two wishes at once | `trade_off` |
 | what a temperature does to the negatives | `negative_weights` |
 | a method: views, networks, losses, negatives | `schematic` |
@@ -38,7 +39,7 @@ from contrast_kit.plots.intervals import intervals
 from contrast_kit.plots.lines import lines_with_errors
 from contrast_kit.plots.maps import embedding_map, project
 from contrast_kit.plots.matrices import similarity_matrix
-from contrast_kit.plots.planes import alignment_uniformity_plane
+from contrast_kit.plots.planes import alignment_uniformity_plane, plane
 from contrast_kit.plots.scenes import attention, shelf
 from contrast_kit.plots.schematics import schematic
 from contrast_kit.plots.shares import shares
@@ -67,6 +68,7 @@ __all__ = [
     "mask_heatmap",
     "mask_kinds",
     "negative_weights",
+    "plane",
     "project",
     "schematic",
     "shares",
