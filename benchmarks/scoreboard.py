@@ -27,7 +27,8 @@ same rows: of each method the last look that came before a given second.
 
 "CSSL (wordings)" contrasts two wordings of each sentence, which the toyshop's grammar gives: it is *told* what means
 the same, and sees no sentence of the tests. "… + MLM" also names hidden words; "MLM, then wordings" goes on from its
-seed's MLM for a fifth of the steps.
+seed's MLM for a fifth of the steps. CAPT plays twice: the queue of a small run is full of an encoder that has moved on
+(`capt_queue.py`).
 """
 
 import argparse
@@ -45,7 +46,7 @@ from _table import Table
 import contrast_kit as ck
 from contrast_kit.data import toyshop
 from contrast_kit.masking.noise import Mask
-from contrast_kit.objectives import CSSL, METHODS, Objective
+from contrast_kit.objectives import CSSL, Objective
 from contrast_kit.objectives.base import Encoded, mlm_count, mlm_sum
 from contrast_kit.tasks import scoreboard
 from contrast_kit.tasks.scoreboard import TAU
@@ -55,30 +56,6 @@ RATES = (5e-4, 1e-3, 2e-3, 4e-3, 8e-3)
 RATE_SEED = 100
 WORDINGS, BESIDE, CONTINUED = "CSSL (wordings)", "CSSL (wordings) + MLM", "MLM, then wordings"
 CONTINUED_RATE = 5e-4  # with the 2e-3 of new weights, the grammar of MLM was gone after 1,000 steps
-
-
-def contestants(batch: int) -> dict[str, partial]:
-    """Objectives by name. τ = 0.05 is ours for all but CAPT, whose triangle is printed; its queue holds four steps.
-
-    The queue of a small run is full of an encoder that has moved on (`capt_queue.py`): CAPT plays without it, too.
-    """
-    wordings = partial(METHODS["cssl"], tau=TAU)
-    return {
-        "MLM": METHODS["mlm"],
-        "ELECTRA": METHODS["electra"],
-        "All-Token MLM": METHODS["all-token"],
-        "COCO-LM": partial(METHODS["coco-lm"], tau=TAU),
-        "CMLM (printed)": METHODS["cmlm"],
-        "CMLM (InfoNCE)": partial(METHODS["cmlm"], contrast="info_nce", tau=TAU, contrast_weight=1.0),
-        "CAPT": partial(METHODS["capt"], queue=4 * 2 * batch),
-        "CAPT (no queue)": partial(METHODS["capt"], queue=0),
-        "SimCSE": partial(METHODS["simcse"], tau=TAU),
-        "SimCSE + MLM": partial(METHODS["simcse"], tau=TAU, mlm_weight=1.0),
-        "SCL (labels)": partial(METHODS["scl"], classes=2),
-        WORDINGS: wordings,
-        BESIDE: partial(WordingsAndWords, tau=TAU),
-        CONTINUED: wordings,
-    }
 
 
 class WordingsAndWords(CSSL):
@@ -100,6 +77,12 @@ class WordingsAndWords(CSSL):
 
     def contrasted(self, name):
         return name != "masked"
+
+
+CONTESTANTS = scoreboard.CONTESTANTS | {
+    BESIDE: partial(WordingsAndWords, tau=TAU),
+    CONTINUED: scoreboard.CONTESTANTS[WORDINGS],
+}
 
 
 class World:
@@ -194,7 +177,7 @@ def train(world: World, name: str, seed: int, lr: float, steps: int, look=None) 
         watch.go_on()
 
     settings = dict(steps=steps, batch_size=world.args.batch, lr=lr, seed=seed, log_every=20, save_every=500)
-    objective = contestants(world.args.batch)[name](start)
+    objective = CONTESTANTS[name](start)
     run = ck.fit(
         objective, world.data(name), folder=folder / "run", resume=True, callback=callback, progress=False, **settings
     )
@@ -340,7 +323,7 @@ def one_run(world: World, tables: dict[str, Table], name: str, seed: int, lr: fl
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    every = list(contestants(64))
+    every = list(CONTESTANTS)
     parser.add_argument("--out", type=Path, default=Path("runs/scoreboard"), help="folder of the tables")
     parser.add_argument("--work", type=Path, default=Path("runs/scoreboard"), help="folder of the runs")
     parser.add_argument("--methods", nargs="+", default=every, choices=every, metavar="NAME")

@@ -25,7 +25,7 @@ def test_each_table_has_its_origin(name):
 
 def test_what_is_missing_is_said(tmp_path):
     assert TABLES
-    with pytest.raises(FileNotFoundError, match="No recorded table is called 'weather'; there are .*side_by_side"):
+    with pytest.raises(FileNotFoundError, match="No recorded table is called 'weather'; there are .*scoreboard"):
         ck.data.recorded("weather")
     (tmp_path / "alone.csv").write_text("a\n1\n")
     with pytest.raises(FileNotFoundError, match="alone.csv has no alone.json"):

@@ -85,13 +85,7 @@ def test_first_code_cell_announces_the_speed(notebook):
     assert re.search(r'^SPEED = .*"tour"', first, re.MULTILINE), "the first code cell sets SPEED, stored as tour"
 
 
-LONGER = {"09_side_by_side"}
-"""Not yet rewritten to cells that fit a lecture's screen."""
-
-
-def test_code_fits_a_screen(notebook, request):
-    if request.node.callspec.id in LONGER:
-        pytest.xfail("not yet rewritten")
+def test_code_fits_a_screen(notebook):
     for cell in code_cells(notebook):
         lines = cell.source.splitlines()
         assert len(lines) <= 12, f"{len(lines)} lines: {cell.source[:80]!r}"

@@ -86,7 +86,7 @@ GOOD = {
     ck.data.train_tokenizer: dict(texts=["a red kite"], vocab_size=40, kind="wordpiece", lowercase=True),
     ck.data.split_sentences: dict(text="One. Two."),
     ck.data.load: dict(name="toyshop/stsb"),
-    ck.data.recorded: dict(name="side_by_side"),
+    ck.data.recorded: dict(name="scoreboard"),
     tasks.get_task: dict(name="sst2"),
     ck.paraphrase.same_meaning: dict(first="This kite is very charming.", second="The kite is really lovely."),
 }  # fmt: skip

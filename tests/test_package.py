@@ -73,7 +73,7 @@ def test_the_installed_package_finds_its_files(built, tmp_path):
     others = {Path(p) for p in sys.path if p.endswith("site-packages")}
     (packages / "others.pth").write_text("".join(f"{p}\n" for p in others))  # its own .pth files are not read
     code = (
-        "import contrast_kit as ck; print(ck.__file__); print(len(ck.data.recorded('side_by_side')));"
+        "import contrast_kit as ck; print(ck.__file__); print(len(ck.data.recorded('scoreboard')));"
         "print(ck.Encoder.from_pretrained('kit/books-mlm').width)"
     )
     env = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | {"HF_HUB_OFFLINE": "1"}
@@ -176,7 +176,7 @@ def test_places_are_there():
         (lambda: ck.data.load("toyshp/sst2"), "did you mean 'toyshop/sst2'"),
         (lambda: ck.data.load("docstring"), "did you mean 'docstrings'"),
         (lambda: ck.data.load("glue/mpc"), "did you mean 'mrpc'"),
-        (lambda: ck.data.recorded("sidebyside"), "did you mean 'side_by_side'"),
+        (lambda: ck.data.recorded("scorebord"), "did you mean 'scoreboard'"),
         (lambda: ck.objectve, "did you mean 'objectives'"),
         (lambda: ck.losses.nt_xnt, "did you mean 'nt_xent'"),
         (lambda: ck.objectives.Cmlm, "did you mean 'CMLM'"),

@@ -21,7 +21,7 @@ def recorded(name: str, folder: str | Path = FOLDER) -> "DataFrame":
     nothing in it is typed.
 
     Args:
-        name: such as "side_by_side" for `data/recorded/side_by_side.csv` and `side_by_side.json`.
+        name: such as "scoreboard" for `data/recorded/scoreboard.csv` and `scoreboard.json`.
         folder: where they lie.
 
     Raises:
@@ -29,16 +29,16 @@ def recorded(name: str, folder: str | Path = FOLDER) -> "DataFrame":
 
     Example:
         >>> import contrast_kit as ck
-        >>> table = ck.data.recorded("side_by_side")
+        >>> table = ck.data.recorded("scoreboard")
         >>> sorted(table.attrs)[:3]
         ['command', 'commit', 'device']
     """
     import pandas as pd
 
     if not isinstance(name, str):
-        raise TypeError(f"A recorded table has a name, such as 'side_by_side', not {checks.shown(name)}.")
+        raise TypeError(f"A recorded table has a name, such as 'scoreboard', not {checks.shown(name)}.")
     if name != Path(name).as_posix() or Path(name).is_absolute() or ".." in Path(name).parts:
-        raise FileNotFoundError(f"{name!r} is no name of a recorded table, such as 'side_by_side'.")
+        raise FileNotFoundError(f"{name!r} is no name of a recorded table, such as 'scoreboard'.")
     table, origin = (Path(folder) / f"{name}.{kind}" for kind in ("csv", "json"))
     if not table.exists():
         have = sorted(path.stem for path in Path(folder).glob("*.csv"))

@@ -36,23 +36,27 @@ from contrast_kit.tasks.pairs import overlap as overlap
 from contrast_kit.tasks.probes import first_rows, probe
 from contrast_kit.tasks.table import TaskData, load
 
-# Ours, not the papers': the encoder pools by the mean, all contrasts of sentences share one temperature, and CAPT's
-# queue suits a small run (8,192 vectors would come from an encoder of long ago).
+# Ours, not the papers': the encoder pools by the mean, and all who contrast without labels share one temperature but
+# CAPT, whose triangle is printed. Its queue suits a small run (8,192 vectors would come from an encoder of long ago).
 TAU = 0.05
 PROBE_STRENGTH = 1.0  # fixed, as in the recorded runs: one table, one probe
+_of = objectives.METHODS
 CONTESTANTS: dict[str, Callable[[Encoder], objectives.Objective]] = {
-    "MLM": objectives.METHODS["mlm"],
-    "ELECTRA": objectives.METHODS["electra"],
-    "All-Token MLM": objectives.METHODS["all-token"],
-    "COCO-LM": partial(objectives.METHODS["coco-lm"], tau=TAU),
-    "CMLM": partial(objectives.METHODS["cmlm"], contrast="info_nce", tau=TAU, contrast_weight=1.0),
-    "CAPT": partial(objectives.METHODS["capt"], tau=TAU, queue=256),
-    "SimCSE": partial(objectives.METHODS["simcse"], tau=TAU),
-    "SimCSE + MLM": partial(objectives.METHODS["simcse"], tau=TAU, mlm_weight=1.0),
-    "SCL (labels)": partial(objectives.METHODS["scl"], classes=2),
+    "MLM": _of["mlm"],
+    "ELECTRA": _of["electra"],
+    "All-Token MLM": _of["all-token"],
+    "COCO-LM": partial(_of["coco-lm"], tau=TAU),
+    "CMLM (printed)": _of["cmlm"],
+    "CMLM (InfoNCE)": partial(_of["cmlm"], contrast="info_nce", tau=TAU, contrast_weight=1.0),
+    "CAPT": partial(_of["capt"], queue=512),
+    "CAPT (no queue)": partial(_of["capt"], queue=0),
+    "SimCSE": partial(_of["simcse"], tau=TAU),
+    "SimCSE + MLM": partial(_of["simcse"], tau=TAU, mlm_weight=1.0),
+    "SCL (labels)": partial(_of["scl"], classes=2),
+    "CSSL (wordings)": partial(_of["cssl"], tau=TAU),
 }
 """The rows of the scoreboard: each makes an objective around a new encoder, with the settings of notebook 09 and its
-recorded runs. Only SCL sees labels."""
+recorded runs. Only SCL sees labels; CSSL needs pairs of wordings (`data.Paraphrased`), all others take plain texts."""
 
 
 @dataclass
