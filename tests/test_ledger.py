@@ -65,6 +65,14 @@ def test_what_the_papers_print_against_their_own_tables(ledger, words, effect, v
     assert (row["effect"], row["verdict"]) == (pytest.approx(effect, abs=5e-4), verdict)
 
 
+def test_who_is_in_doubt_has_not_learned_its_task_in_the_tables():
+    told = ck.data.recorded("scoreboard_learned")
+    part = told[told["steps"] == 5_000].pivot_table(index="method", columns="part", values="value")
+    assert part.loc["ELECTRA", "copy_acc_replaced"] < 0.1 < part.loc["COCO-LM", "copy_acc_replaced"]
+    left = part["contrast"] / part["contrast_of_a_guess"]
+    assert left["CAPT"] > 0.9 > left["CAPT (no queue)"]
+
+
 def test_differences_are_paired_by_draw(script):
     table = pd.DataFrame(
         [(m, d, s, x) for m, shift in (("a", 0.1), ("b", 0)) for d in range(3) for s, x in ((0, d + shift), (1, d))],

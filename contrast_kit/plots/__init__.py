@@ -21,7 +21,7 @@ shown once, or keep it with `figure.savefig("name.png")`. matplotlib is loaded b
 | methods over seeds, along a quantity | `lines_with_errors` |
 | alignment and uniformity at once | `alignment_uniformity_plane` |
 | two other numbers at once, a mark for each method | `plane` |
-| two wishes at once | `trade_off` |
+| two wishes at once, along a dial | `trade_off` |
 | what a temperature does to the negatives | `negative_weights` |
 | a method: views, networks, losses, negatives | `schematic` |
 | a picture and its regions | `shelf` |
