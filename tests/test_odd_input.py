@@ -53,6 +53,19 @@ def test_a_backward_pass_inside_autocast(contrast):
     torch.testing.assert_close(x.grad, gradient(contrast))
 
 
+def test_training_inside_autocast_is_refused_since_it_would_read_old_weights(tokenizer):
+    """What the refusal is for: inside the context a second forward pass does not see that a weight has changed."""
+    weight, x = torch.nn.Parameter(torch.zeros(8, 8)), torch.ones(1, 8)
+    objective, texts = ck.objectives.MLM(make_encoder(tokenizer)), ["the red kite flies"] * 4
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        before = x @ weight
+        weight.data += 1
+        assert torch.equal(x @ weight, before)
+        with pytest.raises(ValueError, match="leave that context and pass precision='bf16'"):
+            ck.fit(objective, texts, steps=1, progress=False)
+    assert ck.fit(objective, texts, steps=1, precision="bf16", progress=False).steps == 1
+
+
 # ---- labels, ids, switches
 
 

@@ -85,6 +85,11 @@ class _Loop:
 
     def __init__(self, objective: Objective, dataset: Any, training: Training, folder: Path | None):
         self.device = distributed.start()
+        if torch.is_autocast_enabled(self.device.type):  # its copies of the weights outlive each update
+            raise ValueError(
+                "fit stands inside torch.autocast, which goes on reading copies of the weights from before the first "
+                "update, so that nothing is learned: leave that context and pass precision='bf16' instead."
+            )
         self.objective, self.training = objective.to(self.device), training
         self.texts = prepare_texts(objective.encoder, dataset, training.max_length)
         objective.check_data(getattr(self.texts, "labels", None))
