@@ -3,18 +3,20 @@
     python benchmarks/few_labels.py --out data/recorded --work runs/few_labels     # about eight hours of one core
 
 Thirty draws of the training rows, the same for every method, so that differences are taken in pairs. Every run is kept
-in `--work`, and the same command goes on where it was stopped. Two tables:
+in `--work`, and the same command goes on where it was stopped. Three tables:
 
 | table | what |
 |---|---|
-| `few_labels_rates` | the learning rate of each method, task and start: one of five, on draws of their own |
+| `few_labels_rates` | the learning rate of each method, task, start and text: one of five, on draws of their own |
 | `few_labels` | one row for each task, start, method, size and draw |
+| `few_labels_text` | toyshop, 20 labels: post-training on 2,000 further texts, or reading the 20 as much as that |
 
-Tasks: the toyshop's opinions; real SST-2 and MRPC where CONTRAST_KIT_REAL_DATA names their folder. Starts: new weights
-(`random`); masked LM on the *other* toyshop, or `kit/books-mlm`; and a public checkpoint, MiniLM, where that folder has
-it. A method is tuned at the rate of its last new stage: post-training takes the fine-tuning rate that plain fine-tuning
-chose. All post-training reads the labelled texts only, equally often. Counting words (TF-IDF and a logistic regression)
-and a probe on frozen vectors are the controls; the probe's strength is cross-validated, so it has no rate.
+Tasks: the toyshop's opinions; real SST-2 and MRPC where CONTRAST_KIT_REAL_DATA names their folder. Starts: new
+weights (`random`); masked LM on the *other* toyshop, or `kit/books-mlm`; and a public checkpoint, MiniLM, where that
+folder has it. A method is tuned at the rate of its last new stage: post-training takes the fine-tuning rate that
+plain fine-tuning chose. In `few_labels` all post-training reads the labelled texts only, equally often. Counting
+words (TF-IDF and a logistic regression) and a probe on frozen vectors are the controls; the probe's strength is
+cross-validated, so it has no rate.
 """
 
 import argparse
@@ -47,6 +49,10 @@ METHODS = {
 }
 RATES = (3e-5, 1e-4, 3e-4, 1e-3, 2e-3)
 COLUMNS = ["task", "from", "method", "n", "draw", "metric", "validation", "test", "split", "seconds"]
+MORE = 2_000
+"""Further texts of the same task, without their labels."""
+READ = 2 * (20 + MORE)
+"""Texts that either row of `few_labels_text` reads: all of them twice, or the 20 ones 202 times."""
 
 
 def protocol(args: argparse.Namespace, sizes: tuple[int, ...]) -> Protocol:
@@ -90,9 +96,8 @@ def unlearned(encoder: ck.Encoder) -> ck.Encoder:
     return ck.Encoder.build("tiny", encoder.tokenizer, seed=0, pooling=encoder.pooling, **shape)
 
 
-def tuned(plan: Protocol, data: TaskData, encoder: ck.Encoder, name: str, before: dict, folder: Path) -> dict:
+def tuned(plan: Protocol, data: TaskData, encoder: ck.Encoder, pipeline: Pipeline, before: dict, folder: Path) -> dict:
     """The rates of one method: the five on other draws, by their mean validation score."""
-    pipeline = METHODS[name]
     if pipeline.frozen:
         return {}
     key = "post_lr" if pipeline.post else "lr"
@@ -104,34 +109,60 @@ def tuned(plan: Protocol, data: TaskData, encoder: ck.Encoder, name: str, before
 def one_world(args: argparse.Namespace, task: str, data: TaskData, come_from: str, encoder, sizes: tuple) -> tuple:
     """All methods of one task and start: the rates that they chose, and their runs."""
     plan, rates, runs = protocol(args, sizes), [], []
-    other = replace(plan, split_seed=1, draws=args.tune_draws, sizes=sizes[-1:])
-    chosen, folder = {}, args.work / f"{task}-{come_from}".replace("/", "-").replace(", ", "-").replace(" ", "-")
+    chosen, folder = {}, args.work / slug(f"{task}-{come_from}")
     for name in args.methods:
         if name.startswith("CSSL") and task != "opinion":
             continue  # nobody here rewords a film review
-        post = METHODS[name].post is not None
-        before = {"lr": chosen["FT"]["lr"]} if post else {}
-        slug = name.replace(" → ", "-").replace(" ", "-")
-        chosen[name] = tuned(other, data, encoder, name, before, folder / f"tune-{slug}")
-        rates.append({"task": task, "from": come_from, "method": name, "lr": chosen[name].get("lr")})
-        rates[-1]["post_lr"] = chosen[name].get("post_lr")
-        found = tasks.run(
-            replace(plan, **chosen[name]), data, encoder, {name: METHODS[name]}, folder=folder / slug, progress=False
-        )
+        before = {"lr": chosen["FT"]["lr"]} if METHODS[name].post else {}
+        chosen[name], found = one_method(args, plan, data, encoder, name, METHODS[name], before, folder)
+        rates.append({"task": task, "from": come_from, "method": name, **chosen[name]})
         runs.append(found.table.assign(**{"from": come_from}))
-        print(
-            task, come_from, name, chosen[name], found.summary()[["n", "mean", "low", "high"]].round(4).values.tolist()
-        )
-        if not found.complete:
-            raise KeyboardInterrupt
+        said = found.summary()[["n", "mean", "low", "high"]].round(4).values.tolist()
+        print(task, come_from, name, chosen[name], said)
     return rates, runs
+
+
+def more_text(args: argparse.Namespace, task: str, data: TaskData, come_from: str, encoder, lr: float) -> tuple:
+    """Post-training for 20 labels that reads `READ` texts: 2,000 further ones too, or the 20 alone, as much of them."""
+    plan = protocol(args, (20,))
+    arms = {
+        f"{MORE:,} more": replace(plan, post_epochs={20: 2}, post_batch_size=32),
+        "20, as much reading": replace(plan, post_epochs={20: READ / 20}, post_batch_size=20),
+    }
+    rates, runs, folder = [], [], args.work / slug(f"{task}-{come_from}-text")
+    for name in (name for name in args.methods if METHODS[name].post):
+        for text, of in arms.items():
+            pipeline = replace(METHODS[name], unlabeled=MORE if of.post_batch_size == 32 else 0)
+            label, before = f"{name}, {text}", {"lr": lr}
+            chosen, found = one_method(args, of, data, encoder, label, pipeline, before, folder)
+            rates.append({"task": task, "from": come_from, "method": label, **chosen})
+            runs.append(found.table.assign(**{"from": come_from, "method": name, "text": text}))
+            print(label, chosen, found.summary()[["mean", "low", "high"]].round(4).values.tolist(), flush=True)
+    return rates, runs
+
+
+def one_method(args: argparse.Namespace, plan: Protocol, data, encoder, name: str, pipeline, before, folder) -> tuple:
+    """The rates that a method chose on other draws, and its runs."""
+    other = replace(plan, split_seed=1, draws=args.tune_draws, sizes=plan.sizes[-1:])
+    chosen = tuned(other, data, encoder, pipeline, before, folder / f"tune-{slug(name)}")
+    plan = replace(plan, **chosen)
+    found = tasks.run(plan, data, encoder, {name: pipeline}, folder=folder / slug(name), progress=False)
+    if not found.complete:
+        raise KeyboardInterrupt
+    return chosen, found
+
+
+def slug(name: str) -> str:
+    for found, instead in {" → ": "-", "/": "-", ", ": "-", " ": "-"}.items():
+        name = name.replace(found, instead)
+    return name
 
 
 def main() -> None:
     args = arguments()
     torch.set_num_threads(1)
     args.out.mkdir(parents=True, exist_ok=True)
-    rates, runs = [], []
+    rates, runs, texts = [], [], []
     for task, (load, starts, sizes) in worlds(args).items():
         if args.only and task not in args.only:
             continue
@@ -142,11 +173,17 @@ def main() -> None:
         for come_from, make in starts.items():
             found = one_world(args, task, data, come_from, make(), sizes)
             rates, runs = rates + found[0], runs + found[1]
-    table = pd.concat(runs)[COLUMNS].round(4)
+            if task == "opinion" and come_from != "random" and 20 in sizes:
+                read = more_text(args, task, data, come_from, make(), found[0][0]["lr"])
+                rates, texts = rates + read[0], texts + read[1]
+    tables = {"few_labels": pd.concat(runs)[COLUMNS].round(4), "few_labels_rates": pd.DataFrame(rates)}
+    if texts:
+        tables["few_labels_text"] = pd.concat(texts)[[*COLUMNS, "text"]].round(4)
     settings = {name: value for name, value in vars(args).items() if name not in ("out", "work", "only")}
-    for name, rows in {"few_labels": table, "few_labels_rates": pd.DataFrame(rates)}.items():
+    for name, rows in tables.items():
         tasks.results.write(rows, args.out / f"{name}.csv")
-        write_origin(args.out / f"{name}.csv", "few_labels", table["seconds"].sum(), settings)
+        spent = (tables["few_labels"] if name == "few_labels_rates" else rows)["seconds"].sum()
+        write_origin(args.out / f"{name}.csv", "few_labels", spent, settings)
 
 
 def arguments() -> argparse.Namespace:

@@ -8,6 +8,7 @@ from conftest import benchmark_script
 
 SIZES = {"draws": 2, "tune-draws": 1, "sizes": 20, "test": 40, "start-steps": 2}
 METHODS = ["FT", "frozen probe", "TAPT → FT"]
+NAMES = ("few_labels", "few_labels_rates", "few_labels_text")
 
 
 @pytest.mark.slow
@@ -16,19 +17,24 @@ def test_all_methods_share_draws_and_choose_a_rate(monkeypatch, tmp_path):
     monkeypatch.delenv("CONTRAST_KIT_REAL_DATA", raising=False)
     bench = benchmark_script("few_labels")
     names = bench["main"].__globals__
-    monkeypatch.setitem(names, "RATES", (5e-4, 1e-3, 2e-3))
+    for name, value in {"RATES": (5e-4, 1e-3, 2e-3), "MORE": 60, "READ": 160}.items():
+        monkeypatch.setitem(names, name, value)
     sizes = [part for name, size in SIZES.items() for part in (f"--{name}", str(size))]
     folders = ["--out", str(tmp_path / "out"), "--work", str(tmp_path / "work")]
     monkeypatch.setattr(sys, "argv", ["few_labels.py", *sizes, *folders, "--methods", *METHODS])
     bench["main"]()
-    tables = {name: (tmp_path / "out" / f"{name}.csv").read_text() for name in ("few_labels", "few_labels_rates")}
+    tables = {name: (tmp_path / "out" / f"{name}.csv").read_text() for name in NAMES}
     rows = list(csv.DictReader(tables["few_labels"].splitlines()))
     assert len(rows) == 2 + 2 * 3 * 2  # counting words; two starts, three methods, two draws
     assert {row["method"] for row in rows if row["from"] == "no encoder"} == {"counting words"}
     for draw in "01":
         assert len({row["split"] for row in rows if row["draw"] == draw}) == 1  # so differences are taken in pairs
     rates = list(csv.DictReader(tables["few_labels_rates"].splitlines()))
-    assert [row["method"] for row in rates] == 2 * METHODS
+    texts = ["60 more", "20, as much reading"]
+    assert [row["method"] for row in rates] == 2 * METHODS + [f"{METHODS[-1]}, {text}" for text in texts]
+    read = list(csv.DictReader(tables["few_labels_text"].splitlines()))
+    assert [row["text"] for row in read] == [text for text in texts for _ in range(2)]
+    assert {(row["draw"], row["split"]) for row in read} == {(row["draw"], row["split"]) for row in rows}
     for row in rates:
         assert (row["lr"] == "") == (row["method"] == "frozen probe")
         assert (row["post_lr"] != "") == ("TAPT" in row["method"])
