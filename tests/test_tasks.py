@@ -295,6 +295,21 @@ def test_an_epoch_is_every_row_once(opinions, vocabulary):
         tasks.fine_tune(make_encoder(vocabulary), take(opinions.train, 20), task="sst2", epochs=3, steps=2)
 
 
+@pytest.mark.parametrize("precision", ["float32", "bf16"])
+def test_a_run_is_evaluated_in_its_own_precision(opinions, vocabulary, precision):
+    seen = []
+
+    class Watched(FineTune):
+        def predicted_logits(self, view, generator=None):
+            seen.append(torch.is_autocast_enabled("cpu"))
+            return super().predicted_logits(view, generator)
+
+    rows, start = take(opinions.train, 20), make_encoder(vocabulary)
+    tuned = tasks.fine_tune(start, rows, rows, task="sst2", method=Watched, steps=1, precision=precision)
+    assert tuned.predict(rows).shape == (20,)
+    assert seen == [precision == "bf16"] * 2  # while it selects, and when it is asked
+
+
 def test_a_task_model_takes_its_head_along(opinions, vocabulary):
     rows = take(opinions.train, 40)
     first = tasks.fine_tune(make_encoder(vocabulary), rows, task="sst2", steps=5, lr=1e-3)

@@ -17,6 +17,7 @@ from contrast_kit.tasks.metrics import score
 from contrast_kit.tasks.probes import labels_of
 from contrast_kit.tasks.table import Task, get_task
 from contrast_kit.training import Run, Training, fit
+from contrast_kit.training.settings import autocast
 
 
 @dataclass
@@ -45,7 +46,8 @@ class FineTuned:
 
     def predict(self, rows: Any) -> np.ndarray:
         """Classes, or scores, of rows, [N]."""
-        return predict(self.objective, rows, task=self.task, max_length=self.max_length)
+        precision = self.run.training.precision
+        return predict(self.objective, rows, task=self.task, max_length=self.max_length, precision=precision)
 
     def evaluate(self, rows: Any) -> dict[str, float]:
         """The task's metrics on rows."""
@@ -168,7 +170,8 @@ class BestWeights:
             return
         if self.texts is None:
             self.texts = tokenized(self.rows, run.encoder, self.task, self.max_length)
-        metrics = score(self.task, predict(run.objective, self.texts, task=self.task), self.labels)
+        said = predict(run.objective, self.texts, task=self.task, precision=run.training.precision)
+        metrics = score(self.task, said, self.labels)
         self.evaluations.append({"step": run.steps, **metrics})
         if metrics[self.task.metrics[0]] > self.best_score:
             self.best_step, self.best_score = run.steps, metrics[self.task.metrics[0]]
@@ -178,11 +181,17 @@ class BestWeights:
 
 @torch.no_grad()
 def predict(
-    objective: FineTune, rows: Any, *, task: Task | str, batch_size: int = 128, max_length: int = 128
+    objective: FineTune,
+    rows: Any,
+    *,
+    task: Task | str,
+    batch_size: int = 128,
+    max_length: int = 128,
+    precision: str = "float32",
 ) -> np.ndarray:
     """The predictions of a fine-tuned objective, in evaluation mode: classes [N] (integers) or scores [N].
 
-    Labels of the rows are not read. `rows` may be `Texts`.
+    Labels of the rows are not read. `rows` may be `Texts`. A run predicts in the `precision` that it was trained in.
     """
     task = get_task(task)
     texts = rows if isinstance(rows, Texts) else tokenized(rows, objective.encoder, task, max_length)
@@ -190,11 +199,13 @@ def predict(
     objective.eval()
     order = texts.lengths.argsort(stable=True, descending=True)  # [N], longest first: little padding
     predicted, generator = [], torch.Generator().manual_seed(0)
+    cast = autocast(precision, objective.encoder.device)
     try:
         for start in range(0, len(order), batch_size):
             batch = texts.batch(order[start : start + batch_size].tolist())
             view = {key: value.to(objective.encoder.device) for key, value in batch.items()}
-            logits = objective.predicted_logits(view, generator).float()  # [B, C]
+            with cast():
+                logits = objective.predicted_logits(view, generator).float()  # [B, C]
             predicted.append((logits.squeeze(1) if objective.regression else logits.argmax(1)).cpu())  # [B]
     finally:
         objective.train(was_training)
