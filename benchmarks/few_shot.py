@@ -2,7 +2,7 @@
 
     python benchmarks/few_shot.py --out data/recorded          # all of it, on what there is
 
-On one CPU core the 20-label table (`few_shot_20`) takes a few minutes, all tables about three quarters of an hour. Each
+On one CPU core the 20-label table (`few_shot_20`) takes a few minutes, all tables about half an hour. Each
 run is written as it ends, so that a stopped script continues. All start from one encoder, trained by masked LM on
 sentences of the *other* shop, as RoBERTa was trained on other text than the task's.
 
@@ -11,15 +11,10 @@ sentences of the *other* shop, as RoBERTa was trained on other text than the tas
 | `few_shot_20` | CMLM's: 5 draws × 3 seeds, mean of all | five methods, 20 labels: what kind of sentence is it? |
 | `few_shot_top3` | SCL's: 10 draws, top 3 by validation | cross-entropy with and without SCL |
 | `few_shot_sizes` | 5 draws × 3 seeds | five methods, 100 and 1,000 labels |
-| `few_shot_unlabeled` | 5 draws × 3 seeds | post-training on 2,000 further texts without labels (CMLM 4.8) |
-| `few_shot_opinion` | 5 draws × 3 seeds | five methods, 20 labels: is an opinion given, and which? |
 | `few_shot_noise` | SCL's noise: 10 draws, its four temperatures | 100 rows, and three paraphrases of each |
-| `few_shot_sst2` | 5 draws × 1 seed | real SST-2 (CONTRAST_KIT_REAL_DATA names its folder); start: MLM on its phrases |
-| `few_shot_sst2_untrained` | 5 draws × 1 seed | its control, on draws of its own: plain fine-tuning of new weights |
 """
 
 import argparse
-import os
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -49,7 +44,7 @@ TINY = dict(
     batch_size=16,
     evaluate_every=10,
     validation=150,
-    most_test={"kind": 500, "opinion": 500, "sst2": 500},
+    most_test={"kind": 500, "opinion": 500},
 )
 SMALL = replace(
     protocols.CMLM, name="CMLM few-shot, in small", sizes=(20,), epochs={20: 20, 100: 8, 1000: 3},
@@ -89,39 +84,17 @@ def tables(steps: int, work: Path) -> dict:
     other = toyshop.corpus(20_000, shop="othershop")
     shop = start(other, toyshop.corpus(20_000) + other, steps, work / "start")
     data = sentences()
-    more = {f"{name}, 2,000 texts": replace(PIPELINES[name], unlabeled=2_000) for name in list(PIPELINES)[1:4]}
-    once = replace(SMALL, post_epochs={20: 2}, post_batch_size=32)
     sizes = replace(SMALL, sizes=(100, 1000))
     noise = replace(SMALL_SCL, sizes=(100,), epochs={100: 5})
     temperatures = Sweep(noise, "temperature", protocols.SCL_NOISE.values)
-    found = {
+    return {
         "few_shot_20": lambda folder: tasks.run(SMALL, data["kind"], shop, PIPELINES, folder=folder),
         "few_shot_top3": lambda folder: tasks.run(SMALL_SCL, data["kind"], shop, CE, folder=folder),
         "few_shot_sizes": lambda folder: tasks.run(sizes, data["kind"], shop, PIPELINES, folder=folder),
-        "few_shot_unlabeled": lambda folder: tasks.run(once, data["kind"], shop, more, folder=folder),
-        "few_shot_opinion": lambda folder: tasks.run(SMALL, data["opinion"], shop, PIPELINES, folder=folder),
         "few_shot_noise": lambda folder: tasks.sweep(
             temperatures, data["opinion"], shop, CE, folder=folder, paraphraser=Toyshop()
         ),
     }
-    untrained = {"FT, new weights": PIPELINES["FT"]}
-    return found | {
-        "few_shot_sst2": lambda folder: real_sst2(steps, folder),
-        "few_shot_sst2_untrained": lambda folder: real_sst2(0, folder, untrained),
-    }
-
-
-def real_sst2(steps: int, folder: Path, pipelines: dict[str, Pipeline] | None = None) -> tasks.Results | None:
-    """CMLM's protocol on real film reviews, where they are; of methods that are given, or all that know no toyshop."""
-    real = os.environ.get("CONTRAST_KIT_REAL_DATA")
-    if not real:
-        print("CONTRAST_KIT_REAL_DATA is not set: real SST-2 is left out.")
-        return None
-    sst2 = tasks.load("glue/sst2", folder=Path(real, "glue_data"))
-    phrases = list(sst2.train["sentence"])[:20_000]
-    plan = replace(SMALL, sizes=(20, 1000), seeds=SMALL.seeds[:1])
-    pipelines = pipelines or {name: PIPELINES[name] for name in PIPELINES if name != "CSSL → FT"}
-    return tasks.run(plan, sst2, start(phrases, phrases, steps, folder / "start"), pipelines, folder=folder)
 
 
 def main() -> None:
@@ -136,15 +109,13 @@ def main() -> None:
         if args.only and name not in args.only:
             continue
         results = make(args.work / name)
-        if results is None:
-            continue
         if not results.complete:
             print(f"{name} was stopped; the same command goes on.")
             return
         table = results.table.drop(columns=["setting", "post", "best_step"])
         tasks.results.write(table.round(4), args.out / f"{name}.csv")
-        settings = {"steps of the start": 0 if name.endswith("untrained") else args.steps}
-        write_origin(args.out / f"{name}.csv", "few_shot", table["seconds"].sum(), settings)
+        origin = {"steps of the start": args.steps}
+        write_origin(args.out / f"{name}.csv", "few_shot", table["seconds"].sum(), origin)
         print(f"{name}: {len(table)} runs\n{results.summary().drop(columns=['metric', 'rule'])}", flush=True)
 
 
