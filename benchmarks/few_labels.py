@@ -46,6 +46,7 @@ METHODS = {
     "CMLM (InfoNCE) → FT": Pipeline(post=partial(CMLM, contrast="info_nce", tau=TAU)),
     "CSSL → FT": Pipeline(post=partial(CSSL, tau=TAU), paraphraser=Toyshop()),
     "CE + SCL": Pipeline(tune=partial(SCL, lam=0.3, tau=0.3)),
+    (AGAIN := "FT, SCL's rate"): Pipeline(),  # how much of a difference is the luck of choosing a rate?
 }
 RATES = (3e-5, 1e-4, 3e-4, 1e-3, 2e-3)
 COLUMNS = ["task", "from", "method", "n", "draw", "seed", "metric", "validation", "test", "split", "seconds"]
@@ -112,17 +113,29 @@ def one_world(args: argparse.Namespace, task: str, data: TaskData, come_from: st
     plan, rates, runs = protocol(args, sizes), [], []
     chosen, folder = {}, args.work / slug(f"{task}-{come_from}")
     for name in args.methods:
-        if name.startswith("CSSL") and task != "opinion":
-            continue  # nobody here rewords a film review
-        if task != "opinion" and come_from == "random" and name not in ("FT", "frozen probe"):
-            continue  # a control there: nobody post-trains new weights on a hundred real sentences
+        if left_out(name, task, come_from, chosen):
+            continue
         before = {"lr": chosen["FT"]["lr"]} if METHODS[name].post else {}
-        chosen[name], found = one_method(args, plan, data, encoder, name, METHODS[name], before, folder)
+        if borrowed := name == AGAIN:
+            before = chosen["CE + SCL"]
+        pipeline = METHODS[name]
+        chosen[name], found = one_method(args, plan, data, encoder, name, pipeline, before, folder, tune=not borrowed)
         rates.append({"task": task, "from": come_from, "method": name, **chosen[name]})
         runs.append(found.table.assign(**{"from": come_from}))
         said = found.summary()[["n", "mean", "low", "high"]].round(4).values.tolist()
         print(task, come_from, name, chosen[name], said)
     return rates, runs
+
+
+def left_out(name: str, task: str, come_from: str, chosen: dict) -> bool:
+    """Whether a method has nothing to do here."""
+    if name == AGAIN:
+        return chosen.get("CE + SCL") in (None, chosen.get("FT"))  # the rates are the same
+    if task == "opinion":
+        return False
+    if name.startswith("CSSL"):
+        return True  # nobody here rewords a film review
+    return come_from == "random" and name not in ("FT", "frozen probe")  # a control there, and no more
 
 
 def more_text(args: argparse.Namespace, task: str, data: TaskData, come_from: str, encoder, lr: float) -> tuple:
@@ -144,10 +157,12 @@ def more_text(args: argparse.Namespace, task: str, data: TaskData, come_from: st
     return rates, runs
 
 
-def one_method(args: argparse.Namespace, plan: Protocol, data, encoder, name: str, pipeline, before, folder) -> tuple:
+def one_method(
+    args: argparse.Namespace, plan: Protocol, data, encoder, name: str, pipeline, before, folder, tune: bool = True
+) -> tuple:
     """The rates that a method chose on other draws, and its runs."""
-    other = replace(plan, split_seed=1, draws=args.tune_draws, sizes=plan.sizes[-1:])
-    chosen = tuned(other, data, encoder, pipeline, before, folder / f"tune-{slug(name)}")
+    other = replace(plan, first_draw=args.draws, draws=args.tune_draws, sizes=plan.sizes[-1:])
+    chosen = tuned(other, data, encoder, pipeline, before, folder / f"tune-{slug(name)}") if tune else before
     how = dict(folder=folder / slug(name), progress=False, **precision(encoder))
     found = tasks.run(replace(plan, **chosen), data, encoder, {name: pipeline}, **how)
     if not found.complete:

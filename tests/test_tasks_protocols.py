@@ -18,6 +18,7 @@ from contrast_kit import tasks
 from contrast_kit.objectives import CMLM, CSSL, MLM, SCL, FineTune
 from contrast_kit.paraphrase import Toyshop, same_meaning
 from contrast_kit.tasks import Pipeline, Protocol, Sweep, protocols
+from contrast_kit.tasks.planned import held_rows
 from contrast_kit.tasks.results import Results, interval, read, selected_runs, write
 
 
@@ -253,6 +254,20 @@ def test_all_methods_share_rows_and_start(whole):
     table = whole.table
     assert (table.groupby("draw")["split"].nunique() == 1).all() and table["split"].nunique() == 2
     assert table["start"].nunique() == 1
+
+
+def test_draws_of_other_numbers_leave_the_held_out_rows_as_they_are(opinions, start, whole):
+    later = replace(QUICK, first_draw=QUICK.draws - 1, draws=2)
+    table = tasks.run(later, opinions, start, {"FT": Pipeline()}, progress=False).table
+    ours = whole.table[whole.table["method"] == "FT"].set_index(["draw", "seed"])
+    same = table.set_index(["draw", "seed"]).loc[QUICK.draws - 1]
+    assert set(table["draw"]) == {QUICK.draws - 1, QUICK.draws}
+    assert same["split"].unique() == ours.loc[QUICK.draws - 1, "split"].unique()
+    assert same["test"].tolist() == ours.loc[QUICK.draws - 1, "test"].tolist()  # the same run, whoever else ran
+    assert not set(table[table["draw"] == QUICK.draws]["split"]) & set(ours["split"])
+    assert held_rows(later, opinions).hash == held_rows(QUICK, opinions).hash
+    with pytest.raises(ValueError, match="first_draw counts from 0"):
+        replace(QUICK, first_draw=-1)
 
 
 def test_post_trained_weights_are_carried(whole):

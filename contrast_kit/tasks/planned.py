@@ -48,7 +48,8 @@ def plan(
         if protocol.fraction is not None:
             labels = labels_of(one.train)
             chosen = draw(labels, max(1, round(protocol.fraction * len(labels))), [protocol.split_seed, 2])
-        for size, number, seed in product(protocol.sizes, range(protocol.draws), protocol.seeds):
+        draws = range(protocol.first_draw, protocol.first_draw + protocol.draws)
+        for size, number, seed in product(protocol.sizes, draws, protocol.seeds):
             if protocol.shots is not None:
                 chosen, kept = shots(labels_of(one.train), protocol.shots, seed)
                 held = HeldOut(select_rows(one.train, kept), held.test, held.note, held.mismatched)

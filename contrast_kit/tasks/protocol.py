@@ -17,6 +17,9 @@ class Protocol:
     """Labelled training rows; None is all of them."""
     draws: int = 5
     """How many training sets are drawn at each size."""
+    first_draw: int = 0
+    """The number of the first one. A search on draws 30 to 34 leaves draws 0 to 29 to the runs, and the held-out rows,
+    which `split_seed` divides, are the same: no test row of a run has chosen anything."""
     seeds: tuple[int, ...] = (31, 42, 53)
     """Each draw is trained once with each of these."""
     stratified: bool = False
@@ -81,6 +84,8 @@ class Protocol:
     """A grid within each run: it trains once at each point, keeps the best by validation and tests that one only."""
 
     def __post_init__(self):
+        if self.first_draw < 0:
+            raise ValueError(f"first_draw counts from 0, not {self.first_draw}.")
         if self.draws < 1 or not self.seeds or not self.sizes:
             raise ValueError("A protocol needs at least one size, one draw and one seed.")
         if self.report not in ("mean", "top", "median", "best"):

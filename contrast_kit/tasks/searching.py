@@ -160,7 +160,7 @@ def explore(
         point = min(left, key=lambda other: distance(grid, other, best))  # of equals the earlier in the grid
         score, complete = measure(point)
         if complete:
-            done.append({"point": point, "score": score})
+            done.append({"point": point, "score": round(score, 12)})  # equal means tie, whatever their last bit
             if path is not None:
                 rows = [row["point"] | {"score": row["score"], "setting": setting} for row in done]
                 write(pd.DataFrame(rows), path)
