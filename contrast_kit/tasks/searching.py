@@ -75,7 +75,9 @@ def search(
     that it reports, as those papers do: then the best one is flattered, the more so the larger the grid.
 
     Args:
-        protocol: one of `protocols`.
+        protocol: one of `protocols`. To leave its draws to the runs that follow, search on others:
+            `replace(protocol, first_draw=protocol.draws)`. Another `split_seed` would divide the held-out rows anew,
+            so that rows which test those runs would have chosen their settings.
         data: one task, from `tasks.load`: the papers search for each task.
         start: the encoder that every run starts from.
         method: a name in `PIPELINES`, or a `Pipeline`.
