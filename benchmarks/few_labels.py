@@ -29,24 +29,23 @@ from pathlib import Path
 import pandas as pd
 import torch
 from _origin import write_origin
-from few_shot import TAU, sentences, start
+from few_shot import PIPELINES, sentences, start
 
 import contrast_kit as ck
 from contrast_kit import tasks
 from contrast_kit.data import toyshop
-from contrast_kit.objectives import CMLM, CSSL, MLM, SCL
-from contrast_kit.paraphrase import Toyshop
+from contrast_kit.objectives import CMLM
 from contrast_kit.tasks import Pipeline, Protocol, TaskData
 
 METHODS = {
-    "FT": Pipeline(),
+    "FT": PIPELINES["FT"],
     "frozen probe": Pipeline(frozen=True),
-    "TAPT → FT": Pipeline(post=MLM),
+    "TAPT → FT": PIPELINES["TAPT → FT"],
     "CMLM (printed) → FT": Pipeline(post=CMLM),
-    "CMLM (InfoNCE) → FT": Pipeline(post=partial(CMLM, contrast="info_nce", tau=TAU)),
-    "CSSL → FT": Pipeline(post=partial(CSSL, tau=TAU), paraphraser=Toyshop()),
-    "CE + SCL": Pipeline(tune=partial(SCL, lam=0.3, tau=0.3)),
-    (AGAIN := "FT, SCL's rate"): Pipeline(),  # how much of a difference is the luck of choosing a rate?
+    "CMLM (InfoNCE) → FT": PIPELINES["CMLM → FT"],
+    "CSSL → FT": PIPELINES["CSSL → FT"],
+    "CE + SCL": PIPELINES["SCL"],
+    (AGAIN := "FT, SCL's rate"): PIPELINES["FT"],  # how much of a difference is the luck of choosing a rate?
 }
 RATES = (3e-5, 1e-4, 3e-4, 1e-3, 2e-3)
 COLUMNS = ["task", "from", "method", "n", "draw", "seed", "metric", "validation", "test", "split", "seconds"]
@@ -140,15 +139,15 @@ def left_out(name: str, task: str, come_from: str, chosen: dict) -> bool:
 
 def more_text(args: argparse.Namespace, task: str, data: TaskData, come_from: str, encoder, lr: float) -> tuple:
     """Post-training for 20 labels that reads `READ` texts: 2,000 further ones too, or the 20 alone, as much of them."""
-    plan = protocol(args, (20,))
-    arms = {
-        f"{MORE:,} more": replace(plan, post_epochs={20: 2}, post_batch_size=32),
-        "20, as much reading": replace(plan, post_epochs={20: READ / 20}, post_batch_size=20),
+    arms = {  # further texts, passes over all, rows a batch
+        f"{MORE:,} more": (MORE, 2, 32),
+        "20, as much reading": (0, READ / 20, 20),
     }
     rates, runs, folder = [], [], args.work / slug(f"{task}-{come_from}-text")
     for name in (name for name in args.methods if METHODS[name].post):
-        for text, of in arms.items():
-            pipeline = replace(METHODS[name], unlabeled=MORE if of.post_batch_size == 32 else 0)
+        for text, (unlabeled, passes, batch) in arms.items():
+            pipeline = replace(METHODS[name], unlabeled=unlabeled)
+            of = replace(protocol(args, (20,)), post_epochs={20: passes}, post_batch_size=batch)
             label, before = f"{name}, {text}", {"lr": lr}
             chosen, found = one_method(args, of, data, encoder, label, pipeline, before, folder)
             rates.append({"task": task, "from": come_from, "method": label, **chosen})
@@ -176,6 +175,7 @@ def precision(encoder: ck.Encoder) -> dict:
 
 
 def slug(name: str) -> str:
+    """A name as part of a path."""
     for found, instead in {" → ": "-", "/": "-", ", ": "-", " ": "-"}.items():
         name = name.replace(found, instead)
     return name

@@ -308,6 +308,8 @@ def test_a_run_is_evaluated_in_its_own_precision(opinions, vocabulary, precision
     tuned = tasks.fine_tune(start, rows, rows, task="sst2", method=Watched, steps=1, precision=precision)
     assert tuned.predict(rows).shape == (20,)
     assert seen == [precision == "bf16"] * 2  # while it selects, and when it is asked
+    with pytest.raises(ValueError, match="precision must be one of"):
+        tasks.predict(tuned.objective, rows, task="sst2", precision="fp16")
 
 
 def test_a_task_model_takes_its_head_along(opinions, vocabulary):

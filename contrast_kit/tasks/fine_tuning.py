@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from contrast_kit import checks
 from contrast_kit.data import Texts
 from contrast_kit.data.rows import column_names
 from contrast_kit.encoder import Encoder
@@ -194,6 +195,7 @@ def predict(
     Labels of the rows are not read. `rows` may be `Texts`. A run predicts in the `precision` that it was trained in.
     """
     task = get_task(task)
+    checks.choice("precision", precision, ("float32", "bf16"))
     texts = rows if isinstance(rows, Texts) else tokenized(rows, objective.encoder, task, max_length)
     was_training = objective.training
     objective.eval()
