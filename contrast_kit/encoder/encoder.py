@@ -290,11 +290,11 @@ class Encoder(Presets, nn.Module):
         try:
             rows = []
             for start in range(0, len(order), batch_size):
+                fast.share_processor()
                 chosen = [texts[i] for i in order[start : start + batch_size]]
                 view = self.view_of(chosen, max_length)
                 rows.append(self.pool(self(view), view))  # [batch, D]
         finally:
             self.train(was_training)
-        vectors = torch.cat(rows)  # [N, D], longest text first
-        vectors = vectors[torch.tensor(order).argsort().to(vectors.device)]
+        vectors = torch.cat(rows)[torch.tensor(order, device=rows[0].device).argsort()]  # [N, D], in the texts' order
         return nn.functional.normalize(vectors, dim=-1) if normalize else vectors

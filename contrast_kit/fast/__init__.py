@@ -2,7 +2,8 @@
 
 Where the readable form of a computation would be slow or large, it hands over to this room in one line and gets the
 same numbers back: contrasts without an N × N matrix (`contrast`), losses over a vocabulary without all its scores
-(`blocked_softmax`), other ways through an encoder (`packed`, `fixed_capacity`); `kernels` and `options` are switches.
+(`blocked_softmax`), other ways through an encoder (`packed`, `fixed_capacity`). `kernels` and `options` are switches;
+`waiting` keeps steps short beside other programs.
 """
 
 import importlib
@@ -56,6 +57,7 @@ _PARTS = {
     "messages": ("in_large_messages",),
     "packed": ("Packed",),
     "options": ("faster",),
+    "waiting": ("share_processor",),
     "kernels": (),
 }
 

@@ -19,6 +19,8 @@ from functools import cache
 import torch
 from torch import Tensor
 
+from contrast_kit.fast.waiting import share_processor
+
 _allowed = True
 
 ACCURATE = 2e-6
@@ -125,6 +127,7 @@ def allow(on: bool = True) -> None:
 @contextmanager
 def tile_products(x: Tensor) -> Iterator[None]:
     """Products of tiles of x, with the caller's autocast off: in x's dtype, by the faster kernel if it is accurate."""
+    share_processor()
     with (
         torch.autocast(x.device.type, enabled=False),
         fast_float32(x.device.type == "cpu" and x.dtype == torch.float32),

@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from contrast_kit import fast
 from contrast_kit.checks import NotFiniteError
 from contrast_kit.data import intact
 from contrast_kit.data.batches import make_batches
@@ -158,6 +159,7 @@ class _Loop:
     def step(self, step: int) -> dict[str, Any]:
         """One optimizer step; returns its parts, learning rate and gradient norm."""
         training, objective = self.training, self.objective
+        fast.share_processor()
         batches = [self.batch(step * training.accumulate + i) for i in range(training.accumulate)]
         objective.set_progress(step, self.total)
         self.optimizer.zero_grad(set_to_none=True)
