@@ -1,0 +1,109 @@
+"""What the encoders of `books.py` are good for: grammar, similarity, and real tasks by probe and by fine-tuning.
+
+    python benchmarks/books_exam.py --data DATA kit/books-mlm                    # beside new weights of its shape
+    python benchmarks/books_exam.py --data DATA kit/books-mlm runs/electra/encoder runs/coco-lm/encoder
+
+DATA holds GLUE's folders (or `glue_data`), SentEval's STS and `blimp`. Fine-tuning: SST-2, STS-B, MRPC and RTE, at most
+`--rows` training rows, three epochs, tested on GLUE's validation rows. A rate is chosen for each encoder and task on
+300 training rows that are then left out for all; the seeds draw the head, the order of the rows and dropout. A stopped
+run goes on: a row that stands in the table is not measured again.
+"""
+
+import argparse
+import time
+from pathlib import Path
+
+import torch
+from _origin import write_origin
+from _table import Table
+
+import contrast_kit as ck
+
+TASKS = ("sst2", "stsb", "mrpc", "rte")
+RATES = (1e-4, 3e-4, 1e-3)
+CHOSEN_ON = 300
+NEW = "new weights"
+
+
+class Results(Table):
+    """The table, which also knows the rate that an earlier sitting chose."""
+
+    def rate(self, *key: str) -> float | None:
+        names = ("encoder", "part", "measurement")
+        return next((float(row["lr"]) for row in self.rows if tuple(row[n] for n in names) == key), None)
+
+
+def measured(name: str, encoder: ck.Encoder, options: argparse.Namespace, table: Results) -> None:
+    """Probes, similarity, minimal pairs and geometry of `contrast_kit.standard`; nothing in them is drawn."""
+    parts = ["glue", "sts", "blimp", "geometry"]
+    if hasattr(encoder.model.config, "taught_without_words"):  # ELECTRA: no word scores to ask
+        parts.remove("blimp")
+    for part in parts:
+        if any((row["encoder"], row["part"]) == (name, part) for row in table.rows):
+            continue
+        size = dict(limit=options.limit, pairs=options.pairs, progress=False)
+        report = ck.standard.evaluate(encoder, options.data, parts=(part,), **size)
+        for found in report.table.to_dict("records"):
+            measurement = f"{found['measurement']}, {found['data']}"
+            for who, column in ((name, "value"), (NEW, "random weights"), (found["baseline is"], "baseline")):
+                if who != "–" and not table.has(who, part, measurement, 0):
+                    table.add(row(who, part, measurement, 0, found[column]))
+
+
+def fine_tuned(name: str, start: ck.Encoder, options: argparse.Namespace, table: Results) -> None:
+    """A row a task and seed; the rate stands beside the value."""
+    for task in TASKS:
+        home = options.data / "glue_data"
+        data = ck.tasks.load(f"glue/{task}", folder=home if home.is_dir() else options.data)
+        part, measurement = "fine-tuned", f"{task}, {data.task.metrics[0]}"
+        missing = [seed for seed in options.seeds if not table.has(name, part, measurement, seed)]
+        if not missing:
+            continue
+        rows = data.train.shuffle(seed=0).select(range(min(len(data.train), options.rows + CHOSEN_ON)))
+        held, train = rows.select(range(CHOSEN_ON)), rows.select(range(CHOSEN_ON, len(rows)))
+
+        def value(lr: float, seed: int, test: object, data=data, train=train) -> float:
+            how = dict(epochs=options.epochs, lr=lr, seed=seed, precision="bf16", warmup=0.06)
+            tuned = ck.tasks.fine_tune(start, train, task=data.task, **how)
+            metric = data.task.metrics[0]
+            return 100 * ck.tasks.score(data.task, tuned.predict(test), test["label"])[metric]
+
+        chosen = table.rate(name, part, measurement) or max(RATES, key=lambda lr: value(lr, 100, held))
+        for seed in missing:
+            found = value(chosen, seed, data.validation)
+            table.add(row(name, part, measurement, seed, found, lr=chosen))
+
+
+def row(encoder: str, part: str, measurement: str, seed: int, value: float, lr: float | str = "") -> dict:
+    return {"encoder": encoder, "part": part, "measurement": measurement, "seed": seed, "value": value, "lr": lr}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("encoders", nargs="+", help="folders of encoders, or the kit's own")
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--out", type=Path, default=Path("build/recorded"))
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
+    parser.add_argument("--rows", type=int, default=4_000, help="training rows of a task at most")
+    parser.add_argument("--epochs", type=int, default=3)
+    parser.add_argument("--limit", type=int, default=2_000, help="rows of a split for a probe")
+    parser.add_argument("--pairs", type=int, default=50, help="minimal pairs of each phenomenon")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    options.out.mkdir(parents=True, exist_ok=True)
+    table = Results(options.out / "books_exam.csv", ("encoder", "part", "measurement", "seed"))
+    began = time.time()
+    start = {name: ck.Encoder.from_pretrained(name) for name in options.encoders}
+    first = next(iter(start.values()))
+    for name, encoder in start.items():
+        measured(name, encoder, options, table)
+    start[NEW] = ck.Encoder.small(first.tokenizer, num_hidden_layers=4, pooling="mean", seed=0)
+    for name, encoder in start.items():
+        fine_tuned(name, encoder, options, table)
+    if table.grew:
+        settings = {"rows": options.rows, "epochs": options.epochs, "pairs": options.pairs, "limit": options.limit}
+        write_origin(table.path, "books_exam", time.time() - began, settings)
+
+
+if __name__ == "__main__":
+    main()
