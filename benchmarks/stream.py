@@ -18,7 +18,7 @@ from pathlib import Path
 
 from _bench import MIB, machine, parser, peak
 
-SIZES, TINY = (20_000, 2_000_000), (500, 1_000)
+SIZES, TINY = (20_000, 2_000_000), (500,)
 LIMIT = 600
 """MiB that the largest file may take."""
 
