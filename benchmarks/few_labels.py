@@ -3,13 +3,14 @@
     python benchmarks/few_labels.py --out data/recorded --work runs/few_labels     # about ten hours of one core
 
 Thirty draws of the training rows, the same for every method, so that differences are taken in pairs. Every run is kept
-in `--work`, and the same command goes on where it was stopped. Three tables:
+in `--work`, and the same command goes on where it was stopped. Four tables:
 
 | table | what |
 |---|---|
 | `few_labels_rates` | the learning rate of each method, task, start and text: one of five, on draws of their own |
 | `few_labels` | one row for each task, start, method, size and draw |
 | `few_labels_text` | toyshop, 20 labels: post-training on 2,000 further texts, or reading the 20 as much as that |
+| `few_labels_starts` | whether the start has learned its own task: masked LM on unseen sentences of the other toyshop |
 
 Tasks: the toyshop's opinions; real SST-2 and MRPC where CONTRAST_KIT_REAL_DATA names their folder. Starts: new
 weights (`random`); masked LM on the *other* toyshop, or `kit/books-mlm`; and a public checkpoint, MiniLM, where that
@@ -29,6 +30,7 @@ from pathlib import Path
 import pandas as pd
 import torch
 from _origin import write_origin
+from books import held_out_loss
 from few_shot import PIPELINES, sentences, start
 
 import contrast_kit as ck
@@ -94,6 +96,16 @@ def unlearned(encoder: ck.Encoder) -> ck.Encoder:
     names = ("num_hidden_layers", "hidden_size", "num_attention_heads", "intermediate_size")
     shape = {name: getattr(config, name) for name in names}
     return ck.Encoder.build("tiny", encoder.tokenizer, seed=0, pooling=encoder.pooling, **shape)
+
+
+def learned(starts: dict[str, Callable[[], ck.Encoder]]) -> pd.DataFrame:
+    """Nats and share of right words of each toyshop start, on 1,000 sentences that none of them has read."""
+    other, unseen = (toyshop.corpus(21_000, shop="othershop")[rows] for rows in (slice(20_000), slice(20_000, None)))
+    rows = []
+    for name, make in starts.items():
+        encoder = make()
+        rows.append({"start": name, **held_out_loss(encoder, unseen, ck.data.Texts(other, encoder.tokenizer))})
+    return pd.DataFrame(rows).round(4)
 
 
 def tuned(plan: Protocol, data: TaskData, encoder: ck.Encoder, pipeline: Pipeline, before: dict, folder: Path) -> dict:
@@ -185,11 +197,13 @@ def main() -> None:
     args = arguments()
     torch.set_num_threads(1)
     args.out.mkdir(parents=True, exist_ok=True)
-    rates, runs, texts = [], [], []
+    rates, runs, texts, tables = [], [], [], {}
     for task, (load, starts, sizes) in worlds(args).items():
         if args.only and task not in args.only:
             continue
         data = load()
+        if task == "opinion":
+            tables["few_labels_starts"] = learned(starts)
         sizes = tuple(n for n in sizes if n in args.sizes)
         counted = tasks.baseline(protocol(args, sizes), data).table
         runs.append(counted.assign(**{"from": "no encoder", "seconds": 0.0}))
@@ -199,13 +213,13 @@ def main() -> None:
             if task == "opinion" and come_from != "random" and 20 in sizes:
                 read = more_text(args, task, data, come_from, make(), found[0][0]["lr"])
                 rates, texts = rates + read[0], texts + read[1]
-    tables = {"few_labels": pd.concat(runs)[COLUMNS].round(4), "few_labels_rates": pd.DataFrame(rates)}
+    tables |= {"few_labels": pd.concat(runs)[COLUMNS].round(4), "few_labels_rates": pd.DataFrame(rates)}
     if texts:
         tables["few_labels_text"] = pd.concat(texts)[[*COLUMNS, "text"]].round(4)
     settings = {name: value for name, value in vars(args).items() if name not in ("out", "work", "only")}
     for name, rows in tables.items():
         tasks.results.write(rows, args.out / f"{name}.csv")
-        spent = (tables["few_labels"] if name == "few_labels_rates" else rows)["seconds"].sum()
+        spent = (rows if "seconds" in rows else tables["few_labels"])["seconds"].sum()
         write_origin(args.out / f"{name}.csv", "few_labels", spent, settings)
 
 

@@ -8,7 +8,7 @@ from conftest import benchmark_script
 
 SIZES = {"draws": 2, "tune-draws": 1, "sizes": 20, "test": 40, "start-steps": 2}
 METHODS = ["FT", "frozen probe", "TAPT → FT"]
-NAMES = ("few_labels", "few_labels_rates", "few_labels_text")
+NAMES = ("few_labels", "few_labels_rates", "few_labels_text", "few_labels_starts")
 
 
 @pytest.mark.slow
@@ -35,6 +35,9 @@ def test_all_methods_share_draws_and_choose_a_rate(monkeypatch, tmp_path):
     read = list(csv.DictReader(tables["few_labels_text"].splitlines()))
     assert [row["text"] for row in read] == [text for text in texts for _ in range(2)]
     assert {(row["draw"], row["split"]) for row in read} == {(row["draw"], row["split"]) for row in rows}
+    starts = list(csv.DictReader(tables["few_labels_starts"].splitlines()))
+    assert [row["start"] for row in starts] == ["random", "MLM, other shop"]
+    assert float(starts[1]["loss"]) != float(starts[0]["loss"]) > float(starts[0]["loss_of_frequencies"])
     for row in rates:
         assert (row["lr"] == "") == (row["method"] == "frozen probe")
         assert (row["post_lr"] != "") == ("TAPT" in row["method"])
