@@ -20,6 +20,7 @@ PAUSE = 0.05
 QUIET = 0.3
 """Seconds without another program after which threads spin again."""
 
+_one_at_a_time = threading.Lock()
 _team: threading.Event | None = None  # set: the thread that keeps the second team ends
 _looked = _busy = -QUIET  # when it was looked, and when another program ran last
 
@@ -39,15 +40,19 @@ def share_processor() -> bool:
     """
     global _team, _looked, _busy
     now, threads = time.monotonic(), torch.get_num_threads()
-    if now < _looked + PAUSE or threads == 1 or threads < processors() or "OMP_WAIT_POLICY" in os.environ:
+    chosen_by_caller = threads == 1 or threads < processors() or "OMP_WAIT_POLICY" in os.environ
+    if now < _looked + PAUSE or chosen_by_caller or not _one_at_a_time.acquire(blocking=False):
         return _team is not None
-    _looked = now
-    if others_run(spinning=_team is None):
-        _busy = now
-        _team = _team or _start_team()
-    elif _team is not None and now > _busy + QUIET:
-        _team.set()
-        _team = None
+    try:
+        _looked = now
+        if others_run(spinning=_team is None):
+            _busy = now
+            _team = _team or _start_team()
+        elif _team is not None and now > _busy + QUIET:
+            _team.set()
+            _team = None
+    finally:
+        _one_at_a_time.release()
     return _team is not None
 
 
@@ -66,7 +71,10 @@ def processors() -> int:
 
 def running() -> int:
     """How many threads, of all programs, run or want to run at this moment, this one included; 0 where none tells."""
-    return LOAD.exists() and int(LOAD.read_text().split()[3].split("/")[0])
+    try:
+        return int(LOAD.read_text().split()[3].split("/")[0])
+    except (OSError, ValueError, IndexError):
+        return 0
 
 
 def _start_team() -> threading.Event:
