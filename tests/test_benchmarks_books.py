@@ -56,3 +56,22 @@ def test_the_exam_asks_each_encoder_and_new_weights_and_goes_on(monkeypatch, tmp
 def read(folder):
     with (folder / "books_exam.csv").open() as file:
         return list(csv.DictReader(file))
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_pre_training_beside_the_trainer_learns_as_much_of_the_same_texts(monkeypatch, tmp_path):
+    from datasets import Dataset
+
+    rows = Dataset.from_dict({"text": toyshop.corpus(1_600)})
+    monkeypatch.setattr(ck.data, "load", lambda name: {"train": rows})
+    bench = benchmark_script("pretraining")
+    monkeypatch.setattr(sys, "argv", ["pretraining.py", "--out", str(tmp_path), "--steps", "4", "--words", "300"])
+    for _ in range(2):  # the second time nothing is left to do
+        bench["main"]()
+        with (tmp_path / "pretraining.csv").open() as file:
+            ours, theirs = csv.DictReader(file)
+    assert ours["tokens"] == theirs["tokens"]
+    before = 5.7  # log of 300 words
+    assert float(ours["loss"]) == pytest.approx(float(theirs["loss"]), abs=0.2)
+    assert max(float(ours["loss"]), float(theirs["loss"])) < before

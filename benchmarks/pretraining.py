@@ -1,0 +1,89 @@
+"""Pre-training as a user runs it, long enough that set-up does not count: `fit` beside transformers' Trainer.
+
+    python benchmarks/pretraining.py                  # 300 steps each, some eight minutes on two cores
+    python benchmarks/pretraining.py --steps 2000     # an hour
+
+Masked LM of a 4 × 256 encoder with 8,000 words on docstrings, 128 a batch, in bfloat16, texts of like length together
+(the Trainer's best settings on a CPU, see `trainer.py`): the same texts, rate and decay for both. Tokens are real ones,
+not padding; the held-out loss says whether they were as well used.
+"""
+
+import argparse
+import tempfile
+import time
+from pathlib import Path
+
+import torch
+from _origin import write_origin
+from _table import Table
+from books import held_out_loss
+
+import contrast_kit as ck
+
+BATCH, UNSEEN = 128, 1_000
+HOW = dict(lr=1e-3, warmup=0.02, weight_decay=0.01)
+
+
+def ours(encoder: ck.Encoder, texts: ck.data.Texts, steps: int) -> None:
+    settings = dict(steps=steps, batch_size=BATCH, precision="bf16", log_every=50, progress=False)
+    ck.fit(ck.objectives.MLM(encoder), texts, **settings, **HOW)
+
+
+def trainer(encoder: ck.Encoder, texts: ck.data.Texts, steps: int) -> None:
+    from datasets import Dataset
+    from transformers import DataCollatorForLanguageModeling, Trainer, TrainingArguments
+
+    rows = Dataset.from_dict({"input_ids": [texts[i]["input_ids"].tolist() for i in range(len(texts))]})
+    with tempfile.TemporaryDirectory() as folder:
+        arguments = TrainingArguments(
+            folder,
+            max_steps=steps,
+            per_device_train_batch_size=BATCH,
+            learning_rate=HOW["lr"],
+            warmup_steps=round(HOW["warmup"] * steps),
+            weight_decay=HOW["weight_decay"],
+            adam_beta2=0.98,  # these three as `fit` has them
+            adam_epsilon=1e-6,
+            max_grad_norm=2.0,
+            bf16=True,
+            train_sampling_strategy="group_by_length",
+            use_cpu=not torch.cuda.is_available(),
+            report_to="none",
+            save_strategy="no",
+            logging_strategy="no",
+            disable_tqdm=True,
+        )
+        collator = DataCollatorForLanguageModeling(texts.tokenizer, mlm_probability=0.15)
+        Trainer(encoder.model, arguments, train_dataset=rows, data_collator=collator).train()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, default=Path("build/recorded"), help="folder of the table")
+    parser.add_argument("--steps", type=int, default=300)
+    parser.add_argument("--words", type=int, default=8_000)
+    options = parser.parse_args()
+    prose = list(ck.data.load("docstrings")["train"].shuffle(seed=0)["text"])
+    unseen, read = prose[:UNSEEN], prose[UNSEEN : UNSEEN + BATCH * options.steps]
+    tokenizer = ck.data.train_tokenizer(read[:50_000], vocab_size=options.words)
+    texts = ck.data.Texts(read, tokenizer, max_length=128)
+    tokens = int(texts.lengths.sum()) * BATCH * options.steps // len(texts)
+    options.out.mkdir(parents=True, exist_ok=True)
+    table, start = Table(options.out / "pretraining.csv", ("contender", "steps")), time.time()
+    for name, train in {"fit": ours, "transformers' Trainer": trainer}.items():
+        if table.has(name, options.steps):
+            continue
+        encoder = ck.Encoder.small(tokenizer, num_hidden_layers=4, pooling="mean", seed=0)
+        began = time.perf_counter()
+        train(encoder, texts, options.steps)
+        seconds = time.perf_counter() - began
+        row = {"contender": name, "steps": options.steps, "tokens": tokens, "seconds": seconds}
+        row |= {"tokens_a_second": tokens / seconds, **held_out_loss(encoder, unseen, texts)}
+        table.add(row)
+    if table.grew:
+        settings = {"batch": BATCH, "words": options.words, **HOW}
+        write_origin(table.path, "pretraining", time.time() - start, settings)
+
+
+if __name__ == "__main__":
+    main()
