@@ -5,7 +5,7 @@
     python benchmarks/books.py cmlm --books BOOKS                      # goes on from half as much masked LM
 
 BOOKS is a folder of text files, such as novels of the public domain. What is made lies in `--folder`: the vocabulary,
-checkpoints from which a stopped run goes on, the loss and the processor seconds of each 50th step, and the encoder.
+checkpoints from which a stopped run goes on, loss and processor seconds (of a sitting) at each 50th step, the encoder.
 `--keep` also writes it in half precision, as the kit ships it. Text, steps, seconds and losses stand in its card.
 
 Steps are chosen so that all methods take about the same processor time: a step of ELECTRA costs 1.2 of masked LM's,
@@ -93,25 +93,32 @@ def keep(encoder: ck.Encoder, folder: Path) -> None:
     encoder.save_pretrained(folder)
 
 
+def home(folder: Path, name: str, steps: int | None) -> Path:
+    """Where a method's run lies: one that was only tried out, elsewhere."""
+    return folder / (f"{name}-{steps}" if steps else name)
+
+
 def train(name: str, folder: Path, texts: ck.data.Texts, steps: int | None = None) -> ck.Encoder:
     """The encoder of a method, trained or, where it lies in `folder`, opened; a stopped run goes on."""
-    method, place = METHODS[name], folder / name
-    if not (place / "encoder").exists():
+    method, place = METHODS[name], home(folder, name, steps)
+    if not (place / "encoder" / "sentence_bert_config.json").exists():  # what is written last
         if method.start:
             train(method.start, folder, texts, steps)
-            encoder = ck.Encoder.from_pretrained(folder / method.start / "encoder")
+            encoder = ck.Encoder.from_pretrained(home(folder, method.start, steps) / "encoder")
         else:
             encoder = ck.Encoder.small(texts.tokenizer, num_hidden_layers=4, pooling="mean", seed=0)
         place.mkdir(parents=True, exist_ok=True)
         with open(place / "seconds.csv", "a", newline="") as file:
-            log = csv.writer(file)
+            log, began = csv.writer(file), time.process_time()
 
             def note(run: ck.Run) -> None:
-                log.writerow([run.steps, round(time.process_time(), 1), run.rows[-1]["loss"]])
+                log.writerow([run.steps, round(time.process_time() - began, 1), run.rows[-1]["loss"]])
                 file.flush()
 
             settings = TRAINING | dict(steps=steps or method.steps, lr=method.lr, seed=0)
             run = ck.fit(method.make(encoder), texts, folder=place / "run", resume=True, callback=note, **settings)
+        if run.interrupted:
+            raise KeyboardInterrupt  # the same command goes on
         print(run)
         run.encoder.save_pretrained(place / "encoder")
     return ck.Encoder.from_pretrained(place / "encoder")
@@ -130,7 +137,7 @@ def main() -> None:
     tokenizer = vocabulary(options.folder / "vocabulary", read)
     texts = ck.data.Texts(read, tokenizer, max_length=128)
     encoder = train(options.method, options.folder, texts, options.steps)
-    if options.method != "electra":  # which never learned to name a word
+    if options.method in ("mlm", "half-mlm", "cmlm"):  # the others never read a [MASK]
         print(held_out_loss(encoder, held, texts))
     if options.keep:
         keep(encoder, options.keep)

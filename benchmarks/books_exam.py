@@ -6,7 +6,8 @@
 DATA holds GLUE's folders (or `glue_data`), SentEval's STS and `blimp`. Fine-tuning: SST-2, STS-B, MRPC and RTE, at most
 `--rows` training rows, three epochs, tested on GLUE's validation rows. A rate is chosen for each encoder and task on
 300 training rows that are then left out for all; the seeds draw the head, the order of the rows and dropout. A stopped
-run goes on: a row that stands in the table is not measured again.
+run goes on: a row that stands in the table is not measured again. BLiMP masks each word, so it is not asked of encoders
+that never read a [MASK] (ELECTRA's and COCO-LM's: `--no-blimp NAME`). New weights have the first encoder's shape.
 """
 
 import argparse
@@ -18,6 +19,7 @@ from _origin import write_origin
 from _table import Table
 
 import contrast_kit as ck
+from contrast_kit.standard.controls import random_twin
 
 TASKS = ("sst2", "stsb", "mrpc", "rte")
 RATES = (1e-4, 3e-4, 1e-3)
@@ -29,25 +31,24 @@ class Results(Table):
     """The table, which also knows the rate that an earlier sitting chose."""
 
     def rate(self, *key: str) -> float | None:
-        names = ("encoder", "part", "measurement")
+        names = ("encoder", "part", "measurement", "sizes")
         return next((float(row["lr"]) for row in self.rows if tuple(row[n] for n in names) == key), None)
 
 
 def measured(name: str, encoder: ck.Encoder, options: argparse.Namespace, table: Results) -> None:
     """Probes, similarity, minimal pairs and geometry of `contrast_kit.standard`; nothing in them is drawn."""
-    parts = ["glue", "sts", "blimp", "geometry"]
-    if hasattr(encoder.model.config, "taught_without_words"):  # ELECTRA: no word scores to ask
-        parts.remove("blimp")
-    for part in parts:
-        if any((row["encoder"], row["part"]) == (name, part) for row in table.rows):
+    size = dict(limit=options.limit, pairs=options.pairs, progress=False)
+    sizes = f"{options.limit} rows, {options.pairs} pairs"
+    for part in ("glue", "sts", "blimp", "geometry"):
+        done = any((row["encoder"], row["part"], row["sizes"]) == (name, part, sizes) for row in table.rows)
+        if done or (part == "blimp" and name in options.no_blimp):
             continue
-        size = dict(limit=options.limit, pairs=options.pairs, progress=False)
         report = ck.standard.evaluate(encoder, options.data, parts=(part,), **size)
         for found in report.table.to_dict("records"):
             measurement = f"{found['measurement']}, {found['data']}"
             for who, column in ((name, "value"), (NEW, "random weights"), (found["baseline is"], "baseline")):
-                if who != "–" and not table.has(who, part, measurement, 0):
-                    table.add(row(who, part, measurement, 0, found[column]))
+                if who != "–" and not table.has(who, part, measurement, sizes, 0):
+                    table.add(row(who, part, measurement, sizes, 0, found[column]))
 
 
 def fine_tuned(name: str, start: ck.Encoder, options: argparse.Namespace, table: Results) -> None:
@@ -55,8 +56,8 @@ def fine_tuned(name: str, start: ck.Encoder, options: argparse.Namespace, table:
     for task in TASKS:
         home = options.data / "glue_data"
         data = ck.tasks.load(f"glue/{task}", folder=home if home.is_dir() else options.data)
-        part, measurement = "fine-tuned", f"{task}, {data.task.metrics[0]}"
-        missing = [seed for seed in options.seeds if not table.has(name, part, measurement, seed)]
+        key = ("fine-tuned", f"{task}, {data.task.metrics[0]}", f"{options.rows} rows, {options.epochs} epochs")
+        missing = [seed for seed in options.seeds if not table.has(name, *key, seed)]
         if not missing:
             continue
         rows = data.train.shuffle(seed=0).select(range(min(len(data.train), options.rows + CHOSEN_ON)))
@@ -65,17 +66,22 @@ def fine_tuned(name: str, start: ck.Encoder, options: argparse.Namespace, table:
         def value(lr: float, seed: int, test: object, data=data, train=train) -> float:
             how = dict(epochs=options.epochs, lr=lr, seed=seed, precision="bf16", warmup=0.06)
             tuned = ck.tasks.fine_tune(start, train, task=data.task, **how)
+            if tuned.run.interrupted:
+                raise KeyboardInterrupt  # the same command goes on
             metric = data.task.metrics[0]
             return 100 * ck.tasks.score(data.task, tuned.predict(test), test["label"])[metric]
 
-        chosen = table.rate(name, part, measurement) or max(RATES, key=lambda lr: value(lr, 100, held))
+        chosen = table.rate(name, *key) or max(RATES, key=lambda lr: value(lr, 100, held))
         for seed in missing:
             found = value(chosen, seed, data.validation)
-            table.add(row(name, part, measurement, seed, found, lr=chosen))
+            table.add(row(name, *key, seed, found, lr=chosen))
 
 
-def row(encoder: str, part: str, measurement: str, seed: int, value: float, lr: float | str = "") -> dict:
-    return {"encoder": encoder, "part": part, "measurement": measurement, "seed": seed, "value": value, "lr": lr}
+def row(
+    encoder: str, part: str, measurement: str, sizes: str, seed: int, value: float, lr: float | str = ""
+) -> dict[str, object]:
+    which = {"encoder": encoder, "part": part, "measurement": measurement, "sizes": sizes, "seed": seed}
+    return which | {"value": value, "lr": lr}
 
 
 def main() -> None:
@@ -83,6 +89,7 @@ def main() -> None:
     parser.add_argument("encoders", nargs="+", help="folders of encoders, or the kit's own")
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--out", type=Path, default=Path("build/recorded"))
+    parser.add_argument("--no-blimp", nargs="*", default=[], metavar="NAME", help="encoders that never read a [MASK]")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--rows", type=int, default=4_000, help="training rows of a task at most")
     parser.add_argument("--epochs", type=int, default=3)
@@ -91,13 +98,12 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(1)
     options.out.mkdir(parents=True, exist_ok=True)
-    table = Results(options.out / "books_exam.csv", ("encoder", "part", "measurement", "seed"))
+    table = Results(options.out / "books_exam.csv", ("encoder", "part", "measurement", "sizes", "seed"))
     began = time.time()
     start = {name: ck.Encoder.from_pretrained(name) for name in options.encoders}
-    first = next(iter(start.values()))
     for name, encoder in start.items():
         measured(name, encoder, options, table)
-    start[NEW] = ck.Encoder.small(first.tokenizer, num_hidden_layers=4, pooling="mean", seed=0)
+    start[NEW] = random_twin(start[options.encoders[0]])
     for name, encoder in start.items():
         fine_tuned(name, encoder, options, table)
     if table.grew:

@@ -9,8 +9,12 @@ not padding; the held-out loss says whether they were as well used.
 """
 
 import argparse
+import json
+import subprocess
+import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import torch
@@ -24,37 +28,59 @@ BATCH, UNSEEN = 128, 1_000
 HOW = dict(lr=1e-3, warmup=0.02, weight_decay=0.01)
 
 
-def ours(encoder: ck.Encoder, texts: ck.data.Texts, steps: int) -> None:
+def ours(encoder: ck.Encoder, texts: ck.data.Texts, steps: int) -> Callable[[], None]:
     settings = dict(steps=steps, batch_size=BATCH, precision="bf16", log_every=50, progress=False)
-    ck.fit(ck.objectives.MLM(encoder), texts, **settings, **HOW)
+
+    def train() -> None:
+        if ck.fit(ck.objectives.MLM(encoder), texts, **settings, **HOW).interrupted:
+            raise KeyboardInterrupt
+
+    return train
 
 
-def trainer(encoder: ck.Encoder, texts: ck.data.Texts, steps: int) -> None:
+def trainer(encoder: ck.Encoder, texts: ck.data.Texts, steps: int) -> Callable[[], None]:
     from datasets import Dataset
     from transformers import DataCollatorForLanguageModeling, Trainer, TrainingArguments
 
     rows = Dataset.from_dict({"input_ids": [texts[i]["input_ids"].tolist() for i in range(len(texts))]})
-    with tempfile.TemporaryDirectory() as folder:
-        arguments = TrainingArguments(
-            folder,
-            max_steps=steps,
-            per_device_train_batch_size=BATCH,
-            learning_rate=HOW["lr"],
-            warmup_steps=round(HOW["warmup"] * steps),
-            weight_decay=HOW["weight_decay"],
-            adam_beta2=0.98,  # these three as `fit` has them
-            adam_epsilon=1e-6,
-            max_grad_norm=2.0,
-            bf16=True,
-            train_sampling_strategy="group_by_length",
-            use_cpu=not torch.cuda.is_available(),
-            report_to="none",
-            save_strategy="no",
-            logging_strategy="no",
-            disable_tqdm=True,
-        )
-        collator = DataCollatorForLanguageModeling(texts.tokenizer, mlm_probability=0.15)
-        Trainer(encoder.model, arguments, train_dataset=rows, data_collator=collator).train()
+    arguments = TrainingArguments(
+        tempfile.mkdtemp(),
+        max_steps=steps,
+        per_device_train_batch_size=BATCH,
+        learning_rate=HOW["lr"],
+        warmup_steps=round(HOW["warmup"] * steps),
+        weight_decay=HOW["weight_decay"],
+        adam_beta2=0.98,  # these three as `fit` has them
+        adam_epsilon=1e-6,
+        max_grad_norm=2.0,
+        bf16=True,
+        train_sampling_strategy="group_by_length",
+        use_cpu=not torch.cuda.is_available(),
+        report_to="none",
+        save_strategy="no",
+        logging_strategy="no",
+        disable_tqdm=True,
+    )
+    collator = DataCollatorForLanguageModeling(texts.tokenizer, mlm_probability=0.15)
+    return Trainer(encoder.model, arguments, train_dataset=rows, data_collator=collator).train
+
+
+CONTENDERS = {"fit": ours, "transformers' Trainer": trainer}
+
+
+def one(name: str, options: argparse.Namespace) -> dict[str, float]:
+    """One contender, in a process of its own; the clock runs while it trains."""
+    prose = list(ck.data.load("docstrings")["train"].shuffle(seed=0)["text"])
+    unseen, read = prose[:UNSEEN], prose[UNSEEN : UNSEEN + BATCH * options.steps]
+    tokenizer = ck.data.train_tokenizer(read[:50_000], vocab_size=options.words)
+    texts = ck.data.Texts(read, tokenizer, max_length=128)
+    encoder = ck.Encoder.small(tokenizer, num_hidden_layers=4, pooling="mean", seed=0)
+    train = CONTENDERS[name](encoder, texts, options.steps)
+    began = time.perf_counter()
+    train()
+    seconds = time.perf_counter() - began
+    tokens = int(texts.lengths.sum()) * BATCH * options.steps // len(texts)
+    return {"seconds": seconds, "tokens_a_second": tokens / seconds, **held_out_loss(encoder.cpu(), unseen, texts)}
 
 
 def main() -> None:
@@ -62,26 +88,23 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("build/recorded"), help="folder of the table")
     parser.add_argument("--steps", type=int, default=300)
     parser.add_argument("--words", type=int, default=8_000)
+    parser.add_argument("--one", choices=CONTENDERS, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    prose = list(ck.data.load("docstrings")["train"].shuffle(seed=0)["text"])
-    unseen, read = prose[:UNSEEN], prose[UNSEEN : UNSEEN + BATCH * options.steps]
-    tokenizer = ck.data.train_tokenizer(read[:50_000], vocab_size=options.words)
-    texts = ck.data.Texts(read, tokenizer, max_length=128)
-    tokens = int(texts.lengths.sum()) * BATCH * options.steps // len(texts)
+    if options.one:
+        print(json.dumps(one(options.one, options)))
+        return
     options.out.mkdir(parents=True, exist_ok=True)
-    table, start = Table(options.out / "pretraining.csv", ("contender", "steps")), time.time()
-    for name, train in {"fit": ours, "transformers' Trainer": trainer}.items():
-        if table.has(name, options.steps):
-            continue
-        encoder = ck.Encoder.small(tokenizer, num_hidden_layers=4, pooling="mean", seed=0)
-        began = time.perf_counter()
-        train(encoder, texts, options.steps)
-        seconds = time.perf_counter() - began
-        row = {"contender": name, "steps": options.steps, "tokens": tokens, "seconds": seconds}
-        row |= {"tokens_a_second": tokens / seconds, **held_out_loss(encoder, unseen, texts)}
-        table.add(row)
+    keys = ("contender", "steps", "words")
+    table, start = Table(options.out / "pretraining.csv", keys), time.time()
+    for name in CONTENDERS:
+        key = (name, options.steps, options.words)
+        if not table.has(*key):
+            command = [sys.executable, __file__, "--one", name]
+            command += [f"--steps={options.steps}", f"--words={options.words}"]
+            done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+            table.add(dict(zip(keys, key, strict=True)) | json.loads(done.stdout.splitlines()[-1]))
     if table.grew:
-        settings = {"batch": BATCH, "words": options.words, **HOW}
+        settings = {"batch": BATCH, **HOW}
         write_origin(table.path, "pretraining", time.time() - start, settings)
 
 

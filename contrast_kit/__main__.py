@@ -1,7 +1,6 @@
 """The kit from a terminal: `python -m contrast_kit lab`, `train`, `evaluate`, `bench` and `check`."""
 
 import importlib
-import os
 import sys
 
 COMMANDS = ("lab", "train", "evaluate", "bench", "check")
@@ -36,9 +35,6 @@ def main(arguments: list[str] | None = None) -> int:
 
         print(f"There is no command {command!r}; {meant(command, COMMANDS)}", file=sys.stderr)
         return 2
-    # Threads of torch that wait for work spin by default, and beside one other busy program each step then takes many
-    # times longer. Torch reads this once, when it is imported: a notebook of `lab` inherits it.
-    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     # Each is imported when it is asked for: `check` works on machines where nothing else can be imported.
     return importlib.import_module(f"contrast_kit.commands.{command}").main(rest)
 

@@ -1,7 +1,9 @@
 """The encoders that come with the kit, made and examined at their smallest."""
 
 import csv
+import math
 import sys
+from argparse import Namespace
 from pathlib import Path
 
 import pytest
@@ -17,16 +19,44 @@ def test_each_method_is_made_once_and_cmlm_begins_with_masked_lm(monkeypatch, tm
     bench = benchmark_script("books")
     texts = toyshop.corpus(340)
     monkeypatch.setitem(bench["main"].__globals__, "sentences", lambda books: (texts[:300], texts[300:]))
-    for method in ("mlm", "cmlm", "electra", "coco-lm"):
+    opened, opens = [], ck.Encoder.from_pretrained
+    monkeypatch.setattr(
+        ck.Encoder, "from_pretrained", lambda name, **how: opened.append(Path(name).parent.name) or opens(name, **how)
+    )
+
+    def make(method):
         command = ["books.py", method, "--books", "none", "--folder", str(tmp_path), "--steps", "2"]
         monkeypatch.setattr(sys, "argv", [*command, "--keep", str(tmp_path / "kept" / method)])
+        opened.clear()
         bench["main"]()
-        assert ("loss_of_frequencies" in capsys.readouterr().out) == (method != "electra")
-        assert ck.Encoder.from_pretrained(tmp_path / "kept" / method).width == 256
-    assert (tmp_path / "half-mlm" / "encoder").exists()
-    made = (tmp_path / "cmlm" / "encoder" / "model.safetensors").stat().st_mtime_ns
-    bench["main"]()
-    assert (tmp_path / "cmlm" / "encoder" / "model.safetensors").stat().st_mtime_ns == made
+        return opened.copy(), capsys.readouterr().out
+
+    for method, first in {"mlm": [], "cmlm": 2 * ["half-mlm-2"], "electra": [], "coco-lm": []}.items():
+        asked, told = make(method)
+        assert asked == [*first, f"{method}-2"]  # CMLM goes on from masked LM
+        assert ("loss_of_frequencies" in told) == (method in ("mlm", "cmlm"))
+        assert opens(tmp_path / "kept" / method).width == 256
+    monkeypatch.setattr(ck, "fit", None)  # what is made is not made again
+    assert make("cmlm")[0] == ["cmlm-2"]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_run_that_was_stopped_is_not_taken_for_a_whole_one(monkeypatch, tmp_path):
+    bench = benchmark_script("books")
+    texts = toyshop.corpus(340)
+    monkeypatch.setitem(bench["main"].__globals__, "sentences", lambda books: (texts[:300], texts[300:]))
+    fit = ck.fit
+
+    def stopped(*arguments, **settings):
+        run = fit(*arguments, **settings | {"steps": 1, "folder": None, "resume": False})
+        run.interrupted = True
+        return run
+
+    monkeypatch.setattr(ck, "fit", stopped)
+    monkeypatch.setattr(sys, "argv", ["books.py", "mlm", "--books", "none", "--folder", str(tmp_path), "--steps", "2"])
+    with pytest.raises(KeyboardInterrupt):
+        bench["main"]()
+    assert not (tmp_path / "mlm-2" / "encoder").exists()
 
 
 @pytest.mark.slow
@@ -66,12 +96,15 @@ def test_pre_training_beside_the_trainer_learns_as_much_of_the_same_texts(monkey
     rows = Dataset.from_dict({"text": toyshop.corpus(1_600)})
     monkeypatch.setattr(ck.data, "load", lambda name: {"train": rows})
     bench = benchmark_script("pretraining")
-    monkeypatch.setattr(sys, "argv", ["pretraining.py", "--out", str(tmp_path), "--steps", "4", "--words", "300"])
-    for _ in range(2):  # the second time nothing is left to do
-        bench["main"]()
-        with (tmp_path / "pretraining.csv").open() as file:
-            ours, theirs = csv.DictReader(file)
-    assert ours["tokens"] == theirs["tokens"]
-    before = 5.7  # log of 300 words
-    assert float(ours["loss"]) == pytest.approx(float(theirs["loss"]), abs=0.2)
-    assert max(float(ours["loss"]), float(theirs["loss"])) < before
+    read = []
+    monkeypatch.setitem(bench["one"].__globals__, "held_out_loss", lambda encoder, unseen, texts: {"of": encoder})
+    for name in bench["CONTENDERS"]:
+        found = bench["one"](name, Namespace(steps=4, words=300))
+        assert found["tokens_a_second"] * found["seconds"] > 4 * 128 * 5
+        read.append(found["of"])
+    loss = [books_loss(encoder, rows["text"][:100]) for encoder in read]
+    assert loss[0] == pytest.approx(loss[1], abs=0.2) and max(loss) < math.log(300)
+
+
+def books_loss(encoder, unseen):
+    return benchmark_script("books")["held_out_loss"](encoder, unseen, ck.data.Texts(unseen, encoder.tokenizer))["loss"]

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import threading
 
 import pytest
 import torch
@@ -13,28 +14,53 @@ from contrast_kit.fast import waiting
 class Machine:
     """A pretended processor: what it says of running threads, and its clock."""
 
-    def __init__(self, monkeypatch, threads=2, processors=2):
-        self.now, self.others, self.ours, self.teams = 0.0, 0, threads, 0
-        monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
+    def __init__(self, monkeypatch, threads=2, processors=2, cpus=None):
+        self.now, self.others, self.threads, self.spinning, self.teams = 0.0, 0, threads, True, 0
+        for name in waiting.CHOSEN:
+            monkeypatch.delenv(name, raising=False)
         monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
+        monkeypatch.setattr(waiting.os, "cpu_count", lambda: cpus or processors)
         monkeypatch.setattr(waiting, "processors", lambda: processors)
-        monkeypatch.setattr(waiting, "running", lambda: self.ours + self.others)
-        monkeypatch.setattr(waiting.time, "monotonic", lambda: self.now)
-        monkeypatch.setattr(waiting.time, "sleep", lambda seconds: setattr(self, "ours", 1))
-        monkeypatch.setattr(waiting, "_start_team", self.start_team)
+        monkeypatch.setattr(waiting, "running", lambda: self.others + (threads if self.spinning else 1))
+        monkeypatch.setattr(waiting, "time", self)
+        monkeypatch.setattr(waiting, "Team", lambda: Team(self))
         monkeypatch.setattr(waiting, "_team", None)
         monkeypatch.setattr(waiting, "_looked", -10.0)
         monkeypatch.setattr(waiting, "_busy", -10.0)
 
-    def start_team(self):
-        self.teams += 1
-        return waiting.threading.Event()
+    def monotonic(self):
+        return self.now
+
+    def sleep(self, seconds):
+        self.spinning = False
 
     def look(self, after=0.1):
         self.now += after
         asleep = waiting.share_processor()
-        self.ours = 1 if asleep else 2
+        self.spinning = not asleep
         return asleep
+
+
+class Team:
+    """Stands for the thread that keeps the second team."""
+
+    def __init__(self, machine):
+        machine.teams += 1
+        self.ready, self.end = threading.Event(), threading.Event()
+
+    def start(self):
+        pass
+
+    def join(self, timeout):
+        pass
+
+    def is_alive(self):
+        return not self.end.is_set()
+
+
+@pytest.fixture(autouse=True)
+def no_wait(monkeypatch):
+    monkeypatch.setattr(threading.Event, "wait", lambda self, timeout=None: self.is_set())
 
 
 def test_they_sleep_while_others_run_and_spin_afterwards(monkeypatch):
@@ -51,8 +77,19 @@ def test_they_sleep_while_others_run_and_spin_afterwards(monkeypatch):
 
 def test_a_thread_of_ours_that_still_spins_is_no_other_program(monkeypatch):
     machine = Machine(monkeypatch)
-    machine.ours = 3  # one more than there are processors, until it naps
+    monkeypatch.setattr(waiting, "running", lambda: 3 if machine.spinning else 1)  # one more than there are processors
     assert not machine.look() and machine.teams == 0
+
+
+def test_a_free_processor_is_no_reason_to_sleep(monkeypatch):
+    machine = Machine(monkeypatch, threads=2, processors=4)
+    machine.others = 2
+    assert not machine.look()
+    machine.others = 3
+    assert machine.look()
+    machine.others = 2
+    machine.look()
+    assert not machine.look(waiting.QUIET)
 
 
 def test_it_looks_seldom(monkeypatch):
@@ -63,34 +100,65 @@ def test_it_looks_seldom(monkeypatch):
     assert machine.look(waiting.PAUSE)
 
 
-@pytest.mark.parametrize("threads, policy", [(1, None), (2, None), (4, "active"), (4, "passive")])
-def test_nothing_is_done_where_it_cannot_help(threads, policy, monkeypatch):
-    machine = Machine(monkeypatch, threads=threads, processors=4)
-    if policy:
-        monkeypatch.setenv("OMP_WAIT_POLICY", policy)
+CASES = [
+    (dict(threads=1), None),
+    (dict(threads=5), None),
+    (dict(cpus=64), None),
+    (dict(), "OMP_WAIT_POLICY"),
+    (dict(), "GOMP_SPINCOUNT"),
+]
+
+
+@pytest.mark.parametrize("machine, chosen", CASES)
+def test_nothing_is_done_where_it_cannot_help(machine, chosen, monkeypatch):
+    machine = Machine(monkeypatch, **dict(threads=4, processors=4) | machine)
+    if chosen:
+        monkeypatch.setenv(chosen, "1")
     machine.others = 9
     assert not machine.look() and machine.teams == 0
 
 
+def test_a_run_goes_on_where_no_further_thread_can_be_had(monkeypatch):
+    machine = Machine(monkeypatch)
+
+    def refuse(self):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(Team, "start", refuse)
+    machine.others = 1
+    assert not machine.look() and not machine.look() and machine.teams == 2
+
+
 def test_a_system_that_tells_nothing_changes_nothing(monkeypatch, tmp_path):
     monkeypatch.setattr(waiting, "LOAD", tmp_path / "none")
-    assert waiting.running() == 0 and not waiting.others_run(spinning=True)
+    assert waiting.running() == 0 and not waiting.others_run(asleep=False)
     (tmp_path / "load").write_text("0.23 1.51 1.92 5/345 12345\n")
     monkeypatch.setattr(waiting, "LOAD", tmp_path / "load")
     assert waiting.running() == 5
 
 
-@pytest.mark.skipif(not waiting.LOAD.exists(), reason="only Linux tells how many programs run")
-@pytest.mark.skipif(waiting.processors() == 1, reason="one processor: nobody waits")
+needs_two = pytest.mark.skipif(
+    not waiting.LOAD.exists() or waiting.processors() == 1 or waiting.processors() != os.cpu_count(),
+    reason="Linux, and all of two processors or more",
+)
+
+
+def output_of(script, *arguments):
+    """What a script prints in a process of its own, in which threads are torch's own choice."""
+    free = {key: value for key, value in os.environ.items() if not key.startswith(("OMP_", "GOMP_"))}
+    command = [sys.executable, "-c", script, *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, env=free, timeout=250)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+@needs_two
 def test_training_and_tiles_keep_a_second_team_only_beside_another_program(tmp_path):
-    """In a process of its own, with a file in place of the system's: the team is there, then gone; values stay."""
-    load = tmp_path / "load"
-    free = {key: value for key, value in os.environ.items() if not key.startswith("OMP_")}
-    done = subprocess.run([sys.executable, "-c", SCRIPT, load], capture_output=True, text=True, env=free)
-    assert done.stdout.splitlines() == ["[False, True, False] 1"] * 2, done.stdout + done.stderr
+    """With a file in place of the system's: the team is there, then gone; values stay."""
+    assert output_of(COMES_AND_GOES, tmp_path / "load") == ["[False, True, False] 1"] * 2
 
 
-SCRIPT = """
+COMES_AND_GOES = """
 import pathlib, sys, threading, time, torch
 import contrast_kit as ck
 from contrast_kit.fast import waiting
@@ -112,7 +180,46 @@ for work in (tiles, training):
     for others in (1, 99, 1):
         waiting.LOAD.write_text(f"0.1 0.1 0.1 {others}/345 12345")
         values.add(float(work()))
-        time.sleep(0.1)
         seen.append(any("threads sleep" in thread.name for thread in threading.enumerate()))
     print(seen, len(values))
+"""
+
+
+@needs_two
+@pytest.mark.skipif(
+    "libgomp" not in torch.__config__.parallel_info() and sys.platform != "linux", reason="libgomp's way"
+)
+def test_with_a_second_team_threads_hardly_spin():
+    """Processor time that goes by while the work itself rests."""
+    spinning, asleep, left = map(float, output_of(SPINS))
+    assert asleep < spinning / 3
+    assert left == 0  # nobody looks any more: the team ends by itself
+
+
+SPINS = """
+import threading, time, torch
+from contrast_kit.fast import waiting
+waiting.IDLE = 0.5
+torch.set_num_threads(waiting.processors())
+x = torch.zeros(2**18)
+
+def rest():
+    spent = 0.0
+    for _ in range(40):
+        x.exp()
+        start = time.process_time()
+        time.sleep(0.01)
+        spent += time.process_time() - start
+    return spent
+
+rest()
+print(rest())
+waiting._looked = time.monotonic() + 5
+team = waiting.Team()
+team.start()
+team.ready.wait()
+print(rest())
+waiting._looked = 0.0
+team.join(20)
+print(int(team.is_alive()))
 """

@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 import sys
+from typing import NamedTuple
 
 import pandas as pd
 import pytest
@@ -43,13 +44,19 @@ def test_help_names_the_commands_and_the_methods(capsys):
 
 
 @pytest.mark.parametrize("given", [None, "active"])
-def test_threads_that_wait_sleep_unless_you_say_otherwise(given, monkeypatch, capsys):
+def test_threads_that_wait_sleep_in_notebooks_unless_you_say_otherwise(given, monkeypatch, tmp_path):
     monkeypatch.setenv("OMP_WAIT_POLICY", given or "any")  # put back at the end
     if given is None:
         monkeypatch.delenv("OMP_WAIT_POLICY")
-    with pytest.raises(SystemExit):
-        main(["train", "--help"])
-    assert os.environ["OMP_WAIT_POLICY"] == (given or "passive")
+    started = []
+    monkeypatch.setattr(subprocess, "run", lambda command, env, check: started.append(env) or Ended(0))
+    assert main(["lab", f"--folder={tmp_path / 'course'}"]) == 0
+    assert started[0]["OMP_WAIT_POLICY"] == (given or "passive")
+    assert os.environ.get("OMP_WAIT_POLICY") == given
+
+
+class Ended(NamedTuple):
+    returncode: int
 
 
 @pytest.mark.parametrize("method", METHODS)

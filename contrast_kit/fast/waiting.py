@@ -1,10 +1,10 @@
 """Threads of torch that wait for each other: they spin while the processor is free, and sleep beside other programs.
 
-On Linux torch's threads spin between two parallel loops (libgomp: about a millisecond, unless OMP_WAIT_POLICY says
-otherwise when torch is first imported). That is right on a machine with nothing else to do, and makes every step 5 to
-100 times slower as soon as *one* other program needs a processor: the one that holds the work sleeps while the others
-spin. The same library hardly spins once it has more threads than processors (its manual: `GOMP_SPINCOUNT`). So, as
-long as others run, one thread is kept that has started a team of its own: a team that never works again.
+On Linux torch's threads spin for some milliseconds after each parallel loop (libgomp, unless OMP_WAIT_POLICY says
+otherwise when torch is first imported). That is right on a machine with nothing else to do. As soon as *one* other
+program needs a processor, the thread that holds the work sleeps while the others spin, and a step takes many times
+longer (`benchmarks/busy.py`). The same library hardly spins once it has more threads than processors (its manual:
+GOMP_SPINCOUNT). So, as long as others run, one thread is kept that has started a team of its own, which never works.
 """
 
 import os
@@ -19,17 +19,42 @@ PAUSE = 0.05
 """Seconds between two looks."""
 QUIET = 0.3
 """Seconds without another program after which threads spin again."""
+IDLE = 2.0
+"""Seconds without a look after which the team ends by itself."""
+CHOSEN = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT")
+
+
+class Team(threading.Thread):
+    """A thread with a team of its own, asleep until it ends: when told, or when nobody has looked for a while."""
+
+    def __init__(self) -> None:
+        super().__init__(name="contrast_kit: threads sleep", daemon=True)
+        self.ready, self.end = threading.Event(), threading.Event()
+
+    def run(self) -> None:
+        threads = torch.get_num_threads()
+        try:
+            torch.set_num_threads(processors())  # of this thread: others keep what they have
+            torch.zeros(2**15 * processors()).exp()  # long enough for each of the team to get a share
+        finally:
+            torch.set_num_threads(threads)
+            self.ready.set()
+        while not self.end.wait(IDLE) and time.monotonic() < _looked + IDLE:
+            pass
+
 
 _one_at_a_time = threading.Lock()
-_team: threading.Event | None = None  # set: the thread that keeps the second team ends
-_looked = _busy = -QUIET  # when it was looked, and when another program ran last
+_team: Team | None = None
+_looked = _busy = -IDLE  # when it was looked, and when another program ran last
 
 
 def share_processor() -> bool:
-    """Look whether other programs run, and let torch's threads sleep or spin while they wait: a few microseconds.
+    """Look whether other programs run, and let torch's threads sleep or spin while they wait.
 
-    Nothing is done where it cannot help: one thread, fewer threads than processors, OMP_WAIT_POLICY chosen by the
-    caller, or a system that does not tell how many programs run.
+    It looks at most every 50 ms, in some 20 microseconds; where it seems that others run it looks again, in 5 to 20 ms.
+    Nothing is done where it cannot help: with one thread, or more threads than processors; where OMP_WAIT_POLICY or
+    GOMP_SPINCOUNT is set; for a process that may use only some of the processors; on a system that does not tell how
+    many programs run.
 
     Returns:
         whether they sleep now.
@@ -39,29 +64,48 @@ def share_processor() -> bool:
         True
     """
     global _team, _looked, _busy
-    now, threads = time.monotonic(), torch.get_num_threads()
-    chosen_by_caller = threads == 1 or threads < processors() or "OMP_WAIT_POLICY" in os.environ
-    if now < _looked + PAUSE or chosen_by_caller or not _one_at_a_time.acquire(blocking=False):
-        return _team is not None
+    now, asleep = time.monotonic(), _team is not None and _team.is_alive()
+    if now < _looked + PAUSE or not applies() or not _one_at_a_time.acquire(blocking=False):
+        return asleep
     try:
         _looked = now
-        if others_run(spinning=_team is None):
+        if others_run(asleep):
             _busy = now
-            _team = _team or _start_team()
-        elif _team is not None and now > _busy + QUIET:
-            _team.set()
-            _team = None
+            if not asleep:
+                _team = Team()
+                _team.start()
+                _team.ready.wait(1.0)
+        elif asleep and now > _busy + QUIET:
+            _team.end.set()
+            _team.join(1.0)
+    except RuntimeError:  # no further thread can be had: training goes on as it would without
+        _team = None
     finally:
         _one_at_a_time.release()
-    return _team is not None
+    return _team is not None and _team.is_alive()
 
 
-def others_run(spinning: bool) -> bool:
-    """Whether other programs want a processor now; threads of ours that may still spin are told apart by a nap."""
-    if spinning and running() > processors():
-        time.sleep(0.002)  # ours have stopped spinning after that
-        spinning = False
-    return not spinning and running() > 1
+def applies() -> bool:
+    """Whether sleeping threads could help here, and nobody else has decided."""
+    whole = processors() == os.cpu_count()  # else the programs that run may run elsewhere
+    return whole and 1 < torch.get_num_threads() <= processors() and not any(name in os.environ for name in CHOSEN)
+
+
+def others_run(asleep: bool) -> bool:
+    """Whether other programs want a processor that we want, too; threads of ours that still spin are waited for."""
+    if not asleep:
+        if running() <= processors():
+            return False
+        for _ in range(4):  # ours have stopped spinning after some of these naps
+            time.sleep(0.005)
+            if not crowded():
+                return False
+    return crowded()
+
+
+def crowded() -> bool:
+    """Whether there are fewer processors than other threads that run and those of torch, of which only this one runs."""
+    return running() - 1 + torch.get_num_threads() > processors()
 
 
 def processors() -> int:
@@ -70,21 +114,17 @@ def processors() -> int:
 
 
 def running() -> int:
-    """How many threads, of all programs, run or want to run at this moment, this one included; 0 where none tells."""
+    """How many threads, of all programs, run or want to run now, this one included; 0 where the system tells none."""
     try:
         return int(LOAD.read_text().split()[3].split("/")[0])
     except (OSError, ValueError, IndexError):
         return 0
 
 
-def _start_team() -> threading.Event:
-    ready, end = threading.Event(), threading.Event()
+def _forget() -> None:
+    global _team, _one_at_a_time
+    _team, _one_at_a_time = None, threading.Lock()
 
-    def keep() -> None:
-        torch.zeros(2**15 * processors()).exp()  # long enough for each thread of the team to get a share
-        ready.set()
-        end.wait()
 
-    threading.Thread(target=keep, name="contrast_kit: threads sleep", daemon=True).start()
-    ready.wait()
-    return end
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
