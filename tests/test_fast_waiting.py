@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 import torch
@@ -49,18 +50,13 @@ class Team:
         self.ready, self.end = threading.Event(), threading.Event()
 
     def start(self):
-        pass
+        self.ready.set()
 
     def join(self, timeout):
         pass
 
     def is_alive(self):
         return not self.end.is_set()
-
-
-@pytest.fixture(autouse=True)
-def no_wait(monkeypatch):
-    monkeypatch.setattr(threading.Event, "wait", lambda self, timeout=None: self.is_set())
 
 
 def test_they_sleep_while_others_run_and_spin_afterwards(monkeypatch):
@@ -143,6 +139,11 @@ needs_two = pytest.mark.skipif(
 )
 
 
+def libgomp():
+    maps = Path("/proc/self/maps")
+    return maps.exists() and "libgomp" in maps.read_text()
+
+
 def output_of(script, *arguments):
     """What a script prints in a process of its own, in which threads are torch's own choice."""
     free = {key: value for key, value in os.environ.items() if not key.startswith(("OMP_", "GOMP_"))}
@@ -186,11 +187,9 @@ for work in (tiles, training):
 
 
 @needs_two
-@pytest.mark.skipif(
-    "libgomp" not in torch.__config__.parallel_info() and sys.platform != "linux", reason="libgomp's way"
-)
+@pytest.mark.skipif(not libgomp(), reason="another OpenMP")
 def test_with_a_second_team_threads_hardly_spin():
-    """Processor time that goes by while the work itself rests."""
+    """The most processor time that goes by in one pause of the work; of a hundred, since others may be in the way."""
     spinning, asleep, left = map(float, output_of(SPINS))
     assert asleep < spinning / 3
     assert left == 0  # nobody looks any more: the team ends by itself
@@ -204,13 +203,13 @@ torch.set_num_threads(waiting.processors())
 x = torch.zeros(2**18)
 
 def rest():
-    spent = 0.0
-    for _ in range(40):
+    spent = []
+    for _ in range(100):
         x.exp()
         start = time.process_time()
         time.sleep(0.01)
-        spent += time.process_time() - start
-    return spent
+        spent.append(time.process_time() - start)
+    return max(spent)
 
 rest()
 print(rest())

@@ -104,7 +104,7 @@ def others_run(asleep: bool) -> bool:
 
 
 def crowded() -> bool:
-    """Whether there are fewer processors than other threads that run and those of torch, of which only this one runs."""
+    """Whether the other threads that run and all of torch's, of which only this one runs now, are too many."""
     return running() - 1 + torch.get_num_threads() > processors()
 
 
