@@ -504,7 +504,7 @@ def scoreboard_runs() -> Iterator[Row]:
 
     electra = end.loc["ELECTRA", "cola"]
     early = pd.Series({seed: at_half(seed) for seed in electra.index}) - electra
-    cola = tuned["cola"]
+    score = tuned[["cola", "sst2"]].mean(axis=1)  # as GLUE's average: whatever each task is measured by
     doubt = {  # who has not learned its own task decides nothing
         "ELECTRA": "ELECTRA hardly finds a replaced word here",
         "CAPT": "CAPT with its queue has learned nothing here",
@@ -515,16 +515,16 @@ def scoreboard_runs() -> Iterator[Row]:
             "coco_lm",
             "4, table 1",
             "beats MLM after fine-tuning",
-            "COCO-LM − MLM, toyshop/cola, fine-tuned",
-            cola["COCO-LM"] - cola["MLM"],
+            "COCO-LM − MLM, fine-tuned: mean of toyshop/cola and toyshop/sst2",
+            score["COCO-LM"] - score["MLM"],
             "",
         ),
         (
             "coco_lm",
             "4, table 1",
             "beats ELECTRA after fine-tuning",
-            "COCO-LM − ELECTRA, toyshop/cola, fine-tuned",
-            cola["COCO-LM"] - cola["ELECTRA"],
+            "COCO-LM − ELECTRA, fine-tuned: mean of toyshop/cola and toyshop/sst2",
+            score["COCO-LM"] - score["ELECTRA"],
             "ELECTRA",
         ),
         (
@@ -547,8 +547,8 @@ def scoreboard_runs() -> Iterator[Row]:
             "coco_lm",
             "5.3",
             "All-Token MLM pre-trains worse than replaced token detection",
-            "ELECTRA − All-Token MLM, toyshop/cola, fine-tuned",
-            cola["ELECTRA"] - cola["All-Token MLM"],
+            "ELECTRA − All-Token MLM, fine-tuned: mean of toyshop/cola and toyshop/sst2",
+            score["ELECTRA"] - score["All-Token MLM"],
             "ELECTRA",
         ),
         (
@@ -563,8 +563,8 @@ def scoreboard_runs() -> Iterator[Row]:
             "capt",
             "abstract",
             "… and transfer better for it",
-            "CAPT (no queue) − MLM, toyshop/cola, fine-tuned",
-            cola["CAPT (no queue)"] - cola["MLM"],
+            "CAPT (no queue) − MLM, fine-tuned: mean of toyshop/cola and toyshop/sst2",
+            score["CAPT (no queue)"] - score["MLM"],
             "",
         ),
         (
