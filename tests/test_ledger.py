@@ -69,8 +69,10 @@ def test_who_is_in_doubt_has_not_learned_its_task_in_the_tables():
     told = ck.data.recorded("scoreboard_learned")
     part = told[told["steps"] == 5_000].pivot_table(index="method", columns="part", values="value")
     assert part.loc["ELECTRA", "copy_acc_replaced"] < 0.1 < part.loc["COCO-LM", "copy_acc_replaced"]
-    left = part["contrast"] / part["contrast_of_a_guess"]
-    assert left["CAPT"] > 0.9 > left["CAPT (no queue)"]
+    half = told.set_index("method").loc["word frequencies", "value"] / 2
+    assert part.loc["CAPT", "mlm"] > half > part.loc["CAPT (no queue)", "mlm"]
+    each = told[(told["method"] == "CAPT") & (told["part"] == "mlm") & (told["steps"] == 5_000)]
+    assert (each["value"] > 5).sum() == 3 and len(each) == 5  # "in two seeds of five only"
 
 
 def test_differences_are_paired_by_draw(script):
