@@ -38,7 +38,7 @@ SHOWN = {  # which figure of a notebook, counted from 0
     "07": 3,
     "07b": 3,
     "08": 10,
-    "09": 2,
+    "09": 3,
     "10": 1,
     "11": 3,
     "12": 2,
