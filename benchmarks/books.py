@@ -9,7 +9,9 @@ checkpoints from which a stopped run goes on, loss and processor seconds (of a s
 `--keep` also writes it in half precision, as the kit ships it. Text, steps, seconds and losses stand in its card.
 
 Steps are chosen so that all methods take about the same processor time: a step of ELECTRA costs 1.2 of masked LM's,
-one of CMLM 1.5, one of COCO-LM 1.9. CMLM is post-training: half of its time is masked LM.
+one of CMLM 1.5, one of COCO-LM 1.9. CMLM is post-training: half of its time is masked LM. COCO-LM's contrast has the
+temperature 0.05, as in the course: at the printed 1 all vectors of the first 400 steps are alike, and the contrast
+stays at guessing, 5.54 nats; at 0.05 it is below 1.3 after a hundred.
 
 The encoder has 4 layers of width 256 and 8,000 words. One sentence in 200 of the books, and one in 50 of the
 docstrings, is held out: the last line printed is the held-out loss beside that of word frequencies alone.
@@ -45,7 +47,7 @@ METHODS = {
     "half-mlm": Method(ck.objectives.MLM, 8_000),
     "cmlm": Method(ck.objectives.CMLM, 5_300, 5e-4, start="half-mlm"),
     "electra": Method(partial(ck.objectives.ELECTRA, diagnostics=False), 13_400),
-    "coco-lm": Method(partial(ck.objectives.COCOLM, diagnostics=False), 8_400),
+    "coco-lm": Method(partial(ck.objectives.COCOLM, tau=0.05, diagnostics=False), 8_400),  # printed: 1, see above
 }
 TRAINING = dict(
     batch_size=128, warmup=0.02, precision="bf16", max_length=128, log_every=50, save_every=500, progress=True

@@ -55,7 +55,6 @@ _CONFIG = {
 }
 _CONFIG_OF = {
     ("mlm", "tiny"): dict(p_m=0.3),
-    ("coco-lm", "small"): dict(tau=1.0),
     ("capt", "small"): dict(queue=8192),
 }
 _ENCODER_OF = {("mlm", "tiny"): dict(dropout=0.0, initializer_range=0.05)}
