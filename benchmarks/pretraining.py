@@ -1,12 +1,12 @@
 """Pre-training as a user runs it, long enough that set-up does not count: `fit` beside transformers' Trainer.
 
-    python benchmarks/pretraining.py                  # 300 steps each, some eight minutes on two cores
-    python benchmarks/pretraining.py --steps 2000     # an hour
+    python benchmarks/pretraining.py                  # 300 steps each, some five minutes on two cores
+    python benchmarks/pretraining.py --steps 1200     # twenty minutes
 
-Masked LM of a 4 × 256 encoder with 8,000 words on docstrings, 128 a batch, in bfloat16, texts of like length together
-(the Trainer's best settings on a CPU, see `trainer.py`): the same texts, rate and decay for both. Tokens are real ones,
-not padding. Where the held-out loss is well below that of word frequencies, it says whether they were as well used; 300
-steps are too few for that.
+Masked LM of a 4 × 256 encoder with 8,000 words on docstrings, 128 a batch, in bfloat16: the same texts, rate and decay
+for all. The Trainer and `fit` put texts of like length together (the Trainer's fastest setting on a CPU, see
+`trainer.py`); "fit, mixed" takes any texts together and computes nothing on padding. Tokens are real ones, not padding.
+Where the held-out loss is well below that of word frequencies, it says how well they were used; 300 steps are too few.
 """
 
 import argparse
@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -29,11 +30,12 @@ BATCH, UNSEEN = 128, 1_000
 HOW = dict(lr=1e-3, warmup=0.02, weight_decay=0.01)
 
 
-def ours(encoder: ck.Encoder, texts: ck.data.Texts, steps: int) -> Callable[[], None]:
+def ours(encoder: ck.Encoder, texts: ck.data.Texts, steps: int, mixed: bool = False) -> Callable[[], None]:
     settings = dict(steps=steps, batch_size=BATCH, precision="bf16", log_every=50, progress=False)
+    objective = ck.faster(ck.objectives.MLM(encoder), packing=mixed)
 
     def train() -> None:
-        if ck.fit(ck.objectives.MLM(encoder), texts, **settings, **HOW).interrupted:
+        if ck.fit(objective, texts, group_by_length=not mixed, **settings, **HOW).interrupted:
             raise KeyboardInterrupt
 
     return train
@@ -66,7 +68,7 @@ def trainer(encoder: ck.Encoder, texts: ck.data.Texts, steps: int) -> Callable[[
     return Trainer(encoder.model, arguments, train_dataset=rows, data_collator=collator).train
 
 
-CONTENDERS = {"fit": ours, "transformers' Trainer": trainer}
+CONTENDERS = {"fit": ours, "fit, mixed": partial(ours, mixed=True), "transformers' Trainer": trainer}
 
 
 def one(name: str, options: argparse.Namespace) -> dict[str, float]:

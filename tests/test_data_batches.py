@@ -36,6 +36,21 @@ def test_every_row_once_an_epoch(rows, size, seed, epoch):
 
 
 @given(lengths, sizes, seeds, epochs)
+def test_mixed_batches_hold_every_row_once_too(rows, size, seed, epoch):
+    drawn = Batches(rows, size, seed, drop_last=False, group_by_length=False).epoch(epoch)
+    assert sorted(row for batch in drawn for row in batch) == list(range(len(rows)))
+
+
+def test_grouped_batches_are_alike_in_length_and_mixed_ones_are_as_the_texts():
+    rows = np.random.default_rng(0).geometric(0.06, 6_400)
+    shares = {}
+    for grouped in (True, False):
+        drawn = Batches(rows, 64, group_by_length=grouped).epoch(0)
+        shares[grouped] = np.mean([rows[batch].var() for batch in drawn]) / rows.var()
+    assert shares[True] < 0.05 and 0.95 < shares[False] < 1.05  # share of the variance that lies within batches
+
+
+@given(lengths, sizes, seeds, epochs)
 def test_drop_last_leaves_full_batches_of_distinct_rows(rows, size, seed, epoch):
     if len(rows) < size:
         with pytest.raises(ValueError, match="do not fill one batch"):

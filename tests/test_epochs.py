@@ -32,7 +32,7 @@ def counted(objective):
 def test_cmlms_numbers_of_passes_give_the_updates_of_its_batches(method, n, passes, updates):
     """CMLM 4.3: 350, 100, 10 epochs at batch 16; 200, 50, 5 at batch 8. ⌈n / batch⌉ updates a pass."""
     training = ck.Training(**papers.training(method, n))
-    batches = make_batches([9] * n, training.batch_size, seed=0, every_row=training.whole_epochs)
+    batches = make_batches([9] * n, training)
     assert (training.total_steps(len(batches)), training.epochs) == (updates, passes)
     rows = sum(len(batch) for epoch in range(passes) for batch in batches.epoch(epoch))
     assert rows == passes * n
@@ -64,7 +64,7 @@ def test_without_epochs_the_batches_are_what_they_were(tokenizer, texts):
     before = Batches([9] * 20, 8, seed=3)
     for options in (dict(steps=5), {}):
         training = ck.Training(batch_size=8, seed=3, **options)
-        batches = make_batches([9] * 20, 8, 3, every_row=training.whole_epochs)
+        batches = make_batches([9] * 20, training)
         assert all(batches.epoch(e) == before.epoch(e) for e in range(4)) and len(batches) == 2
     objective, sizes = counted(ck.objectives.MLM(make_encoder(tokenizer)))
     ck.fit(objective, texts[:20], batch_size=8, progress=False)
@@ -72,7 +72,8 @@ def test_without_epochs_the_batches_are_what_they_were(tokenizer, texts):
 
 
 def test_full_batches_are_drawn_as_before_and_the_rest_comes_last():
-    full, whole = (make_batches([9] * 20, 8, 1, every_row=every) for every in (False, True))
+    passes = dict(steps=9), dict(epochs=3)
+    full, whole = (make_batches([9] * 20, ck.Training(batch_size=8, seed=1, **of)) for of in passes)
     assert whole.epoch(2)[:2] == full.epoch(2) and len(whole.epoch(2)[2]) == 4
 
 

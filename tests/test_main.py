@@ -146,6 +146,18 @@ def test_every_method_trains(method, lines, tmp_path):
     assert ck.Encoder.from_pretrained(tmp_path / "run" / "encoder").width == 128
 
 
+def test_mixed_batches_are_packed_where_asked(lines, tmp_path, monkeypatch):
+    strategies, losses = [], []
+    monkeypatch.setattr(ck, "fit", lambda *args, fit=ck.fit, **how: strategies.append(args[0]) or fit(*args, **how))
+    for name, more in {"padded": [], "packed": ["--packing"]}.items():
+        how = ["train", "mlm", "--data", lines, "--folder", str(tmp_path / name), "--steps", "3", *QUICK]
+        assert main([*how, "--group-by-length", "no", *more]) == 0
+        losses.append(pd.read_csv(tmp_path / name / "history.csv")["loss"].tolist())
+    kinds = [type(objective.encoder.strategy).__name__ for objective in strategies]
+    assert kinds == ["Padded", "Packed"]
+    assert losses[0] == pytest.approx(losses[1], rel=1e-3)
+
+
 def test_start_trains_an_existing_encoder(lines, tmp_path, capsys):
     first, second = str(tmp_path / "first"), str(tmp_path / "second")
     assert main(["train", "mlm", "--data", lines, *QUICK, "--steps", "1", "--folder", first]) == 0

@@ -75,6 +75,40 @@ def test_layers_run_on_real_tokens_only(encoder, batch):
     assert set(seen) == {(1, int(batch["attention_mask"].sum()))}
 
 
+def test_in_half_precision_rows_are_filled_up_to_few_shapes(tokenizer, batch, monkeypatch):
+    """A product is compiled for each shape there; what fills up changes neither states nor gradients."""
+    encoder = make_encoder(tokenizer, num_hidden_layers=2)
+    real = batch["attention_mask"].bool()
+    monkeypatch.setattr(packed, "ROUND", int(real.sum()))  # four times as many rows as there are
+    found, seen = {}, []
+    for layer in encoder.model.base_model.encoder.layer:
+        layer.output.dense.register_forward_hook(lambda module, inputs, output: seen.append(inputs[0].shape[1]))
+    with torch.autocast("cpu", torch.bfloat16):
+        for name in ("padded", "packed"):
+            encoder.use_packing(name == "packed")
+            found[name] = states_and_gradient(encoder, batch)
+    assert seen == 2 * [real.shape[1]] + 2 * [4 * int(real.sum())]
+    (states, gradient), (ours, of_ours) = found["padded"], found["packed"]
+    assert torch.allclose(ours.float(), states.float(), atol=0.05)
+    for name in gradient:
+        assert (of_ours[name] - gradient[name]).norm() < 0.03 * gradient[name].norm() + 1e-3, name
+
+
+def test_word_scores_come_from_few_shapes_in_half_precision(encoder):
+    seen = []
+    encoder.model.get_output_embeddings().register_forward_hook(lambda m, inputs, output: seen.append(len(inputs[0])))
+    states = torch.randn(70, encoder.width, requires_grad=True)
+    whole = encoder.mlm_logits(states)
+    (slope,) = torch.autograd.grad(whole.square().mean(), states)
+    with torch.autocast("cpu", torch.bfloat16):
+        half = encoder.mlm_logits(states)
+        assert encoder.mlm_logits(states[:64]).shape[0] == 64 and encoder.mlm_logits(states[:0]).shape[0] == 0
+    assert seen == [70, 128, 64, 0]
+    assert half.shape == whole.shape and torch.allclose(half.float(), whole, atol=0.05)
+    (ours,) = torch.autograd.grad(half.float().square().mean(), states)
+    assert (ours - slope).norm() < 0.05 * slope.norm()
+
+
 def test_layout_goes_there_and_back():
     mask = torch.tensor([[1, 1, 1, 0], [1, 1, 0, 0], [1, 1, 1, 0], [0, 1, 1, 1]])
     layout = Layout.of(mask)

@@ -472,6 +472,22 @@ def test_texts_of_another_tokenizer_are_said(encoder, texts):
         ck.fit(ck.objectives.MLM(encoder), other, steps=1, progress=False)
 
 
+def test_a_checkpoint_from_before_batches_could_be_mixed_is_resumed(tokenizer, texts, tmp_path):
+    def go(**options):
+        objective = ck.objectives.MLM(make_encoder(tokenizer))
+        return ck.fit(objective, texts, steps=4, save_every=2, folder=tmp_path, progress=False, **options)
+
+    go(callback=lambda run: run.steps == 2 and run.stop())
+    (state,) = tmp_path.glob("step-*/state.json")
+    former = state.read_text().replace('"group_by_length": true, ', "")
+    assert "group_by_length" not in former
+    state.write_text(former)
+    (state.parent / intact.DIGESTS).unlink()
+    with pytest.raises(ValueError, match="group_by_length = True, not False"):
+        go(resume=True, group_by_length=False)
+    assert go(resume=True).steps == 4
+
+
 def test_a_checkpoint_written_under_former_names_of_settings_is_resumed(tokenizer, texts, tmp_path):
     def objective():
         return ck.objectives.CMLM(make_encoder(tokenizer), contrast_weight=0.25)

@@ -149,10 +149,12 @@ def _add_data(add: Callable, recipe: recipes.Recipe) -> None:
 def _add_run(add: Callable) -> None:
     folder = "Keep checkpoints, vocabulary, history.csv and the encoder here; without it nothing is kept."
     fresh = "Refuse a folder that already holds checkpoints, instead of continuing from them."
+    packing = "Compute nothing on padding; worth it where texts of a batch differ in length (--group-by-length no)."
     log = "Also log each row of the history to one of accelerate's trackers: tensorboard, wandb, …"
     add("--folder", type=Path, help=folder)
     add("--fresh", action="store_true", help=fresh)
     add("--log", metavar="TRACKER", help=log)
+    add("--packing", action="store_true", help=packing)
     add("--no-plan", dest="plan", action="store_false", help="Do not measure and print the plan first.")
     add("--quiet", action="store_true", help="No progress line.")
 
@@ -165,6 +167,8 @@ def run(options: argparse.Namespace) -> ck.Run:
     rows = _rows(options)
     encoder = _encoder(options, rows)
     objective = _objective(options, encoder, rows)
+    if options.packing:
+        ck.faster(objective, packing=True)
     texts = _texts(objective, rows, min(training.max_length, encoder.max_length))
     if first and (few := _too_few(options, len(texts), training.batch_size)):
         print(few, file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""Which rows make which batch: bucketed by length, a pure function of seed and epoch."""
+"""Which rows make which batch: a pure function of seed and epoch."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ _POOL = 50  # batches whose rows are sorted by length together: padding nearly g
 
 
 class Batches:
-    """Which rows make which batch: every row once an epoch, rows of like length together.
+    """Which rows make which batch: every row once an epoch, rows of like length together unless told otherwise.
 
     `texts` is a `Texts`, or the lengths alone. `epoch(e)` is a pure function of `(seed, e)`: a run that is
     resumed in the middle finds the same batches as one that was never stopped. `len(batches)` is the batches
     of an epoch.
 
     Rows are shuffled, then sorted by length within pools of 50 batches, then the batches are shuffled: nearly
-    no padding, and yet other negatives for every row in every epoch. With `drop_last` (the
+    no padding, and yet other negatives for every row in every epoch. Without `group_by_length` they are only shuffled,
+    and a batch is as mixed as the texts. With `drop_last` (the
     default, since in a contrast a short batch has fewer negatives) the rows that do not fill a batch are left
     out of the epoch; they are drawn anew each time, whatever their length. Without it they form a short batch at the
     end.
@@ -38,10 +39,17 @@ class Batches:
     """
 
     def __init__(
-        self, texts: Texts | Sequence[int] | Tensor, batch_size: int, seed: int = 0, *, drop_last: bool = True
+        self,
+        texts: Texts | Sequence[int] | Tensor,
+        batch_size: int,
+        seed: int = 0,
+        *,
+        drop_last: bool = True,
+        group_by_length: bool = True,
     ) -> None:
         self.lengths = np.asarray(getattr(texts, "lengths", texts), dtype=np.int64)  # [N]
         self.batch_size, self.seed, self.drop_last = batch_size, seed, drop_last
+        self.group_by_length = group_by_length
         if batch_size < 1:
             raise ValueError(f"batch_size must be 1 or more, not {batch_size}.")
         if seed < 0:
@@ -65,7 +73,7 @@ class Batches:
         order = random.permutation(np.arange(len(self.lengths), dtype=np.uint32))  # [N]
         filled = len(order) - len(order) % self.batch_size
         order, rest = order[:filled], order[filled:]
-        for start in range(0, filled, _POOL * self.batch_size):
+        for start in range(0, filled if self.group_by_length else 0, _POOL * self.batch_size):
             pool = order[start : start + _POOL * self.batch_size]
             pool[:] = pool[np.argsort(self.lengths[pool], kind="stable")]
         places = random.permutation(filled // self.batch_size)  # [batches]
@@ -94,6 +102,8 @@ class _Epoch(Sequence):
         return repr(list(self))
 
 
-def make_batches(texts: Texts, batch_size: int, seed: int, *, every_row: bool = False) -> Batches:
-    """The batches of a run: all full, unless the data makes less than one, or `every_row` is to be in each epoch."""
-    return Batches(texts, batch_size, seed, drop_last=len(texts) >= batch_size and not every_row)
+def make_batches(texts: Texts | Sequence[int], training: Any) -> Batches:
+    """The batches of a `Training`: all full, unless the data makes less than one, or each epoch is to have every row."""
+    full = len(texts) >= training.batch_size and not training.whole_epochs
+    how = dict(drop_last=full, group_by_length=training.group_by_length)
+    return Batches(texts, training.batch_size, training.seed, **how)

@@ -197,12 +197,12 @@ class Encoder(Presets, nn.Module):
     def mlm_logits(self, hidden: Tensor) -> Tensor:
         """Word scores of chosen positions, [M, D] → [M, V], by the model's own vocabulary head or the plain one.
 
-        Give it `hidden[selected]`: at 15 % masking and 30,000 words the head on every position costs more than the
-        Transformer below it.
+        Give it `hidden[selected]`: on every position the head costs more than the Transformer, with 30,000 words.
         """
+        scores = fast.filled_up(hidden)
         for module in self._head if self.projection else [self.model.get_output_embeddings()]:
-            hidden = module(hidden)
-        return hidden
+            scores = module(scores)
+        return scores if len(scores) == len(hidden) else scores[: len(hidden)]
 
     def word_loss(
         self, terms: Callable[..., Tensor], states: Tensor, labels: Tensor, *rows: Tensor, others: Tensor | None = None

@@ -3,11 +3,13 @@
 Where the readable form of a computation would be slow or large, it hands over to this room in one line and gets the
 same numbers back: contrasts without an N × N matrix (`contrast`), losses over a vocabulary without all its scores
 (`blocked_softmax`), other ways through an encoder (`packed`, `fixed_capacity`). `kernels` and `options` are switches;
-`waiting` keeps steps short beside other programs.
+`shapes` spares compiling, `waiting` keeps steps short beside other programs.
 """
 
 import importlib
 from typing import Any
+
+import torch
 
 from contrast_kit import checks
 
@@ -49,6 +51,12 @@ def wanted_blocks(encoder: Any, states: Any) -> bool:
     return many and encoder.word_layer(states[:0]) is not None
 
 
+def filled_up(x: Any) -> Any:
+    """Rows x [N, D], with zeros up to a round number where each shape would be compiled anew (`shapes`)."""
+    cpu = x.device.type == "cpu" and torch.is_autocast_enabled("cpu") and not checks.is_traced(x)
+    return importlib.import_module(f"{__name__}.shapes").filled_up(x) if cpu and x.ndim == 2 else x
+
+
 _PARTS = {
     "contrast": ("info_nce", "nt_xent", "sup_con"),
     "logsumexp": ("cross_log_sum_exp", "self_log_sum_exp"),
@@ -56,6 +64,7 @@ _PARTS = {
     "blocked_softmax": ("sum_over_words", "word_loss"),
     "messages": ("in_large_messages",),
     "packed": ("Packed",),
+    "shapes": (),
     "options": ("faster",),
     "waiting": ("share_processor",),
     "kernels": (),

@@ -22,6 +22,8 @@ from transformers.masking_utils import sdpa_mask
 from transformers.modeling_outputs import BaseModelOutput
 from transformers.models.mpnet.modeling_mpnet import MPNetModel
 
+from contrast_kit.fast.shapes import ROUND, rounded_up
+
 NAME = "contrast_kit_packed"
 
 LONG = 256
@@ -80,14 +82,20 @@ class Layout:
     shape: tuple[int, int]
     """(B, T)."""
     index: Tensor
-    """[N] long, places in the flattened batch: texts from short to long, each in its order."""
+    """[N] long, places in the flattened batch: texts from short to long, each in its order. Where products are compiled
+    by shape, [more than N]: what follows fills up, and is cut off in the end."""
     lengths: list[int]
     """Of the texts that have any token, from short to long."""
     groups: list[Group]
     """The same texts, like with like."""
 
+    @property
+    def size(self) -> int:
+        """N."""
+        return sum(self.lengths)
+
     @classmethod
-    def of(cls, attention_mask: Tensor) -> "Layout":
+    def of(cls, attention_mask: Tensor, fill_up: bool = False) -> "Layout":
         """The layout of a padded batch, from its attention mask [B, T]. Waits for the device once."""
         real, (examples, length) = attention_mask.bool(), attention_mask.shape
         lengths = real.sum(1).tolist()
@@ -101,7 +109,9 @@ class Layout:
             if not starts or tokens - kept[starts[-1]] >= alike:
                 starts.append(place)
         groups = [kept[i:j] for i, j in zip(starts, [*starts[1:], None], strict=True)]
-        places = order[row] * length + column
+        places = order[row] * length + column  # [N]
+        if fill_up:
+            places = nn.functional.pad(places, (0, rounded_up(len(places), 4 * ROUND) - len(places)))
         return cls((examples, length), places, kept, [Group.of(group, real.device) for group in groups])
 
     def pack(self, x: Tensor) -> Tensor:
@@ -112,7 +122,7 @@ class Layout:
         """[1, N, …] → [B, T, …] with zeros at padding."""
         examples, length = self.shape
         places = x.new_zeros(examples * length, *x.shape[2:])
-        return places.index_copy(0, self.index, x[0]).unflatten(0, self.shape)
+        return places.index_copy(0, self.index[: self.size], x[0, : self.size]).unflatten(0, self.shape)
 
 
 class Packed:
@@ -155,7 +165,8 @@ def hidden_states(base: nn.Module, inputs: dict[str, Tensor]) -> Tensor:
         base: the base model of a model that was given to `Packed`.
         inputs: `input_ids` and `attention_mask` [B, T], and `token_type_ids` where the model has types.
     """
-    layout = Layout.of(inputs["attention_mask"])
+    half = inputs["attention_mask"].device.type == "cpu" and torch.is_autocast_enabled("cpu")
+    layout = Layout.of(inputs["attention_mask"], fill_up=half)
     types = {key: value for key, value in inputs.items() if key == "token_type_ids"}
     states = layout.pack(base.embeddings(input_ids=inputs["input_ids"], **types))  # [B, T, D] → [1, N, D]
     if hasattr(base, "embeddings_project"):  # ELECTRA's, where embeddings have another width
@@ -184,14 +195,14 @@ def attend(
     scale = q.shape[-1] ** -0.5 if scale is None else scale
     if q.device.type == "cuda" and bias is None:
         return _attend_on_gpu(q, k, v, layout, dropout, scale)
-    parts = (x.split([group.size for group in layout.groups]) for x in (q, k, v))
+    parts = (x[: layout.size].split([group.size for group in layout.groups]) for x in (q, k, v))
     mixed = []
     for group, *rows in zip(layout.groups, *parts, strict=True):
         t = group.real.shape[1]
         here = None if bias is None else bias[:, :t, :t]
         texts = (group.spread(x) for x in rows)  # [texts, H, t, d] each
         mixed.append(group.collect(_attend_group(*texts, group, here, dropout, scale)))  # [n, H, d]
-    return torch.cat(mixed)  # [N, H, d]
+    return torch.cat([*mixed, q.new_zeros(len(q) - layout.size, *v.shape[1:])])  # [N, H, d]
 
 
 def _attend_group(

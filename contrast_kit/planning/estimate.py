@@ -74,7 +74,7 @@ def plan(
     training = training_settings(objective, training, settings)
     objective = objective.to(start())
     texts = prepare_texts(objective.encoder, _texts_of_lengths(objective, dataset), training.max_length)
-    batches = make_batches(texts, training.batch_size, training.seed, every_row=training.whole_epochs)
+    batches = make_batches(texts, training)
     size = min(training.batch_size, len(texts))
     facts = _facts(texts, batches.epoch(0)[0], objective.encoder.device)
     more = _facts(texts, _first_rows(batches, size * training.accumulate), objective.encoder.device)

@@ -153,6 +153,7 @@ def load(folder: Path, trained: Trained, expected: dict[str, Any]) -> dict[str, 
         former = getattr(type(trained.objective.config), "former_fields", {})  # written under a setting's former name
         config = state["settings"]["config"]
         state["settings"]["config"] = {former.get(name, name): value for name, value in config.items()}
+        state["settings"]["training"].setdefault("group_by_length", True)  # written before there was a choice
         _check_settings(newest, state["settings"], expected)
         tensors, random = load_file(newest / "optimizer.safetensors"), load_file(newest / "random.safetensors")
         _load_all(trained, newest / "objective.safetensors", tensors, state["optimizer"])

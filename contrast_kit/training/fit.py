@@ -94,7 +94,7 @@ class _Loop:
         self.objective, self.training = objective.to(self.device), training
         self.texts = prepare_texts(objective.encoder, dataset, training.max_length)
         objective.check_data(getattr(self.texts, "labels", None))
-        self.batches = make_batches(self.texts, training.batch_size, training.seed, every_row=training.whole_epochs)
+        self.batches = make_batches(self.texts, training)
         self.epoch, self.order = -1, []  # the rows of each batch of an epoch
         self.total = training.total_steps(len(self.batches))
         if not any(p.requires_grad for p in objective.parameters()):

@@ -1,0 +1,28 @@
+"""Few shapes in place of many, where a product is compiled for each shape that it meets.
+
+In half precision on a CPU torch's library of products writes machine code for a shape at its first use and keeps it:
+2 to 20 ms each, and memory. Texts of all lengths give new shapes at every step, so a fifth of a step was compiling.
+Rows of zeros up to the next round number make it a few shapes for a whole run.
+"""
+
+import torch
+from torch import Tensor
+
+ROUND = 64
+"""Rows of words to name; a batch of tokens, which has more rows, is filled up to a multiple of `4 * ROUND`."""
+
+
+def rounded_up(rows: int, to: int = ROUND) -> int:
+    """The next multiple.
+
+    Example:
+        >>> rounded_up(0), rounded_up(64), rounded_up(65)
+        (0, 64, 128)
+    """
+    return -(-rows // to) * to
+
+
+def filled_up(x: Tensor) -> Tensor:
+    """x [N, D] with rows of zeros up to a multiple of `ROUND`."""
+    missing = rounded_up(len(x)) - len(x)
+    return torch.cat([x, x.new_zeros(missing, x.shape[1])]) if missing else x
