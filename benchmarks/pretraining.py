@@ -4,8 +4,8 @@
     python benchmarks/pretraining.py --steps 1200     # twenty minutes
 
 Masked LM of a 4 × 256 encoder with 8,000 words on docstrings, 128 a batch, in bfloat16: the same texts, rate and decay
-for all. The Trainer and `fit` put texts of like length together (the Trainer's fastest setting on a CPU, see
-`trainer.py`); "fit, mixed" takes any texts together and computes nothing on padding. Tokens are real ones, not padding.
+for all. `fit` and the Trainer (at its fastest on a CPU, see `trainer.py`) put texts of like length together; "mixed" is
+any texts together, of which `fit` then computes nothing on padding. Tokens are real ones, not padding.
 Where the held-out loss is well below that of word frequencies, it says how well they were used; 300 steps are too few.
 """
 
@@ -41,7 +41,7 @@ def ours(encoder: ck.Encoder, texts: ck.data.Texts, steps: int, mixed: bool = Fa
     return train
 
 
-def trainer(encoder: ck.Encoder, texts: ck.data.Texts, steps: int) -> Callable[[], None]:
+def trainer(encoder: ck.Encoder, texts: ck.data.Texts, steps: int, mixed: bool = False) -> Callable[[], None]:
     from datasets import Dataset
     from transformers import DataCollatorForLanguageModeling, Trainer, TrainingArguments
 
@@ -57,7 +57,7 @@ def trainer(encoder: ck.Encoder, texts: ck.data.Texts, steps: int) -> Callable[[
         adam_epsilon=1e-6,
         max_grad_norm=2.0,
         bf16=True,
-        train_sampling_strategy="group_by_length",
+        train_sampling_strategy="random" if mixed else "group_by_length",
         use_cpu=not torch.cuda.is_available(),
         report_to="none",
         save_strategy="no",
@@ -68,7 +68,12 @@ def trainer(encoder: ck.Encoder, texts: ck.data.Texts, steps: int) -> Callable[[
     return Trainer(encoder.model, arguments, train_dataset=rows, data_collator=collator).train
 
 
-CONTENDERS = {"fit": ours, "fit, mixed": partial(ours, mixed=True), "transformers' Trainer": trainer}
+CONTENDERS = {
+    "fit": ours,
+    "fit, mixed": partial(ours, mixed=True),
+    "transformers' Trainer": trainer,
+    "transformers' Trainer, mixed": partial(trainer, mixed=True),
+}
 
 
 def one(name: str, options: argparse.Namespace) -> dict[str, float]:

@@ -103,7 +103,7 @@ class _Epoch(Sequence):
 
 
 def make_batches(texts: Texts | Sequence[int], training: Any) -> Batches:
-    """The batches of a `Training`: all full, unless the data makes less than one, or each epoch is to have every row."""
+    """The batches of a `Training`: all full, unless the data makes less than one, or every row is wanted each epoch."""
     full = len(texts) >= training.batch_size and not training.whole_epochs
     how = dict(drop_last=full, group_by_length=training.group_by_length)
     return Batches(texts, training.batch_size, training.seed, **how)
