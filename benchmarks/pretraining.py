@@ -1,7 +1,7 @@
 """Pre-training as a user runs it, long enough that set-up does not count: `fit` beside transformers' Trainer.
 
-    python benchmarks/pretraining.py                  # 300 steps each, some five minutes on two cores
-    python benchmarks/pretraining.py --steps 1200     # twenty minutes
+    python benchmarks/pretraining.py                  # 300 steps each, some ten minutes on two cores
+    python benchmarks/pretraining.py --steps 1200     # 35 minutes, half of them the Trainer's mixed batches
 
 Masked LM of a 4 × 256 encoder with 8,000 words on docstrings, 128 a batch, in bfloat16: the same texts, rate and decay
 for all. `fit` and the Trainer (at its fastest on a CPU, see `trainer.py`) put texts of like length together; "mixed" is

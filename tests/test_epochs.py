@@ -71,6 +71,13 @@ def test_without_epochs_the_batches_are_what_they_were(tokenizer, texts):
     assert sizes == [8, 8]
 
 
+def test_batches_are_grouped_by_length_unless_training_says_otherwise():
+    lengths = [*range(1, 41)]
+    drawn = {of: make_batches(lengths, ck.Training(batch_size=8, group_by_length=of)).epoch(0) for of in (True, False)}
+    assert drawn[True] == Batches(lengths, 8).epoch(0) == make_batches(lengths, ck.Training(batch_size=8)).epoch(0)
+    assert drawn[False] == Batches(lengths, 8, group_by_length=False).epoch(0) != drawn[True]
+
+
 def test_full_batches_are_drawn_as_before_and_the_rest_comes_last():
     passes = dict(steps=9), dict(epochs=3)
     full, whole = (make_batches([9] * 20, ck.Training(batch_size=8, seed=1, **of)) for of in passes)

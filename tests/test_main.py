@@ -147,14 +147,15 @@ def test_every_method_trains(method, lines, tmp_path):
 
 
 def test_mixed_batches_are_packed_where_asked(lines, tmp_path, monkeypatch):
-    strategies, losses = [], []
-    monkeypatch.setattr(ck, "fit", lambda *args, fit=ck.fit, **how: strategies.append(args[0]) or fit(*args, **how))
+    trained, losses = [], []
+    monkeypatch.setattr(ck, "fit", lambda *args, fit=ck.fit, **how: trained.append(args) or fit(*args, **how))
     for name, more in {"padded": [], "packed": ["--packing"]}.items():
         how = ["train", "mlm", "--data", lines, "--folder", str(tmp_path / name), "--steps", "3", *QUICK]
         assert main([*how, "--group-by-length", "no", *more]) == 0
         losses.append(pd.read_csv(tmp_path / name / "history.csv")["loss"].tolist())
-    kinds = [type(objective.encoder.strategy).__name__ for objective in strategies]
-    assert kinds == ["Padded", "Packed"]
+        assert json.loads((tmp_path / name / "settings.json").read_text())["packing"] == (name == "packed")
+    kinds = [type(objective.encoder.strategy).__name__ for objective, _, _ in trained]
+    assert kinds == ["Padded", "Packed"] and not any(training.group_by_length for _, _, training in trained)
     assert losses[0] == pytest.approx(losses[1], rel=1e-3)
 
 

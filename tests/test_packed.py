@@ -75,18 +75,20 @@ def test_layers_run_on_real_tokens_only(encoder, batch):
     assert set(seen) == {(1, int(batch["attention_mask"].sum()))}
 
 
-def test_in_half_precision_rows_are_filled_up_to_few_shapes(tokenizer, batch, monkeypatch):
+@pytest.mark.parametrize("name", ENCODERS)
+def test_in_half_precision_rows_are_filled_up_to_few_shapes(name, tokenizer, batch, monkeypatch):
     """A product is compiled for each shape there; what fills up changes neither states nor gradients."""
-    encoder = make_encoder(tokenizer, num_hidden_layers=2)
+    torch.manual_seed(0)
+    encoder = ENCODERS[name](tokenizer)
     real = batch["attention_mask"].bool()
     monkeypatch.setattr(packed, "ROUND", int(real.sum()))  # four times as many rows as there are
     found, seen = {}, []
     for layer in encoder.model.base_model.encoder.layer:
         layer.output.dense.register_forward_hook(lambda module, inputs, output: seen.append(inputs[0].shape[1]))
     with torch.autocast("cpu", torch.bfloat16):
-        for name in ("padded", "packed"):
-            encoder.use_packing(name == "packed")
-            found[name] = states_and_gradient(encoder, batch)
+        for way in ("padded", "packed"):
+            encoder.use_packing(way == "packed")
+            found[way] = states_and_gradient(encoder, batch)
     assert seen == 2 * [real.shape[1]] + 2 * [4 * int(real.sum())]
     (states, gradient), (ours, of_ours) = found["padded"], found["packed"]
     assert torch.allclose(ours.float(), states.float(), atol=0.05)

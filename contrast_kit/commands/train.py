@@ -149,7 +149,7 @@ def _add_data(add: Callable, recipe: recipes.Recipe) -> None:
 def _add_run(add: Callable) -> None:
     folder = "Keep checkpoints, vocabulary, history.csv and the encoder here; without it nothing is kept."
     fresh = "Refuse a folder that already holds checkpoints, instead of continuing from them."
-    packing = "Compute nothing on padding; worth it where texts of a batch differ in length (--group-by-length no)."
+    packing = "Compute nothing on padding: for texts of different lengths in a batch (--group-by-length no)."
     log = "Also log each row of the history to one of accelerate's trackers: tensorboard, wandb, …"
     add("--folder", type=Path, help=folder)
     add("--fresh", action="store_true", help=fresh)
@@ -265,7 +265,7 @@ def _too_few(options: argparse.Namespace, count: int, batch_size: int) -> str:
 
 def _settings(options: argparse.Namespace) -> dict[str, Any]:
     """The settings of the run, for a tracker and for settings.json."""
-    chosen = {name: getattr(options, name) for name in ("method", "data", "part", "limit", "scale", "start")}
+    chosen = {name: getattr(options, name) for name in ("method", "data", "part", "limit", "scale", "start", "packing")}
     return chosen | options.config | options.training
 
 

@@ -21,12 +21,11 @@ class Batches:
     resumed in the middle finds the same batches as one that was never stopped. `len(batches)` is the batches
     of an epoch.
 
-    Rows are shuffled, then sorted by length within pools of 50 batches, then the batches are shuffled: nearly
-    no padding, and yet other negatives for every row in every epoch. Without `group_by_length` they are only shuffled,
-    and a batch is as mixed as the texts. With `drop_last` (the
-    default, since in a contrast a short batch has fewer negatives) the rows that do not fill a batch are left
-    out of the epoch; they are drawn anew each time, whatever their length. Without it they form a short batch at the
-    end.
+    Rows are shuffled, then sorted by length within pools of 50 batches, then the batches are shuffled: nearly no
+    padding, and yet other negatives for every row in every epoch. Without `group_by_length` they are only shuffled, and
+    a batch is as mixed as the texts. With `drop_last` (the default, since in a contrast a short batch has fewer
+    negatives) the rows that do not fill a batch are left out of the epoch; they are drawn anew each time, whatever
+    their length. Without it they form a short batch at the end.
 
     Raises `ValueError` where the rows do not fill one batch.
 
@@ -73,7 +72,7 @@ class Batches:
         order = random.permutation(np.arange(len(self.lengths), dtype=np.uint32))  # [N]
         filled = len(order) - len(order) % self.batch_size
         order, rest = order[:filled], order[filled:]
-        for start in range(0, filled if self.group_by_length else 0, _POOL * self.batch_size):
+        for start in range(0, filled, _POOL * self.batch_size) if self.group_by_length else ():
             pool = order[start : start + _POOL * self.batch_size]
             pool[:] = pool[np.argsort(self.lengths[pool], kind="stable")]
         places = random.permutation(filled // self.batch_size)  # [batches]

@@ -197,12 +197,12 @@ class Encoder(Presets, nn.Module):
     def mlm_logits(self, hidden: Tensor) -> Tensor:
         """Word scores of chosen positions, [M, D] → [M, V], by the model's own vocabulary head or the plain one.
 
-        Give it `hidden[selected]`: on every position the head costs more than the Transformer, with 30,000 words.
+        Give it `hidden[selected]`: with 30,000 words the head costs more at every position than the Transformer below.
         """
-        scores = fast.filled_up(hidden)
+        rows = fast.filled_up(hidden)
         for module in self._head if self.projection else [self.model.get_output_embeddings()]:
-            scores = module(scores)
-        return scores if len(scores) == len(hidden) else scores[: len(hidden)]
+            rows = module(rows)
+        return rows if len(rows) == len(hidden) else rows[: len(hidden)]
 
     def word_loss(
         self, terms: Callable[..., Tensor], states: Tensor, labels: Tensor, *rows: Tensor, others: Tensor | None = None

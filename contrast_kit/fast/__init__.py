@@ -51,10 +51,15 @@ def wanted_blocks(encoder: Any, states: Any) -> bool:
     return many and encoder.word_layer(states[:0]) is not None
 
 
+def compiled_by_shape(x: Any) -> bool:
+    """Whether products with x are now compiled for each shape anew: in half precision on a CPU (`shapes`)."""
+    return x.device.type == "cpu" and torch.is_autocast_enabled("cpu") and not checks.is_traced(x)
+
+
 def filled_up(x: Any) -> Any:
-    """Rows x [N, D], with zeros up to a round number where each shape would be compiled anew (`shapes`)."""
-    cpu = x.device.type == "cpu" and torch.is_autocast_enabled("cpu") and not checks.is_traced(x)
-    return importlib.import_module(f"{__name__}.shapes").filled_up(x) if cpu and x.ndim == 2 else x
+    """Rows x [N, D], with zeros up to a round number where products are compiled by shape."""
+    few = compiled_by_shape(x) and x.ndim == 2
+    return importlib.import_module(f"{__name__}.shapes").filled_up(x) if few else x
 
 
 _PARTS = {

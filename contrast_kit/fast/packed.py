@@ -7,7 +7,7 @@ lengths. In the end the states go back to their places.
 
 The numbers are those of the padded batch, up to rounding; dropout draws others.
 
-Letters: B examples, T tokens, N real tokens, D width, H heads, d = D/H.
+Letters: B examples, T tokens, N real tokens, R rows (N, or somewhat more), D width, H heads, d = D/H.
 """
 
 from dataclasses import dataclass
@@ -22,6 +22,7 @@ from transformers.masking_utils import sdpa_mask
 from transformers.modeling_outputs import BaseModelOutput
 from transformers.models.mpnet.modeling_mpnet import MPNetModel
 
+from contrast_kit.fast import compiled_by_shape
 from contrast_kit.fast.shapes import ROUND, rounded_up
 
 NAME = "contrast_kit_packed"
@@ -82,8 +83,8 @@ class Layout:
     shape: tuple[int, int]
     """(B, T)."""
     index: Tensor
-    """[N] long, places in the flattened batch: texts from short to long, each in its order. Where products are compiled
-    by shape, [more than N]: what follows fills up, and is cut off in the end."""
+    """[R] long, places in the flattened batch: texts from short to long, each in its order. R is N, or, where products
+    are compiled by shape, a round number above it: then the first token fills up, and is cut off in the end."""
     lengths: list[int]
     """Of the texts that have any token, from short to long."""
     groups: list[Group]
@@ -115,11 +116,11 @@ class Layout:
         return cls((examples, length), places, kept, [Group.of(group, real.device) for group in groups])
 
     def pack(self, x: Tensor) -> Tensor:
-        """[B, T, …] → [1, N, …], the shape of a batch of one long text."""
+        """[B, T, …] → [1, R, …], the shape of a batch of one long text."""
         return x.flatten(0, 1).index_select(0, self.index).unsqueeze(0)
 
     def unpack(self, x: Tensor) -> Tensor:
-        """[1, N, …] → [B, T, …] with zeros at padding."""
+        """[1, R, …] → [B, T, …] with zeros at padding."""
         examples, length = self.shape
         places = x.new_zeros(examples * length, *x.shape[2:])
         return places.index_copy(0, self.index[: self.size], x[0, : self.size]).unflatten(0, self.shape)
@@ -143,7 +144,7 @@ class Packed:
         if kind not in RIGHT or getattr(model.config, "is_decoder", False):
             raise ValueError(
                 f"{type(model).__name__} cannot run without padding here, as its vectors would be others: leave "
-                f"use_packing out; these model types can be packed: {', '.join(RIGHT)}."
+                f"packing out; these model types can be packed: {', '.join(RIGHT)}."
             )
         if isinstance(base, MPNetModel):
             _mix_in(PackedLayers, base.encoder)
@@ -165,10 +166,9 @@ def hidden_states(base: nn.Module, inputs: dict[str, Tensor]) -> Tensor:
         base: the base model of a model that was given to `Packed`.
         inputs: `input_ids` and `attention_mask` [B, T], and `token_type_ids` where the model has types.
     """
-    half = inputs["attention_mask"].device.type == "cpu" and torch.is_autocast_enabled("cpu")
-    layout = Layout.of(inputs["attention_mask"], fill_up=half)
+    layout = Layout.of(inputs["attention_mask"], fill_up=compiled_by_shape(inputs["attention_mask"]))
     types = {key: value for key, value in inputs.items() if key == "token_type_ids"}
-    states = layout.pack(base.embeddings(input_ids=inputs["input_ids"], **types))  # [B, T, D] → [1, N, D]
+    states = layout.pack(base.embeddings(input_ids=inputs["input_ids"], **types))  # [B, T, D] → [1, R, D]
     if hasattr(base, "embeddings_project"):  # ELECTRA's, where embeddings have another width
         states = base.embeddings_project(states)
     return layout.unpack(base.encoder(states, layout=layout, return_dict=True).last_hidden_state)
@@ -184,7 +184,7 @@ def attend(
     scale: float | None = None,
     bias: Tensor | None = None,
 ) -> Tensor:
-    """Each token attends to the tokens of its own text: q, k, v [N, H, d] → [N, H, d].
+    """Each token attends to the tokens of its own text: q, k, v [R, H, d] → [R, H, d], zeros after the first N.
 
     Args:
         layout: which tokens make a text.
@@ -202,7 +202,7 @@ def attend(
         here = None if bias is None else bias[:, :t, :t]
         texts = (group.spread(x) for x in rows)  # [texts, H, t, d] each
         mixed.append(group.collect(_attend_group(*texts, group, here, dropout, scale)))  # [n, H, d]
-    return torch.cat([*mixed, q.new_zeros(len(q) - layout.size, *v.shape[1:])])  # [N, H, d]
+    return torch.cat([*mixed, q.new_zeros(len(q) - layout.size, *v.shape[1:])])  # [R, H, d]
 
 
 def _attend_group(

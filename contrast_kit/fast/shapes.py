@@ -1,8 +1,9 @@
 """Few shapes in place of many, where a product is compiled for each shape that it meets.
 
-In half precision on a CPU torch's library of products writes machine code for a shape at its first use and keeps it:
-2 to 20 ms each, and memory. Texts of all lengths give new shapes at every step, so a fifth of a step was compiling.
-Rows of zeros up to the next round number make it a few shapes for a whole run.
+In half precision on a CPU torch's library of products writes machine code for a shape at its first use and keeps it,
+which takes up to 20 ms each, and memory. Texts of all lengths bring new shapes at every step. Rows that fill up to the
+next round number make it a few for a whole run: in the layers of packed batches, and in the vocabulary head. Attention,
+and a head in blocks, still meet new ones.
 """
 
 import torch

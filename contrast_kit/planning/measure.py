@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from contrast_kit.data import Texts
+from contrast_kit.data import Batches, Texts
 from contrast_kit.objectives.base import ExampleInfo, Objective, Vectors
 from contrast_kit.training.gradient import backward, gradient
 from contrast_kit.training.settings import Training, autocast
@@ -104,20 +104,21 @@ class Encoding:
     def measure(cls, objective: Objective, texts: Texts, training: Training, *, chunked: bool) -> "Encoding":
         """Measure steps of n and 2n texts, n as large as a fraction of a second allows; if chunked, in two chunks each.
 
-        The longest texts are measured for memory, texts of ordinary length for time.
+        The longest texts are measured for memory; for time texts of ordinary length, or any where batches are mixed.
         """
         order = texts.lengths.argsort(descending=True).tolist()
+        usual = order if training.group_by_length else Batches(texts, len(order), group_by_length=False).epoch(0)[0]
         middle = max(0, len(order) // 2 - 32)
         n, most = 2, max(2, min(32, len(order) // 2))
         step = _Step(objective, texts, training)
         step(order[:2])  # the first one is slower
-        while n < most and step(_some(order, middle, n))[1] < 0.1:
+        while n < most and step(_some(usual, middle, n))[1] < 0.1:
             n *= 2
         part = (lambda rows: len(rows) // 2) if chunked else (lambda rows: None)
         small, large = _some(order, 0, n), _some(order, 0, 2 * n)
         (b1, _, _), (b2, _, vectors) = step(small, part(small)), step(large, part(large))
         at_once = n // 2 if chunked else n
-        small, large = _some(order, middle, n), _some(order, middle, 2 * n)
+        small, large = _some(usual, middle, n), _some(usual, middle, 2 * n)
         t1 = min(step(small, part(small))[1] for _ in range(2))
         t2 = min(step(large, part(large))[1] for _ in range(2))
         bytes_each, seconds_each = max(0.0, b2 - b1) / at_once, max(t2 - t1, t2 / 4) / n

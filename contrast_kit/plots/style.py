@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 Draw = TypeVar("Draw", bound=Callable[..., "Figure"])
 
 # Okabe & Ito 2008: told apart by readers with any of the common colour-vision deficiencies. Their eighth, a yellow, is
-# too faint on white; wine is Tol's (2021).
-PALETTE = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#555555", "#882255")
+# too faint on white; indigo, in its place, is Tol's (2021).
+PALETTE = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#555555", "#332288")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 INK, FAINT = "#333333", "#BBBBBB"
 WIDTH = 9.0  # inches, the width of a notebook's output
