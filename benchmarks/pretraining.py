@@ -103,7 +103,7 @@ def main() -> None:
         return
     options.out.mkdir(parents=True, exist_ok=True)
     keys = ("contender", "steps", "words")
-    table, start = Table(options.out / "pretraining.csv", keys), time.time()
+    table = Table(options.out / "pretraining.csv", keys)
     for name in CONTENDERS:
         key = (name, options.steps, options.words)
         if not table.has(*key):
@@ -113,7 +113,7 @@ def main() -> None:
             table.add(dict(zip(keys, key, strict=True)) | json.loads(done.stdout.splitlines()[-1]))
     if table.grew:
         settings = {"batch": BATCH, **HOW}
-        write_origin(table.path, "pretraining", time.time() - start, settings)
+        write_origin(table.path, "pretraining", sum(float(row["seconds"]) for row in table.rows), settings)
 
 
 if __name__ == "__main__":

@@ -92,8 +92,8 @@ def test_in_half_precision_rows_are_filled_up_to_few_shapes(name, tokenizer, bat
     assert seen == 2 * [real.shape[1]] + 2 * [4 * int(real.sum())]
     (states, gradient), (ours, of_ours) = found["padded"], found["packed"]
     assert torch.allclose(ours.float(), states.float(), atol=0.05)
-    for name in gradient:
-        assert (of_ours[name] - gradient[name]).norm() < 0.03 * gradient[name].norm() + 1e-3, name
+    for weight, slope in gradient.items():
+        assert (of_ours[weight] - slope).norm() < 0.03 * slope.norm() + 1e-3, weight
 
 
 def test_word_scores_come_from_few_shapes_in_half_precision(encoder):

@@ -199,7 +199,7 @@ class Encoder(Presets, nn.Module):
 
         Give it `hidden[selected]`: with 30,000 words the head costs more at every position than the Transformer below.
         """
-        rows = fast.filled_up(hidden)
+        rows = fast.filled_up(hidden) if fast.compiled_by_shape(hidden) else hidden
         for module in self._head if self.projection else [self.model.get_output_embeddings()]:
             rows = module(rows)
         return rows if len(rows) == len(hidden) else rows[: len(hidden)]

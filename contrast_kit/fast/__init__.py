@@ -56,12 +56,6 @@ def compiled_by_shape(x: Any) -> bool:
     return x.device.type == "cpu" and torch.is_autocast_enabled("cpu") and not checks.is_traced(x)
 
 
-def filled_up(x: Any) -> Any:
-    """Rows x [N, D], with zeros up to a round number where products are compiled by shape."""
-    few = compiled_by_shape(x) and x.ndim == 2
-    return importlib.import_module(f"{__name__}.shapes").filled_up(x) if few else x
-
-
 _PARTS = {
     "contrast": ("info_nce", "nt_xent", "sup_con"),
     "logsumexp": ("cross_log_sum_exp", "self_log_sum_exp"),
@@ -69,7 +63,7 @@ _PARTS = {
     "blocked_softmax": ("sum_over_words", "word_loss"),
     "messages": ("in_large_messages",),
     "packed": ("Packed",),
-    "shapes": (),
+    "shapes": ("filled_up",),
     "options": ("faster",),
     "waiting": ("share_processor",),
     "kernels": (),

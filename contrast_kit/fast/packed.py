@@ -97,7 +97,10 @@ class Layout:
 
     @classmethod
     def of(cls, attention_mask: Tensor, fill_up: bool = False) -> "Layout":
-        """The layout of a padded batch, from its attention mask [B, T]. Waits for the device once."""
+        """The layout of a padded batch, from its attention mask [B, T], with R a round number if asked to fill up.
+
+        Waits for the device once.
+        """
         real, (examples, length) = attention_mask.bool(), attention_mask.shape
         lengths = real.sum(1).tolist()
         order = sorted(range(examples), key=lengths.__getitem__)

@@ -24,6 +24,6 @@ def rounded_up(rows: int, to: int = ROUND) -> int:
 
 
 def filled_up(x: Tensor) -> Tensor:
-    """x [N, D] with rows of zeros up to a multiple of `ROUND`."""
-    missing = rounded_up(len(x)) - len(x)
+    """x [N, D] with rows of zeros up to a multiple of `ROUND`; what is no matrix is left as it is."""
+    missing = rounded_up(len(x)) - len(x) if x.ndim == 2 else 0
     return torch.cat([x, x.new_zeros(missing, x.shape[1])]) if missing else x
