@@ -284,4 +284,4 @@ def test_without_a_hub_the_answer_is_quick_and_names_a_way(monkeypatch):
     start = time.monotonic()
     with pytest.raises(FileNotFoundError, match="Encoder.tiny"):
         ck.Encoder.from_pretrained("roberta-base")
-    assert time.monotonic() - start < 10
+    assert time.monotonic() - start < 30  # the hub's own patience is minutes
