@@ -189,7 +189,7 @@ for work in (tiles, training):
 @needs_two
 @pytest.mark.skipif(not libgomp(), reason="another OpenMP")
 def test_the_second_team_is_more_threads_than_processors_and_ends_by_itself():
-    """More threads than processors end the spinning (libgomp's manual); `benchmarks/busy.py` measures how long it is."""
+    """More threads than processors end the spinning (libgomp's manual); `benchmarks/busy.py` measures it."""
     processors, alone, together, afterwards = map(int, output_of(TEAMS))
     assert together == alone + processors  # the thread itself, and its team without it
     assert afterwards == alone  # nobody looks any more
