@@ -25,7 +25,18 @@ def test_each_method_is_made_once_and_cmlm_begins_with_masked_lm(monkeypatch, tm
     )
 
     def make(method):
-        command = ["books.py", method, "--books", "none", "--folder", str(tmp_path), "--steps", "2"]
+        command = [
+            "books.py",
+            method,
+            "--books",
+            "none",
+            "--folder",
+            str(tmp_path),
+            "--steps",
+            "2",
+            "--out",
+            str(tmp_path),
+        ]
         monkeypatch.setattr(sys, "argv", [*command, "--keep", str(tmp_path / "kept" / method)])
         opened.clear()
         bench["main"]()
@@ -36,8 +47,27 @@ def test_each_method_is_made_once_and_cmlm_begins_with_masked_lm(monkeypatch, tm
         assert asked == [*first, f"{method}-2"]  # CMLM goes on from masked LM
         assert ("loss_of_frequencies" in told) == (method in ("mlm", "cmlm"))
         assert opens(tmp_path / "kept" / method).width == 256
-    monkeypatch.setattr(ck, "fit", None)  # what is made is not made again
+    tables = [(tmp_path / f"books_{name}.csv").read_text() for name in ("encoders", "curves")]
+    monkeypatch.setattr(ck, "fit", None)  # what is made is not made again, nor recorded twice
     assert make("cmlm")[0] == ["cmlm-2"]
+    assert tables == [(tmp_path / f"books_{name}.csv").read_text() for name in ("encoders", "curves")]
+    encoders, curves = (list(csv.DictReader(table.splitlines())) for table in tables)
+    assert [(row["method"], row["start"], row["steps"]) for row in encoders] == [
+        ("mlm", "new weights", "2"),
+        ("cmlm", "half-mlm", "2"),
+        ("electra", "new weights", "2"),
+        ("coco-lm", "new weights", "2"),
+    ]
+    assert [row["loss"] != "" for row in encoders] == [True, True, False, False]
+    assert [row["part"] for row in curves if row["method"] == "coco-lm"] == ["aux_mlm", "copy", "lm", "contrast"]
+
+
+def test_processor_seconds_add_up_over_sittings(tmp_path):
+    """The second sitting goes on at 100, the third, too, and repeats 150."""
+    sittings = [(50, 10, 0), (100, 20, 0), (150, 31, 0), (150, 12, 0), (200, 20, 0), (150, 13, 0), (200, 24, 0)]
+    (tmp_path / "seconds.csv").write_text("\n".join(",".join(map(str, row)) for row in sittings))
+    found = benchmark_script("books")["processor_seconds"](tmp_path)
+    assert found == {50: 10, 100: 20, 150: 33, 200: 44}
 
 
 @pytest.mark.filterwarnings("ignore")
