@@ -1,6 +1,6 @@
 """A contrast and a training step beside another busy program, and alone: what threads that wait cost.
 
-    python benchmarks/busy.py        # some four minutes on two cores, with nothing else running
+    python benchmarks/busy.py        # some six minutes on two cores, with nothing else running
 
 Torch's threads spin while they wait for each other, unless OMP_WAIT_POLICY=passive stood in the environment when torch
 was imported. `contrast_kit.fast.waiting` lets them sleep as long as other programs run. Each way in a process of its

@@ -1,6 +1,6 @@
 """Few labels, with power: what post-training and a supervised contrast add to fine-tuning, and from which start.
 
-    python benchmarks/few_labels.py --out data/recorded --work runs/few_labels     # about ten hours of one core
+    python benchmarks/few_labels.py --out data/recorded --work runs/few_labels     # ten hours of one core (estimated)
 
 Thirty draws of the training rows, the same for every method, so that differences are taken in pairs. Every run is kept
 in `--work`, and the same command goes on where it was stopped. Four tables:

@@ -1,6 +1,6 @@
 """The contrastive losses, forward and backward, beside their peers.
 
-    python benchmarks/losses.py                         # all sizes: some three minutes on two cores
+    python benchmarks/losses.py                         # all sizes: some four minutes on two cores
     python benchmarks/losses.py --only "NT-Xent 8192"   # one case
     python benchmarks/losses.py --tuned                 # with an allocator that keeps its pages: the peers' best case
 

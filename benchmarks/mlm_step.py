@@ -1,6 +1,6 @@
 """One masked-LM step, forward and backward, beside transformers: 4 layers × 256, 32 texts, dropout 0.1.
 
-    python benchmarks/mlm_step.py                            # three cases: a minute on two cores
+    python benchmarks/mlm_step.py                            # three cases: two minutes on two cores
     python benchmarks/mlm_step.py --only "30k ragged 8-64"
 
 transformers' model computes word scores at every position, padding included, and keeps them. Ours does so at masked

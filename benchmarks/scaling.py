@@ -1,7 +1,7 @@
 """Cost as work grows: time and memory against N, length, batch, vocabulary and processes, with the exponent.
 
-    python benchmarks/scaling.py                 # three minutes on two cores
-    python benchmarks/scaling.py --only vectors  # one of the five
+    python benchmarks/scaling.py                 # a minute on two cores
+    python benchmarks/scaling.py --only vectors  # one of the six
 
 Each size is run alone, the minimum of three; the exponent is the slope of log time (or memory) over log size, from the
 last three sizes: 1 is linear, 2 is quadratic. A vanishing slope means that something else is most of the cost.

@@ -3,7 +3,7 @@
     python benchmarks/scoreboard.py --out data/recorded --work runs/scoreboard     # about ten hours of one core
 
 Every run is written as it goes and resumes where it was stopped. One thread; seconds are processor seconds, training
-alone. Four tables:
+alone (8.6 hours for five seeds). Four tables:
 
 | table | what |
 |---|---|
@@ -23,7 +23,7 @@ which masked language modelling has learned least, and COCO-LM's whole loss is l
 learned so little that wrong words are easy to see.
 
 **Equal sentences** are equal steps: a step is `--batch` sentences for everybody. **Equal seconds** are read off the
-same rows: of each method the last look that came before a given second.
+same rows: notebook 09 interpolates between two looks.
 
 "CSSL (wordings)" contrasts two wordings of each sentence, which the toyshop's grammar gives: it is *told* what means
 the same, and sees no sentence of the tests. "… + MLM" also names hidden words; "MLM, then wordings" goes on from its

@@ -1,6 +1,6 @@
 """Reading on real paragraphs: the English questions of XQuAD (SQuAD's development set), some made unanswerable here.
 
-    python benchmarks/squad.py --out data/recorded                      # 100 updates: about 10 minutes a start on a CPU
+    python benchmarks/squad.py --out data/recorded                      # 100 updates: some 16 minutes a start on a CPU
     python benchmarks/squad.py --updates 1000 --seeds 5 --out runs      # longer, with five seeds
 
 CONTRAST_KIT_REAL_DATA names the folder with `squad/` and `models/`. All 1,190 questions of the file have an answer, so

@@ -3,13 +3,18 @@
 Torch only; every room may ask here. Letters: N vectors, D width, V vocabulary.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import fields
 from numbers import Integral, Real
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
+
+from contrast_kit._names import meant
 
 _reads_values = True
 
@@ -30,6 +35,14 @@ def unchecked(on: bool = True) -> Iterator[None]:
         yield
     finally:
         _reads_values = before
+
+
+def read_by(config: Any, names: Sequence[str], reader: str) -> None:
+    """Refuse settings changed from their defaults that only `reader` reads: they would do nothing without a word."""
+    for field in fields(config):
+        value = getattr(config, field.name)
+        if field.name in names and value != field.default:
+            raise ValueError(f"{field.name}={value} is read with {reader} only and would change nothing here.")
 
 
 def is_traced(x: Tensor) -> bool:
@@ -197,6 +210,13 @@ def count(name: str, value: Any, what: str, least: int = 1, most: int = 2**63 - 
         raise ValueError(f"{name} is {what}, {limits}, not {shown(value)}.")
 
 
+def number(name: str, value: Any, what: str, least: float = -1e18, most: float = 1e18) -> None:
+    """A finite number."""
+    if not is_number(value) or not least <= value <= most:
+        low = "" if least == -1e18 else f" of at least {least:g}" if most == 1e18 else f" from {least:g} to {most:g}"
+        raise ValueError(f"{name} is {what}, a finite number{low}, not {shown(value)}.")
+
+
 def is_number(value: Any) -> bool:
     """A real number of Python or numpy, not NaN, not True."""
     return isinstance(value, Real) and not isinstance(value, bool) and value == value
@@ -206,6 +226,42 @@ def switch(name: str, value: Any) -> None:
     """True or False, and nothing that Python would take for them."""
     if not isinstance(value, bool):
         raise TypeError(f"{name} is True or False, not {shown(value)}.")
+
+
+def string(name: str, value: Any, what: str) -> None:
+    """A string."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name} is {what}, a string, not {shown(value)}.")
+
+
+def strings(name: str, values: Any, what: str) -> list[str]:
+    """Strings, as a list; one string alone is none."""
+    values = listed(name, values, what)
+    for at, value in enumerate(values):
+        if not isinstance(value, str):
+            raise TypeError(f"{name} are {what}, strings, and number {at} is {shown(value)}.")
+    return values
+
+
+def listed(name: str, values: Any, what: str) -> list:
+    """What can be walked through, as a list: no string and no dict."""
+    values = values.tolist() if hasattr(values, "tolist") else values  # a tensor, an array, a column of a table
+    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+        raise TypeError(f"{name} must be a list of {what}, not {shown(values)}.")
+    return list(values)
+
+
+def known(name: Any, names: Iterable[str], what: str) -> None:
+    """One of the names of a table; a ValueError gives the name that was meant, or all of them."""
+    if not isinstance(name, str) or name not in names:
+        raise ValueError(f"There is no {what} {shown(name)}; {meant(name, names)}")
+
+
+def path(name: str, value: Any, what: str) -> Path:
+    """A string or a Path, as a Path, with the reader's home in the place of "~"."""
+    if not isinstance(value, str | PathLike):
+        raise TypeError(f"{name} is {what}, a string or a Path, not {shown(value)}.")
+    return Path(value).expanduser()
 
 
 def shown(value: Any) -> str:

@@ -1,25 +1,25 @@
-"""A pretended device, and what a step does on it: `python tests/pretended_device.py` prints it as JSON.
+"""A pretended device; `pretended_steps.py` looks at what training does on it.
 
 No GPU is needed to see whether code would run well on one. Here the device "pretend" holds CPU tensors behind torch's
 interface for backends written in Python. It refuses an operation that mixes devices, as a GPU would; it counts every
-moment in which the host would wait for a GPU (a number read, positions found by a mask, a copy to the CPU); and it
-notes the largest tensor that is made. A process that has the device has it for good, so tests run this as a script.
+moment in which the host would wait for a GPU (a number read, positions found by a mask, a copy to the CPU, and a copy
+from it unless `non_blocking`); and it notes the largest tensor that is made. A process that has the device has it for
+good, so tests run it in a process of its own.
 """
 
 import collections
-import importlib
-import json
-import sys
 import traceback
-import warnings
-from pathlib import Path
 
 import torch
 from torch.utils import backend_registration
-from torch.utils._pytree import tree_flatten, tree_map
 
 DEVICE_TYPE = "pretend"
-READS = ("_local_scalar_dense", "nonzero", "masked_select", "_unique2", "unique_dim", "equal", "is_nonzero")
+READS = (
+    *("_local_scalar_dense", "is_nonzero", "equal", "nonzero", "masked_select", "bincount", "repeat_interleave"),
+    *("_unique2", "unique_dim", "unique_consecutive"),
+)
+SENT = "from the CPU"
+"""How the name of a wait begins that is a copy to the device: there only until the device has come to it."""
 COPIES = ("_to_copy", "_copy_from", "copy_", "_copy_from_and_resize")
 FACTORIES = {
     "arange": ("default", "start", "start_step"),
@@ -29,6 +29,12 @@ FACTORIES = {
     "full": ("default",),
 }
 """Operations that torch would make by resizing an empty tensor, which these tensors cannot follow."""
+
+PRODUCTS = ("addbmm", "addmm", "addmv", "baddbmm", "bmm", "einsum", "linear", "matmul", "mm", "mv")
+PRODUCTS += ("scaled_dot_product_attention",)
+WIDEST = ("addcdiv", "addcmul", "atan2", "bilinear", "cross", "dot", "grid_sampler", "index_put", "scatter_add")
+WIDEST += ("tensordot", "vdot")
+"""What autocast does on a GPU: these in half precision, these in the widest dtype given, its others in float32."""
 
 waits = collections.Counter()
 largest = 0
@@ -42,6 +48,27 @@ class MixedDevicesError(RuntimeError):
 class _Module(backend_registration._DummyBackendModule):
     def get_amp_supported_dtype(self):
         return [torch.bfloat16, torch.float16]
+
+    # It has no random numbers of its own: the CPU's are taken.
+    def get_rng_state(self, device=None):
+        return torch.get_rng_state()
+
+    def set_rng_state(self, state, device=None):
+        torch.set_rng_state(state)
+
+
+def tree_map(function, x):
+    """A function of everything in lists, tuples and dicts; torch's own of this name takes most of the time here."""
+    if isinstance(x, tuple | list):
+        return type(x)([tree_map(function, part) for part in x])
+    return {key: tree_map(function, part) for key, part in x.items()} if isinstance(x, dict) else function(x)
+
+
+def tensors_in(x) -> list[torch.Tensor]:
+    """The tensors in lists, tuples and dicts."""
+    found = []
+    tree_map(lambda part: found.append(part) if isinstance(part, torch.Tensor) else None, x)
+    return found
 
 
 def on_device(x) -> bool:
@@ -63,8 +90,20 @@ def behind(t: torch.Tensor) -> torch.Tensor:
     x = _held[t.untyped_storage()._cdata][0]
     if t.shape == x.shape and t.storage_offset() == 0 and t.is_contiguous():
         return x
-    flat = x.reshape(-1)
-    return flat.as_strided(t.size(), t.stride(), flat.storage_offset() + t.storage_offset())
+    return _strided(x, t.size(), t.stride(), t.storage_offset())
+
+
+def _strided(x: torch.Tensor, size, stride, offset=None) -> torch.Tensor:
+    """A view of x with steps that are told as if x had no gaps, which is how its tensor of the device sees itself."""
+
+    def step(number: int) -> int:
+        there, rest = 0, number
+        for dim in range(x.dim()):
+            times, rest = divmod(rest, max(1, x.shape[dim + 1 :].numel()))
+            there += times * x.stride(dim)
+        return there
+
+    return x.as_strided(size, [step(number) for number in stride], x.storage_offset() + step(offset or 0))
 
 
 def _unwrap(x):
@@ -83,6 +122,13 @@ def _note_wait(name: str) -> None:
     waits[f"{name} at {_place()}"] += 1
 
 
+def _finds_places(name: str, args: tuple) -> bool:
+    """Whether this puts many values where a mask is true, for which a GPU counts them; reading there is `nonzero`."""
+    if name.strip("_") not in ("index_put", "index_put_impl"):
+        return False
+    return args[2].numel() > 1 and any(x is not None and x.dtype == torch.bool for x in args[1])
+
+
 def _copy(name: str, args: tuple, kwargs: dict):
     """Between the devices, or on one of them."""
     if name == "_to_copy":
@@ -92,9 +138,11 @@ def _copy(name: str, args: tuple, kwargs: dict):
             _note_wait("to the CPU")
         values = torch.ops.aten._to_copy(_unwrap(args[0]), **tree_map(_unwrap, kwargs))
         return values if leaves else wrap(values)
-    source, target = (args[1], args[0]) if name == "copy_" else args[:2]
+    source, target, *more = (args[1], args[0], *args[2:]) if name == "copy_" else args
     if on_device(source) and not on_device(target):
         _note_wait("to the CPU")
+    if on_device(target) and not on_device(source) and not (more or [kwargs.get("non_blocking")])[0]:
+        _note_wait(SENT)
     _unwrap(target).copy_(_unwrap(source))
     return target
 
@@ -103,22 +151,24 @@ def _on_the_cpu(operation, *args, **kwargs):
     """Every operation of the device: checked, noted, and made by the CPU."""
     global largest
     name = operation.__name__.split(".")[0]
-    tensors = [x for x in tree_flatten((args, kwargs))[0] if isinstance(x, torch.Tensor)]
+    tensors = tensors_in((args, kwargs))
     there = [x for x in tensors if on_device(x)]
     if name in COPIES:
         return _copy(name, args, kwargs)
     if there and any(not on_device(x) and x.dim() for x in tensors):
         raise MixedDevicesError(f"{operation} mixes devices at {_place()}")
-    if name in READS:
+    if name in READS or _finds_places(name, args):
         _note_wait(name)
     held = [(t, behind(t)) for t in there]
     known = {id(t): x for t, x in held}
     plain_args, plain_kwargs = tree_map(lambda x: known[id(x)] if id(x) in known else _unwrap(x), (args, kwargs))
     same = torch.ops.aten.reshape if name in ("view", "_unsafe_view") else operation._overloadpacket
     with torch.no_grad():
-        if name == "as_strided":  # the strides are those of a tensor without gaps
-            plain_args = (plain_args[0].contiguous(), *plain_args[1:])
-        made = same(*plain_args, **plain_kwargs)
+        made = (
+            _strided(*plain_args[:3], *plain_args[3:4] or (0,))
+            if name == "as_strided"
+            else same(*plain_args, **plain_kwargs)
+        )
     for t, x in held:
         if t.shape != x.shape:  # an output that was resized
             t.data = wrap(x)
@@ -145,6 +195,24 @@ def _factory(operation):
     return made
 
 
+def _autocast(operation, base: str):
+    """The operation as autocast on a GPU would call it."""
+    here = torch._C.DispatchKeySet(torch._C.DispatchKey.AutocastPrivateUse1)
+
+    def is_cast(x):
+        return on_device(x) and x.is_floating_point() and x.dtype != torch.float64
+
+    def made(*args, **kwargs):
+        kinds = {x.dtype for x in tensors_in((args, kwargs)) if is_cast(x)}
+        half = base in PRODUCTS or (base in WIDEST and torch.float32 not in kinds)
+        kind = torch.get_autocast_dtype(DEVICE_TYPE) if half else torch.float32
+        args, kwargs = tree_map(lambda x: x.to(kind) if is_cast(x) else x, (args, kwargs))
+        with torch._C._ExcludeDispatchKeyGuard(here):
+            return operation(*args, **kwargs)
+
+    return made
+
+
 def start() -> torch.device:
     """Make the device."""
     backend_registration._setup_privateuseone_for_python_backend(DEVICE_TYPE, backend_module=_Module())
@@ -156,95 +224,11 @@ def start() -> torch.device:
             operation = getattr(getattr(torch.ops.aten, name), overload)
             at = name if overload == "default" else f"{name}.{overload}"
             start.factories.impl(at, _factory(operation), "PrivateUse1")
+    start.autocast = torch.library.Library("_", "IMPL")
+    start.autocast.fallback(torch.library.fallthrough_kernel, dispatch_key="AutocastPrivateUse1")
+    for full in torch._C._dispatch_get_registrations_for_dispatch_key("AutocastCUDA"):
+        name, _, overload = full.removeprefix("aten::").partition(".")
+        if hasattr(torch.ops.aten, name):
+            operation = getattr(getattr(torch.ops.aten, name), overload or "default")
+            start.factories.impl(full.removeprefix("aten::"), _autocast(operation, name), "AutocastPrivateUse1")
     return torch.device(DEVICE_TYPE, 0)
-
-
-# ---- what is looked at
-
-
-def steps(device: torch.device) -> dict[str, dict]:
-    """One step of every objective: its waits, its loss there and on the CPU."""
-    from conftest import make_encoder
-    from objectives import OBJECTIVES
-
-    import contrast_kit as ck
-    from contrast_kit.data import toyshop
-    from contrast_kit.paraphrase import Toyshop, reworded
-    from contrast_kit.training.gradient import gradient
-
-    texts = toyshop.corpus(64, seed=1)
-    tokenizer = ck.data.train_tokenizer(texts, vocab_size=300)
-    rows = [{"text": text, "label": i % 2} for i, text in enumerate(texts)]
-    data = {
-        "cssl": ck.data.Paraphrased(reworded(rows, Toyshop()), tokenizer, max_length=32),
-        "": ck.data.Texts(rows, tokenizer, max_length=32),
-    }
-    found = {}
-    for name, make in OBJECTIVES.items():
-        batch = data["cssl" if name.startswith("cssl") else ""].batch(list(range(8)))
-        losses = []
-        for where in (torch.device("cpu"), device):
-            torch.manual_seed(0)
-            objective = make(make_encoder(tokenizer)).train().to(where)
-            moved = {key: value.to(where) for key, value in batch.items()}
-            waits.clear()
-            torch.manual_seed(0)
-            parts, _ = gradient(objective, [moved], None)
-            seen = dict(waits)
-            losses.append(float(parts["loss"]))
-        found[name] = {"waits": seen, "cpu": losses[0], "device": losses[1]}
-    return found
-
-
-def run(device: torch.device) -> dict:
-    """What a whole run waits for, between two rows of its history: `fit` on the device, ten steps with one row."""
-    from conftest import make_encoder
-
-    import contrast_kit as ck
-    from contrast_kit.data import toyshop
-    from contrast_kit.training import distributed
-    from contrast_kit.training.gradient import gradient
-
-    texts = toyshop.corpus(64, seed=1)
-    tokenizer = ck.data.train_tokenizer(texts, vocab_size=300)
-    distributed.start = lambda: device
-    # The device has no random numbers of its own: the CPU's are taken.
-    torch.Generator = lambda device=None: torch._C.Generator()
-    module = importlib.import_module("contrast_kit.training.fit")
-    module.gradient = lambda objective, batches, generator, **options: gradient(objective, batches, None, **options)
-    waits.clear()
-    ck.fit(ck.objectives.SimCSE(make_encoder(tokenizer, dropout=0.1)), texts, steps=10, batch_size=8, log_every=10,
-           progress=False)  # fmt: skip
-    return dict(waits)
-
-
-def contrasts(device: torch.device) -> dict[str, int]:
-    """The largest tensor that a contrast of 4,096 vectors makes, in numbers; the matrix would have 16,777,216.
-
-    A GPU holds 67 million numbers at once; here it is a million, so that few vectors are many.
-    """
-    global largest
-    from contrast_kit import checks, fast, losses
-
-    fast.scores_at_once = lambda device: 2**20
-    n = 4096
-    labels, found = torch.arange(n) % 7, {}
-    for name, call in {
-        "info_nce": lambda a, b: losses.info_nce(a, b, 0.1),
-        "nt_xent": lambda a, b: losses.nt_xent(a[: n // 2], b[: n // 2], 0.1),
-        "sup_con": lambda a, b: losses.sup_con(a, labels.to(device), 0.1),
-    }.items():
-        a, b = (torch.randn(n, 8).to(device).requires_grad_() for _ in range(2))
-        largest = 0
-        with checks.unchecked():
-            call(a, b).backward()
-        found[name] = largest
-    return found
-
-
-if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).parent))
-    warnings.simplefilter("ignore")
-    torch.set_num_threads(1)
-    pretended = start()
-    print(json.dumps({"steps": steps(pretended), "contrasts": contrasts(pretended), "run": run(pretended)}))

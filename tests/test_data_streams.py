@@ -321,6 +321,25 @@ def test_texts_without_a_token_are_counted_and_left_out(tokenizer):
     assert tokenizer.decode(stream[1]["input_ids"]) == "[CLS] a box [SEP]"
 
 
+@pytest.mark.parametrize("unlabelled", [[0], [3], [7], [3, 4, 5], range(3, 9), range(9)])
+def test_a_row_without_a_label_shifts_no_other_label(tokenizer, monkeypatch, unlabelled):
+    monkeypatch.setattr(streams, "_ROWS", 3)
+    rows = [{"text": f"a ball {'red ' * i}"} | ({} if i in unlabelled else {"label": i}) for i in range(9)]
+    stream, whole = Stream(iter(rows), tokenizer), [-1 if i in unlabelled else i for i in range(9)]
+    assert (stream.labels is None) if set(whole) == {-1} else (stream.labels.tolist() == whole)
+    rows[1]["text"] = " "
+    with pytest.warns(UserWarning, match="1 texts"):
+        stream = Stream(iter(rows), tokenizer)
+    assert (stream.labels is None) if set(whole) == {-1} else (stream.labels.tolist() == whole[:1] + whole[2:])
+
+
+def test_no_packed_block_is_without_text(tokenizer):
+    words = len(tokenizer("a red ball", add_special_tokens=False)["input_ids"])
+    room = 4 * (words + 1) - 1  # all but the last [SEP]
+    stream = Stream(iter(["a red ball"] * 4), tokenizer, pack=True, max_length=room + 2)
+    assert len(stream) == 1 and stream.batch([0])["maskable"].any(1).all()
+
+
 @pytest.mark.parametrize(
     ("source", "error", "sentence"),
     [

@@ -37,6 +37,7 @@ def test_a_saved_folder_opens_elsewhere_with_the_same_numbers(encoder, batch, tm
     folder = encoder.save_pretrained(tmp_path / "saved")
     states = encoder.states(batch)
     again = ck.CrossModalEncoder.from_pretrained(folder)
+    assert again.pretrained and not encoder.pretrained  # `fit` then has the smaller rate
     assert all(torch.equal(a, b) for a, b in zip(again.states(batch), states, strict=True))
     assert torch.equal(again.hidden_region, encoder.hidden_region)
 

@@ -8,7 +8,7 @@ from conftest import make_encoder
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import contrast_kit as ck
-from contrast_kit.fast.fixed_capacity import FixedCapacity
+from contrast_kit.fast.fixed_capacity import FixedCapacity, ready_made_mask
 from contrast_kit.training.gradient import gradient
 
 KINDS = {
@@ -178,3 +178,20 @@ def test_a_fixed_capacity_needs_a_head_that_is_known(encoder, batch, monkeypatch
     monkeypatch.setattr("contrast_kit.encoder.mlm_head.states", lambda model, hidden: None)
     with pytest.raises(ValueError, match="vocabulary head of .* is not known well enough for a fixed capacity"):
         objective(batch)
+
+
+def test_packing_is_not_compiled(tokenizer):
+    with pytest.raises(ValueError, match="each to be compiled anew"):
+        ck.faster(make("mlm", tokenizer), packing=True, compiled="eager")
+
+
+@pytest.mark.parametrize("attention", ["sdpa", "eager"])
+def test_a_mask_made_before_hides_padding_from_every_kind_of_attention(tokenizer, attention):
+    """Eager attention adds a mask: True would be one more, not minus infinity."""
+    encoder = make_encoder(tokenizer).eval()
+    encoder.model.set_attn_implementation(attention)
+    view = encoder.view_of(["a red ball", "the small red box stands by the door"])
+    mask, real = ready_made_mask(encoder.model, view["attention_mask"]), view["attention_mask"].bool()
+    ours = encoder.model.base_model(**dict(view) | {"attention_mask": mask})
+    theirs = encoder.model.base_model(**view)
+    torch.testing.assert_close(ours.last_hidden_state[real], theirs.last_hidden_state[real])

@@ -355,3 +355,12 @@ def test_noise_sensitivity_of_collapsed_vectors_is_refused():
         g.noise_sensitivity(torch.ones(4, 3), torch.eye(4, 3) + 1)
     with pytest.raises(ValueError, match="must have one shape"):
         g.noise_sensitivity(torch.eye(4), torch.eye(3))
+
+
+def test_autocast_does_not_lower_the_cosines():
+    x, block = vectors(40, 8, dtype=torch.float32), 16
+    wanted = g.uniformity(x), g.uniformity(x, block=block), g.random_pair_cosines(x)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        found = g.uniformity(x), g.uniformity(x, block=block), g.random_pair_cosines(x)
+    for one, other in zip(wanted, found, strict=True):
+        assert other.dtype == torch.float32 and torch.equal(one, other)

@@ -115,8 +115,8 @@ def test_each_contrast_asks_for_its_own_heads(encoder, batch, contrast, heads):
 
 
 def test_the_contrast_is_the_mean_over_k_of_the_papers_equation(encoder, batch):
-    for contrast in ("simsiam", "info_nce"):
-        objective = CMLM(encoder, K=3, contrast=contrast, tau=0.3).eval()
+    for contrast, settings in {"simsiam": {}, "info_nce": {"tau": 0.3}}.items():
+        objective = CMLM(encoder, K=3, contrast=contrast, **settings).eval()
         views = objective.views(batch, torch.Generator().manual_seed(0))
         vectors = {name: objective.encode(name, view).vectors for name, view in views.items()}
         terms = []
@@ -275,3 +275,25 @@ def test_post_training_on_the_sentences_of_sst2_and_similarity_on_sts_b():
         assert run.history[part].tail(5).mean() < run.history[part].head(5).mean() - 0.3
     assert separation(encoder, pairs) > before[0]
     assert gap(encoder, pairs) > 5 * before[1]
+
+
+@pytest.mark.parametrize(
+    ("settings", "reader"),
+    [
+        (dict(tau=0.05), "contrast='info_nce'"),
+        (dict(contrast=None, tau=0.05), "contrast='info_nce'"),
+        (dict(ignore_duplicates=True), "contrast='info_nce'"),
+        (dict(contrast="info_nce", stop_gradient=False), "contrast='simsiam'"),
+        (dict(p_drm=0.3), "complement=False"),
+    ],
+)
+def test_a_setting_that_nothing_reads_is_refused(encoder, settings, reader):
+    with pytest.raises(ValueError, match=f"is read with {reader} only and would change nothing"):
+        CMLM(encoder, **settings)
+
+
+def test_a_batch_of_a_tokenizer_is_sent_to_texts(encoder):
+    batch = encoder.tokenizer(["a red ball", "the box"], return_tensors="pt", padding=True)
+    for make in (CMLM, MLM, ck.objectives.CAPT):
+        with pytest.raises(ValueError, match=r"does not say which tokens may be masked: make it with Texts"):
+            make(encoder)(batch)

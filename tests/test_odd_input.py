@@ -18,6 +18,7 @@ CONTRASTS = {
     "nt_xent": lambda x: losses.nt_xent(x, B.to(x.device), 0.1),
     "info_nce": lambda x: losses.info_nce(x, B.to(x.device), 0.1),
     "sup_con": lambda x: losses.sup_con(x, LABELS.to(x.device), 0.1),
+    "uniformity": lambda x: ck.geometry.uniformity(x),  # above its 1,024 rows of a tile, too
 }
 
 

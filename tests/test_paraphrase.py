@@ -1,5 +1,7 @@
 """Paraphrasers: the same meaning, the noise of a temperature, a tiny Marian, a file; and rows made with them."""
 
+import json
+import shutil
 from collections import Counter
 from pathlib import Path
 
@@ -283,6 +285,43 @@ def test_without_a_hub_one_sentence_says_what_to_do(tmp_path):
         BackTranslation()(["a red kite"])
     with pytest.raises(FileNotFoundError, match="holds no config.json"):
         BackTranslation(to=tmp_path)(["a red kite"])
+
+
+@pytest.fixture
+def marian_folder(back_translation, tmp_path):
+    return Path(shutil.copytree(back_translation.to, tmp_path / "en-de"))
+
+
+def configure(folder, **entries):
+    file = folder / "config.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | entries))
+
+
+def test_a_translation_model_without_a_tokenizer(marian_folder):
+    for file in marian_folder.glob("tokenizer*"):
+        file.unlink()
+    with pytest.raises(FileNotFoundError, match="en-de holds a model but no tokenizer"):
+        BackTranslation(to=marian_folder)(["a red kite"])
+
+
+@pytest.mark.parametrize(
+    ("entry", "missing"),
+    [({"encoder_layers": 2}, "model.encoder.layers.1"), ({"tie_word_embeddings": False}, "lm_head")],
+)
+def test_more_weights_in_the_config_of_a_translation_model_than_in_its_file(marian_folder, entry, missing):
+    configure(marian_folder, **entry)
+    with pytest.raises(ValueError, match=rf"names: {missing}\S+ is missing.*so it is not opened"):
+        BackTranslation(to=marian_folder)(["a red kite"])
+
+
+def test_code_that_comes_with_a_translation_model_is_never_run(marian_folder, monkeypatch):
+    monkeypatch.setattr("builtins.input", lambda *a: pytest.fail("the reader was asked"))
+    (marian_folder / "code.py").write_text(f"open({str(marian_folder / 'ran')!r}, 'w')\nclass C: pass\nclass M: pass\n")
+    auto = {"AutoConfig": "code.C", "AutoModelForSeq2SeqLM": "code.M"}
+    configure(marian_folder, model_type="of_their_own", auto_map=auto)
+    with pytest.raises(ValueError, match="needs Python code of its own, which this kit never runs"):
+        BackTranslation(to=marian_folder)(["a red kite"])
+    assert not (marian_folder / "ran").exists()
 
 
 def test_a_little_is_a_size_before_a_toy_and_a_degree_before_an_opinion():

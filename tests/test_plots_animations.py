@@ -166,7 +166,7 @@ def test_a_gif_plays_each_frame_and_a_page_stands_alone(tmp_path):
         (lambda: plots.animation(FRAMES, method="mds"), "method is one of"),
         (lambda: plots.animation(FRAMES, pairs=[[0, 30]]), "row numbers between 0 and 29"),
         (lambda: plots.animation(FRAMES, measures={"loss": [1.0, 2.0]}), "each of the 6 frames, not 2"),
-        (lambda: film().sheet(1), "at least two frames"),
+        (lambda: film().sheet(1), "how many frames a sheet shows, at least 2"),
         (lambda: film().save("space.mp4"), "saved as .gif or .html, not as '.mp4'"),
         (lambda: plots.project(BASE, perplexity=5, start=BASE[:3, :2]), "start must be a map"),
     ],

@@ -40,7 +40,7 @@ def test_colour_says_what_is_larger_than_the_noise():
 @pytest.mark.parametrize(
     ("results", "reference", "options", "words"),
     [
-        (SCORES, "SCL", {}, "no 'SCL'"),
+        (SCORES, "SCL", {}, "no method 'SCL'"),
         ({"MLM": [0.7, 0.8]}, "MLM", {}, "nothing beside"),
         ({"MLM": [0.7], "CMLM": [0.8]}, "MLM", {}, "second seed"),
         (SCORES, "MLM", {"level": 95}, "between 0 and 1"),

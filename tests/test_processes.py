@@ -51,6 +51,7 @@ def on_processes(rank, world, port, tokenizer, batch, texts, folder, answers):
         rows = [run.history.drop(columns="seconds") for run in (unbroken, resumed)]
         found["bitwise"] = same(expected, again) and rows[0].equals(rows[1])
         found["full"] = full_disk(tokenizer, texts, folder / "full")
+        found["others"] = {name: refused(tokenizer, *other) for name, other in started_otherwise(rank, texts).items()}
     else:
         _, found["run"] = train(tokenizer, texts, folder / "of two, for four", resume=True)
     found["run"] = {key: value.numpy() for key, value in found["run"].items()}
@@ -61,11 +62,11 @@ def on_processes(rank, world, port, tokenizer, batch, texts, folder, answers):
     torch.distributed.destroy_process_group()
 
 
-def train(tokenizer, texts, folder, *, dropout=0.0, **options):
+def train(tokenizer, texts, folder, *, dropout=0.0, lr=1e-2, **options):
     """A run of COCO-LM, whose auxiliary model samples words: batches of 11, which no number of processes divides."""
     objective = ck.objectives.COCOLM(make_encoder(tokenizer, dropout=dropout)).double()
     run = ck.fit(
-        objective, texts, steps=STEPS, batch_size=11, chunk_size=2, lr=1e-2, save_every=4, progress=False,
+        objective, texts, steps=STEPS, batch_size=11, chunk_size=2, lr=lr, save_every=4, progress=False,
         folder=folder, **options,
     )  # fmt: skip
     return run, weights(objective)
@@ -85,6 +86,25 @@ def full_disk(tokenizer, texts, folder):
     try:
         train(tokenizer, texts, folder)
     except OSError as error:
+        return str(error)
+
+
+def started_otherwise(rank, texts):
+    """Texts and a learning rate that the second process was started with, and not the first."""
+    second = rank == 1
+    return {
+        "text": ([*texts[:-1], "a text of its own"] if second else texts, 1e-2),
+        "order": (texts[::-1] if second else texts, 1e-2),
+        "too few": (texts[:1] if second else texts, 1e-2),
+        "lr": (texts, 2e-2 if second else 1e-2),
+    }
+
+
+def refused(tokenizer, texts, lr):
+    """What a process says of a run that was started so."""
+    try:
+        train(tokenizer, texts, None, lr=lr)
+    except ValueError as error:
         return str(error)
 
 
@@ -218,6 +238,15 @@ def test_two_processes_resumed_are_bitwise_the_unbroken_two(answers):
 def test_when_the_first_cannot_write_all_say_so(answers):
     said = [found["full"] for found in answers[2]]
     assert all("could not be written" in words or "could not write" in words for words in said)
+
+
+@pytest.mark.parametrize(
+    ("other", "what"), [("text", "data"), ("order", "data"), ("too few", "data"), ("lr", "training")]
+)
+def test_a_process_that_was_started_otherwise_is_named_by_all(other, what, answers):
+    """No process may go on alone: not the one whose only text is too few for two, either."""
+    for found in answers[2]:
+        assert str(found["others"][other]).startswith(f"Process 1 was started with another {what} than process 0")
 
 
 def test_fewer_rows_than_processes_are_refused(encoder, texts, monkeypatch):

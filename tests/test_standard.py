@@ -390,6 +390,10 @@ def test_a_folder_without_a_trained_head_gets_no_blimp(saved, tmp_path):
     assert reports.has_word_head(saved) and reports.has_word_head("a/name")
     (saved / "config.json").write_text(json.dumps(config | {"architectures": ["RobertaModel"]}))
     assert not reports.has_word_head(saved)
+    for without in ({"taught_without_words": "ELECTRA's"}, {"architectures": ["ElectraForPreTraining"]}):
+        (saved / "config.json").write_text(json.dumps(config | {"model_type": "electra"} | without))
+        assert not reports.has_word_head(saved)
+    (saved / "config.json").write_text(json.dumps(config | {"architectures": ["RobertaModel"]}))
     source = write_blimp(tmp_path / "data" / "blimp", [("a", "b")]).parent
     with pytest.raises(ValueError, match="no trained vocabulary head"):
         ck.standard.evaluate(saved, source, parts=("blimp",), progress=False)

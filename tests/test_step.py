@@ -1,5 +1,7 @@
 """Chunks = whole, and accumulation, which is not. (Several processes = one: test_processes.py.)"""
 
+from functools import partial
+
 import pytest
 import torch
 from conftest import make_encoder
@@ -207,3 +209,17 @@ def test_the_first_pass_of_chunks_computes_vectors_only(name, tokenizer, batch):
     assert not any(encoded.sums for grad, encoded in passes if not grad)
     assert len([grad for grad, _ in passes if grad]) == 2 * len(views)  # two chunks of each view, once with a graph
     assert scored and all(scored)
+
+
+@pytest.mark.parametrize("chunk_size", [None, 64, 7, 1])
+def test_right_answers_are_counted_exactly_in_half_precision(tokenizer, chunk_size):
+    """In bfloat16 a sum of ones stops at 256: the logged accuracy of 400 right answers would be 0.64."""
+    objective = ck.objectives.FineTune(make_encoder(tokenizer, dropout=0.0)).eval()
+    with torch.no_grad():
+        objective.head.out.weight.zero_()
+        objective.head.out.bias.copy_(torch.tensor([0.0, 5.0]))
+    rows = [{"text": "a red ball", "label": 1}] * 400
+    batch = ck.data.Texts(rows, tokenizer).batch(range(400))
+    bf16 = partial(torch.autocast, "cpu", dtype=torch.bfloat16)
+    parts, _ = gradient(objective, [batch], None, chunk_size=chunk_size, autocast=bf16)
+    assert float(parts["accuracy"]) == 1

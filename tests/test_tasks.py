@@ -128,6 +128,9 @@ def test_secret_labels_are_not_scored():
         tasks.TaskData(data.task, {"test": secret}).test  # noqa: B018
     with pytest.raises(ValueError, match="secret"):
         tasks.score(data.task, [0, 1], [1, -1])
+    pairs = [{"sentence1": "1 0", "sentence2": "0 1", "label": label} for label in (1.0, -1.0)]
+    with pytest.raises(ValueError, match="secret"):
+        tasks.zero_shot_sts(Reader(), pairs)
 
 
 # Metrics
@@ -335,6 +338,9 @@ def test_fine_tuning_refuses_bad_input(opinions, vocabulary):
     start, rows = make_encoder(vocabulary), take(opinions.train, 20)
     with pytest.raises(TypeError, match="leave log_every out"):
         tasks.fine_tune(start, rows, task="sst2", steps=1, log_every=1)
+    for own in (dict(folder="runs"), dict(resume=True)):
+        with pytest.raises(TypeError, match=f"in memory, not in checkpoints: leave {next(iter(own))} out"):
+            tasks.fine_tune(start, rows, task="sst2", steps=1, **own)
     with pytest.raises(ValueError, match="no rows"):
         tasks.fine_tune(start, rows, [], task="sst2", steps=1)
     with pytest.raises(ValueError, match="no column 'label'"):

@@ -20,6 +20,7 @@ from contrast_kit.paraphrase import Toyshop, same_meaning
 from contrast_kit.tasks import Pipeline, Protocol, Sweep, protocols
 from contrast_kit.tasks.planned import held_rows
 from contrast_kit.tasks.results import Results, interval, read, selected_runs, write
+from contrast_kit.tasks.vectors import encoder_hash
 
 
 @pytest.fixture(scope="module")
@@ -239,6 +240,12 @@ def whole(opinions, start, tmp_path_factory):
     return tasks.run(QUICK, opinions, start, folder=tmp_path_factory.mktemp("whole"), progress=False)
 
 
+def test_runs_are_not_picked_by_rows_that_nobody_holds_out(opinions, start):
+    """GLUE's secret test: all validation rows are tested on, so `run` has none to pick by; it says so at once."""
+    with pytest.raises(ValueError, match="GLUE test reports the best runs by validation rows, but holds none out"):
+        tasks.run(tasks.PROTOCOLS["glue_test"], opinions, start)
+
+
 def test_a_run_of_a_protocol_is_one_tidy_table(whole):
     table = whole.table
     assert whole.complete and len(table) == 4 * QUICK.runs
@@ -278,7 +285,7 @@ def test_post_trained_weights_are_carried(whole):
 
 
 def test_the_start_is_left_as_it_was(opinions, start, whole):
-    assert tasks.weights_hash(start) == whole.table["start"].iloc[0]
+    assert encoder_hash(start) == whole.table["start"].iloc[0]
 
 
 def same(a, b):
@@ -328,6 +335,8 @@ def test_runs_of_other_settings_are_refused(opinions, start, tmp_path):
         tasks.run(replace(one, lr=2e-3), opinions, start, ["FT"], folder=tmp_path, progress=False)
     with pytest.raises(ValueError, match="another folder"):
         tasks.run(one, opinions, start, {"FT": Pipeline(tune=SCL)}, folder=tmp_path, progress=False)
+    with pytest.raises(ValueError, match="another folder"):
+        tasks.run(one, opinions, ck.Encoder(start.model, start.tokenizer, "mean"), ["FT"], folder=tmp_path)
     with pytest.raises(TypeError, match="data is what tasks.load gives"):
         tasks.run(one, "toyshop/sst2", start, ["FT"], progress=False)
     with pytest.raises(TypeError, match="start is an Encoder, .* not str"):
@@ -359,7 +368,7 @@ def test_transfer_starts_from_the_task_model(opinions, start):
         protocols.SCL_TRANSFER, draws=2, top=1, epochs={40: 1}, lr=1e-3, most_test={"sst2": 50}, validation=30
     )
     result = tasks.run(quick, other, model.objective, {"CE": Pipeline(), "CE + SCL": Pipeline(SCL)}, progress=False)
-    assert set(result.table["start"]) == {tasks.weights_hash(model.objective)}
+    assert set(result.table["start"]) == {encoder_hash(model.objective)}
     assert set(result.table["n"]) == {40} and set(result.table["task"]) == {"othershop/sst2"}
 
 

@@ -92,3 +92,20 @@ def test_many_texts_show_a_bar(encoder, monkeypatch, capsys):
 def test_no_text_is_refused_as_encode_refuses_it(encoder):
     with pytest.raises(ValueError, match="text"):
         vectors_of(encoder, [])
+
+
+def test_encoders_of_equal_weights_that_compute_otherwise_have_vectors_of_their_own(encoder):
+    """Heads, positions and tokenizer are no weights, and new encoders of one seed have the same."""
+    tokenizer, texts = encoder.tokenizer, ["a red kite", "the drum of a small shop"]
+    other = ck.data.train_tokenizer(texts * 40, vocab_size=len(tokenizer), kind="bpe")
+    other.add_tokens([f"filler{i}" for i in range(len(tokenizer) - len(other))])
+    positions = [ck.encoder.RelativePositions(64, distance) for distance in (128, 20)]
+    for one, two in (
+        [ck.Encoder.tiny(tokenizer, num_attention_heads=heads) for heads in (2, 4)],
+        [ck.Encoder.tiny(tokenizer), ck.Encoder.tiny(other)],
+        [ck.Encoder.tiny(tokenizer, relative_positions=each) for each in positions],
+    ):
+        assert vectors.weights_hash(one) == vectors.weights_hash(two)
+        assert vectors.encoder_hash(one) != vectors.encoder_hash(two)
+        torch.testing.assert_close(vectors_of(one, texts), one.encode(texts), rtol=0, atol=1e-6)
+        torch.testing.assert_close(vectors_of(two, texts), two.encode(texts), rtol=0, atol=1e-6)

@@ -1,4 +1,5 @@
 import copy
+import json
 import math
 import os
 import signal
@@ -13,6 +14,7 @@ from conftest import make_encoder
 from transformers import AutoModelForSequenceClassification
 
 import contrast_kit as ck
+from contrast_kit import checks
 from contrast_kit.data import intact
 from contrast_kit.training import checkpoint
 from contrast_kit.training.fit import _Loop
@@ -303,6 +305,20 @@ def test_where_looking_costs_time_a_nan_is_seen_at_the_next_logged_step_and_neve
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.filterwarnings("ignore:The queue will hold")
+@pytest.mark.parametrize("method", ["SimCSE", "CAPT"])
+def test_nor_does_a_queue_wait_for_a_gpu_so_its_nan_is_told_like_any_other(method, tokenizer, texts, monkeypatch):
+    """The first step spoils the weights, the second one's vectors are NaN, and the third one's losses are read."""
+    unchecked = checks.unchecked
+    monkeypatch.setattr(checks, "unchecked", lambda on=True: unchecked())
+    monkeypatch.setattr(_Loop, "reads_losses", lambda self, step: (step + 1) % self.training.log_every == 0)
+    objective = getattr(ck.objectives, method)(make_encoder(tokenizer, dropout=0.1))
+    next(objective.parameters()).register_hook(lambda grad: grad * math.nan)
+    with pytest.raises(FloatingPointError, match="Step 3 is not finite.*no folder was given") as caught:
+        ck.fit(objective, texts, steps=6, batch_size=4, lr=1e-3, log_every=3, progress=False)
+    assert caught.value.run.steps == 2
+
+
 def test_a_vector_that_is_not_finite_is_told_the_same_way(encoder, texts):
     def spoil(run):
         with torch.no_grad():
@@ -506,12 +522,18 @@ def test_folders_of_the_reader_are_neither_deleted_nor_read(encoder, texts, tmp_
     """A copy of a checkpoint made in a callback, and a folder whose name only begins alike."""
     (tmp_path / "step-by-step notes").mkdir()
     (tmp_path / "step-00000002-best").mkdir()
+    mine = tmp_path / ".step-by-step notes" / "day 1.txt"
+    mine.parent.mkdir()
+    mine.write_text("mine")
+    for left in (".step-00000002.draft", ".step-00000001.gone"):  # by a run that was killed
+        (tmp_path / left).mkdir()
     options = dict(batch_size=4, save_every=1, folder=tmp_path, progress=False)
     ck.fit(ck.objectives.MLM(encoder), texts, steps=4, **options)
     assert {path.name for path in tmp_path.glob("step*")} == {
         "step-by-step notes", "step-00000002-best", "step-00000003", "step-00000004",
     }  # fmt: skip
     assert [path.name for path in checkpoint.found(tmp_path)] == ["step-00000003", "step-00000004"]
+    assert mine.read_text() == "mine" and list(tmp_path.glob(".step*")) == [mine.parent]
 
 
 def test_a_foreign_folder_of_a_checkpoints_name_is_kept(encoder, texts, tmp_path):
@@ -562,6 +584,80 @@ def test_loading_is_all_or_nothing_also_without_digests(tokenizer, texts, tmp_pa
     assert same(before, weights(objective))
 
 
+def lose_moments(tensors, state, weights):
+    for name in [name for name in tensors if name.startswith("3.")]:
+        del tensors[name]
+
+
+def lose_all_moments(tensors, state, weights):
+    tensors.clear()
+    del state["optimizer"]["tensors"]  # as in a checkpoint from before it was written down
+
+
+def lose_one_moment(tensors, state, weights):
+    del tensors["0.exp_avg"], state["optimizer"]["tensors"]
+
+
+def spoil_a_weight(tensors, state, weights):
+    next(value for value in weights.values() if value.ndim == 2)[1, 1] = math.nan
+
+
+def edit_the_step(tensors, state, weights):
+    state["step"] = 1
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        (lose_moments, "moments of the optimizer are missing"),
+        (lose_all_moments, "moments of the optimizer are missing"),
+        (lose_one_moment, "moments of the optimizer are missing"),
+        (spoil_a_weight, r"\S+\.\w+ is not finite"),
+        (edit_the_step, "its state.json is of step 1"),
+    ],
+    ids=["moments", "all moments", "one moment", "a weight", "the step"],
+)
+def test_a_checkpoint_without_digests_is_looked_through(tokenizer, texts, tmp_path, damage, words):
+    from safetensors.torch import load_file, save_file
+
+    options = dict(steps=2, folder=tmp_path, progress=False)
+    ck.fit(ck.objectives.MLM(make_encoder(tokenizer)), texts, **options)
+    (newest,) = checkpoint.found(tmp_path)
+    tensors, found = (load_file(newest / f"{name}.safetensors") for name in ("optimizer", "objective"))
+    state = json.loads((newest / "state.json").read_text())
+    damage(tensors, state, found)
+    save_file(tensors, newest / "optimizer.safetensors")
+    save_file(found, newest / "objective.safetensors", {"format": "pt"})
+    (newest / "state.json").write_text(json.dumps(state))
+    (newest / intact.DIGESTS).write_text("{}")
+    objective = ck.objectives.MLM(make_encoder(tokenizer))
+    before = weights(objective)
+    with pytest.raises(ValueError, match=r"is damaged \(digests.json does not list objective.safetensors\)"):
+        ck.fit(objective, texts, resume=True, **options)
+    (newest / intact.DIGESTS).unlink()
+    with pytest.raises(ValueError, match=rf"is damaged \({words}\)"):
+        ck.fit(objective, texts, resume=True, **options)
+    assert same(before, weights(objective))
+
+
+def test_weights_that_rest_have_no_moments_and_are_resumed(tokenizer, texts, tmp_path):
+    """While the heads are warmed, the optimizer passes over the body."""
+
+    def go(folder, **options):
+        objective = ck.objectives.MLM(make_encoder(tokenizer))
+        settings = dict(steps=6, save_every=1, warm_heads=0.5, folder=folder, progress=False)
+        return weights(ck.fit(objective, texts, **settings, **options).objective)
+
+    expected = go(tmp_path / "unbroken")
+    go(tmp_path / "run", callback=press_stop_at(2))
+    stopped = checkpoint.found(tmp_path / "run")[-1]
+    (stopped / intact.DIGESTS).unlink()  # older still: neither this nor the number of tensors was written down
+    state = json.loads((stopped / "state.json").read_text())
+    del state["optimizer"]["tensors"]
+    (stopped / "state.json").write_text(json.dumps(state))
+    assert same(go(tmp_path / "run", resume=True), expected)
+
+
 def test_numbers_of_numpy_and_torch_in_the_rows_are_saved(encoder, texts, tmp_path):
     import numpy as np
 
@@ -610,7 +706,7 @@ def test_weights_and_dropout_are_settings_too(tokenizer, texts, tmp_path, change
     ck.fit(ck.objectives.MLM(make_encoder(tokenizer)), texts, **options)
     encoder = make_encoder(tokenizer)
     change(encoder)
-    with pytest.raises(ValueError, match=name):
+    with pytest.raises(ValueError, match=rf"was made with (encoder\.)?{name} = "):  # the path has the names too
         ck.fit(ck.objectives.MLM(encoder), texts, resume=True, **options)
 
 

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -33,17 +33,23 @@ def seal(folder: Path) -> None:
     (folder / DIGESTS).write_text(json.dumps(digests, indent=1))
 
 
-def damage(folder: Path) -> str | None:
-    """What is wrong with a sealed folder, in words; None if nothing is, or if it was never sealed."""
+def damage(folder: Path, files: Iterable[str] = ()) -> str | None:
+    """What is wrong with a sealed folder, in words; None if nothing is, or if it was never sealed.
+
+    `files` are the names that its seal must have.
+    """
     if not (folder / DIGESTS).exists():
         return None
     try:
         digests = json.loads((folder / DIGESTS).read_text())
+        unlisted = [name for name in files if name not in digests]
         changed = [name for name, known in digests.items() if digest((folder / name).read_bytes()) != known]
     except FileNotFoundError as error:
         return f"{Path(error.filename).name} is missing"
     except (OSError, ValueError, AttributeError) as error:
         return f"{DIGESTS}: {type(error).__name__}"
+    if unlisted:
+        return f"{DIGESTS} does not list {unlisted[0]}"
     return f"{changed[0]} is not as it was written" if changed else None
 
 

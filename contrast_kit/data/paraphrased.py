@@ -40,7 +40,7 @@ class Paraphrased(Texts):
         rows: Any,
         tokenizer: Any,
         columns: str | Sequence[str] | None = None,
-        max_length: int = 128,
+        max_length: int | None = None,
         *,
         label: str = "label",
     ) -> None:
@@ -56,7 +56,7 @@ class Paraphrased(Texts):
             )
 
     @classmethod
-    def of_pairs(cls, pairs: Sequence[tuple[str, str]], tokenizer: Any, max_length: int = 128) -> Paraphrased:
+    def of_pairs(cls, pairs: Sequence[tuple[str, str]], tokenizer: Any, max_length: int | None = None) -> Paraphrased:
         """Pairs of texts that say the same: each is a text with itself and the other as its two wordings.
 
         >>> from contrast_kit.data import Paraphrased, toyshop, train_tokenizer

@@ -17,8 +17,9 @@ FOLDER = shipped("recorded")
 def recorded(name: str, folder: str | Path = FOLDER) -> "DataFrame":
     """A recorded table, with its provenance in `.attrs`: device, versions, commit, settings, seconds.
 
-    What a notebook shows from here was measured by the command that the provenance names, and can be measured again;
-    nothing in it is typed.
+    What a notebook shows from here was measured by the script that the provenance names, and can be measured again.
+    Some tables grew over several sittings: options of further sittings are not in the command, and the commit is that
+    of the last rows.
 
     Args:
         name: such as "scoreboard" for `data/recorded/scoreboard.csv` and `scoreboard.json`.

@@ -20,7 +20,7 @@ import torch
 from contrast_kit import checks
 from contrast_kit.data.lines import Line, walk
 from contrast_kit.data.rows import label_tensor, text_columns
-from contrast_kit.data.texts import Texts, check_columns, special_ids, strings
+from contrast_kit.data.texts import Texts, check_columns, special_ids, strings, usual_length
 from contrast_kit.data.tokens import TokenCache, Tokens, tokenize
 
 _ROWS, _CHARACTERS = 10_000, 8_000_000  # of a part, whichever comes first
@@ -64,7 +64,7 @@ class Stream(Texts):
         source: Any,
         tokenizer: Any,
         columns: str | Sequence[str] | None = None,
-        max_length: int = 128,
+        max_length: int | None = None,
         *,
         label: str = "label",
         pack: bool = False,
@@ -75,6 +75,7 @@ class Stream(Texts):
             checks.count("limit", limit, "a number of texts")
         if pack and (tokenizer.cls_token_id is None or tokenizer.sep_token_id is None):
             raise ValueError("Packing frames a block by [CLS] and [SEP], and this tokenizer lacks one of them.")
+        max_length = usual_length(tokenizer, max_length)
         self.frame = tokenizer.cls_token_id, tokenizer.sep_token_id
         self.pad_id, self.pack, self.max_length, self.left_out = tokenizer.pad_token_id, pack, max_length, 0
         self.columns = (columns,) if isinstance(columns, str) else tuple(columns or ())
@@ -147,7 +148,7 @@ class _Parts:
         self.labels: list[Any] = []
         self.ends: list[int] = []  # tokens so far
         self.rows = self.highest = self.crc = 0
-        self.types = False
+        self.types = self.separated = False  # whether the last text so far is followed by a [SEP]
 
     def add(self, part: list[Line]) -> None:
         """The next texts of the source."""
@@ -155,6 +156,7 @@ class _Parts:
         rows = [{"text": line.row} if isinstance(line.row, str) else line.row for line in part]
         texts = self._texts(rows)
         ends = np.array([line.ends for line in part]) if stream.pack else None
+        self.separated = part[-1].ends
         key = cache.key(texts, b"" if ends is None else np.packbits(ends).tobytes())
         if (tokens := cache.read(key)) is None:
             tokens = tokenize(self.tokenizer, texts, cache.max_length)
@@ -172,7 +174,9 @@ class _Parts:
         last = tokens.lengths.cumsum()
         self.words.append(words[last] > words[last - tokens.lengths])
         self.text_ids.append(np.array([_hash(text) for text in zip(*texts, strict=True)], np.int64))
-        self.labels += [row.get(self.label) for row in rows] if self.label in rows[0] else ()
+        labels = [row.get(self.label) for row in rows]
+        if self.labels or any(label is not None for label in labels):  # the first in all: those before have none
+            self.labels += [None] * (self.rows - len(rows) - len(self.labels)) + labels
 
     def _texts(self, rows: list[Mapping]) -> list[list[str]]:
         """The texts of rows, by column; the first rows of all also decide which columns hold them."""
@@ -195,6 +199,8 @@ class _Parts:
         stream.types = True if self.types and not stream.pack else None
         if stream.pack and lengths.sum():
             starts, lengths = _blocks(lengths, stream.max_length - 2, whole_texts)
+            if lengths[-1] == 1 and len(lengths) > 1 and self.separated:
+                starts, lengths = starts[:-1], lengths[:-1]  # no text, only the [SEP] after the last one
             text_ids, stream.labels = np.arange(len(starts)), None
             lengths = lengths + 2  # [CLS] and [SEP]
         else:
@@ -206,7 +212,7 @@ class _Parts:
             stream.left_out = int((~words).sum())
             if stream.left_out:
                 starts, lengths, text_ids = starts[words], lengths[words], text_ids[words]
-                self.labels = [label for label, kept in zip(self.labels, words, strict=False) if kept]
+                self.labels = [label for label, kept in zip(self.labels, words, strict=bool(self.labels)) if kept]
             stream.labels = label_tensor(self.labels)
         stream.starts, stream.lengths = torch.from_numpy(starts), torch.from_numpy(lengths)
         stream.text_ids = torch.from_numpy(text_ids)

@@ -67,7 +67,7 @@ class Texts:
         rows: Any,
         tokenizer: Any,
         columns: str | Sequence[str] | None = None,
-        max_length: int = 128,
+        max_length: int | None = None,
         *,
         label: str = "label",
     ) -> None:
@@ -75,6 +75,7 @@ class Texts:
         rows = as_rows(rows)
         names = column_names(rows)
         self.columns = tuple(columns) if columns else text_columns(names)
+        max_length = usual_length(tokenizer, max_length)
         check_columns(names, self.columns, tokenizer, max_length)
         self.tokenizer, self.pad_id = tokenizer, int(tokenizer.pad_token_id)
         self.label_names: list[str] | None = getattr(getattr(rows, "features", {}).get(label), "names", None)
@@ -188,6 +189,11 @@ def check_columns(names: Sequence[str], columns: Sequence[str], tokenizer: Any, 
         raise ValueError(f"max_length={max_length} leaves no room for text beside {special} special tokens.")
     if max_length > tokenizer.model_max_length:
         raise ValueError(f"max_length={max_length} is above this tokenizer's limit of {tokenizer.model_max_length}.")
+
+
+def usual_length(tokenizer: Any, max_length: int | None) -> int:
+    """The length asked for; by default 128 tokens, or fewer where the tokenizer's model takes fewer."""
+    return min(128, tokenizer.model_max_length) if max_length is None else max_length
 
 
 def strings(values: list, name: str, start: int) -> list[str]:

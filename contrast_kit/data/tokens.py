@@ -90,7 +90,7 @@ class TokenCache:
         self.tokenizer, self.max_length = tokenizer, max_length
         self.folder = cache_folder() / "tokens"
         self._start = hashlib.blake2b(digest_size=16)
-        for part in (_FORM, _state(tokenizer).encode(), str(max_length).encode()):
+        for part in (_FORM, tokenizer_state(tokenizer).encode(), str(max_length).encode()):
             self._start.update(b"%d:" % len(part) + part)
 
     def key(self, columns: Sequence[list[str]], more: bytes = b"") -> str:
@@ -142,7 +142,7 @@ class TokenCache:
         return True
 
 
-def _state(tokenizer: Any) -> str:
+def tokenizer_state(tokenizer: Any) -> str:
     """Everything that the ids of a text depend on, but the length at which it is cut; that the last call left there."""
     if not getattr(tokenizer, "is_fast", False):
         return f"{type(tokenizer).__qualname__} {tokenizer.get_vocab()} {tokenizer.init_kwargs}"

@@ -95,6 +95,7 @@ class CrossModalEncoder(CrossModalShapes, Encoder):
         encoder = cls(*hf_folders.read(name, AutoModelForPreTraining))
         if (file := Path(name).expanduser() / HIDDEN).exists():
             encoder.load_state_dict(load_file(file), strict=False)
+        encoder.pretrained = True
         return encoder
 
     def save_pretrained(self, folder: str | Path) -> Path:

@@ -61,7 +61,7 @@ class Padded:
         """Last hidden states of padded texts, [B, T, D]."""
         mask = inputs["attention_mask"]  # [B, T]: transformers asks if it hides anything, and waits for a GPU to say
         if mask.device.type != "cpu" and model.config.model_type in ("roberta", "bert", "electra"):
-            inputs = inputs | {"attention_mask": mask[:, None, None].bool().expand(-1, 1, mask.shape[1], -1)}
+            inputs = inputs | {"attention_mask": fast.ready_made_mask(model, mask)}
         return model.base_model(**inputs).last_hidden_state
 
     def positions(self, where: Tensor, share: float | None = None) -> Positions:
@@ -139,9 +139,9 @@ class Encoder(Presets, nn.Module):
         return encoder
 
     def save_pretrained(self, folder: str | Path) -> Path:
-        """Write one folder that transformers and sentence-transformers open offline, with the same vectors.
+        """Write one folder that transformers and sentence-transformers open offline, with the same vectors; returns it.
 
-        Two small files beside the model and the tokenizer tell sentence-transformers the pooling. Returns the folder.
+        Small files tell sentence-transformers the pooling, and to normalise where the encoder `normalizes`.
         """
         folder = Path(folder).expanduser()
         if not self.projection:

@@ -5,11 +5,12 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import nn
 from transformers import AutoModelForMaskedLM, AutoTokenizer, PreTrainedTokenizerBase
-from transformers.utils import logging
+from transformers.utils import cached_file, logging
 
 from contrast_kit._names import meant
 from contrast_kit._shipped import shipped
@@ -22,6 +23,7 @@ SHIPPED = shipped("checkpoints")
 POOLINGS = tuple(THEIR_POOLINGS)
 VOCABULARIES = ("tokenizer.json", "vocab.*", "*.model")
 """Files that hold a vocabulary: of fast tokenizers, of the slow ones of BERT and RoBERTa, of SentencePiece."""
+LOCAL = "a folder that save_pretrained wrote, or Encoder.tiny(tokenizer)"
 
 
 def located(name: str | Path) -> str | Path:
@@ -43,11 +45,14 @@ def located(name: str | Path) -> str | Path:
     return SHIPPED / which
 
 
-def read(name: str | Path, kind: type = AutoModelForMaskedLM) -> tuple[nn.Module, PreTrainedTokenizerBase]:
+def read(
+    name: str | Path, kind: type = AutoModelForMaskedLM, *, whole: bool = False, local: str = LOCAL
+) -> tuple[nn.Module, PreTrainedTokenizerBase]:
     """A masked-LM model, in float32 whatever precision it was saved in, and its tokenizer: local, else from the hub.
 
     `kind` is transformers' class that opens it, for a model of another kind. Weights of the vocabulary head that the
-    checkpoint does not hold are drawn from seed 0, with a warning.
+    checkpoint does not hold are drawn from seed 0, with a warning; where it must be `whole`, they are refused like
+    others. `local` says what to take where there is no hub.
 
     FileNotFoundError says what to do where there is neither such a folder nor a hub in reach, or no tokenizer;
     ValueError where the weights are not all there, or the model needs code of its own.
@@ -63,12 +68,12 @@ def read(name: str | Path, kind: type = AutoModelForMaskedLM) -> tuple[nn.Module
             raise FileNotFoundError(
                 f"{folder} holds a model but no tokenizer ({', '.join(VOCABULARIES)}): save both into one folder."
             )
-        return _open(folder, kind)
-    with hub.access(str(name), kind="model", local="a folder that save_pretrained wrote, or Encoder.tiny(tokenizer)"):
-        return _open(name, kind)
+        return _open(folder, kind, whole)
+    with hub.access(str(name), kind="model", local=local):
+        return _open(name, kind, whole)
 
 
-def _open(name: str | Path, kind: type) -> tuple[nn.Module, PreTrainedTokenizerBase]:
+def _open(name: str | Path, kind: type, whole: bool) -> tuple[nn.Module, PreTrainedTokenizerBase]:
     options = dict(dtype=torch.float32, trust_remote_code=False, output_loading_info=True)  # else the file's own dtype
     with without_bars(), torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(0)  # for what is missing: the same at each opening
@@ -82,7 +87,8 @@ def _open(name: str | Path, kind: type) -> tuple[nn.Module, PreTrainedTokenizerB
                 f"{name} needs Python code of its own, which this kit never runs: take a model that transformers knows."
             ) from error
     missing = sorted(info["missing_keys"])
-    body = [key for key in missing if key.startswith(f"{model.base_model_prefix}.") and ".pooler." not in key]
+    body = "" if whole else f"{model.base_model_prefix}."
+    body = [key for key in missing if key.startswith(body) and ".pooler." not in key]
     if body:
         raise ValueError(
             f"{name} does not hold all weights that its config.json names: {body[0]} is missing"
@@ -130,10 +136,8 @@ def write(
 
 def pooling_of(folder: str | Path) -> str | None:
     """The pooling that a folder names, or None where it names none; ValueError if it is not ours (the maximum, say)."""
-    file = Path(folder).expanduser() / "1_Pooling" / "config.json"
-    if not file.exists():
+    if (found := _beside(folder, "1_Pooling/config.json")) is None:
         return None
-    found = json.loads(file.read_text())
     modes = found.get("pooling_mode") or [key for key, on in found.items() if key.startswith("pooling_mode") and on]
     modes = [modes] if isinstance(modes, str) else modes
     for ours, theirs in THEIR_POOLINGS.items():
@@ -150,8 +154,7 @@ def normalizes(folder: str | Path, pooling: str | None = None) -> bool:
 
     ValueError for another module there, such as a `Dense` layer, unless the caller chose a `pooling` to take instead.
     """
-    file = Path(folder).expanduser() / "modules.json"
-    kinds = [module["type"].rsplit(".", 1)[-1] for module in json.loads(file.read_text())] if file.exists() else []
+    kinds = [module["type"].rsplit(".", 1)[-1] for module in _beside(folder, "modules.json") or []]
     others = [kind for kind in kinds if kind not in ("Transformer", "Pooling", "Normalize")]
     if others and pooling is None:
         raise ValueError(
@@ -163,8 +166,15 @@ def normalizes(folder: str | Path, pooling: str | None = None) -> bool:
 
 def max_length_of(folder: str | Path) -> int | None:
     """The longest input, in tokens, that a sentence-transformers folder names, or None where it names none."""
-    file = Path(folder).expanduser() / "sentence_bert_config.json"
-    return json.loads(file.read_text()).get("max_seq_length") if file.exists() else None
+    return (_beside(folder, "sentence_bert_config.json") or {}).get("max_seq_length")
+
+
+def _beside(name: str | Path, file: str) -> Any:
+    """What a JSON file beside a model says, in a folder or on the hub; None where there is no such file."""
+    found = Path(name).expanduser() / file
+    if not Path(name).expanduser().is_dir():
+        found = cached_file(str(name), file, _raise_exceptions_for_missing_entries=False)
+    return json.loads(Path(found).read_text()) if found and Path(found).is_file() else None
 
 
 @contextmanager

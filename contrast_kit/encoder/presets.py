@@ -16,6 +16,13 @@ SHAPES = {
     "base": dict(num_hidden_layers=12, hidden_size=768, num_attention_heads=12, intermediate_size=3072),
     "large": dict(num_hidden_layers=24, hidden_size=1024, num_attention_heads=16, intermediate_size=4096),
 }
+# Names of transformers' configuration that something else decides here.
+INSTEAD = {
+    **dict.fromkeys(("vocab_size", "pad_token_id", "bos_token_id", "eos_token_id"), "the tokenizer decides it."),
+    **dict.fromkeys(("hidden_dropout_prob", "attention_probs_dropout_prob"), "say dropout=."),
+    "max_position_embeddings": "say max_length=.",
+    "type_vocab_size": "there is one type, as in RoBERTa.",
+}
 
 
 class Presets:
@@ -72,12 +79,11 @@ class Presets:
         check_tokenizer(tokenizer)
         if shape not in SHAPES:
             raise ValueError(f"No shape is called {shape!r}; {meant(shape, SHAPES)}")
-        known = RobertaConfig().to_dict()
+        known = RobertaConfig().to_dict().keys() - INSTEAD
         for name in shape_changes:
             if name not in known:
-                raise TypeError(f"A shape has no {name!r}; {meant(name, SHAPES['tiny'], 0.3)}")
+                raise TypeError(f"A shape has no {name!r}; {INSTEAD.get(name) or meant(name, SHAPES['tiny'], 0.3)}")
         options = dict(
-            **(SHAPES[shape] | shape_changes),
             vocab_size=len(tokenizer),
             hidden_dropout_prob=dropout,
             attention_probs_dropout_prob=dropout,
@@ -86,6 +92,7 @@ class Presets:
             bos_token_id=tokenizer.cls_token_id,
             eos_token_id=tokenizer.sep_token_id,
         )
+        options |= SHAPES[shape] | shape_changes
         positions = RelativePositions() if relative_positions is True else relative_positions
         with torch.random.fork_rng(devices=[]):  # weights are drawn on the CPU: no other stream is touched
             torch.default_generator.manual_seed(seed)

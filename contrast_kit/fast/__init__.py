@@ -64,6 +64,7 @@ _PARTS = {
     "messages": ("in_large_messages",),
     "packed": ("Packed",),
     "shapes": ("filled_up",),
+    "fixed_capacity": ("ready_made_mask",),
     "options": ("faster",),
     "waiting": ("share_processor",),
     "kernels": (),

@@ -1,6 +1,6 @@
 """Token losses over the vocabulary, summed over positions, without ever holding the scores [M, V].
 
-The scores are the largest tensor of a training step: 300 masked positions and 30,000 words are 36 MiB, and automatic
+The scores are the largest tensor of a training step: 300 masked positions and 30,000 words are 34 MiB, and automatic
 differentiation keeps them three times. Here a block of positions at a time is scored, its terms and *their gradient*
 are taken at once, and the scores are overwritten by the next block. What remains is the gradient on the states [M, D]
 and on the word vectors [V, D], which the plain form makes as well.

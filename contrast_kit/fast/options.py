@@ -37,7 +37,7 @@ def faster(
         the objective.
 
     Raises:
-        ValueError: for a share outside (0, 1], a fixed capacity with packing, or a model that cannot be packed.
+        ValueError: for a share outside (0, 1], packing with another of the two, or a model that cannot be packed.
 
     Example:
         >>> import contrast_kit as ck
@@ -53,6 +53,8 @@ def faster(
         )
     if fixed_capacity is not None and packing:
         raise ValueError("Packing makes a shape of its own for every batch, a fixed capacity fixes them: choose one.")
+    if compiled and packing:
+        raise ValueError("Packing makes a shape of its own for every batch, each to be compiled anew: choose one.")
     for module in objective.modules():
         if hasattr(module, "strategy"):  # an encoder
             module.use_packing(packing)

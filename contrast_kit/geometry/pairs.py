@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from contrast_kit import checks
+from contrast_kit.losses.contrast import dot_products
 
 
 def unit(x: Tensor, name: str, at_least: int = 1) -> Tensor:
@@ -36,7 +37,7 @@ def check_block(block: int) -> None:
 
 def cosine_block(x: Tensor, i: int, block: int) -> tuple[Tensor, Tensor]:
     """Cosines [R, C] of rows i … i+block with all rows from i on, and a mask of those where first < second."""
-    cosines = (x[i : i + block] @ x[i:].T).clamp(-1, 1)  # [R, D] @ [D, C] -> [R, C]
+    cosines = dot_products(x[i : i + block], x[i:]).clamp(-1, 1)  # [R, D], [C, D] -> [R, C]
     distinct = torch.ones_like(cosines, dtype=torch.bool).triu(diagonal=1)
     return cosines, distinct
 

@@ -46,6 +46,7 @@ def uniformity(x: Tensor, t: float = 2, *, block: int = 1024) -> Tensor:
     `x` is [N, D] with N ≥ 2; the result is a number (0-d tensor) through which gradients flow. It is the same
     as `torch.pdist(x).pow(2).mul(-t).exp().mean().log()` on unit vectors. Above `block` vectors it is made in tiles
     of block × block (`contrast_kit.fast`): memory is O(N·D), in the backward pass as well; no exp can overflow.
+    Where x is traced (`torch.compile`, `torch.func`, the device "meta") there are no tiles, and memory is O(N²).
     Raises a ValueError for fewer than two vectors, or for vectors that are zero or not finite.
 
     >>> import torch
@@ -60,9 +61,10 @@ def uniformity(x: Tensor, t: float = 2, *, block: int = 1024) -> Tensor:
     check_block(block)
     x = unit(x, "x", at_least=2)
     n = len(x)
-    if n <= block:
+    if n <= block or checks.is_traced(x):
         cosines, distinct = cosine_block(x, 0, n)  # [N, N], and its pairs i < j
-        log_sum = torch.logsumexp(2 * t * (cosines[distinct] - 1), dim=0)  # [pairs] -> []
+        terms = (2 * t * (cosines - 1)).masked_fill(~distinct, -math.inf)  # no choice by values, which may not be there
+        log_sum = torch.logsumexp(terms.flatten(), dim=0)  # [N, N] -> []
     else:  # on the sphere -t|u - v|^2 = 2t cos - 2t: the sum under the contrast, at tau = 1/(2t)
         log_sum = fast.pair_log_sum_exp(x, 1 / (2 * t), tile=block) - 2 * t - math.log(2)  # each pair came twice
     return log_sum - math.log(number_of_pairs(n))

@@ -35,8 +35,9 @@ class CAPTConfig:
     """Capacity of the memory queue in vectors; a step pushes two a text. Paper: 8192, *two steps* of its small model's
     batch, half a step of its large one's; 0, no queue, is worse (figure 3, left). With a batch of 32 it is 128 steps.
     CAPT has no slowly moving encoder as MoCo has: vectors that old come from another model, and a batch can leave them
-    behind by moving as one, until all its vectors point the same way. For small batches take a few steps' worth (4 ·
-    batch_size), and start from an encoder that MLM has trained."""
+    behind by moving as one, until all its vectors point the same way. In small runs (`data.recorded("capt_queue")`) 4 ·
+    batch_size vectors and a start from MLM ended at a mean cosine of 0.8 to 0.9; only with a sixth of the rate for six
+    times the steps as well did texts stay apart (0.06; with 16 · batch_size 0.99). Without a queue they always did."""
     reduction: Literal["mean", "sum"] = "mean"
     """Over the 2n anchors. Paper (eq. 4): "sum", 2n times as much; over 4096 anchors it would drown an MLM loss that is
     a mean over tokens, and the right learning rate would depend on n. So "mean", ours."""

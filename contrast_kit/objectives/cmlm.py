@@ -15,7 +15,7 @@ from contrast_kit.encoder.encoder import View
 from contrast_kit.losses.contrast import nt_xent
 from contrast_kit.losses.no_negatives import simsiam
 from contrast_kit.losses.one_direction import info_nce
-from contrast_kit.objectives.base import Encoded, ExampleInfo, Objective, Vectors, mlm_count, mlm_sum, others
+from contrast_kit.objectives.base import Encoded, ExampleInfo, Objective, Vectors, maskable, mlm_count, mlm_sum, others
 from contrast_kit.objectives.mlm import MLMConfig, random_mask
 
 
@@ -61,6 +61,9 @@ class CMLMConfig(MLMConfig):
         checks.count("K", self.K, "the number of complementary copies")
         if not self.mlm and self.contrast is None:
             raise ValueError("Without MLM and without a contrast nothing is left to train: keep one of them.")
+        check_read(self)
+        if self.complement:
+            checks.read_by(self, ["p_drm"], "complement=False")
 
 
 class CMLM(Objective):
@@ -118,14 +121,14 @@ class CMLM(Objective):
 
     def _partner(self, batch: View, selected: Tensor, generator: torch.Generator | None) -> View:
         """T^k of eq. 4: masked from the original text, barred from what T^0 *selected* (not only from its [MASK]s)."""
-        config, ids, maskable = self.config, batch["input_ids"], batch["maskable"]
+        config, ids, allowed = self.config, batch["input_ids"], maskable(batch)
         split = config.split if config.crm_replace == "split" else (1.0, 0.0, 0.0)
         options = dict(split=split, generator=generator, **self.encoder.vocabulary)
         if config.complement:
-            masked = masking.complementary_random_mask(ids, maskable, selected, config.p_c, **options)
+            masked = masking.complementary_random_mask(ids, allowed, selected, config.p_c, **options)
         else:
             rate = config.p_m if config.p_drm is None else config.p_drm
-            masked = masking.dynamic_random_mask(ids, maskable, rate, **options)
+            masked = masking.dynamic_random_mask(ids, allowed, rate, **options)
         return {**batch, "input_ids": masked.input_ids, "selected": masked.selected}
 
     def encode(self, name: str, view: View) -> Encoded:
@@ -156,6 +159,14 @@ class CMLM(Objective):
         ids = facts["text_id"] if self.config.ignore_duplicates else None
         terms = [contrast_term(self.config, first, partner, ids) for partner in partners]
         return {"contrast": torch.stack(terms).mean()}  # 1/K Σ_k
+
+
+def check_read(config: Any) -> None:
+    """Refuse, by a ValueError, settings that the chosen contrast does not read (CMLM's, or CSSL's)."""
+    if config.contrast in ("simsiam", None):
+        checks.read_by(config, ["tau", "ignore_duplicates"], "contrast='info_nce'")
+    if config.contrast != "simsiam":
+        checks.read_by(config, ["stop_gradient"], "contrast='simsiam'")
 
 
 def contrast_term(config: Any, first: dict[str, Tensor], partner: dict[str, Tensor], ids: Tensor | None) -> Tensor:

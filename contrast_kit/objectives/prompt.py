@@ -4,6 +4,7 @@ COCO-LM's table 4, after "Making Pre-trained Language Models Better Few-shot Lea
 `tasks.prompting` writes the prompts.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -140,16 +141,20 @@ class Prompt(FineTune):
 def refuse_without_word_scores(encoder: Any) -> None:
     """Raise a ValueError for an encoder whose pre-training taught no word scores."""
     config = encoder.model.config
-    kinds = getattr(config, "architectures", None) or []
-    taught = getattr(config, "taught_without_words", None)
-    if config.model_type == "electra" and any("PreTraining" in kind for kind in kinds):
-        taught = "ELECTRA's replaced token detection"
-    if taught:
+    if taught := taught_without_words(vars(config) | {"model_type": config.model_type}):
         raise ValueError(
             f"This encoder was trained by {taught} and has no word scores to prompt: fine-tune it (FineTune), or take "
             "one that MLM, COCO-LM or All-Token MLM trained. (If it has learnt words since, set "
             "encoder.model.config.taught_without_words = None.)"
         )
+
+
+def taught_without_words(config: Mapping[str, Any]) -> str | None:
+    """What a model was trained by, as its configuration says, where that taught it no word scores; else None."""
+    kinds = config.get("architectures") or []
+    if config.get("model_type") == "electra" and any("PreTraining" in kind for kind in kinds):
+        return "ELECTRA's replaced token detection"
+    return config.get("taught_without_words")
 
 
 def word_id(tokenizer: Any, word: str) -> int:

@@ -6,8 +6,7 @@ from typing import Any
 
 import torch
 
-from contrast_kit.data import hub
-from contrast_kit.encoder.hf_folders import without_bars
+from contrast_kit.encoder import hf_folders
 from contrast_kit.paraphrase.base import Paraphraser
 
 
@@ -27,7 +26,9 @@ class BackTranslation(Paraphraser):
         device: where the models run; by default a GPU if there is one.
 
     Raises:
-        FileNotFoundError: if a model is neither a folder nor to be had from the hub: one sentence, within seconds.
+        FileNotFoundError: if a model is neither a folder nor to be had from the hub: one sentence, within seconds; or
+            if its folder holds no tokenizer.
+        ValueError: if some of its weights are missing, or it needs code of its own.
         ImportError: where the hub's models need the package `sentencepiece` and it is not installed.
 
     Example:
@@ -86,25 +87,13 @@ class BackTranslation(Paraphraser):
 
 
 def _open(name: str | Path) -> tuple[Any, Any]:
-    """A translation model and its tokenizer, from a folder or from the hub."""
-    folder = Path(name).expanduser()
-    if folder.is_dir():
-        if not (folder / "config.json").exists():
-            raise FileNotFoundError(f"{folder} holds no config.json, so it is no saved translation model.")
-        return _read(folder)
+    """A translation model and its tokenizer, from a folder or from the hub; all of it, or one sentence."""
+    from transformers import AutoModelForSeq2SeqLM
+
     local = "the folder of a MarianMT model, paraphrase.Toyshop() or paraphrase.FromFile(file)"
-    with hub.access(str(name), kind="model", local=local):
-        return _read(name)
-
-
-def _read(name: str | Path) -> tuple[Any, Any]:
-    from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
-
-    ours = dict(trust_remote_code=False)  # never code that comes with a checkpoint
-    with without_bars():
-        try:
-            return AutoModelForSeq2SeqLM.from_pretrained(name, **ours), AutoTokenizer.from_pretrained(name, **ours)
-        except ImportError as error:
-            raise ImportError(
-                f"The tokenizer of {str(name)!r} needs sentencepiece: pip install 'contrast-kit[translation]'."
-            ) from error
+    try:
+        return hf_folders.read(name, AutoModelForSeq2SeqLM, whole=True, local=local)
+    except ImportError as error:
+        raise ImportError(
+            f"The tokenizer of {str(name)!r} needs sentencepiece: pip install 'contrast-kit[translation]'."
+        ) from error

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from contrast_kit import checks
 from contrast_kit.plots import player
 from contrast_kit.plots.circles import rings
 from contrast_kit.plots.maps import AXES, checked_pairs, project, sample
+from contrast_kit.plots.settings import checked, whole
 from contrast_kit.plots.style import (
     FAINT,
     array,
@@ -33,6 +35,7 @@ RING = 0.045  # between the rings of two labels
 LEGEND = 4  # labels a line
 
 
+@checked
 def align(points: Any, reference: Any, *, center: bool = True) -> np.ndarray:
     """`points` turned, or mirrored, so that they lie on `reference` as closely as they can (Procrustes).
 
@@ -59,6 +62,7 @@ def align(points: Any, reference: Any, *, center: bool = True) -> np.ndarray:
     return (points - here) @ u @ v + there  # [N, D]
 
 
+@checked
 def animation(
     frames: Mapping[str, Any],
     labels: Any = None,
@@ -152,11 +156,9 @@ class Animation:
     @styled
     def sheet(self, count: int = 8, *, columns: int = 4) -> "Figure":
         """Up to `count` frames side by side, evenly chosen, the first and the last among them."""
-        if count < 2:
-            raise ValueError(f"A sheet shows at least two frames, not {count}.")
         names = list(self.maps)
         chosen = [names[i] for i in np.linspace(0, len(names) - 1, min(count, len(names))).round().astype(int)]
-        columns = min(columns, len(chosen))
+        columns = min(whole("how many frames stand abreast")("columns", columns), len(chosen))
         rows = -(-len(chosen) // columns)
         # A square as wide as its column, a line for the name and for each measure, and room for the legend below.
         below = 0.25 + 0.25 * -(-len(self.kinds) // LEGEND)
@@ -174,7 +176,7 @@ class Animation:
 
     def save(self, path: str | Path) -> Path:
         """Write the animation as a `.gif` (plays anywhere, no slider) or an `.html` page (the player)."""
-        path = Path(path).expanduser()
+        path = checks.path("path", path, "a file ending in .gif or .html")
         if path.suffix == ".html":
             page = f'<!doctype html><meta charset="utf-8"><title>{type(self).__name__}</title>{self._repr_html_()}'
             path.write_text(page, encoding="utf-8")

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from contrast_kit import checks
+
 
 class Camera:
     """Give it to `fit(…, callback=camera)`, and `camera.frames` to `animation`.
@@ -26,6 +28,11 @@ class Camera:
     """
 
     def __init__(self, look: Callable[[], Any], steps: Iterable[int]) -> None:
+        if not callable(look):
+            raise TypeError(f"look is a function without arguments, what to keep, not {checks.shown(look)}.")
+        steps = checks.listed("steps", steps, "numbers of steps")
+        for step in steps:
+            checks.number("steps", step, "when to look, a list of numbers and each")
         self.look, self.steps = look, set(steps)
         self.frames: dict[str, Any] = {"step 0": look()}
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from contrast_kit import checks
 from contrast_kit.plots.style import array, colour, level_lines, panels, styled, y_label
 
 if TYPE_CHECKING:
@@ -72,12 +73,12 @@ def loss_curves(
 
 def _parts(tables: Any, wanted: Sequence[str] | None) -> list[str]:
     columns = {str(c): None for table in tables for c in table.select_dtypes("number").columns if c != "step"}
-    if wanted is None:
-        wanted = list(columns)
-    missing = [part for part in wanted if part not in columns]
+    wanted = list(columns) if wanted is None else checks.listed("parts", wanted, "columns")
+    missing = [part for part in wanted if not isinstance(part, str) or part not in columns]
     if missing or not wanted:
-        raise ValueError(f"history has no column of numbers {missing or ''}; it has {list(columns)}.")
-    return list(wanted)
+        lacking = checks.shown(missing) if missing else ""
+        raise ValueError(f"history has no column of numbers {lacking}; it has {list(columns)}.")
+    return wanted
 
 
 def _draw_curve(panel: Any, table: Any, part: str, smooth: int | None, color: str, label: str) -> None:
@@ -86,8 +87,6 @@ def _draw_curve(panel: Any, table: Any, part: str, smooth: int | None, color: st
         return
     step, raw = array(table["step"].to_numpy(), "step", 1), array(table[part].to_numpy(), part, 1)
     window = max(1, len(raw) // 25) if smooth is None else smooth
-    if window < 1:
-        raise ValueError(f"smooth is a number of rows and must be at least 1, not {smooth}.")
     if window > 1:
         panel.plot(step, raw, color=color, alpha=0.25, linewidth=0.8, gid="raw")
     panel.plot(step, running_mean(raw, window), color=color, linewidth=1.8, label=label, gid="smooth")

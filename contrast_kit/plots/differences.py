@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from contrast_kit import checks
 from contrast_kit.plots.bars import scores_of
 from contrast_kit.plots.intervals import interval_axes, interval_row
 from contrast_kit.plots.style import named, number, panels, styled
@@ -43,14 +44,13 @@ def differences_from(
     >>> [text.get_text() for text in figure.axes[0].texts]
     ['+0.100 ± 0.064', '+0.010 ± 0.064']
     """
-    if not 0 < level < 1:
-        raise ValueError(f"level is a share between 0 and 1, not {level}.")
+    if not checks.is_number(level) or not 0 < level < 1:
+        raise ValueError(f"level is a share between 0 and 1, not {checks.shown(level)}.")
     results = named(results, "results")
     tables = results if all(isinstance(value, Mapping) for value in results.values()) else {"": results}
     tables = {name: scores_of(table, name) for name, table in tables.items()}
     for name, table in tables.items():
-        if reference not in table:
-            raise ValueError(f"There is no {reference!r}{f' in {name!r}' if name else ''}; it has {', '.join(table)}.")
+        checks.known(reference, table, f"method{f' in {name!r}' if name else ''}")
     methods = [m for m in dict.fromkeys(m for table in tables.values() for m in table) if m != reference]
     if not methods:
         raise ValueError(f"There is nothing beside {reference!r} to compare it with.")

@@ -6,14 +6,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from contrast_kit import checks
+from contrast_kit.plots.settings import checked, real, several, whole
 from contrast_kit.plots.style import array, colour, in_order, marker, named, panels, styled, texts
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 AXES = {"tsne": "t-SNE", "umap": "UMAP", "pca": "PC"}
+EACH = {
+    "perplexity": real("about how many neighbours t-SNE keeps", least=1),
+    "neighbors": whole("how many neighbours UMAP keeps"),
+    "seed": whole("the number that chance begins with", least=0),
+}
+"""What each setting of a map is; `embedding_map` takes several of each."""
 
 
+@checked
 def project(
     vectors: Any,
     method: str = "tsne",
@@ -44,8 +53,9 @@ def project(
     """
     points = array(vectors, "vectors", 2)
     lengths = np.linalg.norm(points, axis=1, keepdims=True)
-    if method not in AXES:
-        raise ValueError(f"method is one of {', '.join(AXES)}, not {method!r}.")
+    _check_method(method)
+    perplexity, neighbors = EACH["perplexity"]("perplexity", perplexity), EACH["neighbors"]("neighbors", neighbors)
+    seed = EACH["seed"]("seed", seed)
     if (lengths == 0).any():
         raise ValueError("vectors hold a zero vector, which has no direction.")
     if min(points.shape) < 2:
@@ -97,6 +107,7 @@ def embedding_map(
     >>> [text.get_text() for text in figure.legends[0].get_texts()]
     ['x', 'y']
     """
+    _check_method(method)
     encoders = named(vectors, "vectors") if isinstance(vectors, Mapping) else {"": vectors}
     encoders = {name: array(value, f"vectors {name}".strip(), 2) for name, value in encoders.items()}
     n = len(next(iter(encoders.values())))
@@ -129,16 +140,20 @@ def _settings(method: str, seed: Any, perplexity: Any, neighbors: Any) -> list[d
     """Every combination of the settings that this method knows, each a number or several."""
     known = {"tsne": ("perplexity", "seed"), "umap": ("neighbors", "seed")}.get(method, ())
     given = {"perplexity": perplexity, "neighbors": neighbors, "seed": seed}
-    lists = [
-        np.atleast_1d(given[word]).tolist() if word in known else [np.atleast_1d(given[word])[0]] for word in given
-    ]
-    return [dict(zip(given, each, strict=True)) for each in product(*lists)]
+    lists = {word: several(word, value, EACH[word]) for word, value in given.items()}
+    chosen = [values if word in known else values[:1] for word, values in lists.items()]
+    return [dict(zip(lists, each, strict=True)) for each in product(*chosen)]
+
+
+def _check_method(method: str) -> None:
+    if not isinstance(method, str) or method not in AXES:
+        raise ValueError(f"method is one of {', '.join(AXES)}, not {checks.shown(method)}.")
 
 
 def _tsne(points: np.ndarray, perplexity: float, seed: int, start: Any) -> np.ndarray:
     from sklearn.manifold import TSNE
 
-    options = {"init": _start(start, points, seed), "learning_rate": "auto", "random_state": seed}
+    options = {"init": _start(start, points, seed), "learning_rate": "auto", "random_state": seed % 2**32}
     if not (start is None or isinstance(start, str)):
         options["early_exaggeration"] = 1.0  # that phase would scatter the map one goes on from
     return TSNE(perplexity=perplexity, **options).fit_transform(points).astype(float)
@@ -160,7 +175,7 @@ def _start(start: Any, points: np.ndarray, seed: int) -> np.ndarray:
 def _umap(points: np.ndarray, neighbors: int, seed: int) -> np.ndarray:
     from umap import UMAP
 
-    return UMAP(n_neighbors=neighbors, random_state=seed, n_jobs=1).fit_transform(points).astype(float)
+    return UMAP(n_neighbors=neighbors, random_state=seed % 2**32, n_jobs=1).fit_transform(points).astype(float)
 
 
 def _principal(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -175,8 +190,7 @@ def _principal(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def sample(n: int, max_points: int, seed: int) -> np.ndarray:
     """Which of n points are drawn, in order: all, or `max_points` of them at random."""
-    if max_points < 2:
-        raise ValueError(f"max_points must be at least 2, not {max_points}.")
+    seed = EACH["seed"]("seed", seed)
     if n <= max_points:
         return np.arange(n)
     return np.sort(np.random.default_rng(seed).choice(n, max_points, replace=False))

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from contrast_kit import checks
 from contrast_kit.plots.style import INK, WIDTH, array, named, number, panels, styled, texts
 
 if TYPE_CHECKING:
@@ -90,10 +91,12 @@ def _panels(similarities: Any, roles: Any) -> tuple[dict[str, np.ndarray], dict[
 
 
 def _roles(given: Any) -> np.ndarray:
-    cells = np.array([list(row) for row in given], dtype=object)
-    unknown = sorted({str(cell) for cell in cells.flat} - set(ROLES))
-    if cells.ndim != 2 or unknown:
-        raise ValueError(f"roles must be [A, C] of {', '.join(ROLES)}; found {unknown or cells.shape}.")
+    rows = [checks.listed("roles", row, "rows of roles") for row in checks.listed("roles", given, "rows of roles")]
+    unknown = sorted({str(cell) for row in rows for cell in row} - set(ROLES))
+    if unknown or len({len(row) for row in rows}) != 1 or not rows[0]:
+        found = checks.shown(unknown) if unknown else f"rows of {[len(row) for row in rows]}"
+        raise ValueError(f"roles must be [A, C] of {', '.join(ROLES)}; found {found}.")
+    cells = np.array(rows, dtype=object)
     return cells
 
 

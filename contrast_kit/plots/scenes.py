@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from contrast_kit import checks
 from contrast_kit.plots.style import INK, array, colour, panels, styled
 
 if TYPE_CHECKING:
@@ -39,12 +40,14 @@ def shelf(
     True
     """
     pixels, corners = _picture(picture), _boxes(boxes)
+    masked = checks.listed("masked", masked, "numbers of regions")
+    names = None if names is None else checks.listed("names", names, "words")
     if names is not None and len(names) != len(corners):
         raise ValueError(f"There are {len(names)} names for {len(corners)} boxes: give one for each.")
     figure, (panel,) = panels(1, height=4.4, width=4.6, title=title)
     _show(panel, pixels)
     for at, box in enumerate(corners):
-        hidden = at in set(masked)
+        hidden = at in masked
         _frame(panel, box, pixels, colour(at), fill="#9a9a9a" if hidden else None)
         if names is not None:
             _label(panel, box, pixels, "?" if hidden else str(names[at]))
@@ -75,6 +78,7 @@ def attention(
     ['drum, to 0.90', 'the, to 0.50']
     """
     pixels, corners, table = _picture(picture), _boxes(boxes), array(weights, "weights", 2)
+    words = checks.listed("words", words, "words")
     if table.shape != (len(words), len(corners)) or (table < 0).any():
         raise ValueError(
             f"weights must be [{len(words)}, {len(corners)}], words by regions, and at least 0, not {table.shape}."

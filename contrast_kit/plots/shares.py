@@ -5,11 +5,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from contrast_kit import checks
+from contrast_kit.plots.settings import as_dict, real
 from contrast_kit.plots.style import INK, array, colour, named, panels, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+PLACE = real("a place on the bars")
 WRITTEN = 0.035  # of the whole: a smaller part has no room for its number
 
 
@@ -38,7 +41,8 @@ def shares(
     """
     rows = {name: named(parts, f"wholes[{name!r}]") for name, parts in named(wholes, "wholes").items()}
     parts = list(next(iter(rows.values())))
-    colours = [colour(i) for i in range(len(parts))] if colours is None else list(colours)
+    colours = [colour(i) for i in range(len(parts))] if colours is None else _colours(colours)
+    points = {} if points is None else as_dict("points", points)
     _check(rows, parts, colours)
     height = 0.42 * len(rows) + 0.85 + 0.6 * bool(points)
     figure, (panel,) = panels(1, height=height, title=title)
@@ -54,7 +58,8 @@ def shares(
     panel.set_yticks(range(len(rows)), list(rows))
     panel.spines["left"].set_visible(False)
     panel.tick_params(axis="y", length=0)
-    for word, place in (points or {}).items():
+    for word, place in points.items():
+        place = PLACE(f"points[{word!r}]", place)
         panel.plot(place, -0.42, "v", color=INK, markersize=6, clip_on=False, gid="point")
         panel.annotate(word, (place, -0.42), (-3, 7), textcoords="offset points", rotation=45, annotation_clip=False)
     figure.legend(loc="outside lower center", ncols=5)
@@ -70,6 +75,16 @@ def _check(rows: Mapping[str, Mapping[str, float]], parts: list[str], colours: l
         total = array(list(row.values()), f"wholes[{name!r}]", 1).sum()
         if abs(total - 1) > 1e-3 or min(row.values()) < 0:
             raise ValueError(f"Parts make up a whole, so the shares of {name!r} must sum to 1, not {total:.3f}.")
+
+
+def _colours(given: Sequence[str]) -> list:
+    from matplotlib.colors import is_color_like
+
+    colours = checks.listed("colours", given, "colours")
+    for each in colours:
+        if not is_color_like(each):
+            raise ValueError(f"{checks.shown(each)} is no colour to matplotlib: write it as 'red' or '#d55e00'.")
+    return colours
 
 
 def _ink(fill: str) -> str:

@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from contrast_kit import checks
+from contrast_kit.plots.settings import checked, one
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -46,7 +49,11 @@ STYLE = {
 
 
 def styled(draw: Draw) -> Draw:
-    """Decorator: draw under the kit's style, and leave the reader's own matplotlib settings alone."""
+    """Decorator: draw under the kit's style, and leave the reader's own matplotlib settings alone.
+
+    Settings are looked through first (`settings.checked`).
+    """
+    draw = checked(draw)
 
     @functools.wraps(draw)
     def inside(*args: Any, **kw: Any) -> Any:
@@ -64,6 +71,7 @@ def panels(
     """A figure of n panels, as wide as a notebook, each `height` inches high, at most `columns` abreast."""
     from contrast_kit.plots.figure import Figure
 
+    checks.count("columns", columns, "how many panels stand abreast")
     rows = -(-n // columns)
     columns = -(-n // rows)  # four panels as two and two, not as three and one
     figure = Figure(figsize=(width, height * rows + 0.3 * bool(title)), layout="constrained")
@@ -178,6 +186,7 @@ def y_label(panel: "Axes", words: str | Mapping[str, str], name: str, default: s
 def level_lines(panel: "Axes", levels: Mapping[str, float]) -> None:
     """Draw dashed lines across the panel, each with its name above it, at the end where the curves leave more room."""
     for words, level in levels.items():
+        checks.number(f"levels[{words!r}]", level := one(level), "where a dashed line is drawn")
         bottom, top = panel.get_ylim()
         if panel.get_yscale() == "linear" and level > bottom + 0.9 * (top - bottom):
             panel.set_ylim(bottom, bottom + (level - bottom) / 0.9)  # or its words would run into the title

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from contrast_kit.plots.matrices import orange_to_blue
+from contrast_kit.plots.settings import whole
 from contrast_kit.plots.style import INK, array, panels, styled
 
 if TYPE_CHECKING:
@@ -30,8 +31,7 @@ def tiles(matrix: Any, side: int, *, title: str | None = None) -> "Figure":
     n = len(values)
     if values.shape != (n, n) or not np.allclose(values, values.T, atol=1e-5):
         raise ValueError(f"matrix must be square and symmetric; this one has the shape {values.shape}.")
-    if not 1 <= side <= n:
-        raise ValueError(f"side must lie between 1 and the {n} rows of the matrix, not be {side}.")
+    side = whole(f"how many of the {n} rows a tile has", most=n)("side", side)
     starts = range(0, n, side)
     figure, (panel,) = panels(1, height=4.0, width=4.6, title=title)
     most = np.abs(values).max() or 1.0

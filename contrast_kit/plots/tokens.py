@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from contrast_kit import checks
 from contrast_kit.plots.style import FAINT, INK, WIDTH, styled, texts
 
 if TYPE_CHECKING:
@@ -39,7 +40,8 @@ def mask_kinds(
     >>> plots.mask_kinds(["[CLS]", "[MASK]", "red", "ball"], ["[CLS]", "a", "big", "ball"], [0, 1, 1, 1])
     ['special', 'mask', 'random', 'kept']
     """
-    selected = _plain(selected)
+    tokens, original, selected = _plain(tokens), _plain(original), _plain(selected)
+    special = _plain([special] if isinstance(special, str) else special)
     if not len(tokens) == len(original) == len(selected):
         lengths = f"{len(tokens)}, {len(original)} and {len(selected)}"
         raise ValueError(f"tokens, original and selected must have one entry a token, but have {lengths}.")
@@ -91,7 +93,7 @@ def mask_heatmap(
 
 
 def _plain(values: Any) -> list[Any]:
-    return values.tolist() if hasattr(values, "tolist") else list(values)
+    return list(values) if isinstance(values, str) else checks.listed("What is drawn", values, "tokens, or of kinds")
 
 
 def _row_values(rows: Any) -> list[list[Any]]:

@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from contrast_kit import checks
+from contrast_kit.plots.settings import one
 from contrast_kit.plots.style import INK, array, panels, plain_ticks, styled
 
 if TYPE_CHECKING:
@@ -39,8 +41,7 @@ def negative_weights(
     negatives = _cosines(negatives, "negatives")
     later = negatives[:0] if more is None else _cosines(more, "more")
     positive = float(_cosines([positive], "positive")[0])
-    if not tau > 0:
-        raise ValueError(f"tau is a temperature and must be above 0, not {tau}.")
+    checks.temperature(tau := one(tau))
     figure, (left, right) = panels(2, height=3.4, columns=2, title=title)
     _draw_weights(left, negatives, tau, positive)
     _draw_loss(right, negatives, later, tau, positive)

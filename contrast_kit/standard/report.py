@@ -10,6 +10,7 @@ import numpy as np
 from contrast_kit import checks, data, geometry, tasks
 from contrast_kit.data import glue
 from contrast_kit.encoder import Encoder
+from contrast_kit.objectives.prompt import taught_without_words
 from contrast_kit.standard.controls import random_twin
 from contrast_kit.standard.minimal_pairs import blimp
 from contrast_kit.standard.similarity import read_sts, sts
@@ -127,8 +128,9 @@ def has_word_head(name: str | Path) -> bool:
     True where the folder does not say, and for names on the hub.
     """
     file = Path(name).expanduser() / "config.json"
-    kinds = json.loads(file.read_text()).get("architectures") if file.is_file() else None
-    return not kinds or any("MaskedLM" in kind or "PreTraining" in kind for kind in kinds)
+    config = json.loads(file.read_text()) if file.is_file() else {}
+    kinds = config.get("architectures") or ["MaskedLM"]
+    return not taught_without_words(config) and any("MaskedLM" in kind or "PreTraining" in kind for kind in kinds)
 
 
 class _Evaluation:

@@ -31,7 +31,7 @@ def fill_rate(encoder: Encoder, texts: list[str], k: int = 5) -> float:
 
     checks.count("k", k, "a number of guesses", most=len(encoder.tokenizer))
     was_training = encoder.training
-    batch = Texts(texts, encoder.tokenizer).batch(range(len(texts)))
+    batch = Texts(texts, encoder.tokenizer, max_length=min(128, encoder.max_length)).batch(range(len(texts)))
     hits = []
     encoder.eval()
     try:

@@ -108,6 +108,11 @@ def fine_tune(
     task = get_task(task)
     if own := {"log_every", "callback"} & settings.keys():
         raise TypeError(f"fine_tune evaluates every evaluate_every updates by itself; leave {own.pop()} out.")
+    if own := {"folder", "resume"} & settings.keys():
+        raise TypeError(
+            f"fine_tune keeps its best weights in memory, not in checkpoints: leave {own.pop()} out (tasks.run has a "
+            "folder, and goes on run by run)."
+        )
     objective = prepare(start, method, task, seed)
     length = settings.setdefault("max_length", min(128, objective.encoder.max_length))
     texts = tokenized(train, objective.encoder, task, length)

@@ -24,7 +24,7 @@ from contrast_kit.tasks.protocol import Protocol
 from contrast_kit.tasks.results import KEY, MISMATCHED, Results, read, write
 from contrast_kit.tasks.splits import HeldOut, split_hash
 from contrast_kit.tasks.table import Task, TaskData
-from contrast_kit.tasks.vectors import weights_hash
+from contrast_kit.tasks.vectors import encoder_hash, weights_hash
 from contrast_kit.training import fit
 
 if TYPE_CHECKING:
@@ -100,10 +100,15 @@ def run(
         raise TypeError("data is what tasks.load gives, one or several: run(protocol, tasks.load('toyshop/sst2'), …).")
     if not isinstance(start, Encoder | FineTune):
         raise TypeError(f"start is an Encoder, or a fine-tuned objective, not {type(start).__name__}.")
-    before = weights_hash(start)
+    before = encoder_hash(start)
     path = Path(folder, "results.csv") if folder is not None else None
     done = {} if path is None or not path.exists() else _by_key(read(path))
     plan = list(make_plan(protocol, data, pipelines, paraphraser))
+    if protocol.report in ("top", "best") and any(planned.held.validation is None for planned in plan):
+        raise ValueError(
+            f"{protocol.name} reports the {protocol.report} runs by validation rows, but holds none out: take "
+            "dataclasses.replace(protocol, report='mean'); for GLUE's secret rows there is tasks.submission."
+        )
     _refuse_other_settings(plan, done, protocol, before, settings, path)
     left = [planned for planned in plan if planned.key not in done]
     bar = Progress(len(plan), len(plan) - len(left), show=progress, unit="run")

@@ -10,7 +10,7 @@ import torch
 from contrast_kit.data.rows import column, column_names
 from contrast_kit.encoder import Encoder
 from contrast_kit.geometry import pair_cosines
-from contrast_kit.tasks.metrics import METRICS, score
+from contrast_kit.tasks.metrics import score
 from contrast_kit.tasks.table import Task, TaskData, get_task
 from contrast_kit.tasks.vectors import vectors_of
 
@@ -170,7 +170,7 @@ def zero_shot_sts(encoder: Encoder, rows: Any, *, columns: tuple[str, str] | Non
         raise ValueError(f"Similarity is that of pairs, and these rows hold one text each ({columns[0]!r}).")
     first, second = (vectors_of(encoder, column(rows, name)) for name in columns)  # [N, D] each
     cosines = pair_cosines(first, second).numpy()  # [N]
-    return {name: METRICS[name](cosines, labels_of(rows)) for name in task.metrics}
+    return score(task, cosines, labels_of(rows))
 
 
 def probe(

@@ -232,7 +232,7 @@ def _vectors(encoder: Any, texts: Any) -> Tensor:
 
 def _with_noise(encoder: Any, texts: list[str], disturb: noise.Noise) -> tuple[Tensor, Tensor]:
     """Vectors of the clean and of the noisy texts, [N, D] each."""
-    batch = _batch(texts, encoder.tokenizer)
+    batch = _batch(texts, encoder.tokenizer, getattr(encoder, "max_length", None))
     noisy = disturb(batch, torch.Generator().manual_seed(0), encoder.vocabulary)
     return _encode_view(encoder, batch), _encode_view(encoder, noisy)
 
@@ -251,10 +251,10 @@ def _encode_view(encoder: Any, view: Mapping[str, Tensor]) -> Tensor:
         encoder.train(was_training)
 
 
-def _batch(texts: list[str], tokenizer: PreTrainedTokenizerBase) -> dict[str, Tensor]:
+def _batch(texts: list[str], tokenizer: PreTrainedTokenizerBase, limit: int | None = None) -> dict[str, Tensor]:
     from contrast_kit.data import Texts
 
-    return Texts(texts, tokenizer).batch(range(len(texts)))
+    return Texts(texts, tokenizer, max_length=limit and min(128, limit)).batch(range(len(texts)))
 
 
 __getattr__ = former_names(__name__, {"Exam": "EvalSuite", "METHODS": "CONTESTANTS", "small": "with_at_most"})

@@ -20,7 +20,7 @@ from contrast_kit.tasks.points import Point, describe_point, distance, points
 from contrast_kit.tasks.protocol import Protocol
 from contrast_kit.tasks.results import Results, selected_runs, write
 from contrast_kit.tasks.table import TaskData
-from contrast_kit.tasks.vectors import weights_hash
+from contrast_kit.tasks.vectors import encoder_hash
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -121,7 +121,7 @@ def search(
         return (_score(results) if results.complete else float("nan")), results.complete
 
     planned = next(plan(protocol, [data], {"searched": pipeline}, settings.get("paraphraser")))
-    setting = setting_hash(planned, protocol, weights_hash(start), settings)
+    setting = setting_hash(planned, protocol, encoder_hash(start), settings)
     known = {name: _own_value(protocol, pipeline, name) for name in grid}
     return explore(grid, measure, first=known, budget=budget, seconds=seconds, folder=folder, setting=setting)
 

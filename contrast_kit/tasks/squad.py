@@ -28,7 +28,7 @@ from contrast_kit.tasks.protocols import SQUAD
 from contrast_kit.tasks.results import Results, read, write
 from contrast_kit.tasks.searching import Found, explore
 from contrast_kit.tasks.splits import split_hash
-from contrast_kit.tasks.vectors import weights_hash
+from contrast_kit.tasks.vectors import encoder_hash
 from contrast_kit.training import Run, fit
 
 if TYPE_CHECKING:
@@ -232,7 +232,7 @@ def run(
 
     options = protocol.training(None) | settings
     options.pop("evaluate_every", None)
-    before, split = weights_hash(start), split_hash(data["train"], data["validation"])
+    before, split = encoder_hash(start), split_hash(data["train"], data["validation"])
     setting = repr(sorted((key, repr(value)) for key, value in options.items()))
     path = None if folder is None else Path(folder, "results.csv")
     done = [] if path is None or not path.exists() else read(path).to_dict("records")
@@ -283,5 +283,5 @@ def search(
         return (results.report(results.table) if results.complete else float("nan")), results.complete
 
     first = {name: getattr(protocol, name) for name in grid} | {"epochs": protocol.epochs.get(None)}
-    setting = weights_hash(start) + split_hash(data["train"], data["validation"])
+    setting = encoder_hash(start) + split_hash(data["train"], data["validation"])
     return explore(grid, measure, first=first, budget=budget, seconds=seconds, folder=folder, setting=setting)

@@ -19,7 +19,7 @@ from contrast_kit.tasks.protocol import Protocol, Sweep
 from contrast_kit.tasks.protocols import SCL_FULL, SCL_TRANSFER
 from contrast_kit.tasks.results import Results, write
 from contrast_kit.tasks.table import TaskData
-from contrast_kit.tasks.vectors import weights_hash
+from contrast_kit.tasks.vectors import encoder_hash
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -164,7 +164,7 @@ def source_model(
     file = None
     if folder is not None:
         planned = PlannedRun("source", pipeline, source, held, size, 0, seed)
-        setting = setting_hash(planned, protocol, weights_hash(start), settings)
+        setting = setting_hash(planned, protocol, encoder_hash(start), settings)
         file = folder / f"source-{setting}-{seed}.pt"
         if file.exists():
             objective = prepare(start, tune_of(protocol, pipeline), source.task, seed)

@@ -8,6 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from contrast_kit.data.tokens import tokenizer_state
+
 MANY = 5_000
 """Texts from which on a bar shows how far the encoder is."""
 KEPT = 256 * 2**20
@@ -57,6 +59,25 @@ def weights_hash(module: nn.Module) -> str:
     return digest.hexdigest()[:12]
 
 
+def encoder_hash(module: Any) -> str:
+    """Twelve digits that change with anything that a vector depends on: weights, shape, pooling, tokenizer, length.
+
+    `weights_hash` alone would be the same for new encoders of one seed with other heads, positions or tokenizers.
+
+    >>> import contrast_kit as ck
+    >>> tokenizer = ck.data.train_tokenizer(["a red kite"], vocab_size=60)
+    >>> one, two = ck.Encoder.tiny(tokenizer), ck.Encoder.tiny(tokenizer, num_attention_heads=4)
+    >>> weights_hash(one) == weights_hash(two), encoder_hash(one) == encoder_hash(two)
+    (True, False)
+    """
+    encoder = getattr(module, "encoder", module)
+    digest = hashlib.sha256(weights_hash(module).encode())
+    parts = (encoder.model.config.to_json_string(), encoder.pooling, encoder.projection, encoder.max_length)
+    for part in (*parts, tokenizer_state(encoder.tokenizer)):
+        digest.update(repr(part).encode("utf-8", "surrogatepass") + b"\0")
+    return digest.hexdigest()[:12]
+
+
 def forget() -> None:
     """Give all kept vectors up."""
     _kept.clear()
@@ -65,7 +86,7 @@ def forget() -> None:
 def _key(encoder: Any, texts: list[Any]) -> str:
     """What the vectors depend on. `repr` keeps a pair apart from its two texts in one."""
     digest = hashlib.sha256()
-    for part in (weights_hash(encoder), encoder.pooling, encoder.max_length, encoder.device, *texts):
+    for part in (encoder_hash(encoder), encoder.device, *texts):
         digest.update(repr(part).encode("utf-8", "surrogatepass") + b"\0")
     return digest.hexdigest()
 

@@ -24,6 +24,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, load_model, save_file, save_model
 from torch import Tensor, nn
 
+from contrast_kit import checks
 from contrast_kit.data import intact
 from contrast_kit.data.drafts import draft_of, remove_folder
 from contrast_kit.training import distributed
@@ -31,6 +32,13 @@ from contrast_kit.training.gradient import RandomState
 
 PREFIX = "step-"
 STATE = "state.json"
+FILES = ("objective.safetensors", "optimizer.safetensors", "random.safetensors", STATE)
+MOMENTS = {"step", "exp_avg", "exp_avg_sq"}
+"""What AdamW remembers of a weight, from its first gradient on."""
+
+
+class UnfitError(RuntimeError):
+    """The files of a checkpoint can be opened, and are not those of one moment of a run; the words say why."""
 
 
 class Trained(NamedTuple):
@@ -93,7 +101,8 @@ def _write(final: Path, trained: Trained, random: dict[str, Tensor], state: dict
     if final.exists() and not _marked(final):
         raise OSError(f"{final} is there already and no checkpoint of a run: move it away")
     for left in final.parent.glob(f".{PREFIX}*"):  # of a run that was killed while it wrote or deleted
-        shutil.rmtree(left, ignore_errors=True)
+        if re.fullmatch(rf"\.{PREFIX}\d{{8,}}\.(draft|gone)", left.name):  # another name is the reader's
+            shutil.rmtree(left, ignore_errors=True)
     tensors, groups = _pack(trained.optimizer)
     with draft_of(final) as draft:
         draft.mkdir(parents=True)
@@ -117,7 +126,7 @@ def _marked(path: Path) -> bool:
 
 def damage(path: Path) -> str | None:
     """What is wrong with a checkpoint; None if its files are as they were written, or older than their digests."""
-    return intact.damage(path) if _marked(path) else f"it holds no {STATE}"
+    return intact.damage(path, FILES) if _marked(path) else f"it holds no {STATE}"
 
 
 def describe_newest(folder: Path) -> str:
@@ -150,6 +159,8 @@ def load(folder: Path, trained: Trained, expected: dict[str, Any]) -> dict[str, 
         raise _damaged_error(newest, problem)
     try:
         state = json.loads((newest / STATE).read_text())
+        if int(newest.name.removeprefix(PREFIX)) != state["step"]:
+            raise UnfitError(f"its {STATE} is of step {checks.shown(state['step'])}")
         former = getattr(type(trained.objective.config), "former_fields", {})  # written under a setting's former name
         config = state["settings"]["config"]
         state["settings"]["config"] = {former.get(name, name): value for name, value in config.items()}
@@ -158,7 +169,8 @@ def load(folder: Path, trained: Trained, expected: dict[str, Any]) -> dict[str, 
         tensors, random = load_file(newest / "optimizer.safetensors"), load_file(newest / "random.safetensors")
         _load_all(trained, newest / "objective.safetensors", tensors, state["optimizer"])
     except (SafetensorError, json.JSONDecodeError, KeyError, TypeError, AttributeError, RuntimeError, OSError) as error:
-        raise _damaged_error(newest, type(error).__name__) from error
+        problem = str(error) if isinstance(error, UnfitError) else type(error).__name__
+        raise _damaged_error(newest, problem) from error
     _restore_random(random, trained, (expected["training"]["seed"], state["step"]))
     return state
 
@@ -177,13 +189,28 @@ def _load_all(trained: Trained, file: Path, tensors: dict[str, Tensor], groups: 
     try:
         load_model(trained.objective, str(file))
         _unpack(trained.optimizer, tensors, groups)
-        for parameter, moments in trained.optimizer.state.items():
-            if any(value.ndim and value.shape != parameter.shape for value in moments.values()):
-                raise ValueError(f"the optimizer's moments of a weight of shape {list(parameter.shape)} do not fit")
+        _check_whole(trained, len(tensors), groups.get("tensors"))
     except Exception as error:
         trained.objective.load_state_dict(weights)
         trained.optimizer.load_state_dict(optimizer)
-        raise RuntimeError(str(error)) from error
+        raise error if isinstance(error, UnfitError) else RuntimeError(str(error)) from error
+
+
+def _check_whole(trained: Trained, found: int, written: int | None) -> None:
+    """Raise where a weight is not finite, or where the optimizer has lost some of its moments, or their shape.
+
+    A weight without gradient so far has none, so `written` tells how many tensors there were; in a checkpoint from
+    before that was written down, it is None.
+    """
+    for name, weight in trained.objective.named_parameters():
+        if not weight.isfinite().all():
+            raise UnfitError(f"{name} is not finite")
+    memory = trained.optimizer.state
+    if not memory or written not in (None, found) or any(MOMENTS - set(moments) for moments in memory.values()):
+        raise UnfitError("moments of the optimizer are missing")
+    for parameter, moments in memory.items():
+        if any(value.ndim and value.shape != parameter.shape for value in moments.values()):
+            raise UnfitError(f"the optimizer's moments of a weight of shape {list(parameter.shape)} do not fit")
 
 
 def _check_settings(path: Path, saved: Any, expected: Any, name: str = "") -> None:
@@ -235,7 +262,7 @@ def _pack(optimizer: torch.optim.Optimizer) -> tuple[dict[str, Tensor], dict[str
     """An optimizer's state as flat tensors, and the rest as JSON takes it."""
     state = optimizer.state_dict()
     tensors = {f"{i}.{key}": value for i, of in state["state"].items() for key, value in of.items()}
-    return tensors, {"param_groups": state["param_groups"]}
+    return tensors, {"param_groups": state["param_groups"], "tensors": len(tensors)}
 
 
 def _unpack(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor], rest: dict[str, Any]) -> None:
@@ -244,4 +271,4 @@ def _unpack(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor], rest: 
     for name, value in tensors.items():
         i, key = name.split(".", 1)
         state.setdefault(int(i), {})[key] = value
-    optimizer.load_state_dict({"state": state, **rest})
+    optimizer.load_state_dict({"state": state, "param_groups": rest["param_groups"]})

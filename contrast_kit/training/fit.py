@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from contrast_kit import fast
+from contrast_kit import checks, fast
 from contrast_kit.checks import NotFiniteError
 from contrast_kit.data import intact
 from contrast_kit.data.batches import make_batches
@@ -104,12 +104,12 @@ class _Loop:
         if training.whole_epochs and 1 < len(self.batches) > len(self.texts) // training.batch_size:
             data["batches"] = len(self.batches)  # a checkpoint from before short batches were trained does not fit
         self.settings = checkpoint.settings(objective, training) | {"data": data}
+        distributed.same_settings(self.settings, self.device)  # before what only one process may find
         if (smallest := min(map(len, self.batches.epoch(0)))) < distributed.count():
             raise ValueError(
                 f"A batch of {smallest} gives nothing to do to some of {distributed.count()} processes: take a "
                 "larger batch_size, more text, fewer processes, or steps in place of epochs."
             )
-        distributed.same_settings(self.settings, self.device)
         distributed.same_weights(objective)
         # Order of the data and noise of the views are the same on all processes; each draws dropout of its own.
         self.seed = training.seed * 1_000_003 % 2**63  # as large as a generator takes
@@ -179,8 +179,9 @@ class _Loop:
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         self.optimizer.step()
-        for vectors, facts in seen:
-            objective.after_step(vectors, facts)
+        with checks.unchecked(self.device.type != "cpu"):  # as in `gradient`: NaN is told where the losses are read
+            for vectors, facts in seen:
+                objective.after_step(vectors, facts)
         return {**parts, "lr": rate, "grad_norm": norm}
 
     def batch(self, number: int) -> dict[str, torch.Tensor]:

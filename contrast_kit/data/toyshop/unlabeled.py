@@ -233,7 +233,7 @@ def triples(n: int, seed: int = 0, shop: str = "toyshop", change: str = "good") 
 
     `change` says in what the third differs: `"good"`, `"number"` or `"colour"`. Who goes by shared words prefers the
     third: `geometry.triplet_accuracy` of counted words is about 0.2. Weighing rare words more (TF-IDF) finds another
-    good, which is a rare word, in 0.97 of the cases, and another number, which is a frequent one, in 0.1.
+    good, which is a rare word, in about 0.9 of the cases, and another number, a frequent one, in about 0.15.
 
     Raises a ValueError for an unknown shop or change.
 
