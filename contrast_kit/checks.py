@@ -239,7 +239,7 @@ def strings(name: str, values: Any, what: str) -> list[str]:
     values = listed(name, values, what)
     for at, value in enumerate(values):
         if not isinstance(value, str):
-            raise TypeError(f"{name} are {what}, strings, and number {at} is {shown(value)}.")
+            raise TypeError(f"{name} must be {what}, strings, and number {at} is {shown(value)}.")
     return values
 
 
@@ -251,6 +251,24 @@ def listed(name: str, values: Any, what: str) -> list:
     return list(values)
 
 
+def text_pairs(name: str, pairs: Any) -> list[tuple[str, str]]:
+    """Pairs of strings."""
+    pairs = listed(name, pairs, "pairs of texts")
+    if not pairs:
+        raise ValueError(f"{name} is empty: give at least one pair of texts.")
+    for at, pair in enumerate(pairs):
+        if not isinstance(pair, tuple | list) or len(pair) != 2 or not all(isinstance(text, str) for text in pair):
+            raise TypeError(f"{name} must be pairs of texts, (one, other), and number {at} is {shown(pair)}.")
+    return [(one, other) for one, other in pairs]
+
+
+def mapping(name: str, value: Any, what: str) -> Mapping:
+    """A dict."""
+    if not isinstance(value, Mapping):
+        raise TypeError(f"{name} must be a dict {what}, not {shown(value)}.")
+    return value
+
+
 def known(name: Any, names: Iterable[str], what: str) -> None:
     """One of the names of a table; a ValueError gives the name that was meant, or all of them."""
     if not isinstance(name, str) or name not in names:
@@ -259,7 +277,7 @@ def known(name: Any, names: Iterable[str], what: str) -> None:
 
 def path(name: str, value: Any, what: str) -> Path:
     """A string or a Path, as a Path, with the reader's home in the place of "~"."""
-    if not isinstance(value, str | PathLike):
+    if not isinstance(value, str | PathLike) or not str(value).strip():
         raise TypeError(f"{name} is {what}, a string or a Path, not {shown(value)}.")
     return Path(value).expanduser()
 

@@ -52,10 +52,43 @@ def test_growth_is_drawn_with_its_exponent(monkeypatch, tmp_path):
 
 @pytest.mark.slow
 def test_the_gpu_parts_run_on_a_processor(monkeypatch, tmp_path):
-    run(monkeypatch, tmp_path, "gpu", "--device", "cpu", "--only", "G2", "G3", "G4", "G5", "G7")
+    parts = {"G2", "G3", "G4", "G5", "G6", "G7", "G8"}
+    run(monkeypatch, tmp_path, "gpu", "--device", "cpu", "--only", *sorted(parts))
     rows = json.loads((tmp_path / "gpu.json").read_text())["rows"]
-    assert {row["part"] for row in rows} == {"G2", "G3", "G4", "G5", "G7"}
-    assert not [row for row in rows if "note" in row]
+    assert {row["part"] for row in rows} == parts
+    assert not [row for row in rows if "note" in row or "aims" in row]  # such sizes are not judged
+    for row in rows:
+        if row["part"] == "G8":
+            steps = [point["step"] for point in row["curve"]]
+            assert steps == [1, *range(2, row["steps"] + 1, 2)] and row["last"] == pytest.approx(
+                row["curve"][-1]["loss"], rel=1e-3
+            )
+
+
+def test_gpu_rows_are_judged_by_the_aims_set_for_them(monkeypatch):
+    monkeypatch.syspath_prepend(str(FOLDER / "gpu"))
+    import aims
+
+    rows = [
+        {"part": "G1", "what": "mlm, fixed capacity, length 128", "ms": 10.0, "mfu": 0.6},
+        {"part": "G1", "what": "mlm, length 128", "ms": 20.0, "mfu": 0.3, "tokens_a_second": 2e6},
+        {"part": "G1", "what": "transformers, length 128", "ms": 30.0, "mfu": 0.2},
+        {"part": "G6", "what": "capt, 2 layers x 32", "waits": 1},
+        {"part": "G7", "what": "dynamic_random_mask", "millions_a_second": 1000.0},
+    ]
+    lines = [line for part in ("G1", "G6", "G7") for line in aims.judge(rows, part)]
+    verdicts = {row["what"]: {one["aim"]: one["met"] for one in row.get("aims", ())} for row in rows}
+    unknown = {"times transformers compiled ≥ 1.3": None}
+    assert verdicts == {
+        "mlm, fixed capacity, length 128": {"MFU ≥ 0.5": True, "times transformers ≥ 2.5": True} | unknown,
+        "mlm, length 128": {"MFU ≥ 0.5": False, "times transformers ≥ 2.5": False} | unknown,
+        "transformers, length 128": {},
+        "capt, 2 layers x 32": {"waits ≤ 0": False},
+        "dynamic_random_mask": {"million tokens a second ≥ 1000": True, "of a step ≤ 0.01": True},
+    }
+    assert "aim: MFU ≥ 0.5: 0.3, not met" in lines[3] and {aim.part for aim in aims.AIMS} == {
+        f"G{i}" for i in range(1, 8)
+    }
 
 
 @pytest.fixture

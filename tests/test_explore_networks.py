@@ -114,7 +114,7 @@ def test_the_shipped_encoder_restores_a_word():
     ("change", "error", "words"),
     [
         (dict(model=None), TypeError, "not NoneType"),
-        (dict(others="a bear"), ValueError, "at least one sentence"),
+        (dict(others="a bear"), TypeError, "others must be a list of sentences"),
         (dict(others=[]), ValueError, "at least one sentence"),
         (dict(tau=0.33), ValueError, "τ must be one of"),
     ],

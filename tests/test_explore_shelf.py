@@ -94,7 +94,7 @@ def test_an_empty_shelf_or_question_is_told_and_keeps_the_last_picture(panel):
         (dict(toys={"top_5": "–"}), ValueError, "no place 'top_5'; there are top_1"),
         (dict(toys={"top_1": "green moon"}), ValueError, "top_1 must hold a toy such as"),
         (dict(answers=("red",)), ValueError, "names of the 3 answers"),
-        (dict(answers="yes"), ValueError, "names of the 3 answers"),
+        (dict(answers="yes"), TypeError, "answers must be a list of names"),
         (dict(objective=None), TypeError, r"objectives\.Answer, not NoneType"),
     ],
 )

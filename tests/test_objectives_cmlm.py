@@ -295,5 +295,5 @@ def test_a_setting_that_nothing_reads_is_refused(encoder, settings, reader):
 def test_a_batch_of_a_tokenizer_is_sent_to_texts(encoder):
     batch = encoder.tokenizer(["a red ball", "the box"], return_tensors="pt", padding=True)
     for make in (CMLM, MLM, ck.objectives.CAPT):
-        with pytest.raises(ValueError, match=r"does not say which tokens may be masked: make it with Texts"):
+        with pytest.raises(ValueError, match=r"must say which tokens may be masked: Texts"):
             make(encoder)(batch)

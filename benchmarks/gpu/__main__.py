@@ -16,6 +16,7 @@
 | G8 | the loss of each method in the same seconds; in its full form: `--only G8 --seconds-each 1200` |
 
 Each part gets a share of the time and is cut where it ends; whatever does not fit into memory is a row that says so.
+After each part its aims (`aims.py`) are set beside its rows: met, not met, or not known where a number is missing.
 MFU is useful operations (heads at masked positions, no padding, no recomputation) over time and the measured rate of
 a large bfloat16 product on the same device. Nothing here changes a setting of the device.
 """
@@ -27,6 +28,7 @@ from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parent.parent)]
 
+import aims  # noqa: E402
 import contrasts  # noqa: E402
 import steps  # noqa: E402
 import torch  # noqa: E402
@@ -67,12 +69,17 @@ def main() -> None:
         left = AT_MOST - (time.perf_counter() - start)
         setting.begin(name, 1e9 if options.only else min(seconds, left))
         setting.attempt(name, lambda part=part: part(setting))
+        if not options.tiny:
+            print(*aims.judge(setting.rows, name), sep="\n", flush=True)
     options.out.mkdir(parents=True, exist_ok=True)
     took = round(time.perf_counter() - start, 1)
     record = {"benchmark": "gpu", **machine(), "tflops": rate / 1e12, "tiny": options.tiny, "seconds": took}
     (options.out / "gpu.json").write_text(json.dumps(record | {"rows": setting.rows}, indent=1) + "\n")
     failed = [f"{row['part']} {row['what']}: {row['note']}" for row in setting.rows if "note" in row]
     print(f"\n{took:.0f} s; wrote {options.out / 'gpu.json'}")
+    judged = [one["met"] for row in setting.rows for one in row.get("aims", ())]
+    if judged:
+        print(f"Of {len(judged)} aims {judged.count(True)} are met, {judged.count(False)} are not.")
     print("What did not fit or run:\n  " + "\n  ".join(failed) if failed else "Everything ran.")
 
 

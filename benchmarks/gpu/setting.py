@@ -30,11 +30,12 @@ class Setting:
         return tiny if self.tiny else whole
 
     def keep(self, what: str, **facts: object) -> None:
-        """Print a row and keep it."""
+        """Print a row and keep it; of a curve, the number of its points is printed."""
         row = {"part": self.part, "what": what}
         row |= {key: float(f"{x:.4g}") if isinstance(x, float) else x for key, x in facts.items()}
         self.rows.append(row)
-        told = "  ".join(f"{key}={value}" for key, value in row.items() if key not in ("part", "what"))
+        shown = {key: f"{len(value)} points" if isinstance(value, list) else value for key, value in row.items()}
+        told = "  ".join(f"{key}={value}" for key, value in shown.items() if key not in ("part", "what"))
         print(f"{self.part}  {what:<46} {told}", flush=True)
 
     def attempt(self, what: str, call: Callable[[], object]) -> object:

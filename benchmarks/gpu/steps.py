@@ -119,8 +119,11 @@ def _row(
 ) -> float:
     seconds, mib = setting.time(call, rounds=4)
     tokens = int(made["attention_mask"].sum())
-    mfu = None if useful is None or setting.tiny else useful * 1e6 * tokens / seconds / setting.rate
-    setting.keep(what, ms=1e3 * seconds, tokens_a_second=tokens / seconds, mfu=mfu, mib=mib)
+    facts = {"ms": 1e3 * seconds, "tokens_a_second": tokens / seconds, "mib": mib}
+    if useful is not None and not setting.tiny:
+        limit = useful * 1e6 * tokens / setting.rate  # seconds
+        facts |= {"limit_ms": 1e3 * limit, "mfu": limit / seconds}
+    setting.keep(what, **facts)
     return seconds
 
 
@@ -165,26 +168,32 @@ def _waits(setting: Setting, call: Callable[[], object]) -> int | None:
 
 
 def same_seconds(setting: Setting) -> None:
-    """G8: every method trains for the same seconds on the same batch shape; its loss at the end, two seeds."""
+    """G8: every method trains for the same seconds on the same batch shape; its loss on the way, two seeds."""
     made = batch(setting, setting.size(256, 4), setting.size(128, 8), setting.size(128, 8))
     for method in USEFUL:
         for seed in (0, 1):
             setting.attempt(f"{method}, seed {seed}", lambda m=method, s=seed: _train(setting, m, s, made))
 
 
+EVERY = 20
+"""Steps between two points of a curve; there the device is waited for, so that queued steps are done."""
+
+
 def _train(setting: Setting, method: str, seed: int, made: dict[str, Tensor]) -> None:
     torch.manual_seed(seed)
     call = trainer(setting, build(setting, method), made)
-    first, steps = call(), 1
-    end = time.perf_counter() + setting.seconds_each
-    while time.perf_counter() < end:
-        last, steps = call(), steps + 1
-        if steps % 20 == 0:
-            float(last["loss"])  # wait: queued steps are not done
+    every, steps = setting.size(EVERY, 2), 1
+    curve = [{"step": steps, "loss": float(call()["loss"]), "seconds": 0.0}]
+    start = time.perf_counter()
+    while steps % every or time.perf_counter() < start + setting.seconds_each:
+        loss, steps = call()["loss"], steps + 1
+        if steps % every == 0:
+            curve.append({"step": steps, "loss": float(loss), "seconds": time.perf_counter() - start})
     setting.keep(
         f"{method}, seed {seed}",
         steps=steps,
-        first=float(first["loss"]),
-        last=float(last["loss"]),
+        first=curve[0]["loss"],
+        last=curve[-1]["loss"],
         texts=steps * len(made["input_ids"]),
+        curve=curve,
     )

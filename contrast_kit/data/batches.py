@@ -46,7 +46,8 @@ class Batches:
         drop_last: bool = True,
         group_by_length: bool = True,
     ) -> None:
-        self.lengths = np.asarray(getattr(texts, "lengths", texts), dtype=np.int64)  # [N]
+        lengths = np.asarray(getattr(texts, "lengths", texts))  # [N]
+        self.lengths = lengths if lengths.dtype.kind in "iu" else lengths.astype(np.int64)  # no copy of millions
         self.batch_size, self.seed, self.drop_last = batch_size, seed, drop_last
         self.group_by_length = group_by_length
         if batch_size < 1:

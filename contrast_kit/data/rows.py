@@ -8,6 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from contrast_kit import checks
+
 TEXT_COLUMNS: tuple[tuple[str, ...], ...] = (
     ("sentence1", "sentence2"),
     ("question1", "question2"),
@@ -32,17 +34,20 @@ def text_columns(names: Sequence[str]) -> tuple[str, ...]:
     >>> text_columns(["premise", "hypothesis", "label", "idx"])
     ('premise', 'hypothesis')
     """
+    names = checks.listed("names", names, "columns")
     for wanted in TEXT_COLUMNS:
-        if set(wanted) <= set(names):
+        if all(name in names for name in wanted):
             return wanted
     raise ValueError(
-        f"Cannot tell which column holds the text among {sorted(names)}; "
+        f"Cannot tell which column holds the text among {checks.shown(names)}; "
         "pass it as columns='name', or columns=('first', 'second') for pairs."
     )
 
 
 def as_rows(rows: Any) -> Any:
     """Bring every accepted kind of rows to a dataset or a list of dicts; strings get the column `text`."""
+    if isinstance(rows, Mapping) and not rows:
+        raise ValueError("There are no rows: this is an empty dict.")
     if isinstance(rows, Mapping):
         raise TypeError(
             f"These are several splits ({', '.join(rows)}); pass one, such as dataset['{next(iter(rows))}']."
@@ -50,7 +55,7 @@ def as_rows(rows: Any) -> Any:
     kind = type(rows)
     if kind.__module__.startswith("pandas"):
         raise TypeError(f"Rows are no pandas {kind.__name__}: give frame.to_dict('records') or series.tolist().")
-    if isinstance(rows, str) or not hasattr(rows, "__len__") or not hasattr(rows, "__getitem__"):
+    if isinstance(rows, str) or not hasattr(rows, "__len__") or not hasattr(rows, "__getitem__") or getattr(rows, "shape", None) == ():
         more = "; data.Stream walks through a generator, a file or a folder" if not isinstance(rows, str) else ""
         raise TypeError(f"Rows are a Dataset, a list of dicts or a list of strings, not {kind.__name__}{more}.")
     if len(rows) == 0:
@@ -65,6 +70,13 @@ def as_rows(rows: Any) -> Any:
     if isinstance(rows[0], str):
         return [{"text": row} for row in rows]
     raise TypeError(f"A row must be a string or a dict of columns, not {type(rows[0]).__name__}.")
+
+
+def given_columns(columns: str | Sequence[str] | None) -> tuple[str, ...]:
+    """The names of columns that were asked for, one or several; none where they are to be found by name."""
+    if columns is None or isinstance(columns, str):
+        return (columns,) if columns else ()
+    return tuple(checks.strings("columns", columns, "names of columns"))
 
 
 def column_names(rows: Any) -> list[str]:
@@ -85,7 +97,7 @@ def column(rows: Any, name: str) -> list:
 
 def no_column(name: str, names: Sequence[str]) -> ValueError:
     """The error for a column that is not there."""
-    return ValueError(f"There is no column {name!r}; the columns are {', '.join(names)}.")
+    return ValueError(f"There is no column {checks.shown(name)}; the columns are {', '.join(names)}.")
 
 
 def chunks(rows: Any, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, list]]]:

@@ -11,7 +11,7 @@ from contrast_kit import checks
 from contrast_kit._names import meant
 from contrast_kit.data import hub
 from contrast_kit.data.prose import Unit, units
-from contrast_kit.data.rows import column, column_names, text_columns
+from contrast_kit.data.rows import column, column_names, given_columns, text_columns
 
 if TYPE_CHECKING:
     from datasets import Dataset, DatasetDict
@@ -131,7 +131,8 @@ def sentences(dataset: Any, columns: str | Sequence[str] | None = None, distinct
     """
     if hasattr(dataset, "__len__") and not len(dataset):
         return []
-    columns = [columns] if isinstance(columns, str) else (columns or text_columns(column_names(dataset)))
+    checks.switch("distinct", distinct)
+    columns = given_columns(columns) or text_columns(column_names(dataset))
     values = [column(dataset, name) for name in columns]
     texts = [text for row in zip(*values, strict=True) for text in row if text and text.strip()]
     return list(dict.fromkeys(texts)) if distinct else texts

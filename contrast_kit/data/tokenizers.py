@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
@@ -87,6 +87,15 @@ def train_tokenizer(
         clean_up_tokenization_spaces=False,
         **SPECIAL_TOKENS,
     )
+
+
+def check_tokenizer(tokenizer: Any) -> None:
+    """Refuse, by a TypeError, what is no tokenizer of transformers."""
+    if not callable(tokenizer) or not hasattr(tokenizer, "pad_token_id"):
+        raise TypeError(
+            "tokenizer must be one of transformers, such as data.train_tokenizer(texts) makes, not "
+            f"{checks.shown(tokenizer)}."
+        )
 
 
 def open_tokenizer(folder: str | Path) -> PreTrainedTokenizerFast:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from contrast_kit import checks
 from contrast_kit._names import meant
 from contrast_kit.exercises import _record
 from contrast_kit.exercises._answer import Answer, AnswerFailed, NotYet, crash, kind_given
@@ -40,8 +41,9 @@ def exercise(name: str, right: str) -> Callable[[Checker], Checker]:
     >>> print(judge("99.double", lambda x: x * x))
     ✗ 99.double: Is it 2 times x?
     """
-    if not re.fullmatch(r"\d\d[a-z]?\.[a-z_]+", name):
-        raise ValueError(f"An exercise is named 'NN.word', with the number of its notebook, not {name!r}.")
+    if not isinstance(name, str) or not re.fullmatch(r"\d\d[a-z]?\.[a-z_]+", name):
+        named = "'NN.word', with the number of its notebook"
+        raise ValueError(f"An exercise is named {named}, not {checks.shown(name)}.")
 
     def register(checker: Checker) -> Checker:
         _EXERCISES[name] = _Exercise(checker, right)
@@ -65,13 +67,16 @@ def names(notebook: str = "") -> list[str]:
 
 def judge(name: str, answer: Any) -> Verdict:
     """What `check` shows, as a value. Raises a ValueError for a name that no exercise has."""
+    checks.string("name", name, "what an exercise is called, such as '01.complement'")
     number = name.partition(".")[0]
     if name not in _EXERCISES and re.fullmatch(r"\d\d[a-z]?", number):
         module = f"{__package__}.nb{number}"
         if importlib.util.find_spec(module):
             importlib.import_module(module)
     if name not in _EXERCISES:
-        raise ValueError(f"No exercise is called {name!r}; {meant(name, names())}")
+        hint = meant(name, names(number) or names())
+        hint = hint if len(hint) < 300 else "ck.exercises.names() gives all names."
+        raise ValueError(f"No exercise is called {checks.shown(name)}; {hint}")
     found = _EXERCISES[name]
     try:
         if answer is None:

@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from contrast_kit import checks
 from contrast_kit.data.gc_paused import gc_paused
 from contrast_kit.explore import _page, _still
 from contrast_kit.explore._page import scripts
@@ -95,7 +96,7 @@ class Panel:
         ...     "<h1>Who pulls whom</h1>" in page.read_text()
         True
         """
-        path = Path(path)
+        path = checks.path("path", path, "the page to write")
         path.write_text(_page.document(self, title), encoding="utf-8")
         return path
 
@@ -130,10 +131,10 @@ class Panel:
             allowed = getattr(widget, "options", None)
             allowed = [str(one[0] if isinstance(one, tuple) else one) for one in allowed or ()]
             hint = f"one of {', '.join(allowed)}" if allowed else "another kind of value"
-            raise ValueError(f"{name} must be {hint}, not {value!r}.") from None
+            raise ValueError(f"{name} must be {hint}, not {checks.shown(value)}.") from None
         low, high = getattr(widget, "min", None), getattr(widget, "max", None)
         if low is not None and getattr(widget, trait) != value:  # a slider stops at its ends
-            raise ValueError(f"{name} must lie between {low:g} and {high:g}, not {value!r}.")
+            raise ValueError(f"{name} must lie between {low:g} and {high:g}, not {checks.shown(value)}.")
 
     def _on_move(self, change: Any) -> None:
         if self._setting:
@@ -215,16 +216,18 @@ class FigurePanel(Panel):
 
 def slider(name: str, value: float, low: float, high: float, step: float = 0.01) -> Any:
     """A slider with its number beside it."""
+    checks.number(name, value, "a slider's number", low, high)
     return widgets().FloatSlider(
-        value, min=low, max=high, step=step, description=name, readout_format=".2f", **_layout("340px")
+        float(value), min=low, max=high, step=step, description=name, readout_format=".2f", **_layout("340px")
     )
 
 
 def stepped_slider(name: str, values: Sequence[Any], value: Any, width: str = "340px") -> Any:
     """A slider that stops only at the given values, evenly spaced whatever their size."""
     options = [(f"{each:g}", each) for each in values]
-    if value not in values:
-        raise ValueError(f"{name} must be one of {', '.join(word for word, _ in options)}, not {value!r}.")
+    if not checks.is_number(value) or value not in values:
+        words = ", ".join(word for word, _ in options)
+        raise ValueError(f"{name} must be one of {words}, not {checks.shown(value)}.")
     return widgets().SelectionSlider(options=options, value=value, description=name, **_layout(width))
 
 
@@ -233,7 +236,23 @@ TEMPERATURES = (0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0,
 
 def choice(name: str, options: Any, value: Any, width: str = "260px") -> Any:
     """A drop-down list."""
+    checks.choice(name, value, tuple(options))
     return widgets().Dropdown(options=options, value=value, description=name, **_layout(width))
+
+
+def sentence_line(name: str, value: str) -> Any:
+    """A line to type in."""
+    checks.string(name, value, "what stands in the line")
+    layout = widgets().Layout(width="700px", max_width="calc(100% - 4px)")
+    return widgets().Text(value, description=name, style={"description_width": "initial"}, layout=layout)
+
+
+def draw_number(value: int) -> Any:
+    """The number to draw by."""
+    checks.count("seed", value, "a number to draw by", 0, 10**6)
+    return widgets().BoundedIntText(
+        int(value), min=0, max=10**6, description="draw", layout=widgets().Layout(width="170px")
+    )
 
 
 def button(words: str, does: Any, tip: str = "") -> Any:

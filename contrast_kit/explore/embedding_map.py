@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from contrast_kit import checks
 from contrast_kit.explore._panel import Panel, scripts, widgets
+from contrast_kit.plots.style import array, named
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -35,8 +37,10 @@ class EmbeddingMap(Panel):
         from contrast_kit import plots
         from contrast_kit.plots.style import MARKERS, in_order
 
-        self.vectors, self.texts = {name: _unit(value, name) for name, value in vectors.items()}, list(texts)
-        self.labels = None if labels is None else [str(label) for label in _plain(labels)]
+        self.vectors = {name: _unit(value, f"vectors {name}".strip()) for name, value in vectors.items()}
+        self.texts = checks.strings("texts", texts, "sentences")
+        self.labels = None if labels is None else [str(label) for label in checks.listed("labels", labels, "labels")]
+        checks.count("k", k, "a number of neighbours")
         self.encode, self.projection, self.k = encode, dict(projection), k
         self._check()
         self._linear = points is None and self.projection["method"] == "pca"
@@ -84,7 +88,9 @@ class EmbeddingMap(Panel):
 
         A sentence of the map is looked up, another one is encoded. Raises a ValueError where it can be neither.
         """
-        found = self._nearest(sentence, k or self.k)
+        checks.string("sentence", sentence, "what is looked for")
+        checks.count("k", k := self.k if k is None else k, "a number of neighbours")
+        found = self._nearest(sentence, k)
         return {name: [(self.texts[i], cosine) for i, cosine in near] for name, near in found.items()}
 
     def place(self, sentence: str) -> dict[str, tuple[float, float]]:
@@ -94,6 +100,7 @@ class EmbeddingMap(Panel):
         the others were; t-SNE and UMAP have no such rule, so there, and on maps made before, it stands in the mean of
         its nearest neighbours' places, weighted by e^{cosine / 0.05}. ValueError where it cannot be encoded.
         """
+        checks.string("sentence", sentence, "what is placed")
         return self._places(self._queries(sentence.strip()))
 
     def _places(self, queries: Mapping[str, torch.Tensor]) -> dict[str, tuple[float, float]]:
@@ -123,7 +130,7 @@ class EmbeddingMap(Panel):
             of = f" for {missing[0]!r}" if missing[0] else ""
             raise ValueError(f"This sentence is not on the map: give encode={of}, such as the encoder, to place it.")
         encoded = {name: self.encode[name]([sentence]) for name in self.vectors}  # [1, D] each
-        return {name: _unit(vector, "the sentence")[0] for name, vector in encoded.items()}
+        return {name: _unit(vector, "what encode gave")[0] for name, vector in encoded.items()}
 
     def _nearest(self, sentence: str, k: int) -> dict[str, list[tuple[int, float]]]:
         sentence = sentence.strip()
@@ -212,31 +219,31 @@ def embedding_map(
         {'': [('the kite', 1.0)]}
     """
     widgets()
-    vectors = dict(vectors) if isinstance(vectors, Mapping) else {"": vectors}
+    vectors = named(vectors, "vectors") if isinstance(vectors, Mapping) else {"": vectors}
     if encode is None:
         encode = {}
     elif not isinstance(encode, Mapping):
         encode = dict.fromkeys(vectors, encode)
-    encode = {name: getattr(each, "encode", each) for name, each in encode.items()}
+    encode = {name: _encoding(each) for name, each in encode.items()}
     if points is not None and not isinstance(points, Mapping):
         points = {"": points} if "" in vectors else points
     return EmbeddingMap(vectors, texts, labels, encode, {"method": method, **projection}, points, k)
 
 
-def _plain(values: Any) -> list[Any]:
-    return values.tolist() if hasattr(values, "tolist") else list(values)
+def _encoding(encoder: Any) -> Callable[[list[str]], Any]:
+    """What turns texts into vectors: a function, or the `encode` of an encoder."""
+    encode = encoder if isinstance(encoder, str | bytes) else getattr(encoder, "encode", encoder)
+    if not callable(encode):
+        shown = checks.shown(encoder)
+        raise TypeError(f"encode must be an encoder, or a function from a list of texts to vectors, not {shown}.")
+    return encode
 
 
 def _unit(vectors: Any, name: str) -> torch.Tensor:
-    from contrast_kit.losses import normalise
-
-    x = vectors if torch.is_tensor(vectors) else torch.as_tensor(np.asarray(vectors))
-    return normalise(x.detach().cpu().float(), f"vectors {name}".strip())
+    return checks.normalise(torch.from_numpy(array(vectors, name, 2)).float(), name)
 
 
 def _points(points: Mapping[str, Any], name: str, n: int) -> np.ndarray:
-    from contrast_kit.plots.style import array
-
     if not isinstance(points, Mapping) or name not in points:
         raise ValueError(f"points must be a dict with coordinates for {name!r}, as vectors is.")
     at = array(points[name], f"points {name}".strip(), 2)

@@ -73,8 +73,8 @@ function letGo(state, steps = 60) {
   return { path: path.filter((_, k) => k % every === 0), angles: path[steps] };
 }
 
-function words({ loss, tau, anchor, names, seen }) {
-  const sentence = `<b>${loss} = ${fixed(seen.value, 3)}</b>`, roles = seen.roles[anchor];
+function words({ loss, tau, anchor, names: given, seen }) {
+  const names = given.map(escaped), sentence = `<b>${loss} = ${fixed(seen.value, 3)}</b>`, roles = seen.roles[anchor];
   if (loss === "simsiam") {
     return sentence + " (from 1/e = 0.368 to e): no denominator, so nothing pushes; each view pulls the other.";
   }

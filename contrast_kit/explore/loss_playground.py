@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import torch
 
+from contrast_kit import checks
 from contrast_kit.explore._contrasts import LOSSES, Contrast, contrast
 from contrast_kit.explore._panel import (
     TEMPERATURES,
@@ -20,6 +21,7 @@ from contrast_kit.explore._panel import (
     stepped_slider,
     widgets,
 )
+from contrast_kit.plots.style import array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -35,13 +37,15 @@ class LossPlayground(Panel):
     script, stand_in = ("loss_playground",), "loss_numbers"
 
     def __init__(self, loss: str, tau: float, angles: Sequence[float], classes: Sequence[int]):
+        angles = array(angles, "angles", 1).tolist()
+        classes = checks.listed("classes", classes, "integers, one for each text")
         if len(angles) % 2 or not 2 <= len(angles) // 2 <= 5:
             raise ValueError(f"angles must hold two views of 2 to 5 texts, so 4 to 10 degrees, not {len(angles)}.")
         if len(classes) != len(angles) // 2:
             raise ValueError(f"classes must name the class of each of {len(angles) // 2} texts, not {len(classes)}.")
         letters = "ABCDE"[: len(classes)]
         self.names = [f"{letter}{view}" for view in "₀₁" for letter in letters]
-        self.classes, self.start = torch.as_tensor(list(classes)), [float(angle) for angle in angles]
+        self.classes, self.start = checks.integers(classes, None, torch.device("cpu"), "classes"), angles
         self.loss = choice("loss", LOSSES, loss)
         self.tau = stepped_slider("τ", TEMPERATURES, tau)
         self.view = self.circle = _circle_widget()(angles=self.start, names=self.names)

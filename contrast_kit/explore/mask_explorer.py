@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, Self
 import torch
 
 from contrast_kit import masking
-from contrast_kit.explore._panel import SeenPanel, button, choice, row, slider, widgets
+from contrast_kit.data.tokenizers import check_tokenizer
+from contrast_kit.explore._panel import SeenPanel, button, choice, draw_number, row, sentence_line, slider, widgets
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,14 +25,12 @@ class MaskExplorer(SeenPanel):
     script, stand_in = ("mask_explorer",), "mask_numbers"
 
     def __init__(self, tokenizer: Any, sentence: str, p_m: float, p_c: float, masker: str, seed: int):
-        w = widgets()
-        self.tokenizer = tokenizer
-        wide = w.Layout(width="700px", max_width="calc(100% - 4px)")
-        self.sentence = w.Text(sentence, description="sentence", style={"description_width": "initial"}, layout=wide)
+        check_tokenizer(tokenizer)
+        self.tokenizer, self.sentence = tokenizer, sentence_line("sentence", sentence)
         self.p_m, self.p_c = slider("p_m, of view 0", p_m, 0, 1), slider("p_c, of view 1", p_c, 0, 1)
         self.masker = choice("masker", MASKERS, masker)
         self.split = choice("selected become", tuple(SPLITS), "80/10/10")
-        self.seed = w.BoundedIntText(seed, min=0, max=10**6, description="draw", layout=w.Layout(width="170px"))
+        self.seed = draw_number(seed)
         again = button("draw again", self.again, "the next draw: other tokens at the same rates")
         names = ("sentence", "p_m", "p_c", "masker", "split", "seed")
         handles = {name: (getattr(self, name), "value") for name in names}
@@ -168,6 +167,4 @@ def mask_explorer(
         True
     """
     widgets()
-    if masker not in MASKERS:
-        raise ValueError(f"masker is one of {', '.join(MASKERS)}, not {masker!r}.")
     return MaskExplorer(tokenizer, sentence, p_m, p_c, masker, seed)

@@ -90,7 +90,7 @@ function alone(root, picture, numbers, { state, controls }) {
   const update = () => {
     try {
       set(numbers.compute(state, set));
-      line.innerHTML = numbers.words(state);
+      line.innerHTML = numbers.words(state);  // HTML: what is data in it is `escaped`
     } catch (error) { line.textContent = error.message; }
   };
   for (const input of numbers.inputs) model.on(`change:${input}`, update);

@@ -33,6 +33,10 @@ function begin(el, name, style = "") {
   return panel;
 }
 
+// Data in a sentence that becomes HTML, as Python's html.escape writes it.
+const ENTITIES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;" };
+const escaped = text => String(text).replace(/[&<>"']/g, letter => ENTITIES[letter]);
+
 // Python's f"{value:.2f}": a tie goes to the even digit, where toFixed goes up.
 function fixed(value, digits) {
   const up = value.toFixed(digits), unit = 10 ** digits, scaled = Math.abs(value) * unit;

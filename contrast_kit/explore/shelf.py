@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from contrast_kit.explore._panel import FigurePanel, choice, row, widgets
+from contrast_kit import checks
+from contrast_kit.data import Pictures
+from contrast_kit.explore._panel import FigurePanel, choice, row, sentence_line, widgets
 from contrast_kit.objectives import Answer
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from contrast_kit.data.pictures import Pictures
     from contrast_kit.data.scenes import Scene, Toy
 
 LEVELS = ("top", "middle", "bottom")
@@ -27,22 +28,21 @@ class Shelf(FigurePanel):
     in_the_dark = "ck-dimmed"  # a white toy must not turn black
 
     def __init__(
-        self, objective: Answer, answers: Sequence[str], pictures: "Pictures", question: str, toys: Mapping[str, str]
+        self, objective: Answer, answers: Sequence[str], pictures: Pictures, question: str, toys: Mapping[str, str]
     ):
         from contrast_kit.data.scenes.shelf import PLACES
 
-        w = widgets()
         self.objective, self.answers, self.pictures = objective, list(answers), pictures
         self.sorts = _sorts(pictures)
-        wide = w.Layout(width="700px", max_width="calc(100% - 4px)")
-        self.question = w.Text(question, description="question", style={"description_width": "initial"}, layout=wide)
+        self.question = sentence_line("question", question)
         names = [f"{level}_{place}" for level in LEVELS for place in range(1, PLACES + 1)]
         if unknown := toys.keys() - set(names):
-            raise ValueError(f"There is no place {unknown.pop()!r}; there are {', '.join(names)}.")
+            raise ValueError(f"There is no place {checks.shown(unknown.pop())}; there are {', '.join(names)}.")
         options = (NOTHING, *sorted(self.sorts))
         for name, toy in toys.items():
-            if toy not in options:
-                raise ValueError(f"{name} must hold a toy such as {options[1]!r}, or {NOTHING!r}, not {toy!r}.")
+            if not isinstance(toy, str) or toy not in options:
+                such = f"a toy such as {options[1]!r}, or {NOTHING!r}"
+                raise ValueError(f"{name} must hold {such}, not {checks.shown(toy)}.")
         self.places = {name: choice(name, options, toys.get(name, NOTHING), "225px") for name in names}
         lines = [row(*(self.places[f"{level}_{place}"] for place in range(1, PLACES + 1))) for level in LEVELS]
         handles = {name: (widget, "value") for name, widget in self.places.items()}
@@ -124,7 +124,7 @@ class Shelf(FigurePanel):
             self.objective.train(was_training)
 
 
-def _sorts(pictures: "Pictures") -> dict[str, tuple[int, int, "Toy"]]:
+def _sorts(pictures: Pictures) -> dict[str, tuple[int, int, "Toy"]]:
     """A toy of each sort, of which the detector is surest: where its region stands, and its record."""
     from contrast_kit.data import scenes
 
@@ -140,7 +140,7 @@ def _sorts(pictures: "Pictures") -> dict[str, tuple[int, int, "Toy"]]:
 def shelf(
     objective: Answer,
     answers: Sequence[str],
-    pictures: "Pictures",
+    pictures: Pictures,
     question: str = QUESTION,
     toys: Mapping[str, str] = TOYS,
 ) -> Shelf:
@@ -180,6 +180,10 @@ def shelf(
     widgets()
     if not isinstance(objective, Answer):
         raise TypeError(f"The panel asks an objectives.Answer, not {type(objective).__name__}.")
-    if isinstance(answers, str) or len(answers) != objective.config.answers:
+    answers = checks.strings("answers", answers, "names")
+    if len(answers) != objective.config.answers:
         raise ValueError(f"Give the names of the {objective.config.answers} answers of the objective, in order.")
+    if not isinstance(pictures, Pictures):
+        raise TypeError(f"pictures must be data.Pictures, not {checks.shown(pictures)}.")
+    toys = checks.mapping("toys", toys, "from a place to the toy in it")
     return Shelf(objective, answers, pictures, question, toys)

@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from contrast_kit import checks
 from contrast_kit.explore._panel import TEMPERATURES, SeenPanel, row, slider, stepped_slider, widgets
+from contrast_kit.plots.style import array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -143,13 +145,14 @@ def temperature_and_queue(
         True
     """
     widgets()
+    checks.count("seed", seed, "a number to draw by", least=0)
     generator = torch.Generator().manual_seed(seed)
     if negatives is None:
         x = torch.nn.functional.normalize(torch.randn(MOST, 32, generator=generator), dim=1)
         cosines = x[:, 0]  # with a fixed anchor, the first axis: [N, D] -> [N]
     else:
-        given = torch.as_tensor(negatives).detach().cpu().flatten()
-        if not len(given) or not torch.isfinite(given).all() or given.abs().max() > 1 + 1e-3:
+        given = torch.from_numpy(array(negatives, "negatives", None).flatten()).float()
+        if given.abs().max() > 1 + 1e-3:
             raise ValueError("negatives must be cosines between -1 and 1, at least one of them.")
         cosines = given[torch.randint(len(given), (MOST,), generator=generator)]  # [MOST]
     return TemperatureAndQueue(cosines.clamp(-1, 1), positive, tau, batch, queue)

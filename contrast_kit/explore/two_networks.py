@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING, Any, Self
 
 import torch
 
+from contrast_kit import checks
 from contrast_kit.explore._networks import KINDS, Networks, Worked
 from contrast_kit.explore._panel import (
     TEMPERATURES,
     Panel,
     beside,
     button,
+    draw_number,
     row,
     scripts,
+    sentence_line,
     slider,
     stepped_slider,
     widgets,
@@ -48,15 +51,13 @@ class TwoNetworks(Panel):
     def __init__(
         self, model: Any, sentence: str, others: Sequence[str], p_m: float, keep: float, tau: float, seed: int
     ):
-        w = widgets()
-        self.networks, self.others = Networks(model), list(others)
+        self.networks, self.others = Networks(model), others
         self._vectors = self.networks.encoder.encode(self.others, normalize=True)  # [N, D]
         self._asked, self._worked = None, None
-        wide = w.Layout(width="700px", max_width="calc(100% - 4px)")
-        self.sentence = w.Text(sentence, description="sentence", style={"description_width": "initial"}, layout=wide)
+        self.sentence = sentence_line("sentence", sentence)
         self.p_m, self.keep = slider("hidden, p_m", p_m, 0, 1), slider("the crop keeps", keep, 0.1, 1)
         self.tau = stepped_slider("τ", TEMPERATURES, tau)
-        self.seed = w.BoundedIntText(seed, min=0, max=10**6, description="draw", layout=w.Layout(width="170px"))
+        self.seed = draw_number(seed)
         again = button("draw again", self.again, "other words hidden, other words drawn")
         self.board = _board_widget()(rows=list(ROWS), kinds=KINDS)
         names = ("sentence", "p_m", "keep", "tau", "seed")
@@ -189,7 +190,8 @@ def two_networks(
         1.0...
     """
     widgets()
-    if isinstance(others, str) or not len(others):
+    others = checks.strings("others", others, "sentences")
+    if not others:
         raise ValueError("others must be a list of at least one sentence: the negatives of the contrast.")
     return TwoNetworks(model, sentence, others, p_m, keep, tau, seed)
 

@@ -7,6 +7,7 @@ model, and every draw comes from the `torch.Generator` that you pass (or from to
 from contrast_kit.masking import noise
 from contrast_kit.masking.masks import (
     Masked,
+    allowed,
     check_split,
     complementary_random_mask,
     dynamic_random_mask,
@@ -20,6 +21,7 @@ from contrast_kit.masking.spans import span_mask
 __all__ = [
     "Cropped",
     "Masked",
+    "allowed",
     "check_split",
     "complementary_random_mask",
     "crop",

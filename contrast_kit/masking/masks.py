@@ -183,6 +183,13 @@ def replace(ids: Tensor, selected: Tensor, logits: Tensor, *, generator: torch.G
     return ids.masked_scatter(selected, sampled.to(ids.dtype))  # in order of the positions
 
 
+def allowed(batch: Mapping[str, Tensor]) -> Tensor:
+    """Which tokens of a batch may be masked, bool [B, T]; ValueError where a tokenizer made it, which does not say."""
+    if "maskable" not in batch:
+        raise ValueError("A batch must say which tokens may be masked: Texts(texts, tokenizer).batch(range(8)).")
+    return batch["maskable"]
+
+
 def masked_view(batch: Mapping[str, Tensor], masked: Masked) -> dict[str, Tensor]:
     """Put a masked copy in the place of a batch's ids, and keep what a token loss needs beside it.
 

@@ -32,6 +32,7 @@ from contrast_kit import checks
 from contrast_kit.masking.masks import (
     BERT_SPLIT,
     Masked,
+    allowed,
     check_split,
     complementary_random_mask,
     dynamic_random_mask,
@@ -71,7 +72,7 @@ class Mask:
         check_split(self.split)
 
     def __call__(self, batch: Batch, generator: torch.Generator | None, vocabulary: Vocabulary):
-        ids, maskable = batch["input_ids"], batch["maskable"]
+        ids, maskable = batch["input_ids"], allowed(batch)
         masked = dynamic_random_mask(ids, maskable, self.p, split=self.split, generator=generator, **vocabulary)
         return masked_view(batch, masked)
 
@@ -107,7 +108,7 @@ class MaskSpans:
 
     def __call__(self, batch: Batch, generator: torch.Generator | None, vocabulary: Vocabulary):
         options = dict(split=self.split, span_p=self.span_p, max_span=self.max_span, generator=generator)
-        return masked_view(batch, span_mask(batch["input_ids"], batch["maskable"], self.p, **options, **vocabulary))
+        return masked_view(batch, span_mask(batch["input_ids"], allowed(batch), self.p, **options, **vocabulary))
 
 
 @dataclass(frozen=True)
@@ -161,7 +162,7 @@ class Shuffle:
 
     def __call__(self, batch: Batch, generator: torch.Generator | None, vocabulary: Vocabulary | None = None):
         ids = batch["input_ids"]
-        moved = shuffle(ids, batch["maskable"], self.window, generator=generator)
+        moved = shuffle(ids, allowed(batch), self.window, generator=generator)
         return masked_view(batch, Masked(moved, selected=moved != ids))
 
 
@@ -232,7 +233,7 @@ class MaskShuffleReplace:
         masked = MaskAndShuffle(self.p, self.window, split=(1.0, 0.0, 0.0))(batch, generator, vocabulary)
         ids, options = masked["input_ids"], dict(split=(0.0, 1.0, 0.0), generator=generator, **vocabulary)
         hidden = ids == vocabulary["mask_id"]
-        replaced = complementary_random_mask(ids, batch["maskable"], hidden, self.p_replace, **options)
+        replaced = complementary_random_mask(ids, allowed(batch), hidden, self.p_replace, **options)
         return masked_view(batch, Masked(replaced.input_ids, selected=masked["selected"] | replaced.selected))
 
 

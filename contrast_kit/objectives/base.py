@@ -189,16 +189,6 @@ class Objective(nn.Module):
         return sum(self.weights[name] * part for name, part in parts.items() if name in self.weights)
 
 
-def maskable(batch: View) -> Tensor:
-    """Which tokens of a batch may be masked, [B, T] bool; ValueError for a batch that does not say."""
-    if "maskable" not in batch:
-        raise ValueError(
-            "This batch does not say which tokens may be masked: make it with Texts, "
-            "ck.data.Texts(texts, encoder.tokenizer).batch(range(8))."
-        )
-    return batch["maskable"]
-
-
 def mlm_sum(encoder: Encoder, hidden: Tensor, view: View, mean: str = "tokens") -> Tensor:
     """The masked-LM loss of a view, summed over its selected positions: Σ_i -log p(target_i | h_i) (`losses.mlm`).
 

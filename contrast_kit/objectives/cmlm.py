@@ -15,7 +15,7 @@ from contrast_kit.encoder.encoder import View
 from contrast_kit.losses.contrast import nt_xent
 from contrast_kit.losses.no_negatives import simsiam
 from contrast_kit.losses.one_direction import info_nce
-from contrast_kit.objectives.base import Encoded, ExampleInfo, Objective, Vectors, maskable, mlm_count, mlm_sum, others
+from contrast_kit.objectives.base import Encoded, ExampleInfo, Objective, Vectors, mlm_count, mlm_sum, others
 from contrast_kit.objectives.mlm import MLMConfig, random_mask
 
 
@@ -121,14 +121,14 @@ class CMLM(Objective):
 
     def _partner(self, batch: View, selected: Tensor, generator: torch.Generator | None) -> View:
         """T^k of eq. 4: masked from the original text, barred from what T^0 *selected* (not only from its [MASK]s)."""
-        config, ids, allowed = self.config, batch["input_ids"], maskable(batch)
+        config, ids, maskable = self.config, batch["input_ids"], masking.allowed(batch)
         split = config.split if config.crm_replace == "split" else (1.0, 0.0, 0.0)
         options = dict(split=split, generator=generator, **self.encoder.vocabulary)
         if config.complement:
-            masked = masking.complementary_random_mask(ids, allowed, selected, config.p_c, **options)
+            masked = masking.complementary_random_mask(ids, maskable, selected, config.p_c, **options)
         else:
             rate = config.p_m if config.p_drm is None else config.p_drm
-            masked = masking.dynamic_random_mask(ids, allowed, rate, **options)
+            masked = masking.dynamic_random_mask(ids, maskable, rate, **options)
         return {**batch, "input_ids": masked.input_ids, "selected": masked.selected}
 
     def encode(self, name: str, view: View) -> Encoded:

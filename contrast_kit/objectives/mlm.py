@@ -9,7 +9,7 @@ from torch import Tensor
 from contrast_kit import checks, masking
 from contrast_kit.encoder.encoder import View
 from contrast_kit.masking import check_split
-from contrast_kit.objectives.base import Encoded, Objective, maskable, mlm_count, mlm_sum
+from contrast_kit.objectives.base import Encoded, Objective, mlm_count, mlm_sum
 
 
 @dataclass(frozen=True)
@@ -66,6 +66,6 @@ class MLM(Objective):
 def random_mask(objective: Objective, batch: View, generator: torch.Generator | None) -> View:
     """T^0 of CMLM eq. 3: a dynamic random mask drawn anew at every call, with the `targets` to recover."""
     config, words = objective.config, objective.encoder.vocabulary
-    ids, allowed = batch["input_ids"], maskable(batch)  # [B, T] each
-    masked = masking.dynamic_random_mask(ids, allowed, config.p_m, split=config.split, generator=generator, **words)
+    ids, maskable = batch["input_ids"], masking.allowed(batch)  # [B, T] each
+    masked = masking.dynamic_random_mask(ids, maskable, config.p_m, split=config.split, generator=generator, **words)
     return masking.masked_view(batch, masked)

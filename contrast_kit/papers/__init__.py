@@ -6,7 +6,7 @@ never in one column.
 
 from typing import TYPE_CHECKING
 
-from contrast_kit._names import meant
+from contrast_kit import checks
 from contrast_kit.papers import capt, cmlm, coco_lm, scl, settings
 from contrast_kit.papers.settings import training
 
@@ -54,11 +54,11 @@ def table(paper: str, number: int) -> "pd.DataFrame":
     """
     import pandas as pd
 
-    if paper not in _PAPERS:
-        raise ValueError(f"There is no paper {paper!r}; {meant(paper, _PAPERS)}")
+    checks.known(paper, _PAPERS, "paper")
     module = _PAPERS[paper]
-    if number not in module.TABLES:
-        raise ValueError(f"Of {paper} there are the tables {', '.join(map(str, module.TABLES))}, not {number}.")
+    if not checks.is_number(number) or number not in module.TABLES:
+        there = ", ".join(map(str, module.TABLES))
+        raise ValueError(f"Of {paper} there are the tables {there}, not {checks.shown(number)}.")
     caption, header, block = module.TABLES[number]
     *keys, columns = (part.strip() for part in header.split("|"))
     rows = [_row(line, keys, columns.split(), module.SD_UNIT) for line in block.strip().splitlines()]

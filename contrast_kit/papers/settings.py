@@ -7,6 +7,7 @@ print has no value here and stays at `Training`'s default; where a value is some
 from collections.abc import Mapping
 from typing import Any
 
+from contrast_kit import checks
 from contrast_kit._names import meant
 
 # CMLM, section 4.3: epochs by the number of texts. Its 350, 100, 10 are for fine-tuning, 200, 50, 5 for post-training.
@@ -163,11 +164,11 @@ def coco_lm_model(setting: str) -> dict[str, Any]:
 
 
 def _chosen(table: Mapping[str, Mapping[str, dict[str, Any]]], method: str, setting: str | int) -> dict[str, Any]:
-    if method not in table:
-        raise ValueError(f"There is no method {method!r} with printed settings; {meant(method, table)}")
+    if not isinstance(method, str) or method not in table:
+        raise ValueError(f"There is no method {checks.shown(method)} with printed settings; {meant(method, table)}")
     settings = table[method]
     if not settings:
         raise ValueError(f"None of the papers here prints how {method} is trained.")
     if str(setting) not in settings:
-        raise ValueError(f"{method}'s settings are {', '.join(settings)}; there is no {setting!r}.")
+        raise ValueError(f"{method}'s settings are {', '.join(settings)}; there is no {checks.shown(setting)}.")
     return settings[str(setting)]

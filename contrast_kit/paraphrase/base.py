@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from numbers import Real
 from typing import Any
 
-from contrast_kit.data import text_columns
+from contrast_kit import checks
 from contrast_kit.data.paraphrased import WORDING
-from contrast_kit.data.rows import as_rows
+from contrast_kit.data.rows import as_rows, given_columns, text_columns
 from contrast_kit.data.rows import column as texts_of
 
 
 def check_temperature(temperature: float | None) -> None:
     """Refuse, by a ValueError, what is no temperature of a sampling; None leaves it to the paraphraser."""
     if temperature is not None and not (isinstance(temperature, Real) and temperature >= 0):
-        raise ValueError(f"temperature must be a number of 0 or more, not {temperature!r}.")
+        raise ValueError(f"temperature must be a number of 0 or more, not {checks.shown(temperature)}.")
 
 
 class Paraphraser(ABC):
@@ -46,11 +46,9 @@ class Paraphraser(ABC):
         """
         if isinstance(texts, str):
             raise TypeError("A paraphraser takes several texts: write paraphraser([text]).")
-        texts = list(texts)
-        for at, text in enumerate(texts):
-            if not isinstance(text, str):
-                raise TypeError(f"Text {at} is {type(text).__name__}, not text.")
+        texts = checks.strings("texts", texts, "texts")
         check_temperature(temperature)
+        checks.count("seed", seed, "a number to draw by", least=0)
         again = self._say_again(texts, temperature, seed) if texts else []
         if len(again) != len(texts):
             raise RuntimeError(f"{type(self).__name__} gave {len(again)} answers to {len(texts)} texts.")
@@ -90,7 +88,8 @@ def reworded(
     >>> sorted(row), row["text/0"] != row["text/1"]
     (['text', 'text/0', 'text/1'], True)
     """
-    rows, columns = _rows(rows, columns)
+    checks.switch("keep_original", keep_original)
+    rows, columns = _checked(rows, paraphraser, columns, seed)
     result = [dict(row) for row in rows]
     for column in columns:
         texts = texts_of(rows, column)
@@ -130,9 +129,8 @@ def augmented(
     >>> [row["label"] for row in rows]
     [1, 1, 1, 1]
     """
-    if copies < 1:
-        raise ValueError(f"copies is the number of paraphrases of each row, at least 1, not {copies}.")
-    rows, columns = _rows(rows, columns)
+    checks.count("copies", copies, "the number of paraphrases of each row")
+    rows, columns = _checked(rows, paraphraser, columns, seed)
     result = [dict(row) for row in rows]
     for copy in range(copies):
         again = {
@@ -143,9 +141,12 @@ def augmented(
     return result
 
 
-def _rows(rows: Any, columns: str | Sequence[str] | None) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
+def _checked(
+    rows: Any, paraphraser: Any, columns: str | Sequence[str] | None, seed: int
+) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
     """Rows as dicts, and the names of their text columns."""
+    if not callable(paraphraser):
+        raise TypeError(f"paraphraser must be a Paraphraser, such as Toyshop(), not {checks.shown(paraphraser)}.")
+    checks.count("seed", seed, "a number to draw by", least=0)
     rows = [dict(row) for row in as_rows(rows)]
-    if columns is None:
-        return rows, text_columns(list(rows[0]))
-    return rows, (columns,) if isinstance(columns, str) else tuple(columns)
+    return rows, given_columns(columns) or text_columns(list(rows[0]))

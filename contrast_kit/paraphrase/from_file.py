@@ -5,8 +5,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from contrast_kit import checks
 from contrast_kit.data.files import in_utf8
-from contrast_kit.paraphrase.base import Paraphraser
+from contrast_kit.paraphrase.base import Paraphraser, check_temperature
 
 
 @dataclass
@@ -40,7 +41,8 @@ class FromFile(Paraphraser):
     pairs: list[tuple[str, str]] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        path = Path(self.path).expanduser()
+        path = checks.path("path", self.path, "a file of pairs")
+        check_temperature(self.temperature)
         if not path.is_file():
             raise FileNotFoundError(
                 f"There is no file {path}: name a file of pairs, text and paraphrase with a tab between."
@@ -86,7 +88,10 @@ def write_pairs(path: str | Path, texts: Sequence[str], again: Iterable[str]) ->
     ...     FromFile(path).pairs
     [('it rains', 'rain falls')]
     """
-    path = Path(path).expanduser()
+    path = checks.path("path", path, "the file to write")
+    texts, again = checks.strings("texts", texts, "texts"), checks.strings("again", again, "paraphrases")
+    if len(texts) != len(again):
+        raise ValueError(f"Give a paraphrase for each text: there are {len(texts)} texts and {len(again)} paraphrases.")
     path.parent.mkdir(parents=True, exist_ok=True)
     lines = ("\t".join(" ".join(part.split()) for part in pair) for pair in zip(texts, again, strict=True))
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")

@@ -4,6 +4,7 @@ import math
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -163,7 +164,7 @@ def _texts_of_lengths(objective: Objective, dataset: Any) -> Any:
 
 
 class _OfLengths(Texts):
-    """Texts of given lengths: each as many of the same random words, so that millions take no memory."""
+    """Texts of given lengths: each as many of the same random words, so that one takes 8 bytes."""
 
     def __init__(self, lengths: Tensor, tokenizer: Any, longest: int):
         if lengths.is_floating_point() or lengths.ndim != 1:
@@ -175,20 +176,21 @@ class _OfLengths(Texts):
                 f"A length of {int(lengths.min())} tokens leaves no word beside the special tokens: "
                 "give lengths from 3 on."
             )
-        self.lengths, self.pad_id, self.types, self.labels = lengths, tokenizer.pad_token_id, None, None
-        self.starts = torch.zeros_like(lengths)  # [N]: all begin with the same word
+        self.lengths = lengths = lengths.int()  # [N]
+        self.pad_id, self.types, self.labels = tokenizer.pad_token_id, None, None
+        self.starts = torch.zeros((), dtype=torch.int32).expand(len(lengths))  # [N]: all begin with the same word
         special = set(tokenizer.all_special_ids)
         words = torch.tensor([i for i in range(len(tokenizer)) if i not in special])
         random = torch.randint(len(words), (int(lengths.max()),), generator=torch.Generator().manual_seed(0))
         self.ids = words[random].int()
         self.ids[0] = tokenizer.cls_token_id
         self.maskable = ~torch.isin(self.ids, torch.tensor(sorted(special), dtype=torch.int32))
-        self.text_ids, self.highest = torch.arange(len(lengths)), int(self.ids.max())
+        self.text_ids, self.highest = torch.arange(len(lengths), dtype=torch.int32), int(self.ids.max())
 
 
 def _facts(texts: Texts, rows: list[int], device: torch.device) -> ExampleInfo:
     """The facts that a batch of these rows would have."""
-    facts = {"text_id": texts.text_ids[rows].to(device)}
+    facts = {"text_id": texts.text_ids[rows].long().to(device)}
     return facts if texts.labels is None else facts | {"label": texts.labels[rows].to(device)}
 
 
@@ -197,9 +199,9 @@ def _first_rows(batches: Batches, n: int) -> list[int]:
     rows: list[int] = []
     epoch = 0
     while len(rows) < n:
-        rows += [row for batch in batches.epoch(epoch) for row in batch]
+        rows += islice(chain.from_iterable(batches.epoch(epoch)), n - len(rows))
         epoch += 1
-    return rows[:n]
+    return rows
 
 
 def _available(device: torch.device) -> int:

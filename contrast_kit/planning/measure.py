@@ -6,16 +6,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
-from contrast_kit.data import Batches, Texts
+from contrast_kit.data import Texts
 from contrast_kit.objectives.base import ExampleInfo, Objective, Vectors
 from contrast_kit.training.gradient import backward, gradient
 from contrast_kit.training.settings import Training, autocast
 
 LARGEST_MEASURED = 4096
 """Rows of a contrast up to which its time and memory are measured; beyond, they are extrapolated from two sizes."""
+MOST_TEXTS = 32
+"""Texts of the smaller of the two steps that are measured; the larger takes twice as many."""
 
 
 class Kept:
@@ -106,19 +109,20 @@ class Encoding:
 
         The longest texts are measured for memory; for time texts of ordinary length, or any where batches are mixed.
         """
-        order = texts.lengths.argsort(descending=True).tolist()
-        usual = order if training.group_by_length else Batches(texts, len(order), group_by_length=False).epoch(0)[0]
-        middle = max(0, len(order) // 2 - 32)
-        n, most = 2, max(2, min(32, len(order) // 2))
+        order = np.argsort(texts.lengths.numpy())[::-1]  # [N], longest first: no list, for there may be millions
+        usual = order[max(0, len(order) // 2 - MOST_TEXTS) :]
+        if not training.group_by_length:
+            usual = np.random.default_rng(0).choice(order, min(2 * MOST_TEXTS, len(order)), replace=False)
+        n, most = 2, max(2, min(MOST_TEXTS, len(order) // 2))
         step = _Step(objective, texts, training)
-        step(order[:2])  # the first one is slower
-        while n < most and step(_some(usual, middle, n))[1] < 0.1:
+        step(_some(order, 2))  # the first one is slower
+        while n < most and step(_some(usual, n))[1] < 0.1:
             n *= 2
         part = (lambda rows: len(rows) // 2) if chunked else (lambda rows: None)
-        small, large = _some(order, 0, n), _some(order, 0, 2 * n)
+        small, large = _some(order, n), _some(order, 2 * n)
         (b1, _, _), (b2, _, vectors) = step(small, part(small)), step(large, part(large))
         at_once = n // 2 if chunked else n
-        small, large = _some(usual, middle, n), _some(usual, middle, 2 * n)
+        small, large = _some(usual, n), _some(usual, 2 * n)
         t1 = min(step(small, part(small))[1] for _ in range(2))
         t2 = min(step(large, part(large))[1] for _ in range(2))
         bytes_each, seconds_each = max(0.0, b2 - b1) / at_once, max(t2 - t1, t2 / 4) / n
@@ -199,10 +203,9 @@ def optimizer_seconds(objective: Objective) -> float:
     return (_now(sample.device) - start) * trained / sample.numel()
 
 
-def _some(order: list[int], start: int, n: int) -> list[int]:
-    """n rows of an order, from `start` on; where it is too short, they repeat."""
-    rows = order[start : start + n]
-    return (rows * n)[:n]
+def _some(order: np.ndarray, n: int) -> list[int]:
+    """The first n rows of an order; where it is too short, they repeat."""
+    return (order[:n].tolist() * n)[:n]
 
 
 def _now(device: torch.device) -> float:

@@ -17,7 +17,7 @@ AXES = {"tsne": "t-SNE", "umap": "UMAP", "pca": "PC"}
 EACH = {
     "perplexity": real("about how many neighbours t-SNE keeps", least=1),
     "neighbors": whole("how many neighbours UMAP keeps"),
-    "seed": whole("the number that chance begins with", least=0),
+    "seed": whole("a number to draw by", least=0),
 }
 """What each setting of a map is; `embedding_map` takes several of each."""
 

@@ -78,12 +78,6 @@ def _words(name: str, value: Any) -> Any:
     return value if value is None or isinstance(value, Mapping) else str(value)
 
 
-def as_dict(name: str, value: Any) -> Mapping:
-    if not isinstance(value, Mapping):
-        raise TypeError(f"{name} must be a dict, as the docstring shows, not {checks.shown(value)}.")
-    return value
-
-
 def _two(name: str, value: Any) -> tuple[float, float]:
     ends = checks.listed(name, value, "two numbers")
     if len(ends) != 2 or not all(map(checks.is_number, ends)) or not -1e18 < ends[0] < ends[1] < 1e18:
@@ -94,7 +88,8 @@ def _two(name: str, value: Any) -> tuple[float, float]:
 SETTINGS: dict[str, Setting] = {
     **dict.fromkeys(("title", "label", "x_label", "y_label", "ylabel", "baseline_label", "corner"), _words),
     **dict.fromkeys(("center", "even", "log", "numbers", "sharey", "vectors"), _switch),
-    **dict.fromkeys(("legend", "levels"), as_dict),
+    "legend": lambda name, value: checks.mapping(name, value, "from a kind of token to its words"),
+    "levels": lambda name, value: checks.mapping(name, value, "from words to the level at which a line stands"),
     **dict.fromkeys(("limits", "range"), _two),
     "baseline": real("where the bars start"),
     "bins": whole("how many bars a histogram has", most=10_000),

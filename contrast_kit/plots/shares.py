@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from contrast_kit import checks
-from contrast_kit.plots.settings import as_dict, real
+from contrast_kit.plots.settings import real
 from contrast_kit.plots.style import INK, array, colour, named, panels, styled
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def shares(
     rows = {name: named(parts, f"wholes[{name!r}]") for name, parts in named(wholes, "wholes").items()}
     parts = list(next(iter(rows.values())))
     colours = [colour(i) for i in range(len(parts))] if colours is None else _colours(colours)
-    points = {} if points is None else as_dict("points", points)
+    points = {} if points is None else checks.mapping("points", points, "from words to their places")
     _check(rows, parts, colours)
     height = 0.42 * len(rows) + 0.85 + 0.6 * bool(points)
     figure, (panel,) = panels(1, height=height, title=title)

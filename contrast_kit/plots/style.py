@@ -116,15 +116,19 @@ def marker(i: int) -> str:
     return MARKERS[(i + i // len(PALETTE)) % len(MARKERS)]
 
 
-def array(values: Any, name: str, ndim: int, missing: bool = False) -> np.ndarray:
-    """Numbers from a tensor, an array or a list, as float64 with `ndim` axes; `missing` lets NaN pass."""
+def array(values: Any, name: str, ndim: int | None, missing: bool = False) -> np.ndarray:
+    """Numbers from a tensor, an array or a list, as float64 with `ndim` axes (None: any); `missing` lets NaN pass."""
     if hasattr(values, "detach"):
-        values = values.detach().cpu().double()  # numpy knows no bfloat16
+        values = values.detach().cpu()
+        values = values if values.is_complex() else values.double()  # numpy knows no bfloat16
     try:
-        numbers = np.asarray(values, dtype=float)
+        numbers = np.asarray(values)
+        numbers = None if np.iscomplexobj(numbers) else numbers.astype(float, copy=False)
     except (TypeError, ValueError):
-        raise ValueError(f"{name} must hold numbers in {ndim} dimension(s), all rows alike.") from None
-    if numbers.ndim != ndim:
+        numbers = None
+    if numbers is None:
+        raise ValueError(f"{name} must hold numbers in {ndim or 'some'} dimension(s), all rows alike.")
+    if ndim is not None and numbers.ndim != ndim:
         raise ValueError(f"{name} must have {ndim} dimension(s), not {numbers.ndim} (shape {numbers.shape}).")
     if not numbers.size:
         raise ValueError(f"{name} is empty, so there is nothing to draw.")

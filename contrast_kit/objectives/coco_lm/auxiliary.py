@@ -15,7 +15,7 @@ from transformers import ElectraConfig, ElectraForMaskedLM
 
 from contrast_kit import checks, masking
 from contrast_kit.encoder.encoder import Encoder, View, cross_entropy
-from contrast_kit.objectives.base import Encoded, Objective, maskable
+from contrast_kit.objectives.base import Encoded, Objective
 from contrast_kit.objectives.coco_lm.token_losses import CopyHead, Task, token_counts, token_sums
 
 TOKENS_AT_ONCE = 2**14
@@ -164,7 +164,7 @@ class Corrupting(Objective):
     def views(self, batch: View, generator: torch.Generator | None = None) -> dict[str, View]:
         """The views `"masked"` and `"corrupted"`: mask, sample, and put the samples in the masked places (eq. 1)."""
         config, ids = self.config, batch["input_ids"]
-        allowed = batch["attention_mask"].bool() if config.mask_special else maskable(batch)  # [B, T]
+        allowed = batch["attention_mask"].bool() if config.mask_special else masking.allowed(batch)  # [B, T]
         if config.mask_special and not config.mask_cls:
             allowed = allowed & (ids != self.encoder.tokenizer.cls_token_id)
         options = dict(split=config.split, generator=generator, **self.encoder.vocabulary)
