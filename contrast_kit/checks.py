@@ -239,7 +239,7 @@ def strings(name: str, values: Any, what: str) -> list[str]:
     values = listed(name, values, what)
     for at, value in enumerate(values):
         if not isinstance(value, str):
-            raise TypeError(f"{name} must be {what}, strings, and number {at} is {shown(value)}.")
+            raise TypeError(f"Number {at} of {name} is {shown(value)}, not a string.")
     return values
 
 

@@ -88,6 +88,26 @@ class TestCrash:
         assert _answer.crash(KeyError()).endswith("KeyError: no more is said.")
 
 
+KINDS = [3, "text", [1], {}, object(), lambda *a, **k: "text", lambda *a, **k: object(), lambda *a, **k: 3, float]
+
+
+class TestKinds:
+    @pytest.mark.parametrize("answer", KINDS, ids=[str(i) for i in range(len(KINDS))])
+    def test_no_verdict_quotes_what_python_says_of_a_kind(self, answer):
+        for name in exercises.names():
+            said = judge(name, answer).text
+            assert not re.search(r"object (is|has|cannot)|not supported|not callable", said), (name, said)
+
+    @pytest.mark.parametrize(("answer", "kind"), [(3, "an int"), ("0.5", "a str"), ([1], "a list")])
+    def test_an_answer_that_should_be_a_function_is_told_so(self, answer, kind):
+        assert judge("01.labels", answer).text == f"the exercise asks for a function, and you gave {kind}."
+
+    def test_another_kind_of_value_is_named(self):
+        said = judge("01.labels", lambda *asked: object()).text
+        assert said.startswith("your function returned a value of type object, which does not fit")
+        assert judge("09.shift", 3).text.startswith("an answer of type int does not fit. Which kind")
+
+
 class TestProgress:
     def test_done_stays_done_and_is_read_by_another_kernel(self, kept, monkeypatch, capsys):
         exercises.check("01.rate", lambda m, c: m)

@@ -813,3 +813,14 @@ def test_similar_and_random_pairs_are_further_apart_than_after_mlm_or_electra(sh
     others = (ELECTRA, ck.objectives.MLM)
     assert auc[COCOLM] > max(auc[kind] for kind in others)
     assert gap[COCOLM] > 3 * max(gap[kind] for kind in others)
+
+
+def test_a_masked_lm_does_not_train_the_head_that_coco_lm_left(tokenizer, batch, tmp_path):
+    """One encoder for two objectives to compare: the second would train other word scores without a word."""
+    encoder = make_encoder(tokenizer)
+    COCOLM(encoder)
+    for other in (ck.objectives.MLM, ck.objectives.CMLM, ck.objectives.CAPT):
+        with pytest.raises(ValueError, match="took the projection from its word scores"):
+            other(encoder)(batch)
+    again = ck.Encoder.from_pretrained(encoder.save_pretrained(tmp_path))
+    assert ck.objectives.MLM(again)(batch)["loss"] > 0

@@ -137,7 +137,7 @@ def test_what_is_no_text_is_said():
             again([{"sentence": "a kite"}], Toyshop(), "text")
     with pytest.raises(TypeError, match="several texts"):
         Toyshop()("a kite")
-    with pytest.raises(TypeError, match="Text 1 is int"):
+    with pytest.raises(TypeError, match="Number 1 of texts is 3"):
         Toyshop()(["a kite", 3])
     with pytest.raises(ValueError, match="temperature must be a number of 0 or more"):
         Toyshop()(["a kite"], temperature=-1)

@@ -179,7 +179,7 @@ def test_lengths_alone_will_do(encoder):
 
 
 def test_a_plan_refuses_what_fit_refuses(encoder, texts):
-    with pytest.raises(ValueError, match="processes is at least 1"):
+    with pytest.raises(ValueError, match="processes is how many share each batch, at least 1"):
         ck.plan(ck.objectives.MLM(encoder), texts, processes=0)
     with pytest.raises(TypeError, match="did you mean 'batch_size'"):
         ck.plan(ck.objectives.MLM(encoder), texts, batchsize=3)

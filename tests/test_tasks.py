@@ -227,6 +227,13 @@ def test_the_nearest_by_cosine_vote():
         tasks.knn_probe(Reader(), train, test, task="sst2", k=5)
 
 
+def test_two_neighbours_outvote_a_nearer_one():
+    """The majority decides, however near the one is; cosines only break ties."""
+    train = [{"sentence": text, "label": label} for text, label in [("9 0", 1), ("1 1", 0), ("1 -1", 0), ("-1 0", 1)]]
+    test = [{"sentence": "1 0", "label": 0}]
+    assert tasks.knn_probe(Reader(), train, test, task="sst2", k=3)["accuracy"] == 1
+
+
 def test_zero_shot_similarity_is_the_cosine():
     rows = [
         {"sentence1": "1 0", "sentence2": two, "label": score}

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
+from contrast_kit import checks
 from contrast_kit.data.texts import Texts
 
 _POOL = 50  # batches whose rows are sorted by length together: padding nearly gone, still well shuffled
@@ -47,13 +48,15 @@ class Batches:
         group_by_length: bool = True,
     ) -> None:
         lengths = np.asarray(getattr(texts, "lengths", texts))  # [N]
-        self.lengths = lengths if lengths.dtype.kind in "iu" else lengths.astype(np.int64)  # no copy of millions
+        if lengths.ndim != 1 or (len(lengths) and lengths.dtype.kind not in "iu"):
+            raise TypeError(f"Batches are made of Texts, or of lengths, whole numbers, not of {checks.shown(texts)}.")
+        self.lengths = lengths if len(lengths) else lengths.astype(np.int64)  # no copy of millions
         self.batch_size, self.seed, self.drop_last = batch_size, seed, drop_last
         self.group_by_length = group_by_length
-        if batch_size < 1:
-            raise ValueError(f"batch_size must be 1 or more, not {batch_size}.")
-        if seed < 0:
-            raise ValueError(f"seed must be 0 or more, not {seed}.")
+        checks.count("batch_size", batch_size, "a number of rows")
+        checks.count("seed", seed, "a number to draw by", least=0)
+        checks.switch("drop_last", drop_last)
+        checks.switch("group_by_length", group_by_length)
         if len(self) == 0:
             raise ValueError(
                 f"{len(self.lengths)} rows do not fill one batch of {batch_size}; "
@@ -69,6 +72,7 @@ class Batches:
 
         The lists are made when they are looked at: of millions of rows they would not all fit into memory.
         """
+        checks.count("epoch", epoch, "a number of passes through the texts", least=0)
         random = np.random.default_rng([self.seed, epoch])
         order = random.permutation(np.arange(len(self.lengths), dtype=np.uint32))  # [N]
         filled = len(order) - len(order) % self.batch_size

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from contrast_kit import checks
 from contrast_kit.data.glue import TASKS
 from contrast_kit.data.rows import as_rows, column, column_names, no_column
 
@@ -86,12 +87,14 @@ def number_labels(rows: Any, names: Sequence[str] | None = None, label: str = "l
     [{'text': 'a', 'label': 1}, {'text': 'b', 'label': 0}]
     """
     rows = as_rows(rows)
+    names = None if names is None else checks.listed("names", names, "names of classes")
     if label not in column_names(rows):
         raise no_column(label, column_names(rows))
     found = set(column(rows, label)) - {None}
-    numbers = _numbers(found, list(names) if names else order(found))
+    names = names or order(found)
+    numbers = _numbers(found, names)
     if hasattr(rows, "column_names"):
-        return _replaced(rows, label, list(names) if names else order(found), numbers)
+        return _replaced(rows, label, names, numbers)
     return [{**row, label: None if row[label] is None else numbers[row[label]]} for row in rows]
 
 

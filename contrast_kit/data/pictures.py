@@ -68,6 +68,9 @@ class Pictures:
     attribute_names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        checks.tensors(ids=self.ids, **{key: getattr(self, key) for key in REGION_KEYS})
+        for key in ("object_names", "attribute_names"):
+            object.__setattr__(self, key, tuple(checks.strings(key, getattr(self, key), "names of classes")))
         regions = checks.floats(self.regions, "regions")
         if regions.dim() != 3 or not regions.numel():
             raise ValueError(f"regions must be [P, R, F], one feature for each region, got {list(regions.shape)}.")
@@ -91,7 +94,7 @@ class Pictures:
 
         Raises `ValueError` for a picture that is not here.
         """
-        wanted = torch.as_tensor(ids)
+        wanted = checks.integers(ids, None, self.ids.device, "ids")
         order = self.ids.argsort()
         at = torch.searchsorted(self.ids[order], wanted).clamp(max=len(self) - 1)  # like ids
         found = order[at]
@@ -177,8 +180,11 @@ def stack_pictures(
     >>> stack_pictures([one, two]).region_mask.tolist()
     [[True, True], [True, False]]
     """
+    pictures = checks.listed("pictures", pictures, "dicts, one for each picture")
     if not pictures:
         raise ValueError("There are no pictures: give at least one.")
+    if not all(isinstance(picture, Mapping) and {"image_id", "regions"} <= picture.keys() for picture in pictures):
+        raise TypeError("Each picture must be a dict with image_id and regions, and boxes.")
     features = [torch.as_tensor(picture["regions"], dtype=torch.float32) for picture in pictures]
     width, most = features[0].shape[-1], max(len(rows) for rows in features)
     for picture, rows in zip(pictures, features, strict=True):
@@ -213,7 +219,7 @@ def stack_pictures(
     counts = torch.tensor([len(rows) for rows in features])
     table["region_mask"] = torch.arange(most) < counts[:, None]  # [P, R]
     ids = torch.tensor([picture["image_id"] for picture in pictures])
-    return Pictures(ids, **table, object_names=tuple(object_names), attribute_names=tuple(attribute_names))
+    return Pictures(ids, **table, object_names=object_names, attribute_names=attribute_names)
 
 
 def random_pictures(n: int = 8, regions: int = 5, width: int = 6, seed: int = 0, classes: int = 4) -> Pictures:

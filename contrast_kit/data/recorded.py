@@ -38,11 +38,12 @@ def recorded(name: str, folder: str | Path = FOLDER) -> "DataFrame":
 
     if not isinstance(name, str):
         raise TypeError(f"A recorded table has a name, such as 'scoreboard', not {checks.shown(name)}.")
+    folder = checks.path("folder", folder, "where recorded tables lie")
     if name != Path(name).as_posix() or Path(name).is_absolute() or ".." in Path(name).parts:
         raise FileNotFoundError(f"{name!r} is no name of a recorded table, such as 'scoreboard'.")
-    table, origin = (Path(folder) / f"{name}.{kind}" for kind in ("csv", "json"))
+    table, origin = (folder / f"{name}.{kind}" for kind in ("csv", "json"))
     if not table.exists():
-        have = sorted(path.stem for path in Path(folder).glob("*.csv"))
+        have = sorted(path.stem for path in folder.glob("*.csv"))
         raise FileNotFoundError(f"No recorded table is called {name!r}; {meant(name, have)}")
     if not origin.exists():
         raise FileNotFoundError(f"{table.name} has no {origin.name} beside it that says where its numbers come from.")

@@ -25,6 +25,7 @@ from zlib import crc32
 import torch
 from torch import Tensor
 
+from contrast_kit import checks
 from contrast_kit.data.answers import answer_scores
 from contrast_kit.data.pictures import REGION_KEYS, Pictures
 from contrast_kit.data.rows import as_rows, column, column_names
@@ -77,6 +78,8 @@ class Regions(Texts):
     ) -> None:
         if not isinstance(pictures, Pictures):
             raise TypeError(f"pictures must be data.Pictures, not {type(pictures).__name__}.")
+        if truth is not None and not callable(truth):
+            raise TypeError(f"truth must be a function, such as scenes.truth(rows), not {checks.shown(truth)}.")
         super().__init__(rows, tokenizer, columns, max_length, label=label)
         rows = as_rows(rows)
         self.pictures, self.truth = pictures, truth
@@ -85,12 +88,12 @@ class Regions(Texts):
         self.picture_rows = pictures.rows(self.image_ids)  # [N, 1 or 2]
         pairs = torch.cat([self.text_ids[:, None], self.image_ids], 1)  # [N, 2 or 3]
         self.text_ids = _first_come(pairs)  # [N]
-        self.answers = None if answers is None else list(answers)
+        self.answers = None if answers is None else checks.strings("answers", answers, "answers")
         self.answer_scores = None if answers is None else answer_scores(_answers(rows), self.answers)  # [N, A]
 
     def batch(self, indices: Sequence[int]) -> dict[str, Tensor]:
         """The rows `indices` as one padded batch; pictures are padded to the most regions among them."""
-        indices = list(indices)
+        indices = checks.listed("indices", indices, "row numbers")
         batch = super().batch(indices)
         for at, name in enumerate(self.image_columns):
             prefix = "" if name == "image_id" else f"{name}/"
@@ -127,7 +130,7 @@ def _image_ids(rows: Any, name: str) -> Tensor:
     values = column(rows, name)
     for at, value in enumerate(values):
         if not isinstance(value, int) or isinstance(value, bool):
-            raise TypeError(f"{name} of row {at} is {value!r}, not the number of a picture (an integer).")
+            raise TypeError(f"{name} of row {at} is {checks.shown(value)}, not the number of a picture (an integer).")
     return torch.tensor(values)
 
 

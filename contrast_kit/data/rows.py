@@ -55,7 +55,8 @@ def as_rows(rows: Any) -> Any:
     kind = type(rows)
     if kind.__module__.startswith("pandas"):
         raise TypeError(f"Rows are no pandas {kind.__name__}: give frame.to_dict('records') or series.tolist().")
-    if isinstance(rows, str) or not hasattr(rows, "__len__") or not hasattr(rows, "__getitem__") or getattr(rows, "shape", None) == ():
+    numbered = hasattr(rows, "__len__") and hasattr(rows, "__getitem__") and getattr(rows, "shape", None) != ()
+    if isinstance(rows, str) or not numbered:
         more = "; data.Stream walks through a generator, a file or a folder" if not isinstance(rows, str) else ""
         raise TypeError(f"Rows are a Dataset, a list of dicts or a list of strings, not {kind.__name__}{more}.")
     if len(rows) == 0:

@@ -76,6 +76,7 @@ def load(
     if not str(name).strip():
         raise ValueError("Which data? load() takes a name of data.available(), a file, a folder or a hub id, not ''.")
     family, _, task = str(name).partition("/")
+    folder = None if folder is None else checks.path("folder", folder, "where the files are")
     if folder is None and family in SHOPS:
         return _shop(family, task)
     if folder is None and family == "scenes":
@@ -129,12 +130,13 @@ def sentences(dataset: Any, columns: str | Sequence[str] | None = None, distinct
     >>> sentences([{"sentence1": "A dog.", "sentence2": "A cat."}, {"sentence1": "A dog.", "sentence2": ""}])
     ['A dog.', 'A cat.']
     """
-    if hasattr(dataset, "__len__") and not len(dataset):
+    if getattr(dataset, "shape", None) != () and hasattr(dataset, "__len__") and not len(dataset):
         return []
     checks.switch("distinct", distinct)
     columns = given_columns(columns) or text_columns(column_names(dataset))
     values = [column(dataset, name) for name in columns]
-    texts = [text for row in zip(*values, strict=True) for text in row if text and text.strip()]
+    texts = checks.strings("texts", [text for row in zip(*values, strict=True) for text in row if text], "texts")
+    texts = [text for text in texts if text.strip()]
     return list(dict.fromkeys(texts)) if distinct else texts
 
 

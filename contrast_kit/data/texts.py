@@ -16,6 +16,7 @@ Nothing here needs the `datasets` library: a list of strings is enough.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import Any
@@ -26,7 +27,17 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from contrast_kit.data.rows import as_rows, chunks, column_names, label_tensor, no_column, text_columns
+from contrast_kit import checks
+from contrast_kit.data.rows import (
+    as_rows,
+    chunks,
+    column_names,
+    given_columns,
+    label_tensor,
+    no_column,
+    text_columns,
+)
+from contrast_kit.data.tokenizers import check_tokenizer
 from contrast_kit.data.tokens import TokenCache, tokenize
 
 CACHED_FROM = 50_000
@@ -71,10 +82,10 @@ class Texts:
         *,
         label: str = "label",
     ) -> None:
-        columns = (columns,) if isinstance(columns, str) else columns
+        checks.string("label", label, "the column of the labels")
         rows = as_rows(rows)
         names = column_names(rows)
-        self.columns = tuple(columns) if columns else text_columns(names)
+        self.columns = given_columns(columns) or text_columns(names)
         max_length = usual_length(tokenizer, max_length)
         check_columns(names, self.columns, tokenizer, max_length)
         self.tokenizer, self.pad_id = tokenizer, int(tokenizer.pad_token_id)
@@ -107,6 +118,10 @@ class Texts:
         return len(self.lengths)
 
     def __getitem__(self, index: int) -> dict[str, Any]:
+        try:
+            index = operator.index(index)
+        except TypeError:
+            raise TypeError(f"Texts are numbered by integers, not by {checks.shown(index)}.") from None
         if not -len(self) <= index < len(self):
             raise IndexError(f"There is no text {index}: these are {len(self)} texts.")
         start = int(self.starts[index])
@@ -125,7 +140,7 @@ class Texts:
 
     def batch(self, indices: Sequence[int]) -> dict[str, Tensor]:
         """Give the rows `indices` as one padded batch, the same as `collate([texts[i] for i in indices])`."""
-        return collate([self[i] for i in indices])
+        return collate([self[i] for i in checks.listed("indices", indices, "row numbers")])
 
     def fingerprint(self) -> str:
         """Eight hexadecimal digits that differ where the token ids, their order or the labels do."""
@@ -159,8 +174,11 @@ def collate(examples: Sequence[Mapping[str, Any]]) -> dict[str, Tensor]:
     >>> collate(examples)["input_ids"].tolist()
     [[2, 7, 8, 3], [2, 9, 3, 0]]
     """
+    examples = checks.listed("examples", examples, "dicts, such as texts[0]")
     if not examples:
         raise ValueError("A batch needs at least one example.")
+    if not all(isinstance(one, Mapping) and {"input_ids", "maskable", "text_id"} <= one.keys() for one in examples):
+        raise TypeError("Examples must be dicts with input_ids, maskable and text_id, such as texts[0] of Texts.")
     ids = [example["input_ids"] for example in examples]
     batch = {
         "input_ids": pad_sequence(ids, batch_first=True, padding_value=examples[0]["pad_id"]),  # [B, T]
@@ -193,6 +211,9 @@ def check_columns(names: Sequence[str], columns: Sequence[str], tokenizer: Any, 
 
 def usual_length(tokenizer: Any, max_length: int | None) -> int:
     """The length asked for; by default 128 tokens, or fewer where the tokenizer's model takes fewer."""
+    check_tokenizer(tokenizer)
+    if max_length is not None:
+        checks.count("max_length", max_length, "a number of tokens")
     return min(128, tokenizer.model_max_length) if max_length is None else max_length
 
 

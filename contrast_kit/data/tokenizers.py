@@ -115,7 +115,7 @@ def open_tokenizer(folder: str | Path) -> PreTrainedTokenizerFast:
     """
     from transformers import BertTokenizerFast, RobertaTokenizerFast
 
-    folder = Path(folder)
+    folder = checks.path("folder", folder, "the folder of a tokenizer")
     if not folder.is_dir():
         raise FileNotFoundError(f"There is no folder {folder}.")
     has = {path.name for path in folder.iterdir()}

@@ -56,10 +56,22 @@ def crash(error: BaseException) -> str:
     return f"your function stopped in line {last.lineno} of its cell{f', `{line}`' if line else ''}. {told}"
 
 
-def kind_given(answer: Any) -> str:
-    """What kind of value the reader gave, or the reader's function returned, for a sentence."""
-    if not isinstance(answer, Answer):
-        return f"an answer of type {type(answer).__name__} does not fit"
-    if answer.given is None:
-        return "a function does not fit"
-    return f"your function returned a value of type {type(answer.given).__name__}, which does not fit"
+def wrong_kind(answer: Any, error: Exception) -> str:
+    """What to say where a checker could not do with an answer what it does with answers of the kind that is asked for.
+
+    >>> from contrast_kit.exercises import judge
+    >>> print(judge("01.labels", 3))
+    ✗ 01.labels: the exercise asks for a function, and you gave an int.
+    """
+    if isinstance(answer, Answer):
+        given = "a function does not fit"
+        if answer.given is not None:
+            given = f"your function returned a value of type {type(answer.given).__name__}, which does not fit"
+    else:
+        kind = type(answer).__name__
+        if str(error) == f"'{kind}' object is not callable":
+            return f"the exercise asks for a function, and you gave {'an' if kind[0] in 'aeiou' else 'a'} {kind}."
+        given = f"an answer of type {kind} does not fit"
+    # Python's words for a kind that lacks something are about the checker's code, which the reader does not see.
+    told = "" if isinstance(error, TypeError | AttributeError) else f" ({error})"
+    return f"{given}{told}. Which kind of value does the exercise ask for?"

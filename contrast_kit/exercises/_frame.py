@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from contrast_kit import checks
 from contrast_kit._names import meant
 from contrast_kit.exercises import _record
-from contrast_kit.exercises._answer import Answer, AnswerFailed, NotYet, crash, kind_given
+from contrast_kit.exercises._answer import Answer, AnswerFailed, NotYet, crash, wrong_kind
 from contrast_kit.exercises._verdict import Verdict, show
 
 Checker = Callable[[Any], str | None]
@@ -88,7 +88,7 @@ def judge(name: str, answer: Any) -> Verdict:
     except AnswerFailed as failed:
         return Verdict(name, False, crash(failed.__cause__ or failed))
     except Exception as error:  # the checker asks something of the answer that another kind of value does not have
-        return Verdict(name, False, f"{kind_given(asked)} ({error}). Which kind of value does the exercise ask for?")
+        return Verdict(name, False, wrong_kind(asked, error))
     return Verdict(name, hint is None, f"right. {found.right}" if hint is None else hint)
 
 

@@ -85,7 +85,8 @@ def fragment(given: dict[str, Any] | str, name: str, still: str = "") -> str:
 
 def document(panel: Any, title: str | None = None) -> str:
     """A whole page for this panel: one that lives, or where it cannot its figure and its sentence."""
-    title = html.escape(str("" if title is None else title) or re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(panel).__name__).capitalize())
+    name = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(panel).__name__).capitalize()
+    title = html.escape(name if title in (None, "") else str(title))
     try:
         shown = fragment(exported(panel), "panel")
     except ValueError:

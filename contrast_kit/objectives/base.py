@@ -195,6 +195,11 @@ def mlm_sum(encoder: Encoder, hidden: Tensor, view: View, mean: str = "tokens") 
     `encoder` gives the word scores of `hidden`, its last states [B, T, D]; the view holds `selected` and `targets`, [B,
     T] each. `mean` is `"tokens"`, or `"sequences"`: summed over the means of the texts, so each text counts once.
     """
+    if not encoder.projection:
+        raise ValueError(
+            "COCO-LM or All-Token MLM was built around this encoder and took the projection from its word scores: give "
+            "a masked LM an encoder of its own, or this one saved and opened again."
+        )
     at = encoder.strategy.positions(view["selected"])  # M positions
     each = hidden.new_ones(len(hidden), dtype=torch.promote_types(hidden.dtype, torch.float32))  # [B]
     if mean == "sequences":

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from contrast_kit import checks
 from contrast_kit.data import Batches, Texts
 from contrast_kit.data.batches import make_batches
 from contrast_kit.data.prepared import prepare_texts
@@ -70,8 +71,7 @@ def plan(
         (15.0, 63.0)
     """
     processes = count() if processes is None else processes
-    if processes < 1:
-        raise ValueError(f"processes is at least 1, not {processes}.")
+    checks.count("processes", processes, "how many share each batch")
     training = training_settings(objective, training, settings)
     objective = objective.to(start())
     texts = prepare_texts(objective.encoder, _texts_of_lengths(objective, dataset), training.max_length)
@@ -156,9 +156,9 @@ def _full_queues(objective: Objective) -> Iterator[None]:
 
 def _texts_of_lengths(objective: Objective, dataset: Any) -> Any:
     """Texts of the given lengths, if `dataset` is a list of lengths; other data as it is."""
-    if isinstance(dataset, Texts | str) or not isinstance(dataset, Sequence | Tensor) or not len(dataset):
+    if isinstance(dataset, Texts | str | bytes) or not isinstance(dataset, Sequence | Tensor):
         return dataset
-    if not isinstance(dataset[0], int | Tensor):
+    if getattr(dataset, "shape", None) == () or not len(dataset) or not isinstance(dataset[0], int | Tensor):
         return dataset
     return _OfLengths(torch.as_tensor(dataset), objective.encoder.tokenizer, objective.encoder.max_length)
 
