@@ -3,18 +3,14 @@
 Torch only; every room may ask here. Letters: N vectors, D width, V vocabulary.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from numbers import Integral, Real
-from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
-
-from contrast_kit._names import meant
 
 _reads_values = True
 
@@ -41,8 +37,8 @@ def read_by(config: Any, names: Sequence[str], reader: str) -> None:
     """Refuse settings changed from their defaults that only `reader` reads: they would do nothing without a word."""
     for field in fields(config):
         value = getattr(config, field.name)
-        if field.name in names and value != field.default:
-            raise ValueError(f"{field.name}={value} is read with {reader} only and would change nothing here.")
+        if field.name in names and repr(value) != repr(field.default):
+            raise ValueError(f"{field.name}={shown(value)} is read with {reader} only and would change nothing here.")
 
 
 def is_traced(x: Tensor) -> bool:
@@ -226,60 +222,6 @@ def switch(name: str, value: Any) -> None:
     """True or False, and nothing that Python would take for them."""
     if not isinstance(value, bool):
         raise TypeError(f"{name} is True or False, not {shown(value)}.")
-
-
-def string(name: str, value: Any, what: str) -> None:
-    """A string."""
-    if not isinstance(value, str):
-        raise TypeError(f"{name} is {what}, a string, not {shown(value)}.")
-
-
-def strings(name: str, values: Any, what: str) -> list[str]:
-    """Strings, as a list; one string alone is none."""
-    values = listed(name, values, what)
-    for at, value in enumerate(values):
-        if not isinstance(value, str):
-            raise TypeError(f"Number {at} of {name} is {shown(value)}, not a string.")
-    return values
-
-
-def listed(name: str, values: Any, what: str) -> list:
-    """What can be walked through, as a list: no string and no dict."""
-    values = values.tolist() if hasattr(values, "tolist") else values  # a tensor, an array, a column of a table
-    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
-        raise TypeError(f"{name} must be a list of {what}, not {shown(values)}.")
-    return list(values)
-
-
-def text_pairs(name: str, pairs: Any) -> list[tuple[str, str]]:
-    """Pairs of strings."""
-    pairs = listed(name, pairs, "pairs of texts")
-    if not pairs:
-        raise ValueError(f"{name} is empty: give at least one pair of texts.")
-    for at, pair in enumerate(pairs):
-        if not isinstance(pair, tuple | list) or len(pair) != 2 or not all(isinstance(text, str) for text in pair):
-            raise TypeError(f"{name} must be pairs of texts, (one, other), and number {at} is {shown(pair)}.")
-    return [(one, other) for one, other in pairs]
-
-
-def mapping(name: str, value: Any, what: str) -> Mapping:
-    """A dict."""
-    if not isinstance(value, Mapping):
-        raise TypeError(f"{name} must be a dict {what}, not {shown(value)}.")
-    return value
-
-
-def known(name: Any, names: Iterable[str], what: str) -> None:
-    """One of the names of a table; a ValueError gives the name that was meant, or all of them."""
-    if not isinstance(name, str) or name not in names:
-        raise ValueError(f"There is no {what} {shown(name)}; {meant(name, names)}")
-
-
-def path(name: str, value: Any, what: str) -> Path:
-    """A string or a Path, as a Path, with the reader's home in the place of "~"."""
-    if not isinstance(value, str | PathLike) or not str(value).strip():
-        raise TypeError(f"{name} is {what}, a string or a Path, not {shown(value)}.")
-    return Path(value).expanduser()
 
 
 def shown(value: Any) -> str:

@@ -18,7 +18,8 @@ def asked(objective):
 
     def with_mask(batch, generator=None):
         ids = batch["input_ids"]
-        return views(batch | {"input_ids": ids.index_fill(1, torch.tensor([1], device=ids.device), mask)}, generator)
+        first = torch.ones(1, dtype=torch.long, device=ids.device)
+        return views(batch | {"input_ids": ids.index_fill(1, first, mask)}, generator)
 
     objective.views = with_mask
     return objective

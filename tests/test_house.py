@@ -18,6 +18,7 @@ ROOMS = (
     "_shipped",
     "_renamed",
     "checks",
+    "arguments",
     "picture_checks",
     "schedules",
     "fast",
@@ -39,7 +40,7 @@ ROOMS = (
     "commands",
     "__main__",
 )
-TORCH_ONLY = ("checks", "picture_checks", "schedules", "losses", "masking", "geometry")
+TORCH_ONLY = ("checks", "arguments", "picture_checks", "schedules", "losses", "masking", "geometry")
 """Rooms of pure functions: of other libraries they import torch alone."""
 
 

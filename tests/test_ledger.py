@@ -38,6 +38,25 @@ def test_it_holds_all_four_papers_and_every_kind_of_verdict(ledger):
     assert not ledger.duplicated(["paper", "place", "claim", "tested"]).any()
 
 
+def test_a_measured_claim_names_the_command_and_the_commit_of_its_table(script, ledger):
+    measured = ledger[ledger["low"].notna() & ~ledger["source"].str.startswith("papers.table")]
+    assert len(measured) >= 30 and ledger.loc[ledger["command"].notna()].index.equals(measured.index)
+    page = script["page"](ledger)
+    for source, rows in measured.groupby("source"):
+        origin = ck.data.recorded(source).attrs
+        assert set(rows["command"]) == {origin["command"]} and set(rows["commit"]) == {origin["commit"]}
+        assert f"| `{source}` | {len(rows)} | `{origin['command']}` | {origin['commit']} |" in page
+
+
+def test_both_contrasts_of_cmlm_stand_in_it_where_both_were_run(ledger):
+    """The rows of one alone would hide that the other, with 20 labels, is clearly below TAPT."""
+    rows = ledger[ledger["claim"].str.startswith("post-training with CMLM beats")]
+    of = rows["tested"].str.extract(r"CMLM \((\w+)\) − (\w+)").assign(n=rows["claim"].str.extract(r"with (\d+)")[0])
+    assert of[of["n"] != "1000"].groupby([1, "n"])[0].agg(set).tolist() == [{"printed", "InfoNCE"}] * 4
+    worst = rows.loc[rows["effect"][of[1] == "TAPT"].idxmin()]
+    assert (worst["verdict"], worst["effect"]) == ("not held", pytest.approx(-1.207, abs=5e-4))
+
+
 def test_a_verdict_follows_its_interval(ledger):
     guessing = ledger["tested"].str.contains("still guesses|hardly finds a replaced word|in two seeds of five only")
     assert guessing.any()  # who has not learned its task decides nothing

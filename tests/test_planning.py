@@ -143,8 +143,8 @@ def test_a_plan_leaves_everything_as_it_was(tokenizer, texts):
     assert all(parameter.grad is None for parameter in objective.parameters())
 
 
-def test_what_accumulation_would_not_give(encoder, texts):
-    plan = ck.plan(ck.objectives.COCOLM(encoder), texts, steps=5, batch_size=16, accumulate=4)
+def test_what_accumulation_would_not_give(encoder, texts, tokenizer):
+    plan = ck.plan(ck.objectives.COCOLM(make_encoder(tokenizer)), texts, steps=5, batch_size=16, accumulate=4)
     assert (plan.negatives, plan.negatives_of_one_batch) == (30, 126)
     assert "accumulate=4 does not change that, batch_size=64 would: 126" in str(plan)
     assert "are the same" in str(ck.plan(ck.objectives.MLM(encoder), texts, accumulate=4))

@@ -33,7 +33,7 @@ FORMS = {name: next(one for one in WAITS if name.startswith(one.split()[0])) for
 APART = {"cmlm without its mlm": 0, "simcse mlm": 1}
 CASES = [(name, way) for name in OBJECTIVES for way in (WAYS if name in WAITS else ("plain", "tiles"))]
 # Small tensors that a step makes on the CPU and sends without `non_blocking`, for which it waits too.
-SENDS = {"capt": 1, "fine-tune": 1, "scl": 1, "span": 1, "prompt": 2}
+SENDS = dict.fromkeys(("capt", "fine-tune", "scl", "span", "prompt"), 1)
 A_LAYOUT_SENDS = 9
 """Copies for each view that packing encodes: one for the order, and one for each length among the 8 texts."""
 

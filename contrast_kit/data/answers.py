@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from contrast_kit import checks
+from contrast_kit import arguments, checks
 
 PER_VOTE = 0.3
 """LXMERT's target for an answer is 0, 0.3, 0.6, 0.9, then 1, for 0, 1, 2, 3, then more people who gave it."""
@@ -23,7 +23,7 @@ def answer_list(answers: Iterable[Any], least: int = 1) -> list[str]:
     >>> answer_list([["red", "red", "scarlet"], "two", "red"], least=2)
     ['red']
     """
-    answers = checks.listed("answers", answers, "answers, one for each question")
+    answers = arguments.listed("answers", answers, "answers, one for each question")
     checks.count("least", least, "in how many questions an answer must be given", least=0)
     votes = Counter(answer for row, given in enumerate(answers) for answer in _given(given, row))
     chosen = [answer for answer, n in votes.most_common() if n >= least]
@@ -47,8 +47,8 @@ def answer_scores(answers: Sequence[Any], names: Sequence[str]) -> Tensor:
             [0.0000, 1.0000, 0.0000],
             [0.0000, 0.0000, 0.0000]])
     """
-    answers = checks.listed("answers", answers, "answers, one for each question")
-    names = [] if isinstance(names, str) else checks.strings("names", names, "answers")
+    answers = arguments.listed("answers", answers, "answers, one for each question")
+    names = [] if isinstance(names, str) else arguments.strings("names", names, "answers")
     if len(set(names)) != len(names) or not names:
         raise ValueError("The list of answers must hold each answer once; data.answer_list(rows['answers']) makes it.")
     index = {name: at for at, name in enumerate(names)}
@@ -64,8 +64,6 @@ def answer_scores(answers: Sequence[Any], names: Sequence[str]) -> Tensor:
 def _given(given: Any, row: int) -> list[str]:
     answers = [] if given is None else [given] if isinstance(given, str) else given
     if not isinstance(answers, Sequence) or not all(isinstance(answer, str) for answer in answers):
-        raise TypeError(
-            f"The answer of row {row} is {checks.shown(given)}, not text: give a string, or a list of strings, or None for "
-            "none."
-        )
+        shown = checks.shown(given)
+        raise TypeError(f"The answer of row {row} is {shown}, not text: give a string, a list of strings, or None.")
     return list(answers)

@@ -10,6 +10,10 @@ DIGESTS = "digests.json"
 """The file with the SHA-256 of every other file of its folder."""
 
 
+class UnfitError(RuntimeError):
+    """The files of a folder can be opened, and are not those of one moment; the words say why."""
+
+
 def digest(content: bytes) -> str:
     """The SHA-256 of some bytes, in hexadecimal."""
     return hashlib.sha256(content).hexdigest()

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from contrast_kit import checks
+from contrast_kit import arguments
 from contrast_kit.data.glue import TASKS
 from contrast_kit.data.rows import as_rows, column, column_names, no_column
 
@@ -87,7 +87,7 @@ def number_labels(rows: Any, names: Sequence[str] | None = None, label: str = "l
     [{'text': 'a', 'label': 1}, {'text': 'b', 'label': 0}]
     """
     rows = as_rows(rows)
-    names = None if names is None else checks.listed("names", names, "names of classes")
+    names = None if names is None else arguments.listed("names", names, "names of classes")
     if label not in column_names(rows):
         raise no_column(label, column_names(rows))
     found = set(column(rows, label)) - {None}

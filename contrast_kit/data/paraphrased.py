@@ -8,7 +8,7 @@ from typing import Any
 
 from torch import Tensor
 
-from contrast_kit import checks
+from contrast_kit import arguments
 from contrast_kit.data.rows import column_names
 from contrast_kit.data.texts import Texts
 
@@ -65,12 +65,12 @@ class Paraphrased(Texts):
         >>> len(Paraphrased.of_pairs(pairs, train_tokenizer(sum(pairs, ()), vocab_size=99)))
         5
         """
-        rows = [{"text": one, "text/0": one, "text/1": other} for one, other in checks.text_pairs("pairs", pairs)]
+        rows = [{"text": one, "text/0": one, "text/1": other} for one, other in arguments.text_pairs("pairs", pairs)]
         return cls(rows, tokenizer, "text", max_length)
 
     def batch(self, indices: Sequence[int]) -> dict[str, Tensor]:
         """The rows `indices` as one batch: the originals' entries, and those of each paraphrase by its name."""
-        indices = checks.listed("indices", indices, "row numbers")
+        indices = arguments.listed("indices", indices, "row numbers")
         batch = super().batch(indices)
         for k, texts in enumerate(self.wordings):
             again = texts.batch(indices)

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from contrast_kit import checks
+from contrast_kit import arguments, checks
 from contrast_kit.masking.regions import check_pair
 
 NONE = -100
@@ -70,7 +70,7 @@ class Pictures:
     def __post_init__(self) -> None:
         checks.tensors(ids=self.ids, **{key: getattr(self, key) for key in REGION_KEYS})
         for key in ("object_names", "attribute_names"):
-            object.__setattr__(self, key, tuple(checks.strings(key, getattr(self, key), "names of classes")))
+            object.__setattr__(self, key, tuple(arguments.strings(key, getattr(self, key), "names of classes")))
         regions = checks.floats(self.regions, "regions")
         if regions.dim() != 3 or not regions.numel():
             raise ValueError(f"regions must be [P, R, F], one feature for each region, got {list(regions.shape)}.")
@@ -180,7 +180,7 @@ def stack_pictures(
     >>> stack_pictures([one, two]).region_mask.tolist()
     [[True, True], [True, False]]
     """
-    pictures = checks.listed("pictures", pictures, "dicts, one for each picture")
+    pictures = arguments.listed("pictures", pictures, "dicts, one for each picture")
     if not pictures:
         raise ValueError("There are no pictures: give at least one.")
     if not all(isinstance(picture, Mapping) and {"image_id", "regions"} <= picture.keys() for picture in pictures):

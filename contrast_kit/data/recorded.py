@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from contrast_kit import checks
+from contrast_kit import arguments, checks
 from contrast_kit._names import meant
 from contrast_kit._shipped import shipped
 
@@ -38,7 +38,7 @@ def recorded(name: str, folder: str | Path = FOLDER) -> "DataFrame":
 
     if not isinstance(name, str):
         raise TypeError(f"A recorded table has a name, such as 'scoreboard', not {checks.shown(name)}.")
-    folder = checks.path("folder", folder, "where recorded tables lie")
+    folder = arguments.path("folder", folder, "where recorded tables lie")
     if name != Path(name).as_posix() or Path(name).is_absolute() or ".." in Path(name).parts:
         raise FileNotFoundError(f"{name!r} is no name of a recorded table, such as 'scoreboard'.")
     table, origin = (folder / f"{name}.{kind}" for kind in ("csv", "json"))

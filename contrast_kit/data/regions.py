@@ -25,7 +25,7 @@ from zlib import crc32
 import torch
 from torch import Tensor
 
-from contrast_kit import checks
+from contrast_kit import arguments, checks
 from contrast_kit.data.answers import answer_scores
 from contrast_kit.data.pictures import REGION_KEYS, Pictures
 from contrast_kit.data.rows import as_rows, column, column_names
@@ -88,12 +88,12 @@ class Regions(Texts):
         self.picture_rows = pictures.rows(self.image_ids)  # [N, 1 or 2]
         pairs = torch.cat([self.text_ids[:, None], self.image_ids], 1)  # [N, 2 or 3]
         self.text_ids = _first_come(pairs)  # [N]
-        self.answers = None if answers is None else checks.strings("answers", answers, "answers")
+        self.answers = None if answers is None else arguments.strings("answers", answers, "answers")
         self.answer_scores = None if answers is None else answer_scores(_answers(rows), self.answers)  # [N, A]
 
     def batch(self, indices: Sequence[int]) -> dict[str, Tensor]:
         """The rows `indices` as one padded batch; pictures are padded to the most regions among them."""
-        indices = checks.listed("indices", indices, "row numbers")
+        indices = arguments.listed("indices", indices, "row numbers")
         batch = super().batch(indices)
         for at, name in enumerate(self.image_columns):
             prefix = "" if name == "image_id" else f"{name}/"

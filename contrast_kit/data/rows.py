@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from contrast_kit import checks
+from contrast_kit import arguments, checks
 
 TEXT_COLUMNS: tuple[tuple[str, ...], ...] = (
     ("sentence1", "sentence2"),
@@ -34,7 +34,7 @@ def text_columns(names: Sequence[str]) -> tuple[str, ...]:
     >>> text_columns(["premise", "hypothesis", "label", "idx"])
     ('premise', 'hypothesis')
     """
-    names = checks.listed("names", names, "columns")
+    names = arguments.listed("names", names, "columns")
     for wanted in TEXT_COLUMNS:
         if all(name in names for name in wanted):
             return wanted
@@ -77,7 +77,7 @@ def given_columns(columns: str | Sequence[str] | None) -> tuple[str, ...]:
     """The names of columns that were asked for, one or several; none where they are to be found by name."""
     if columns is None or isinstance(columns, str):
         return (columns,) if columns else ()
-    return tuple(checks.strings("columns", columns, "names of columns"))
+    return tuple(arguments.strings("columns", columns, "names of columns"))
 
 
 def column_names(rows: Any) -> list[str]:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from contrast_kit import checks
+from contrast_kit import arguments, checks
 from contrast_kit._names import meant
 from contrast_kit.data import hub
 from contrast_kit.data.prose import Unit, units
@@ -76,7 +76,7 @@ def load(
     if not str(name).strip():
         raise ValueError("Which data? load() takes a name of data.available(), a file, a folder or a hub id, not ''.")
     family, _, task = str(name).partition("/")
-    folder = None if folder is None else checks.path("folder", folder, "where the files are")
+    folder = None if folder is None else arguments.path("folder", folder, "where the files are")
     if folder is None and family in SHOPS:
         return _shop(family, task)
     if folder is None and family == "scenes":
@@ -135,7 +135,7 @@ def sentences(dataset: Any, columns: str | Sequence[str] | None = None, distinct
     checks.switch("distinct", distinct)
     columns = given_columns(columns) or text_columns(column_names(dataset))
     values = [column(dataset, name) for name in columns]
-    texts = checks.strings("texts", [text for row in zip(*values, strict=True) for text in row if text], "texts")
+    texts = arguments.strings("texts", [text for row in zip(*values, strict=True) for text in row if text], "texts")
     texts = [text for text in texts if text.strip()]
     return list(dict.fromkeys(texts)) if distinct else texts
 

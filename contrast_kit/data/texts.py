@@ -27,7 +27,7 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from contrast_kit import checks
+from contrast_kit import arguments, checks
 from contrast_kit.data.rows import (
     as_rows,
     chunks,
@@ -82,7 +82,7 @@ class Texts:
         *,
         label: str = "label",
     ) -> None:
-        checks.string("label", label, "the column of the labels")
+        arguments.string("label", label, "the column of the labels")
         rows = as_rows(rows)
         names = column_names(rows)
         self.columns = given_columns(columns) or text_columns(names)
@@ -140,7 +140,7 @@ class Texts:
 
     def batch(self, indices: Sequence[int]) -> dict[str, Tensor]:
         """Give the rows `indices` as one padded batch, the same as `collate([texts[i] for i in indices])`."""
-        return collate([self[i] for i in checks.listed("indices", indices, "row numbers")])
+        return collate([self[i] for i in arguments.listed("indices", indices, "row numbers")])
 
     def fingerprint(self) -> str:
         """Eight hexadecimal digits that differ where the token ids, their order or the labels do."""
@@ -174,7 +174,7 @@ def collate(examples: Sequence[Mapping[str, Any]]) -> dict[str, Tensor]:
     >>> collate(examples)["input_ids"].tolist()
     [[2, 7, 8, 3], [2, 9, 3, 0]]
     """
-    examples = checks.listed("examples", examples, "dicts, such as texts[0]")
+    examples = arguments.listed("examples", examples, "dicts, such as texts[0]")
     if not examples:
         raise ValueError("A batch needs at least one example.")
     if not all(isinstance(one, Mapping) and {"input_ids", "maskable", "text_id"} <= one.keys() for one in examples):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
-from contrast_kit import checks
+from contrast_kit import arguments, checks
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -115,7 +115,7 @@ def open_tokenizer(folder: str | Path) -> PreTrainedTokenizerFast:
     """
     from transformers import BertTokenizerFast, RobertaTokenizerFast
 
-    folder = checks.path("folder", folder, "the folder of a tokenizer")
+    folder = arguments.path("folder", folder, "the folder of a tokenizer")
     if not folder.is_dir():
         raise FileNotFoundError(f"There is no folder {folder}.")
     has = {path.name for path in folder.iterdir()}

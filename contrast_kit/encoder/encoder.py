@@ -133,7 +133,7 @@ class Encoder(Presets, nn.Module):
         model, tokenizer = hf_folders.read(name := hf_folders.located(name))
         if (limit := hf_folders.max_length_of(name)) is not None:
             tokenizer.model_max_length = min(limit, tokenizer.model_max_length)
-        encoder = cls(model, tokenizer, pooling or hf_folders.pooling_of(name) or "first")
+        encoder = cls(model, tokenizer, (hf_folders.pooling_of(name) or "first") if pooling is None else pooling)
         mlm_head.check(model, dict(tokenizer(tokenizer.mask_token, return_tensors="pt")))
         encoder.pretrained, encoder.normalizes = True, hf_folders.normalizes(name, pooling)
         return encoder

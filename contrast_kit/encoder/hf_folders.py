@@ -12,6 +12,7 @@ from torch import nn
 from transformers import AutoModelForMaskedLM, AutoTokenizer, PreTrainedTokenizerBase
 from transformers.utils import cached_file, logging
 
+from contrast_kit import checks
 from contrast_kit._names import meant
 from contrast_kit._shipped import shipped
 from contrast_kit.data import hub
@@ -36,6 +37,8 @@ def located(name: str | Path) -> str | Path:
         Traceback (most recent call last):
         FileNotFoundError: The kit brings no encoder 'kit/bookmlm'; did you mean 'kit/books-mlm'?
     """
+    if not isinstance(name, str | Path):
+        raise TypeError(f"An encoder is opened by the name of a folder or of a model, not {checks.shown(name)}.")
     kit, _, which = str(name).partition("/")
     if kit != "kit" or Path(name).expanduser().is_dir():
         return name

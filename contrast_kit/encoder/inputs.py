@@ -4,12 +4,15 @@ from collections.abc import Iterable, Mapping
 
 from transformers import PreTrainedTokenizerBase
 
+from contrast_kit import checks
+
 
 def check_tokenizer(tokenizer: PreTrainedTokenizerBase) -> None:
     """Refuse what is no tokenizer that can mask and pad."""
     if not isinstance(tokenizer, PreTrainedTokenizerBase):
         raise TypeError(
-            f"An encoder is built for a tokenizer, such as data.train_tokenizer(texts), not {tokenizer!r}; "
+            f"An encoder is built for a tokenizer, such as data.train_tokenizer(texts), not "
+            f"{checks.shown(tokenizer)}; "
             "a saved model and its tokenizer are opened together by Encoder.from_pretrained(name)."
         )
     for name, why in (("mask", "masked language modelling"), ("pad", "a batch of texts of different lengths")):
@@ -24,6 +27,8 @@ def list_of_texts(texts: str | Iterable) -> list:
             f"These are {', '.join(map(str, list(texts)[:3]))}, splits or columns by name: give the texts of one, such "
             "as data['train']['text']."
         )
+    if not isinstance(texts, Iterable) or getattr(texts, "ndim", 1) == 0:
+        raise TypeError(f"Texts are a string or a list of strings, not {checks.shown(texts)}.")
     texts = [texts] if isinstance(texts, str) else list(texts)
     if not texts:
         raise ValueError("There is no text to read: give at least one string.")

@@ -5,6 +5,7 @@ from typing import Self
 import torch
 from transformers import PreTrainedTokenizerBase, RobertaConfig, RobertaForMaskedLM
 
+from contrast_kit import checks
 from contrast_kit._names import meant
 from contrast_kit.encoder.inputs import check_tokenizer
 from contrast_kit.encoder.relative_positions import RelativePositions, masked_lm
@@ -83,6 +84,15 @@ class Presets:
         for name in shape_changes:
             if name not in known:
                 raise TypeError(f"A shape has no {name!r}; {INSTEAD.get(name) or meant(name, SHAPES['tiny'], 0.3)}")
+        for name, value in (
+            sizes := SHAPES[shape] | {k: v for k, v in shape_changes.items() if k in SHAPES[shape]}
+        ).items():
+            checks.count(name, value, "a size of the encoder")
+        if sizes["hidden_size"] % sizes["num_attention_heads"]:
+            raise ValueError(
+                f"hidden_size={sizes['hidden_size']} must be a multiple of num_attention_heads, "
+                f"{sizes['num_attention_heads']}: each head has an equal share of it."
+            )
         options = dict(
             vocab_size=len(tokenizer),
             hidden_dropout_prob=dropout,

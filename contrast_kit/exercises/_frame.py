@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from contrast_kit import checks
+from contrast_kit import arguments, checks
 from contrast_kit._names import meant
 from contrast_kit.exercises import _record
 from contrast_kit.exercises._answer import Answer, AnswerFailed, NotYet, crash, wrong_kind
@@ -67,7 +67,7 @@ def names(notebook: str = "") -> list[str]:
 
 def judge(name: str, answer: Any) -> Verdict:
     """What `check` shows, as a value. Raises a ValueError for a name that no exercise has."""
-    checks.string("name", name, "what an exercise is called, such as '01.complement'")
+    arguments.string("name", name, "what an exercise is called, such as '01.complement'")
     number = name.partition(".")[0]
     if name not in _EXERCISES and re.fullmatch(r"\d\d[a-z]?", number):
         module = f"{__package__}.nb{number}"

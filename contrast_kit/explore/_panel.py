@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from contrast_kit import checks
+from contrast_kit import arguments, checks
 from contrast_kit.data.gc_paused import gc_paused
 from contrast_kit.explore import _page, _still
 from contrast_kit.explore._page import scripts
@@ -96,7 +96,7 @@ class Panel:
         ...     "<h1>Who pulls whom</h1>" in page.read_text()
         True
         """
-        path = checks.path("path", path, "the page to write")
+        path = arguments.path("path", path, "the page to write")
         path.write_text(_page.document(self, title), encoding="utf-8")
         return path
 
@@ -242,7 +242,7 @@ def choice(name: str, options: Any, value: Any, width: str = "260px") -> Any:
 
 def sentence_line(name: str, value: str) -> Any:
     """A line to type in."""
-    checks.string(name, value, "what stands in the line")
+    arguments.string(name, value, "what stands in the line")
     layout = widgets().Layout(width="700px", max_width="calc(100% - 4px)")
     return widgets().Text(value, description=name, style={"description_width": "initial"}, layout=layout)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from contrast_kit import checks
+from contrast_kit import arguments, checks
 from contrast_kit.explore._panel import Panel, scripts, widgets
 from contrast_kit.plots.style import array, named
 
@@ -38,8 +38,8 @@ class EmbeddingMap(Panel):
         from contrast_kit.plots.style import MARKERS, in_order
 
         self.vectors = {name: _unit(value, f"vectors {name}".strip()) for name, value in vectors.items()}
-        self.texts = checks.strings("texts", texts, "sentences")
-        self.labels = None if labels is None else [str(label) for label in checks.listed("labels", labels, "labels")]
+        self.texts = arguments.strings("texts", texts, "sentences")
+        self.labels = None if labels is None else [str(label) for label in arguments.listed("labels", labels, "labels")]
         checks.count("k", k, "a number of neighbours")
         self.encode, self.projection, self.k = encode, dict(projection), k
         self._check()
@@ -88,7 +88,7 @@ class EmbeddingMap(Panel):
 
         A sentence of the map is looked up, another one is encoded. Raises a ValueError where it can be neither.
         """
-        checks.string("sentence", sentence, "what is looked for")
+        arguments.string("sentence", sentence, "what is looked for")
         checks.count("k", k := self.k if k is None else k, "a number of neighbours")
         found = self._nearest(sentence, k)
         return {name: [(self.texts[i], cosine) for i, cosine in near] for name, near in found.items()}
@@ -100,7 +100,7 @@ class EmbeddingMap(Panel):
         the others were; t-SNE and UMAP have no such rule, so there, and on maps made before, it stands in the mean of
         its nearest neighbours' places, weighted by e^{cosine / 0.05}. ValueError where it cannot be encoded.
         """
-        checks.string("sentence", sentence, "what is placed")
+        arguments.string("sentence", sentence, "what is placed")
         return self._places(self._queries(sentence.strip()))
 
     def _places(self, queries: Mapping[str, torch.Tensor]) -> dict[str, tuple[float, float]]:

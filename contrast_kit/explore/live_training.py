@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
-from contrast_kit import checks
+from contrast_kit import arguments, checks
 from contrast_kit.explore import _live_page as page
 from contrast_kit.explore._panel import _DRAWING, Panel, widgets
 from contrast_kit.explore._turns import Turns
@@ -292,9 +292,9 @@ def live_training(
         3
     """
     widgets()
-    pairs = None if pairs is None else checks.text_pairs("pairs", pairs)
-    texts = None if texts is None else checks.strings("texts", texts, "sentences")
-    labels = None if labels is None else checks.listed("labels", labels, "labels")
+    pairs = None if pairs is None else arguments.text_pairs("pairs", pairs)
+    texts = None if texts is None else arguments.strings("texts", texts, "sentences")
+    labels = None if labels is None else arguments.listed("labels", labels, "labels")
     checks.number("every", every, "a number of seconds", least=0)
     objectives = page.checked(objective, texts, labels, settings.get("folder"))
     return LiveTraining(objectives, data, pairs, texts, labels, every, **settings)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import torch
 
-from contrast_kit import checks
+from contrast_kit import arguments, checks
 from contrast_kit.explore._contrasts import LOSSES, Contrast, contrast
 from contrast_kit.explore._panel import (
     TEMPERATURES,
@@ -38,7 +38,7 @@ class LossPlayground(Panel):
 
     def __init__(self, loss: str, tau: float, angles: Sequence[float], classes: Sequence[int]):
         angles = array(angles, "angles", 1).tolist()
-        classes = checks.listed("classes", classes, "integers, one for each text")
+        classes = arguments.listed("classes", classes, "integers, one for each text")
         if len(angles) % 2 or not 2 <= len(angles) // 2 <= 5:
             raise ValueError(f"angles must hold two views of 2 to 5 texts, so 4 to 10 degrees, not {len(angles)}.")
         if len(classes) != len(angles) // 2:

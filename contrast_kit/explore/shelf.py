@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from contrast_kit import checks
+from contrast_kit import arguments, checks
 from contrast_kit.data import Pictures
 from contrast_kit.explore._panel import FigurePanel, choice, row, sentence_line, widgets
 from contrast_kit.objectives import Answer
@@ -180,10 +180,10 @@ def shelf(
     widgets()
     if not isinstance(objective, Answer):
         raise TypeError(f"The panel asks an objectives.Answer, not {type(objective).__name__}.")
-    answers = checks.strings("answers", answers, "names")
+    answers = arguments.strings("answers", answers, "names")
     if len(answers) != objective.config.answers:
         raise ValueError(f"Give the names of the {objective.config.answers} answers of the objective, in order.")
     if not isinstance(pictures, Pictures):
         raise TypeError(f"pictures must be data.Pictures, not {checks.shown(pictures)}.")
-    toys = checks.mapping("toys", toys, "from a place to the toy in it")
+    toys = arguments.mapping("toys", toys, "from a place to the toy in it")
     return Shelf(objective, answers, pictures, question, toys)

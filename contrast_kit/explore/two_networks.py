@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import torch
 
-from contrast_kit import checks
+from contrast_kit import arguments
 from contrast_kit.explore._networks import KINDS, Networks, Worked
 from contrast_kit.explore._panel import (
     TEMPERATURES,
@@ -190,7 +190,7 @@ def two_networks(
         1.0...
     """
     widgets()
-    others = checks.strings("others", others, "sentences")
+    others = arguments.strings("others", others, "sentences")
     if not others:
         raise ValueError("others must be a list of at least one sentence: the negatives of the contrast.")
     return TwoNetworks(model, sentence, others, p_m, keep, tau, seed)

@@ -4,6 +4,7 @@ from typing import TypeVar
 
 from torch import nn
 
+from contrast_kit import checks
 from contrast_kit._renamed import renamed
 from contrast_kit.fast.fixed_capacity import FixedCapacity, draw_words
 
@@ -47,9 +48,13 @@ def faster(
         >>> ck.fit(objective, texts, steps=2, batch_size=4, progress=False).steps
         2
     """
-    if fixed_capacity is not None and not 0 < fixed_capacity <= 1:
+    if not isinstance(objective, nn.Module):
+        raise TypeError(f"faster changes an objective, such as objectives.MLM(encoder), not {checks.shown(objective)}.")
+    checks.switch("packing", packing)
+    if fixed_capacity is not None and not (checks.is_number(fixed_capacity) and 0 < fixed_capacity <= 1):
         raise ValueError(
-            f"fixed_capacity is the share of positions that are masked, in (0, 1], such as 0.15, not {fixed_capacity}."
+            "fixed_capacity is the share of positions that are masked, in (0, 1], such as 0.15, not "
+            f"{checks.shown(fixed_capacity)}."
         )
     if fixed_capacity is not None and packing:
         raise ValueError("Packing makes a shape of its own for every batch, a fixed capacity fixes them: choose one.")

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from contrast_kit.checks import choice, finite, floats, in_vocabulary, reduce, tensors
+from contrast_kit.checks import choice, finite, floats, in_vocabulary, reduce, switch, tensors
 
 
 def replaced_token_detection(logits: Tensor, is_original: Tensor, valid: Tensor, *, reduction: str = "mean") -> Tensor:
@@ -141,6 +141,7 @@ def corrective_lm(
     logits, copy_logits = floats(logits, "logits"), floats(copy_logits, "copy_logits")
     in_vocabulary(original, logits.shape[1], "original")
     in_vocabulary(corrupted, logits.shape[1], "corrupted")
+    switch("stop_gradient", stop_gradient)
     if stop_gradient:
         copy_logits = copy_logits.detach()
     log_q = -F.cross_entropy(logits, original.long(), reduction="none")  # [M, V] -> [M]

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from contrast_kit.checks import normalise, pair, reduce
+from contrast_kit.checks import normalise, pair, reduce, switch
 
 
 def simsiam(
@@ -49,6 +49,7 @@ def simsiam(
     pair(z_a, h_a, "z_a", "h_a")
     pair(z_a, z_b, "z_a", "z_b")
     pair(z_a, h_b, "z_a", "h_b")
+    switch("stop_gradient", stop_gradient)
     if stop_gradient:
         h_a, h_b = h_a.detach(), h_b.detach()
     towards_b = (normalise(z_a, "z_a") * normalise(h_b, "h_b")).sum(dim=1)  # D(z^a, h^b), [B, D] -> [B]

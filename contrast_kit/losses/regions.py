@@ -203,6 +203,7 @@ def _labelled(
     if logits.dim() != 2 or logits.shape[:1] != labels.shape:
         shapes = f"{list(logits.shape)} and {list(labels.shape)}"
         raise ValueError(f"logits must be [M, C] and labels [M], at the same regions, got {shapes}.")
+    checks.count("ignore_index", ignore_index, "a label to skip", least=-(2**31))
     known = labels != ignore_index  # [M]
     checks.in_vocabulary(labels.where(known, 0), logits.shape[1])
     terms = F.cross_entropy(logits, labels.long(), ignore_index=ignore_index, reduction="none")  # [M]

@@ -199,9 +199,7 @@ def masked_view(batch: Mapping[str, Tensor], masked: Masked) -> dict[str, Tensor
 
     Returns:
         A new dict: the batch with the noisy `input_ids`, `selected` [B, T], and `targets` [B, T], the original ids.
-
-    Raises:
-        ValueError: the masked ids have another shape than the batch's.
+        Raises a TypeError or ValueError for what is no batch, no `Masked`, or one of other ids.
 
     Example:
         >>> import torch
@@ -211,7 +209,10 @@ def masked_view(batch: Mapping[str, Tensor], masked: Masked) -> dict[str, Tensor
         >>> view["input_ids"], view["targets"][view["selected"]]
         (tensor([[ 1,  3, 12,  2]]), tensor([11]))
     """
-    original = batch["input_ids"]
+    if not isinstance(batch, Mapping) or not isinstance(masked, Masked):
+        raise TypeError("A view takes a batch, a dict of tensors, and the Masked that a masking function returned.")
+    original = batch.get("input_ids")
+    check_tokens(original, **{"masked.selected": masked.selected})
     if masked.input_ids.shape != original.shape:
         shapes = f"{list(masked.input_ids.shape)} and {list(original.shape)}"
         raise ValueError(f"The masked ids and the batch's ids must have one shape, got {shapes}.")
@@ -239,13 +240,11 @@ def kinds(ids: Tensor, masked: Masked, mask_id: int) -> Tensor:
         >>> kinds(ids, Masked(torch.tensor([[11, 3, 19, 14]]), selected), mask_id=3)
         tensor([[0, 1, 2, 3]])
     """
-    check_tokens(ids, **{"masked.selected": masked.selected})
+    masked_view({"input_ids": ids}, masked)  # refuses what does not fit
+    checks.count("mask_id", mask_id, "the id of [MASK] (tokenizer.mask_token_id)", least=0, most=2**31 - 1)
     became_mask = masked.input_ids == mask_id
     kind = torch.where(masked.input_ids == ids, 3, 2).masked_fill(became_mask, 1)  # [B, T], right where selected
     return kind.masked_fill(~masked.selected, 0).to(ids.dtype)
-
-
-# -- checks: bad input gets one clear sentence, before any token is touched ----------------------------------------
 
 
 def check_tokens(ids: Tensor, generator: torch.Generator | None = None, **flags: Tensor) -> None:
@@ -264,6 +263,8 @@ def check_tokens(ids: Tensor, generator: torch.Generator | None = None, **flags:
             raise ValueError(f"{name} must have the shape of ids, {list(ids.shape)}, got shape {list(flag.shape)}.")
         if flag.device != ids.device:
             raise ValueError(f"{name} is on {flag.device} but ids are on {ids.device}: move one of them.")
+    if not isinstance(generator, torch.Generator | None):
+        raise TypeError(f"generator must be a torch.Generator, not {checks.shown(generator)}.")
     if generator is not None and generator.device.type != ids.device.type:
         raise ValueError(
             f"The generator is on {generator.device} but the ids are on {ids.device}: "

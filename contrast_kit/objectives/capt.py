@@ -170,7 +170,7 @@ class CAPT(Objective):
             warnings.warn(
                 f"The queue will hold the last {steps} steps ({self.queue.capacity} vectors, {pushed} a step); CAPT's "
                 "held two. Vectors of a model so long ago can make the present ones collapse: take a smaller queue "
-                f"(queue={4 * pushed}), a larger batch or a lower lr, and watch the contrast.",
+                f"(queue={4 * pushed}) and lr, begin with an encoder that MLM has trained, and watch the contrast.",
                 stacklevel=1,
             )
         self.queue.push(both, ids.repeat(2) if ids is not None else None)

@@ -28,8 +28,7 @@ class FineTuneConfig:
     def __post_init__(self):
         checks.count("classes", self.classes, "how many classes there are, or 1 for a score")
         checks.choice("head", self.head, ("linear", "tanh"))
-        if not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout is a probability below 1, not {self.dropout}.")
+        checks.number("dropout", self.dropout, "a probability below 1", 0, 1 - 1e-6)
 
 
 class FineTune(Objective):

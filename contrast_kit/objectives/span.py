@@ -22,8 +22,7 @@ class SpanConfig:
     """Of the head. COCO-LM, table 8: 0.1."""
 
     def __post_init__(self):
-        if not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout is a probability below 1, not {self.dropout}.")
+        checks.number("dropout", self.dropout, "a probability below 1", 0, 1 - 1e-6)
 
 
 class Span(Objective):

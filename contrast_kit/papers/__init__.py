@@ -6,7 +6,7 @@ never in one column.
 
 from typing import TYPE_CHECKING
 
-from contrast_kit import checks
+from contrast_kit import arguments, checks
 from contrast_kit.papers import capt, cmlm, coco_lm, scl, settings
 from contrast_kit.papers.settings import training
 
@@ -54,7 +54,7 @@ def table(paper: str, number: int) -> "pd.DataFrame":
     """
     import pandas as pd
 
-    checks.known(paper, _PAPERS, "paper")
+    arguments.known(paper, _PAPERS, "paper")
     module = _PAPERS[paper]
     if not checks.is_number(number) or number not in module.TABLES:
         there = ", ".join(map(str, module.TABLES))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from numbers import Real
 from typing import Any
 
-from contrast_kit import checks
+from contrast_kit import arguments, checks
 from contrast_kit.data.paraphrased import WORDING
 from contrast_kit.data.rows import as_rows, given_columns, text_columns
 from contrast_kit.data.rows import column as texts_of
@@ -46,7 +46,7 @@ class Paraphraser(ABC):
         """
         if isinstance(texts, str):
             raise TypeError("A paraphraser takes several texts: write paraphraser([text]).")
-        texts = checks.strings("texts", texts, "texts")
+        texts = arguments.strings("texts", texts, "texts")
         check_temperature(temperature)
         checks.count("seed", seed, "a number to draw by", least=0)
         again = self._say_again(texts, temperature, seed) if texts else []

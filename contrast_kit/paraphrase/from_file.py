@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from contrast_kit import checks
+from contrast_kit import arguments
 from contrast_kit.data.files import in_utf8
 from contrast_kit.paraphrase.base import Paraphraser, check_temperature
 
@@ -41,7 +41,7 @@ class FromFile(Paraphraser):
     pairs: list[tuple[str, str]] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        path = checks.path("path", self.path, "a file of pairs")
+        path = arguments.path("path", self.path, "a file of pairs")
         check_temperature(self.temperature)
         if not path.is_file():
             raise FileNotFoundError(
@@ -88,8 +88,8 @@ def write_pairs(path: str | Path, texts: Sequence[str], again: Iterable[str]) ->
     ...     FromFile(path).pairs
     [('it rains', 'rain falls')]
     """
-    path = checks.path("path", path, "the file to write")
-    texts, again = checks.strings("texts", texts, "texts"), checks.strings("again", again, "paraphrases")
+    path = arguments.path("path", path, "the file to write")
+    texts, again = arguments.strings("texts", texts, "texts"), arguments.strings("again", again, "paraphrases")
     if len(texts) != len(again):
         raise ValueError(f"Give a paraphrase for each text: there are {len(texts)} texts and {len(again)} paraphrases.")
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from contrast_kit import checks
+from contrast_kit import arguments
 from contrast_kit.plots import player
 from contrast_kit.plots.circles import rings
 from contrast_kit.plots.maps import AXES, checked_pairs, project, sample
@@ -176,7 +176,7 @@ class Animation:
 
     def save(self, path: str | Path) -> Path:
         """Write the animation as a `.gif` (plays anywhere, no slider) or an `.html` page (the player)."""
-        path = checks.path("path", path, "a file ending in .gif or .html")
+        path = arguments.path("path", path, "a file ending in .gif or .html")
         if path.suffix == ".html":
             page = f'<!doctype html><meta charset="utf-8"><title>{type(self).__name__}</title>{self._repr_html_()}'
             path.write_text(page, encoding="utf-8")

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from contrast_kit import checks
+from contrast_kit import arguments, checks
 
 
 class Camera:
@@ -30,7 +30,7 @@ class Camera:
     def __init__(self, look: Callable[[], Any], steps: Iterable[int]) -> None:
         if not callable(look):
             raise TypeError(f"look is a function without arguments, what to keep, not {checks.shown(look)}.")
-        steps = checks.listed("steps", steps, "numbers of steps")
+        steps = arguments.listed("steps", steps, "numbers of steps")
         for step in steps:
             checks.number("steps", step, "when to look, a list of numbers and each")
         self.look, self.steps = look, set(steps)

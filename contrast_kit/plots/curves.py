@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from contrast_kit import checks
+from contrast_kit import arguments, checks
 from contrast_kit.plots.style import array, colour, level_lines, panels, styled, y_label
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def loss_curves(
 
 def _parts(tables: Any, wanted: Sequence[str] | None) -> list[str]:
     columns = {str(c): None for table in tables for c in table.select_dtypes("number").columns if c != "step"}
-    wanted = list(columns) if wanted is None else checks.listed("parts", wanted, "columns")
+    wanted = list(columns) if wanted is None else arguments.listed("parts", wanted, "columns")
     missing = [part for part in wanted if not isinstance(part, str) or part not in columns]
     if missing or not wanted:
         lacking = checks.shown(missing) if missing else ""

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from contrast_kit import checks
+from contrast_kit import arguments, checks
 from contrast_kit.plots.bars import scores_of
 from contrast_kit.plots.intervals import interval_axes, interval_row
 from contrast_kit.plots.style import named, number, panels, styled
@@ -50,7 +50,7 @@ def differences_from(
     tables = results if all(isinstance(value, Mapping) for value in results.values()) else {"": results}
     tables = {name: scores_of(table, name) for name, table in tables.items()}
     for name, table in tables.items():
-        checks.known(reference, table, f"method{f' in {name!r}' if name else ''}")
+        arguments.known(reference, table, f"method{f' in {name!r}' if name else ''}")
     methods = [m for m in dict.fromkeys(m for table in tables.values() for m in table) if m != reference]
     if not methods:
         raise ValueError(f"There is nothing beside {reference!r} to compare it with.")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from contrast_kit import checks
+from contrast_kit import arguments, checks
 from contrast_kit.plots.style import INK, WIDTH, array, named, number, panels, styled, texts
 
 if TYPE_CHECKING:
@@ -91,7 +91,8 @@ def _panels(similarities: Any, roles: Any) -> tuple[dict[str, np.ndarray], dict[
 
 
 def _roles(given: Any) -> np.ndarray:
-    rows = [checks.listed("roles", row, "rows of roles") for row in checks.listed("roles", given, "rows of roles")]
+    rows = arguments.listed("roles", given, "rows of roles")
+    rows = [arguments.listed("roles", row, "rows of roles") for row in rows]
     unknown = sorted({str(cell) for row in rows for cell in row} - set(ROLES))
     if unknown or len({len(row) for row in rows}) != 1 or not rows[0]:
         found = checks.shown(unknown) if unknown else f"rows of {[len(row) for row in rows]}"

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from contrast_kit import checks
+from contrast_kit import arguments
 from contrast_kit.plots.style import INK, array, colour, panels, styled
 
 if TYPE_CHECKING:
@@ -40,8 +40,8 @@ def shelf(
     True
     """
     pixels, corners = _picture(picture), _boxes(boxes)
-    masked = checks.listed("masked", masked, "numbers of regions")
-    names = None if names is None else checks.listed("names", names, "words")
+    masked = arguments.listed("masked", masked, "numbers of regions")
+    names = None if names is None else arguments.listed("names", names, "words")
     if names is not None and len(names) != len(corners):
         raise ValueError(f"There are {len(names)} names for {len(corners)} boxes: give one for each.")
     figure, (panel,) = panels(1, height=4.4, width=4.6, title=title)
@@ -78,7 +78,7 @@ def attention(
     ['drum, to 0.90', 'the, to 0.50']
     """
     pixels, corners, table = _picture(picture), _boxes(boxes), array(weights, "weights", 2)
-    words = checks.listed("words", words, "words")
+    words = arguments.listed("words", words, "words")
     if table.shape != (len(words), len(corners)) or (table < 0).any():
         raise ValueError(
             f"weights must be [{len(words)}, {len(corners)}], words by regions, and at least 0, not {table.shape}."

@@ -1,6 +1,6 @@
 """Each method as a drawing: its views, its networks, its losses, and who is whose negative."""
 
-from contrast_kit import checks
+from contrast_kit import arguments
 from contrast_kit.plots import schematics_of_pairs  # noqa: F401  its drawings are among DRAWN
 from contrast_kit.plots.drawing import Drawing, Place
 from contrast_kit.plots.schematic_parts import (
@@ -48,7 +48,7 @@ def schematic(name: str) -> Drawing:
     >>> drawing.alt[:52]
     'Two masked copies of a text: T0 with 15 % masked, T1'
     """
-    checks.known(name, DRAWN, "schematic")
+    arguments.known(name, DRAWN, "schematic")
     return DRAWN[name]()
 
 

@@ -5,7 +5,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from contrast_kit import checks
+from contrast_kit import arguments, checks
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Setting = Callable[[str, Any], Any]
@@ -56,7 +56,7 @@ def real(what: str, least: float = -1e18, most: float = 1e18) -> Setting:
 def several(name: str, value: Any, setting: Setting) -> list:
     """A setting, or a list of several, as a list."""
     many = hasattr(one(value), "__len__") and not isinstance(value, str | bytes | Mapping)
-    values = checks.listed(name, value, "numbers") if many else [value]
+    values = arguments.listed(name, value, "numbers") if many else [value]
     if not values:
         raise ValueError(f"{name} is an empty list: give a number, or several for a panel each.")
     return [setting(name, each) for each in values]
@@ -79,7 +79,7 @@ def _words(name: str, value: Any) -> Any:
 
 
 def _two(name: str, value: Any) -> tuple[float, float]:
-    ends = checks.listed(name, value, "two numbers")
+    ends = arguments.listed(name, value, "two numbers")
     if len(ends) != 2 or not all(map(checks.is_number, ends)) or not -1e18 < ends[0] < ends[1] < 1e18:
         raise ValueError(f"{name} is (lowest, highest), two numbers, not {checks.shown(value)}.")
     return tuple(ends)
@@ -88,8 +88,8 @@ def _two(name: str, value: Any) -> tuple[float, float]:
 SETTINGS: dict[str, Setting] = {
     **dict.fromkeys(("title", "label", "x_label", "y_label", "ylabel", "baseline_label", "corner"), _words),
     **dict.fromkeys(("center", "even", "log", "numbers", "sharey", "vectors"), _switch),
-    "legend": lambda name, value: checks.mapping(name, value, "from a kind of token to its words"),
-    "levels": lambda name, value: checks.mapping(name, value, "from words to the level at which a line stands"),
+    "legend": lambda name, value: arguments.mapping(name, value, "from a kind of token to its words"),
+    "levels": lambda name, value: arguments.mapping(name, value, "from words to the level at which a line stands"),
     **dict.fromkeys(("limits", "range"), _two),
     "baseline": real("where the bars start"),
     "bins": whole("how many bars a histogram has", most=10_000),

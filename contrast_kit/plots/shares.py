@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from contrast_kit import checks
+from contrast_kit import arguments, checks
 from contrast_kit.plots.settings import real
 from contrast_kit.plots.style import INK, array, colour, named, panels, styled
 
@@ -42,7 +42,7 @@ def shares(
     rows = {name: named(parts, f"wholes[{name!r}]") for name, parts in named(wholes, "wholes").items()}
     parts = list(next(iter(rows.values())))
     colours = [colour(i) for i in range(len(parts))] if colours is None else _colours(colours)
-    points = {} if points is None else checks.mapping("points", points, "from words to their places")
+    points = {} if points is None else arguments.mapping("points", points, "from words to their places")
     _check(rows, parts, colours)
     height = 0.42 * len(rows) + 0.85 + 0.6 * bool(points)
     figure, (panel,) = panels(1, height=height, title=title)
@@ -80,7 +80,7 @@ def _check(rows: Mapping[str, Mapping[str, float]], parts: list[str], colours: l
 def _colours(given: Sequence[str]) -> list:
     from matplotlib.colors import is_color_like
 
-    colours = checks.listed("colours", given, "colours")
+    colours = arguments.listed("colours", given, "colours")
     for each in colours:
         if not is_color_like(each):
             raise ValueError(f"{checks.shown(each)} is no colour to matplotlib: write it as 'red' or '#d55e00'.")

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from contrast_kit import checks
+from contrast_kit import arguments
 from contrast_kit.plots.style import FAINT, INK, WIDTH, styled, texts
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def mask_heatmap(
 
 
 def _plain(values: Any) -> list[Any]:
-    return list(values) if isinstance(values, str) else checks.listed("What is drawn", values, "tokens, or of kinds")
+    return list(values) if isinstance(values, str) else arguments.listed("What is drawn", values, "tokens, or of kinds")
 
 
 def _row_values(rows: Any) -> list[list[Any]]:

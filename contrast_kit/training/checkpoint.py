@@ -33,12 +33,7 @@ from contrast_kit.training.gradient import RandomState
 PREFIX = "step-"
 STATE = "state.json"
 FILES = ("objective.safetensors", "optimizer.safetensors", "random.safetensors", STATE)
-MOMENTS = {"step", "exp_avg", "exp_avg_sq"}
-"""What AdamW remembers of a weight, from its first gradient on."""
-
-
-class UnfitError(RuntimeError):
-    """The files of a checkpoint can be opened, and are not those of one moment of a run; the words say why."""
+MOMENTS = {"step", "exp_avg", "exp_avg_sq"}  # what AdamW remembers of a weight, from its first gradient on
 
 
 class Trained(NamedTuple):
@@ -160,16 +155,17 @@ def load(folder: Path, trained: Trained, expected: dict[str, Any]) -> dict[str, 
     try:
         state = json.loads((newest / STATE).read_text())
         if int(newest.name.removeprefix(PREFIX)) != state["step"]:
-            raise UnfitError(f"its {STATE} is of step {checks.shown(state['step'])}")
+            raise intact.UnfitError(f"its {STATE} is of step {checks.shown(state['step'])}")
         former = getattr(type(trained.objective.config), "former_fields", {})  # written under a setting's former name
         config = state["settings"]["config"]
         state["settings"]["config"] = {former.get(name, name): value for name, value in config.items()}
-        state["settings"]["training"].setdefault("group_by_length", True)  # written before there was a choice
+        for name, value in {"group_by_length": True, "warm_heads": 0.0}.items():
+            state["settings"]["training"].setdefault(name, value)  # written before there was a choice
         _check_settings(newest, state["settings"], expected)
         tensors, random = load_file(newest / "optimizer.safetensors"), load_file(newest / "random.safetensors")
         _load_all(trained, newest / "objective.safetensors", tensors, state["optimizer"])
     except (SafetensorError, json.JSONDecodeError, KeyError, TypeError, AttributeError, RuntimeError, OSError) as error:
-        problem = str(error) if isinstance(error, UnfitError) else type(error).__name__
+        problem = str(error) if isinstance(error, intact.UnfitError) else type(error).__name__
         raise _damaged_error(newest, problem) from error
     _restore_random(random, trained, (expected["training"]["seed"], state["step"]))
     return state
@@ -193,24 +189,22 @@ def _load_all(trained: Trained, file: Path, tensors: dict[str, Tensor], groups: 
     except Exception as error:
         trained.objective.load_state_dict(weights)
         trained.optimizer.load_state_dict(optimizer)
-        raise error if isinstance(error, UnfitError) else RuntimeError(str(error)) from error
+        raise error if isinstance(error, intact.UnfitError) else RuntimeError(str(error)) from error
 
 
 def _check_whole(trained: Trained, found: int, written: int | None) -> None:
-    """Raise where a weight is not finite, or where the optimizer has lost some of its moments, or their shape.
+    """Raise where a weight is not finite, or the optimizer has lost moments, or their shape.
 
-    A weight without gradient so far has none, so `written` tells how many tensors there were; in a checkpoint from
-    before that was written down, it is None.
+    A weight without gradient so far has none, so the number of tensors was `written`, but in old checkpoints (None).
     """
-    for name, weight in trained.objective.named_parameters():
-        if not weight.isfinite().all():
-            raise UnfitError(f"{name} is not finite")
+    if spoiled := [name for name, weight in trained.objective.named_parameters() if not weight.isfinite().all()]:
+        raise intact.UnfitError(f"{spoiled[0]} is not finite")
     memory = trained.optimizer.state
     if not memory or written not in (None, found) or any(MOMENTS - set(moments) for moments in memory.values()):
-        raise UnfitError("moments of the optimizer are missing")
+        raise intact.UnfitError("moments of the optimizer are missing")
     for parameter, moments in memory.items():
         if any(value.ndim and value.shape != parameter.shape for value in moments.values()):
-            raise UnfitError(f"the optimizer's moments of a weight of shape {list(parameter.shape)} do not fit")
+            raise intact.UnfitError(f"the optimizer's moments of a weight of shape {list(parameter.shape)} do not fit")
 
 
 def _check_settings(path: Path, saved: Any, expected: Any, name: str = "") -> None:

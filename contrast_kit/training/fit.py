@@ -70,6 +70,10 @@ def fit(
         ['step', 'loss', 'mlm', 'contrast', 'lr', 'grad_norm', 'seconds']
     """
     training = training_settings(objective, training, settings)
+    for name, value in {"resume": resume, "progress": progress, "live": live}.items():
+        checks.switch(name, value)
+    if not (callback is None or callable(callback)):
+        raise TypeError(f"callback is a function of the run so far, not {checks.shown(callback)}.")
     if resume and folder is None:
         raise ValueError("resume=True needs the folder in which the checkpoints are: fit(…, folder='runs/cmlm').")
     folder = Path(folder).expanduser() if folder else None

@@ -1,0 +1,66 @@
+"""What a function is given beside numbers and tensors: words, lists, names, paths, or a sentence on what they are not.
+
+The rest of `checks`, kept apart so that a reader of the losses meets none of it.
+"""
+
+from collections.abc import Iterable, Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from contrast_kit._names import meant
+from contrast_kit.checks import shown
+
+
+def string(name: str, value: Any, what: str) -> None:
+    """A string."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name} is {what}, a string, not {shown(value)}.")
+
+
+def strings(name: str, values: Any, what: str) -> list[str]:
+    """Strings, as a list; one string alone is none."""
+    values = listed(name, values, what)
+    for at, value in enumerate(values):
+        if not isinstance(value, str):
+            raise TypeError(f"Number {at} of {name} is {shown(value)}, not a string.")
+    return values
+
+
+def listed(name: str, values: Any, what: str) -> list:
+    """What can be walked through, as a list: no string and no dict."""
+    values = values.tolist() if hasattr(values, "tolist") else values  # a tensor, an array, a column of a table
+    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+        raise TypeError(f"{name} must be a list of {what}, not {shown(values)}.")
+    return list(values)
+
+
+def text_pairs(name: str, pairs: Any) -> list[tuple[str, str]]:
+    """Pairs of strings."""
+    pairs = listed(name, pairs, "pairs of texts")
+    if not pairs:
+        raise ValueError(f"{name} is empty: give at least one pair of texts.")
+    for at, pair in enumerate(pairs):
+        if not isinstance(pair, tuple | list) or len(pair) != 2 or not all(isinstance(text, str) for text in pair):
+            raise TypeError(f"{name} must be pairs of texts, (one, other), and number {at} is {shown(pair)}.")
+    return [(one, other) for one, other in pairs]
+
+
+def mapping(name: str, value: Any, what: str) -> Mapping:
+    """A dict."""
+    if not isinstance(value, Mapping):
+        raise TypeError(f"{name} must be a dict {what}, not {shown(value)}.")
+    return value
+
+
+def known(name: Any, names: Iterable[str], what: str) -> None:
+    """One of the names of a table; a ValueError gives the name that was meant, or all of them."""
+    if not isinstance(name, str) or name not in names:
+        raise ValueError(f"There is no {what} {shown(name)}; {meant(name, names)}")
+
+
+def path(name: str, value: Any, what: str) -> Path:
+    """A string or a Path, as a Path, with the reader's home in the place of "~"."""
+    if not isinstance(value, str | PathLike) or not str(value).strip():
+        raise TypeError(f"{name} is {what}, a string or a Path, not {shown(value)}.")
+    return Path(value).expanduser()
