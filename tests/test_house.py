@@ -8,6 +8,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from mutants import MUTANTS
 
 ROOT = Path(__file__).parents[1]
 KIT = ROOT / "contrast_kit"
@@ -162,7 +163,7 @@ def test_an_equation_stands_on_few_lines(measure):
 
 
 def test_the_reading_path_stays_short(measure):
-    assert sum(measure["room_lines"]().values()) <= 6_050, measure["room_lines"]()
+    assert sum(measure["room_lines"]().values()) <= 6_150, measure["room_lines"]()
 
 
 def test_the_reading_path_of_pictures_stays_short(measure):
@@ -181,3 +182,9 @@ def test_code_for_speed_stands_behind_one_door():
 def test_lines_fold_where_the_prose_does():
     ruff = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["ruff"]
     assert ruff["line-length"] == ruff["lint"]["pycodestyle"]["max-line-length"]
+
+
+@pytest.mark.parametrize(("what", "file", "right"), [mutant[:3] for mutant in MUTANTS], ids=lambda given: given[:24])
+def test_a_mutant_replaces_a_line_that_is_there(what, file, right):
+    """Else `python tests/mutants.py` would have nothing to say of it: bring its table up to date."""
+    assert right in (KIT / file).read_text(), what
