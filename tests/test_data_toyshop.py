@@ -324,8 +324,8 @@ def test_rows_do_not_depend_on_the_files_nor_on_what_was_made_before(tmp_path):
         (lambda: toyshop.rows("mnli", "validation"), "no split 'validation'.*validation_matched"),
         (lambda: toyshop.rows("sst2", "train", shop="bakery"), "no shop 'bakery'.*toyshop, othershop"),
         (lambda: toyshop.splits("glue"), "no task 'glue'"),
-        (lambda: toyshop.corpus(-1), "0 or more"),
-        (lambda: toyshop.paraphrase(toyshop.corpus(1)[0], Random(0), temperature=-1), "0 or more"),
+        (lambda: toyshop.corpus(-1), "at least 0"),
+        (lambda: toyshop.paraphrase(toyshop.corpus(1)[0], Random(0), temperature=-1), "at least 0"),
         (lambda: toyshop.record_of("To be or not to be."), "not a sentence of the toyshop"),
     ],
 )

@@ -70,7 +70,7 @@ def units(text: str, unit: Unit = "sentence", headings: bool = False, markdown: 
     ['It is a crustacean . It is blue .']
     """
     if unit not in ("sentence", "paragraph", "line"):
-        raise ValueError(f"unit must be 'sentence', 'paragraph' or 'line', not {unit!r}.")
+        raise ValueError(f"unit must be 'sentence', 'paragraph' or 'line', not {checks.shown(unit)}.")
     lines = [line.rstrip() for line in text.removeprefix("\ufeff").split("\n")]
     if markdown:
         lines = _without_code(lines)

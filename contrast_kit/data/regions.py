@@ -95,6 +95,7 @@ class Regions(Texts):
         """The rows `indices` as one padded batch; pictures are padded to the most regions among them."""
         indices = arguments.listed("indices", indices, "row numbers")
         batch = super().batch(indices)
+        indices = [int(i) for i in indices]
         for at, name in enumerate(self.image_columns):
             prefix = "" if name == "image_id" else f"{name}/"
             rows = self.picture_rows[indices, at]  # [B]

@@ -87,6 +87,11 @@ def load(
         from contrast_kit.data import docstrings
 
         return docstrings.load(pairs=task == "pairs")
+    checks.switch("headings", headings)
+    columns = given_columns(columns) or None
+    labels = None if labels is None else arguments.listed("labels", labels, "names of classes")
+    if quoted is not None:
+        checks.switch("quoted", quoted)
     options = {"unit": unit, "headings": headings, "columns": columns, "quoted": quoted, "labels": labels}
     if family == "glue" and not (folder is None and Path(name).exists()):
         return _glue(task, folder)

@@ -11,7 +11,7 @@ Letters: B examples, T tokens, N real tokens, R rows (N, or somewhat more), D wi
 """
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import torch
@@ -56,8 +56,8 @@ class Group:
     def of(cls, lengths: list[int], device: torch.device) -> "Group":
         """A group of texts of these lengths, from short to long."""
         real = torch.arange(lengths[-1]) < torch.tensor(lengths)[:, None]  # [texts, t]
-        places = None if lengths[0] == lengths[-1] else real.flatten().nonzero()[:, 0].to(device)
-        return cls(real.to(device), places)
+        places = None if lengths[0] == lengths[-1] else real.flatten().nonzero()[:, 0].to(device, non_blocking=True)
+        return cls(real.to(device, non_blocking=True), places)
 
     @property
     def size(self) -> int:
@@ -87,8 +87,16 @@ class Layout:
     are compiled by shape, a round number above it: then the first token fills up, and is cut off in the end."""
     lengths: list[int]
     """Of the texts that have any token, from short to long."""
-    groups: list[Group]
-    """The same texts, like with like."""
+
+    @cached_property
+    def groups(self) -> list[Group]:
+        """The same texts, like with like; made where attention asks for them, which torch's own on a GPU does not."""
+        starts, device = [], self.index.device
+        for place, tokens in enumerate(self.lengths):
+            alike = ALIKE if tokens <= LONG and device.type == "cpu" else 1
+            if not starts or tokens - self.lengths[starts[-1]] >= alike:
+                starts.append(place)
+        return [Group.of(self.lengths[i:j], device) for i, j in zip(starts, [*starts[1:], None], strict=True)]
 
     @property
     def size(self) -> int:
@@ -105,18 +113,12 @@ class Layout:
         lengths = real.sum(1).tolist()
         order = sorted(range(examples), key=lengths.__getitem__)
         kept = [lengths[text] for text in order if lengths[text]]
-        order = torch.tensor(order, device=real.device)  # [B]
+        order = torch.tensor(order).to(real.device, non_blocking=True)  # [B]
         row, column = real[order].nonzero(as_tuple=True)  # [N] each
-        starts = []
-        for place, tokens in enumerate(kept):
-            alike = ALIKE if tokens <= LONG and real.device.type == "cpu" else 1
-            if not starts or tokens - kept[starts[-1]] >= alike:
-                starts.append(place)
-        groups = [kept[i:j] for i, j in zip(starts, [*starts[1:], None], strict=True)]
         places = order[row] * length + column  # [N]
         if fill_up:
             places = nn.functional.pad(places, (0, rounded_up(len(places), 4 * ROUND) - len(places)))
-        return cls((examples, length), places, kept, [Group.of(group, real.device) for group in groups])
+        return cls((examples, length), places, kept)
 
     def pack(self, x: Tensor) -> Tensor:
         """[B, T, …] → [1, R, …], the shape of a batch of one long text."""

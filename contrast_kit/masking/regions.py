@@ -13,6 +13,7 @@ A pair is a text beside a picture, and a picture is its regions: a batch has, be
 wrong pairs of image-text matching. Letters: B examples, R regions, F features of a region, N regions of a batch.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -120,7 +121,7 @@ class MaskPair:
     def __post_init__(self):
         named(self.words)
         if not isinstance(self.regions, MaskRegions):
-            raise TypeError(f"The regions' noise is a MaskRegions(…), not {self.regions!r}.")
+            raise TypeError(f"The regions' noise is a MaskRegions(…), not {checks.shown(self.regions)}.")
         checks.choice("which", self.which, ("either", "both"))
 
     def __call__(self, batch: Batch, generator: torch.Generator | None, vocabulary: Vocabulary) -> dict[str, Tensor]:
@@ -162,6 +163,8 @@ def mismatched(batch: Batch, p: float = 0.5, *, generator: torch.Generator | Non
     """
     checks.probability("p", p)
     check_pair(batch)
+    if not isinstance(generator, torch.Generator | None):
+        raise TypeError(f"generator must be a torch.Generator, not {checks.shown(generator)}.")
     device, size = batch["regions"].device, len(batch["regions"])
     pictures = batch.get("image_id", torch.arange(size, device=device))  # [B]
     allowed = pictures[:, None] != pictures[None, :]  # [B, B]: picture i, text j
@@ -186,6 +189,9 @@ def overlaps(boxes: Tensor) -> Tensor:
     tensor([[1.0000, 0.3333],
             [0.3333, 1.0000]])
     """
+    if not isinstance(boxes, Tensor) or boxes.dim() < 2 or boxes.shape[-1] != 4:
+        raise ValueError(f"boxes must be [..., R, 4], corners x1, y1, x2, y2, not {checks.shown(boxes)}.")
+    boxes = checks.floats(boxes, "boxes")
     low = torch.maximum(boxes[..., :, None, :2], boxes[..., None, :, :2])  # [..., R, R, 2]
     high = torch.minimum(boxes[..., :, None, 2:], boxes[..., None, :, 2:])
     shared = (high - low).clamp(min=0).prod(-1)  # [..., R, R]
@@ -199,6 +205,8 @@ def check_pair(batch: Batch, width: int | None = None) -> None:
     TypeError, ValueError: a key is missing; shapes do not go together; features are not `width` wide; a picture has no
     region; a box lies in pixels, or ends before it begins; features are NaN.
     """
+    if not isinstance(batch, Mapping):
+        raise TypeError(f"A pair of text and picture is a batch, a dict of tensors, not {checks.shown(batch)}.")
     if missing := [key for key in PICTURE if not isinstance(batch.get(key), Tensor)]:
         raise ValueError(
             f"A pair of text and picture needs {', '.join(PICTURE)}, and this batch has no {missing[0]}: make it with "

@@ -90,7 +90,7 @@ class Answer(Objective):
         return {"pair": dict(batch)}
 
     def term_counts(self, name: str, view: View) -> dict[str, Tensor]:
-        count = torch.as_tensor(len(view["answer_scores"]), device=view["answer_scores"].device)
+        count = torch.full((), len(view["answer_scores"]), device=view["answer_scores"].device)
         return {"answers": count, "score": count}
 
     def encode(self, name: str, view: View) -> Encoded:

@@ -158,7 +158,7 @@ class CAPT(Objective):
         if self.config.ignore_duplicates:
             options |= {"ids": facts["text_id"], "queue_ids": None if self.queue is None else self.queue.ids}
         loss = nt_xent(clean, noisy, self.tau, reduction=self.config.reduction, **options)
-        return {"contrast": loss, "tau": loss.new_tensor(self.tau)}  # tau has no weight: logged, not trained
+        return {"contrast": loss, "tau": loss.new_full((), self.tau)}  # tau has no weight: logged, not trained
 
     def after_step(self, vectors: Vectors, facts: ExampleInfo) -> None:
         """Only now do this step's vectors enter the queue: s and ŝ of every process, with their texts' ids."""

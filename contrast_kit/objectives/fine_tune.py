@@ -86,7 +86,7 @@ class FineTune(Objective):
         return {"text": dict(batch)}
 
     def term_counts(self, name: str, view: View) -> dict[str, Tensor]:
-        count = torch.as_tensor(len(view["label"]), device=view["label"].device)
+        count = torch.full((), len(view["label"]), device=view["label"].device)
         return {"mse": count} if self.regression else {"ce": count, "accuracy": count}
 
     def encode(self, name: str, view: View) -> Encoded:

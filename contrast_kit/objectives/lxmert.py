@@ -154,7 +154,7 @@ class LXMERT(Objective):
             if self.config.regions == "lxmert":
                 shown = dict.fromkeys(shown, named_at.sum() * RELEASED_SHARE)
             found |= shown
-        size = torch.as_tensor(len(view["matched"]), device=view["matched"].device)
+        size = torch.full((), len(view["matched"]), device=view["matched"].device)
         found |= {"itm": size, "itm_accuracy": size} if self.config.mismatch else {}
         return found | ({"qa": asks(view).sum()} if self.config.qa else {})
 

@@ -102,5 +102,5 @@ class SCL(FineTune):
             return {}
         h, label = vectors["text"]["h"], facts["label"]
         loss = sup_con(h, label, self.config.tau, reduction=self.config.reduction)
-        same = torch.bincount(label, minlength=self.config.classes)[label]  # N_{y_i}: [C] -> [N]
+        same = label.new_zeros(self.config.classes).scatter_add(0, label, torch.ones_like(label))[label]  # N_{y_i}, [N]
         return {"scl": loss, "without_positive": (same == 1).sum().to(loss)}

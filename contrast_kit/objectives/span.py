@@ -70,7 +70,7 @@ class Span(Objective):
         return {"text": dict(batch)}
 
     def term_counts(self, name: str, view: View) -> dict[str, Tensor]:
-        count = torch.as_tensor(len(view["start"]), device=view["start"].device)
+        count = torch.full((), len(view["start"]), device=view["start"].device)
         return {"start": count, "end": count, "exact": count}
 
     def encode(self, name: str, view: View) -> Encoded:

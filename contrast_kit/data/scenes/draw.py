@@ -11,6 +11,7 @@ from functools import cache
 
 import numpy as np
 
+from contrast_kit import checks
 from contrast_kit.data.scenes.shelf import PLACES, PRICES, SHELVES, Scene, Toy, split_of
 
 SIDE = 96
@@ -177,7 +178,12 @@ def boxes(scene: Scene, noise: Noise | None = None, *, train: bool | None = None
 
 def drawn(scene: Scene, noise: Noise | None = None, *, train: bool | None = None) -> tuple[np.ndarray, np.ndarray]:
     """`picture` and `boxes` at once."""
-    noise = noise or Noise()
+    noise = Noise() if noise is None else noise
+    if not isinstance(scene, Scene) or not isinstance(noise, Noise):
+        wrong = checks.shown(noise if isinstance(scene, Scene) else scene)
+        raise TypeError(f"A picture is drawn of a Scene, such as scenes.scene(0), with a Noise(…), not of {wrong}.")
+    if train is not None:
+        checks.switch("train", train)
     train = split_of(scene.image_id) == "train" if train is None else train
     rng = np.random.default_rng([scene.image_id, int(train)])
     canvas = np.empty((SIDE, SIDE, 3), np.float32)

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from numbers import Integral
 from random import Random
 
+from contrast_kit import checks
 from contrast_kit.data.toyshop.shops import TOYSHOP
 from contrast_kit.data.toyshop.words import COUNTS, pick
 from contrast_kit.data.toyshop.world import Stock, entails
@@ -90,7 +92,6 @@ def draw_scene(rng: Random, image_id: int) -> Scene:
     return Scene(image_id, tuple(toys))
 
 
-@cache
 def scene(image_id: int) -> Scene:
     """The scene with this number: always the same.
 
@@ -98,6 +99,11 @@ def scene(image_id: int) -> Scene:
     (True, True)
     """
     split_of(image_id)
+    return _scene(int(image_id))
+
+
+@cache
+def _scene(image_id: int) -> Scene:
     return draw_scene(Random(f"scenes/{image_id}"), image_id)
 
 
@@ -107,8 +113,8 @@ def image_ids(split: str) -> range:
     >>> image_ids("test")
     range(4500, 5000)
     """
-    if split not in SPLITS:
-        raise ValueError(f"scenes has no split {split!r}: take one of {', '.join(SPLITS)}.")
+    if split not in list(SPLITS):
+        raise ValueError(f"scenes has no split {checks.shown(split)}: take one of {', '.join(SPLITS)}.")
     names = list(SPLITS)
     start = sum(SPLITS[name] for name in names[: names.index(split)])
     return range(start, start + SPLITS[split])
@@ -116,10 +122,10 @@ def image_ids(split: str) -> range:
 
 def split_of(image_id: int) -> str:
     """The split that a scene belongs to, in every task. Raises `ValueError` for a number that no scene has."""
-    for split in SPLITS:
-        if image_id in image_ids(split):
-            return split
-    raise ValueError(f"There is no scene {image_id}: they are numbered from 0 to {sum(SPLITS.values()) - 1}.")
+    last = sum(SPLITS.values()) - 1
+    if not isinstance(image_id, Integral) or not 0 <= image_id <= last:
+        raise ValueError(f"There is no scene {checks.shown(image_id)}: they are numbered from 0 to {last}.")
+    return next(split for split in SPLITS if image_id in image_ids(split))
 
 
 def true_of(facts: Sequence[Stock], scene: Scene) -> bool:

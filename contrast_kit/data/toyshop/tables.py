@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from random import Random
 
-from contrast_kit._names import meant
+from contrast_kit import arguments, checks
 from contrast_kit.data.toyshop import squad
 from contrast_kit.data.toyshop.makers import MAKERS, Row
 from contrast_kit.data.toyshop.shops import SHOPS
@@ -32,7 +32,7 @@ def splits(task: str) -> dict[str, int]:
     {'train': 2500, 'validation': 500, 'test': 500}
     """
     if task not in tasks():
-        raise ValueError(f"toyshop has no task {task!r}: take one of {', '.join(tasks())}.")
+        raise ValueError(f"toyshop has no task {checks.shown(task)}: take one of {', '.join(tasks())}.")
     if task == "text":
         return dict(CORPUS)
     held_out = ("validation", "test")
@@ -55,10 +55,9 @@ def rows(task: str, split: str, shop: str = "toyshop") -> list[Row]:
     >>> rows("sst2", "validation")[0].keys()
     dict_keys(['sentence', 'label', 'idx'])
     """
-    if shop not in SHOPS:
-        raise ValueError(f"There is no shop {shop!r}; {meant(shop, SHOPS)}")
-    if split not in splits(task):
-        raise ValueError(f"toyshop/{task} has no split {split!r}: take one of {', '.join(splits(task))}.")
+    arguments.known(shop, SHOPS, "shop")
+    if split not in list(splits(task)):
+        raise ValueError(f"toyshop/{task} has no split {checks.shown(split)}: take one of {', '.join(splits(task))}.")
     if task == "squad":
         made = _questions(shop)[split]
         return [row | {"answers": {name: list(found) for name, found in row["answers"].items()}} for row in made]

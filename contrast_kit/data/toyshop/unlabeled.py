@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache
 from random import Random
 
-from contrast_kit._names import meant
+from contrast_kit import arguments, checks
 from contrast_kit.data.toyshop.grammar import express
 from contrast_kit.data.toyshop.makers import changed, remark, two_ways
 from contrast_kit.data.toyshop.shops import SHOPS, Shop
@@ -19,9 +19,19 @@ _MEANINGS: dict[str, tuple[Meaning, str]] = {}  # every sentence told so far, wi
 
 
 def _shop(name: str) -> Shop:
-    if name not in SHOPS:
-        raise ValueError(f"There is no shop {name!r}; {meant(name, SHOPS)}")
+    arguments.known(name, SHOPS, "shop")
     return SHOPS[name]
+
+
+def _check(n: int, seed: int, name: str = "n") -> None:
+    checks.count(name, n, "how many are wanted", least=0)
+    checks.count("seed", seed, "a number to draw by", least=0)
+
+
+def _check_record(record: Meaning) -> None:
+    parts = record if isinstance(record, tuple) and len(record) == 2 else (record,)
+    if not all(isinstance(part, Record) for part in parts):
+        raise TypeError(f"A record is a Visit, a Stock or an Opinion, or a pair of them, not {checks.shown(record)}.")
 
 
 @cache
@@ -59,8 +69,7 @@ def labelled_corpus(n: int, seed: int = 0, shop: str = "toyshop") -> list[dict[s
     >>> sorted(labelled_corpus(1)[0])
     ['opinion', 'text', 'topic']
     """
-    if n < 0:
-        raise ValueError(f"n is the number of sentences and must be 0 or more, but it is {n}.")
+    _check(n, seed)
     return [dict(line) for line in _lines(n, seed, _shop(shop).name)]
 
 
@@ -71,6 +80,9 @@ def tell(record: Meaning, shop: str = "toyshop", seed: int | None = None) -> str
     >>> tell(Stock(number=3, good="drum", shelf="on the top shelf", colour="red"))
     'There are three red drums on the top shelf.'
     """
+    _check_record(record)
+    if seed is not None:
+        checks.count("seed", seed, "a number to draw by", least=0)
     return express(record, _Plain() if seed is None else Random(seed), _shop(shop))
 
 
@@ -91,6 +103,8 @@ def ways_to_say(record: Meaning, n: int, seed: int = 0, shop: str = "toyshop") -
     Clara purchased two kites.
     Clara bought two kites.
     """
+    _check_record(record)
+    _check(n, seed)
     rng, where, said = Random(seed), _shop(shop), {}
     drawn = new = 0
     while len(said) < n and drawn < 20 * n and drawn - new < 500:  # 500 draws without a new sentence: that is all
@@ -110,6 +124,8 @@ def families(count: int, ways: int, seed: int = 0, shop: str = "toyshop") -> dic
     >>> [len(said) for said in told.values()]
     [3, 3]
     """
+    _check(count, seed, "count")
+    _check(ways, seed, "ways")
     rng, where = Random(seed), _shop(shop)
     found: dict[str, list[str]] = {}
     for _ in range(100 * count):
@@ -153,13 +169,14 @@ def kind_of(sentence: str) -> str:
 
 
 def _known(sentence: str) -> tuple[Meaning, str]:
+    arguments.string("sentence", sentence, "one of the corpus")
     for shop in SHOPS:
         if sentence in _MEANINGS:
             break
         _lines(102_000, 0, shop)
     if sentence not in _MEANINGS:
         raise ValueError(
-            f"{sentence!r} is not a sentence of the toyshop corpus, so its record is unknown: "
+            f"{checks.shown(sentence)} is not a sentence of the toyshop corpus, so its record is unknown: "
             "take one from toyshop.corpus(n), or pass a record."
         )
     return _MEANINGS[sentence]
@@ -180,8 +197,11 @@ def paraphrase(text: str | Meaning, rng: Random, temperature: float = 0.0, shop:
     >>> again != text, record_of(again) == record_of(text)
     (True, True)
     """
-    if not temperature >= 0:
-        raise ValueError(f"temperature must be 0 or more, but it is {temperature}.")
+    checks.number("temperature", temperature, "how much is misremembered", least=0)
+    if not isinstance(rng, Random):
+        raise TypeError(f"rng must be a random.Random, such as Random(0), not {checks.shown(rng)}.")
+    if not isinstance(text, str):
+        _check_record(text)
     meaning, shop = _known(text) if isinstance(text, str) else (text, shop)
     where = _shop(shop)
     if temperature:
@@ -217,6 +237,7 @@ def probe_pairs(n: int, seed: int = 0, shop: str = "toyshop") -> list[tuple[str,
     >>> all(record_of(a) == record_of(b) and a != b for a, b in pairs)
     True
     """
+    _check(n, seed)
     where, rng = _shop(shop), Random(f"probe/{shop}/{seed}")
     pairs: dict[tuple[str, str], None] = {}
     while len(pairs) < n:
@@ -243,12 +264,13 @@ def triples(n: int, seed: int = 0, shop: str = "toyshop", change: str = "good") 
     Six black kites were paid for by Mabel.
     Mabel bought six black elephants.
     """
+    _check(n, seed)
     where, rng = _shop(shop), Random(f"triples/{shop}/{seed}")
     people = [name for name in where.people if " " not in name]
     goods = [good for department in where.departments.values() for good in department.goods[:4] if " " not in good]
     choices = {"good": goods, "number": list(range(2, 10)), "colour": list(COLOURS[:6])}
-    if change not in choices:
-        raise ValueError(f"change is one of {sorted(choices)}, not {change!r}.")
+    if change not in list(choices):
+        raise ValueError(f"change is one of {sorted(choices)}, not {checks.shown(change)}.")
     found: dict[tuple[str, str, str], None] = {}
     while len(found) < n:
         good, other = rng.sample(goods, 2)
