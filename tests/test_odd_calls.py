@@ -1,22 +1,54 @@
 """Calls with one odd argument, drawn over all rooms: each does what was meant, or is refused in one sentence of ours.
 
-A refusal is ours when the kit itself raises it, as a `TypeError`, `ValueError` or `FileNotFoundError` of one sentence.
-What torch, numpy or Python say about an argument that got through is a raw error, and a failing test.
+A refusal is ours when the kit itself raises it, as a `TypeError`, `ValueError` or `FileNotFoundError` (`IndexError` for
+a row that is not there) of one sentence. What torch, numpy or Python say about an argument that got through is a raw
+error, and a failing test. Odd but fine: a number as a title, which a figure can write.
+
+`ROOMS` has a call that works of every public function, with all of its arguments; `LATER` those not yet mended.
+`python tests/test_odd_calls.py plots data` tries every odd value in every argument of these rooms (or of all).
 """
 
+import dataclasses
+import inspect
 import math
+import os
+import signal
+import sys
+import tempfile
 import traceback
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
+import pytest
 import torch
+from conftest import make_encoder
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
 import contrast_kit as ck
-from contrast_kit import geometry, losses, masking, objectives, schedules, tasks
+from contrast_kit import (
+    data,
+    exercises,
+    explore,
+    geometry,
+    losses,
+    masking,
+    objectives,
+    papers,
+    paraphrase,
+    planning,
+    plots,
+    schedules,
+    tasks,
+)
+from contrast_kit.data import scenes, squad, toyshop
+from contrast_kit.data.pictures import random_pictures
+from contrast_kit.masking import noise, regions
 
+pytest.importorskip("anywidget")
 KIT = str(Path(ck.__file__).parent)
-CALLS = 1_200
+CALLS = 6_000
 
 
 def x(*shape, at=0):
@@ -29,67 +61,393 @@ WORDS = dict(mask_id=3, vocab_size=20)
 LOGITS, COPIES, LABELS = x(5, 20), x(5), torch.tensor([4, 5, 6, 7, 8])
 VALID = torch.ones(2, 6, dtype=torch.bool)
 FOUR, CLASSES = torch.arange(4), torch.tensor([0, 0, 1, 1])
+RNG = torch.Generator()
 
-# function -> arguments that work, by name
-GOOD = {
-    losses.info_nce: dict(anchors=x(4, 3), candidates=x(4, 3, at=1), tau=0.1, ids=FOUR),
-    losses.nt_xent: dict(a=x(4, 3), b=x(4, 3, at=1), tau=0.1, queue=x(5, 3), ids=FOUR, queue_ids=torch.arange(5)),
-    losses.nt_xent_anchor_gradient: dict(a=x(4, 3), b=x(4, 3, at=1), tau=0.1, queue=x(5, 3)),
-    losses.sup_con: dict(x=x(4, 3), labels=CLASSES, tau=0.1, reduction="mean_valid"),
-    losses.simsiam: dict(z_a=x(4, 3), h_a=x(4, 3, at=1), z_b=x(4, 3, at=2), h_b=x(4, 3, at=3)),
-    losses.mlm: dict(logits=LOGITS, labels=LABELS, reduction="mean", ignore_index=-100),
-    losses.corrective_lm: dict(logits=LOGITS, copy_logits=COPIES, corrupted=LABELS, original=LABELS, variant="paper"),
-    losses.all_token_lm: dict(logits=LOGITS, copy_logits=COPIES, corrupted=LABELS, original=LABELS, reduction="mean"),
-    losses.copy: dict(logits=x(2, 6), corrupted=IDS, original=IDS, valid=VALID, reduction="sum"),
-    losses.replaced_token_detection: dict(logits=x(2, 6), is_original=VALID, valid=VALID, reduction="none"),
-    losses.masked_objects: dict(logits=LOGITS, labels=LABELS, confidence=torch.full((5,), 0.5)),
-    losses.masked_features: dict(predicted=x(4, 3), targets=x(4, 3, at=1), reduction="mean"),
-    losses.soft_answers: dict(logits=x(4, 3), scores=torch.eye(4)[:, :3], reduction="mean"),
-    losses.cosine_matrix: dict(x=x(4, 3), y=x(5, 3)),
-    losses.normalise: dict(x=x(4, 3), name="x"),
-    geometry.alignment: dict(a=x(4, 3), b=x(4, 3, at=1), alpha=2.0),
-    geometry.anisotropy: dict(x=x(4, 3)),
-    geometry.class_cosines: dict(x=x(4, 3), labels=CLASSES),
-    geometry.class_spread: dict(x=x(4, 3), labels=CLASSES),
-    geometry.effective_rank: dict(x=x(4, 3), center=True),
-    geometry.noise_sensitivity: dict(clean=x(4, 3), noisy=x(4, 3, at=1)),
-    geometry.pair_cosines: dict(a=x(4, 3), b=x(4, 3, at=1)),
-    geometry.random_pair_cosines: dict(x=x(4, 3), n=5, groups=torch.arange(4), seed=0),
-    geometry.separation: dict(similar=x(4), random=x(4, at=1), measure="auc"),
-    geometry.uniformity: dict(x=x(4, 3), t=2.0, block=2),
-    masking.dynamic_random_mask: dict(ids=IDS, maskable=FREE, p=0.5, split=(0.8, 0.1, 0.1), **WORDS),
-    masking.complementary_random_mask: dict(ids=IDS, maskable=FREE, selected=IDS > 13, p=0.5, **WORDS),
-    masking.span_mask: dict(ids=IDS, maskable=FREE, p=0.5, span_p=0.2, max_span=3, **WORDS),
-    masking.shuffle: dict(ids=IDS, maskable=FREE, window=3),
-    masking.crop: dict(ids=IDS, attention_mask=(IDS > 0).long(), keep=0.9, pad_id=0, specials=(1, 2)),
-    masking.replace: dict(ids=IDS, selected=FREE, logits=x(int(FREE.sum()), 20)),
-    masking.check_split: dict(split=(0.8, 0.1, 0.1)),
-    schedules.constant: dict(step=1, total=10, value=0.1),
-    schedules.inverted_triangle: dict(step=1, total=10),
-    schedules.linear_warmup_linear_decay: dict(step=1, total=10, warmup=2),
-    tasks.accuracy: dict(predicted=[1, 0, 1], labels=[1, 1, 0]),
-    tasks.f1: dict(predicted=[1, 0, 1], labels=[1, 1, 0]),
-    tasks.mcc: dict(predicted=[1, 0, 1], labels=[1, 1, 0]),
-    tasks.spearman: dict(predicted=[1.0, 0.0, 3.0], labels=[1.0, 2.0, 3.0]),
-    tasks.pearson: dict(predicted=[1.0, 0.0, 3.0], labels=[1.0, 2.0, 3.0]),
-    objectives.MLMConfig: dict(p_m=0.15, split=(0.8, 0.1, 0.1), mlm_mean="tokens"),
-    objectives.CMLMConfig: dict(K=1, p_c=0.7, contrast_weight=0.5, contrast="info_nce", tau=0.1),
-    objectives.CAPTConfig: dict(noise="mask", tau=0.1, queue=8, contrast_weight=1.0),
-    objectives.COCOLMConfig: dict(p_m=0.15, tau=1.0, contrast_weight=1.0, auxiliary_layers=1),
-    objectives.SCLConfig: dict(classes=2, tau=0.3),
-    objectives.SimCSEConfig: dict(tau=0.05),
-    ck.Training: dict(steps=3, batch_size=4, lr=1e-3, warmup=0.1, clip=1.0, precision="bf16", seed=1, betas=(0.9, 0.9)),
-    masking.noise.Mask: dict(p=0.15, split=(0.8, 0.1, 0.1)),
-    masking.noise.MaskSpans: dict(p=0.15, span_p=0.2, max_span=3),
-    masking.noise.Shuffle: dict(window=3),
-    masking.noise.named: dict(noise="mask"),
-    ck.data.train_tokenizer: dict(texts=["a red kite"], vocab_size=40, kind="wordpiece", lowercase=True),
-    ck.data.split_sentences: dict(text="One. Two."),
-    ck.data.load: dict(name="toyshop/stsb"),
-    ck.data.recorded: dict(name="scoreboard"),
-    tasks.get_task: dict(name="sst2"),
-    ck.paraphrase.same_meaning: dict(first="This kite is very charming.", second="The kite is really lovely."),
+TEXTS = ["the red kite flies", "a small drum", "a green train stops", "the shelf is full"]
+TOKENIZER = data.train_tokenizer(TEXTS, vocab_size=60)
+ENCODER = make_encoder(TOKENIZER)
+MLM = objectives.MLM(ENCODER)
+LABELED = [{"sentence": "a red kite", "label": 0}, {"sentence": "a drum", "label": 1}] * 4
+KITE = [{"text": "This kite is charming.", "text/0": "The kite is lovely."}]
+SPLIT = (0.8, 0.1, 0.1)
+
+FOLDER = tempfile.TemporaryDirectory()
+PAIRS = paraphrase.write_pairs(Path(FOLDER.name, "pairs.tsv"), ["it rains"], ["rain falls"])
+TOKENIZER.save_pretrained(Path(FOLDER.name, "tokenizer"))
+
+SEEDS = {"a": [1.0, 2.0, 3.0], "b": [2.0, 3.0, 4.0]}
+COSINES = x(20).clamp(-1, 1)
+HISTORY = pd.DataFrame({"step": [1, 2], "loss": [1.0, 2.0]})
+FILM = plots.animation({"a": x(5, 2), "b": x(5, 2, at=1)})
+PIXELS, BOXES = np.ones((8, 8, 3)), [[0.0, 0.0, 0.5, 1.0], [0.5, 0.0, 1.0, 1.0]]
+PICTURES = random_pictures()
+SEEN = [{"text": "a red kite", "image_id": 0, "answer": "red"}, {"text": "a drum", "image_id": 3, "answer": "two"}]
+RECORD, SCENE = toyshop.Stock(2, "drum", "in the window"), scenes.scene(0)
+ASKED = [{"id": "1", "question": "who flies", "context": TEXTS[0], "answers": {"text": ["kite"], "answer_start": [8]}}]
+SHELVES = data.stack_pictures([
+    {"image_id": n, "regions": x(len(scenes.scene(n).toys), 6), "boxes": scenes.boxes(scenes.scene(n))} for n in (0, 1)
+])  # fmt: skip
+ANSWER = objectives.Answer(ck.CrossModalEncoder.tiny(TOKENIZER, features=6, objects=4, attributes=4), answers=2)
+MAP = explore.embedding_map(x(4, 3), TEXTS)
+
+TABLE, STORY = Path(FOLDER.name, "table.csv"), Path(FOLDER.name, "story.txt")
+TABLE.write_text("yes,a red kite\nno,a drum\n")
+STORY.write_text("It was late. No one came.\n")
+
+
+def read_table(**options):
+    return data.load(TABLE, **options)
+
+
+def read_story(**options):
+    return data.load(STORY, **options)
+
+
+CONFIGS = (
+    objectives.AllTokenMLMConfig, objectives.CSSLConfig, objectives.ELECTRAConfig, objectives.FineTuneConfig,
+    objectives.SpanConfig, objectives.AnswerConfig, objectives.LXMERTConfig, objectives.CAPTPairsConfig,
+    objectives.TwoPicturesConfig,
+)  # fmt: skip
+METHODS = (objectives.MLM, objectives.CMLM, objectives.CAPT, objectives.SimCSE, objectives.CSSL)
+
+
+def usual(config):
+    """The fields of a config, as they are by default."""
+    return {field.name: getattr(config(), field.name) for field in dataclasses.fields(config) if field.init}
+
+
+# room -> function -> arguments that work, by name
+ROOMS = {
+    "losses": {
+        losses.info_nce: dict(
+            anchors=x(4, 3), candidates=x(4, 3, at=1), tau=0.1, ids=FOUR, reduction="mean", implementation="auto"
+        ),
+        losses.nt_xent: dict(
+            a=x(4, 3), b=x(4, 3, at=1), tau=0.1, queue=x(5, 3), ids=FOUR, queue_ids=torch.arange(5), reduction="mean",
+            implementation="auto",
+        ),
+        losses.nt_xent_anchor_gradient: dict(a=x(4, 3), b=x(4, 3, at=1), tau=0.1, queue=x(5, 3)),
+        losses.sup_con: dict(x=x(4, 3), labels=CLASSES, tau=0.1, reduction="mean_valid", implementation="auto"),
+        losses.simsiam: dict(
+            z_a=x(4, 3), h_a=x(4, 3, at=1), z_b=x(4, 3, at=2), h_b=x(4, 3, at=3), stop_gradient=True, reduction="mean"
+        ),
+        losses.mlm: dict(logits=LOGITS, labels=LABELS, reduction="mean", ignore_index=-100, rows=FOUR),
+        losses.corrective_lm: dict(
+            logits=LOGITS, copy_logits=COPIES, corrupted=LABELS, original=LABELS, variant="paper", stop_gradient=True,
+            reduction="mean",
+        ),
+        losses.all_token_lm: dict(
+            logits=LOGITS, copy_logits=COPIES, corrupted=LABELS, original=LABELS, reduction="mean"
+        ),
+        losses.copy: dict(logits=x(2, 6), corrupted=IDS, original=IDS, valid=VALID, reduction="sum"),
+        losses.replaced_token_detection: dict(logits=x(2, 6), is_original=VALID, valid=VALID, reduction="none"),
+        losses.masked_objects: dict(
+            logits=LOGITS, labels=LABELS, confidence=torch.full((5,), 0.5), reduction="mean", ignore_index=-100
+        ),
+        losses.masked_attributes: dict(
+            logits=LOGITS, labels=LABELS, confidence=torch.full((5,), 0.5), reduction="mean", ignore_index=-100
+        ),
+        losses.masked_features: dict(predicted=x(4, 3), targets=x(4, 3, at=1), reduction="mean"),
+        losses.soft_answers: dict(logits=x(4, 3), scores=torch.eye(4)[:, :3], reduction="mean"),
+        losses.one_answer: dict(logits=x(4, 3), scores=torch.eye(4)[:, :3], reduction="mean"),
+        losses.cosine_matrix: dict(x=x(4, 3), y=x(5, 3)),
+        losses.normalise: dict(x=x(4, 3), name="x"),
+        losses.unchecked: dict(on=True),
+    },
+    "geometry": {
+        geometry.alignment: dict(a=x(4, 3), b=x(4, 3, at=1), alpha=2.0),
+        geometry.anisotropy: dict(x=x(4, 3)),
+        geometry.class_cosines: dict(x=x(4, 3), labels=CLASSES),
+        geometry.class_spread: dict(x=x(4, 3), labels=CLASSES),
+        geometry.effective_rank: dict(x=x(4, 3), center=True),
+        geometry.noise_sensitivity: dict(clean=x(4, 3), noisy=x(4, 3, at=1)),
+        geometry.pair_cosines: dict(a=x(4, 3), b=x(4, 3, at=1)),
+        geometry.random_pair_cosines: dict(x=x(4, 3), n=5, groups=torch.arange(4), seed=0, block=2),
+        geometry.separation: dict(similar=x(4), random=x(4, at=1), measure="auc"),
+        geometry.triplet_accuracy: dict(anchor=x(4, 3), positive=x(4, 3, at=1), negative=x(4, 3, at=2)),
+        geometry.uniformity: dict(x=x(4, 3), t=2.0, block=2),
+    },
+    "masking": {
+        masking.dynamic_random_mask: dict(ids=IDS, maskable=FREE, p=0.5, split=SPLIT, generator=RNG, **WORDS),
+        masking.complementary_random_mask: dict(
+            ids=IDS, maskable=FREE, selected=IDS > 13, p=0.5, split=SPLIT, generator=RNG, **WORDS
+        ),
+        masking.span_mask: dict(
+            ids=IDS, maskable=FREE, p=0.5, span_p=0.2, max_span=3, split=SPLIT, generator=RNG, **WORDS
+        ),
+        masking.shuffle: dict(ids=IDS, maskable=FREE, window=3, generator=RNG),
+        masking.crop: dict(
+            ids=IDS, attention_mask=(IDS > 0).long(), keep=0.9, pad_id=0, specials=(1, 2), generator=RNG
+        ),
+        masking.replace: dict(ids=IDS, selected=FREE, logits=x(int(FREE.sum()), 20), generator=RNG),
+        masking.check_split: dict(split=SPLIT),
+        masking.kinds: dict(ids=IDS, masked=masking.Masked(IDS, FREE), mask_id=3),
+        masking.allowed: dict(batch={"input_ids": IDS, "maskable": FREE}),
+        masking.masked_view: dict(
+            batch={"input_ids": IDS, "attention_mask": (IDS > 0).long()}, masked=masking.Masked(IDS, FREE)
+        ),
+        noise.Mask: dict(p=0.15, split=SPLIT),
+        noise.MaskAndShuffle: dict(p=0.15, window=3, split=SPLIT),
+        noise.MaskShuffleReplace: dict(p=0.15, window=3, p_replace=0.15),
+        noise.Replace: dict(p=0.15),
+        noise.MaskSpans: dict(p=0.15, span_p=0.2, max_span=3, split=SPLIT),
+        noise.Shuffle: dict(window=3),
+        noise.named: dict(noise="mask"),
+        regions.MaskRegions: dict(p=0.15, split=SPLIT, overlap=0.4),
+        regions.MaskPair: dict(words="mask", regions=regions.MaskRegions(), which="either"),
+        regions.overlaps: dict(boxes=torch.tensor([BOXES])),
+        regions.mismatched: dict(batch=data.Regions(SEEN, TOKENIZER, PICTURES).batch([0, 1]), p=0.5, generator=RNG),
+    },
+    "schedules": {
+        schedules.constant: dict(step=1, total=10, value=0.1),
+        schedules.inverted_triangle: dict(step=1, total=10),
+        schedules.linear_warmup_linear_decay: dict(step=1, total=10, warmup=2),
+    },
+    "papers": {
+        papers.cells: dict(paper="cmlm", number=1),
+        papers.table: dict(paper="cmlm", number=1),
+        papers.training: dict(method="CMLM", setting=20),
+        papers.settings.coco_lm_model: dict(setting="base"),
+    },
+    "data": {
+        data.Batches: dict(texts=[3, 4, 5], batch_size=2, seed=0, drop_last=True, group_by_length=True),
+        data.Batches([3, 4, 5], 2).epoch: dict(epoch=1),
+        data.Paraphrased: dict(rows=KITE, tokenizer=TOKENIZER, columns="text", max_length=8, label="label"),
+        data.Paraphrased.of_pairs: dict(pairs=[("a kite", "the kite")], tokenizer=TOKENIZER, max_length=8),
+        data.Pictures: {
+            name: getattr(PICTURES, name) for name in inspect.signature(data.Pictures).parameters
+        },
+        PICTURES.rows: dict(ids=[2, 0]),
+        PICTURES.standardised: dict(on=[2, 0]),
+        PICTURES.only: dict(ids=[2, 0]),
+        data.Regions: dict(
+            rows=SEEN, tokenizer=TOKENIZER, pictures=PICTURES, columns="text", max_length=8, label="label",
+            answers=["red", "two"], truth=None,
+        ),
+        data.Texts: dict(rows=LABELED, tokenizer=TOKENIZER, columns="sentence", max_length=8, label="label"),
+        data.Texts(TEXTS, TOKENIZER).batch: dict(indices=[0, 1]),
+        data.Regions(SEEN, TOKENIZER, PICTURES).batch: dict(indices=[0, 1]),
+        data.Paraphrased(KITE, TOKENIZER).batch: dict(indices=[0]),
+        squad.Windows: dict(rows=ASKED, tokenizer=TOKENIZER, max_length=40, stride=2, max_question=8),
+        read_table: dict(columns=("label", "text"), quoted=True, labels=("no", "yes")),
+        read_story: dict(unit="sentence", headings=False),
+        toyshop.corpus: dict(n=3, seed=0, shop="toyshop"),
+        toyshop.labelled_corpus: dict(n=3, seed=0, shop="toyshop"),
+        toyshop.probe_pairs: dict(n=3, seed=0, shop="toyshop"),
+        toyshop.families: dict(count=2, ways=2, seed=0, shop="toyshop"),
+        toyshop.triples: dict(n=2, seed=0, shop="toyshop", change="good"),
+        toyshop.rows: dict(task="sst2", split="validation", shop="toyshop"),
+        toyshop.splits: dict(task="sst2"),
+        toyshop.tell: dict(record=RECORD, shop="toyshop", seed=0),
+        toyshop.ways_to_say: dict(record=RECORD, n=2, seed=0, shop="toyshop"),
+        scenes.image_ids: dict(split="test"),
+        scenes.split_of: dict(image_id=0),
+        scenes.scene: dict(image_id=0),
+        scenes.picture: dict(scene=SCENE, noise=None, train=True),
+        scenes.boxes: dict(scene=SCENE, noise=None, train=True),
+        scenes.rows: dict(task="captions", split="test"),
+        data.answer_list: dict(answers=["a"] * 10, least=1),
+        data.answer_scores: dict(answers=[["a"] * 10], names=["a"]),
+        data.collate: dict(examples=[data.Texts(TEXTS, TOKENIZER)[0]]),
+        data.load: dict(
+            name="toyshop/stsb", folder=None, config=None, unit="sentence", headings=False, columns=None, quoted=None,
+            labels=None,
+        ),
+        data.number_labels: dict(rows=[{"label": "a"}], names=["a"], label="label"),
+        data.open_tokenizer: dict(folder=Path(FOLDER.name, "tokenizer")),
+        data.recorded: dict(name="scoreboard", folder=Path(ck.__file__).parents[1] / "data" / "recorded"),
+        data.sentences: dict(dataset=TEXTS, columns=None, distinct=True),
+        data.split_sentences: dict(text="One. Two."),
+        data.stack_pictures: dict(
+            pictures=[{"image_id": 7, "regions": x(2, 3), "boxes": BOXES}], object_names=("a",), attribute_names=("b",)
+        ),
+        data.text_columns: dict(names=["sentence", "label"]),
+        data.train_tokenizer: dict(
+            texts=["a red kite"], vocab_size=40, kind="wordpiece", lowercase=True, max_length=512
+        ),
+    },
+    "plots": {
+        plots.Camera: dict(look=lambda: 1, steps=[1]),
+        plots.align: dict(points=x(4, 2), reference=x(4, 2, at=1), center=True),
+        plots.alignment_uniformity_plane: dict(methods={"a": [(1, -2)]}, title="t"),
+        plots.animation: dict(
+            frames={"a": x(5, 3), "b": x(5, 3, at=1)}, labels=list("aabbb"), method="pca", measures={"m": [1, 2]},
+            pairs=[[0, 1]], seed=0, perplexity=2, neighbors=2, max_points=4, title="t",
+        ),
+        FILM.sheet: dict(count=2, columns=2),
+        FILM.save: dict(path="film.html"),
+        plots.attention: dict(
+            picture=PIXELS, boxes=BOXES, weights=[[0.9, 0.1]], words=["drum"], columns=3, title="t"
+        ),
+        plots.bars_with_errors: dict(
+            results=SEEDS, label="score", baseline=0.0, baseline_label="chance", limit=9.0, digits=3, title="t"
+        ),
+        plots.circle: dict(
+            points=x(4, 2), labels=[0, 0, 1, 1], names=list("abcd"), forces=x(4, 2), pairs=[[0, 1]], vectors=False,
+            title="t",
+        ),
+        plots.cosine_histograms: dict(
+            pairs={"a": (COSINES, COSINES)}, bins=10, range=(-1, 1), sharey=False, title="t"
+        ),
+        plots.differences_from: dict(results=SEEDS, reference="a", label="score", level=0.95, digits=3, title="t"),
+        plots.embedding_map: dict(
+            vectors=x(12, 3), labels=list("abc") * 4, method="pca", seed=0, perplexity=3, neighbors=3, start=None,
+            pairs=[[0, 1]], points=x(12, 2), max_points=10, title="t",
+        ),
+        plots.intervals: dict(results={"a": (1, 0, 2)}, label="d", digits=3, title="t"),
+        plots.lines_with_errors: dict(
+            results={"a": {1: [1, 2], 2: [2, 3]}}, x_label="x", label="s", even=False, levels={"chance": 1.0},
+            log=False, title="t",
+        ),
+        plots.loss_curves: dict(
+            history=HISTORY, parts=["loss"], smooth=1, levels={"loss": {"chance": 1.0}}, ylabel="loss", title="t"
+        ),
+        plots.mask_heatmap: dict(
+            tokens=[["a", "b"]], kinds=[[0, 1]], columns=["c", "d"], legend={"special": "s"}, title="t"
+        ),
+        plots.mask_kinds: dict(
+            tokens=["a", "[M]"], original=["a", "b"], selected=[0, 1], mask_token="[M]", special=("[CLS]",)
+        ),
+        plots.negative_weights: dict(negatives=COSINES, tau=0.1, positive=0.5, more=COSINES, title="t"),
+        plots.plane: dict(methods={"a": [(1, 2)]}, x_label="x", y_label="y", title="t"),
+        plots.project: dict(vectors=x(12, 3), method="pca", seed=0, perplexity=3, neighbors=3, start=None),
+        plots.schematic: dict(name="cmlm"),
+        plots.shares: dict(
+            wholes={"a": {"x": 0.5, "y": 0.5}}, label="share", colours=["red", "blue"], points={"here": 0.5}, title="t"
+        ),
+        plots.shelf: dict(picture=PIXELS, boxes=BOXES, names=["kite", "drum"], masked=[1], title="t"),
+        plots.similarity_matrix: dict(
+            similarities=x(2, 2), roles=[["positive", "out"]] * 2, rows=["a", "b"], columns=["c", "d"],
+            limits=(-1, 1), numbers=True, title="t",
+        ),
+        plots.tiles: dict(matrix=torch.eye(4), side=2, title="t"),
+        plots.trade_off: dict(
+            methods={"a": {"1": (1, 2)}}, x_label="x", label="y", levels={"chance": 1.0}, corner="better", title="t"
+        ),
+    },
+    "explore": {
+        explore.mask_explorer: dict(
+            tokenizer=TOKENIZER, sentence="the red kite", p_m=0.15, p_c=0.7, masker="complementary", seed=0
+        ),
+        explore.loss_playground: dict(
+            loss="nt_xent", tau=0.5, angles=(60.0, 175.0, 290.0, 115.0, 200.0, 20.0), classes=(0, 0, 1)
+        ),
+        explore.temperature_and_queue: dict(negatives=COSINES, positive=0.7, tau=0.1, batch=8, queue=0, seed=0),
+        explore.embedding_map: dict(
+            vectors=x(4, 3), texts=TEXTS, labels=list("aabb"), encode=ENCODER, method="pca", points=None, k=3
+        ),
+        MAP.neighbours: dict(sentence="a small drum", k=2),
+        MAP.place: dict(sentence="a small drum"),
+        MAP.set: dict(chosen=[1], hovered=1, query="a small drum"),
+        MAP.to_html: dict(path="map.html", title="t"),
+        explore.live_training: dict(
+            objective=MLM, data=TEXTS, pairs=[("a kite", "a drum"), ("red", "a shelf")], texts=TEXTS,
+            labels=list("aabb"), every=0.5,
+        ),
+        explore.shelf: dict(
+            objective=ANSWER, answers=["red", "blue"], pictures=SHELVES, question="what colour is the drum", toys={}
+        ),
+        explore.two_networks: dict(
+            model=ENCODER, sentence="the red kite flies", others=TEXTS, p_m=0.3, keep=0.9, tau=0.1, seed=0
+        ),
+    },
+    "paraphrase": {
+        paraphrase.FromFile: dict(path=PAIRS, temperature=0.5),
+        paraphrase.Toyshop: dict(temperature=0.0),
+        paraphrase.Toyshop().__call__: dict(texts=["This kite is charming."], temperature=0.1, seed=0),
+        paraphrase.augmented: dict(
+            rows=KITE, paraphraser=paraphrase.Toyshop(), columns="text", copies=1, temperature=0.3, seed=0
+        ),
+        paraphrase.reworded: dict(
+            rows=KITE, paraphraser=paraphrase.Toyshop(), columns="text", temperature=0.3, seed=0, keep_original=False
+        ),
+        paraphrase.same_meaning: dict(first="This kite is very charming.", second="The kite is really lovely."),
+        paraphrase.write_pairs: dict(path="pairs.tsv", texts=["it rains"], again=["rain falls"]),
+    },
+    "planning": {
+        ck.plan: dict(objective=MLM, dataset=TEXTS, training=None, processes=1, batch_size=2, max_length=8),
+    },
+    "exercises": {
+        exercises.check: dict(name="00.guess", answer=0.5),
+        exercises.judge: dict(name="00.guess", answer=0.5),
+        exercises.names: dict(notebook="01"),
+        exercises.exercise: dict(name="99.odd", right="Right."),
+    },
+    "tasks": {
+        tasks.accuracy: dict(predicted=[1, 0, 1], labels=[1, 1, 0]),
+        tasks.f1: dict(predicted=[1, 0, 1], labels=[1, 1, 0]),
+        tasks.mcc: dict(predicted=[1, 0, 1], labels=[1, 1, 0]),
+        tasks.spearman: dict(predicted=[1.0, 0.0, 3.0], labels=[1.0, 2.0, 3.0]),
+        tasks.pearson: dict(predicted=[1.0, 0.0, 3.0], labels=[1.0, 2.0, 3.0]),
+        tasks.get_task: dict(name="sst2"),
+    },
+    "objectives": {
+        objectives.MLMConfig: dict(p_m=0.15, split=SPLIT, mlm_mean="tokens"),
+        objectives.CMLMConfig: dict(K=1, p_c=0.7, contrast_weight=0.5, contrast="info_nce", tau=0.1),
+        objectives.CAPTConfig: dict(noise="mask", tau=0.1, queue=8, contrast_weight=1.0),
+        objectives.COCOLMConfig: dict(p_m=0.15, tau=1.0, contrast_weight=1.0, auxiliary_layers=1),
+        objectives.SCLConfig: dict(classes=2, tau=0.3),
+        objectives.SimCSEConfig: dict(tau=0.05),
+        objectives.MemoryQueue: dict(capacity=4, width=3),
+        **{config: usual(config) for config in CONFIGS},
+        **{method: dict(encoder=ENCODER) for method in METHODS},
+    },
+    "training": {
+        ck.Training: dict(
+            steps=3, batch_size=4, lr=1e-3, warmup=0.1, clip=1.0, precision="bf16", seed=1, betas=(0.9, 0.9)
+        ),
+    },
 }  # fmt: skip
+
+# Calls to go on with: here only that they work is tested. What is mended moves up.
+LATER = {
+    "tasks": {
+        tasks.by_type: dict(scores=[1, 0], types=["a", "b"]),
+        tasks.normalise_answer: dict(answer="The Red"),
+        tasks.soft_accuracy: dict(predicted=["a"], answers=[["a"] * 10]),
+        tasks.nlvr2_scores: dict(predicted=[1, 0], labels=[1, 0], identifiers=["test-1-0-0", "test-1-1-0"]),
+        tasks.draw: dict(labels=[0, 1, 0, 1], n=2, seed=0, stratified=False, per_class=False, among=None),
+        tasks.glue_average: dict(
+            scores=dict(sst2=1.0, cola=1.0, mrpc=1.0, rte=1.0, qnli=1.0, mnli=1.0), paper="scl"
+        ),
+        tasks.score: dict(task=tasks.get_task("sst2"), predicted=[0, 1], labels=[0, 1]),
+        tasks.load: dict(name="toyshop/sst2", task="sst2"),
+        tasks.linear_probe: dict(encoder=ENCODER, train=LABELED, test=LABELED, task="sst2"),
+        tasks.knn_probe: dict(encoder=ENCODER, train=LABELED, test=LABELED, task="sst2", k=2),
+        tasks.similar_against_random: dict(encoder=ENCODER, pairs=[("a", "b"), ("c", "d")], n=5),
+        tasks.Protocol: dict(
+            name="x", sizes=(4,), draws=1, seeds=(0,), lr=1e-3, batch_size=4, top=3, report="best", validation=5
+        ),
+    },
+    "encoder": {
+        ENCODER.encode: dict(texts=TEXTS, batch_size=4, max_length=8, normalize=True),
+        ck.Encoder.tiny: dict(tokenizer=TOKENIZER, pooling="mean", hidden_size=16),
+        ck.Encoder.from_pretrained: dict(name="kit/books-mlm", pooling="mean"),
+    },
+    "training": {
+        ck.fit: dict(
+            objective=MLM, dataset=TEXTS, steps=1, progress=False, folder=None, resume=False, callback=None,
+            batch_size=2, max_length=8,
+        ),
+    },
+    "fast": {
+        ck.faster: dict(objective=MLM, packing=False, fixed_capacity=None, compiled=False),
+    },
+    "data.streams": {
+        data.Stream: dict(
+            source=TEXTS, tokenizer=TOKENIZER, columns=None, max_length=8, label="label", pack=False,
+            whole_texts=False, limit=None,
+        ),
+    },
+}  # fmt: skip
+
+GOOD = {function: arguments for room in ROOMS.values() for function, arguments in room.items()}
+CALLED = {"look", "paraphraser", "dataset", "source", "truth", "callback"}  # functions of the reader's: what they raise is theirs
+ARGUMENT_FREE_OR_MADE_BY_US = {
+    *("available", "progress", "NotFiniteError", "NotYet", "ClassCosines", "Masked", "Cropped", "Animation", "Plan"),
+    *("Progress", "Verdict", "Panel", "EmbeddingMap", "LiveTraining", "LossPlayground", "MaskExplorer", "Shelf"),
+    *("TemperatureAndQueue", "TwoNetworks", "Paraphraser", "BackTranslation", "Stream"),
+}
 
 NAN = torch.full((4, 3), math.nan)
 ODD = [
@@ -100,14 +458,24 @@ ODD = [
     torch.full((2, 6), 99), torch.ones(4).bool(), torch.ones(2, 2, 2), torch.ones(4, 3, dtype=torch.complex64),
     torch.arange(5), torch.ones(4, 3).half(),
 ]  # fmt: skip
-CASES = [(function, name, i) for function, arguments in GOOD.items() for name in arguments for i in range(len(ODD))]
+
+
+def cases(calls):
+    """Function, argument, and the number of an odd value for it."""
+    return [
+        (function, name, i)
+        for function, arguments in calls.items()
+        for name in arguments
+        for i, odd in enumerate(ODD)
+        if not (name in CALLED and callable(odd))
+    ]
 
 
 def raw_error(function, arguments) -> str | None:
     """What went wrong beside a sentence of ours; None if the call worked or was refused."""
     try:
         function(**arguments)
-    except (TypeError, ValueError, FileNotFoundError) as error:
+    except (TypeError, ValueError, FileNotFoundError, IndexError) as error:
         frames = traceback.extract_tb(error.__traceback__)
         said = str(error)
         last = frames[-1]
@@ -122,18 +490,68 @@ def raw_error(function, arguments) -> str | None:
 
 
 def name_of(function) -> str:
-    return f"{function.__module__.removeprefix('contrast_kit.')}.{function.__name__}"
+    return f"{function.__module__.removeprefix('contrast_kit.')}.{function.__qualname__}"
 
 
+def called(function, name, i) -> str:
+    shown = " ".join(repr(ODD[i]).split())
+    return f"{name_of(function)}({name}={shown[:60]})"
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch):
+    """Files that a call writes, such as one named "odd"."""
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
 def test_the_good_calls_are_good():
-    for function, arguments in GOOD.items():
-        function(**arguments)
+    for calls in (*ROOMS.values(), *LATER.values()):
+        for function, arguments in calls.items():
+            function(**arguments)
 
 
+@pytest.mark.parametrize("room", [losses, geometry, masking, papers, data, plots, explore, paraphrase, planning,
+                                  exercises], ids=lambda room: room.__name__)  # fmt: skip
+def test_all_of_a_room_is_called_with_all_of_its_arguments(room):
+    for name in set(room.__all__) - ARGUMENT_FREE_OR_MADE_BY_US:
+        function = getattr(room, name)
+        if callable(function):
+            parameters = inspect.signature(function).parameters.values()
+            wanted = {each.name for each in parameters if each.kind not in (each.VAR_KEYWORD, each.VAR_POSITIONAL)}
+            assert wanted <= GOOD[function].keys(), f"{name_of(function)}: {wanted - GOOD[function].keys()}"
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
 @seed(0)
 @settings(max_examples=CALLS, deadline=None, database=None, suppress_health_check=list(HealthCheck))
-@given(case=st.sampled_from(CASES))
+@given(case=st.sampled_from(cases(GOOD)))
 def test_one_odd_argument(case):
     function, name, i = case
     problem = raw_error(function, GOOD[function] | {name: ODD[i]})
-    assert problem is None, f"{name_of(function)}({name}={ODD[i]!r}): {problem}"
+    assert problem is None, f"{called(*case)}: {problem}"
+
+
+def try_all(rooms) -> None:
+    """Every odd value in every argument: one line for each kind of raw error, and how many there are in a room."""
+
+    def late(*_):
+        raise TimeoutError("more than ten seconds")
+
+    os.chdir(FOLDER.name)
+    signal.signal(signal.SIGALRM, late)
+    for room in rooms or [*ROOMS, *LATER]:
+        calls = ROOMS.get(room, {}) | LATER.get(room, {})
+        kinds, raw = {}, 0
+        for case in cases(calls):
+            function, name, i = case
+            signal.alarm(10)
+            if problem := raw_error(function, calls[function] | {name: ODD[i]}):
+                kinds.setdefault((function, name, problem[:40]), f"  {called(*case)}: {problem}")
+                raw += 1
+            signal.alarm(0)
+        print(*kinds.values(), f"{room}: {raw} of {len(cases(calls))}", sep="\n", flush=True)
+
+
+if __name__ == "__main__":
+    try_all(sys.argv[1:])

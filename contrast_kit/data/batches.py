@@ -47,7 +47,10 @@ class Batches:
         drop_last: bool = True,
         group_by_length: bool = True,
     ) -> None:
-        lengths = np.asarray(getattr(texts, "lengths", texts))  # [N]
+        try:
+            lengths = np.asarray(getattr(texts, "lengths", texts))  # [N]
+        except ValueError:  # a list of lists of different lengths
+            lengths = np.asarray(None)
         if lengths.ndim != 1 or (len(lengths) and lengths.dtype.kind not in "iu"):
             raise TypeError(f"Batches are made of Texts, or of lengths, whole numbers, not of {checks.shown(texts)}.")
         self.lengths = lengths if len(lengths) else lengths.astype(np.int64)  # no copy of millions

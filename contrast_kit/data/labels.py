@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from contrast_kit import arguments
+from contrast_kit import arguments, checks
 from contrast_kit.data.glue import TASKS
 from contrast_kit.data.rows import as_rows, column, column_names, no_column
 
@@ -90,12 +90,19 @@ def number_labels(rows: Any, names: Sequence[str] | None = None, label: str = "l
     names = None if names is None else arguments.listed("names", names, "names of classes")
     if label not in column_names(rows):
         raise no_column(label, column_names(rows))
-    found = set(column(rows, label)) - {None}
+    found = _names_of(column(rows, label), label)
     names = names or order(found)
     numbers = _numbers(found, names)
     if hasattr(rows, "column_names"):
         return _replaced(rows, label, names, numbers)
     return [{**row, label: None if row[label] is None else numbers[row[label]]} for row in rows]
+
+
+def _names_of(values: list, label: str) -> set:
+    try:
+        return set(values) - {None}
+    except TypeError:
+        raise TypeError(f"The column {label!r} must hold a name in each row, not a list or a dict.") from None
 
 
 def numbered(tables: dict[str, Dataset], names: Sequence[str] | None = None, hint: str = "") -> dict[str, Dataset]:
@@ -161,4 +168,5 @@ def _plain(name: Any) -> str:
 
 
 def _listed(names: Iterable[str]) -> str:
-    return ", ".join(map(str, names if isinstance(names, list) else sorted(names)))
+    names = names if isinstance(names, list) else sorted(names)
+    return ", ".join(name if isinstance(name, str) else checks.shown(name) for name in names)

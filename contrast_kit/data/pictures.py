@@ -185,14 +185,16 @@ def stack_pictures(
         raise ValueError("There are no pictures: give at least one.")
     if not all(isinstance(picture, Mapping) and {"image_id", "regions"} <= picture.keys() for picture in pictures):
         raise TypeError("Each picture must be a dict with image_id and regions, and boxes.")
-    features = [torch.as_tensor(picture["regions"], dtype=torch.float32) for picture in pictures]
-    width, most = features[0].shape[-1], max(len(rows) for rows in features)
+    ids = checks.integers([picture["image_id"] for picture in pictures], len(pictures), torch.device("cpu"), "image_id")
+    features = [_tensor(picture, "regions", torch.float32) for picture in pictures]
+    width = features[0].shape[-1] if features[0].dim() else 0
     for picture, rows in zip(pictures, features, strict=True):
         if rows.dim() != 2 or rows.shape[1] != width:
             raise ValueError(
                 f"The features of picture {picture['image_id']} are {list(rows.shape)}, those of the first "
                 f"picture are {width} wide: all must come from one detector."
             )
+    most = max(len(rows) for rows in features)
     fills: dict[str, tuple[Any, torch.dtype, float]] = {
         "regions": (0.0, torch.float32, 0.0),
         "boxes": (0.0, torch.float32, 0.0),
@@ -206,7 +208,7 @@ def stack_pictures(
         tail = {"regions": (width,), "boxes": (4,)}.get(key, ())
         table[key] = torch.full((len(pictures), most, *tail), padding, dtype=kind)  # [P, R, …]
         for row, picture in enumerate(pictures):
-            given = torch.as_tensor(picture[key], dtype=kind) if key in picture else None
+            given = _tensor(picture, key, kind) if key in picture else None
             r = len(features[row])
             if given is None:
                 given = torch.full((r, *tail), unknown, dtype=kind)
@@ -218,8 +220,15 @@ def stack_pictures(
             table[key][row, :r] = given
     counts = torch.tensor([len(rows) for rows in features])
     table["region_mask"] = torch.arange(most) < counts[:, None]  # [P, R]
-    ids = torch.tensor([picture["image_id"] for picture in pictures])
     return Pictures(ids, **table, object_names=object_names, attribute_names=attribute_names)
+
+
+def _tensor(picture: Mapping[str, Any], key: str, kind: torch.dtype) -> Tensor:
+    try:
+        return torch.as_tensor(picture[key], dtype=kind)
+    except (TypeError, ValueError, RuntimeError):
+        shown = checks.shown(picture[key])
+        raise TypeError(f"{key} of picture {picture['image_id']} must be a tensor of numbers, not {shown}.") from None
 
 
 def random_pictures(n: int = 8, regions: int = 5, width: int = 6, seed: int = 0, classes: int = 4) -> Pictures:

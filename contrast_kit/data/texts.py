@@ -177,7 +177,7 @@ def collate(examples: Sequence[Mapping[str, Any]]) -> dict[str, Tensor]:
     examples = arguments.listed("examples", examples, "dicts, such as texts[0]")
     if not examples:
         raise ValueError("A batch needs at least one example.")
-    if not all(isinstance(one, Mapping) and {"input_ids", "maskable", "text_id"} <= one.keys() for one in examples):
+    if not all(map(_is_example, examples)):
         raise TypeError("Examples must be dicts with input_ids, maskable and text_id, such as texts[0] of Texts.")
     ids = [example["input_ids"] for example in examples]
     batch = {
@@ -191,6 +191,12 @@ def collate(examples: Sequence[Mapping[str, Any]]) -> dict[str, Tensor]:
     if "label" in examples[0]:
         batch["label"] = torch.tensor([example["label"] for example in examples])  # [B]
     return batch
+
+
+def _is_example(one: Any) -> bool:
+    if not isinstance(one, Mapping) or not {"input_ids", "maskable", "text_id"} <= one.keys():
+        return False
+    return isinstance(one["input_ids"], Tensor) and one["input_ids"].dim() == 1
 
 
 def check_columns(names: Sequence[str], columns: Sequence[str], tokenizer: Any, max_length: int) -> None:

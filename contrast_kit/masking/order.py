@@ -66,7 +66,7 @@ def crop(
     if not (checks.is_number(keep) and 0 < keep <= 1):
         raise ValueError(f"keep is the share of tokens that stays and must lie in (0, 1], got {checks.shown(keep)}.")
     checks.count("pad_id", pad_id, "the id of the padding token", least=0)
-    if not isinstance(specials, tuple | list) or [type(number) for number in specials] != [int, int]:
+    if not isinstance(specials, tuple | list) or [type(n) for n in specials] != [int, int] or max(specials) >= 2**31:
         said = checks.shown(specials)
         raise ValueError(f"specials says how many special tokens open and close a text, such as (1, 1), not {said}.")
 

@@ -166,6 +166,10 @@ def mismatched(batch: Batch, p: float = 0.5, *, generator: torch.Generator | Non
     if not isinstance(generator, torch.Generator | None):
         raise TypeError(f"generator must be a torch.Generator, not {checks.shown(generator)}.")
     device, size = batch["regions"].device, len(batch["regions"])
+    for key in TEXT:
+        if key in batch and (not isinstance(batch[key], Tensor) or batch[key].shape[:1] != (size,)):
+            shown = checks.shown(batch[key])
+            raise ValueError(f"{key} must be a tensor of {size} rows, one for each picture, not {shown}.")
     pictures = batch.get("image_id", torch.arange(size, device=device))  # [B]
     allowed = pictures[:, None] != pictures[None, :]  # [B, B]: picture i, text j
     if "true_of" in batch:

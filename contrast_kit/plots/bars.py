@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from contrast_kit.plots.settings import real
-from contrast_kit.plots.style import INK, array, colour, named, number, panels, styled
+from contrast_kit.plots.style import INK, colour, named, number, panels, runs, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -74,11 +74,7 @@ def bars_with_errors(
 
 def scores_of(table: Any, name: str) -> dict[str, np.ndarray]:
     """The scores of each method as an array, one score a seed."""
-    return {k: array(np.atleast_1d(_plain(v)), f"results of {k!r}", 1) for k, v in named(table, name).items()}
-
-
-def _plain(values: Any) -> Any:
-    return values.detach().cpu().double().numpy() if hasattr(values, "detach") else values
+    return {method: runs(values, f"results of {method!r}") for method, values in named(table, name).items()}
 
 
 def _draw_bar(panel: Any, row: int, scores: np.ndarray, baseline: float, digits: int) -> None:

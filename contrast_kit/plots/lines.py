@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from contrast_kit.plots.style import array, colour, level_lines, marker, named, panels, plain_ticks, styled, y_label
+from contrast_kit import checks
+from contrast_kit.plots.settings import one
+from contrast_kit.plots.style import colour, level_lines, marker, named, panels, plain_ticks, runs, styled, y_label
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -52,7 +54,7 @@ def lines_with_errors(
     figure, axes = panels(len(tables), height=3.2, columns=2, title=title, width=9.0 if len(tables) > 1 else 6.6)
     for panel, (name, table) in zip(axes, tables.items(), strict=True):
         xs = list(dict.fromkeys(x for line in table.values() for x in line))
-        places = {x: float(i) if even else float(x) for i, x in enumerate(xs)}
+        places = {x: float(i) if even else _place(x) for i, x in enumerate(xs)}
         width = max(places.values()) - min(places.values())
         barred = any(len(seeds) > 1 for line in table.values() for seeds in line.values())
         for i, method in enumerate(methods):
@@ -93,11 +95,13 @@ def _tables(results: Any) -> dict[str, dict[str, dict[Any, np.ndarray]]]:
 def _seeds(line: Any, method: str) -> dict[Any, np.ndarray]:
     if not isinstance(line, Mapping) or not line:
         raise ValueError(f"results of {method!r} must be a dict from x to the numbers of its seeds.")
+    return {x: runs(seeds, f"{method} at {x}") for x, seeds in line.items()}
 
-    def plain(values: Any) -> Any:
-        return values.detach().cpu().double().numpy() if hasattr(values, "detach") else values
 
-    return {x: array(np.atleast_1d(plain(seeds)), f"{method} at {x}", 1) for x, seeds in line.items()}
+def _place(x: Any) -> float:
+    if not checks.is_number(one(x)):
+        raise TypeError(f"x must be numbers to stand at their places, not {checks.shown(x)}: even=True takes names.")
+    return float(x)
 
 
 def _draw_line(panel: Any, seeds: Mapping[float, np.ndarray], i: int, label: str, log: bool) -> None:

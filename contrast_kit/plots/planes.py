@@ -77,9 +77,8 @@ def _draw_marks(panel: Any, points: Mapping[str, np.ndarray]) -> None:
 
 
 def _seeds(value: Any, name: str, pair: str) -> np.ndarray:
-    if not hasattr(value, "detach"):
-        value = np.array(value, dtype=float)
-    seeds = array(value.reshape(1, -1) if value.ndim == 1 else value, f"methods[{name!r}]", 2)
+    value = array(value, f"methods[{name!r}]", None)
+    seeds = array(value[None] if value.ndim == 1 else value, f"methods[{name!r}]", 2)
     if seeds.shape[1] != 2:
         raise ValueError(f"methods[{name!r}] must be {pair}, or such a row for each seed.")
     return seeds

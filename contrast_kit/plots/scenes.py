@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from contrast_kit import arguments
+from contrast_kit import arguments, checks
 from contrast_kit.plots.style import INK, array, colour, panels, styled
 
 if TYPE_CHECKING:
@@ -41,6 +41,8 @@ def shelf(
     """
     pixels, corners = _picture(picture), _boxes(boxes)
     masked = arguments.listed("masked", masked, "numbers of regions")
+    for region in masked:
+        checks.count("masked", region, "the regions to hide, by their numbers", least=0)
     names = None if names is None else arguments.listed("names", names, "words")
     if names is not None and len(names) != len(corners):
         raise ValueError(f"There are {len(names)} names for {len(corners)} boxes: give one for each.")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from contrast_kit import checks
+from contrast_kit import arguments, checks
 from contrast_kit.plots.settings import checked, one
 
 if TYPE_CHECKING:
@@ -137,6 +137,11 @@ def array(values: Any, name: str, ndim: int | None, missing: bool = False) -> np
     return numbers
 
 
+def runs(values: Any, name: str) -> np.ndarray:
+    """One number a run, or a single number: [S]."""
+    return array(np.atleast_1d(array(values, name, None)), name, 1)
+
+
 def named(values: Any, name: str) -> dict[str, Any]:
     """The mapping as a dict, refused where it is empty or none: each of its names gets a panel or a mark."""
     if not isinstance(values, Mapping):
@@ -189,7 +194,7 @@ def y_label(panel: "Axes", words: str | Mapping[str, str], name: str, default: s
 
 def level_lines(panel: "Axes", levels: Mapping[str, float]) -> None:
     """Draw dashed lines across the panel, each with its name above it, at the end where the curves leave more room."""
-    for words, level in levels.items():
+    for words, level in arguments.mapping("levels", levels, "from words to the level at which a line stands").items():
         checks.number(f"levels[{words!r}]", level := one(level), "where a dashed line is drawn")
         bottom, top = panel.get_ylim()
         if panel.get_yscale() == "linear" and level > bottom + 0.9 * (top - bottom):

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from contrast_kit import arguments
+from contrast_kit import arguments, checks
 from contrast_kit.plots.style import FAINT, INK, WIDTH, styled, texts
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def mask_kinds(
         raise ValueError(f"tokens, original and selected must have one entry a token, but have {lengths}.")
     kinds = []
     for now, before, taken in zip(tokens, original, selected, strict=True):
-        if not taken:
+        if not _is_taken(taken):
             kinds.append("special" if now in special else "untouched")
         elif now == mask_token:
             kinds.append("mask")
@@ -131,7 +131,14 @@ def _kind(kind: Any) -> str:
         if kind not in KINDS:
             raise ValueError(f"{kind!r} is no kind of token; take one of {', '.join(KINDS)}.")
         return kind
-    return "selected" if kind else "untouched"
+    return "selected" if _is_taken(kind) else "untouched"
+
+
+def _is_taken(mark: Any) -> bool:
+    try:
+        return bool(mark)
+    except (RuntimeError, ValueError):  # of several numbers
+        raise TypeError(f"A token is selected or not, True or False, not {checks.shown(mark)}.") from None
 
 
 def _style(code: str, words: Mapping[str, str]) -> tuple[str, str, str]:
