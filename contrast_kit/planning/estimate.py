@@ -160,7 +160,8 @@ def _texts_of_lengths(objective: Objective, dataset: Any) -> Any:
         return dataset
     if getattr(dataset, "shape", None) == () or not len(dataset) or not isinstance(dataset[0], int | Tensor):
         return dataset
-    return _OfLengths(torch.as_tensor(dataset), objective.encoder.tokenizer, objective.encoder.max_length)
+    lengths = checks.integers(dataset, None, torch.device("cpu"), "The lengths of texts")
+    return _OfLengths(lengths, objective.encoder.tokenizer, objective.encoder.max_length)
 
 
 class _OfLengths(Texts):
