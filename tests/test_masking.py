@@ -414,7 +414,11 @@ FREE = IDS > 10
         (lambda: masking.replace(IDS, FREE, torch.zeros(3, V)), ValueError, "2 selected positions"),
         (lambda: masking.replace(IDS, FREE, torch.zeros(1, 4, V)), ValueError, r"\[M, V\]"),
         (lambda: masking.replace(IDS, FREE, torch.full((2, V), torch.nan)), ValueError, "NaN"),
-        (lambda: masking.masked_view({"input_ids": IDS}, Masked(IDS[:, 1:], FREE[:, 1:])), ValueError, "the shape of ids"),
+        (
+            lambda: masking.masked_view({"input_ids": IDS}, Masked(IDS[:, 1:], FREE[:, 1:])),
+            ValueError,
+            "the shape of ids",
+        ),
     ],
 )
 def test_bad_input_gets_one_clear_sentence(call, error, words):

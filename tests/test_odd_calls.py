@@ -16,6 +16,7 @@ import signal
 import sys
 import tempfile
 import traceback
+from contextlib import redirect_stdout
 from pathlib import Path
 
 import numpy as np
@@ -568,7 +569,9 @@ def try_all(rooms) -> None:
         tried, kinds, raw = cases({room: ROOMS.get(room, {}) | LATER.get(room, {})}), {}, 0
         for case in tried:
             signal.alarm(10)
-            if problem := problem_of(case):
+            with redirect_stdout(None):
+                problem = problem_of(case)
+            if problem:
                 kinds.setdefault((case[0], case[2], problem.rpartition("): ")[2][:40]), f"  {problem}")
                 raw += 1
             signal.alarm(0)
