@@ -13,7 +13,7 @@ import torch
 
 from contrast_kit import checks
 
-TILED_FROM = 512 * 512
+TILED_FROM = 384 * 384
 """Cosines from which a contrast is made in tiles: below, the plain form is as fast."""
 
 IMPLEMENTATIONS = ("auto", "plain", "tiled", "bf16")
