@@ -3,6 +3,7 @@
 Torch only; every room may ask here. Letters: N vectors, D width, V vocabulary.
 """
 
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
@@ -33,12 +34,12 @@ def unchecked(on: bool = True) -> Iterator[None]:
         _reads_values = before
 
 
-def read_by(config: Any, names: Sequence[str], reader: str) -> None:
-    """Refuse settings changed from their defaults that only `reader` reads: they would do nothing without a word."""
+def warn_unread(config: Any, names: Sequence[str], reader: str) -> None:
+    """Warn of settings changed from their defaults that only `reader` reads: they would do nothing without a word."""
     for field in fields(config):
         value = getattr(config, field.name)
-        if field.name in names and repr(value) != repr(field.default):
-            raise ValueError(f"{field.name}={shown(value)} is read with {reader} only and would change nothing here.")
+        if field.name in names and value != field.default:
+            warnings.warn(f"{field.name}={shown(value)} changes nothing here: only {reader} reads it.", stacklevel=5)
 
 
 def is_traced(x: Tensor) -> bool:
@@ -219,8 +220,8 @@ def is_number(value: Any) -> bool:
 
 
 def switch(name: str, value: Any) -> None:
-    """True or False, and nothing that Python would take for them."""
-    if not isinstance(value, bool):
+    """True or False, numpy's as well, and nothing else that Python would take for them."""
+    if not isinstance(value, bool) and (getattr(value, "dtype", None) != bool or value.shape):
         raise TypeError(f"{name} is True or False, not {shown(value)}.")
 
 

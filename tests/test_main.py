@@ -110,6 +110,10 @@ def test_values_are_written_as_people_type_them():
     named = train.parse(["capt", "--aggregation", "none", "--decay", "none"])  # here "none" is the name of a choice
     assert (named.config["aggregation"], named.training["decay"]) == ("none", "none")
     assert train.parse(["cmlm", "--contrast", "none"]).config["contrast"] is None
+    for method in ("cmlm", "cssl"):  # a recipe's temperature is not the reader's, and would be warned of
+        assert "tau" in train.parse([method]).config
+        assert "tau" not in train.parse([method, "--contrast", "simsiam"]).config
+        assert train.parse([method, "--contrast", "simsiam", "--tau", "0.2"]).config["tau"] == 0.2
     options = train.parse(["mlm", "--split", "0.8,0.1,0.1", "--p-m", "0.2", "--words", "300", "--no-plan"])
     assert options.config == {"p_m": 0.2, "split": (0.8, 0.1, 0.1)}
     assert (options.vocab_size, options.plan, options.quiet, options.scale) == (300, False, False, "tiny")

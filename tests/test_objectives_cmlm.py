@@ -1,5 +1,6 @@
 import math
 import os
+import warnings
 from pathlib import Path
 
 import pytest
@@ -280,16 +281,24 @@ def test_post_training_on_the_sentences_of_sst2_and_similarity_on_sts_b():
 @pytest.mark.parametrize(
     ("settings", "reader"),
     [
-        (dict(tau=0.05), "contrast='info_nce'"),
-        (dict(contrast=None, tau=0.05), "contrast='info_nce'"),
-        (dict(ignore_duplicates=True), "contrast='info_nce'"),
+        (dict(tau=0.05), "contrast='info_nce' or 'nt_xent'"),
+        (dict(contrast=None, tau=0.05), "contrast='info_nce' or 'nt_xent'"),
+        (dict(ignore_duplicates=True), "contrast='info_nce' or 'nt_xent'"),
         (dict(contrast="info_nce", stop_gradient=False), "contrast='simsiam'"),
         (dict(p_drm=0.3), "complement=False"),
     ],
 )
-def test_a_setting_that_nothing_reads_is_refused(encoder, settings, reader):
-    with pytest.raises(ValueError, match=f"is read with {reader} only and would change nothing"):
+def test_a_setting_that_nothing_reads_is_said(encoder, settings, reader):
+    with pytest.warns(UserWarning, match=f"changes nothing here: only {reader} reads it"):
         CMLM(encoder, **settings)
+
+
+def test_settings_that_are_read_are_not_warned_of(encoder):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        CMLM(encoder)
+        CMLM(encoder, contrast="nt_xent", tau=0.05, ignore_duplicates=True)
+        CMLM(encoder, stop_gradient=False, complement=False, p_drm=0.3)
 
 
 def test_a_batch_of_a_tokenizer_is_sent_to_texts(encoder):

@@ -94,6 +94,12 @@ def test_no_text_is_refused_as_encode_refuses_it(encoder):
         vectors_of(encoder, [])
 
 
+def test_saving_and_opening_changes_nothing_that_a_vector_depends_on(encoder, tmp_path):
+    before = vectors.encoder_hash(encoder)
+    folder = encoder.save_pretrained(tmp_path)
+    assert vectors.encoder_hash(encoder) == before == vectors.encoder_hash(ck.Encoder.from_pretrained(folder))
+
+
 def test_encoders_of_equal_weights_that_compute_otherwise_have_vectors_of_their_own(encoder):
     """Heads, positions and tokenizer are no weights, and new encoders of one seed have the same."""
     tokenizer, texts = encoder.tokenizer, ["a red kite", "the drum of a small shop"]

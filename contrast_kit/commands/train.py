@@ -67,12 +67,13 @@ def parse(arguments: list[str]) -> argparse.Namespace | None:
     given = vars(_parser(method, recipe).parse_args(arguments))
     training = {f: given.pop(f) for f in ck.Training.__dataclass_fields__ if f in given}
     config = {f: given.pop(f) for f in METHODS[method].Config.__dataclass_fields__ if f in given}
+    ours = dict(recipe.config)
+    if config.get("contrast", "info_nce") in ("simsiam", None):  # which have no temperature
+        ours.pop("tau", None)
     for given_one, other in (("epochs", "steps"), ("steps", "epochs")):
         if given_one in training and other not in training:
             training = {other: None} | training
-    return argparse.Namespace(
-        **given, config=recipe.config | config, training=recipe.training | training, recipe=recipe
-    )
+    return argparse.Namespace(**given, config=ours | config, training=recipe.training | training, recipe=recipe)
 
 
 def _general() -> argparse.ArgumentParser:

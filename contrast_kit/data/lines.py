@@ -53,7 +53,7 @@ def walk(source: Any) -> Iterator[Line]:
 
 def is_source(data: Any) -> bool:
     """Whether data can only be walked through: a path, a generator, a data set without a length, a function."""
-    if isinstance(data, Path) or (isinstance(data, str) and os.path.exists(data)):
+    if isinstance(data, Path) or (isinstance(data, str) and os.path.exists(os.path.expanduser(data))):
         return True
     return (
         not hasattr(data, "__len__") and (isinstance(data, Iterable) or callable(data)) and not isinstance(data, type)

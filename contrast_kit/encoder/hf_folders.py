@@ -4,10 +4,12 @@ import json
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import torch
+from huggingface_hub import try_to_load_from_cache
 from torch import nn
 from transformers import AutoModelForMaskedLM, AutoTokenizer, PreTrainedTokenizerBase
 from transformers.utils import cached_file, logging
@@ -37,7 +39,7 @@ def located(name: str | Path) -> str | Path:
         Traceback (most recent call last):
         FileNotFoundError: The kit brings no encoder 'kit/bookmlm'; did you mean 'kit/books-mlm'?
     """
-    if not isinstance(name, str | Path):
+    if not isinstance(name, str | PathLike):
         raise TypeError(f"An encoder is opened by the name of a folder or of a model, not {checks.shown(name)}.")
     kit, _, which = str(name).partition("/")
     if kit != "kit" or Path(name).expanduser().is_dir():
@@ -175,8 +177,15 @@ def max_length_of(folder: str | Path) -> int | None:
 def _beside(name: str | Path, file: str) -> Any:
     """What a JSON file beside a model says, in a folder or on the hub; None where there is no such file."""
     found = Path(name).expanduser() / file
-    if not Path(name).expanduser().is_dir():
-        found = cached_file(str(name), file, _raise_exceptions_for_missing_entries=False)
+    if not found.parent.is_dir() and not Path(name).expanduser().is_dir():
+        with hub.access(str(name), kind="model", local="a folder"):
+            found = cached_file(str(name), file, _raise_exceptions_for_missing_entries=False)
+        if not found and try_to_load_from_cache(str(name), file) is None and not hub.reachable():
+            warnings.warn(
+                f"Whether {name} has a {file} cannot be told without the hub: say from_pretrained(…, pooling=…), else "
+                "the first token's state is taken.",
+                stacklevel=5,
+            )
     return json.loads(Path(found).read_text()) if found and Path(found).is_file() else None
 
 

@@ -11,8 +11,7 @@ def check_tokenizer(tokenizer: PreTrainedTokenizerBase) -> None:
     """Refuse what is no tokenizer that can mask and pad."""
     if not isinstance(tokenizer, PreTrainedTokenizerBase):
         raise TypeError(
-            f"An encoder is built for a tokenizer, such as data.train_tokenizer(texts), not "
-            f"{checks.shown(tokenizer)}; "
+            f"An encoder is built for a tokenizer, such as data.train_tokenizer(texts), not {checks.shown(tokenizer)}; "
             "a saved model and its tokenizer are opened together by Encoder.from_pretrained(name)."
         )
     for name, why in (("mask", "masked language modelling"), ("pad", "a batch of texts of different lengths")):

@@ -84,9 +84,8 @@ class Presets:
         for name in shape_changes:
             if name not in known:
                 raise TypeError(f"A shape has no {name!r}; {INSTEAD.get(name) or meant(name, SHAPES['tiny'], 0.3)}")
-        for name, value in (
-            sizes := SHAPES[shape] | {k: v for k, v in shape_changes.items() if k in SHAPES[shape]}
-        ).items():
+        sizes = SHAPES[shape] | {name: shape_changes[name] for name in SHAPES[shape].keys() & shape_changes.keys()}
+        for name, value in sizes.items():
             checks.count(name, value, "a size of the encoder")
         if sizes["hidden_size"] % sizes["num_attention_heads"]:
             raise ValueError(

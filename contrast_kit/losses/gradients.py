@@ -47,4 +47,4 @@ def nt_xent_anchor_gradient(a: Tensor, b: Tensor, tau: float, *, queue: Tensor |
     n = len(a)
     itself = torch.eye(n, len(candidates), dtype=torch.bool, device=a.device).roll(n, dims=1)  # s_i is column B + i
     p = (dot_products(a, candidates) / tau).masked_fill(itself, -torch.inf).softmax(dim=1)  # [B, 2B + Q]
-    return (dot_products(p, candidates.T) - b) / tau  # [B, D]
+    return (dot_products(p, candidates.T) - b) / tau  # p @ candidates, in full precision under autocast too: [B, D]

@@ -199,7 +199,9 @@ def masked_view(batch: Mapping[str, Tensor], masked: Masked) -> dict[str, Tensor
 
     Returns:
         A new dict: the batch with the noisy `input_ids`, `selected` [B, T], and `targets` [B, T], the original ids.
-        Raises a TypeError or ValueError for what is no batch, no `Masked`, or one of other ids.
+
+    Raises:
+        TypeError, ValueError: for what is no batch, no `Masked`, or one of other ids.
 
     Example:
         >>> import torch

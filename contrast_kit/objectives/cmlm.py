@@ -61,9 +61,6 @@ class CMLMConfig(MLMConfig):
         checks.count("K", self.K, "the number of complementary copies")
         if not self.mlm and self.contrast is None:
             raise ValueError("Without MLM and without a contrast nothing is left to train: keep one of them.")
-        check_read(self)
-        if self.complement:
-            checks.read_by(self, ["p_drm"], "complement=False")
 
 
 class CMLM(Objective):
@@ -94,6 +91,7 @@ class CMLM(Objective):
         return CMLMConfig(K=1, p_m=0.15, p_c=0.7, contrast_weight=0.5, contrast="simsiam")
 
     def build(self) -> None:
+        warn_unread(self.config)
         self.predictor = Predictor(self.encoder.width) if self.config.contrast == "simsiam" else None
 
     @property
@@ -161,12 +159,14 @@ class CMLM(Objective):
         return {"contrast": torch.stack(terms).mean()}  # 1/K Σ_k
 
 
-def check_read(config: Any) -> None:
-    """Refuse, by a ValueError, settings that the chosen contrast does not read (CMLM's, or CSSL's)."""
+def warn_unread(config: Any) -> None:
+    """Warn of settings that the chosen contrast does not read (CMLM's, or CSSL's)."""
     if config.contrast in ("simsiam", None):
-        checks.read_by(config, ["tau", "ignore_duplicates"], "contrast='info_nce'")
+        checks.warn_unread(config, ["tau", "ignore_duplicates"], "contrast='info_nce' or 'nt_xent'")
     if config.contrast != "simsiam":
-        checks.read_by(config, ["stop_gradient"], "contrast='simsiam'")
+        checks.warn_unread(config, ["stop_gradient"], "contrast='simsiam'")
+    if getattr(config, "complement", False):
+        checks.warn_unread(config, ["p_drm"], "complement=False")
 
 
 def contrast_term(config: Any, first: dict[str, Tensor], partner: dict[str, Tensor], ids: Tensor | None) -> Tensor:

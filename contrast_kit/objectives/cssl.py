@@ -14,7 +14,7 @@ from torch import Tensor
 from contrast_kit import checks
 from contrast_kit.encoder.encoder import View
 from contrast_kit.objectives.base import Encoded, ExampleInfo, Objective, Vectors
-from contrast_kit.objectives.cmlm import CMLM, check_read, contrast_term
+from contrast_kit.objectives.cmlm import CMLM, contrast_term
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,6 @@ class CSSLConfig:
     def __post_init__(self):
         checks.choice("contrast", self.contrast, ("info_nce", "simsiam", "nt_xent"))
         checks.temperature(self.tau)
-        check_read(self)
 
 
 class CSSL(Objective):

@@ -31,8 +31,8 @@ class Camera:
         if not callable(look):
             raise TypeError(f"look is a function without arguments, what to keep, not {checks.shown(look)}.")
         steps = arguments.listed("steps", steps, "numbers of steps")
-        for step in steps:
-            checks.number("steps", step, "when to look, a list of numbers and each")
+        for at, step in enumerate(steps):
+            checks.number(f"steps[{at}]", step, "a step at which to look")
         self.look, self.steps = look, set(steps)
         self.frames: dict[str, Any] = {"step 0": look()}
 

@@ -108,7 +108,7 @@ def fine_tune(
     task = get_task(task)
     if own := {"log_every", "callback"} & settings.keys():
         raise TypeError(f"fine_tune evaluates every evaluate_every updates by itself; leave {own.pop()} out.")
-    if own := {"folder", "resume"} & settings.keys():
+    if own := {name for name in ("folder", "resume") if settings.pop(name, None)}:
         raise TypeError(
             f"fine_tune keeps its best weights in memory, not in checkpoints: leave {own.pop()} out (tasks.run has a "
             "folder, and goes on run by run)."

@@ -26,8 +26,9 @@ class Results:
 
     `table` is tidy: one row a run, with `method`, `task`, `n`, `draw`, `seed`, the `metric`, its value on `validation`
     (at the best step), on `test`, and on `test_mismatched` where the protocol asks for it, the `split` hash, hashes of
-    the weights that the run started from (`start`) and that fine-tuning started from (`post`), `best_step`, `steps`,
-    `seconds`; `chosen` is the point of a protocol's grid within a run. `complete` is False after an interruption.
+    the encoder that the run started from (`start`) and of the weights that fine-tuning started from (`post`),
+    `best_step`, `steps`, `seconds`; `chosen` is the point of a protocol's grid within a run. `complete` is False after
+    an interruption.
     """
 
     table: "pd.DataFrame"
