@@ -221,7 +221,7 @@ def is_number(value: Any) -> bool:
 
 def switch(name: str, value: Any) -> None:
     """True or False, numpy's as well, and nothing else that Python would take for them."""
-    if not isinstance(value, bool) and (getattr(value, "dtype", None) != bool or value.shape):
+    if not isinstance(value, bool) and (str(getattr(value, "dtype", "")) != "bool" or value.shape):
         raise TypeError(f"{name} is True or False, not {shown(value)}.")
 
 
