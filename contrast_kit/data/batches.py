@@ -47,13 +47,7 @@ class Batches:
         drop_last: bool = True,
         group_by_length: bool = True,
     ) -> None:
-        try:
-            lengths = np.asarray(getattr(texts, "lengths", texts))  # [N]
-        except ValueError:  # a list of lists of different lengths
-            lengths = np.asarray(None)
-        if lengths.ndim != 1 or (len(lengths) and lengths.dtype.kind not in "iu"):
-            raise TypeError(f"Batches are made of Texts, or of lengths, whole numbers, not of {checks.shown(texts)}.")
-        self.lengths = lengths if len(lengths) else lengths.astype(np.int64)  # no copy of millions
+        self.lengths = _lengths(texts)  # [N]
         self.batch_size, self.seed, self.drop_last = batch_size, seed, drop_last
         self.group_by_length = group_by_length
         checks.count("batch_size", batch_size, "a number of rows")
@@ -85,6 +79,17 @@ class Batches:
             pool[:] = pool[np.argsort(self.lengths[pool], kind="stable")]
         places = random.permutation(filled // self.batch_size)  # [batches]
         return _Epoch(order.reshape(-1, self.batch_size), places, () if self.drop_last else rest.tolist())
+
+
+def _lengths(texts: Any) -> np.ndarray:
+    """The lengths of texts, [N] whole numbers, not copied: there may be millions."""
+    try:
+        lengths = np.asarray(getattr(texts, "lengths", texts))
+    except ValueError:  # a list of lists of different lengths
+        lengths = np.asarray(None)
+    if lengths.ndim != 1 or (len(lengths) and lengths.dtype.kind not in "iu"):
+        raise TypeError(f"Batches are made of Texts, or of lengths, whole numbers, not of {checks.shown(texts)}.")
+    return lengths if len(lengths) else lengths.astype(np.int64)
 
 
 class _Epoch(Sequence):

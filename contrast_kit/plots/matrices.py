@@ -97,8 +97,7 @@ def _roles(given: Any) -> np.ndarray:
     if unknown or len({len(row) for row in rows}) != 1 or not rows[0]:
         found = checks.shown(unknown) if unknown else f"rows of {[len(row) for row in rows]}"
         raise ValueError(f"roles must be [A, C] of {', '.join(ROLES)}; found {found}.")
-    cells = np.array(rows, dtype=object)
-    return cells
+    return np.array(rows, dtype=object)
 
 
 def _size(cells: Mapping[str, np.ndarray], framed: bool) -> dict[str, float]:
