@@ -3,6 +3,7 @@
 The rest of `checks`, kept apart so that a reader of the losses meets none of it.
 """
 
+import operator
 from collections.abc import Iterable, Mapping
 from os import PathLike
 from pathlib import Path
@@ -53,10 +54,10 @@ def mapping(name: str, value: Any, what: str) -> Mapping:
     return value
 
 
-def known(name: Any, names: Iterable[str], what: str) -> None:
+def known(name: Any, names: Iterable[str], what: str, where: str = "") -> None:
     """One of the names of a table; a ValueError gives the name that was meant, or all of them."""
     if not isinstance(name, str) or name not in names:
-        raise ValueError(f"There is no {what} {shown(name)}; {meant(name, names)}")
+        raise ValueError(f"There is no {what} {shown(name)}{where and f' {where}'}; {meant(name, names)}")
 
 
 def path(name: str, value: Any, what: str) -> Path:
@@ -64,3 +65,20 @@ def path(name: str, value: Any, what: str) -> Path:
     if not isinstance(value, str | PathLike) or not str(value).strip():
         raise TypeError(f"{name} is {what}, a string or a Path, not {shown(value)}.")
     return Path(value).expanduser()
+
+
+def of_kind(name: str, value: Any, kind: Any, what: str) -> None:
+    """An object of a class, or of one of several: `kind` is as `isinstance` takes it."""
+    if not isinstance(value, kind):
+        raise TypeError(f"{name} is {what}, not {shown(value)}.")
+
+
+def place(index: Any, length: int, what: str) -> int:
+    """The number of one of so many things, as an integer; below 0 it counts from the end."""
+    try:
+        index = operator.index(index)
+    except TypeError:
+        raise TypeError(f"A {what} is asked for by its number, not by {shown(index)}.") from None
+    if not -length <= index < length:
+        raise IndexError(f"There is no {what} {index}: these are {length} {what}s.")
+    return index

@@ -203,7 +203,8 @@ def choice(name: str, value: Any, choices: tuple) -> None:
 def count(name: str, value: Any, what: str, least: int = 1, most: int = 2**63 - 1) -> None:
     """A whole number."""
     if not isinstance(value, Integral) or isinstance(value, bool) or not least <= value <= most:
-        limits = f"at least {least}" if most == 2**63 - 1 else f"from {least} to {most}"
+        unlimited = most == 2**63 - 1 and not (isinstance(value, Integral) and value > most)
+        limits = f"at least {least}" if unlimited else f"from {least} to {most}"
         raise ValueError(f"{name} is {what}, {limits}, not {shown(value)}.")
 
 
@@ -217,6 +218,11 @@ def number(name: str, value: Any, what: str, least: float = -1e18, most: float =
 def is_number(value: Any) -> bool:
     """A real number of Python or numpy, not NaN, not True."""
     return isinstance(value, Real) and not isinstance(value, bool) and value == value
+
+
+def seed(value: Any) -> None:
+    """What a draw is told by. None below 0: numpy refuses it, and to Python's `Random` -1 is 1."""
+    count("seed", value, "a number to draw by", least=0)
 
 
 def switch(name: str, value: Any) -> None:

@@ -415,8 +415,8 @@ def test_scenes_come_through_the_door_of_all_data():
 
 
 @pytest.mark.parametrize("ask_for, says", [
-    (lambda: ck.data.load("scenes/vqa2"), "There is no scenes/vqa2; did you mean 'vqa'?"),
-    (lambda: scenes.rows("vqa", "dev"), "scenes has no split 'dev': take one of train, validation, test."),
+    (lambda: ck.data.load("scenes/vqa2"), "There is no task 'vqa2' in scenes; did you mean 'vqa'?"),
+    (lambda: scenes.rows("vqa", "dev"), "There is no split 'dev' in scenes; there are train, validation, test."),
     (lambda: scenes.scene(5000), "There is no scene 5000: they are numbered from 0 to 4999."),
 ])  # fmt: skip
 def test_what_is_not_there_is_said(ask_for, says):

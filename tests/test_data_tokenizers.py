@@ -78,7 +78,7 @@ def test_a_word_of_known_letters_is_always_spelled():
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ({"kind": "unigram"}, "kind must be 'wordpiece' or 'bpe'"),
+        ({"kind": "unigram"}, "kind must be one of 'wordpiece', 'bpe'"),
         ({"vocab_size": 12}, "vocab_size=12 is too small"),
         ({"vocab_size": 200, "kind": "bpe"}, "BPE needs 261"),
     ],

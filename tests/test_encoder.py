@@ -1,6 +1,7 @@
 import copy
 import time
 
+import numpy as np
 import pytest
 import torch
 from conftest import make_encoder
@@ -232,6 +233,23 @@ def test_encode_pairs(encoder):
     )
 
 
+@pytest.mark.parametrize(("text", "special"), [("a red kite", 2), (("a red kite", "the kite is red"), 3)])
+def test_a_length_without_room_for_text_is_refused(encoder, text, special):
+    """Tokenizers leave such a text whole, or only its frame, which is the same for every text."""
+    assert encoder.view_of([text], max_length=special + 1)["input_ids"].shape == (1, special + 1)
+    for length in (special, 1, 0):
+        with pytest.raises(ValueError, match=f"{special} of them special, at least {special + 1}, not {length}"):
+            encoder.encode([text], max_length=length)
+
+
+def test_numbers_of_numpy_are_sizes(tokenizer):
+    sizes = dict(hidden_size=np.int64(16), max_length=np.int64(32), seed=np.int64(1), dropout=np.float32(0.5))
+    encoder = ck.Encoder.tiny(tokenizer, relative_positions=np.True_, **sizes)
+    assert (encoder.width, encoder.max_length) == (16, 32)
+    same = ck.Encoder.tiny(tokenizer, relative_positions=True, hidden_size=16, max_length=32, seed=1, dropout=0.5)
+    assert torch.equal(encoder.encode("a kite"), same.encode("a kite"))
+
+
 def test_shapes_have_the_published_sizes(tokenizer):
     small = ck.Encoder.small(tokenizer)
     config = small.model.config
@@ -265,10 +283,12 @@ def test_nothing_to_encode_is_said(encoder, nothing):
 def test_wrong_arguments_are_said(tokenizer, tmp_path):
     with pytest.raises(ValueError, match="pooling must be one of"):
         make_encoder(tokenizer, pooling="max")
-    with pytest.raises(ValueError, match="No shape is called"):
+    with pytest.raises(ValueError, match="no shape 'huge' of an encoder; there are tiny"):
         ck.Encoder.build("huge", tokenizer)
     with pytest.raises(TypeError, match="Encoder.from_pretrained"):
         ck.Encoder.tiny("roberta-base")
+    with pytest.raises(TypeError, match="with its head, such as RobertaForMaskedLM, not RobertaModel"):
+        ck.Encoder(make_encoder(tokenizer).model.base_model, tokenizer)
     for name in ("mask", "pad"):
         lacking = copy.deepcopy(tokenizer)
         setattr(lacking, f"{name}_token", None)

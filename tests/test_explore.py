@@ -258,7 +258,7 @@ def test_points_reach_the_page_fitted_into_the_square(texts):
         (dict(vectors=torch.zeros(6, 3)), "zero"),
         (dict(points=[[0.0, 1.0]]), "must be"),
         (dict(encode={"other": len}), "encode names 'other'"),
-        (dict(method="mds"), "method is one of"),
+        (dict(method="mds"), "no method 'mds'; there are tsne"),
     ],
 )
 def test_what_does_not_fit_is_told(change, message):

@@ -91,7 +91,7 @@ def test_an_empty_shelf_or_question_is_told_and_keeps_the_last_picture(panel):
 @pytest.mark.parametrize(
     ("change", "error", "words"),
     [
-        (dict(toys={"top_5": "–"}), ValueError, "no place 'top_5'; there are top_1"),
+        (dict(toys={"top_5": "–"}), ValueError, "no place 'top_5'; did you mean"),
         (dict(toys={"top_1": "green moon"}), ValueError, "top_1 must hold a toy such as"),
         (dict(answers=("red",)), ValueError, "names of the 3 answers"),
         (dict(answers="yes"), TypeError, "answers must be a list of names"),

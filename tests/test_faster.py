@@ -162,6 +162,10 @@ def test_bad_choices_are_refused(tokenizer):
         ck.faster(objective, fixed_capacity=15)
     with pytest.raises(ValueError, match="choose one"):
         ck.faster(objective, fixed_capacity=0.15, packing=True)
+    with pytest.raises(ValueError, match="no backend of torch.compile 'inducter'; did you mean 'inductor'"):
+        ck.faster(objective, compiled="inducter")
+    with pytest.raises(TypeError, match="compiled is True or False"):
+        ck.faster(objective, compiled=2)
 
 
 @pytest.mark.parametrize("share", [0.15, 0.5])

@@ -224,9 +224,9 @@ def test_a_number_of_nothing_is_refused(option, capsys):
     ("arguments", "words"),
     [
         (["--data", "nowhere/at/all.txt"], "There is no file or folder"),
-        (["--part", "dress"], "no split 'dress' (--part); there are train"),
+        (["--part", "dress"], "no split 'dress' in "),
         (["--tau", "-1"], "tau is a temperature"),
-        (["--lr", "fast"], "lr must be a number, not 'fast'"),
+        (["--lr", "fast"], "lr is the peak learning rate, a finite number of at least 0, not 'fast'"),
         (["--log", "tensorbored"], "--log knows no tracker 'tensorbored'"),
     ],
 )

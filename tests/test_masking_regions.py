@@ -190,7 +190,7 @@ def test_pictures_that_cannot_be_read_get_one_sentence(batch, error, words):
         (lambda: MaskRegions(overlap=2), "overlap"),
         (lambda: MaskRegions(split=(1, 1, 1)), "sum to 1"),
         (lambda: MaskPair(which="words"), "'either', 'both'"),
-        (lambda: MaskPair(words="mark"), "No noise is called"),
+        (lambda: MaskPair(words="mark"), "There is no noise"),
         (lambda: mismatched(grid(4), p=1.5), "p is a probability"),
     ],
 )

@@ -746,7 +746,7 @@ def test_the_papers_settings(tokenizer):
         encoder = COCOLM.paper_encoder(setting, tokenizer, **tiny)
         positions = RelativePositions.of(encoder.model.config)
         assert (positions.buckets, positions.max_distance, positions.rule) == (buckets, distance, "t5")
-    with pytest.raises(ValueError, match="settings are base, "):
+    with pytest.raises(ValueError, match="no setting 'small' of COCO-LM; there are base, "):
         COCOLM.paper("small")
 
 

@@ -375,7 +375,7 @@ def test_an_encoder_of_texts_is_refused(method, tokenizer):
         (LXMERT, dict(qa="false"), ValueError, "qa must be one of True, False, not 'false'"),
         (LXMERT, dict(recover_mismatched=None), ValueError, "one of True, False"),
         (LXMERT, dict(mismatch=2), ValueError, "mismatch is a probability"),
-        (LXMERT, dict(noise="marks"), ValueError, "No noise is called"),
+        (LXMERT, dict(noise="marks"), ValueError, "There is no noise"),
         (LXMERT, dict(queue=3), TypeError, "no setting 'queue'"),
         (CAPTPairs, dict(ignore_duplicates="no"), ValueError, "one of True, False"),
         (CAPTPairs, dict(tau="warm"), ValueError, "adaptive"),

@@ -98,7 +98,7 @@ def test_a_setting_is_given_as_a_new_dict():
     ("method", "setting", "words"),
     [
         ("BERT", "base", "no method 'BERT' with printed settings; there are CMLM, "),
-        ("COCO-LM", "small", "COCO-LM's settings are base, base\\+\\+, large\\+\\+; there is no 'small'"),
+        ("COCO-LM", "small", "no setting 'small' of COCO-LM; there are base, base\\+\\+, large\\+\\+"),
         ("SimCSE", "base", "None of the papers here prints how SimCSE is trained"),
     ],
 )

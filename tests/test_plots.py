@@ -507,7 +507,7 @@ NAN = [[float("nan"), 1.0], [1.0, 0.0]]
     [
         (lambda: plots.mask_heatmap([["a", "b"]], [[0]]), "rows of one length"),
         (lambda: plots.mask_heatmap([], []), "nothing to draw"),
-        (lambda: plots.mask_heatmap([["a"]], [["lost"]]), "'lost' is no kind"),
+        (lambda: plots.mask_heatmap([["a"]], [["lost"]]), "no kind of token 'lost'"),
         (lambda: plots.mask_kinds(["a"], ["a", "b"], [0]), "one entry a token"),
         (lambda: plots.loss_curves({}), "nothing to draw"),
         (lambda: plots.loss_curves(TABLE.drop(columns="step")), "column 'step'"),
@@ -525,7 +525,7 @@ NAN = [[float("nan"), 1.0], [1.0, 0.0]]
         (lambda: plots.embedding_map({"a": VECTORS, "b": VECTORS[:5]}, method="pca"), "N differs"),
         (lambda: plots.embedding_map(VECTORS, method="pca", pairs=[[0, 40]]), "row numbers between 0 and 39"),
         (lambda: plots.embedding_map(VECTORS, method="pca", max_points=1), "max_points"),
-        (lambda: plots.project(VECTORS, "lda"), "method is one of"),
+        (lambda: plots.project(VECTORS, "lda"), "no method 'lda'; there are tsne"),
         (lambda: plots.project(VECTORS, perplexity=40), "perplexity must lie between 1 and the 40"),
         (lambda: plots.project(VECTORS, "umap", neighbors=50), "neighbors must lie"),
         (lambda: plots.project(np.zeros((3, 3)), "pca"), "zero vector"),
@@ -554,6 +554,10 @@ def test_bad_input_gets_one_sentence(call, sentence):
 
 
 def test_what_must_be_named_is_asked_for_by_name():
+    with pytest.raises(TypeError, match="selected must be a list of entries, one a token, not 1"):
+        plots.mask_kinds(["a"], ["a"], 1)
+    with pytest.raises(TypeError, match="Each row of kinds must be a list"):
+        plots.mask_heatmap([["a"]], [1])
     with pytest.raises(TypeError, match="pairs must be a dict"):
         plots.cosine_histograms([(SIMILAR, RANDOM)])
 

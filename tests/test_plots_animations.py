@@ -163,7 +163,7 @@ def test_a_gif_plays_each_frame_and_a_page_stands_alone(tmp_path):
         (lambda: plots.animation({"a": BASE, "b": BASE * np.nan}), "frames b holds NaN"),
         (lambda: plots.animation({"a": BASE[:, :2], "b": np.zeros((30, 2))}), "zero vector"),
         (lambda: plots.animation(FRAMES, LABELS[:3]), "list of 30 labels"),
-        (lambda: plots.animation(FRAMES, method="mds"), "method is one of"),
+        (lambda: plots.animation(FRAMES, method="mds"), "no method 'mds'; there are tsne"),
         (lambda: plots.animation(FRAMES, pairs=[[0, 30]]), "row numbers between 0 and 29"),
         (lambda: plots.animation(FRAMES, measures={"loss": [1.0, 2.0]}), "each of the 6 frames, not 2"),
         (lambda: film().sheet(1), "how many frames a sheet shows, at least 2"),

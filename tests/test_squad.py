@@ -414,7 +414,7 @@ def test_table_8_is_what_is_searched(questions, vocabulary, tmp_path, monkeypatc
     def run(data, start, *, protocol, folder, **settings):
         tried.append(protocol.training(None))
         score = -abs(protocol.lr - 5e-5) * 1e6 + protocol.epochs[None]
-        table = {"test": [score] * 5, "draw": [0] * 5, "seed": range(5)}
+        table = {"test": [score] * 5, "method": "Span", "task": "x", "n": 4, "draw": 0, "seed": range(5)}
         return tasks.Results(__import__("pandas").DataFrame(table), protocol)
 
     monkeypatch.setattr(squad, "run", run)

@@ -71,7 +71,7 @@ def test_advice_in_error_sentences_runs():
         for node in raised
     ]
     advice = [call for sentence in sentences for call in re.findall(r"tasks\.\w+\([^)]*\)(?:\.\w+)*", sentence)]
-    assert len(raised) == 4 and len(advice) == 2
+    assert len(raised) == 7 and len(advice) == 3
     names = dict(name="kinds", columns=("text",), label_names=("a", "b"), metrics=("accuracy",))
     rows = [{"sentence": str(i), "label": i % 2} for i in range(20)]
     secret = [{"sentence": "?", "label": -1}]
@@ -223,7 +223,7 @@ def test_the_nearest_by_cosine_vote():
     train = [{"sentence": text, "label": label} for text, label in [("9 1", 0), ("5 1", 0), ("1 1", 1), ("1 3", 1)]]
     test = [{"sentence": "2 0.1", "label": 0}, {"sentence": "0.1 0.2", "label": 1}]
     assert tasks.knn_probe(Reader(), train, test, task="sst2", k=2)["accuracy"] == 1
-    with pytest.raises(ValueError, match="k must be"):
+    with pytest.raises(ValueError, match="k is a number of training rows, from 1 to"):
         tasks.knn_probe(Reader(), train, test, task="sst2", k=5)
 
 

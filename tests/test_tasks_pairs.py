@@ -54,8 +54,9 @@ def test_numbers_are_those_of_the_scoreboard(pairs, tokenizer):
 
 
 def test_bad_pairs():
-    with pytest.raises(ValueError, match="too few"):
-        ck.tasks.similar_against_random(Table({}), [])
+    for pairs, says in (([], "pairs is empty"), ([("a", "a")], "1 pairs are too few")):
+        with pytest.raises(ValueError, match=says):
+            ck.tasks.similar_against_random(Table({}), pairs)
     with pytest.raises(ValueError, match="random pairs"):
         ck.tasks.similar_against_random(Table({"a": [1.0]}), [("a", "a"), ("a", "a")], n=0)
 

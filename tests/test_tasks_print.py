@@ -107,13 +107,13 @@ def test_coco_lm_and_capt_hand_on_all_their_settings(opinions, start, monkeypatc
     from contrast_kit.tasks import fine_tuning
 
     seen, real = [], fine_tuning.fit
-    monkeypatch.setattr(fine_tuning, "fit", lambda o, *a, **k: seen.append((o, k)) or real(o, *a, **k))
+    monkeypatch.setattr(fine_tuning, "fit", lambda o, *a, **k: seen.append((o, a[1])) or real(o, *a, **k))
     for plan in (protocols.COCO_LM, protocols.CAPT):
         quick = replace(plan, sizes=(20,), seeds=(0,), epochs={20: 1})
         tasks.run(quick, small("sst2"), start, {"FT": Pipeline(), "own": Pipeline(partial(FineTune, head="linear"))})
-    for (objective, settings), decay in zip(seen[::2], (0.01, 0.1), strict=True):
-        assert (settings["clip"], settings["max_length"], settings["weight_decay"]) == (None, 512, decay)
-        assert (settings["eps"], settings["betas"], settings["decay"]) == (1e-6, (0.9, 0.98), "linear")
+    for (objective, training), decay in zip(seen[::2], (0.01, 0.1), strict=True):
+        assert (training.clip, training.max_length, training.weight_decay) == (None, 512, decay)
+        assert (training.eps, training.betas, training.decay) == (1e-6, (0.9, 0.98), "linear")
         # CAPT 3.2: "extra multi-layer perceptrons" on [CLS]; RoBERTa's: dense, tanh, linear, with dropout before each
         assert objective.config.head == "tanh" and objective.head.dense is not None
     assert all(objective.config.head == "linear" for objective, _ in seen[1::2])  # the pipeline's own

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import contrast_kit as ck
-from contrast_kit._names import meant
+from contrast_kit import arguments
 from contrast_kit.commands import recipes
 from contrast_kit.commands.options import Parser, add_fields, one_of
 from contrast_kit.commands.trackers import Tracker
@@ -196,8 +196,7 @@ def run(options: argparse.Namespace) -> ck.Run:
 def _rows(options: argparse.Namespace) -> Any:
     """The rows of the split that was options for."""
     splits = ck.data.load(options.data)
-    if options.part not in splits:
-        raise ValueError(f"{options.data} has no split {options.part!r} (--part); {meant(options.part, splits)}")
+    arguments.known(options.part, splits, "split", f"in {options.data} (--part)")
     rows = splits[options.part]
     return rows.select(range(min(options.limit, len(rows)))) if options.limit else rows
 

@@ -51,7 +51,7 @@ class Batches:
         self.batch_size, self.seed, self.drop_last = batch_size, seed, drop_last
         self.group_by_length = group_by_length
         checks.count("batch_size", batch_size, "a number of rows")
-        checks.count("seed", seed, "a number to draw by", least=0)
+        checks.seed(seed)
         checks.switch("drop_last", drop_last)
         checks.switch("group_by_length", group_by_length)
         if len(self) == 0:

@@ -40,7 +40,7 @@ def walk(source: Any) -> Iterator[Line]:
         return
     if isinstance(source, Callable) and not isinstance(source, Iterable):
         source = source()
-    if not isinstance(source, Iterable) or isinstance(source, Mapping | bytes):
+    if not isinstance(source, Iterable) or isinstance(source, Mapping | bytes) or getattr(source, "ndim", 1) == 0:
         raise TypeError(
             f"A stream is made from a Path, an iterable of strings or dicts, or a function that returns one, not from "
             f"{type(source).__name__}."

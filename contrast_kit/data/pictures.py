@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
 from contrast_kit import arguments, checks
 from contrast_kit.masking.regions import check_pair
@@ -181,11 +182,33 @@ def stack_pictures(
     [[True, True], [True, False]]
     """
     pictures = arguments.listed("pictures", pictures, "dicts, one for each picture")
+    regions = _features(pictures)  # [r, F] each
+    ids = checks.integers([picture["image_id"] for picture in pictures], len(pictures), torch.device("cpu"), "image_id")
+    columns = {"regions": pad_sequence(regions, batch_first=True)}  # [P, R, F]
+    counts = [len(rows) for rows in regions]
+    for key, (shape, kind, unknown, padding) in BESIDE.items():
+        rows = [_beside(picture, key, (r, *shape), kind, unknown) for picture, r in zip(pictures, counts, strict=True)]
+        columns[key] = pad_sequence(rows, batch_first=True, padding_value=padding)  # [P, R, …]
+    columns["region_mask"] = torch.arange(max(counts)) < torch.tensor(counts)[:, None]  # [P, R]
+    return Pictures(ids, **columns, object_names=object_names, attribute_names=attribute_names)
+
+
+BESIDE: dict[str, tuple[tuple[int, ...], torch.dtype, float, float]] = {
+    "boxes": ((4,), torch.float32, 0, 0),
+    "objects": ((), torch.long, NONE, NONE),
+    "attributes": ((), torch.long, NONE, NONE),
+    "object_confidence": ((), torch.float32, 1, 0),
+    "attribute_confidence": ((), torch.float32, 1, 0),
+}
+"""What is told of a region beside its feature: its shape and kind, and what stands where it is unknown, or padding."""
+
+
+def _features(pictures: list[Any]) -> list[Tensor]:
+    """The features [r, F] of each picture: at least one picture, and all from one detector."""
     if not pictures:
         raise ValueError("There are no pictures: give at least one.")
     if not all(isinstance(picture, Mapping) and {"image_id", "regions"} <= picture.keys() for picture in pictures):
         raise TypeError("Each picture must be a dict with image_id and regions, and boxes.")
-    ids = checks.integers([picture["image_id"] for picture in pictures], len(pictures), torch.device("cpu"), "image_id")
     features = [_tensor(picture, "regions", torch.float32) for picture in pictures]
     width = features[0].shape[-1] if features[0].dim() else 0
     for picture, rows in zip(pictures, features, strict=True):
@@ -194,38 +217,23 @@ def stack_pictures(
                 f"The features of picture {picture['image_id']} are {list(rows.shape)}, those of the first "
                 f"picture are {width} wide: all must come from one detector."
             )
-    most = max(len(rows) for rows in features)
-    fills: dict[str, tuple[Any, torch.dtype, float]] = {
-        "regions": (0.0, torch.float32, 0.0),
-        "boxes": (0.0, torch.float32, 0.0),
-        "objects": (NONE, torch.long, NONE),
-        "attributes": (NONE, torch.long, NONE),
-        "object_confidence": (0.0, torch.float32, 1.0),
-        "attribute_confidence": (0.0, torch.float32, 1.0),
-    }
-    table: dict[str, Tensor] = {}
-    for key, (padding, kind, unknown) in fills.items():
-        tail = {"regions": (width,), "boxes": (4,)}.get(key, ())
-        table[key] = torch.full((len(pictures), most, *tail), padding, dtype=kind)  # [P, R, …]
-        for row, picture in enumerate(pictures):
-            given = _tensor(picture, key, kind) if key in picture else None
-            r = len(features[row])
-            if given is None:
-                given = torch.full((r, *tail), unknown, dtype=kind)
-            if given.shape != (r, *tail):
-                raise ValueError(
-                    f"{key} of picture {picture['image_id']} is {list(given.shape)}, but it has {r} regions: "
-                    f"give {[r, *tail]}."
-                )
-            table[key][row, :r] = given
-    counts = torch.tensor([len(rows) for rows in features])
-    table["region_mask"] = torch.arange(most) < counts[:, None]  # [P, R]
-    return Pictures(ids, **table, object_names=object_names, attribute_names=attribute_names)
+    return features
+
+
+def _beside(picture: Mapping[str, Any], key: str, shape: tuple[int, ...], kind: torch.dtype, unknown: float) -> Tensor:
+    """What a picture tells of its regions, [r, …]."""
+    rows = _tensor(picture, key, kind) if key in picture else torch.full(shape, unknown, dtype=kind)
+    if rows.shape != shape:
+        raise ValueError(
+            f"{key} of picture {picture['image_id']} is {list(rows.shape)}, but it has {shape[0]} regions: "
+            f"give {list(shape)}."
+        )
+    return rows
 
 
 def _tensor(picture: Mapping[str, Any], key: str, kind: torch.dtype) -> Tensor:
     try:
-        return torch.as_tensor(picture[key], dtype=kind)
+        return torch.as_tensor(picture[key], dtype=kind, device="cpu")
     except (TypeError, ValueError, RuntimeError):
         shown = checks.shown(picture[key])
         raise TypeError(f"{key} of picture {picture['image_id']} must be a tensor of numbers, not {shown}.") from None

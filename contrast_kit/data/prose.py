@@ -69,8 +69,7 @@ def units(text: str, unit: Unit = "sentence", headings: bool = False, markdown: 
     >>> list(units(" = Lobster = \\n It is a crustacean . It is blue . \\n\\n", unit="paragraph"))
     ['It is a crustacean . It is blue .']
     """
-    if unit not in ("sentence", "paragraph", "line"):
-        raise ValueError(f"unit must be 'sentence', 'paragraph' or 'line', not {checks.shown(unit)}.")
+    checks.choice("unit", unit, ("sentence", "paragraph", "line"))
     lines = [line.rstrip() for line in text.removeprefix("\ufeff").split("\n")]
     if markdown:
         lines = _without_code(lines)

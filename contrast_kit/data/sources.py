@@ -150,8 +150,6 @@ def _shop(shop: str, task: str) -> DatasetDict:
 
     from contrast_kit.data import glue, toyshop
 
-    if task not in toyshop.tasks():
-        raise ValueError(f"There is no {shop}/{task}; {meant(task, toyshop.tasks())}")
     features = glue.TASKS[task].features() if task in glue.TASKS else None
     splits = {}
     for split in toyshop.splits(task):
@@ -163,8 +161,7 @@ def _shop(shop: str, task: str) -> DatasetDict:
 def _glue(task: str, folder: str | Path | None) -> DatasetDict:
     from contrast_kit.data import glue
 
-    if task not in glue.TASKS:
-        raise ValueError(f"There is no GLUE task {task!r}; {meant(task, glue.TASKS)}")
+    arguments.known(task, glue.TASKS, "GLUE task")
     if folder is not None:
         return glue.read_folder(glue.TASKS[task], folder)
     found = _from_hub("nyu-mll/glue", task, None, name_given=f"glue/{task}")

@@ -17,9 +17,9 @@ from zlib import crc32
 import numpy as np
 import torch
 
-from contrast_kit import checks
+from contrast_kit import arguments, checks
 from contrast_kit.data.lines import Line, walk
-from contrast_kit.data.rows import label_tensor, text_columns
+from contrast_kit.data.rows import given_columns, label_tensor, text_columns
 from contrast_kit.data.texts import Texts, check_columns, special_ids, strings, usual_length
 from contrast_kit.data.tokens import TokenCache, Tokens, tokenize
 
@@ -71,14 +71,17 @@ class Stream(Texts):
         whole_texts: bool = False,
         limit: int | None = None,
     ) -> None:
+        max_length = usual_length(tokenizer, max_length)
+        arguments.string("label", label, "the column of the labels")
+        for name, value in {"pack": pack, "whole_texts": whole_texts}.items():
+            checks.switch(name, value)
         if limit is not None:
             checks.count("limit", limit, "a number of texts")
         if pack and (tokenizer.cls_token_id is None or tokenizer.sep_token_id is None):
             raise ValueError("Packing frames a block by [CLS] and [SEP], and this tokenizer lacks one of them.")
-        max_length = usual_length(tokenizer, max_length)
         self.frame = tokenizer.cls_token_id, tokenizer.sep_token_id
         self.pad_id, self.pack, self.max_length, self.left_out = tokenizer.pad_token_id, pack, max_length, 0
-        self.columns = (columns,) if isinstance(columns, str) else tuple(columns or ())
+        self.columns = given_columns(columns)
         self.cache = TokenCache(tokenizer, None if pack else max_length)
         self._special = torch.tensor(special_ids(tokenizer), dtype=torch.int32)
         self.keys: list[str] = []
@@ -91,8 +94,7 @@ class Stream(Texts):
             warnings.warn(f"{self.left_out} texts of the source hold no token and were left out.", stacklevel=2)
 
     def __getitem__(self, index: int) -> dict[str, Any]:
-        if not -len(self) <= index < len(self):
-            raise IndexError(f"There is no text {index}: these are {len(self)} texts.")
+        index = arguments.place(index, len(self), "text")
         start, length = int(self.starts[index]), int(self.lengths[index])
         ids = self._read("ids", np.int32, start, length - 2 if self.pack else length)
         if self.pack:

@@ -37,7 +37,7 @@ from contrast_kit.data.rows import (
     no_column,
     text_columns,
 )
-from contrast_kit.data.tokenizers import check_tokenizer
+from contrast_kit.data.tokenizers import check_is_tokenizer
 from contrast_kit.data.tokens import TokenCache, tokenize
 
 CACHED_FROM = 50_000
@@ -217,7 +217,7 @@ def check_columns(names: Sequence[str], columns: Sequence[str], tokenizer: Any, 
 
 def usual_length(tokenizer: Any, max_length: int | None) -> int:
     """The length asked for; by default 128 tokens, or fewer where the tokenizer's model takes fewer."""
-    check_tokenizer(tokenizer)
+    check_is_tokenizer(tokenizer)
     if max_length is not None:
         checks.count("max_length", max_length, "a number of tokens")
     return min(128, tokenizer.model_max_length) if max_length is None else max_length

@@ -55,8 +55,7 @@ def train_tokenizer(
     >>> tokenizer.decode(tokenizer("red", "box")["input_ids"])
     '[CLS] red [SEP] box [SEP]'
     """
-    if not isinstance(kind, str) or kind not in ("wordpiece", "bpe"):
-        raise ValueError(f"kind must be 'wordpiece' or 'bpe', not {checks.shown(kind)}.")
+    checks.choice("kind", kind, ("wordpiece", "bpe"))
     checks.switch("lowercase", lowercase)
     if not isinstance(texts, Iterable) or hasattr(texts, "dtype"):
         raise TypeError(f"A tokenizer is trained on texts, a list of strings, not on {checks.shown(texts)}.")
@@ -89,8 +88,8 @@ def train_tokenizer(
     )
 
 
-def check_tokenizer(tokenizer: Any) -> None:
-    """Refuse, by a TypeError, what is no tokenizer of transformers."""
+def check_is_tokenizer(tokenizer: Any) -> None:
+    """Refuse, by a TypeError, what is no tokenizer of transformers; of masks an encoder asks (`encoder.inputs`)."""
     if not callable(tokenizer) or not hasattr(tokenizer, "pad_token_id"):
         raise TypeError(
             "tokenizer must be one of transformers, such as data.train_tokenizer(texts) makes, not "

@@ -13,7 +13,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from transformers import AutoModelForPreTraining, LxmertForPreTraining, PreTrainedTokenizerBase
 
-from contrast_kit import checks
+from contrast_kit import arguments, checks
 from contrast_kit.encoder import hf_folders
 from contrast_kit.encoder.cross_modal_shapes import CrossModalShapes
 from contrast_kit.encoder.encoder import Encoder, Padded, View
@@ -88,11 +88,8 @@ class CrossModalEncoder(CrossModalShapes, Encoder):
             FileNotFoundError: neither such a folder nor a hub in reach; says what to do.
             TypeError: the folder holds a model of another kind. ValueError: a pooling other than "first".
         """
-        if pooling not in (None, "first"):
-            raise ValueError(
-                f"The vector of a pair is the state of [CLS], pooling='first'; {pooling!r} is an Encoder's."
-            )
-        encoder = cls(*hf_folders.read(name, AutoModelForPreTraining))
+        checks.choice("pooling, since the vector of a pair is the state of [CLS],", pooling, (None, "first"))
+        encoder = cls(*hf_folders.read(name := hf_folders.located(name), AutoModelForPreTraining))
         if (file := Path(name).expanduser() / HIDDEN).exists():
             encoder.load_state_dict(load_file(file), strict=False)
         encoder.pretrained = True
@@ -100,7 +97,7 @@ class CrossModalEncoder(CrossModalShapes, Encoder):
 
     def save_pretrained(self, folder: str | Path) -> Path:
         """Write one folder that transformers opens offline, and that holds the vector of hidden regions beside it."""
-        folder = Path(folder).expanduser()
+        folder = arguments.path("folder", folder, "where the encoder is saved")
         folder.mkdir(parents=True, exist_ok=True)
         with hf_folders.without_bars():
             self.model.save_pretrained(folder)
@@ -194,13 +191,16 @@ class CrossModalEncoder(CrossModalShapes, Encoder):
         Args:
             pairs: a `data.Regions`, or one batch of it.
             batch_size: pairs encoded at once.
-            max_length: not used; `data.Regions` has cut the texts.
+            max_length: left out; `data.Regions` has cut the texts.
             normalize: divide each vector by its length, as the contrastive losses do.
 
         Raises:
-            TypeError: texts without pictures. ValueError: a `batch_size` below 1.
+            TypeError: texts without pictures. ValueError: a `batch_size` below 1, or a `max_length`.
         """
         checks.count("batch_size", batch_size, "a number of pairs")
+        checks.switch("normalize", normalize)
+        if max_length is not None:
+            raise ValueError("The texts of pairs are cut where they are made: data.Regions(…, max_length=…).")
         was_training = self.training
         self.eval()
         try:
@@ -225,6 +225,7 @@ class CrossModalEncoder(CrossModalShapes, Encoder):
 
     def use_packing(self, on: bool = True) -> None:
         """ValueError, unless it is switched off: words and regions are padded apart."""
+        checks.switch("on", on)
         if on:
             raise ValueError("An encoder of pairs cannot pack: texts and pictures are padded apart; leave packing off.")
 
@@ -241,13 +242,14 @@ class CrossModalEncoder(CrossModalShapes, Encoder):
 
 def batches_of(pairs: Any, batch_size: int) -> Iterator[View]:
     """A batch of pairs, or ready data, in pieces of at most so many."""
-    whole = isinstance(pairs, dict)
-    if not whole and not hasattr(pairs, "batch"):
+    if whole := isinstance(pairs, dict):
+        check_pair(pairs)
+    elif not hasattr(pairs, "batch"):
         raise TypeError(
             f"An encoder of pairs encodes data.Regions, or a batch of it, not {type(pairs).__name__}: a text has to "
             "stand beside its picture."
         )
-    size = len(next(iter(pairs.values()))) if whole else len(pairs)
+    size = len(pairs["regions"]) if whole else len(pairs)
     for start in range(0, size, batch_size):
         rows = slice(start, start + batch_size)
         yield {key: value[rows] for key, value in pairs.items()} if whole else pairs.batch(range(size)[rows])

@@ -5,8 +5,8 @@ from typing import Self
 import torch
 from transformers import LxmertConfig, LxmertForPreTraining, PreTrainedTokenizerBase
 
-from contrast_kit import checks
-from contrast_kit.encoder.inputs import check_tokenizer
+from contrast_kit import arguments, checks
+from contrast_kit.encoder.inputs import check_tokenizer, whole_sizes
 
 # LXMERT's own shape, which is CAPT's (4.1); small has CAPT's small width (table 4); tiny is ours, for a laptop. Weights
 # begin with deviation 1/√D: with LXMERT's 0.02, meant for 768, attention of width 96 begins as a plain mean over all
@@ -84,22 +84,29 @@ class CrossModalShapes:
             TypeError, ValueError: an unknown shape, or no suitable tokenizer.
         """
         check_tokenizer(tokenizer)
-        checks.choice("A CrossModalEncoder's shape", shape, tuple(SHAPES))
-        sizes = {"features": features, "objects": objects, "attributes": attributes, "answers": answers}
-        for name, size in sizes.items():
-            checks.count(name, size, "a number of them")
+        arguments.known(shape, SHAPES, "shape", "of a CrossModalEncoder")
+        for name in shape_changes:
+            arguments.known(name, SHAPES[shape], "size", "of a CrossModalEncoder")
+        checks.seed(seed)
+        checks.probability("dropout", dropout)
+        sizes = SHAPES[shape] | shape_changes
+        deviation = sizes.pop("initializer_range")
+        checks.number("initializer_range", deviation, "the deviation of new weights", least=0)
+        given = {"features": features, "objects": objects, "attributes": attributes, "answers": answers}
+        sizes = whole_sizes(sizes | given | {"max_length": max_length})
         config = LxmertConfig(
-            **(SHAPES[shape] | shape_changes),
             vocab_size=len(tokenizer),
-            visual_feat_dim=features,
-            num_object_labels=objects,
-            num_attr_labels=attributes,
-            num_qa_labels=answers,
-            hidden_dropout_prob=dropout,
-            attention_probs_dropout_prob=dropout,
-            max_position_embeddings=max_length,
+            visual_feat_dim=sizes.pop("features"),
+            num_object_labels=sizes.pop("objects"),
+            num_attr_labels=sizes.pop("attributes"),
+            num_qa_labels=sizes.pop("answers"),
+            hidden_dropout_prob=float(dropout),
+            attention_probs_dropout_prob=float(dropout),
+            max_position_embeddings=sizes.pop("max_length"),
             pad_token_id=tokenizer.pad_token_id,
+            initializer_range=float(deviation),
+            **sizes,
         )
         with torch.random.fork_rng(devices=[]):  # weights are drawn on the CPU: no other stream is touched
-            torch.default_generator.manual_seed(seed)
+            torch.default_generator.manual_seed(int(seed))
             return cls(LxmertForPreTraining(config), tokenizer)

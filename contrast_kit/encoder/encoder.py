@@ -11,9 +11,9 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedTokenizerBase
 
-from contrast_kit import checks, fast
+from contrast_kit import arguments, checks, fast
 from contrast_kit.encoder import hf_folders, mlm_head
-from contrast_kit.encoder.inputs import check_tokenizer, list_of_texts
+from contrast_kit.encoder.inputs import check_model, check_tokenizer, list_of_texts
 from contrast_kit.encoder.presets import Presets
 from contrast_kit.encoder.relative_positions import prepare
 
@@ -99,12 +99,7 @@ class Encoder(Presets, nn.Module):
         super().__init__()
         checks.choice("pooling", pooling, hf_folders.POOLINGS)
         check_tokenizer(tokenizer)
-        rows = model.get_input_embeddings().num_embeddings
-        if len(tokenizer) > rows:
-            raise ValueError(
-                f"The tokenizer has {len(tokenizer)} tokens but the model embeds only {rows}: "
-                "open both from the same folder, or train the tokenizer first and build the model for it."
-            )
+        check_model(model, tokenizer)
         self.model, self.tokenizer, self.pooling = prepare(model), tokenizer, pooling
         self.projection, self.strategy, self.pretrained, self.normalizes = True, Padded(), False, False
         self._head = mlm_head.modules(self.model)
@@ -139,14 +134,11 @@ class Encoder(Presets, nn.Module):
         return encoder
 
     def save_pretrained(self, folder: str | Path) -> Path:
-        """Write one folder that transformers and sentence-transformers open offline, with the same vectors; returns it.
-
-        Small files tell sentence-transformers the pooling, and to normalise where the encoder `normalizes`.
-        """
-        folder = Path(folder).expanduser()
+        """Write one folder that transformers and sentence-transformers open offline to the same vectors; returns it."""
+        folder = arguments.path("folder", folder, "where the encoder is saved")
         if not self.projection:
             mlm_head.make_transparent(self.model)
-        hf_folders.write(folder, self.model, self.tokenizer, self.pooling, self.max_length, normalizes=self.normalizes)
+        hf_folders.write(folder, self.model, self.tokenizer, self.pooling, self.max_length, self.normalizes)
         return folder
 
     # -- what it is --------------------------------------------------------------------------------------------------
@@ -244,6 +236,7 @@ class Encoder(Presets, nn.Module):
 
     def use_packing(self, on: bool = True) -> None:
         """From here on compute nothing on padding: the same states, faster where texts differ in length."""
+        checks.switch("on", on)
         self.strategy = fast.Packed(self.model, Padded()) if on else Padded()
 
     def use_plain_head(self, bias: bool = False) -> None:
@@ -251,6 +244,7 @@ class Encoder(Presets, nn.Module):
 
         ValueError: the word vectors x have another width than the states h, as ALBERT's and ELECTRA's.
         """
+        checks.switch("bias", bias)
         mlm_head.check_one_width(self.model)
         self.projection = False
         if not bias:
@@ -262,8 +256,10 @@ class Encoder(Presets, nn.Module):
         Padded on the right, whatever side the tokenizer likes: a sequence vector is the *first* token's.
         """
         options = dict(padding=True, padding_side="right", truncation=True, return_tensors="pt")
-        limit = min(max_length or self.max_length, self.max_length)
-        return self.tokenizer(texts, max_length=limit, **options).to(self.device)
+        texts, limit = list_of_texts(texts), self.max_length if max_length is None else max_length
+        special = self.tokenizer.num_special_tokens_to_add(pair=any(not isinstance(text, str) for text in texts))
+        checks.count("max_length", limit, f"a number of tokens, {special} of them special", least=special + 1)
+        return self.tokenizer(texts, max_length=min(limit, self.max_length), **options).to(self.device)
 
     @torch.no_grad()
     def encode(
@@ -278,13 +274,13 @@ class Encoder(Presets, nn.Module):
             normalize: divide each vector by its length, as the contrastive losses do.
 
         Raises:
-            ValueError: no text, an empty one, or a `batch_size` below 1.
+            ValueError: no text, an empty one, a `batch_size` below 1, or a `max_length` without room for text.
             TypeError: a text that is neither a string nor a pair of strings, such as a whole row.
         """
         checks.count("batch_size", batch_size, "a number of texts")
+        checks.switch("normalize", normalize)
         texts = list_of_texts(texts)
-        size = [len(text) if isinstance(text, str) else sum(map(len, text)) for text in texts]
-        order = sorted(range(len(texts)), key=lambda i: -size[i])
+        order = sorted(range(len(texts)), key=lambda i: -len("".join(texts[i])))  # of a string, or of a pair
         was_training = self.training
         self.eval()
         try:

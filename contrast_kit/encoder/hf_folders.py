@@ -4,7 +4,6 @@ import json
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from torch import nn
 from transformers import AutoModelForMaskedLM, AutoTokenizer, PreTrainedTokenizerBase
 from transformers.utils import cached_file, logging
 
-from contrast_kit import checks
+from contrast_kit import arguments
 from contrast_kit._names import meant
 from contrast_kit._shipped import shipped
 from contrast_kit.data import hub
@@ -39,8 +38,7 @@ def located(name: str | Path) -> str | Path:
         Traceback (most recent call last):
         FileNotFoundError: The kit brings no encoder 'kit/bookmlm'; did you mean 'kit/books-mlm'?
     """
-    if not isinstance(name, str | PathLike):
-        raise TypeError(f"An encoder is opened by the name of a folder or of a model, not {checks.shown(name)}.")
+    arguments.path("name", name, "that of a folder or of a model")
     kit, _, which = str(name).partition("/")
     if kit != "kit" or Path(name).expanduser().is_dir():
         return name
@@ -109,16 +107,9 @@ def _open(name: str | Path, kind: type, whole: bool) -> tuple[nn.Module, PreTrai
 
 
 def write(
-    folder: Path,
-    model: nn.Module,
-    tokenizer: PreTrainedTokenizerBase,
-    pooling: str,
-    max_length: int,
-    *,
-    normalizes: bool = False,
+    folder: Path, model: nn.Module, tokenizer: PreTrainedTokenizerBase, pooling: str, max_length: int, normalizes: bool
 ) -> None:
-    """Write a model, its tokenizer, and the small files that tell sentence-transformers the pooling, and whether a
-    `Normalize` follows."""
+    """Write a model, its tokenizer, and files that tell sentence-transformers its pooling, and if it normalises."""
     folder.mkdir(parents=True, exist_ok=True)
     with without_bars():
         model.save_pretrained(folder)

@@ -1,8 +1,9 @@
-"""What an encoder is given, a tokenizer and texts, or one clear sentence."""
+"""What an encoder is given, a tokenizer, a model or its sizes, and texts, or one clear sentence."""
 
 from collections.abc import Iterable, Mapping
 
-from transformers import PreTrainedTokenizerBase
+from torch import nn
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from contrast_kit import checks
 
@@ -19,9 +20,34 @@ def check_tokenizer(tokenizer: PreTrainedTokenizerBase) -> None:
             raise ValueError(f"This tokenizer has no {name} token; {why} needs one.")
 
 
+def check_model(model: nn.Module, tokenizer: PreTrainedTokenizerBase) -> None:
+    """Refuse what is no model with a vocabulary head, or one that embeds fewer tokens than the tokenizer has."""
+    if not isinstance(model, PreTrainedModel) or model.base_model is model:
+        kind = type(model).__name__
+        raise TypeError(f"An encoder wraps a transformers model with its head, such as RobertaForMaskedLM, not {kind}.")
+    rows = model.get_input_embeddings().num_embeddings
+    if len(tokenizer) > rows:
+        raise ValueError(
+            f"The tokenizer has {len(tokenizer)} tokens but the model embeds only {rows}: "
+            "open both from the same folder, or train the tokenizer first and build the model for it."
+        )
+
+
+def whole_sizes(sizes: dict[str, int]) -> dict[str, int]:
+    """Sizes of a new encoder as Python's integers, the only ones transformers takes. Refuses what is none."""
+    for name, value in sizes.items():
+        checks.count(name, value, "a size of the encoder")
+    if sizes["hidden_size"] % sizes["num_attention_heads"]:
+        raise ValueError(
+            f"hidden_size={sizes['hidden_size']} must be a multiple of num_attention_heads, "
+            f"{sizes['num_attention_heads']}: each head has an equal share of it."
+        )
+    return {name: int(value) for name, value in sizes.items()}
+
+
 def list_of_texts(texts: str | Iterable) -> list:
     """Texts as a list, one string as a list of one. Refuses what is no string or pair of strings, or says nothing."""
-    if isinstance(texts, Mapping):
+    if isinstance(texts, Mapping) and texts:
         raise TypeError(
             f"These are {', '.join(map(str, list(texts)[:3]))}, splits or columns by name: give the texts of one, such "
             "as data['train']['text']."
@@ -32,10 +58,10 @@ def list_of_texts(texts: str | Iterable) -> list:
     if not texts:
         raise ValueError("There is no text to read: give at least one string.")
     for text in texts:
-        parts = text if isinstance(text, tuple | list) else [text]
+        parts = text if isinstance(text, tuple | list) and len(text) == 2 else [text]
         if not all(isinstance(part, str) for part in parts):
             raise TypeError(
-                f"A text is a string, or a pair of strings, not {type(text).__name__}: of rows, give one column, "
+                f"A text is a string, or a pair of strings, not {checks.shown(text)}: of rows, give one column, "
                 "[row['text'] for row in rows]."
             )
         if not all(part.strip() for part in parts):

@@ -5,9 +5,9 @@ from typing import Self
 import torch
 from transformers import PreTrainedTokenizerBase, RobertaConfig, RobertaForMaskedLM
 
-from contrast_kit import checks
+from contrast_kit import arguments, checks
 from contrast_kit._names import meant
-from contrast_kit.encoder.inputs import check_tokenizer
+from contrast_kit.encoder.inputs import check_tokenizer, whole_sizes
 from contrast_kit.encoder.relative_positions import RelativePositions, masked_lm
 
 # RoBERTa's own shapes for base and large; CAPT Table 4's small; tiny is ours, for a minute on a laptop.
@@ -78,35 +78,32 @@ class Presets:
             TypeError, ValueError: an unknown shape; no tokenizer, or one without a mask or a padding token.
         """
         check_tokenizer(tokenizer)
-        if shape not in SHAPES:
-            raise ValueError(f"No shape is called {shape!r}; {meant(shape, SHAPES)}")
+        arguments.known(shape, SHAPES, "shape", "of an encoder")
+        checks.seed(seed)
+        checks.probability("dropout", dropout)
+        if not isinstance(positions := relative_positions, RelativePositions):
+            checks.switch("relative_positions", positions)
+            positions = RelativePositions() if positions else None
         known = RobertaConfig().to_dict().keys() - INSTEAD
         for name in shape_changes:
             if name not in known:
                 raise TypeError(f"A shape has no {name!r}; {INSTEAD.get(name) or meant(name, SHAPES['tiny'], 0.3)}")
-        sizes = SHAPES[shape] | {name: shape_changes[name] for name in SHAPES[shape].keys() & shape_changes.keys()}
-        for name, value in sizes.items():
-            checks.count(name, value, "a size of the encoder")
-        if sizes["hidden_size"] % sizes["num_attention_heads"]:
-            raise ValueError(
-                f"hidden_size={sizes['hidden_size']} must be a multiple of num_attention_heads, "
-                f"{sizes['num_attention_heads']}: each head has an equal share of it."
-            )
+        sizes = {name: shape_changes.get(name, size) for name, size in SHAPES[shape].items()}
+        sizes = whole_sizes({"max_length": max_length} | sizes)
         options = dict(
             vocab_size=len(tokenizer),
-            hidden_dropout_prob=dropout,
-            attention_probs_dropout_prob=dropout,
+            hidden_dropout_prob=float(dropout),
+            attention_probs_dropout_prob=float(dropout),
             layer_norm_eps=1e-5,
             pad_token_id=tokenizer.pad_token_id,
             bos_token_id=tokenizer.cls_token_id,
             eos_token_id=tokenizer.sep_token_id,
         )
-        options |= SHAPES[shape] | shape_changes
-        positions = RelativePositions() if relative_positions is True else relative_positions
+        options |= shape_changes | sizes
         with torch.random.fork_rng(devices=[]):  # weights are drawn on the CPU: no other stream is touched
-            torch.default_generator.manual_seed(seed)
+            torch.default_generator.manual_seed(int(seed))
             if positions:
-                return cls(masked_lm(positions, max_length=max_length, **options), tokenizer, pooling)
-            places = max_length + tokenizer.pad_token_id + 1  # RoBERTa counts from the padding id upwards
+                return cls(masked_lm(positions, **options), tokenizer, pooling)
+            places = options.pop("max_length") + tokenizer.pad_token_id + 1  # RoBERTa counts from the padding id on
             config = RobertaConfig(**options | dict(max_position_embeddings=places, type_vocab_size=1))
             return cls(RobertaForMaskedLM(config), tokenizer, pooling)

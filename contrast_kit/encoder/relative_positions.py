@@ -38,11 +38,11 @@ class RelativePositions:
 
     def __post_init__(self):
         checks.choice("rule", self.rule, ("t5", "symmetric"))
-        if self.buckets < 4 or self.buckets % 4:
+        checks.count("buckets", self.buckets, "the number of rows, a multiple of 4", least=4)
+        if self.buckets % 4:
             raise ValueError(f"buckets must be a multiple of 4 (two sides, half of each exact), not {self.buckets}.")
         least = self.buckets // 4 + 2  # or the logarithm that `bucket` divides by is 0 or less
-        if self.max_distance < least:
-            raise ValueError(f"max_distance must be >= {least} for {self.buckets} buckets, not {self.max_distance}.")
+        checks.count("max_distance", self.max_distance, f"a distance for {self.buckets} buckets", least)
 
     @classmethod
     def of(cls, config: Any) -> "RelativePositions":
@@ -194,11 +194,11 @@ def masked_lm(positions: RelativePositions, *, max_length: int, pad_token_id: in
     stays, because a saved folder must give the same vectors everywhere; but the *word vector* of id 1 is trained.
     """
     # MPNet counts positions from 2.
-    sizes = dict(max_position_embeddings=max_length + 2, relative_attention_num_buckets=positions.buckets)
+    sizes = dict(max_position_embeddings=max_length + 2, relative_attention_num_buckets=int(positions.buckets))
     fields = dict(**shape, **sizes, pad_token_id=pad_token_id)
     if positions == RelativePositions():
         return MPNetForMaskedLM(MPNetConfig(**fields))
-    more = dict(relative_attention_max_distance=positions.max_distance, relative_attention_rule=positions.rule)
+    more = dict(relative_attention_max_distance=int(positions.max_distance), relative_attention_rule=positions.rule)
     return RelativeForMaskedLM(RelativeConfig(**fields, **more))
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from contrast_kit import losses
+from contrast_kit import arguments, losses
 
 LOSSES = ("info_nce", "nt_xent", "sup_con", "simsiam")
 
@@ -47,8 +47,7 @@ def contrast(loss: str, x: Tensor, tau: float, classes: Tensor) -> Contrast:
         >>> seen.roles[0]
         ['out', 'negative', 'positive', 'negative']
     """
-    if loss not in LOSSES:
-        raise ValueError(f"loss is one of {', '.join(LOSSES)}, not {loss!r}.")
+    arguments.known(loss, LOSSES, "loss")
     if len(x) % 2:
         raise ValueError(f"There must be two views of every text, but there are {len(x)} vectors.")
     x = x.detach().requires_grad_()

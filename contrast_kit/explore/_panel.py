@@ -110,8 +110,8 @@ class Panel:
 
         Raises a ValueError for a control that is not there, or a value that it cannot take.
         """
-        if unknown := values.keys() - self.handles.keys():
-            raise ValueError(f"There is no control {unknown.pop()!r}; there are {', '.join(self.handles)}.")
+        for name in values:
+            arguments.known(name, self.handles, "control")
         self._setting = True
         try:
             for name, value in values.items():

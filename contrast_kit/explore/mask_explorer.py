@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 import torch
 
 from contrast_kit import masking
-from contrast_kit.data.tokenizers import check_tokenizer
+from contrast_kit.data.tokenizers import check_is_tokenizer
 from contrast_kit.explore._panel import SeenPanel, button, choice, draw_number, row, sentence_line, slider, widgets
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class MaskExplorer(SeenPanel):
     script, stand_in = ("mask_explorer",), "mask_numbers"
 
     def __init__(self, tokenizer: Any, sentence: str, p_m: float, p_c: float, masker: str, seed: int):
-        check_tokenizer(tokenizer)
+        check_is_tokenizer(tokenizer)
         self.tokenizer, self.sentence = tokenizer, sentence_line("sentence", sentence)
         self.p_m, self.p_c = slider("p_m, of view 0", p_m, 0, 1), slider("p_c, of view 1", p_c, 0, 1)
         self.masker = choice("masker", MASKERS, masker)

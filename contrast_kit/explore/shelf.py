@@ -36,10 +36,9 @@ class Shelf(FigurePanel):
         self.sorts = _sorts(pictures)
         self.question = sentence_line("question", question)
         names = [f"{level}_{place}" for level in LEVELS for place in range(1, PLACES + 1)]
-        if unknown := toys.keys() - set(names):
-            raise ValueError(f"There is no place {checks.shown(unknown.pop())}; there are {', '.join(names)}.")
         options = (NOTHING, *sorted(self.sorts))
         for name, toy in toys.items():
+            arguments.known(name, names, "place")
             if not isinstance(toy, str) or toy not in options:
                 such = f"a toy such as {options[1]!r}, or {NOTHING!r}"
                 raise ValueError(f"{name} must hold {such}, not {checks.shown(toy)}.")

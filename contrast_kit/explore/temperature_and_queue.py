@@ -145,7 +145,7 @@ def temperature_and_queue(
         True
     """
     widgets()
-    checks.count("seed", seed, "a number to draw by", least=0)
+    checks.seed(seed)
     generator = torch.Generator().manual_seed(seed)
     if negatives is None:
         x = torch.nn.functional.normalize(torch.randn(MOST, 32, generator=generator), dim=1)

@@ -2,9 +2,10 @@
 
 from typing import TypeVar
 
+import torch
 from torch import nn
 
-from contrast_kit import checks
+from contrast_kit import arguments, checks
 from contrast_kit._renamed import renamed
 from contrast_kit.fast.fixed_capacity import FixedCapacity, draw_words
 
@@ -51,6 +52,10 @@ def faster(
     if not isinstance(objective, nn.Module):
         raise TypeError(f"faster changes an objective, such as objectives.MLM(encoder), not {checks.shown(objective)}.")
     checks.switch("packing", packing)
+    if isinstance(compiled, str):
+        arguments.known(compiled, torch.compiler.list_backends(exclude_tags=()), "backend of torch.compile")
+    else:
+        checks.switch("compiled", compiled)
     if fixed_capacity is not None and not (checks.is_number(fixed_capacity) and 0 < fixed_capacity <= 1):
         raise ValueError(
             "fixed_capacity is the share of positions that are masked, in (0, 1], such as 0.15, not "

@@ -136,7 +136,7 @@ def _sampled_cosines(x: Tensor, n: int, groups: Tensor | None, seed: int) -> Ten
         available -= sum(number_of_pairs(int(size)) for size in groups.unique(return_counts=True)[1])
     if not isinstance(n, Integral) or isinstance(n, bool) or not 1 <= n <= available:
         raise ValueError(f"n must lie between 1 and the {available:,} random pairs there are, not {checks.shown(n)}.")
-    checks.count("seed", seed, "a number to draw by", least=0)
+    checks.seed(seed)
     generator = torch.Generator().manual_seed(seed)  # on the CPU, so that every device draws the same pairs
     ids = None if groups is None else groups.cpu()
     draw = _draw_by_permuting if 2 * n > available else _draw_by_rejecting

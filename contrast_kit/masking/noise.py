@@ -28,7 +28,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from contrast_kit import checks
+from contrast_kit import arguments, checks
 from contrast_kit.masking.masks import (
     BERT_SPLIT,
     Masked,
@@ -250,11 +250,9 @@ def named(noise: str | Noise) -> Noise:
     >>> named("shuffle")
     Shuffle(window=3)
     """
-    form = "a function (batch, generator, vocabulary) -> view"
     if isinstance(noise, str):
-        if noise not in NAMED:
-            raise ValueError(f"No noise is called {noise!r}; there are {', '.join(NAMED)}, or give {form}.")
+        arguments.known(noise, NAMED, "noise")
         return NAMED[noise]
     if not callable(noise):
-        raise TypeError(f"noise must be a name or {form}, not {checks.shown(noise)}.")
+        raise TypeError(f"noise is a name or a function of (batch, generator, vocabulary), not {checks.shown(noise)}.")
     return noise

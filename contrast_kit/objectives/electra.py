@@ -51,7 +51,6 @@ class ELECTRA(Corrupting):
 
     def build(self) -> None:
         self.copy_head = CopyHead(self.encoder.width, self.config.head_biases)
-        self.encoder.model.config.taught_without_words = "ELECTRA's replaced token detection"  # `Prompt` reads it
 
     @property
     def weights(self) -> dict[str, float]:

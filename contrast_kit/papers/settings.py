@@ -7,8 +7,7 @@ print has no value here and stays at `Training`'s default; where a value is some
 from collections.abc import Mapping
 from typing import Any
 
-from contrast_kit import checks
-from contrast_kit._names import meant
+from contrast_kit import arguments
 
 # CMLM, section 4.3: epochs by the number of texts. Its 350, 100, 10 are for fine-tuning, 200, 50, 5 for post-training.
 CMLM_POST_EPOCHS = {20: 200, 100: 50, 1000: 5}
@@ -153,7 +152,7 @@ def training(method: str, setting: str | int) -> dict[str, Any]:
     {'epochs': 50, 'batch_size': 8, 'lr': 1e-05, 'warmup': 0.0}
     >>> settings.training("CAPT", "base")
     Traceback (most recent call last):
-    ValueError: CAPT's settings are small, large; there is no 'base'.
+    ValueError: There is no setting 'base' of CAPT; there are small, large.
     """
     return dict(_chosen(TRAINING, method, setting))
 
@@ -164,11 +163,9 @@ def coco_lm_model(setting: str) -> dict[str, Any]:
 
 
 def _chosen(table: Mapping[str, Mapping[str, dict[str, Any]]], method: str, setting: str | int) -> dict[str, Any]:
-    if not isinstance(method, str) or method not in table:
-        raise ValueError(f"There is no method {checks.shown(method)} with printed settings; {meant(method, table)}")
+    arguments.known(method, table, "method", "with printed settings")
     settings = table[method]
     if not settings:
         raise ValueError(f"None of the papers here prints how {method} is trained.")
-    if str(setting) not in settings:
-        raise ValueError(f"{method}'s settings are {', '.join(settings)}; there is no {checks.shown(setting)}.")
+    arguments.known(str(setting), settings, "setting", f"of {method}")
     return settings[str(setting)]

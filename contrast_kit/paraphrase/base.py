@@ -48,7 +48,7 @@ class Paraphraser(ABC):
             raise TypeError("A paraphraser takes several texts: write paraphraser([text]).")
         texts = arguments.strings("texts", texts, "texts")
         check_temperature(temperature)
-        checks.count("seed", seed, "a number to draw by", least=0)
+        checks.seed(seed)
         again = self._say_again(texts, temperature, seed) if texts else []
         if len(again) != len(texts):
             raise RuntimeError(f"{type(self).__name__} gave {len(again)} answers to {len(texts)} texts.")
@@ -147,6 +147,6 @@ def _checked(
     """Rows as dicts, and the names of their text columns."""
     if not callable(paraphraser):
         raise TypeError(f"paraphraser must be a Paraphraser, such as Toyshop(), not {checks.shown(paraphraser)}.")
-    checks.count("seed", seed, "a number to draw by", least=0)
+    checks.seed(seed)
     rows = [dict(row) for row in as_rows(rows)]
     return rows, given_columns(columns) or text_columns(list(rows[0]))

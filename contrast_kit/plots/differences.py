@@ -50,7 +50,7 @@ def differences_from(
     tables = results if all(isinstance(value, Mapping) for value in results.values()) else {"": results}
     tables = {name: scores_of(table, name) for name, table in tables.items()}
     for name, table in tables.items():
-        arguments.known(reference, table, f"method{f' in {name!r}' if name else ''}")
+        arguments.known(reference, table, "method", name and f"in {name!r}")
     methods = [m for m in dict.fromkeys(m for table in tables.values() for m in table) if m != reference]
     if not methods:
         raise ValueError(f"There is nothing beside {reference!r} to compare it with.")

@@ -95,10 +95,7 @@ def _cosines(value: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
 
 def _limits(groups: Mapping[str, tuple], range: tuple[float, float] | None) -> tuple[float, float]:
     if range is not None:
-        low, high = range
-        if not low < high:
-            raise ValueError(f"range is (lowest, highest) cosine, not {range}.")
-        return low, high
+        return range
     lowest = min(cosines.min() for both in groups.values() for cosines in both)
     highest = max(cosines.max() for both in groups.values() for cosines in both)
     return max(-1.0, np.floor(lowest * 10 - 0.5) / 10), min(1.0, np.ceil(highest * 10 + 0.5) / 10)

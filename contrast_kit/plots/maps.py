@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from contrast_kit import checks
+from contrast_kit import arguments
 from contrast_kit.plots.settings import checked, real, several, whole
 from contrast_kit.plots.style import array, colour, in_order, marker, named, panels, styled, texts
 
@@ -53,7 +53,7 @@ def project(
     """
     points = array(vectors, "vectors", 2)
     lengths = np.linalg.norm(points, axis=1, keepdims=True)
-    _check_method(method)
+    arguments.known(method, AXES, "method")
     perplexity, neighbors = EACH["perplexity"]("perplexity", perplexity), EACH["neighbors"]("neighbors", neighbors)
     seed = EACH["seed"]("seed", seed)
     if (lengths == 0).any():
@@ -107,7 +107,7 @@ def embedding_map(
     >>> [text.get_text() for text in figure.legends[0].get_texts()]
     ['x', 'y']
     """
-    _check_method(method)
+    arguments.known(method, AXES, "method")
     encoders = named(vectors, "vectors") if isinstance(vectors, Mapping) else {"": vectors}
     encoders = {name: array(value, f"vectors {name}".strip(), 2) for name, value in encoders.items()}
     n = len(next(iter(encoders.values())))
@@ -143,11 +143,6 @@ def _settings(method: str, seed: Any, perplexity: Any, neighbors: Any) -> list[d
     lists = {word: several(word, value, EACH[word]) for word, value in given.items()}
     chosen = [values if word in known else values[:1] for word, values in lists.items()]
     return [dict(zip(lists, each, strict=True)) for each in product(*chosen)]
-
-
-def _check_method(method: str) -> None:
-    if not isinstance(method, str) or method not in AXES:
-        raise ValueError(f"method is one of {', '.join(AXES)}, not {checks.shown(method)}.")
 
 
 def _tsne(points: np.ndarray, perplexity: float, seed: int, start: Any) -> np.ndarray:

@@ -40,8 +40,8 @@ def mask_kinds(
     >>> plots.mask_kinds(["[CLS]", "[MASK]", "red", "ball"], ["[CLS]", "a", "big", "ball"], [0, 1, 1, 1])
     ['special', 'mask', 'random', 'kept']
     """
-    tokens, original, selected = _plain(tokens), _plain(original), _plain(selected)
-    special = _plain([special] if isinstance(special, str) else special)
+    tokens, original, selected = _row("tokens", tokens), _row("original", original), _row("selected", selected)
+    special = [special] if isinstance(special, str) else arguments.listed("special", special, "tokens")
     if not len(tokens) == len(original) == len(selected):
         lengths = f"{len(tokens)}, {len(original)} and {len(selected)}"
         raise ValueError(f"tokens, original and selected must have one entry a token, but have {lengths}.")
@@ -89,23 +89,23 @@ def mask_heatmap(
         coded = {name: (rows, _codes(cells)) for name, (rows, cells) in boards.items()}
         return _draw_cells(coded, words, columns, title)
     names, cells = _rows(tokens, kinds)
-    return _draw_words(names, cells, _codes(_row_values(kinds)), words, title)
+    return _draw_words(names, cells, _codes(_row_values("kinds", kinds)), words, title)
 
 
-def _plain(values: Any) -> list[Any]:
-    return list(values) if isinstance(values, str) else arguments.listed("What is drawn", values, "tokens, or of kinds")
+def _row(name: str, values: Any, what: str = "entries, one a token") -> list[Any]:
+    return list(values) if isinstance(values, str) else arguments.listed(name, values, what)
 
 
-def _row_values(rows: Any) -> list[list[Any]]:
-    rows = list(rows.values()) if isinstance(rows, Mapping) else _plain(rows)
-    return [_plain(row) for row in rows]
+def _row_values(name: str, rows: Any) -> list[list[Any]]:
+    rows = list(rows.values()) if isinstance(rows, Mapping) else _row(name, rows, "rows")
+    return [_row(f"Each row of {name}", row) for row in rows]
 
 
 def _rows(tokens: Any, kinds: Any) -> tuple[list[str], list[list[Any]]]:
     """The names and the strings of the rows, after checking that everything has one shape."""
     named = tokens if isinstance(tokens, Mapping) else kinds if isinstance(kinds, Mapping) else None
-    marks = _row_values(kinds)
-    cells = marks if tokens is None else _row_values(tokens)
+    marks = _row_values("kinds", kinds)
+    cells = marks if tokens is None else _row_values("tokens", tokens)
     if not cells or not cells[0]:
         raise ValueError("tokens and kinds are empty, so there is nothing to draw.")
     if [len(row) for row in cells] != [len(row) for row in marks] or len({len(row) for row in cells}) > 1:
@@ -128,8 +128,7 @@ def _codes(cells: list[list[Any]]) -> list[list[str]]:
 
 def _kind(kind: Any) -> str:
     if isinstance(kind, str):
-        if kind not in KINDS:
-            raise ValueError(f"{kind!r} is no kind of token; take one of {', '.join(KINDS)}.")
+        arguments.known(kind, KINDS, "kind of token")
         return kind
     return "selected" if _is_taken(kind) else "untouched"
 

@@ -37,7 +37,7 @@ from contrast_kit.tasks.splits import HeldOut, draw, hold_out, split_hash
 from contrast_kit.tasks.submission import best_of_seeds, predict_test, write_submission
 from contrast_kit.tasks.sweeps import SweepResults, sweep, transfer
 from contrast_kit.tasks.table import TASKS, Task, TaskData, get_task, load
-from contrast_kit.tasks.vectors import vectors_of, weights_hash
+from contrast_kit.tasks.vectors import encoder_hash, vectors_of, weights_hash
 from contrast_kit.tasks.vision import (
     by_type,
     gqa_scores,
@@ -71,6 +71,7 @@ __all__ = [
     "by_type",
     "count_words",
     "draw",
+    "encoder_hash",
     "f1",
     "fill_rate",
     "fine_tune",

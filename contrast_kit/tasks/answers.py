@@ -4,9 +4,13 @@ import re
 import string
 from collections import Counter
 from collections.abc import Mapping
+from numbers import Integral
 from typing import Any
 
 import numpy as np
+
+from contrast_kit import arguments, checks
+from contrast_kit.data.rows import as_rows, column
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b", re.UNICODE)
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -18,6 +22,7 @@ def normalized(answer: str) -> str:
     >>> normalized("The  U.S.-born  kite!")
     'usborn kite'
     """
+    arguments.string("answer", answer, "what is said or right")
     return " ".join(_ARTICLES.sub(" ", answer.lower().translate(_PUNCTUATION)).split())
 
 
@@ -67,13 +72,9 @@ def score(predictions: Mapping[str, str], rows: Any) -> dict[str, float]:
     >>> score({"1": "The kite"}, [row])["exact"]
     100.0
     """
-    ids = [row["id"] for row in rows]
-    if not ids:
+    rows = questions(rows, arguments.mapping("predictions", predictions, "of answers by id"))
+    if not rows:
         raise ValueError("There are no questions to score.")
-    if len(set(ids)) < len(ids):
-        raise ValueError(f"The id {Counter(ids).most_common(1)[0][0]!r} comes twice: ids tell questions apart.")
-    if lacking := [one for one in ids if one not in predictions]:
-        raise ValueError(f"{len(lacking)} questions have no prediction, the first is {lacking[0]!r}.")
     each = np.array([scores_of(predictions[row["id"]], row) for row in rows])  # [N, 2]
     has = np.array([bool(row["answers"]["text"]) for row in rows])  # [N]
     result = _means("", each)
@@ -111,10 +112,9 @@ def best_threshold(answers: Mapping[str, tuple[str, float]], rows: Any, metric: 
     >>> best_threshold({"1": ("kite", -3.0), "2": ("drum", 1.0)}, rows)
     -3.0
     """
-    if metric not in ("f1", "exact"):
-        raise ValueError(f"metric must be 'f1' or 'exact', not {metric!r}.")
+    checks.choice("metric", metric, ("f1", "exact"))
     which = ("exact", "f1").index(metric)
-    rows = list(rows)
+    rows = questions(rows, with_null_scores(answers))
     null = np.array([answers[row["id"]][1] for row in rows])
     said = np.array([scores_of(answers[row["id"]][0], row)[which] for row in rows])
     silent = np.array([scores_of("", row)[which] for row in rows])
@@ -128,4 +128,32 @@ def best_threshold(answers: Mapping[str, tuple[str, float]], rows: Any, metric: 
 
 def apply_threshold(answers: Mapping[str, tuple[str, float]], threshold: float) -> dict[str, str]:
     """The answer of each question: "" where its null score is above the threshold."""
-    return {one: "" if null > threshold else text for one, (text, null) in answers.items()}
+    if not checks.is_number(threshold):  # which may be infinite
+        raise ValueError(f"threshold is a number that null scores are compared with, not {checks.shown(threshold)}.")
+    return {one: "" if null > threshold else text for one, (text, null) in with_null_scores(answers).items()}
+
+
+def with_null_scores(answers: Any) -> Mapping[str, tuple[str, float]]:
+    """Answers by id, each with its null score, or a sentence on what is none."""
+    for one, said in arguments.mapping("answers", answers, "of answers with their null scores, by id").items():
+        pair = said if isinstance(said, tuple | list) and len(said) == 2 else (None, None)
+        if not isinstance(pair[0], str) or not checks.is_number(pair[1]):
+            raise TypeError(f"answers[{one!r}] is a text and its null score, ('kite', -3.0), not {checks.shown(said)}.")
+    return answers
+
+
+def questions(rows: Any, said: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Questions as dicts, each with an id of its own under which something is said, and its gold answers."""
+    if isinstance(rows, list) and not rows:
+        return []
+    ids, golden = column(rows, "id"), column(rows, "answers")
+    for one, gold in zip(ids, golden, strict=True):
+        if not isinstance(one, str | Integral):
+            raise TypeError(f"The id of a question is a word or a number, not {checks.shown(one)}.")
+        texts = arguments.mapping(f"The answers of question {one!r}", gold, "of texts and their starts").get("text")
+        arguments.strings(f"The answers of question {one!r}", texts, "texts")
+    if len(set(ids)) < len(ids):
+        raise ValueError(f"The id {Counter(ids).most_common(1)[0][0]!r} comes twice: ids tell questions apart.")
+    if lacking := [one for one in ids if one not in said]:
+        raise ValueError(f"{len(lacking)} questions have no prediction, the first is {lacking[0]!r}.")
+    return [dict(row) for row in as_rows(rows)]

@@ -1,12 +1,14 @@
 """A baseline without an encoder, on the very rows that a protocol's runs have."""
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from contrast_kit import arguments
 from contrast_kit.data.rows import column, column_names
-from contrast_kit.tasks.metrics import score
+from contrast_kit.tasks.metrics import as_labels, score
 from contrast_kit.tasks.pipelines import Pipeline
 from contrast_kit.tasks.planned import plan, rows_of, task_of
 from contrast_kit.tasks.probes import labels_of
@@ -29,6 +31,12 @@ def count_words(texts: Sequence[str], labels: np.ndarray, unseen: Sequence[str])
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
 
+    texts, unseen = arguments.strings("texts", texts, "texts"), arguments.strings("unseen", unseen, "texts")
+    labels = as_labels(labels, "labels", scores=False)
+    if len(texts) != len(labels) or len(set(labels.tolist())) < 2 or not unseen:
+        raise ValueError("Give texts with a label each, of at least two classes, and at least one unseen text.")
+    if not any(re.search(r"\w\w", text) for text in texts):
+        raise ValueError("No text has a word of two letters or more to count.")
     model = make_pipeline(TfidfVectorizer(), LogisticRegression(C=10, max_iter=500))
     return model.fit(texts, labels).predict(unseen)
 
@@ -60,6 +68,10 @@ def baseline(
     """
     import pandas as pd
 
+    arguments.of_kind("protocol", protocol, Protocol, "one of tasks.protocols")
+    arguments.of_kind("data", data, TaskData, "what tasks.load gives")
+    arguments.of_kind("predict", predict, Callable, "a function of texts, their labels and unseen texts")
+    arguments.string("name", name, "what the method is called in the table")
     if data.task.regression:
         raise ValueError(f"The labels of {data.task.name} are scores, and a baseline here predicts classes.")
     task, rows = task_of(protocol, data), []

@@ -2,7 +2,7 @@
 
 import torch
 
-from contrast_kit import checks
+from contrast_kit import arguments, checks
 from contrast_kit.encoder import Encoder
 
 
@@ -29,6 +29,8 @@ def fill_rate(encoder: Encoder, texts: list[str], k: int = 5) -> float:
     """
     from contrast_kit.data import Texts
 
+    arguments.of_kind("encoder", encoder, Encoder, "an Encoder with a head that names words")
+    texts = arguments.strings("texts", texts, "texts")
     checks.count("k", k, "a number of guesses", most=len(encoder.tokenizer))
     was_training = encoder.training
     batch = Texts(texts, encoder.tokenizer, max_length=min(128, encoder.max_length)).batch(range(len(texts)))

@@ -2,14 +2,15 @@
 
 import copy
 import math
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
 
-from contrast_kit import checks
+from contrast_kit import arguments, checks
 from contrast_kit.data import Texts
 from contrast_kit.data.rows import column_names
 from contrast_kit.encoder import Encoder
@@ -113,40 +114,37 @@ def fine_tune(
             f"fine_tune keeps its best weights in memory, not in checkpoints: leave {own.pop()} out (tasks.run has a "
             "folder, and goes on run by run)."
         )
+    checks.count("evaluate_every", evaluate_every, "a number of updates")
+    show = dict(progress=progress, live=settings.pop("live", False))
+    length = {"epochs": 1} if steps is None and epochs is None else {"steps": steps, "epochs": epochs}
+    settings = {"max_length": min(128, encoder_of(start).max_length)} | settings
+    training = Training.of(settings | length | dict(batch_size=batch_size, lr=lr, seed=seed))
     objective = prepare(start, method, task, seed)
-    length = settings.setdefault("max_length", min(128, objective.encoder.max_length))
-    texts = tokenized(train, objective.encoder, task, length)
-    if steps is not None and epochs is not None:
-        raise ValueError("Give steps or epochs, not both: one follows from the other.")
-    if min(value for value in (steps, epochs, 1) if value is not None) <= 0:
-        raise ValueError(f"steps and epochs say how long to train, above 0, not {steps if epochs is None else epochs}.")
-    length_of_run = {"steps": steps} if steps is not None else {"epochs": 1 if epochs is None else epochs}
-    total = Training(batch_size=batch_size, **length_of_run).total_steps(math.ceil(len(texts) / batch_size))
+    texts = tokenized(train, objective.encoder, task, training.max_length)
+    total = training.total_steps(math.ceil(len(texts) / batch_size))
     best = None
     if validation is not None:
-        best = BestWeights(task, validation, labels_of(validation), length, evaluate_every)
-    run = fit(
-        objective,
-        texts,
-        batch_size=batch_size,
-        lr=lr,
-        seed=seed,
-        log_every=min(evaluate_every, total),
-        callback=best,
-        progress=progress,
-        **length_of_run,
-        **settings,
-    )
+        best = BestWeights(task, validation, labels_of(validation), training.max_length, evaluate_every)
+    training = replace(training, log_every=min(evaluate_every, total))
+    run = fit(objective, texts, training, callback=best, **show)
     if best is None:
-        return FineTuned(task, objective, run, run.steps, max_length=length)
+        return FineTuned(task, objective, run, run.steps, max_length=training.max_length)
     if best.weights is not None:
         objective.load_state_dict(best.weights)
-    return FineTuned(task, objective, run, best.best_step, best.evaluations, length)
+    return FineTuned(task, objective, run, best.best_step, best.evaluations, training.max_length)
+
+
+def encoder_of(start: Encoder | FineTune) -> Encoder:
+    """The encoder that training starts from: the start itself, or that of a fine-tuned objective."""
+    if not isinstance(start, Encoder | FineTune):
+        raise TypeError(f"start is an Encoder, or a fine-tuned objective, not {checks.shown(start)}.")
+    return start.encoder if isinstance(start, FineTune) else start
 
 
 def prepare(start: Encoder | FineTune, method: Any, task: Task, seed: int) -> FineTune:
     """A new objective around a copy of `start`, with the head of `start` where it has one that fits."""
-    encoder = start.encoder if isinstance(start, FineTune) else start
+    encoder = encoder_of(start)
+    arguments.of_kind("method", method, Callable, "what makes an objective, such as FineTune or SCL")
     maker = getattr(method, "func", method)  # of a partial
     fits = not isinstance(maker, type) or issubclass(maker, FineTune)
     objective = method(copy.deepcopy(encoder), classes=task.classes, seed=seed) if fits else None
@@ -200,7 +198,10 @@ def predict(
     Labels of the rows are not read. `rows` may be `Texts`. A run predicts in the `precision` that it was trained in.
     """
     task = get_task(task)
+    arguments.of_kind("objective", objective, FineTune, "a fine-tuned objective, such as tuned.objective")
     checks.choice("precision", precision, ("float32", "bf16"))
+    checks.count("batch_size", batch_size, "a number of rows")
+    checks.count("max_length", max_length, "a number of tokens")
     texts = rows if isinstance(rows, Texts) else tokenized(rows, objective.encoder, task, max_length)
     was_training = objective.training
     objective.eval()

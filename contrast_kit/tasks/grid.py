@@ -2,11 +2,12 @@
 
 import copy
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from contrast_kit import arguments, checks
 from contrast_kit.data import Paraphrased
 from contrast_kit.data.rows import column_names
 from contrast_kit.encoder import Encoder
@@ -14,16 +15,16 @@ from contrast_kit.objectives import FineTune
 from contrast_kit.paraphrase import Paraphraser, reworded
 from contrast_kit.plots.progress import Progress
 from contrast_kit.tasks import prompting
-from contrast_kit.tasks.fine_tuning import FineTuned, fine_tune, tokenized
+from contrast_kit.tasks.fine_tuning import FineTuned, encoder_of, fine_tune, tokenized
 from contrast_kit.tasks.pipelines import Pipeline, pipelines_by_name
 from contrast_kit.tasks.planned import PlannedRun, rows_of, setting_hash, task_of, tune_of
 from contrast_kit.tasks.planned import plan as make_plan
 from contrast_kit.tasks.points import describe_point, points
 from contrast_kit.tasks.probes import fit_probe
 from contrast_kit.tasks.protocol import Protocol
-from contrast_kit.tasks.results import KEY, MISMATCHED, Results, read, write
+from contrast_kit.tasks.results import KEY, MISMATCHED, Results, inside, read, write
 from contrast_kit.tasks.splits import HeldOut, split_hash
-from contrast_kit.tasks.table import Task, TaskData
+from contrast_kit.tasks.table import Task, TaskData, several
 from contrast_kit.tasks.vectors import encoder_hash, weights_hash
 from contrast_kit.training import fit
 
@@ -36,7 +37,9 @@ def post_train(start: Encoder, pipeline: Pipeline, rows: Any, *, task: Task, see
     encoder = copy.deepcopy(start)
     if pipeline.post is None:
         return encoder
-    length = min(settings.get("max_length", 128), encoder.max_length)
+    length = settings.get("max_length", 128)
+    checks.count("max_length", length, "a number of tokens")
+    length = min(length, encoder.max_length)
     if pipeline.paraphraser is None:
         texts = tokenized(rows, encoder, task, length)
     else:
@@ -89,19 +92,18 @@ def run(
         ValueError: for a size that the protocol has no epochs for, an unknown method, a folder with runs of other
             settings, or a protocol with a temperature and no paraphraser.
     """
+    arguments.of_kind("protocol", protocol, Protocol, "one of tasks.protocols")
+    if paraphraser is not None:
+        arguments.of_kind("paraphraser", paraphraser, Callable, "a Paraphraser, such as paraphrase.Toyshop()")
+    checks.switch("progress", progress)
     if protocol.temperature is not None and paraphraser is None:
         raise ValueError(
             "This protocol adds paraphrases to the training rows: give a paraphraser, run(…, paraphraser="
             "paraphrase.BackTranslation()) or paraphrase.Toyshop()."
         )
-    pipelines = pipelines_by_name(methods)
-    data = [data] if isinstance(data, TaskData) else list(data)
-    if not all(isinstance(one, TaskData) for one in data):
-        raise TypeError("data is what tasks.load gives, one or several: run(protocol, tasks.load('toyshop/sst2'), …).")
-    if not isinstance(start, Encoder | FineTune):
-        raise TypeError(f"start is an Encoder, or a fine-tuned objective, not {type(start).__name__}.")
-    before = encoder_hash(start)
-    path = Path(folder, "results.csv") if folder is not None else None
+    pipelines, data = pipelines_by_name(methods), several(data)
+    encoder_of(start)  # refuses what is no start
+    before, path = encoder_hash(start), inside(folder, "results.csv")
     done = {} if path is None or not path.exists() else _by_key(read(path))
     plan = list(make_plan(protocol, data, pipelines, paraphraser))
     if protocol.report in ("top", "best") and any(planned.held.validation is None for planned in plan):
@@ -134,9 +136,8 @@ def _run_one(planned: PlannedRun, protocol: Protocol, start: Any, before: str, s
     train, texts = rows_of(planned, protocol)
     begin, post, pipeline, held = start, "", planned.pipeline, planned.held
     if pipeline.post is not None:
-        encoder = start.encoder if isinstance(start, FineTune) else start
         options = protocol.post_training(planned.size) | settings
-        begin = post_train(encoder, pipeline, texts, task=planned.data.task, seed=planned.seed, **options)
+        begin = post_train(encoder_of(start), pipeline, texts, task=planned.data.task, seed=planned.seed, **options)
         post = weights_hash(begin)
     task = task_of(protocol, planned.data)
     metric = task.metrics[0]
@@ -178,8 +179,7 @@ def _tuned(
 
 def _probed(begin: Any, train: Any, held: HeldOut, task: Task, seed: int) -> dict[str, Any]:
     """A linear probe of the vectors as they are."""
-    encoder = begin.encoder if isinstance(begin, FineTune) else begin
-    model = fit_probe(encoder, train, task=task, seed=seed)
+    model = fit_probe(encoder_of(begin), train, task=task, seed=seed)
     validation = {} if held.validation is None else model.evaluate(held.validation)
     return dict(model=model, validation=validation, best_step=0, steps=0)
 
@@ -205,4 +205,4 @@ def _by_key(table: "pd.DataFrame") -> dict[tuple, dict]:
 def _table(done: Mapping[tuple, dict]) -> "pd.DataFrame":
     import pandas as pd
 
-    return pd.DataFrame(list(done.values()))
+    return pd.DataFrame(list(done.values()), columns=None if done else [*KEY, "metric", "validation", "test"])

@@ -10,7 +10,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from contrast_kit.tasks.table import Task
+from contrast_kit import arguments, checks
+from contrast_kit.tasks.table import Task, get_task
 
 
 def accuracy(predicted: Any, labels: Any) -> float:
@@ -19,7 +20,7 @@ def accuracy(predicted: Any, labels: Any) -> float:
     >>> accuracy([0, 1, 1, 0], [0, 1, 0, 0])
     0.75
     """
-    predicted, labels = _pair(predicted, labels)
+    predicted, labels = _classes(predicted, labels)
     return float(np.mean(predicted == labels))
 
 
@@ -31,7 +32,7 @@ def mcc(predicted: Any, labels: Any) -> float:
     """
     from sklearn.metrics import matthews_corrcoef
 
-    return float(matthews_corrcoef(*_pair(predicted, labels)[::-1]))
+    return float(matthews_corrcoef(*_classes(predicted, labels)[::-1]))
 
 
 def f1(predicted: Any, labels: Any) -> float:
@@ -42,7 +43,7 @@ def f1(predicted: Any, labels: Any) -> float:
     """
     from sklearn.metrics import f1_score
 
-    predicted, labels = _pair(predicted, labels)
+    predicted, labels = _classes(predicted, labels)
     if others := set(np.unique(np.concatenate([predicted, labels])).tolist()) - {0, 1}:
         raise ValueError(f"F1 asks for class 1 among two classes, 0 and 1; here is also {sorted(others)[0]}.")
     return float(f1_score(labels, predicted, pos_label=1, average="binary", zero_division=0.0))
@@ -78,18 +79,22 @@ METRICS: dict[str, Callable[[Any, Any], float]] = {
 """All metrics by name."""
 
 
-def score(task: Task, predicted: Any, labels: Any) -> dict[str, float]:
-    """Every metric of a task; the first one selects.
+def score(task: Task | str, predicted: Any, labels: Any) -> dict[str, float]:
+    """Every metric of a task, a row of the table or its name; the first one selects.
 
     Raises:
         ValueError: for labels that are secret (-1), or of another length than the predictions.
+        TypeError: for predictions or labels that are no numbers.
 
     >>> from contrast_kit import tasks
     >>> tasks.score(tasks.get_task("mrpc"), [0, 1, 1, 0], [0, 1, 0, 0])
     {'accuracy': 0.75, 'f1': 0.666...}
     """
-    if np.any(np.asarray(labels) == -1):
+    task, labels = get_task(task), as_numbers(labels, "Labels")
+    if (labels == -1).any():
         raise ValueError(f"Some labels of {task.name} are -1, which means secret: they cannot be scored.")
+    for name in task.metrics:
+        arguments.known(name, METRICS, "metric")
     return {name: METRICS[name](predicted, labels) for name in task.metrics}
 
 
@@ -115,24 +120,46 @@ def glue_average(scores: Mapping[str, float], paper: Literal["coco_lm", "capt", 
     >>> round(glue_average(scores, "scl"), 1)
     90.3
     """
-    if paper not in AVERAGED:
-        raise ValueError(f"paper must be one of {', '.join(AVERAGED)}, not {paper!r}.")
-    scores = dict(scores)
-    halves = [scores[name] for name in ("mnli_matched", "mnli_mismatched") if name in scores]
+    arguments.known(paper, AVERAGED, "paper's average")
+    scores = dict(arguments.mapping("scores", scores, "of the score of each task"))
+    halves = [name for name in ("mnli_matched", "mnli_mismatched") if name in scores]
+    for name in (*AVERAGED[paper], *halves):
+        if name in scores and not (checks.is_number(scores[name]) and abs(scores[name]) < np.inf):
+            raise ValueError(f"The score of {name} is {checks.shown(scores[name])}: an average needs a number each.")
     if halves and "mnli" not in scores:
-        scores["mnli"] = float(np.mean(halves))
-    lacking = [name for name in AVERAGED[paper] if name not in scores]
-    if lacking:
+        scores["mnli"] = float(np.mean([scores[name] for name in halves]))
+    if lacking := [name for name in AVERAGED[paper] if name not in scores]:
         raise ValueError(f"The average of {paper} also needs {', '.join(lacking)}.")
-    counted = {name: scores[name] for name in AVERAGED[paper]}
-    if unknown := [name for name, value in counted.items() if not np.isfinite(value)]:
-        raise ValueError(f"The score of {unknown[0]} is {counted[unknown[0]]}: an average needs a number each.")
-    return float(np.mean(list(counted.values())))
+    return float(np.mean([scores[name] for name in AVERAGED[paper]]))
+
+
+def as_numbers(values: Any, name: str) -> np.ndarray:
+    """A list, array or tensor of numbers, from whatever device, as an array."""
+    try:
+        array = values.detach().cpu().numpy() if hasattr(values, "detach") else np.asarray(values)
+    except (TypeError, ValueError, RuntimeError):  # lists of several lengths, or of tensors
+        array = np.asarray(None)
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"{name} are numbers, class numbers or scores, not {checks.shown(values)}.")
+    return array
+
+
+def as_labels(values: Any, name: str, scores: bool = True) -> np.ndarray:
+    """A class number, the name of a class or a score for each row, [N]; names and numbers are not mixed."""
+    values = arguments.listed(name, values, "labels, one for each row")
+    names = values and all(isinstance(value, str) for value in values)
+    labels = np.array(values) if names else as_numbers(values, name.capitalize())
+    if labels.ndim != 1:
+        raise ValueError(f"{name} must be one for each row, not {checks.shown(values)}.")
+    if labels.dtype.kind == "f" and labels.size and not (scores and np.isfinite(labels).all()):
+        wanted = "finite numbers" if scores else "class numbers or names, no scores"
+        raise ValueError(f"{name} must be {wanted}, not {checks.shown(values)}.")
+    return labels
 
 
 def _pair(predicted: Any, labels: Any, least: int = 1) -> tuple[np.ndarray, np.ndarray]:
     """Both as flat arrays of one length, free of NaN."""
-    predicted, labels = _numbers(predicted, "Predictions"), _numbers(labels, "Labels")
+    predicted, labels = as_numbers(predicted, "Predictions"), as_numbers(labels, "Labels")
     if predicted.shape != labels.shape or predicted.ndim != 1:
         raise ValueError(
             f"Predictions and labels must be two lists of one length, not {predicted.shape} and {labels.shape}."
@@ -144,12 +171,13 @@ def _pair(predicted: Any, labels: Any, least: int = 1) -> tuple[np.ndarray, np.n
     return predicted, labels
 
 
-def _numbers(values: Any, name: str) -> np.ndarray:
-    """A list, array or tensor of numbers, from whatever device, as an array."""
-    values = values.detach().cpu().numpy() if hasattr(values, "detach") else np.asarray(values)
-    if values.dtype.kind not in "biuf":
-        raise TypeError(f"{name} are numbers, class numbers or scores, not {values.dtype}: {values.tolist()[:2]!r} …")
-    return values
+def _classes(predicted: Any, labels: Any) -> tuple[np.ndarray, np.ndarray]:
+    """As `_pair`, of class numbers."""
+    predicted, labels = _pair(predicted, labels)
+    for values in (predicted, labels):
+        if (part := values[values != np.round(values)]).size:
+            raise ValueError(f"Classes are compared, and {part[0]} is no class number: round a score, or take argmax.")
+    return predicted, labels
 
 
 def _constant(values: np.ndarray) -> bool:

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from contrast_kit import checks, geometry
+from contrast_kit import arguments, checks, geometry
+from contrast_kit.tasks.vectors import encodes
 
 Pairs = list[tuple[str, str]]
 
@@ -48,11 +49,13 @@ def similar_against_random(encoder: Any, pairs: Pairs, n: int = 20_000) -> PairC
         >>> 0 < found.gap < 0.2, found.auc > 0.9  # never trained: all is alike, and yet in order
         (True, True)
     """
-    pairs = list(pairs)
+    encodes(encoder)
+    pairs = arguments.text_pairs("pairs", pairs)
     if len(pairs) < 2:
         raise ValueError(f"{len(pairs)} pairs are too few to compare; give [(text, text of the same meaning), …].")
     checks.count("n", n, "a number of random pairs")
-    one, other = (torch.as_tensor(encoder.encode([pair[side] for pair in pairs])).float().cpu() for side in (0, 1))
+    sides = ([pair[side] for pair in pairs] for side in (0, 1))
+    one, other = (torch.as_tensor(encoder.encode(texts)).detach().float().cpu() for texts in sides)
     n = min(n, len(one) * (len(one) - 1) // 2)
     return PairCosines(geometry.pair_cosines(one, other), geometry.random_pair_cosines(one, n=n))  # [P, D] twice
 
@@ -68,6 +71,8 @@ def hard_pairs(count: int, seed: int = 1, *, most_shared: float = 1 / 3) -> Pair
     """
     from contrast_kit.data import toyshop
 
+    checks.count("count", count, "a number of pairs")
+    checks.probability("most_shared", most_shared)
     drawn = toyshop.probe_pairs(20 * count, seed=seed)
     return [pair for pair in drawn if overlap(*pair) <= most_shared][:count]
 

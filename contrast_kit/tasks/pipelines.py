@@ -1,10 +1,12 @@
 """The pipelines that a protocol compares: what an encoder is post-trained with, and what it is fine-tuned with."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from contrast_kit import arguments, checks
 from contrast_kit._renamed import former_property
+from contrast_kit.checks import shown
 from contrast_kit.objectives import CMLM, MLM, SCL, FineTune
 from contrast_kit.paraphrase import Paraphraser
 from contrast_kit.tasks.fine_tuning import describe
@@ -44,6 +46,16 @@ class Pipeline:
         return " → ".join(stages) + by + more
 
     def __post_init__(self):
+        for name in ("tune", "post"):
+            maker = getattr(self, name)
+            if not callable(maker) and (maker is not None or name == "tune"):
+                raise TypeError(f"{name} makes an objective, as FineTune or MLM does, and {shown(maker)} does not.")
+        if self.prompt is not None and not hasattr(self.prompt, "demonstrations"):
+            raise TypeError(f"prompt is a prompting.Template, not {shown(self.prompt)}.")
+        checks.count("unlabeled", self.unlabeled, "a number of further texts", least=0)
+        checks.switch("frozen", self.frozen)
+        if self.paraphraser is not None:
+            arguments.of_kind("paraphraser", self.paraphraser, Callable, "a Paraphraser, such as paraphrase.Toyshop()")
         if self.frozen and self.prompt is not None:
             raise ValueError("A frozen encoder is probed and a prompted one is tuned: give frozen or prompt, not both.")
 
@@ -64,11 +76,23 @@ PIPELINES: dict[str, Pipeline] = {
 def pipelines_by_name(methods: Mapping[str, Pipeline] | Sequence[str]) -> dict[str, Pipeline]:
     """A mapping as it is, or names looked up in `PIPELINES`."""
     if isinstance(methods, Mapping):
-        return dict(methods)
-    names = [methods] if isinstance(methods, str) else list(methods)
-    for name in names:
-        if name not in PIPELINES:
-            raise ValueError(
-                f"No pipeline is called {name!r}; there are {', '.join(PIPELINES)}, or give {{'name': Pipeline(…)}}."
-            )
-    return {name: PIPELINES[name] for name in names}
+        pipelines = dict(methods)
+    else:
+        names = [methods] if isinstance(methods, str) else arguments.strings("methods", methods, "names of pipelines")
+        pipelines = {name: pipeline_of(name) for name in names}
+    if not pipelines:
+        raise ValueError("methods is empty: give at least one, such as 'FT'.")
+    for name, pipeline in pipelines.items():
+        arguments.string("A key of methods", name, "the name of a pipeline")
+        arguments.of_kind(f"methods[{name!r}]", pipeline, Pipeline, "a Pipeline")
+    return pipelines
+
+
+def pipeline_of(method: Pipeline | str) -> Pipeline:
+    """A pipeline as it is, or one of `PIPELINES` by its name."""
+    if isinstance(method, str) and method not in PIPELINES:
+        raise ValueError(
+            f"No pipeline is called {method!r}; there are {', '.join(PIPELINES)}, or give {{'name': Pipeline(…)}}."
+        )
+    arguments.of_kind("method", method, Pipeline | str, "the name of a pipeline, or a Pipeline")
+    return PIPELINES[method] if isinstance(method, str) else method

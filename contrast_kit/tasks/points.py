@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import Any
 
+from contrast_kit import arguments, checks
+
 Point = dict[str, Any]
 """One value for each thing that is searched."""
 
@@ -34,3 +36,16 @@ def describe_point(point: Point) -> str:
     'lr=1e-05 batch_size=16'
     """
     return " ".join(f"{name}={value}" for name, value in point.items())
+
+
+def checked_grid(grid: Mapping[str, tuple]) -> dict[str, tuple]:
+    """What is searched by its name, each with the values that it takes in turn."""
+    checked = {}
+    for name, values in arguments.mapping("grid", grid, "of the values of each setting, {'lr': (1e-5, 2e-5)}").items():
+        arguments.string("A key of the grid", name, "the name of a setting")
+        values = arguments.listed(f"grid[{name!r}]", values, "values")
+        single = all(getattr(value, "shape", ()) == () for value in values)
+        if not values or not single or any(value in values[:at] for at, value in enumerate(values)):
+            raise ValueError(f"The grid needs single values of {name}, and no value twice, not {checks.shown(values)}.")
+        checked[name] = tuple(values)
+    return checked

@@ -3,11 +3,19 @@
 A model of words and pictures has learnt to look by as much as it is better than the better of these two.
 """
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+
+from contrast_kit import arguments, checks
+from contrast_kit.data.pictures import Pictures
+from contrast_kit.tasks.metrics import as_labels, as_numbers
+
+WORD = r"[^\W_]+(?:'[^\W_]+)?"
+"""What counts as a word of a question: letters and digits, also with an apostrophe among them."""
 
 
 def question_only(
@@ -25,10 +33,17 @@ def question_only(
     from sklearn.feature_extraction.text import CountVectorizer
     from sklearn.linear_model import SGDClassifier
 
-    _check(questions, answers)
+    questions = arguments.strings("questions", questions, "questions")
+    asked = arguments.strings("asked", asked, "questions")
+    checks.count("most", most, "a number of answers", least=2)
+    answers = _answers(questions, answers)
+    if not asked:
+        raise ValueError("asked is empty: give at least one question to answer.")
     frequent = {answer for answer, _ in Counter(answers).most_common(most)}
     kept = [(q, a) for q, a in zip(questions, answers, strict=True) if a in frequent]
-    bag = CountVectorizer(binary=True, token_pattern=r"[^\W_]+(?:'[^\W_]+)?")
+    if not any(re.search(WORD, question) for question, _ in kept):
+        raise ValueError("No question has a word to learn from.")
+    bag = CountVectorizer(binary=True, token_pattern=WORD)
     seen = bag.fit_transform(question for question, _ in kept)  # [N, words]
     model = SGDClassifier(loss="log_loss", alpha=1e-5, max_iter=6, tol=None, random_state=0)
     return model.fit(seen, [answer for _, answer in kept]).predict(bag.transform(asked)).tolist()
@@ -48,9 +63,12 @@ def picture_only(features: Any, answers: Sequence[str], shown: Any) -> list[str]
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    _check(features, answers)
+    features, shown = _vectors(features, "Features"), _vectors(shown, "Pictures shown")
+    if features.shape[1] != shown.shape[1]:
+        raise ValueError(f"Pictures were learnt by {features.shape[1]} features and are shown by {shown.shape[1]}.")
+    answers = _answers(features, answers)
     model = make_pipeline(StandardScaler(), LogisticRegression(C=0.01, max_iter=500))
-    return model.fit(np.asarray(features), list(answers)).predict(np.asarray(shown)).tolist()
+    return model.fit(features, answers).predict(shown).tolist()
 
 
 def picture_vectors(pictures: Any, ids: Sequence[int]) -> np.ndarray:
@@ -58,7 +76,10 @@ def picture_vectors(pictures: Any, ids: Sequence[int]) -> np.ndarray:
 
     `pictures` are `data.Pictures`; it is a fair look for a linear model, which has no question to look with.
     """
+    arguments.of_kind("pictures", pictures, Pictures, "what data.stack_pictures gives")
     rows = pictures.rows(ids)  # [N], a picture as often as it is asked about
+    if rows.dim() != 1:
+        raise ValueError(f"ids must be one number for each row, got shape {list(rows.shape)}.")
     mask, regions = pictures.region_mask[rows, :, None], pictures.regions[rows]  # [N, R, 1], [N, R, F]
     counts = mask.sum(1)  # [N, 1]
     mean = regions.masked_fill(~mask, 0).sum(1) / counts  # [N, F]
@@ -66,9 +87,20 @@ def picture_vectors(pictures: Any, ids: Sequence[int]) -> np.ndarray:
     return np.concatenate([mean.numpy(), most.numpy(), counts.float().numpy()], 1)
 
 
-def _check(given: Sequence, answers: Sequence[str]) -> None:
+def _answers(given: Sequence, answers: Any) -> list:
+    """The answers that pair up with what is given, at least two different ones."""
+    answers = as_labels(answers, "answers", scores=False).tolist()
     if len(given) != len(answers) or len(set(answers)) < 2:
         raise ValueError(
             f"A prior is learnt from pairs with at least two different answers, not from {len(given)} and "
             f"{len(answers)} with {len(set(answers))}."
         )
+    return answers
+
+
+def _vectors(values: Any, name: str) -> np.ndarray:
+    """Finite numbers, one vector a row, [N, D]."""
+    values = as_numbers(values, name)
+    if values.ndim != 2 or not values.size or not np.isfinite(values).all():
+        raise ValueError(f"{name} must be finite numbers [N, D], one vector a row, got shape {list(values.shape)}.")
+    return values

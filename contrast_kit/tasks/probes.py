@@ -7,7 +7,9 @@ from typing import Any, Literal
 import numpy as np
 import torch
 
-from contrast_kit.data.rows import column, column_names
+from contrast_kit import arguments, checks
+from contrast_kit.checks import shown
+from contrast_kit.data.rows import column, column_names, given_columns, label_tensor
 from contrast_kit.encoder import Encoder
 from contrast_kit.geometry import pair_cosines
 from contrast_kit.tasks.metrics import score
@@ -77,11 +79,12 @@ def fit_probe(
     from sklearn.preprocessing import StandardScaler
 
     task = get_task(task)
+    checks.count("seed", seed, "a number to draw by", least=0, most=2**32 - 1)  # as large as scikit-learn takes
     y = _training_labels(task, train)
     if not task.regression and len(np.unique(y)) < 2:
         raise ValueError("The training rows hold one class only, so there is nothing to tell apart.")
     if strength != "cv" and not (isinstance(strength, Real) and not isinstance(strength, bool) and strength > 0):
-        raise ValueError(f"strength is a number above 0, or 'cv' for cross-validation, not {strength!r}.")
+        raise ValueError(f"strength is a number above 0, or 'cv' for cross-validation, not {shown(strength)}.")
     x = features(encoder, train, task)
     if strength == "cv":
         strength = _cross_validated(x, y, task, seed)
@@ -142,8 +145,7 @@ def knn_probe(encoder: Encoder, train: Any, test: Any, *, task: Task | str, k: i
     """
     task = get_task(task)
     y = torch.as_tensor(_training_labels(task, train))
-    if not 1 <= k <= len(y):
-        raise ValueError(f"k must be between 1 and the {len(y)} training rows, not {k}.")
+    checks.count("k", k, "a number of training rows", most=len(y))
     parts = (torch.from_numpy(features(encoder, rows, task)).float() for rows in (train, test))
     x, z = (torch.nn.functional.normalize(part, dim=1) for part in parts)  # [N, D], [M, D]
     cosine, nearest = (z @ x.T).topk(k, dim=1)  # [M, N] -> [M, k]
@@ -165,7 +167,7 @@ def zero_shot_sts(encoder: Encoder, rows: Any, *, columns: tuple[str, str] | Non
         Spearman (the usual one; only ranks matter) and Pearson. `geometry.pair_cosines` gives the cosines themselves.
     """
     task = get_task("stsb")
-    columns = columns or task.columns_in(column_names(rows))
+    columns = given_columns(columns) or task.columns_in(column_names(rows))
     if len(columns) != 2:
         raise ValueError(f"Similarity is that of pairs, and these rows hold one text each ({columns[0]!r}).")
     first, second = (vectors_of(encoder, column(rows, name)) for name in columns)  # [N, D] each
@@ -191,8 +193,8 @@ def probe(
     ['accuracy']
     """
     probes = {"linear": linear_probe, "knn": knn_probe}
-    if kind not in probes:
-        raise ValueError(f"kind must be 'linear' or 'knn', not {kind!r}.")
+    arguments.of_kind("data", data, TaskData, "what tasks.load gives")
+    arguments.known(kind, probes, "kind of probe")
     train, test = first_rows(data.train, limit), first_rows(data.validation, limit)
     return probes[kind](encoder, train, test, task=data.task, **options)
 
@@ -208,12 +210,16 @@ def features(encoder: Encoder, rows: Any, task: Task) -> np.ndarray:
 
 
 def labels_of(rows: Any) -> np.ndarray:
-    """The labels as an array, [N]."""
-    return np.asarray(column(rows, "label"))
+    """The labels as an array of numbers, [N]; None, like -1, is no label."""
+    labels = [-1 if label is None else label for label in column(rows, "label")]
+    label_tensor(labels)  # which says what is no number, and in which row
+    return np.asarray(labels)
 
 
 def first_rows(rows: Any, limit: int | None) -> Any:
     """At most the first `limit` rows."""
+    if limit is not None:
+        checks.count("limit", limit, "a number of rows")
     if limit is None or limit >= len(rows):
         return rows
     return rows.select(range(limit)) if hasattr(rows, "select") else rows[:limit]

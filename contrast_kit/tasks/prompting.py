@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+from transformers import PreTrainedTokenizerBase
 
+from contrast_kit import arguments, checks
 from contrast_kit.data import Texts
 from contrast_kit.data.rows import column, column_names
 from contrast_kit.encoder import Encoder
@@ -22,6 +24,21 @@ from contrast_kit.tasks.table import Task, get_task
 
 if TYPE_CHECKING:
     from contrast_kit.tasks.pipelines import Pipeline
+
+
+def _columns_of(template: Any) -> set[str]:
+    """The columns that a template names; a sentence on what is no template."""
+    arguments.string("template", template, "how a row is asked")
+    try:
+        parts = [part for part in Formatter().parse(template) if part[1] is not None]
+    except ValueError:  # a bracket that is open
+        parts = []
+    names = [name for _, name, _, _ in parts]
+    if names.count("mask") != 1 or not re.search(r"\s\{mask\}", template):
+        raise ValueError("A template has {mask} once, after a space: '{sentence} It was {mask}.'")
+    if other := [how for _, _, how, _ in parts if how not in ("", "cut", "lower")]:
+        raise ValueError(f"A template may take a column as :cut or :lower, not as :{other[0]}.")
+    return {*names} - {"mask"}
 
 
 @dataclass(frozen=True)
@@ -42,6 +59,15 @@ class Template:
     """Draws of demonstrations over which a prediction's logits are averaged."""
     max_length: int = 128
     """Tokens of a prompt with its demonstrations."""
+
+    def __post_init__(self):
+        object.__setattr__(self, "words", tuple(arguments.strings("words", self.words, "label words")))
+        if len(self.words) < 2:
+            raise ValueError("A template has a label word for each class, at least two.")
+        _columns_of(self.text)
+        checks.switch("demonstrations", self.demonstrations)
+        checks.count("samples", self.samples, "a number of draws")
+        checks.count("max_length", self.max_length, "a number of tokens")
 
     def pipeline(self, **options: Any) -> "Pipeline":
         """A `Pipeline` that asks so: `tasks.run(protocols.COCO_LM_PROMPTS, data, encoder, {"prompt": …})`."""
@@ -75,6 +101,15 @@ class _Text(str):
         if how == "cut":
             return str(self[:-1])
         return str(self[:1].lower() + self[1:]) if how == "lower" else super().__format__(how)
+
+
+def _check_rows(rows: Any, template: str) -> None:
+    """Rows have a text wherever the template asks for one: a gap would be asked about as "None"."""
+    named, there = _columns_of(template), column_names(rows)
+    if lacking := sorted(named - {*there}):
+        raise ValueError(f"The template names {', '.join(lacking)}, but the columns are {', '.join(there)}.")
+    for name in named:
+        arguments.strings(name, column(rows, name), "texts")
 
 
 def _filled(template: str, row: Any, mask: str) -> str:
@@ -116,15 +151,13 @@ def prompts(
     ... )[0]["text"]
     'a fine kite . it was [MASK] . a bad kite . it was bad . a good kite . it was good .'
     """
-    if template.count("{mask}") != 1 or not re.search(r"\s\{mask\}", template):
-        raise ValueError("A template has {mask} once, after a space: '{sentence} It was {mask}.'")
-    lacking = {name for _, name, _, _ in Formatter().parse(template) if name} - {"mask", *column_names(rows)}
-    if lacking:
-        raise ValueError(
-            f"The template names {', '.join(sorted(lacking))}, but the columns are {', '.join(column_names(rows))}."
-        )
+    _check_rows(rows, template)
+    arguments.of_kind("tokenizer", tokenizer, PreTrainedTokenizerBase, "a tokenizer")
+    checks.seed(seed)
+    words = arguments.strings("words", words, "label words")
     by_class: list[list[dict]] = []
     if demonstrations is not None:
+        _check_rows(demonstrations, template)
         labels = labels_of(demonstrations)
         by_class = [[row for row, y in zip(demonstrations, labels, strict=True) if y == c] for c in range(len(words))]
         if not words or not all(by_class):
@@ -146,7 +179,9 @@ def demonstrations(rows: Any, template: str, tokenizer: Any, words: Sequence[str
     Raises:
         ValueError: for a class without a row, a template as in `prompts`, or a tokenizer without a separator.
     """
-    labels = labels_of(rows)
+    labels, words = labels_of(rows), arguments.strings("words", words, "label words")
+    if labels.dtype.kind not in "iu" or not ((labels >= 0) & (labels < len(words))).all():
+        raise ValueError(f"Demonstrations of {len(words)} classes have the labels 0 to {len(words) - 1}.")
     asked = prompts(rows, template, tokenizer)
     if tokenizer.sep_token_id is None:
         raise ValueError("Demonstrations are set apart by the tokenizer's separator, and this tokenizer has none.")
@@ -187,7 +222,8 @@ def fine_tune(
         >>> len(tuned.predict(data.validation.select(range(5))))
         5
     """
-    encoder = start.encoder if isinstance(start, FineTune) else start
+    arguments.of_kind("template", template, Template, "a prompting.Template")
+    encoder = fine_tuning.encoder_of(start)
     task, tokenizer = get_task(task), encoder.tokenizer
     length = min(template.max_length, encoder.max_length)
     options: dict[str, Any] = dict(words=template.words, samples=template.samples, max_length=length)
@@ -235,6 +271,9 @@ def predict(
     Raises:
         ValueError: as `prompts`, and where `max_length` cuts the mask off.
     """
+    arguments.of_kind("objective", objective, Prompt, "a Prompt objective")
+    for name, value in {"samples": samples, "batch_size": batch_size, "max_length": max_length}.items():
+        checks.count(name, value, "a whole number")
     was_training, total = objective.training, 0.0
     objective.eval()
     encoder, words = objective.encoder, objective.config.words

@@ -1,8 +1,14 @@
 """What a protocol is: how many runs become one number. And a sweep: one protocol several times."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from numbers import Real
 from typing import Any, Literal
+
+from contrast_kit import arguments, checks
+from contrast_kit.tasks.metrics import METRICS
+from contrast_kit.tasks.points import checked_grid
+from contrast_kit.training import Training
 
 ANY = "any task"
 """The key of a grid for all tasks that have none of their own."""
@@ -84,24 +90,17 @@ class Protocol:
     """A grid within each run: it trains once at each point, keeps the best by validation and tests that one only."""
 
     def __post_init__(self):
-        if self.first_draw < 0:
-            raise ValueError(f"first_draw counts from 0, not {self.first_draw}.")
-        if self.draws < 1 or not self.seeds or not self.sizes:
+        for name in ("sizes", "seeds"):
+            object.__setattr__(self, name, tuple(arguments.listed(name, getattr(self, name), "whole numbers")))
+        _check(self)
+        if not self.seeds or not self.sizes:
             raise ValueError("A protocol needs at least one size, one draw and one seed.")
-        if self.report not in ("mean", "top", "median", "best"):
-            raise ValueError(f"report must be 'mean', 'top', 'median' or 'best', not {self.report!r}.")
         if self.report in ("top", "best") and self.validation == 0:
             raise ValueError("Without validation rows there is nothing to pick runs by.")
-        if self.temperature is not None and not self.temperature >= 0:
-            raise ValueError(f"temperature must be None or 0 or more, not {self.temperature}.")
         if self.choose and not (self.validation or self.shots):
             raise ValueError("Without validation rows there is nothing to choose a point of the grid by.")
-        if self.fraction is not None and not 0 < self.fraction <= 1:
-            raise ValueError(f"fraction is a share of the training rows, above 0 and at most 1, not {self.fraction}.")
         if self.shots is not None and self.draws != 1:
             raise ValueError("With shots the seeds draw the rows, so draws must be 1.")
-        if self.copies < 1:
-            raise ValueError(f"copies must be 1 or more, not {self.copies}: temperature=None adds none.")
 
     @property
     def runs(self) -> int:
@@ -153,10 +152,17 @@ class Sweep:
     """What it becomes, in turn."""
 
     def __post_init__(self):
-        if not hasattr(self.base, self.by):
-            raise ValueError(f"A protocol has no field {self.by!r} to be swept.")
-        if len(set(self.values)) < len(self.values) or not self.values:
+        arguments.of_kind("base", self.base, Protocol, "a Protocol")
+        if self.by not in [field.name for field in fields(Protocol)]:
+            raise ValueError(f"A protocol has no field {checks.shown(self.by)} to be swept.")
+        values = tuple(arguments.listed("values", self.values, "what the field becomes in turn"))
+        for value in values:
+            if not isinstance(value, Real | str | tuple | None):
+                raise TypeError(f"A sweep's values are numbers, words, tuples or None, not {checks.shown(value)}.")
+            replace(self.base, **{self.by: value})  # refuses what the field cannot be
+        if not values or len(set(values)) < len(values):
             raise ValueError("A sweep needs values, and no value twice.")
+        object.__setattr__(self, "values", values)
 
     @property
     def name(self) -> str:
@@ -167,3 +173,63 @@ class Sweep:
     def protocols(self) -> dict[Any, Protocol]:
         """The protocol of each value."""
         return {value: replace(self.base, **{self.by: value}) for value in self.values}
+
+
+LEAST = {
+    0: ("first_draw", "validation", "ddof", "split_seed"),
+    1: ("draws", "top", "copies", "shots", "steps", "batch_size", "evaluate_every", "post_batch_size"),
+}
+"""The fields that count something, by the least that they may be; shots and steps may be None."""
+BY = {
+    "task": ("most_test", "metrics", "search"),
+    "size": ("epochs", "post_epochs"),
+    "setting": ("fine_tuning", "choose"),
+}
+"""The fields that are dicts, by their keys."""
+
+
+def _check(protocol: Protocol) -> None:
+    """Each field by itself."""
+    arguments.string("name", protocol.name, "what the protocol is called")
+    given = {field.name: getattr(protocol, field.name) for field in fields(protocol)}
+    for least, names in LEAST.items():
+        for name in names:
+            if given[name] is not None or name not in ("shots", "steps"):
+                checks.count(name, given[name], "a whole number", least)
+    for size in protocol.sizes:
+        if size is not None:
+            checks.count("A size", size, "a number of rows, or None for all")
+    for seed in protocol.seeds:
+        checks.count("A seed", seed, "a number to draw by", least=0)
+    for name in ("stratified", "per_class", "mismatched"):
+        checks.switch(name, given[name])
+    checks.choice("test", protocol.test, ("rest", "half", "validation"))
+    checks.choice("report", protocol.report, ("mean", "top", "median", "best"))
+    checks.choice("head", protocol.head, ("linear", "tanh", None))
+    for name in ("lr", "post_lr"):
+        checks.number(name, given[name], "a learning rate", least=0)
+    checks.number("warmup", protocol.warmup, "a share of the updates", 0, 1)
+    temperature, fraction = protocol.temperature, protocol.fraction
+    if temperature is not None and not (checks.is_number(temperature) and 0 <= temperature < 1e18):
+        raise ValueError(f"temperature must be None or 0 or more, not {checks.shown(temperature)}.")
+    if fraction is not None and not (checks.is_number(fraction) and 0 < fraction <= 1):
+        said = checks.shown(fraction)
+        raise ValueError(f"fraction is a share of the training rows, above 0 and at most 1, not {said}.")
+    _check_tables(protocol)
+
+
+def _check_tables(protocol: Protocol) -> None:
+    """The fields that are dicts."""
+    for by, names in BY.items():
+        for name in names:
+            arguments.mapping(name, getattr(protocol, name), f"by {by}")
+    for most in protocol.most_test.values():
+        checks.count("most_test", most, "a number of test rows for each task")
+    for metric in protocol.metrics.values():
+        arguments.known(metric, METRICS, "metric")
+    for name in ("epochs", "post_epochs"):
+        for epochs in getattr(protocol, name).values():
+            checks.number(name, epochs, "a number of passes for each size", least=0)
+    Training.of(dict(protocol.fine_tuning))
+    for grid in (protocol.choose, *protocol.search.values()):
+        checked_grid(grid)

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from contrast_kit import arguments, checks
 from contrast_kit.data.drafts import draft_of
+from contrast_kit.tasks.metrics import as_numbers
 from contrast_kit.tasks.protocol import Protocol
 
 if TYPE_CHECKING:
@@ -25,15 +27,25 @@ class Results:
     """All runs of a protocol so far.
 
     `table` is tidy: one row a run, with `method`, `task`, `n`, `draw`, `seed`, the `metric`, its value on `validation`
-    (at the best step), on `test`, and on `test_mismatched` where the protocol asks for it, the `split` hash, hashes of
-    the encoder that the run started from (`start`) and of the weights that fine-tuning started from (`post`),
-    `best_step`, `steps`, `seconds`; `chosen` is the point of a protocol's grid within a run. `complete` is False after
-    an interruption.
+    (at the best step), on `test`, and on `test_mismatched` where the protocol asks for it; `split`, the `split_hash` of
+    the rows, `start`, the `encoder_hash` of the encoder that the run started from, `post`, the `weights_hash` of what
+    fine-tuning started from; `best_step`, `steps`, `seconds`; `chosen` is the point of a protocol's grid within a run.
+    `complete` is False after an interruption.
     """
 
     table: "pd.DataFrame"
     protocol: Protocol
     complete: bool = True
+
+    def __post_init__(self):
+        import pandas as pd
+
+        arguments.of_kind("table", self.table, pd.DataFrame, "a DataFrame with one row a run")
+        if lacking := [name for name in (*KEY, "test") if name not in self.table]:
+            raise ValueError(f"The table of runs has no column {lacking[0]!r}.")
+        if self.protocol is not None:
+            arguments.of_kind("protocol", self.protocol, Protocol, "one of tasks.protocols")
+        checks.switch("complete", self.complete)
 
     def summary(self, level: float = 0.95) -> "pd.DataFrame":
         """One row for each task, size and method, with the number that the protocol reports.
@@ -74,10 +86,8 @@ class Results:
         """
         import pandas as pd
 
-        if baseline not in set(self.table["method"]):
-            raise ValueError(
-                f"There are no runs of {baseline!r}; there are {', '.join(self.table['method'].unique())}."
-            )
+        arguments.string("baseline", baseline, "the name of a method")
+        self._known([baseline])
         same = ["task", "n", "draw", "seed"]
         groups = list(_groups(self.table))
         base = pd.concat([runs.set_index(same)["test"] for (_, _, method), runs in groups if method == baseline])
@@ -99,7 +109,7 @@ class Results:
     def intervals(self, baseline: str, methods: Sequence[str] | None = None) -> dict[str, tuple[float, float, float]]:
         """The `differences` of one task and size as `plots.intervals` takes them: by method, of all or of these."""
         of = self.differences(baseline)
-        wanted = of if methods is None else of[of["method"].isin([*methods])]
+        wanted = of if methods is None else of[of["method"].isin(self._known(methods))]
         return {row.method: (row.difference, row.low, row.high) for row in wanted.itertuples()}
 
     def spread(self) -> "pd.DataFrame":
@@ -123,7 +133,7 @@ class Results:
 
         For choosing a hyper-parameter: SCL picks "based on the average validation accuracy of the top 3 models".
         """
-        table = self.table if methods is None else self.table[self.table["method"].isin([*methods])]
+        table = self.table if methods is None else self.table[self.table["method"].isin(self._known(methods))]
         scores: dict[str, list[float]] = {}
         for (_, _, method), runs in table.groupby(["task", "n", "method"], sort=False):
             if runs["validation"].isna().any():
@@ -133,7 +143,8 @@ class Results:
 
     def scores(self, metric: str = "test") -> dict[str, dict[str, list[float]]]:
         """Runs as `plots.bars_with_errors` takes them: by task and size, then by method."""
-        scores = {}
+        arguments.known(metric, self.table.columns, "column")
+        scores: dict[str, dict[str, list[float]]] = {}
         for (task, n, method), runs in _groups(self.table):
             scores.setdefault(f"{task}, {n} labels", {})[method] = runs[metric].tolist()
         return scores
@@ -141,6 +152,17 @@ class Results:
     def save(self, path: str | Path) -> Path:
         """Write the table, whole or not at all, as `.csv` or `.parquet`. Returns the path."""
         return write(self.table, path)
+
+    def _known(self, methods: Sequence[str]) -> list[str]:
+        """The names of methods, each with runs."""
+        there = self.table["method"].unique()
+        methods = arguments.strings("methods", methods, "names of methods")
+        if not methods:
+            raise ValueError(f"methods is empty; there are {', '.join(there)}.")
+        for name in methods:
+            if name not in there:
+                raise ValueError(f"There are no runs of {name!r}; there are {', '.join(there)}.")
+        return methods
 
     def _rule(self) -> str:
         report = self.protocol.report
@@ -187,17 +209,23 @@ def interval(values: np.ndarray, level: float = 0.95) -> tuple[float | None, flo
     """
     from scipy.stats import t
 
-    if not 0 < level < 1:
-        raise ValueError(f"level is a share between 0 and 1, not {level}.")
+    if not (checks.is_number(level) and 0 < level < 1):
+        raise ValueError(f"level is a share between 0 and 1, not {checks.shown(level)}.")
+    values = as_numbers(values, "Values")
     if len(values) < 2:
         return None, None
     half = t.ppf((1 + level) / 2, len(values) - 1) * np.std(values, ddof=1) / len(values) ** 0.5
     return float(np.mean(values) - half), float(np.mean(values) + half)
 
 
+def inside(folder: str | Path | None, name: str) -> Path | None:
+    """The file or folder of this name inside a folder, where one is given."""
+    return None if folder is None else arguments.path("folder", folder, "where results are kept") / name
+
+
 def write(table: "pd.DataFrame", path: str | Path) -> Path:
     """Write a table as `.csv` or `.parquet`, renamed into place: a kill at any moment leaves a whole file."""
-    path = Path(path)
+    path = arguments.path("path", path, "where the table is written")
     writers = {".csv": lambda draft: table.to_csv(draft, index=False), ".parquet": table.to_parquet}
     if path.suffix not in writers:
         raise ValueError(f"A table is written as .csv or .parquet, not {path.suffix or 'without an ending'!r}.")
@@ -211,7 +239,7 @@ def read(path: str | Path) -> "pd.DataFrame":
     """Read a table that `write` wrote. Hashes stay text, even those that look like numbers."""
     import pandas as pd
 
-    path = Path(path)
+    path = arguments.path("path", path, "where the table is")
     if path.suffix == ".parquet":
         return pd.read_parquet(path)
     table = pd.read_csv(path, dtype=dict.fromkeys(TEXT, str), keep_default_na=False, na_values=[""])

@@ -26,7 +26,7 @@ from torch import Tensor
 from torch.nn.functional import one_hot
 from transformers import PreTrainedTokenizerBase
 
-from contrast_kit import geometry, objectives
+from contrast_kit import arguments, checks, geometry, objectives
 from contrast_kit._renamed import former_names, former_property, renamed
 from contrast_kit.encoder import Encoder
 from contrast_kit.masking import noise
@@ -35,6 +35,7 @@ from contrast_kit.tasks.pairs import Pairs, hard_pairs
 from contrast_kit.tasks.pairs import overlap as overlap
 from contrast_kit.tasks.probes import first_rows, probe
 from contrast_kit.tasks.table import TaskData, load
+from contrast_kit.tasks.vectors import encodes
 
 # Ours, not the papers': the encoder pools by the mean, and all who contrast without labels share one temperature but
 # CAPT, whose triangle is printed. Its queue suits a small run (8,192 vectors would come from an encoder of long ago).
@@ -80,6 +81,19 @@ class EvalSuite:
     disturb: noise.Noise = field(default_factory=noise.Mask)
     """The noise whose effect is measured."""
 
+    def __post_init__(self):
+        self.pairs, self.hard = arguments.text_pairs("pairs", self.pairs), arguments.text_pairs("hard", self.hard)
+        self.graded = arguments.listed("graded", self.graded, "pairs with a score")
+        for row in self.graded:
+            one, other, score = row if isinstance(row, tuple | list) and len(row) == 3 else (None, None, None)
+            if not (isinstance(one, str) and isinstance(other, str) and checks.is_number(score)):
+                raise TypeError(f"graded must be pairs with a score, (one, other, 3.5), not {checks.shown(row)}.")
+        if len(self.graded) < 2:
+            raise ValueError("graded must be at least two pairs with a score: it is asked whether they are in order.")
+        for name, data in arguments.mapping("probes", self.probes, "of tasks by name").items():
+            arguments.of_kind(f"probes[{name!r}]", data, TaskData, "what tasks.load gives")
+        arguments.of_kind("disturb", self.disturb, Callable, "a noise, such as masking.noise.Mask()")
+
     @classmethod
     def toyshop(
         cls,
@@ -95,6 +109,8 @@ class EvalSuite:
         """
         from contrast_kit.data import toyshop
 
+        checks.count("pairs", pairs, "a number of pairs")
+        checks.choice("split", split, ("train", "validation"))
         graded = load("toyshop/stsb")
         graded = first_rows(graded.train if split == "train" else graded.validation, rows)
         first, second = graded["sentence1"], graded["sentence2"]
@@ -102,7 +118,7 @@ class EvalSuite:
             toyshop.probe_pairs(pairs, seed=seed),
             hard_pairs(pairs, seed),
             list(zip(first, second, graded["label"], strict=True)),
-            {name: with_at_most(load(f"toyshop/{name}"), rows) for name in tasks},
+            {name: with_at_most(load(f"toyshop/{name}"), rows) for name in arguments.strings("tasks", tasks, "names")},
         )
 
 
@@ -121,10 +137,14 @@ class WordCounts:
     """
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase, idf: list[str] | None = None) -> None:
+        arguments.of_kind("tokenizer", tokenizer, PreTrainedTokenizerBase, "a tokenizer")
         self.tokenizer = tokenizer
         self.vocabulary = {"mask_id": tokenizer.mask_token_id, "vocab_size": len(tokenizer)}
         self.weights = torch.ones(len(tokenizer))  # [V]
         if idf is not None:
+            idf = arguments.strings("idf", idf, "texts")
+            if not idf:
+                raise ValueError("idf is empty: give at least one text to count in, or None.")
             parts = (self.encode(idf[i : i + 500]) for i in range(0, len(idf), 500))  # [500, V] each
             have = sum((part > 0).sum(0) for part in parts)  # [V]
             self.weights = ((1 + len(idf)) / (1 + have)).log() + 1
@@ -160,7 +180,9 @@ class Centred:
     """
 
     def __init__(self, encoder: Encoder, texts: list[str]) -> None:
+        arguments.of_kind("encoder", encoder, Encoder, "an Encoder")
         self.encoder, self.tokenizer, self.vocabulary = encoder, encoder.tokenizer, encoder.vocabulary
+        texts = arguments.strings("texts", texts, "texts")
         self.mean = encoder.encode(texts).mean(0).float().cpu()  # [N, D] -> [D]
 
     def encode(self, texts: list[str]) -> Tensor:
@@ -194,6 +216,8 @@ def measure(encoder: Encoder | WordCounts | Centred, suite: EvalSuite) -> dict[s
         >>> row["auc"] > 0.9, row["auc_hard"] < row["auc"]
         (True, True)
     """
+    encodes(encoder)
+    arguments.of_kind("suite", suite, EvalSuite, "an EvalSuite")
     a, b = (_vectors(encoder, [pair[side] for pair in suite.pairs]) for side in (0, 1))  # [N, D] each
     similar, random = geometry.pair_cosines(a, b), geometry.random_pair_cosines(a)
     hard = [_vectors(encoder, [pair[side] for pair in suite.hard]) for side in (0, 1)]
@@ -215,6 +239,7 @@ def measure(encoder: Encoder | WordCounts | Centred, suite: EvalSuite) -> dict[s
 
 def with_at_most(data: TaskData, rows: int) -> TaskData:
     """The task with the first `rows` rows of its training and validation splits."""
+    arguments.of_kind("data", data, TaskData, "what tasks.load gives")
     splits = {name: first_rows(getattr(data, name), rows) for name in ("train", "validation")}
     return replace(data, splits=splits)
 

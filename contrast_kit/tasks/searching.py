@@ -10,15 +10,16 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from contrast_kit import checks
+from contrast_kit import arguments, checks
 from contrast_kit.encoder import Encoder
 from contrast_kit.objectives import FineTune
+from contrast_kit.tasks.fine_tuning import encoder_of
 from contrast_kit.tasks.grid import run
-from contrast_kit.tasks.pipelines import Pipeline, pipelines_by_name
+from contrast_kit.tasks.pipelines import Pipeline, pipeline_of
 from contrast_kit.tasks.planned import plan, setting_hash
-from contrast_kit.tasks.points import Point, describe_point, distance, points
+from contrast_kit.tasks.points import Point, checked_grid, describe_point, distance, points
 from contrast_kit.tasks.protocol import Protocol
-from contrast_kit.tasks.results import Results, selected_runs, write
+from contrast_kit.tasks.results import Results, inside, selected_runs, write
 from contrast_kit.tasks.table import TaskData
 from contrast_kit.tasks.vectors import encoder_hash
 
@@ -105,19 +106,20 @@ def search(
     """
     if not isinstance(data, TaskData):
         raise TypeError("A search is for one task: search(protocol, tasks.load('toyshop/rte'), encoder).")
-    grid = dict(grid if grid is not None else protocol.grid_for(data.task.name))
+    arguments.of_kind("protocol", protocol, Protocol, "one of tasks.protocols")
+    encoder_of(start)  # refuses what is no start
+    grid = checked_grid(grid if grid is not None else protocol.grid_for(data.task.name))
     if not grid:
         raise ValueError(f"{protocol.name} prints no grid for {data.task.name}: give one, grid={{'lr': (1e-5, 2e-5)}}.")
-    pipeline = next(iter(pipelines_by_name([method]).values())) if isinstance(method, str) else method
-    for name in grid:
-        with_point(protocol, pipeline, {name: grid[name][0]})  # an unknown name is refused before anything runs
+    pipeline = pipeline_of(method)
+    for name, values in grid.items():
+        for value in values:  # an unknown name, or no value of it, is refused before anything runs
+            with_point(protocol, pipeline, {name: value})
 
     def measure(point: Point) -> tuple[float, bool]:
         changed, changed_pipeline = with_point(protocol, pipeline, point)
-        inside = None if folder is None else Path(folder, describe_point(point))
-        results = run(
-            changed, data, start, {"searched": changed_pipeline}, folder=inside, progress=progress, **settings
-        )
+        own = inside(folder, describe_point(point))
+        results = run(changed, data, start, {"searched": changed_pipeline}, folder=own, progress=progress, **settings)
         return (_score(results) if results.complete else float("nan")), results.complete
 
     planned = next(plan(protocol, [data], {"searched": pipeline}, settings.get("paraphraser")))
@@ -146,8 +148,12 @@ def explore(
     """
     import pandas as pd
 
-    _check(grid, budget, seconds)
-    path, began = None if folder is None else Path(folder, "search.csv"), time.monotonic()
+    grid = checked_grid(grid)
+    if budget is not None:
+        checks.count("budget", budget, "a number of points")
+    if seconds is not None and not (checks.is_number(seconds) and seconds > 0):
+        raise ValueError(f"seconds must be above 0, not {checks.shown(seconds)}.")
+    path, began = inside(folder, "search.csv"), time.monotonic()
     every = list(points(grid))
     done = [] if path is None or not path.exists() else _read(path, grid, every, setting)
     middle = {name: values[(len(values) - 1) // 2] for name, values in grid.items()}
@@ -193,7 +199,7 @@ def _stage(pipeline: Pipeline, name: str) -> str | None:
     """Which of the pipeline's objectives has a setting: "post", "tune" or none."""
     for stage in ("post", "tune"):
         maker = getattr(getattr(pipeline, stage), "func", getattr(pipeline, stage))
-        if maker is not None and name in {field.name for field in fields(maker.Config)}:
+        if hasattr(maker, "Config") and name in {field.name for field in fields(maker.Config)}:
             return stage
     return None
 
@@ -242,13 +248,3 @@ def _read(path: Path, grid: Mapping[str, tuple], every: list[Point], setting: st
             raise ValueError(f"{path} holds a point that is not on this grid: choose another folder for this.")
         found.append({"point": same[0], "score": row["score"]})
     return found
-
-
-def _check(grid: Mapping[str, tuple], budget: int | None, seconds: float | None) -> None:
-    if budget is not None:
-        checks.count("budget", budget, "a number of points")
-    if seconds is not None and not seconds > 0:
-        raise ValueError(f"seconds must be above 0, not {seconds}.")
-    for name, values in grid.items():
-        if isinstance(values, str) or not len(values) or len(set(values)) < len(values):
-            raise ValueError(f"The grid needs values of {name}, and no value twice, not {values!r}.")

@@ -4,12 +4,16 @@ import hashlib
 import json
 from dataclasses import dataclass, replace
 from functools import cached_property
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
-from contrast_kit import checks
+from contrast_kit import arguments, checks
+from contrast_kit.data.rows import as_rows
+from contrast_kit.tasks.metrics import as_labels
 from contrast_kit.tasks.probes import labels_of
+from contrast_kit.tasks.table import TaskData
 
 
 def draw(
@@ -40,10 +44,13 @@ def draw(
     >>> sum(labels[row] for row in rows), len(set(rows))
     (3, 10)
     """
-    labels = np.asarray(labels)
-    rows = np.arange(len(labels)) if among is None else np.asarray(among)
+    labels, seed = as_labels(labels, "labels"), _seeds(seed)
+    checks.switch("stratified", stratified)
+    checks.switch("per_class", per_class)
+    rows = np.arange(len(labels)) if among is None else _row_numbers(among, len(labels))
     if n is None:
         return rows.tolist()
+    checks.count("n", n, "a number of rows", least=0)
     if not 1 <= n <= len(rows):
         raise ValueError(f"A draw of {n} rows cannot be taken from {len(rows)}.")
     order = np.random.default_rng(seed).permutation(rows)
@@ -74,19 +81,40 @@ def shots(labels: Any, k: int, seed: int) -> tuple[list[int], list[int]]:
     >>> len(train), len(validation), set(train) & set(validation)
     (6, 6, set())
     """
-    labels = np.asarray(labels)
+    labels = as_labels(labels, "labels")
+    checks.count("k", k, "a number of rows of each class")
+    checks.count("seed", seed, "a number to draw by", least=0, most=2**32 - 1)  # as large as this generator takes
     if np.issubdtype(labels.dtype, np.floating):
         raise ValueError("Shots are counted by class, and these labels are scores.")
     order = np.arange(len(labels))
     np.random.RandomState(seed).shuffle(order)
-    by_class: dict[int, list[int]] = {}
+    by_class: dict[int | str, list[int]] = {}
     for row in order.tolist():
-        by_class.setdefault(int(labels[row]), []).append(row)
+        by_class.setdefault(labels[row].item(), []).append(row)
     for label, rows in by_class.items():
         if len(rows) < 2 * k:
             raise ValueError(f"Class {label} has {len(rows)} rows, fewer than the {2 * k} that are wanted.")
     first = [row for rows in by_class.values() for row in rows[:k]]
     return first, [row for rows in by_class.values() for row in rows[k : 2 * k]]
+
+
+def _seeds(seed: Any) -> list[int]:
+    """A seed of numpy's generators: a whole number, or several for a draw of its own. None would draw anew each time.
+
+    numpy takes 5 and [5] for one seed.
+    """
+    several = [seed] if isinstance(seed, Integral) else arguments.listed("seed", seed, "whole numbers")
+    for one in several or [None]:
+        checks.seed(one)
+    return several
+
+
+def _row_numbers(among: Any, n: int) -> np.ndarray:
+    """Row numbers of n rows, each once."""
+    rows = as_labels(among, "among")
+    if rows.size and (rows.dtype.kind not in "iu" or rows.min() < 0 or rows.max() >= n or len(set(rows)) < len(rows)):
+        raise ValueError(f"among must be different row numbers from 0 to {n - 1}, not {checks.shown(among)}.")
+    return rows
 
 
 def _equal(n: int, classes: np.ndarray) -> list[int]:
@@ -157,8 +185,7 @@ def hold_out(
     Raises:
         ValueError: where no split with labels is left to divide.
     """
-    checks.choice("test", test, ("rest", "half", "validation"))
-    checks.count("validation", validation, "a number of rows to select by", least=0)
+    _check(data, validation, test, most_test, stratified, mismatched)
     if mismatched:
         held = hold_out(data, validation=validation, test=test, most_test=most_test, stratified=stratified, seed=seed)
         return replace(held, mismatched=_mismatched(data, test))
@@ -181,8 +208,6 @@ def hold_out(
     if not splits:
         raise ValueError(f"{data.task.name} has neither validation nor test rows with labels.")
     (name, rows), labels = next(iter(splits.items())), labels_of(next(iter(splits.values())))
-    if test not in ("rest", "half"):
-        raise ValueError(f"test must be 'rest', 'half' or 'validation', not {test!r}.")
     half = len(rows) // 2
     tests = draw(labels, half, [seed, 1], stratified=stratified) if test == "half" else []
     left = sorted(set(range(len(rows))) - set(tests))
@@ -194,6 +219,17 @@ def hold_out(
     tested = _at_most(select_rows(rows, tests), most_test, seed)
     note = f"{count} rows to select by{short} and {len(tested)} to test with, both of the {name} rows"
     return HeldOut(select_rows(rows, kept) if kept else None, tested, note)
+
+
+def _check(data: Any, validation: Any, test: Any, most_test: Any, stratified: Any, mismatched: Any) -> None:
+    """The arguments of `hold_out`; its seed is `draw`'s."""
+    arguments.of_kind("data", data, TaskData, "what tasks.load gives")
+    checks.choice("test", test, ("rest", "half", "validation"))
+    checks.count("validation", validation, "a number of rows to select by", least=0)
+    if most_test is not None:
+        checks.count("most_test", most_test, "a number of rows to test with")
+    checks.switch("stratified", stratified)
+    checks.switch("mismatched", mismatched)
 
 
 def _mismatched(data: Any, test: str) -> Any:
@@ -224,7 +260,14 @@ def split_hash(*parts: Any) -> str:
     """
     digest = hashlib.sha256()
     for rows in parts:
-        for row in rows or []:
-            digest.update(json.dumps(row, sort_keys=True, ensure_ascii=False).encode())
+        for row in [] if rows is None or (isinstance(rows, list) and not rows) else as_rows(rows):
+            digest.update(json.dumps(row, sort_keys=True, ensure_ascii=False, default=_plain).encode())
         digest.update(b"|")
     return digest.hexdigest()[:12]
+
+
+def _plain(value: Any) -> Any:
+    """A number or a list of Python's for one of numpy or torch, which JSON does not write."""
+    if not hasattr(value, "tolist"):
+        raise TypeError(f"A row holds {checks.shown(value)}: only texts, numbers and lists of them make a hash.")
+    return value.tolist()

@@ -12,27 +12,25 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
 
-from contrast_kit import checks
+from contrast_kit import arguments, checks
+from contrast_kit.data.rows import as_rows, column
 from contrast_kit.data.squad import Windows
 from contrast_kit.encoder import Encoder
 from contrast_kit.objectives import Span
-from contrast_kit.tasks.answers import apply_threshold, best_threshold, score
-from contrast_kit.tasks.points import Point, describe_point
+from contrast_kit.tasks.answers import apply_threshold, best_threshold, questions, score, with_null_scores
+from contrast_kit.tasks.points import Point, checked_grid, describe_point
 from contrast_kit.tasks.protocol import Protocol
 from contrast_kit.tasks.protocols import SQUAD
-from contrast_kit.tasks.results import Results, read, write
+from contrast_kit.tasks.results import Results, inside, read, write
 from contrast_kit.tasks.searching import Found, explore
 from contrast_kit.tasks.splits import split_hash
 from contrast_kit.tasks.vectors import encoder_hash
 from contrast_kit.training import Run, fit
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True)
@@ -73,7 +71,7 @@ class Reader:
         """
         for name, value in (("n", n), ("max_answer", max_answer), ("batch_size", batch_size)):
             checks.count(name, value, "a whole number")
-        blank = [dict(row) | {"answers": {"text": [], "answer_start": []}} for row in rows]
+        blank = [dict(row) | {"answers": {"text": [], "answer_start": []}} for row in as_rows(rows)]
         encoder, was_training = self.objective.encoder, self.objective.training
         windows = Windows(blank, encoder.tokenizer, min(self.max_length, encoder.max_length), stride=self.stride)
         found: list[list[tuple[str, float]]] = [[] for _ in windows.rows]
@@ -169,11 +167,13 @@ def fine_tune(
         >>> sorted(reader.evaluate(rows))[:3]
         ['HasAns_exact', 'HasAns_f1', 'HasAns_total']
     """
+    arguments.of_kind("start", start, Encoder, "an Encoder")
+    checks.count("max_length", max_length, "a number of tokens")
+    checks.seed(seed)
     objective = Span(copy.deepcopy(start), seed=seed, dropout=dropout)
     length = min(max_length, start.max_length)
     windows = Windows(train, start.tokenizer, length, stride=stride)
-    if "steps" not in settings:
-        settings["epochs"] = 2 if epochs is None else epochs
+    settings["epochs"] = 2 if epochs is None and "steps" not in settings else epochs
     run = fit(
         objective, windows, batch_size=batch_size, lr=lr, seed=seed, progress=progress, max_length=length, **settings
     )
@@ -187,8 +187,8 @@ def evaluate_across(answers: Mapping[str, tuple[str, float]], rows: Any) -> dict
     rows are tested. `best_f1` and `best_exact` are what the official script prints beside: the threshold chosen on the
     very rows that are tested, which flatters.
     """
-    rows = list(rows)
-    contexts = list(dict.fromkeys(row["context"] for row in rows))
+    contexts = list(dict.fromkeys(arguments.strings("context", column(rows, "context"), "paragraphs")))
+    rows = questions(rows, with_null_scores(answers))
     if len(contexts) < 2:
         raise ValueError("These questions are about one paragraph, so no threshold can be chosen on another.")
     side = {context: place % 2 for place, context in enumerate(contexts)}
@@ -230,11 +230,13 @@ def run(
     """
     import pandas as pd
 
+    _check(data, start, protocol)
+    arguments.string("name", name, "what the data are called in the table")
     options = protocol.training(None) | settings
     options.pop("evaluate_every", None)
     before, split = encoder_hash(start), split_hash(data["train"], data["validation"])
     setting = repr(sorted((key, repr(value)) for key, value in options.items()))
-    path = None if folder is None else Path(folder, "results.csv")
+    path = inside(folder, "results.csv")
     done = [] if path is None or not path.exists() else read(path).to_dict("records")
     if any((row["setting"], row["split"], row["start"]) != (setting, split, before) for row in done):
         raise ValueError(f"{path} holds runs with other settings, another start or other rows: take another folder.")
@@ -274,14 +276,25 @@ def search(
     As in the paper the points are compared on the rows that are reported, which flatters the best. Arguments as `run`
     and `tasks.search`.
     """
-    grid = dict(grid if grid is not None else protocol.grid_for("squad"))
+    _check(data, start, protocol)
+    grid = checked_grid(grid if grid is not None else protocol.grid_for("squad"))
+    for name in grid:
+        arguments.known(name, vars(protocol), "field of a protocol")
 
     def measure(point: Point) -> tuple[float, bool]:
         epochs = {"epochs": {None: point["epochs"]}} if "epochs" in point else {}
-        inside = None if folder is None else Path(folder, describe_point(point))
-        results = run(data, start, protocol=replace(protocol, **point | epochs), folder=inside, **settings)
+        own = inside(folder, describe_point(point))
+        results = run(data, start, protocol=replace(protocol, **point | epochs), folder=own, **settings)
         return (results.report(results.table) if results.complete else float("nan")), results.complete
 
     first = {name: getattr(protocol, name) for name in grid} | {"epochs": protocol.epochs.get(None)}
     setting = encoder_hash(start) + split_hash(data["train"], data["validation"])
     return explore(grid, measure, first=first, budget=budget, seconds=seconds, folder=folder, setting=setting)
+
+
+def _check(data: Any, start: Any, protocol: Any) -> None:
+    """The arguments of `run` and `search`."""
+    for name in ("train", "validation"):
+        arguments.known(name, arguments.mapping("data", data, "of splits, as data.load gives"), "split")
+    arguments.of_kind("start", start, Encoder, "an Encoder")
+    arguments.of_kind("protocol", protocol, Protocol, "one of tasks.protocols")

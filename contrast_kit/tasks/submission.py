@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from contrast_kit import arguments
 from contrast_kit.data.drafts import draft_of
 from contrast_kit.encoder import Encoder
-from contrast_kit.tasks.fine_tuning import FineTuned, fine_tune
+from contrast_kit.tasks.fine_tuning import FineTuned, encoder_of, fine_tune
 from contrast_kit.tasks.grid import Stopped, post_train
-from contrast_kit.tasks.pipelines import Pipeline, pipelines_by_name
+from contrast_kit.tasks.metrics import as_numbers
+from contrast_kit.tasks.pipelines import Pipeline, pipeline_of
 from contrast_kit.tasks.planned import task_of, tune_of
 from contrast_kit.tasks.protocol import Protocol
 from contrast_kit.tasks.protocols import GLUE_TEST
@@ -71,7 +73,10 @@ def best_of_seeds(
     Raises:
         KeyboardInterrupt: for the stop button, so that no file is made of half of the seeds.
     """
-    pipeline = next(iter(pipelines_by_name([method]).values())) if isinstance(method, str) else method
+    encoder_of(start)  # refuses what is no start
+    arguments.of_kind("data", data, TaskData, "what tasks.load gives")
+    arguments.of_kind("protocol", protocol, Protocol, "one of tasks.protocols")
+    pipeline = pipeline_of(method)
     if pipeline.frozen or pipeline.prompt is not None:
         raise ValueError("best_of_seeds fine-tunes: give a pipeline without frozen and prompt.")
     task, best = task_of(protocol, data), None
@@ -99,6 +104,10 @@ def predict_test(tuned: FineTuned, data: TaskData, ax: Any = None) -> dict[str, 
     Args:
         ax: the diagnostic rows, with MNLI's columns; without them AX is left out.
     """
+    arguments.of_kind("tuned", tuned, FineTuned, "what fine_tune or best_of_seeds gives")
+    arguments.of_kind("data", data, TaskData, "what tasks.load gives")
+    if ax is not None and data.task.name != "mnli":
+        raise ValueError(f"The diagnostic rows AX are answered by the model of MNLI, not by that of {data.task.name}.")
     found = {}
     for file in FILES:
         rows = ax if file.split == "ax" else data.splits.get(file.split)
@@ -134,10 +143,12 @@ def write_submission(
     ...     zipped.read("RTE.tsv")[:30], len(zipped.namelist())
     (b'index\tprediction\n0\tentailment\n', 11)
     """
-    path, by_name = Path(path).expanduser(), {file.name: file for file in FILES}
+    path, by_name = arguments.path("path", path, "the zip file"), {file.name: file for file in FILES}
+    arguments.mapping("predictions", predictions, "of the predictions of each file")
+    fill = arguments.strings("fill", fill, "names of files")
     if path.suffix != ".zip":
         raise ValueError(f"The server takes a zip file, so the path ends in .zip, not {path.suffix or 'in nothing'!r}.")
-    if unknown := [name for name in predictions if name not in by_name]:
+    if unknown := [name for name in (*predictions, *fill) if name not in by_name]:
         raise ValueError(f"A submission has no file {unknown[0]!r}; there are {', '.join(by_name)}.")
     if lacking := [name for name in by_name if name not in predictions and name not in fill]:
         raise ValueError(f"The server wants all files, and there are no predictions for {', '.join(lacking)}.")
@@ -154,7 +165,7 @@ def write_submission(
 
 def file_text(file: TestFile, predicted: Sequence[float]) -> str:
     """The text of one file of a submission; its errors are those of `write_submission`."""
-    values = np.asarray(predicted)
+    values = as_numbers(predicted, f"Predictions of {file.name}")
     if values.shape != (file.rows,):
         raise ValueError(f"{file.name} has {file.rows:,} rows, but the predictions have the shape {values.shape}.")
     task = TASKS[file.task]

@@ -7,18 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from contrast_kit import arguments
 from contrast_kit._renamed import renamed
 from contrast_kit.data.drafts import draft_of
 from contrast_kit.encoder import Encoder
 from contrast_kit.objectives import FineTune
-from contrast_kit.tasks.fine_tuning import fine_tune, prepare
+from contrast_kit.tasks.fine_tuning import encoder_of, fine_tune, prepare
 from contrast_kit.tasks.grid import post_train, run
 from contrast_kit.tasks.pipelines import Pipeline, pipelines_by_name
 from contrast_kit.tasks.planned import PlannedRun, held_rows, setting_hash, task_of, tune_of
 from contrast_kit.tasks.protocol import Protocol, Sweep
 from contrast_kit.tasks.protocols import SCL_FULL, SCL_TRANSFER
-from contrast_kit.tasks.results import Results, write
-from contrast_kit.tasks.table import TaskData
+from contrast_kit.tasks.results import Results, inside, write
+from contrast_kit.tasks.table import TaskData, several
 from contrast_kit.tasks.vectors import encoder_hash
 
 if TYPE_CHECKING:
@@ -93,10 +94,11 @@ def sweep(
     >>> ck.tasks.sweep(noise, data, encoder, ["FT"], paraphraser=say, progress=False).table["steps"].tolist()
     [2, 5]
     """
+    arguments.of_kind("plan", plan, Sweep, "a Sweep, such as protocols.SCL_NOISE")
     results = {}
     for value, protocol in plan.protocols.items():
-        inside = None if folder is None else Path(folder, f"{plan.by}={value}")
-        results[value] = run(protocol, data, start, methods, folder=inside, **options)
+        own = inside(folder, f"{plan.by}={value}")
+        results[value] = run(protocol, data, start, methods, folder=own, **options)
         if not results[value].complete:
             break
     return SweepResults(plan.by, results)
@@ -133,16 +135,20 @@ def transfer(
     Returns:
         the `Results` of all methods and targets; the column `start` is the hash of the source model.
     """
+    arguments.of_kind("source", source, TaskData, "what tasks.load gives")
+    several(targets), encoder_of(start)  # refused before a source model is trained
+    for name, protocol in {"source_protocol": source_protocol, "target_protocol": target_protocol}.items():
+        arguments.of_kind(name, protocol, Protocol, "one of tasks.protocols")
     tables, complete = [], True
     for name, pipeline in pipelines_by_name(methods).items():
-        inside = None if folder is None else Path(folder, name)
-        model = source_model(source, start, pipeline, source_protocol, inside, **settings)
+        own = inside(folder, name)
+        model = source_model(source, start, pipeline, source_protocol, own, **settings)
         runs = run(
             target_protocol,
             targets,
             model,
             {name: replace(pipeline, post=None)},
-            folder=inside,
+            folder=own,
             progress=progress,
             **settings,
         )

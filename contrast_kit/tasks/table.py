@@ -4,12 +4,12 @@ One table: the GLUE rows are those of `data.glue`, with the metrics that the pap
 Yelp-2 (SCL, section 5.4) follow. The same rows serve toyshop, the hub and local folders, since all share one schema.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from contrast_kit import checks
+from contrast_kit import arguments, checks
 from contrast_kit._names import meant
 from contrast_kit.data import glue, text_columns
 from contrast_kit.data.rows import column
@@ -26,6 +26,15 @@ class Task:
     """Names of the classes in integer order; None where the label is a score."""
     metrics: tuple[str, ...]
     """The metrics that are reported. The first one selects, and is the one in the papers' tables."""
+
+    def __post_init__(self):
+        arguments.string("name", self.name, "what the task is called")
+        for field in ("columns", "metrics", *([] if self.label_names is None else ["label_names"])):
+            object.__setattr__(self, field, tuple(arguments.strings(field, getattr(self, field), "names")))
+        if not 1 <= len(self.columns) <= 2 or not self.metrics:
+            raise ValueError("A task has one text column or two, and at least one metric.")
+        if self.label_names is not None and len(self.label_names) < 2:
+            raise ValueError("A task has at least two classes; where the label is a score, label_names is None.")
 
     @property
     def kind(self) -> str:
@@ -54,7 +63,7 @@ class Task:
         if metric is None:
             return self
         if metric not in self.metrics:
-            raise ValueError(f"{self.name} has the metrics {', '.join(self.metrics)}, not {metric!r}.")
+            raise ValueError(f"{self.name} has the metrics {', '.join(self.metrics)}, not {checks.shown(metric)}.")
         return replace(self, metrics=(metric, *(name for name in self.metrics if name != metric)))
 
     def columns_in(self, names: list[str]) -> tuple[str, ...]:
@@ -112,6 +121,9 @@ class TaskData:
     name: str = ""
 
     def __post_init__(self):
+        object.__setattr__(self, "task", get_task(self.task))
+        arguments.mapping("splits", self.splits, "of the rows of each split")
+        arguments.string("name", self.name, "what the data are called in a table")
         if not self.name:
             object.__setattr__(self, "name", self.task.name)
 
@@ -145,6 +157,17 @@ class TaskData:
             if known in self.splits:
                 return self.splits[known]
         raise ValueError(f"{self.task.name} has no split {name!r} here; {meant(name, self.splits)}")
+
+
+def several(data: TaskData | Sequence[TaskData]) -> list[TaskData]:
+    """The data of one task or of several, as a list."""
+    tasks = [data] if isinstance(data, TaskData) else data
+    if not isinstance(tasks, list | tuple) or not tasks or not all(isinstance(one, TaskData) for one in tasks):
+        raise TypeError(
+            "data is what tasks.load gives, one or several: run(protocol, tasks.load('toyshop/sst2'), …), "
+            f"not {checks.shown(data)}."
+        )
+    return list(tasks)
 
 
 def load(name: str | Path, *, task: Task | str | None = None, **options: Any) -> TaskData:

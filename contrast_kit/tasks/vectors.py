@@ -8,7 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from contrast_kit import arguments, checks
 from contrast_kit.data.tokens import tokenizer_state
+from contrast_kit.encoder import Encoder
+from contrast_kit.objectives import Objective
 
 MANY = 5_000
 """Texts from which on a bar shows how far the encoder is."""
@@ -39,9 +42,12 @@ def vectors_of(encoder: Any, texts: Sequence[Any], *, progress: bool | None = No
     >>> vectors_of(encoder, texts).shape, vectors_of(encoder, texts) is vectors_of(encoder, texts)
     (torch.Size([2, 128]), True)
     """
-    texts = list(texts)
-    if not isinstance(encoder, nn.Module):
-        return torch.as_tensor(encoder.encode(texts)).cpu()
+    encodes(encoder)
+    texts = _checked(texts)
+    if progress is not None:
+        checks.switch("progress", progress)
+    if not isinstance(encoder, Encoder):
+        return torch.as_tensor(encoder.encode(texts)).detach().cpu()
     key = _key(encoder, texts)
     if key in _kept:
         _kept.move_to_end(key)
@@ -54,6 +60,7 @@ def vectors_of(encoder: Any, texts: Sequence[Any], *, progress: bool | None = No
 
 def weights_hash(module: nn.Module) -> str:
     """Twelve hexadecimal digits that change with any weight. They show which weights a stage started from."""
+    arguments.of_kind("module", module, nn.Module, "a model of torch")
     digest = hashlib.sha256()
     for name, value in sorted(module.state_dict().items()):
         digest.update(name.encode())
@@ -72,7 +79,8 @@ def encoder_hash(module: Any) -> str:
     >>> weights_hash(one) == weights_hash(two), encoder_hash(one) == encoder_hash(two)
     (True, False)
     """
-    encoder = getattr(module, "encoder", module)
+    encoder = module.encoder if isinstance(module, Objective) else module
+    arguments.of_kind("module", encoder, Encoder, "an Encoder, or an objective around one")
     digest = hashlib.sha256(weights_hash(module).encode())
     shape = {name: value for name, value in encoder.model.config.to_dict().items() if name not in NO_SHAPE}
     parts = (sorted(shape.items()), encoder.pooling, encoder.projection, encoder.max_length)
@@ -81,9 +89,24 @@ def encoder_hash(module: Any) -> str:
     return digest.hexdigest()[:12]
 
 
+def encodes(encoder: Any) -> None:
+    """Refuse what cannot be asked for vectors: strings, classes and objectives have an `encode` of another kind."""
+    if isinstance(encoder, str | type | Objective) or not callable(getattr(encoder, "encode", None)):
+        raise TypeError(f"encoder is an Encoder, or something else with encode(texts), not {checks.shown(encoder)}.")
+
+
 def forget() -> None:
     """Give all kept vectors up."""
     _kept.clear()
+
+
+def _checked(texts: Any) -> list[Any]:
+    texts = arguments.listed("texts", texts, "texts or pairs of texts")
+    for at, text in enumerate(texts):
+        parts = text if isinstance(text, tuple | list) and len(text) == 2 else [text]
+        if not all(isinstance(part, str) for part in parts):
+            raise TypeError(f"Number {at} of texts is {checks.shown(text)}, no text and no pair of texts.")
+    return texts
 
 
 def _key(encoder: Any, texts: list[Any]) -> str:

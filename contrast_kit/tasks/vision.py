@@ -3,11 +3,15 @@
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
+from contrast_kit import arguments
+from contrast_kit.checks import shown
 from contrast_kit.data.rows import column, column_names
+from contrast_kit.tasks.metrics import as_numbers
 
 ARTICLES = frozenset(("a", "an", "the"))
 NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
@@ -32,7 +36,7 @@ def normalise_answer(answer: str) -> str:
     ['2 dogs', '1000', "don't know", '2.5', '3 4']
     """
     if not isinstance(answer, str):
-        raise TypeError(f"An answer is text, not {answer!r}; give the name of the class, not its number.")
+        raise TypeError(f"An answer is text, not {shown(answer)}; give the name of the class, not its number.")
     text = re.sub(r"(?<=\d),(?=\d)", "", answer.lower())
     text = re.sub(r"(?<!\d)\.|\.(?!\d)", "", text)
     text = re.sub(r"[^\w\s':.]|_", " ", text)
@@ -58,12 +62,15 @@ def soft_accuracies(predicted: Sequence[str], answers: Sequence[Sequence[str]]) 
     >>> soft_accuracies(["red"] * 5, [["red"] * n + ["blue"] * (10 - n) for n in range(5)]).round(2).tolist()
     [0.0, 0.3, 0.6, 0.9, 1.0]
     """
+    predicted = arguments.listed("predicted", predicted, "answers")
+    answers = arguments.listed("answers", answers, "the answers to each question")
     if len(predicted) != len(answers):
         raise ValueError(f"{len(predicted)} predictions do not go with the answers to {len(answers)} questions.")
     scores = np.zeros(len(predicted))
     for row, (one, given) in enumerate(zip(predicted, answers, strict=True)):
-        if isinstance(given, str) or len(given) < 2:
-            raise ValueError(f"Question {row} needs the answers of at least two people, as a list, not {given!r}.")
+        given = arguments.strings(f"answers[{row}]", given, "what people answered")
+        if len(given) < 2:
+            raise ValueError(f"Question {row} needs the answers of at least two people, not {shown(given)}.")
         counts = Counter(map(normalise_answer, given))
         n, people = counts[normalise_answer(one)], len(given)
         # n of the subsets lack one of those who said so, the others lack someone else
@@ -77,9 +84,10 @@ def soft_accuracy(predicted: Sequence[str], answers: Sequence[Sequence[str]]) ->
     >>> soft_accuracy(["red", "2"], [["red"] * 10, ["three"] * 8 + ["two"] * 2])
     0.8
     """
-    if not len(predicted):
+    scores = soft_accuracies(predicted, answers)
+    if not len(scores):
         raise ValueError("There are no answers to score.")
-    return float(soft_accuracies(predicted, answers).mean())
+    return float(scores.mean())
 
 
 def by_type(scores: Sequence[float], types: Sequence[str]) -> dict[str, float]:
@@ -89,9 +97,11 @@ def by_type(scores: Sequence[float], types: Sequence[str]) -> dict[str, float]:
     >>> by_type([1.0, 0.0, 0.5], ["yes/no", "number", "yes/no"])
     {'all': 0.5, 'number': 0.0, 'yes/no': 0.75}
     """
-    if len(scores) != len(types) or not len(scores):
-        raise ValueError(f"There must be a type for each score: {len(scores)} scores, {len(types)} types.")
-    values, names = np.asarray(scores, dtype=float), np.asarray(types)
+    values, names = as_numbers(scores, "Scores"), np.array(arguments.strings("types", types, "types"))
+    if values.shape != names.shape or not len(names):
+        raise ValueError(f"There must be a type for each score: {values.size} scores, {len(names)} types.")
+    if not np.isfinite(values).all():
+        raise ValueError("A score is not finite, so no mean is.")
     return {"all": float(values.mean())} | {str(name): float(values[names == name].mean()) for name in np.unique(names)}
 
 
@@ -114,16 +124,17 @@ def gqa_scores(rows: Any, predicted: Sequence[str]) -> dict[str, float]:
     >>> gqa_scores(rows, ["red", "no"])
     {'accuracy': 0.5, 'consistency': 0.0, 'validity': 1.0}
     """
-    names, truth = column_names(rows), column(rows, "answer")
+    names, truth = column_names(rows), arguments.strings("answer", column(rows, "answer"), "answers")
+    predicted = arguments.strings("predicted", predicted, "answers")
     if len(predicted) != len(truth):
         raise ValueError(f"{len(predicted)} predictions do not go with {len(truth)} questions.")
     right = np.array([one == true for one, true in zip(predicted, truth, strict=True)], dtype=float)
     scores = {"accuracy": float(right.mean())}
     if "entailed" in names:
-        scores["consistency"] = _consistency(right, column(rows, "question_id"), column(rows, "entailed"))
+        scores["consistency"] = _consistency(right, column(rows, "question_id"), _lists(rows, "entailed"))
     for name, key in (("validity", "valid"), ("plausibility", "plausible")):
         if key in names:
-            fits = [one in allowed for one, allowed in zip(predicted, column(rows, key), strict=True)]
+            fits = [one in allowed for one, allowed in zip(predicted, _lists(rows, key), strict=True)]
             scores[name] = float(np.mean(fits))
     if "group" in names:
         scores["distribution"] = _distribution(predicted, truth, column(rows, "group"))
@@ -140,15 +151,17 @@ def nlvr2_scores(predicted: Sequence[int], labels: Sequence[int], identifiers: S
     >>> nlvr2_scores([1, 0, 1, 1], [1, 0, 1, 0], ["dev-0-0-0", "dev-0-1-0", "dev-7-0-0", "dev-7-1-0"])
     {'accuracy': 0.75, 'consistency': 0.5}
     """
-    if not len(predicted) == len(labels) == len(identifiers) or not len(labels):
+    predicted, labels = as_numbers(predicted, "Predictions"), as_numbers(labels, "Labels")
+    identifiers = arguments.strings("identifiers", identifiers, "identifiers")
+    if not predicted.shape == labels.shape == (len(identifiers),) or not identifiers:
         raise ValueError(
-            f"Give a prediction, a label and an identifier for each pair, not {len(predicted)}, {len(labels)} and "
+            f"Give a prediction, a label and an identifier for each pair, not {predicted.size}, {labels.size} and "
             f"{len(identifiers)}."
         )
-    for value in (*predicted, *labels):
-        if isinstance(value, str) or value not in (0, 1):
-            raise TypeError(f"A prediction or label is 1 (true) or 0 (false), not {value!r}.")
-    right = [one == true for one, true in zip(predicted, labels, strict=True)]
+    for values in (predicted, labels):
+        if (other := values[~np.isin(values, (0, 1))]).size:
+            raise TypeError(f"A prediction or label is 1 (true) or 0 (false), not {other[0]}.")
+    right = (predicted == labels).tolist()
     sentences: dict[tuple[str, ...], list[bool]] = defaultdict(list)
     for each, identifier in zip(right, identifiers, strict=True):
         sentences[_sentence(identifier)].append(each)
@@ -161,12 +174,21 @@ def nlvr2_scores(predicted: Sequence[int], labels: Sequence[int], identifiers: S
 def _sentence(identifier: str) -> tuple[str, ...]:
     fields = identifier.split("-")
     if len(fields) != 4:
-        raise ValueError(f"An identifier of NLVR2 is split-set-pair-sentence, such as dev-850-0-1, not {identifier!r}.")
+        said = shown(identifier)
+        raise ValueError(f"An identifier of NLVR2 is split-set-pair-sentence, such as dev-850-0-1, not {said}.")
     return (*fields[:2], fields[3])
+
+
+def _lists(rows: Any, name: str) -> list[list]:
+    """A column with a list in each row; a string would be searched for a part of it."""
+    return [arguments.listed(f"{name} of row {row}", each, "its own") for row, each in enumerate(column(rows, name))]
 
 
 def _consistency(right: np.ndarray, ids: Sequence[int], entailed: Sequence[Sequence[int]]) -> float:
     """0 where no question that entails others was answered right."""
+    for number in (*ids, *(other for others in entailed for other in others)):
+        if not isinstance(number, str | Integral):
+            raise TypeError(f"A question_id is a number or a word, and so is what it entails, not {shown(number)}.")
     place = {number: at for at, number in enumerate(ids)}
     shares = []
     for at, others in enumerate(entailed):

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from contrast_kit import checks, fast
+from contrast_kit import arguments, checks, fast
 from contrast_kit.checks import NotFiniteError
 from contrast_kit.data import intact
 from contrast_kit.data.batches import make_batches
@@ -42,9 +42,8 @@ def fit(
             can only be walked through becomes a `data.Stream`.
         training: a `Training`; or give its fields as `settings`: `fit(objective, texts, steps=200, lr=1e-3)`.
         folder: where to keep checkpoints; none are kept without it.
-        resume: go on from the newest checkpoint in `folder`, if there is one. On a CPU the result is bit for bit that
-            of a run never stopped; on another number of processes than before it is equal up to rounding, except for
-            dropout, whose masks each process draws for its own rows.
+        resume: go on from the newest checkpoint in `folder`, if there is one: on a CPU to the weights, bit for bit, of
+            a run never stopped (`training/checkpoint.py` says how it is elsewhere).
         callback: called with the run so far after each logged step, for example to measure the space on the way; it
             may end the run with `run.stop()`.
         progress: show a progress line.
@@ -72,12 +71,11 @@ def fit(
     training = training_settings(objective, training, settings)
     for name, value in {"resume": resume, "progress": progress, "live": live}.items():
         checks.switch(name, value)
-    if not (callback is None or callable(callback)):
-        raise TypeError(f"callback is a function of the run so far, not {checks.shown(callback)}.")
+    arguments.of_kind("callback", callback, Callable | None, "a function of the run so far")
     if resume and folder is None:
         raise ValueError("resume=True needs the folder in which the checkpoints are: fit(…, folder='runs/cmlm').")
-    folder = Path(folder).expanduser() if folder else None
-    if folder:
+    if folder is not None:
+        folder = arguments.path("folder", folder, "where checkpoints are kept")
         checkpoint.check_folder(folder, resume)
     with torch.inference_mode(False):  # gradients, also where a reader's torch.no_grad() stands around
         loop = _Loop(objective, dataset, training, folder)
@@ -256,10 +254,7 @@ def training_settings(objective: Any, training: Training | None, settings: dict[
     if not isinstance(objective, Objective):
         kind = objective.__name__ if isinstance(objective, type) else type(objective).__name__
         raise TypeError(f"fit trains an objective, such as ck.objectives.CMLM(encoder), not {kind}.")
-    if training is not None and not isinstance(training, Training):
-        raise TypeError(
-            f"The third argument is a Training, not {training!r}: write fit(objective, texts, steps=200, lr=1e-3)."
-        )
+    arguments.of_kind("The third argument", training, Training | None, "a Training, such as Training(steps=200)")
     return (training or Training.of(settings)).for_encoder(objective.encoder.pretrained)
 
 

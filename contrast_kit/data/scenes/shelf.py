@@ -12,7 +12,7 @@ from functools import cache
 from numbers import Integral
 from random import Random
 
-from contrast_kit import checks
+from contrast_kit import arguments, checks
 from contrast_kit.data.toyshop.shops import TOYSHOP
 from contrast_kit.data.toyshop.words import COUNTS, pick
 from contrast_kit.data.toyshop.world import Stock, entails
@@ -113,8 +113,7 @@ def image_ids(split: str) -> range:
     >>> image_ids("test")
     range(4500, 5000)
     """
-    if split not in list(SPLITS):
-        raise ValueError(f"scenes has no split {checks.shown(split)}: take one of {', '.join(SPLITS)}.")
+    arguments.known(split, SPLITS, "split", "in scenes")
     names = list(SPLITS)
     start = sum(SPLITS[name] for name in names[: names.index(split)])
     return range(start, start + SPLITS[split])

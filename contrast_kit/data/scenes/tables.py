@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from contrast_kit._names import meant
-from contrast_kit.checks import shown
+from contrast_kit import arguments
 from contrast_kit.data.docstrings import cache_folder
 from contrast_kit.data.drafts import draft_of
 from contrast_kit.data.pictures import REGION_KEYS, Pictures
@@ -70,8 +69,7 @@ def rows(task: str, split: str) -> list[Row]:
     >>> sorted(rows("captions", "test")[0])
     ['facts', 'image_id', 'text']
     """
-    if task not in list(MAKERS):
-        raise ValueError(f"There is no scenes/{task if isinstance(task, str) else shown(task)}; {meant(task, MAKERS)}")
+    arguments.known(task, MAKERS, "task", "in scenes")
     image_ids(split)
     return [dict(row) for row in _made(task, split)]
 

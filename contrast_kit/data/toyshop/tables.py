@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from random import Random
 
-from contrast_kit import arguments, checks
+from contrast_kit import arguments
 from contrast_kit.data.toyshop import squad
 from contrast_kit.data.toyshop.makers import MAKERS, Row
 from contrast_kit.data.toyshop.shops import SHOPS
@@ -31,8 +31,7 @@ def splits(task: str) -> dict[str, int]:
     >>> splits("qqp")
     {'train': 2500, 'validation': 500, 'test': 500}
     """
-    if task not in tasks():
-        raise ValueError(f"toyshop has no task {checks.shown(task)}: take one of {', '.join(tasks())}.")
+    arguments.known(task, tasks(), "task", "in the toyshop")
     if task == "text":
         return dict(CORPUS)
     held_out = ("validation", "test")
@@ -56,8 +55,7 @@ def rows(task: str, split: str, shop: str = "toyshop") -> list[Row]:
     dict_keys(['sentence', 'label', 'idx'])
     """
     arguments.known(shop, SHOPS, "shop")
-    if split not in list(splits(task)):
-        raise ValueError(f"toyshop/{task} has no split {checks.shown(split)}: take one of {', '.join(splits(task))}.")
+    arguments.known(split, splits(task), "split", f"in toyshop/{task}")
     if task == "squad":
         made = _questions(shop)[split]
         return [row | {"answers": {name: list(found) for name, found in row["answers"].items()}} for row in made]

@@ -25,7 +25,7 @@ def _shop(name: str) -> Shop:
 
 def _check(n: int, seed: int, name: str = "n") -> None:
     checks.count(name, n, "how many are wanted", least=0)
-    checks.count("seed", seed, "a number to draw by", least=0)
+    checks.seed(seed)
 
 
 def _check_record(record: Meaning) -> None:
@@ -82,7 +82,7 @@ def tell(record: Meaning, shop: str = "toyshop", seed: int | None = None) -> str
     """
     _check_record(record)
     if seed is not None:
-        checks.count("seed", seed, "a number to draw by", least=0)
+        checks.seed(seed)
     return express(record, _Plain() if seed is None else Random(seed), _shop(shop))
 
 
@@ -269,8 +269,7 @@ def triples(n: int, seed: int = 0, shop: str = "toyshop", change: str = "good") 
     people = [name for name in where.people if " " not in name]
     goods = [good for department in where.departments.values() for good in department.goods[:4] if " " not in good]
     choices = {"good": goods, "number": list(range(2, 10)), "colour": list(COLOURS[:6])}
-    if change not in list(choices):
-        raise ValueError(f"change is one of {sorted(choices)}, not {checks.shown(change)}.")
+    arguments.known(change, choices, "change")
     found: dict[tuple[str, str, str], None] = {}
     while len(found) < n:
         good, other = rng.sample(goods, 2)

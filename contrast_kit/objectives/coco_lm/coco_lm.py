@@ -120,8 +120,6 @@ class COCOLM(Corrupting):
         self.copy_head = CopyHead(width, config.head_biases) if config.task != "plain_lm" else None
         if config.task != "rtd" and not config.lm_projection:
             self.encoder.use_plain_head(bias=config.head_biases)
-        if config.task == "rtd":  # `Prompt` reads it
-            self.encoder.model.config.taught_without_words = "replaced token detection"
         self.scl_head = SCLHead(width) if config.scl_head and self.contrastive else None
 
     @property
