@@ -7,6 +7,7 @@ from argparse import Namespace
 from pathlib import Path
 
 import pytest
+import torch
 from conftest import REAL, benchmark_script, make_encoder, real_data
 
 import contrast_kit as ck
@@ -19,7 +20,13 @@ def test_each_method_is_made_once_and_cmlm_begins_with_masked_lm(monkeypatch, tm
     bench = benchmark_script("books")
     texts = toyshop.corpus(340)
     monkeypatch.setitem(bench["main"].__globals__, "sentences", lambda books: (texts[:300], texts[300:]))
-    opened, opens = [], ck.Encoder.from_pretrained
+    opened, opens, fit, dropped = [], ck.Encoder.from_pretrained, ck.fit, set()
+
+    def watched_fit(objective, *arguments, **settings):
+        dropped.update(module.p for module in objective.modules() if isinstance(module, torch.nn.Dropout))
+        return fit(objective, *arguments, **settings)
+
+    monkeypatch.setattr(ck, "fit", watched_fit)
     monkeypatch.setattr(
         ck.Encoder, "from_pretrained", lambda name, **how: opened.append(Path(name).parent.name) or opens(name, **how)
     )
@@ -46,7 +53,9 @@ def test_each_method_is_made_once_and_cmlm_begins_with_masked_lm(monkeypatch, tm
         asked, told = make(method)
         assert asked == [*first, f"{method}-2"]  # CMLM goes on from masked LM
         assert ("loss_of_frequencies" in told) == (method in ("mlm", "cmlm"))
-        assert opens(tmp_path / "kept" / method).width == 256
+        kept = opens(tmp_path / "kept" / method)
+        assert kept.width == 256 and kept.model.config.hidden_dropout_prob == 0.1  # for whoever fine-tunes it
+    assert dropped == {0.0}  # in the encoder and in what is made beside it, as COCO-LM's auxiliary
     tables = [(tmp_path / f"books_{name}.csv").read_text() for name in ("encoders", "curves")]
     monkeypatch.setattr(ck, "fit", None)  # what is made is not made again, nor recorded twice
     assert make("cmlm")[0] == ["cmlm-2"]
