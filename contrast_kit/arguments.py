@@ -9,6 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from contrast_kit import checks
 from contrast_kit._names import meant
 from contrast_kit.checks import shown
 
@@ -82,3 +83,9 @@ def place(index: Any, length: int, what: str) -> int:
     if not -length <= index < length:
         raise IndexError(f"There is no {what} {index}: these are {length} {what}s.")
     return index
+
+
+def length(value: Any, special: int = 0) -> None:
+    """A `max_length` with room beside special tokens; 10³⁰ is a tokenizer's `model_max_length` where it has none."""
+    what = f"a number of tokens, {special} of them special" if special else "a number of tokens"
+    checks.count("max_length", value, what, special + 1, 10**30)

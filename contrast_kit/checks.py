@@ -203,7 +203,7 @@ def choice(name: str, value: Any, choices: tuple) -> None:
 def count(name: str, value: Any, what: str, least: int = 1, most: int = 2**63 - 1) -> None:
     """A whole number."""
     if not isinstance(value, Integral) or isinstance(value, bool) or not least <= value <= most:
-        unlimited = most == 2**63 - 1 and not (isinstance(value, Integral) and value > most)
+        unlimited = most >= 2**63 - 1 and not (isinstance(value, Integral) and value > most)
         limits = f"at least {least}" if unlimited else f"from {least} to {most}"
         raise ValueError(f"{name} is {what}, {limits}, not {shown(value)}.")
 

@@ -284,7 +284,7 @@ def test_a_path_that_is_not_there_is_called_so(name):
 def test_toyshop_has_glues_schema(task):
     splits = data.load(f"toyshop/{task}")
     assert splits["train"].features == glue.TASKS[task].features()
-    with pytest.raises(ValueError, match="There is no task 'none' in the toyshop; there are sst2"):
+    with pytest.raises(ValueError, match="There is no task 'none' of a shop; there are sst2"):
         data.load("toyshop/none")
 
 

@@ -320,7 +320,7 @@ def test_rows_do_not_depend_on_the_files_nor_on_what_was_made_before(tmp_path):
 @pytest.mark.parametrize(
     ("call", "says"),
     [
-        (lambda: toyshop.rows("wnli", "train"), "no task 'wnli' in the toyshop; did you mean 'qnli'"),
+        (lambda: toyshop.rows("wnli", "train"), "no task 'wnli' of a shop; did you mean 'qnli'"),
         (lambda: toyshop.rows("mnli", "validation"), "no split 'validation' in toyshop/mnli; did you mean"),
         (lambda: toyshop.rows("sst2", "train", shop="bakery"), "no shop 'bakery'.*toyshop, othershop"),
         (lambda: toyshop.splits("glue"), "no task 'glue'"),

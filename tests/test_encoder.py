@@ -237,6 +237,8 @@ def test_encode_pairs(encoder):
 def test_a_length_without_room_for_text_is_refused(encoder, text, special):
     """Tokenizers leave such a text whole, or only its frame, which is the same for every text."""
     assert encoder.view_of([text], max_length=special + 1)["input_ids"].shape == (1, special + 1)
+    without_limit = 10**30  # a tokenizer's model_max_length where it has none
+    assert encoder.view_of([text], max_length=without_limit)["input_ids"].shape[1] <= encoder.max_length
     for length in (special, 1, 0):
         with pytest.raises(ValueError, match=f"{special} of them special, at least {special + 1}, not {length}"):
             encoder.encode([text], max_length=length)

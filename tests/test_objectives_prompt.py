@@ -176,14 +176,15 @@ def test_lm_bffs_template_of_mnli_asks_as_its_paper_prints(vocabulary):
 
 def test_electra_has_no_word_scores_to_prompt_and_coco_lm_has(vocabulary, tmp_path):
     """COCO-LM 5.3: ELECTRA, and COCO-LM without CLM, are "not applicable"; COCO-LM is, though it never saw a [MASK]."""
-    batch = ck.data.Texts([row["sentence"] for row in rows(4)], vocabulary).batch(range(4))
+    texts = ck.data.Texts([row["sentence"] for row in rows(4)], vocabulary)
+    batch = texts.batch(range(4))
     for method, options in ((ck.objectives.ELECTRA, {}), (ck.objectives.COCOLM, {"task": "rtd"})):
         encoder, opened = make_encoder(vocabulary), make_encoder(vocabulary)
         objective, again = (method(e, auxiliary_layers=1, **options) for e in (encoder, opened))
-        with torch.no_grad():
-            objective(batch)
+        objective(batch)["loss"].backward()
+        ck.plan(objective, texts, steps=1, batch_size=4)
         Prompt(encoder, words=WORDS)  # an objective around it has taught it nothing yet
-        objective(batch)
+        ck.fit(objective, texts, steps=1, batch_size=4, progress=False)
         again.load_state_dict(objective.state_dict())  # as a finished run that is resumed does
         for taught in (encoder, opened):
             with pytest.raises(ValueError, match="replaced token detection and has no word scores to prompt"):

@@ -15,7 +15,11 @@ from contrast_kit.training.settings import Training, adamw
         (dict(steps=1, epochs=1), ValueError, "steps or epochs"),
         (dict(steps=0), ValueError, "steps is a number of updates, at least 1, not 0"),
         (dict(epochs=0), ValueError, "epochs must be above 0"),
-        (dict(epochs=-1), ValueError, "epochs is passes over the data, a finite number of at least 0, not -1"),
+        (
+            dict(epochs=-1),
+            ValueError,
+            "epochs is a number of passes, a finite number of at least 0, not -1",
+        ),
         (dict(batch_size=0), ValueError, "batch_size"),
         (dict(chunk_size=0), ValueError, "chunk_size"),
         (dict(lr=0.0), ValueError, "lr must be above 0"),
@@ -35,7 +39,7 @@ from contrast_kit.training.settings import Training, adamw
         (dict(stepz=3), TypeError, "no training setting 'stepz'; did you mean 'steps'"),
         (dict(betas=0.9), ValueError, "betas must be two numbers from 0 to below 1, not 0.9"),
         (dict(betas=(0.9, 1.0)), ValueError, "betas must be two numbers"),
-        (dict(training=10), TypeError, "The third argument is a Training, such as .*, not 10"),
+        (dict(training=10), TypeError, r"The third argument is a Training \(or name its fields, steps=200\), not 10"),
         (dict(training=Training(), lr=1e-3), TypeError, "not both"),
     ],
 )

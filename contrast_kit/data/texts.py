@@ -16,7 +16,6 @@ Nothing here needs the `datasets` library: a list of strings is enough.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import Any
@@ -27,7 +26,7 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from contrast_kit import arguments, checks
+from contrast_kit import arguments
 from contrast_kit.data.rows import (
     as_rows,
     chunks,
@@ -118,12 +117,7 @@ class Texts:
         return len(self.lengths)
 
     def __getitem__(self, index: int) -> dict[str, Any]:
-        try:
-            index = operator.index(index)
-        except TypeError:
-            raise TypeError(f"Texts are numbered by integers, not by {checks.shown(index)}.") from None
-        if not -len(self) <= index < len(self):
-            raise IndexError(f"There is no text {index}: these are {len(self)} texts.")
+        index = arguments.place(index, len(self), "text")
         start = int(self.starts[index])
         cut = slice(start, start + int(self.lengths[index]))
         example = {
@@ -219,7 +213,7 @@ def usual_length(tokenizer: Any, max_length: int | None) -> int:
     """The length asked for; by default 128 tokens, or fewer where the tokenizer's model takes fewer."""
     check_is_tokenizer(tokenizer)
     if max_length is not None:
-        checks.count("max_length", max_length, "a number of tokens")
+        arguments.length(max_length)
     return min(128, tokenizer.model_max_length) if max_length is None else max_length
 
 

@@ -88,7 +88,7 @@ class CrossModalEncoder(CrossModalShapes, Encoder):
             FileNotFoundError: neither such a folder nor a hub in reach; says what to do.
             TypeError: the folder holds a model of another kind. ValueError: a pooling other than "first".
         """
-        checks.choice("pooling, since the vector of a pair is the state of [CLS],", pooling, (None, "first"))
+        checks.choice("pooling", pooling, (None, "first"))  # the vector of a pair is the state of [CLS]
         encoder = cls(*hf_folders.read(name := hf_folders.located(name), AutoModelForPreTraining))
         if (file := Path(name).expanduser() / HIDDEN).exists():
             encoder.load_state_dict(load_file(file), strict=False)

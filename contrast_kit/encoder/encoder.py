@@ -13,7 +13,7 @@ from transformers import PreTrainedTokenizerBase
 
 from contrast_kit import arguments, checks, fast
 from contrast_kit.encoder import hf_folders, mlm_head
-from contrast_kit.encoder.inputs import check_model, check_tokenizer, list_of_texts
+from contrast_kit.encoder.inputs import check_model, check_tokenizer, list_of_texts, parts_of
 from contrast_kit.encoder.presets import Presets
 from contrast_kit.encoder.relative_positions import prepare
 
@@ -258,7 +258,7 @@ class Encoder(Presets, nn.Module):
         options = dict(padding=True, padding_side="right", truncation=True, return_tensors="pt")
         texts, limit = list_of_texts(texts), self.max_length if max_length is None else max_length
         special = self.tokenizer.num_special_tokens_to_add(pair=any(not isinstance(text, str) for text in texts))
-        checks.count("max_length", limit, f"a number of tokens, {special} of them special", least=special + 1)
+        arguments.length(limit, special)
         return self.tokenizer(texts, max_length=min(limit, self.max_length), **options).to(self.device)
 
     @torch.no_grad()
@@ -280,7 +280,7 @@ class Encoder(Presets, nn.Module):
         checks.count("batch_size", batch_size, "a number of texts")
         checks.switch("normalize", normalize)
         texts = list_of_texts(texts)
-        order = sorted(range(len(texts)), key=lambda i: -len("".join(texts[i])))  # of a string, or of a pair
+        order = sorted(range(len(texts)), key=lambda i: -sum(map(len, parts_of(texts[i]))))
         was_training = self.training
         self.eval()
         try:

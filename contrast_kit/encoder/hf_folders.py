@@ -38,7 +38,7 @@ def located(name: str | Path) -> str | Path:
         Traceback (most recent call last):
         FileNotFoundError: The kit brings no encoder 'kit/bookmlm'; did you mean 'kit/books-mlm'?
     """
-    arguments.path("name", name, "that of a folder or of a model")
+    arguments.path("name", name, "the name of a folder or of a model")
     kit, _, which = str(name).partition("/")
     if kit != "kit" or Path(name).expanduser().is_dir():
         return name

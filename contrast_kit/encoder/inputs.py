@@ -1,6 +1,6 @@
 """What an encoder is given, a tokenizer, a model or its sizes, and texts, or one clear sentence."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from torch import nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -23,8 +23,7 @@ def check_tokenizer(tokenizer: PreTrainedTokenizerBase) -> None:
 def check_model(model: nn.Module, tokenizer: PreTrainedTokenizerBase) -> None:
     """Refuse what is no model with a vocabulary head, or one that embeds fewer tokens than the tokenizer has."""
     if not isinstance(model, PreTrainedModel) or model.base_model is model:
-        kind = type(model).__name__
-        raise TypeError(f"An encoder wraps a transformers model with its head, such as RobertaForMaskedLM, not {kind}.")
+        raise TypeError(f"An encoder wraps a model with a head, as RobertaForMaskedLM, not {checks.shown(model)}.")
     rows = model.get_input_embeddings().num_embeddings
     if len(tokenizer) > rows:
         raise ValueError(
@@ -58,7 +57,7 @@ def list_of_texts(texts: str | Iterable) -> list:
     if not texts:
         raise ValueError("There is no text to read: give at least one string.")
     for text in texts:
-        parts = text if isinstance(text, tuple | list) and len(text) == 2 else [text]
+        parts = parts_of(text)
         if not all(isinstance(part, str) for part in parts):
             raise TypeError(
                 f"A text is a string, or a pair of strings, not {checks.shown(text)}: of rows, give one column, "
@@ -67,3 +66,8 @@ def list_of_texts(texts: str | Iterable) -> list:
         if not all(part.strip() for part in parts):
             raise ValueError("One of the texts is empty: an encoder has nothing to say about it; leave it out.")
     return texts
+
+
+def parts_of(text: str | tuple[str, str]) -> Sequence:
+    """Both strings of a pair, or a string alone."""
+    return text if isinstance(text, tuple | list) and len(text) == 2 else [text]

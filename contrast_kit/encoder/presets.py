@@ -81,7 +81,7 @@ class Presets:
         arguments.known(shape, SHAPES, "shape", "of an encoder")
         checks.seed(seed)
         checks.probability("dropout", dropout)
-        if not isinstance(positions := relative_positions, RelativePositions):
+        if not isinstance(positions := relative_positions, RelativePositions | None):
             checks.switch("relative_positions", positions)
             positions = RelativePositions() if positions else None
         known = RobertaConfig().to_dict().keys() - INSTEAD

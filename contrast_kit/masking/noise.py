@@ -251,8 +251,7 @@ def named(noise: str | Noise) -> Noise:
     Shuffle(window=3)
     """
     if isinstance(noise, str):
-        arguments.known(noise, NAMED, "noise")
+        arguments.known(noise, NAMED, "noise", "(a function will do, too)")
         return NAMED[noise]
-    if not callable(noise):
-        raise TypeError(f"noise is a name or a function of (batch, generator, vocabulary), not {checks.shown(noise)}.")
+    arguments.of_kind("noise", noise, Callable, "a name, or a function of (batch, generator, vocabulary)")
     return noise

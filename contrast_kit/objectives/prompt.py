@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
-from contrast_kit import checks
+from contrast_kit import arguments, checks
 from contrast_kit.encoder.encoder import View
 from contrast_kit.objectives.fine_tune import FineTune, FineTuneConfig
 
@@ -38,7 +38,7 @@ class PromptConfig(FineTuneConfig):
     def __post_init__(self):
         super().__post_init__()
         checks.count("samples", self.samples, "a number of draws")
-        checks.count("max_length", self.max_length, "a number of tokens")
+        arguments.length(self.max_length)
         if len(self.words) != self.classes or len(set(self.words)) < len(self.words):
             raise ValueError(
                 f"Prompting needs a word for each of the {self.classes} classes and no word twice, not {self.words}."

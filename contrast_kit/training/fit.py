@@ -254,7 +254,7 @@ def training_settings(objective: Any, training: Training | None, settings: dict[
     if not isinstance(objective, Objective):
         kind = objective.__name__ if isinstance(objective, type) else type(objective).__name__
         raise TypeError(f"fit trains an objective, such as ck.objectives.CMLM(encoder), not {kind}.")
-    arguments.of_kind("The third argument", training, Training | None, "a Training, such as Training(steps=200)")
+    arguments.of_kind("The third argument", training, Training | None, "a Training (or name its fields, steps=200)")
     return (training or Training.of(settings)).for_encoder(objective.encoder.pretrained)
 
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import torch
 from torch import nn
 
-from contrast_kit import checks, schedules
+from contrast_kit import arguments, checks, schedules
 from contrast_kit._names import meant
 
 NEW_LR, PRETRAINED_LR = 5e-4, 2e-5
@@ -89,6 +89,7 @@ class Training:
             elif name in NUMBERS:
                 checks.number(name, value, *NUMBERS[name])
         checks.seed(self.seed)
+        arguments.length(self.max_length)
         checks.choice("decay", self.decay, ("linear", "none"))
         checks.choice("precision", self.precision, ("float32", "bf16"))
         checks.switch("group_by_length", self.group_by_length)
@@ -134,11 +135,10 @@ class Training:
 # What each number is, its least value and its largest. OPTIONAL ones may be None.
 COUNTS = {
     "steps": "a number of updates", "batch_size": "a number of examples", "chunk_size": "a number of examples",
-    "accumulate": "a number of batches", "max_length": "a number of tokens", "log_every": "a number of steps",
-    "save_every": "a number of steps",
+    "accumulate": "a number of batches", "log_every": "a number of steps", "save_every": "a number of steps",
 }  # fmt: skip
 NUMBERS = {
-    "epochs": ("passes over the data", 0), "lr": ("the peak learning rate", 0), "eps": ("AdamW's epsilon", 0),
+    "epochs": ("a number of passes", 0), "lr": ("the peak learning rate", 0), "eps": ("AdamW's epsilon", 0),
     "warmup": ("a share of the steps", 0, 1), "warm_heads": ("a share of the steps", 0, 1),
     "weight_decay": ("AdamW's weight decay", 0), "clip": ("the largest norm of a gradient, or None", 0),
 }  # fmt: skip

@@ -31,7 +31,7 @@ def splits(task: str) -> dict[str, int]:
     >>> splits("qqp")
     {'train': 2500, 'validation': 500, 'test': 500}
     """
-    arguments.known(task, tasks(), "task", "in the toyshop")
+    arguments.known(task, tasks(), "task", "of a shop")
     if task == "text":
         return dict(CORPUS)
     held_out = ("validation", "test")

@@ -155,7 +155,7 @@ class Corrupting(Objective):
         with torch.random.fork_rng(devices=[]):  # weights are drawn on the CPU: no other stream is touched
             torch.default_generator.manual_seed(seed + 1)  # not the numbers that may have made the main model
             self.auxiliary = make_auxiliary(encoder, self.config, converged)
-        self.register_load_state_dict_post_hook(Corrupting._tell_task)  # a finished run, resumed, does not train
+        self.register_load_state_dict_post_hook(Corrupting.set_progress)  # a finished run, resumed, takes no step
 
     @property
     def auxiliary_weight(self) -> dict[str, float]:
@@ -182,12 +182,10 @@ class Corrupting(Objective):
 
     def token_sums(self, hidden: Tensor, view: View, **options: Any) -> dict[str, Tensor]:
         """What the main model, with states [B, T, D] on X^MLM, loses at its task (`token_losses.token_sums`)."""
-        if hidden.requires_grad:
-            self._tell_task()
         options["diagnostics"] = self.config.diagnostics
         return token_sums(self.encoder, self.copy_head, hidden, view, self.task, **options)
 
-    def _tell_task(self, *_: Any) -> None:
+    def set_progress(self, *_: Any) -> None:
         """Detection teaches the main model no words: its configuration says so from then on, and `Prompt` reads it."""
         if self.task == "rtd":
             self.encoder.model.config.taught_without_words = "replaced token detection"
