@@ -224,7 +224,7 @@ def test_a_number_of_nothing_is_refused(option, capsys):
     ("arguments", "words"),
     [
         (["--data", "nowhere/at/all.txt"], "There is no file or folder"),
-        (["--part", "dress"], "no split 'dress' in "),
+        (["--part", "dress"], "no split 'dress' in {lines} (--part); there are train."),
         (["--tau", "-1"], "tau is a temperature"),
         (["--lr", "fast"], "lr is the peak learning rate, a finite number of at least 0, not 'fast'"),
         (["--log", "tensorbored"], "--log knows no tracker 'tensorbored'"),
@@ -233,7 +233,7 @@ def test_a_number_of_nothing_is_refused(option, capsys):
 def test_an_error_is_one_sentence(arguments, words, lines, capsys):
     assert main(["train", "cmlm", "--data", lines, *QUICK, "--steps", "1", *arguments]) == 1
     told = capsys.readouterr().err
-    assert words in told and len(told.strip().splitlines()) == 1
+    assert words.format(lines=lines) in told and len(told.strip().splitlines()) == 1
 
 
 def test_unknown_settings_and_commands_are_refused(lines, capsys):

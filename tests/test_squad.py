@@ -2,7 +2,9 @@
 
 import copy
 import re
+from dataclasses import replace
 from random import Random
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -386,8 +388,6 @@ QUICK = dict(epochs={None: 1}, lr=1e-3, batch_size=16, seeds=(0, 1))
 
 
 def test_the_protocol_runs_goes_on_and_refuses_other_settings(questions, vocabulary, tmp_path, monkeypatch):
-    from dataclasses import replace
-
     data = {"train": questions[:32], "validation": questions[32:50]}
     start, quick = make_encoder(vocabulary, max_length=256), replace(protocols.SQUAD, **QUICK)
     first = squad.run(data, start, protocol=replace(quick, seeds=(0,)), folder=tmp_path, max_length=256)
@@ -400,6 +400,35 @@ def test_the_protocol_runs_goes_on_and_refuses_other_settings(questions, vocabul
     assert same.table["test"].tolist() == pytest.approx(again.table["test"].tolist())
     with pytest.raises(ValueError, match="take another folder"):
         squad.run(data, start, protocol=replace(quick, lr=2e-3), folder=tmp_path, max_length=256)
+
+
+def test_a_run_may_be_told_its_steps(questions, vocabulary):
+    data = {"train": questions[:32], "validation": questions[32:50]}
+    start, quick = make_encoder(vocabulary, max_length=256), replace(protocols.SQUAD, **QUICK)
+    table = squad.run(data, start, protocol=quick, steps=1, max_length=256).table
+    assert table["steps"].tolist() == [1, 1]
+    with pytest.raises(ValueError, match="steps or epochs, not both"):
+        squad.run(data, start, protocol=quick, steps=1, epochs=1, max_length=256)
+
+
+def test_what_is_stopped_in_its_first_run_is_incomplete(questions, vocabulary, monkeypatch):
+    stopped = squad.Reader(None, SimpleNamespace(interrupted=True))
+    monkeypatch.setattr(squad, "fine_tune", lambda *a, **o: stopped)
+    data, start = {"train": questions[:4], "validation": questions[4:6]}, make_encoder(vocabulary)
+    result = squad.run(data, start)
+    assert not result.complete and result.table.empty and result.summary().empty
+    found = squad.search(data, start)
+    assert not found.complete and found.table.empty
+
+
+def test_questions_may_come_one_after_another(questions, vocabulary):
+    rows = questions[:6]
+    reader = squad.Reader(Span(make_encoder(vocabulary, max_length=128)), max_length=100, stride=20)
+    said = reader.answers(row for row in rows)
+    assert said.keys() == {row["id"] for row in rows}
+    assert answers.best_threshold(said, iter(rows)) == answers.best_threshold(said, rows)
+    assert squad.evaluate_across(said, {row["id"]: row for row in rows}.values()) == squad.evaluate_across(said, rows)
+    assert answers.score({row["id"]: "" for row in rows}, iter(rows))["total"] == 6
 
 
 def test_table_8_is_what_is_searched(questions, vocabulary, tmp_path, monkeypatch):

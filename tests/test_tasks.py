@@ -181,6 +181,24 @@ def test_mnli_counts_once_in_the_average():
     assert tasks.glue_average(eight | {"mnli_matched": 80, "mnli_mismatched": 84}) == pytest.approx(82 / 8)
     with pytest.raises(ValueError, match="stsb"):
         tasks.glue_average({"mnli": 80, **{k: v for k, v in eight.items() if k != "stsb"}})
+    assert tasks.glue_average(eight | {"mnli": 80, "mnli_matched": float("nan"), "wnli": None}) == 10
+    with pytest.raises(ValueError, match="The score of mnli_matched is nan"):
+        tasks.glue_average(eight | {"mnli_matched": float("nan")})
+
+
+def test_the_average_of_numbers_of_every_library():
+    import pandas as pd
+
+    scores = dict.fromkeys(tasks.metrics.AVERAGED["scl"], 50)
+    assert tasks.glue_average(pd.Series(scores), "scl") == tasks.glue_average(scores.items(), "scl") == 50
+    of_torch = {name: torch.tensor(50, dtype=torch.bfloat16) for name in scores}
+    assert tasks.glue_average(of_torch | {"rte": np.float32(44)}, "scl") == 49
+    with pytest.raises(TypeError, match="a dict of the score of each task, not 5"):
+        tasks.glue_average(5)
+
+
+def test_half_precision_is_scored():
+    assert tasks.accuracy(torch.tensor([1, 0], dtype=torch.bfloat16), torch.tensor([1, 1])) == 0.5
 
 
 @pytest.mark.parametrize("metric", tasks.METRICS)

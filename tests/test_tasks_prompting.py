@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -115,13 +116,34 @@ def test_prompting_learns_and_answers_rows_as_they_are(start):
     assert tuned.objective.config.samples == 3 and tuned.objective.demonstrations is not None
 
 
+def test_a_template_writes_numbers_and_says_what_it_cannot_write(start):
+    rows = [{"text": "A kite.", "stars": 4, "price": 2.5, "note": None, "label": 0}]
+    ask = partial(prompting.prompts, tokenizer=start.tokenizer)
+    written = ask(rows, "{text:cut} ({stars} stars) for {price:.2f}. It was {mask}.")[0]["text"]
+    assert written == "A kite (4 stars) for 2.50. It was [MASK]."
+    for template, says in (
+        ("{text} {note} It was {mask}.", "Row 0 has no note"),
+        ("{stars:cut} It was {mask}.", "cannot be filled .*'cut'.*: a text may be :cut or :lower"),
+        ("{text:.2f} It was {mask}.", "cannot be filled"),
+        ("{price:{width}} It was {mask}.", "cannot be filled .'width'.:"),
+        ("{} It was {mask}.", "names {}, but"),
+        ("{text It was {mask}.", "cannot be read .*: close each bracket"),
+    ):
+        with pytest.raises(ValueError, match=says):
+            ask(rows, template)
+    yes_or_no = [row | {"label": bool(n)} for n, row in enumerate(rows * 2)]
+    assert prompting.demonstrations(yes_or_no, "{text} It was {mask}.", start.tokenizer, ["Yes", "No"])
+
+
 def test_fractions_of_mnli_are_a_sweep(mnli, start):
     """COCO-LM, figure 7 (c, d): with 1 %, with 10 % and 20 % of the labels, five runs, mean with lowest and highest."""
     plan = protocols.MNLI_FRACTIONS
     assert plan.by == "fraction" and {0.01, 0.1, 0.2, 1.0} == set(plan.values) and plan.base.runs == 5
     assert plan.base.report == "mean" and plan.base.mismatched
     quick = replace(plan.base, seeds=(0, 1), epochs={None: 1}, lr=1e-3, fine_tuning={})
-    swept = tasks.sweep(protocols.Sweep(quick, "fraction", (0.005, 0.01)), fewer(mnli), start, ["FT"], progress=False)
+    swept = tasks.sweep(
+        protocols.Sweep(quick, "fraction", (0.005, 0.01)), iter([fewer(mnli)]), start, ["FT"], progress=False
+    )
     assert swept.table.groupby("fraction")["n"].first().to_dict() == {0.005: 20, 0.01: 40}
     assert (swept.table.groupby("fraction")["split"].nunique() == 1).all()  # one subset for all runs
     row = swept.summary().iloc[0]

@@ -1,5 +1,7 @@
 """Protocols: what is drawn, what is held out, what is reported, and a grid that can be stopped."""
 
+import hashlib
+import json
 import math
 import os
 import signal
@@ -128,6 +130,33 @@ def test_the_hash_sees_every_row_label_and_order():
     others = [tasks.split_hash(rows[:2], rows[2:]), tasks.split_hash(changed, rows[3:])]
     others += [tasks.split_hash(rows[2::-1], rows[3:])]
     assert base == tasks.split_hash(rows[:3], rows[3:]) and base not in others
+
+
+def test_the_hash_is_that_of_the_rows_however_they_come():
+    from datasets import Dataset
+
+    rows, texts = dots(6), ["a kite", "a drum"]
+    base = tasks.split_hash(rows)
+    for same in (tuple(rows), iter(rows), Dataset.from_list(rows), dict(enumerate(rows)).values()):
+        assert tasks.split_hash(same) == base
+    none = tasks.split_hash(None)
+    for empty in ([], (), iter([]), {}, Dataset.from_list(rows).select([])):
+        assert tasks.split_hash(empty) == none
+    told = "".join(map(json.dumps, texts)) + "|"  # what tables of earlier runs hold
+    assert tasks.split_hash(texts) == tasks.split_hash(iter(texts)) == hashlib.sha256(told.encode()).hexdigest()[:12]
+    with pytest.raises(TypeError, match="several splits"):
+        tasks.split_hash({"train": rows})
+
+
+def test_row_numbers_and_seeds_of_a_draw():
+    labels = [0, 1] * 10
+    assert tasks.draw(labels, 3, 2**128 - 1) == tasks.draw(labels, 3, [2**128 - 1])
+    with pytest.raises(ValueError, match="seed is a number to draw by, at least 0, not -1"):
+        tasks.draw(labels, 3, -1)
+    assert sorted(tasks.draw(labels, 3, 0, among=np.array([4, 2, 9]))) == [2, 4, 9]
+    for among in ([0, 0], [20], [True, False], [0.5], ["a"]):
+        with pytest.raises(ValueError, match="different row numbers from 0 to 19"):
+            tasks.draw(labels, 1, 0, among=among)
 
 
 # The papers' protocols
@@ -448,7 +477,7 @@ def test_transfer_trains_each_methods_own_source(opinions, start, tmp_path, monk
     )
     targets = [tasks.load("othershop/sst2"), opinions]
     go = dict(source_protocol=first, target_protocol=then, folder=tmp_path, progress=False)
-    result = tasks.transfer(small, targets, start, **go)
+    result = tasks.transfer(small, iter(targets), start, **go)
     table = result.table
     assert len(table) == 2 * 2 * 2 and set(table["task"]) == {"othershop/sst2", "toyshop/sst2"} and result.complete
     assert (table.groupby("method")["start"].nunique() == 1).all() and table["start"].nunique() == 2

@@ -72,6 +72,11 @@ def test_measuring_leaves_the_encoder_as_it_was(suite, tokenizer):
     assert set(first) >= {"sts", "sst2", "cola", "auc", "auc_hard", "alignment", "uniformity", "noise"}
 
 
+def test_counts_can_be_centred(suite, tokenizer):
+    texts = ["the kite is red", "a small drum"]
+    assert not scoreboard.Centred(scoreboard.WordCounts(tokenizer), texts).encode(texts).sum(0).any()
+
+
 def test_centring_opens_the_cone_and_keeps_distances(suite, tokenizer):
     encoder = ck.Encoder.tiny(tokenizer, pooling="mean")
     texts = [text for pair in suite.pairs for text in pair]

@@ -109,6 +109,8 @@ def test_the_papers_grids_are_what_runs(opinions, start, monkeypatch):
     assert len(list(points(protocols.COCO_LM.grid_for("qqp")))) == 3 * 4
     with pytest.raises(ValueError, match="prints no grid for sst2"):
         tasks.search(QUICK, opinions, start)
+    with pytest.raises(KeyboardInterrupt):  # with its draws, shots alone would be refused
+        tasks.search(replace(QUICK, draws=2), opinions, start, grid={"draws": (1,), "shots": (4,)})
     with pytest.raises(ValueError, match="has a setting 'depth'"):
         tasks.search(QUICK, opinions, start, grid={"depth": (1, 2)})
     with pytest.raises(TypeError, match="for one task"):
@@ -197,7 +199,8 @@ def test_the_best_of_ten_seeds_is_picked_by_the_validation_rows(opinions, start,
     assert [seed for seed, _ in tuned] == list(range(10)) == list(protocols.GLUE_TEST.seeds)
     scores = [one.best["accuracy"] for _, one in tuned]
     assert best is tuned[int(np.argmax(scores))][1] and len(set(scores)) > 1
-    assert list(tasks.predict_test(best, small)) == ["SST-2.tsv"]
+    for ax in (None, small.validation):  # which the model of MNLI answers
+        assert list(tasks.predict_test(best, small, ax=ax)) == ["SST-2.tsv"]
     with pytest.raises(ValueError, match="without frozen and prompt"):
         tasks.best_of_seeds(start, small, "probe")
 

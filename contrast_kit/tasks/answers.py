@@ -11,6 +11,7 @@ import numpy as np
 
 from contrast_kit import arguments, checks
 from contrast_kit.data.rows import as_rows, column
+from contrast_kit.tasks.splits import numbered
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b", re.UNICODE)
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -22,7 +23,7 @@ def normalized(answer: str) -> str:
     >>> normalized("The  U.S.-born  kite!")
     'usborn kite'
     """
-    arguments.string("answer", answer, "what is said or right")
+    arguments.string("answer", answer, "what a reader or a row says")
     return " ".join(_ARTICLES.sub(" ", answer.lower().translate(_PUNCTUATION)).split())
 
 
@@ -144,14 +145,15 @@ def with_null_scores(answers: Any) -> Mapping[str, tuple[str, float]]:
 
 def questions(rows: Any, said: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Questions as dicts, each with an id of its own under which something is said, and its gold answers."""
+    rows = numbered(rows)
     if isinstance(rows, list) and not rows:
         return []
     ids, golden = column(rows, "id"), column(rows, "answers")
     for one, gold in zip(ids, golden, strict=True):
         if not isinstance(one, str | Integral):
             raise TypeError(f"The id of a question is a word or a number, not {checks.shown(one)}.")
-        texts = arguments.mapping(f"The answers of question {one!r}", gold, "of texts and their starts").get("text")
-        arguments.strings(f"The answers of question {one!r}", texts, "texts")
+        name = f"answers of question {one!r}"
+        arguments.strings(name, arguments.mapping(name, gold, "of texts and their starts").get("text"), "texts")
     if len(set(ids)) < len(ids):
         raise ValueError(f"The id {Counter(ids).most_common(1)[0][0]!r} comes twice: ids tell questions apart.")
     if lacking := [one for one in ids if one not in said]:

@@ -32,7 +32,7 @@ def count_words(texts: Sequence[str], labels: np.ndarray, unseen: Sequence[str])
     from sklearn.pipeline import make_pipeline
 
     texts, unseen = arguments.strings("texts", texts, "texts"), arguments.strings("unseen", unseen, "texts")
-    labels = as_labels(labels, "labels", scores=False)
+    labels = as_labels(labels, scores=False)
     if len(texts) != len(labels) or len(set(labels.tolist())) < 2 or not unseen:
         raise ValueError("Give texts with a label each, of at least two classes, and at least one unseen text.")
     if not any(re.search(r"\w\w", text) for text in texts):

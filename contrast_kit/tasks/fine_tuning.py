@@ -134,10 +134,15 @@ def fine_tune(
     return FineTuned(task, objective, run, best.best_step, best.evaluations, training.max_length)
 
 
-def encoder_of(start: Encoder | FineTune) -> Encoder:
-    """The encoder that training starts from: the start itself, or that of a fine-tuned objective."""
+def check_start(start: Any) -> None:
+    """Refuse what training cannot start from."""
     if not isinstance(start, Encoder | FineTune):
         raise TypeError(f"start is an Encoder, or a fine-tuned objective, not {checks.shown(start)}.")
+
+
+def encoder_of(start: Encoder | FineTune) -> Encoder:
+    """The encoder that training starts from: the start itself, or that of a fine-tuned objective."""
+    check_start(start)
     return start.encoder if isinstance(start, FineTune) else start
 
 
@@ -201,7 +206,7 @@ def predict(
     arguments.of_kind("objective", objective, FineTune, "a fine-tuned objective, such as tuned.objective")
     checks.choice("precision", precision, ("float32", "bf16"))
     checks.count("batch_size", batch_size, "a number of rows")
-    checks.count("max_length", max_length, "a number of tokens")
+    arguments.length(max_length)
     texts = rows if isinstance(rows, Texts) else tokenized(rows, objective.encoder, task, max_length)
     was_training = objective.training
     objective.eval()

@@ -2,7 +2,7 @@
 
 import copy
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,16 +15,16 @@ from contrast_kit.objectives import FineTune
 from contrast_kit.paraphrase import Paraphraser, reworded
 from contrast_kit.plots.progress import Progress
 from contrast_kit.tasks import prompting
-from contrast_kit.tasks.fine_tuning import FineTuned, encoder_of, fine_tune, tokenized
+from contrast_kit.tasks.fine_tuning import FineTuned, check_start, encoder_of, fine_tune, tokenized
 from contrast_kit.tasks.pipelines import Pipeline, pipelines_by_name
 from contrast_kit.tasks.planned import PlannedRun, rows_of, setting_hash, task_of, tune_of
 from contrast_kit.tasks.planned import plan as make_plan
 from contrast_kit.tasks.points import describe_point, points
 from contrast_kit.tasks.probes import fit_probe
 from contrast_kit.tasks.protocol import Protocol
-from contrast_kit.tasks.results import KEY, MISMATCHED, Results, inside, read, write
+from contrast_kit.tasks.results import KEY, MISMATCHED, Results, inside, read, table_of, write
 from contrast_kit.tasks.splits import HeldOut, split_hash
-from contrast_kit.tasks.table import Task, TaskData, several
+from contrast_kit.tasks.table import Task, TaskData, list_of_tasks
 from contrast_kit.tasks.vectors import encoder_hash, weights_hash
 from contrast_kit.training import fit
 
@@ -38,7 +38,7 @@ def post_train(start: Encoder, pipeline: Pipeline, rows: Any, *, task: Task, see
     if pipeline.post is None:
         return encoder
     length = settings.get("max_length", 128)
-    checks.count("max_length", length, "a number of tokens")
+    arguments.length(length)
     length = min(length, encoder.max_length)
     if pipeline.paraphraser is None:
         texts = tokenized(rows, encoder, task, length)
@@ -58,7 +58,7 @@ class Stopped(Exception):
 
 def run(
     protocol: Protocol,
-    data: TaskData | Sequence[TaskData],
+    data: TaskData | Iterable[TaskData],
     start: Encoder | FineTune,
     methods: Mapping[str, Pipeline] | Sequence[str] = ("FT", "SCL", "TAPT", "CMLM"),
     *,
@@ -101,8 +101,8 @@ def run(
             "This protocol adds paraphrases to the training rows: give a paraphraser, run(…, paraphraser="
             "paraphrase.BackTranslation()) or paraphrase.Toyshop()."
         )
-    pipelines, data = pipelines_by_name(methods), several(data)
-    encoder_of(start)  # refuses what is no start
+    pipelines, data = pipelines_by_name(methods), list_of_tasks(data)
+    check_start(start)
     before, path = encoder_hash(start), inside(folder, "results.csv")
     done = {} if path is None or not path.exists() else _by_key(read(path))
     plan = list(make_plan(protocol, data, pipelines, paraphraser))
@@ -120,14 +120,14 @@ def run(
             row = _run_one(planned, protocol, start, before, settings)
             done[planned.key] = row
             if path is not None:
-                write(_table(done), path)
+                write(table_of(done.values()), path)
             bar.update({row["metric"]: row["test"]}, [])
     except (Stopped, KeyboardInterrupt):
         complete = False
     finally:
         bar.close()
     wanted = [planned.key for planned in plan]
-    return Results(_table({key: done[key] for key in wanted if key in done}), protocol, complete)
+    return Results(table_of(done[key] for key in wanted if key in done), protocol, complete)
 
 
 def _run_one(planned: PlannedRun, protocol: Protocol, start: Any, before: str, settings: Mapping[str, Any]) -> dict:
@@ -200,9 +200,3 @@ def _refuse_other_settings(
 def _by_key(table: "pd.DataFrame") -> dict[tuple, dict]:
     rows = table.astype(object).where(table.notna(), None).to_dict("records")
     return {tuple(row[name] for name in KEY): row for row in rows}
-
-
-def _table(done: Mapping[tuple, dict]) -> "pd.DataFrame":
-    import pandas as pd
-
-    return pd.DataFrame(list(done.values()), columns=None if done else [*KEY, "metric", "validation", "test"])

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 import numpy as np
+import torch
 
 from contrast_kit import arguments, checks
 from contrast_kit.tasks.table import Task, get_task
@@ -120,40 +121,51 @@ def glue_average(scores: Mapping[str, float], paper: Literal["coco_lm", "capt", 
     >>> round(glue_average(scores, "scl"), 1)
     90.3
     """
-    arguments.known(paper, AVERAGED, "paper's average")
-    scores = dict(arguments.mapping("scores", scores, "of the score of each task"))
+    arguments.known(paper, AVERAGED, "average of the paper")
+    try:
+        scores = dict(scores)
+    except (TypeError, ValueError):
+        raise TypeError(f"scores must be a dict of the score of each task, not {checks.shown(scores)}.") from None
     halves = [name for name in ("mnli_matched", "mnli_mismatched") if name in scores]
-    for name in (*AVERAGED[paper], *halves):
-        if name in scores and not (checks.is_number(scores[name]) and abs(scores[name]) < np.inf):
-            raise ValueError(f"The score of {name} is {checks.shown(scores[name])}: an average needs a number each.")
     if halves and "mnli" not in scores:
-        scores["mnli"] = float(np.mean([scores[name] for name in halves]))
+        scores["mnli"] = np.mean([_finite(name, scores[name]) for name in halves])
     if lacking := [name for name in AVERAGED[paper] if name not in scores]:
         raise ValueError(f"The average of {paper} also needs {', '.join(lacking)}.")
-    return float(np.mean([scores[name] for name in AVERAGED[paper]]))
+    return float(np.mean([_finite(name, scores[name]) for name in AVERAGED[paper]]))
+
+
+def _finite(name: str, score: Any) -> float:
+    """The score of a task as a number of Python's; one of numpy or torch is a number."""
+    value = score.item() if hasattr(score, "item") and getattr(score, "shape", None) == () else score
+    if not (checks.is_number(value) and abs(value) < 1e18):
+        raise ValueError(f"The score of {name} is {checks.shown(score)}: an average needs a number each.")
+    return float(value)
 
 
 def as_numbers(values: Any, name: str) -> np.ndarray:
     """A list, array or tensor of numbers, from whatever device, as an array."""
     try:
-        array = values.detach().cpu().numpy() if hasattr(values, "detach") else np.asarray(values)
+        if isinstance(values, torch.Tensor):
+            values = values.detach().cpu()
+            values = values.float() if values.dtype == torch.bfloat16 else values  # which numpy does not have
+        array = np.asarray(values)
     except (TypeError, ValueError, RuntimeError):  # lists of several lengths, or of tensors
         array = np.asarray(None)
     if array.dtype.kind not in "biuf":
-        raise TypeError(f"{name} are numbers, class numbers or scores, not {checks.shown(values)}.")
+        raise TypeError(f"{name} are numbers, not {checks.shown(values)}.")
     return array
 
 
-def as_labels(values: Any, name: str, scores: bool = True) -> np.ndarray:
+def as_labels(labels: Any, scores: bool = True) -> np.ndarray:
     """A class number, the name of a class or a score for each row, [N]; names and numbers are not mixed."""
-    values = arguments.listed(name, values, "labels, one for each row")
+    values = arguments.listed("labels", labels, "labels, one for each row")
     names = values and all(isinstance(value, str) for value in values)
-    labels = np.array(values) if names else as_numbers(values, name.capitalize())
+    labels = np.array(values) if names else as_numbers(values, "Labels")
     if labels.ndim != 1:
-        raise ValueError(f"{name} must be one for each row, not {checks.shown(values)}.")
+        raise ValueError(f"labels must be one for each row, not {checks.shown(values)}.")
     if labels.dtype.kind == "f" and labels.size and not (scores and np.isfinite(labels).all()):
         wanted = "finite numbers" if scores else "class numbers or names, no scores"
-        raise ValueError(f"{name} must be {wanted}, not {checks.shown(values)}.")
+        raise ValueError(f"labels must be {wanted}, not {checks.shown(values)}.")
     return labels
 
 

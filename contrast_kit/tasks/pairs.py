@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from contrast_kit import arguments, checks, geometry
-from contrast_kit.tasks.vectors import encodes
+from contrast_kit.tasks.vectors import check_encodes
 
 Pairs = list[tuple[str, str]]
 
@@ -49,7 +49,7 @@ def similar_against_random(encoder: Any, pairs: Pairs, n: int = 20_000) -> PairC
         >>> 0 < found.gap < 0.2, found.auc > 0.9  # never trained: all is alike, and yet in order
         (True, True)
     """
-    encodes(encoder)
+    check_encodes(encoder)
     pairs = arguments.text_pairs("pairs", pairs)
     if len(pairs) < 2:
         raise ValueError(f"{len(pairs)} pairs are too few to compare; give [(text, text of the same meaning), …].")

@@ -6,13 +6,14 @@ A model of words and pictures has learnt to look by as much as it is better than
 import re
 from collections import Counter
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from contrast_kit import arguments, checks
 from contrast_kit.data.pictures import Pictures
-from contrast_kit.tasks.metrics import as_labels, as_numbers
+from contrast_kit.tasks.metrics import as_numbers
 
 WORD = r"[^\W_]+(?:'[^\W_]+)?"
 """What counts as a word of a question: letters and digits, also with an apostrophe among them."""
@@ -89,7 +90,9 @@ def picture_vectors(pictures: Any, ids: Sequence[int]) -> np.ndarray:
 
 def _answers(given: Sequence, answers: Any) -> list:
     """The answers that pair up with what is given, at least two different ones."""
-    answers = as_labels(answers, "answers", scores=False).tolist()
+    answers = arguments.listed("answers", answers, "answers")
+    if not any(all(isinstance(answer, kind) for answer in answers) for kind in (str, Integral)):
+        raise TypeError(f"answers must be texts or class numbers, all of one kind, not {checks.shown(answers)}.")
     if len(given) != len(answers) or len(set(answers)) < 2:
         raise ValueError(
             f"A prior is learnt from pairs with at least two different answers, not from {len(given)} and "

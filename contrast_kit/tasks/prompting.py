@@ -30,14 +30,12 @@ def _columns_of(template: Any) -> set[str]:
     """The columns that a template names; a sentence on what is no template."""
     arguments.string("template", template, "how a row is asked")
     try:
-        parts = [part for part in Formatter().parse(template) if part[1] is not None]
-    except ValueError:  # a bracket that is open
-        parts = []
-    names = [name for _, name, _, _ in parts]
+        names = [name for _, name, _, _ in Formatter().parse(template) if name is not None]
+    except ValueError as error:
+        wrong = f"The template {checks.shown(template)} cannot be read ({error})"
+        raise ValueError(f"{wrong}: close each bracket, and write one that is text twice.") from None
     if names.count("mask") != 1 or not re.search(r"\s\{mask\}", template):
         raise ValueError("A template has {mask} once, after a space: '{sentence} It was {mask}.'")
-    if other := [how for _, _, how, _ in parts if how not in ("", "cut", "lower")]:
-        raise ValueError(f"A template may take a column as :cut or :lower, not as :{other[0]}.")
     return {*names} - {"mask"}
 
 
@@ -67,7 +65,7 @@ class Template:
         _columns_of(self.text)
         checks.switch("demonstrations", self.demonstrations)
         checks.count("samples", self.samples, "a number of draws")
-        checks.count("max_length", self.max_length, "a number of tokens")
+        arguments.length(self.max_length)
 
     def pipeline(self, **options: Any) -> "Pipeline":
         """A `Pipeline` that asks so: `tasks.run(protocols.COCO_LM_PROMPTS, data, encoder, {"prompt": …})`."""
@@ -104,16 +102,22 @@ class _Text(str):
 
 
 def _check_rows(rows: Any, template: str) -> None:
-    """Rows have a text wherever the template asks for one: a gap would be asked about as "None"."""
+    """Rows have what the template names: a gap would be asked about as "None"."""
     named, there = _columns_of(template), column_names(rows)
-    if lacking := sorted(named - {*there}):
+    if lacking := sorted(name or "{}" for name in named - {*there}):
         raise ValueError(f"The template names {', '.join(lacking)}, but the columns are {', '.join(there)}.")
     for name in named:
-        arguments.strings(name, column(rows, name), "texts")
+        if gaps := [at for at, value in enumerate(column(rows, name)) if value is None]:
+            raise ValueError(f"Row {gaps[0]} has no {name}, which the template names: leave such rows out.")
 
 
 def _filled(template: str, row: Any, mask: str) -> str:
-    return template.format(**{k: _Text(v) if isinstance(v, str) else v for k, v in dict(row).items()}, mask=mask)
+    values = {name: _Text(value) if isinstance(value, str) else value for name, value in dict(row).items()}
+    try:
+        return template.format_map(values | {"mask": mask})
+    except (TypeError, ValueError, LookupError) as error:
+        wrong = f"The template {checks.shown(template)} cannot be filled ({error})"
+        raise ValueError(f"{wrong}: a text may be :cut or :lower, and a number is written as Python does.") from None
 
 
 def prompts(
@@ -131,7 +135,8 @@ def prompts(
         rows: labelled rows.
         template: with the names of columns and `{mask}` once: "{sentence} It was {mask}." The place of the mask must
             follow a space, so that the label words are the tokens that they are in running text. `{premise:cut}` leaves
-            out a text's last character, its full stop; `{hypothesis:lower}` begins it in lower case.
+            out a text's last character, its full stop; `{hypothesis:lower}` begins it in lower case. Numbers are
+            written as Python's formats say, `{price:.2f}`.
         tokenizer: whose mask token is put in.
         words: the label word of each class, needed for demonstrations.
         demonstrations: training rows. One of each class follows each row, solved: the same template with its label
@@ -180,7 +185,7 @@ def demonstrations(rows: Any, template: str, tokenizer: Any, words: Sequence[str
         ValueError: for a class without a row, a template as in `prompts`, or a tokenizer without a separator.
     """
     labels, words = labels_of(rows), arguments.strings("words", words, "label words")
-    if labels.dtype.kind not in "iu" or not ((labels >= 0) & (labels < len(words))).all():
+    if labels.dtype.kind not in "biu" or not ((labels >= 0) & (labels < len(words))).all():
         raise ValueError(f"Demonstrations of {len(words)} classes have the labels 0 to {len(words) - 1}.")
     asked = prompts(rows, template, tokenizer)
     if tokenizer.sep_token_id is None:
@@ -188,7 +193,7 @@ def demonstrations(rows: Any, template: str, tokenizer: Any, words: Sequence[str
     ids = tokenizer([prompt["text"] for prompt in asked])["input_ids"]
     solved: list[list[torch.Tensor]] = [[] for _ in words]
     questions: list[list[tuple[int, ...]]] = [[] for _ in words]
-    for row, label, own in zip(rows, labels, ids, strict=True):
+    for row, label, own in zip(rows, labels.tolist(), ids, strict=True):
         text = " " + _filled(template, row, words[label])
         found = tokenizer(text, add_special_tokens=False)["input_ids"]
         solved[label].append(torch.tensor([*found, tokenizer.sep_token_id]))
@@ -279,14 +284,8 @@ def predict(
     encoder, words = objective.encoder, objective.config.words
     try:
         for sample in range(samples if demonstrations is not None else 1):
-            prompted = prompts(
-                rows,
-                template,
-                encoder.tokenizer,
-                words=words,
-                demonstrations=demonstrations,
-                seed=seed + sample,
-            )
+            options = dict(words=words, demonstrations=demonstrations, seed=seed + sample)
+            prompted = prompts(rows, template, encoder.tokenizer, **options)
             texts = Texts(prompted, encoder.tokenizer, "text", min(max_length, encoder.max_length))
             logits = []
             for start in range(0, len(texts), batch_size):

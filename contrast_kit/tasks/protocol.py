@@ -179,13 +179,14 @@ LEAST = {
     0: ("first_draw", "validation", "ddof", "split_seed"),
     1: ("draws", "top", "copies", "shots", "steps", "batch_size", "evaluate_every", "post_batch_size"),
 }
-"""The fields that count something, by the least that they may be; shots and steps may be None."""
+"""The fields that count something, by the least that they may be; shots and steps may be None. `_check` has the others,
+but for those in `BY`."""
 BY = {
     "task": ("most_test", "metrics", "search"),
     "size": ("epochs", "post_epochs"),
     "setting": ("fine_tuning", "choose"),
 }
-"""The fields that are dicts, by their keys."""
+"""The fields that are dicts, by their keys. `_check_tables` says what their values may be."""
 
 
 def _check(protocol: Protocol) -> None:

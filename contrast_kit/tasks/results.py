@@ -1,6 +1,6 @@
 """A table with one row a run, and its statistics: means, deviations, intervals, paired differences."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -223,12 +223,20 @@ def inside(folder: str | Path | None, name: str) -> Path | None:
     return None if folder is None else arguments.path("folder", folder, "where results are kept") / name
 
 
+def table_of(runs: Iterable[dict]) -> "pd.DataFrame":
+    """One row a run; where there is none yet, the columns that each has."""
+    import pandas as pd
+
+    runs = list(runs)
+    return pd.DataFrame(runs, columns=None if runs else [*KEY, "metric", "validation", "test"])
+
+
 def write(table: "pd.DataFrame", path: str | Path) -> Path:
     """Write a table as `.csv` or `.parquet`, renamed into place: a kill at any moment leaves a whole file."""
     path = arguments.path("path", path, "where the table is written")
     writers = {".csv": lambda draft: table.to_csv(draft, index=False), ".parquet": table.to_parquet}
     if path.suffix not in writers:
-        raise ValueError(f"A table is written as .csv or .parquet, not {path.suffix or 'without an ending'!r}.")
+        raise ValueError(f"A table is written as .csv or .parquet, not {path.suffix or 'as a file without an ending'}.")
     path.parent.mkdir(parents=True, exist_ok=True)
     with draft_of(path) as draft:
         writers[path.suffix](draft)

@@ -35,7 +35,7 @@ from contrast_kit.tasks.pairs import Pairs, hard_pairs
 from contrast_kit.tasks.pairs import overlap as overlap
 from contrast_kit.tasks.probes import first_rows, probe
 from contrast_kit.tasks.table import TaskData, load
-from contrast_kit.tasks.vectors import encodes
+from contrast_kit.tasks.vectors import check_encodes
 
 # Ours, not the papers': the encoder pools by the mean, and all who contrast without labels share one temperature but
 # CAPT, whose triangle is printed. Its queue suits a small run (8,192 vectors would come from an encoder of long ago).
@@ -179,8 +179,8 @@ class Centred:
     (True, True)
     """
 
-    def __init__(self, encoder: Encoder, texts: list[str]) -> None:
-        arguments.of_kind("encoder", encoder, Encoder, "an Encoder")
+    def __init__(self, encoder: Encoder | WordCounts, texts: list[str]) -> None:
+        check_encodes(encoder)
         self.encoder, self.tokenizer, self.vocabulary = encoder, encoder.tokenizer, encoder.vocabulary
         texts = arguments.strings("texts", texts, "texts")
         self.mean = encoder.encode(texts).mean(0).float().cpu()  # [N, D] -> [D]
@@ -216,7 +216,7 @@ def measure(encoder: Encoder | WordCounts | Centred, suite: EvalSuite) -> dict[s
         >>> row["auc"] > 0.9, row["auc_hard"] < row["auc"]
         (True, True)
     """
-    encodes(encoder)
+    check_encodes(encoder)
     arguments.of_kind("suite", suite, EvalSuite, "an EvalSuite")
     a, b = (_vectors(encoder, [pair[side] for pair in suite.pairs]) for side in (0, 1))  # [N, D] each
     similar, random = geometry.pair_cosines(a, b), geometry.random_pair_cosines(a)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from contrast_kit import arguments, checks
 from contrast_kit.encoder import Encoder
 from contrast_kit.objectives import FineTune
-from contrast_kit.tasks.fine_tuning import encoder_of
+from contrast_kit.tasks.fine_tuning import check_start
 from contrast_kit.tasks.grid import run
 from contrast_kit.tasks.pipelines import Pipeline, pipeline_of
 from contrast_kit.tasks.planned import plan, setting_hash
@@ -107,14 +107,13 @@ def search(
     if not isinstance(data, TaskData):
         raise TypeError("A search is for one task: search(protocol, tasks.load('toyshop/rte'), encoder).")
     arguments.of_kind("protocol", protocol, Protocol, "one of tasks.protocols")
-    encoder_of(start)  # refuses what is no start
+    check_start(start)
     grid = checked_grid(grid if grid is not None else protocol.grid_for(data.task.name))
     if not grid:
         raise ValueError(f"{protocol.name} prints no grid for {data.task.name}: give one, grid={{'lr': (1e-5, 2e-5)}}.")
     pipeline = pipeline_of(method)
-    for name, values in grid.items():
-        for value in values:  # an unknown name, or no value of it, is refused before anything runs
-            with_point(protocol, pipeline, {name: value})
+    for point in points(grid):  # an unknown name, or no value of it, is refused before anything runs
+        with_point(protocol, pipeline, point)
 
     def measure(point: Point) -> tuple[float, bool]:
         changed, changed_pipeline = with_point(protocol, pipeline, point)

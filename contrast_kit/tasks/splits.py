@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Iterable, Sized
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral
@@ -44,7 +45,7 @@ def draw(
     >>> sum(labels[row] for row in rows), len(set(rows))
     (3, 10)
     """
-    labels, seed = as_labels(labels, "labels"), _seeds(seed)
+    labels, seed = as_labels(labels), _seeds(seed)
     checks.switch("stratified", stratified)
     checks.switch("per_class", per_class)
     rows = np.arange(len(labels)) if among is None else _row_numbers(among, len(labels))
@@ -81,7 +82,7 @@ def shots(labels: Any, k: int, seed: int) -> tuple[list[int], list[int]]:
     >>> len(train), len(validation), set(train) & set(validation)
     (6, 6, set())
     """
-    labels = as_labels(labels, "labels")
+    labels = as_labels(labels)
     checks.count("k", k, "a number of rows of each class")
     checks.count("seed", seed, "a number to draw by", least=0, most=2**32 - 1)  # as large as this generator takes
     if np.issubdtype(labels.dtype, np.floating):
@@ -105,16 +106,17 @@ def _seeds(seed: Any) -> list[int]:
     """
     several = [seed] if isinstance(seed, Integral) else arguments.listed("seed", seed, "whole numbers")
     for one in several or [None]:
-        checks.seed(one)
+        checks.count("seed", one, "a number to draw by", least=0, most=np.inf)  # numpy takes 128 bits and more
     return several
 
 
 def _row_numbers(among: Any, n: int) -> np.ndarray:
     """Row numbers of n rows, each once."""
-    rows = as_labels(among, "among")
-    if rows.size and (rows.dtype.kind not in "iu" or rows.min() < 0 or rows.max() >= n or len(set(rows)) < len(rows)):
+    rows = arguments.listed("among", among, "row numbers")
+    whole = all(isinstance(row, Integral) and not isinstance(row, bool) and 0 <= row < n for row in rows)
+    if not whole or len(set(rows)) < len(rows):
         raise ValueError(f"among must be different row numbers from 0 to {n - 1}, not {checks.shown(among)}.")
-    return rows
+    return np.array(rows, int)
 
 
 def _equal(n: int, classes: np.ndarray) -> list[int]:
@@ -246,6 +248,11 @@ def select_rows(rows: Any, chosen: list[int]) -> Any:
     return rows.select(chosen) if hasattr(rows, "select") else [rows[i] for i in chosen]
 
 
+def numbered(rows: Any) -> Any:
+    """Rows that come one after another, from a generator or as the values of a dict, as a list."""
+    return list(rows) if isinstance(rows, Iterable) and not hasattr(rows, "__getitem__") else rows
+
+
 def _at_most(rows: Any, most: int | None, seed: int) -> Any:
     if most is None or len(rows) <= most:
         return rows
@@ -259,11 +266,21 @@ def split_hash(*parts: Any) -> str:
     '...'
     """
     digest = hashlib.sha256()
-    for rows in parts:
-        for row in [] if rows is None or (isinstance(rows, list) and not rows) else as_rows(rows):
+    for part in parts:
+        for row in _rows(part):
             digest.update(json.dumps(row, sort_keys=True, ensure_ascii=False, default=_plain).encode())
         digest.update(b"|")
     return digest.hexdigest()[:12]
+
+
+def _rows(part: Any) -> Any:
+    """The rows of a part, strings as they are; none where it is empty, or None."""
+    part = numbered(part)
+    sized = isinstance(part, Sized) and getattr(part, "shape", None) != ()  # a tensor of one number has no length
+    if part is None or (sized and not len(part)):
+        return []
+    rows = as_rows(part)
+    return [row["text"] for row in rows] if isinstance(part[0], str) else rows
 
 
 def _plain(value: Any) -> Any:

@@ -26,9 +26,9 @@ from contrast_kit.tasks.answers import apply_threshold, best_threshold, question
 from contrast_kit.tasks.points import Point, checked_grid, describe_point
 from contrast_kit.tasks.protocol import Protocol
 from contrast_kit.tasks.protocols import SQUAD
-from contrast_kit.tasks.results import Results, inside, read, write
+from contrast_kit.tasks.results import Results, inside, read, table_of, write
 from contrast_kit.tasks.searching import Found, explore
-from contrast_kit.tasks.splits import split_hash
+from contrast_kit.tasks.splits import numbered, split_hash
 from contrast_kit.tasks.vectors import encoder_hash
 from contrast_kit.training import Run, fit
 
@@ -71,7 +71,7 @@ class Reader:
         """
         for name, value in (("n", n), ("max_answer", max_answer), ("batch_size", batch_size)):
             checks.count(name, value, "a whole number")
-        blank = [dict(row) | {"answers": {"text": [], "answer_start": []}} for row in as_rows(rows)]
+        blank = [dict(row) | {"answers": {"text": [], "answer_start": []}} for row in as_rows(numbered(rows))]
         encoder, was_training = self.objective.encoder, self.objective.training
         windows = Windows(blank, encoder.tokenizer, min(self.max_length, encoder.max_length), stride=self.stride)
         found: list[list[tuple[str, float]]] = [[] for _ in windows.rows]
@@ -85,9 +85,8 @@ class Reader:
                 for window, logits in zip(chosen, self.objective.logits(view).cpu().numpy(), strict=True):
                     row = int(windows.row_of[window])
                     nulls[row] = min(nulls[row], float(logits[0].sum()))
-                    found[row] += [
-                        (windows.answer(window, i, j), value) for i, j, value in spans(logits, n, max_answer)
-                    ]
+                    best = spans(logits, n, max_answer)
+                    found[row] += [(windows.answer(window, i, j), value) for i, j, value in best]
         finally:
             self.objective.train(was_training)
         ids = [row["id"] for row in windows.rows]
@@ -168,15 +167,14 @@ def fine_tune(
         ['HasAns_exact', 'HasAns_f1', 'HasAns_total']
     """
     arguments.of_kind("start", start, Encoder, "an Encoder")
-    checks.count("max_length", max_length, "a number of tokens")
+    arguments.length(max_length)
     checks.seed(seed)
     objective = Span(copy.deepcopy(start), seed=seed, dropout=dropout)
     length = min(max_length, start.max_length)
     windows = Windows(train, start.tokenizer, length, stride=stride)
     settings["epochs"] = 2 if epochs is None and "steps" not in settings else epochs
-    run = fit(
-        objective, windows, batch_size=batch_size, lr=lr, seed=seed, progress=progress, max_length=length, **settings
-    )
+    settings |= dict(batch_size=batch_size, lr=lr, seed=seed, max_length=length)
+    run = fit(objective, windows, progress=progress, **settings)
     return Reader(objective, run, length, stride)
 
 
@@ -187,8 +185,8 @@ def evaluate_across(answers: Mapping[str, tuple[str, float]], rows: Any) -> dict
     rows are tested. `best_f1` and `best_exact` are what the official script prints beside: the threshold chosen on the
     very rows that are tested, which flatters.
     """
-    contexts = list(dict.fromkeys(arguments.strings("context", column(rows, "context"), "paragraphs")))
     rows = questions(rows, with_null_scores(answers))
+    contexts = list(dict.fromkeys(arguments.strings("context", column(rows, "context"), "paragraphs")))
     if len(contexts) < 2:
         raise ValueError("These questions are about one paragraph, so no threshold can be chosen on another.")
     side = {context: place % 2 for place, context in enumerate(contexts)}
@@ -228,11 +226,12 @@ def run(
     Raises:
         ValueError: for a folder with runs of other settings.
     """
-    import pandas as pd
-
     _check(data, start, protocol)
     arguments.string("name", name, "what the data are called in the table")
-    options = protocol.training(None) | settings
+    options = protocol.training(None)
+    if settings.get("steps") is not None:
+        options.pop("epochs", None)
+    options |= settings
     options.pop("evaluate_every", None)
     before, split = encoder_hash(start), split_hash(data["train"], data["validation"])
     setting = repr(sorted((key, repr(value)) for key, value in options.items()))
@@ -255,9 +254,8 @@ def run(
         row |= {"split": split, "start": before, "post": "", "setting": setting, "steps": reader.run.steps}
         done.append(row | {"seconds": round(time.monotonic() - began, 3)})
         if path is not None:
-            write(pd.DataFrame(done), path)
-    table: pd.DataFrame = pd.DataFrame([row for row in done if row["seed"] in protocol.seeds])
-    return Results(table, protocol, complete)
+            write(table_of(done), path)
+    return Results(table_of(row for row in done if row["seed"] in protocol.seeds), protocol, complete)
 
 
 def search(
@@ -279,7 +277,7 @@ def search(
     _check(data, start, protocol)
     grid = checked_grid(grid if grid is not None else protocol.grid_for("squad"))
     for name in grid:
-        arguments.known(name, vars(protocol), "field of a protocol")
+        arguments.known(name, vars(protocol), "protocol field")
 
     def measure(point: Point) -> tuple[float, bool]:
         epochs = {"epochs": {None: point["epochs"]}} if "epochs" in point else {}

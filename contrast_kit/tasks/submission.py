@@ -11,7 +11,7 @@ import numpy as np
 from contrast_kit import arguments
 from contrast_kit.data.drafts import draft_of
 from contrast_kit.encoder import Encoder
-from contrast_kit.tasks.fine_tuning import FineTuned, encoder_of, fine_tune
+from contrast_kit.tasks.fine_tuning import FineTuned, check_start, fine_tune
 from contrast_kit.tasks.grid import Stopped, post_train
 from contrast_kit.tasks.metrics import as_numbers
 from contrast_kit.tasks.pipelines import Pipeline, pipeline_of
@@ -73,7 +73,7 @@ def best_of_seeds(
     Raises:
         KeyboardInterrupt: for the stop button, so that no file is made of half of the seeds.
     """
-    encoder_of(start)  # refuses what is no start
+    check_start(start)
     arguments.of_kind("data", data, TaskData, "what tasks.load gives")
     arguments.of_kind("protocol", protocol, Protocol, "one of tasks.protocols")
     pipeline = pipeline_of(method)
@@ -106,8 +106,6 @@ def predict_test(tuned: FineTuned, data: TaskData, ax: Any = None) -> dict[str, 
     """
     arguments.of_kind("tuned", tuned, FineTuned, "what fine_tune or best_of_seeds gives")
     arguments.of_kind("data", data, TaskData, "what tasks.load gives")
-    if ax is not None and data.task.name != "mnli":
-        raise ValueError(f"The diagnostic rows AX are answered by the model of MNLI, not by that of {data.task.name}.")
     found = {}
     for file in FILES:
         rows = ax if file.split == "ax" else data.splits.get(file.split)
@@ -147,7 +145,7 @@ def write_submission(
     arguments.mapping("predictions", predictions, "of the predictions of each file")
     fill = arguments.strings("fill", fill, "names of files")
     if path.suffix != ".zip":
-        raise ValueError(f"The server takes a zip file, so the path ends in .zip, not {path.suffix or 'in nothing'!r}.")
+        raise ValueError(f"The server takes a zip file, so the path ends in .zip, not {path.suffix or 'in nothing'}.")
     if unknown := [name for name in (*predictions, *fill) if name not in by_name]:
         raise ValueError(f"A submission has no file {unknown[0]!r}; there are {', '.join(by_name)}.")
     if lacking := [name for name in by_name if name not in predictions and name not in fill]:

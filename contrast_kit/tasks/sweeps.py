@@ -1,6 +1,6 @@
 """Two experiments of several protocols: a sweep of one field, and transfer between tasks."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,14 +12,14 @@ from contrast_kit._renamed import renamed
 from contrast_kit.data.drafts import draft_of
 from contrast_kit.encoder import Encoder
 from contrast_kit.objectives import FineTune
-from contrast_kit.tasks.fine_tuning import encoder_of, fine_tune, prepare
+from contrast_kit.tasks.fine_tuning import check_start, fine_tune, prepare
 from contrast_kit.tasks.grid import post_train, run
 from contrast_kit.tasks.pipelines import Pipeline, pipelines_by_name
 from contrast_kit.tasks.planned import PlannedRun, held_rows, setting_hash, task_of, tune_of
 from contrast_kit.tasks.protocol import Protocol, Sweep
 from contrast_kit.tasks.protocols import SCL_FULL, SCL_TRANSFER
 from contrast_kit.tasks.results import Results, inside, write
-from contrast_kit.tasks.table import TaskData, several
+from contrast_kit.tasks.table import TaskData, list_of_tasks
 from contrast_kit.tasks.vectors import encoder_hash
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class SweepResults:
 
 def sweep(
     plan: Sweep,
-    data: TaskData | Sequence[TaskData],
+    data: TaskData | Iterable[TaskData],
     start: Encoder | FineTune,
     methods: Mapping[str, Pipeline] | Sequence[str] = ("FT", "SCL"),
     *,
@@ -95,7 +95,7 @@ def sweep(
     [2, 5]
     """
     arguments.of_kind("plan", plan, Sweep, "a Sweep, such as protocols.SCL_NOISE")
-    results = {}
+    results, data = {}, list_of_tasks(data)
     for value, protocol in plan.protocols.items():
         own = inside(folder, f"{plan.by}={value}")
         results[value] = run(protocol, data, start, methods, folder=own, **options)
@@ -107,7 +107,7 @@ def sweep(
 @renamed(first="source_protocol", then="target_protocol")
 def transfer(
     source: TaskData,
-    targets: TaskData | Sequence[TaskData],
+    targets: TaskData | Iterable[TaskData],
     start: Encoder,
     methods: Mapping[str, Pipeline] | Sequence[str] = ("FT", "SCL"),
     *,
@@ -136,7 +136,8 @@ def transfer(
         the `Results` of all methods and targets; the column `start` is the hash of the source model.
     """
     arguments.of_kind("source", source, TaskData, "what tasks.load gives")
-    several(targets), encoder_of(start)  # refused before a source model is trained
+    targets = list_of_tasks(targets)
+    check_start(start)
     for name, protocol in {"source_protocol": source_protocol, "target_protocol": target_protocol}.items():
         arguments.of_kind(name, protocol, Protocol, "one of tasks.protocols")
     tables, complete = [], True

@@ -4,7 +4,7 @@ One table: the GLUE rows are those of `data.glue`, with the metrics that the pap
 Yelp-2 (SCL, section 5.4) follow. The same rows serve toyshop, the hub and local folders, since all share one schema.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -159,15 +159,15 @@ class TaskData:
         raise ValueError(f"{self.task.name} has no split {name!r} here; {meant(name, self.splits)}")
 
 
-def several(data: TaskData | Sequence[TaskData]) -> list[TaskData]:
+def list_of_tasks(data: TaskData | Iterable[TaskData]) -> list[TaskData]:
     """The data of one task or of several, as a list."""
-    tasks = [data] if isinstance(data, TaskData) else data
-    if not isinstance(tasks, list | tuple) or not tasks or not all(isinstance(one, TaskData) for one in tasks):
+    tasks = [data] if isinstance(data, TaskData | str) else arguments.listed("data", data, "what tasks.load gives")
+    if not tasks or not all(isinstance(one, TaskData) for one in tasks):
         raise TypeError(
             "data is what tasks.load gives, one or several: run(protocol, tasks.load('toyshop/sst2'), …), "
-            f"not {checks.shown(data)}."
+            f"not {checks.shown(tasks)}."
         )
-    return list(tasks)
+    return tasks
 
 
 def load(name: str | Path, *, task: Task | str | None = None, **options: Any) -> TaskData:

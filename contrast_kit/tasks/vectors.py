@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from contrast_kit import arguments, checks
 from contrast_kit.data.tokens import tokenizer_state
 from contrast_kit.encoder import Encoder
+from contrast_kit.encoder.inputs import parts_of
 from contrast_kit.objectives import Objective
 
 MANY = 5_000
@@ -42,7 +43,7 @@ def vectors_of(encoder: Any, texts: Sequence[Any], *, progress: bool | None = No
     >>> vectors_of(encoder, texts).shape, vectors_of(encoder, texts) is vectors_of(encoder, texts)
     (torch.Size([2, 128]), True)
     """
-    encodes(encoder)
+    check_encodes(encoder)
     texts = _checked(texts)
     if progress is not None:
         checks.switch("progress", progress)
@@ -89,7 +90,7 @@ def encoder_hash(module: Any) -> str:
     return digest.hexdigest()[:12]
 
 
-def encodes(encoder: Any) -> None:
+def check_encodes(encoder: Any) -> None:
     """Refuse what cannot be asked for vectors: strings, classes and objectives have an `encode` of another kind."""
     if isinstance(encoder, str | type | Objective) or not callable(getattr(encoder, "encode", None)):
         raise TypeError(f"encoder is an Encoder, or something else with encode(texts), not {checks.shown(encoder)}.")
@@ -103,8 +104,7 @@ def forget() -> None:
 def _checked(texts: Any) -> list[Any]:
     texts = arguments.listed("texts", texts, "texts or pairs of texts")
     for at, text in enumerate(texts):
-        parts = text if isinstance(text, tuple | list) and len(text) == 2 else [text]
-        if not all(isinstance(part, str) for part in parts):
+        if not all(isinstance(part, str) for part in parts_of(text)):
             raise TypeError(f"Number {at} of texts is {checks.shown(text)}, no text and no pair of texts.")
     return texts
 
@@ -122,8 +122,7 @@ def _encoded(encoder: Any, texts: list[Any], progress: bool) -> Tensor:
     """Portions of like length, the longest first: the batches are those that one call of `encode` would make."""
     from tqdm.auto import tqdm
 
-    size = [len(text) if isinstance(text, str) else sum(map(len, text)) for text in texts]
-    order = sorted(range(len(texts)), key=lambda i: -size[i])
+    order = sorted(range(len(texts)), key=lambda i: -sum(map(len, parts_of(texts[i]))))
     rows = [encoder.encode([])] if not texts else []  # which says what is wrong with none
     with tqdm(total=len(texts), desc="encoding", unit=" texts", disable=not progress) as bar:
         for start in range(0, len(order), PORTION):

@@ -97,7 +97,8 @@ def by_type(scores: Sequence[float], types: Sequence[str]) -> dict[str, float]:
     >>> by_type([1.0, 0.0, 0.5], ["yes/no", "number", "yes/no"])
     {'all': 0.5, 'number': 0.0, 'yes/no': 0.75}
     """
-    values, names = as_numbers(scores, "Scores"), np.array(arguments.strings("types", types, "types"))
+    values = as_numbers(scores, "Scores").astype(float)
+    names = np.array([str(name) for name in arguments.listed("types", types, "types")])
     if values.shape != names.shape or not len(names):
         raise ValueError(f"There must be a type for each score: {values.size} scores, {len(names)} types.")
     if not np.isfinite(values).all():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from functools import cache
+from itertools import islice
 from random import Random
 
 from contrast_kit import arguments, checks
@@ -16,6 +16,7 @@ from contrast_kit.data.toyshop.world import DETAILS, Opinion, Record, Stock, Vis
 
 Meaning = Record | tuple[Record, Record]
 _MEANINGS: dict[str, tuple[Meaning, str]] = {}  # every sentence told so far, with its record and shop
+_CORPORA: dict[tuple[int, str], tuple[dict[str, dict[str, str]], Random]] = {}  # by seed and shop; and what draws more
 
 
 def _shop(name: str) -> Shop:
@@ -34,10 +35,10 @@ def _check_record(record: Meaning) -> None:
         raise TypeError(f"A record is a Visit, a Stock or an Opinion, or a pair of them, not {checks.shown(record)}.")
 
 
-@cache
-def _lines(n: int, seed: int, shop: str) -> tuple[dict[str, str], ...]:
-    where, rng = SHOPS[shop], Random(f"corpus/{shop}/{seed}")
-    lines: dict[str, dict[str, str]] = {}
+def _lines(n: int, seed: int, shop: str) -> list[dict[str, str]]:
+    where = SHOPS[shop]
+    # Taken out while it grows: if it is stopped amid a sentence, the next call begins anew.
+    lines, rng = _CORPORA.pop((seed, shop), None) or ({}, Random(f"corpus/{shop}/{seed}"))
     while len(lines) < n:
         meaning: Meaning = draw_record(rng, where)
         if isinstance(meaning, Visit) and rng.random() < 0.3:
@@ -49,7 +50,8 @@ def _lines(n: int, seed: int, shop: str) -> tuple[dict[str, str], ...]:
         first, view = (meaning[0], meaning[1]) if isinstance(meaning, tuple) else (meaning, meaning)
         opinion = "none" if not isinstance(view, Opinion) else "positive" if view.polarity > 0 else "negative"
         lines[text] = {"text": text, "topic": where.department_of[first.good], "opinion": opinion}
-    return tuple(lines.values())
+    _CORPORA[seed, shop] = lines, rng
+    return list(islice(lines.values(), n))
 
 
 def corpus(n: int, seed: int = 0, shop: str = "toyshop") -> list[str]:
