@@ -30,7 +30,7 @@ lab: $(STAMP)  ## Install what is missing and open the course in JupyterLab (LAB
 
 test: $(STAMP)  ## Install what is missing, then lint, tests, docstring examples and every notebook
 	$(MAKE) --no-print-directory lint
-	$(PYTEST)
+	$(PYTEST) --no-loadscope-reorder
 	$(if $(COURSE),CONTRAST_KIT_PROGRESS= $(PYTEST) -p no:cacheprovider --nbval-lax --nbval-current-env --nbval-cell-timeout 300 \
 	    --nbval-sanitize-with tests/nbval_sanitize.cfg $(COURSE),@echo "No notebook to run yet.")
 

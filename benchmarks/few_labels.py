@@ -51,6 +51,8 @@ METHODS = {
 }
 RATES = (3e-5, 1e-4, 3e-4, 1e-3, 2e-3)
 COLUMNS = ["task", "from", "method", "n", "draw", "seed", "metric", "validation", "test", "split", "seconds"]
+SENTENCES = 20_000
+"""Of each toyshop, that a start reads."""
 MORE = 2_000
 """Further texts of the same task, without their labels."""
 READ = 2 * (20 + MORE)
@@ -74,7 +76,7 @@ def protocol(args: argparse.Namespace, sizes: tuple[int, ...]) -> Protocol:
 
 def worlds(args: argparse.Namespace) -> dict[str, tuple[Callable[[], TaskData], dict[str, Callable], tuple[int, ...]]]:
     """By task: its data, the starts by name, and the numbers of labels. What is not here is left out, and said."""
-    words = toyshop.corpus(20_000) + (other := toyshop.corpus(20_000, shop="othershop"))
+    words = toyshop.corpus(SENTENCES) + (other := toyshop.corpus(SENTENCES, shop="othershop"))
     shop = {"random": 0, "MLM, other shop": args.start_steps}
     made = {name: partial(start, other, words, steps, args.work / f"start-{steps}") for name, steps in shop.items()}
     found = {"opinion": (lambda: sentences()["opinion"], made, (20, 100))}
@@ -100,7 +102,8 @@ def unlearned(encoder: ck.Encoder) -> ck.Encoder:
 
 def learned(starts: dict[str, Callable[[], ck.Encoder]]) -> pd.DataFrame:
     """Nats and share of right words of each toyshop start, on 1,000 sentences that none of them has read."""
-    other, unseen = (toyshop.corpus(21_000, shop="othershop")[rows] for rows in (slice(20_000), slice(20_000, None)))
+    lines = toyshop.corpus(SENTENCES + 1_000, shop="othershop")
+    other, unseen = lines[:SENTENCES], lines[SENTENCES:]
     rows = []
     for name, make in starts.items():
         encoder = make()

@@ -27,7 +27,7 @@ def write_lines(file: Path, lines: int) -> None:
     """The file: made line by line."""
     from contrast_kit.data import toyshop
 
-    sentences, draw = toyshop.corpus(20_000, seed=1), random.Random(0)
+    sentences, draw = toyshop.corpus(min(20_000, 2 * lines), seed=1), random.Random(0)
     with file.open("w") as out:
         for line in range(lines):
             out.write(f"{draw.choice(sentences)} {draw.choice(sentences)}\n" + "\n" * (line % 20 == 19))

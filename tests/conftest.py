@@ -19,6 +19,15 @@ from contrast_kit.paraphrase import Toyshop, reworded
 REAL = os.environ.get("CONTRAST_KIT_REAL_DATA")
 real_data = pytest.mark.skipif(not REAL, reason="CONTRAST_KIT_REAL_DATA is not set")
 
+LONGEST = "data_toyshop objectives_coco_lm processes odd_calls main benchmarks faults training pretended"
+LONGEST += " planning examples"
+
+
+def pytest_collection_modifyitems(items):
+    """The longest files first, or one of `make test`'s two processes ends with them while the other has nothing."""
+    longest = tuple(f"test_{name}" for name in LONGEST.split())
+    items.sort(key=lambda item: not item.path.name.startswith(longest))
+
 
 @pytest.fixture(scope="session")
 def texts():

@@ -62,3 +62,6 @@ OBJECTIVES = {
     "simcse": lambda e: ck.objectives.SimCSE(e),
     "simcse mlm": lambda e: ck.objectives.SimCSE(e, contrast="nt_xent", mlm_weight=0.1),
 }
+ONE_EACH = ("mlm", "cmlm info_nce", "coco_lm", "electra", "all_token", "capt", "fine-tune", "scl", "prompt", "span")
+ONE_EACH += ("cssl", "simcse")
+"""A form of every objective."""

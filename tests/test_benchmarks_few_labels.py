@@ -17,7 +17,7 @@ def test_all_methods_share_draws_and_choose_a_rate(monkeypatch, tmp_path):
     monkeypatch.delenv("CONTRAST_KIT_REAL_DATA", raising=False)
     bench = benchmark_script("few_labels")
     names = bench["main"].__globals__
-    for name, value in {"RATES": (5e-4, 1e-3, 2e-3), "MORE": 60, "READ": 160}.items():
+    for name, value in {"RATES": (5e-4, 1e-3, 2e-3), "MORE": 60, "READ": 160, "SENTENCES": 2_000}.items():
         monkeypatch.setitem(names, name, value)
     sizes = [part for name, size in SIZES.items() for part in (f"--{name}", str(size))]
     folders = ["--out", str(tmp_path / "out"), "--work", str(tmp_path / "work")]

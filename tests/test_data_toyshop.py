@@ -18,7 +18,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from contrast_kit import geometry
 from contrast_kit.data import toyshop
-from contrast_kit.data.toyshop import Opinion, Stock, Visit, files, grammar, makers, words
+from contrast_kit.data.toyshop import Opinion, Stock, Visit, __main__, files, grammar, makers, words
 from contrast_kit.data.toyshop.errors import corrupt
 from contrast_kit.data.toyshop.shops import SHOPS, TOYSHOP
 
@@ -288,9 +288,10 @@ def test_paraphrase_keeps_the_meaning_until_it_is_heated():
     assert kept[0] > kept[1] > kept[2] and kept[2] < 10
 
 
-def test_shipped_files_are_made_again_byte_for_byte(tmp_path):
-    command = [sys.executable, "-m", "contrast_kit.data.toyshop", "--write", str(tmp_path)]
-    subprocess.run(command, check=True, env=os.environ | {"PYTHONHASHSEED": "7"}, capture_output=True)
+def test_shipped_files_are_made_again_byte_for_byte(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["toyshop", "--write", str(tmp_path)])  # here, where most rows are made already
+    __main__.main()
+    assert f"MB written under {tmp_path}" in capsys.readouterr().out
     made = {path.relative_to(tmp_path): path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     shipped = {p.relative_to(SHIPPED): p.read_bytes() for p in SHIPPED.rglob("*") if p.suffix in (".tsv", ".sha256")}
     assert made.keys() == shipped.keys() and len(made) > 25
@@ -309,10 +310,22 @@ def test_shipped_files_are_small_and_read_back_as_rows():
     assert lines[7].split("\t") == [str(value) for value in rows[7].values()]
 
 
+ANEW = """
+import json, runpy
+from contrast_kit.data import toyshop
+print(json.dumps(toyshop.rows("rte", "test")))
+runpy.run_module("contrast_kit.data.toyshop", run_name="__main__")
+"""
+
+
 def test_rows_do_not_depend_on_the_files_nor_on_what_was_made_before(tmp_path):
-    code = "import json; from contrast_kit.data import toyshop; print(json.dumps(toyshop.rows('rte', 'test')))"
-    run = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, check=True, text=True)
-    assert json.loads(run.stdout) == toyshop.rows("rte", "test")
+    """One process, with another hash seed, in another folder: it makes rows and obeys the command line."""
+    command = [sys.executable, "-c", ANEW, "--show", "300"]
+    env = os.environ | {"PYTHONHASHSEED": "7"}
+    run = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, check=True, text=True)
+    rows, *shown = run.stdout.splitlines()
+    assert json.loads(rows) == toyshop.rows("rte", "test")
+    assert shown == toyshop.corpus(300)
     toyshop.rows("rte", "test")[0]["label"] = 99  # the caller's copy, not ours
     assert toyshop.rows("rte", "test")[0]["label"] != 99
 

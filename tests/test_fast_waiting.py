@@ -162,11 +162,12 @@ def test_training_and_tiles_keep_a_second_team_only_beside_another_program(tmp_p
 COMES_AND_GOES = """
 import pathlib, sys, threading, time, torch
 import contrast_kit as ck
+from contrast_kit.data import toyshop
 from contrast_kit.fast import waiting
 waiting.LOAD, waiting.QUIET, waiting.PAUSE = pathlib.Path(sys.argv[1]), 0.0, 0.0
 torch.set_num_threads(waiting.processors())
 a, b = torch.randn(2, 600, 16)
-texts = list(ck.data.load("toyshop/text")["train"]["text"])[:64]
+texts = toyshop.corpus(64)
 
 def tiles():
     return ck.losses.nt_xent(a, b, 0.1, implementation="tiled")

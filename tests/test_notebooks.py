@@ -5,6 +5,7 @@ That they also run is `make test`'s last step (nbval); what is checked here woul
 
 import operator
 import re
+from functools import cache
 from pathlib import Path
 
 import nbformat
@@ -15,9 +16,14 @@ import contrast_kit as ck
 NOTEBOOKS = sorted((Path(__file__).parents[1] / "notebooks").glob("*.ipynb"))
 
 
+@cache  # no test changes what it reads
+def read(path: Path) -> nbformat.NotebookNode:
+    return nbformat.read(path, as_version=4)
+
+
 @pytest.fixture(params=NOTEBOOKS, ids=lambda path: path.stem)
 def notebook(request) -> nbformat.NotebookNode:
-    return nbformat.read(request.param, as_version=4)
+    return read(request.param)
 
 
 def code_cells(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 from conftest import make_encoder
-from test_step import OBJECTIVES
+from objectives import OBJECTIVES, ONE_EACH
 
 import contrast_kit as ck
 from contrast_kit.planning import estimate, measure
@@ -38,7 +38,7 @@ def test_memory_is_that_of_a_chunk_and_the_value_that_of_the_whole(name, tokeniz
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", OBJECTIVES)
+@pytest.mark.parametrize("name", ONE_EACH)
 def test_two_thousand_texts_are_trained_on_at_once_with_the_memory_of_few(name, tokenizer, wordings):
     """`batch_size=2048, chunk_size=64`: less is kept than by 512 texts encoded whole."""
     batch = wordings.batch([i % 60 for i in range(2048)])
