@@ -289,7 +289,7 @@ def test_wrong_arguments_are_said(tokenizer, tmp_path):
         ck.Encoder.build("huge", tokenizer)
     with pytest.raises(TypeError, match="Encoder.from_pretrained"):
         ck.Encoder.tiny("roberta-base")
-    with pytest.raises(TypeError, match="with its head, such as RobertaForMaskedLM, not RobertaModel"):
+    with pytest.raises(TypeError, match="with a head, as RobertaForMaskedLM, not RobertaModel"):
         ck.Encoder(make_encoder(tokenizer).model.base_model, tokenizer)
     for name in ("mask", "pad"):
         lacking = copy.deepcopy(tokenizer)

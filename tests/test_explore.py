@@ -296,8 +296,8 @@ def test_a_run_that_fails_says_so(tokenizer, texts):
     panel = ck.explore.live_training(ck.objectives.MLM(make_encoder(tokenizer)), texts, steps=3, lr=-1.0)
     panel.start().wait()
     assert "has ended" in panel.words() and "lr" in panel.words() and not panel.running
-    assert panel.stage.now["phase"] == "failed" and "lr must be" in panel.stage.now["problem"]
-    with pytest.raises(ValueError, match="The run has ended: lr must be"):
+    assert panel.stage.now["phase"] == "failed" and "lr is the peak learning rate" in panel.stage.now["problem"]
+    with pytest.raises(ValueError, match="The run has ended: lr is the peak learning rate"):
         panel.figure()
     with pytest.raises(TypeError, match="not Encoder"):
         ck.explore.live_training(make_encoder(tokenizer), texts)

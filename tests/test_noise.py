@@ -150,7 +150,7 @@ def test_a_function_is_a_noise_and_a_wrong_name_is_said():
     assert noise.named(reverse) is reverse
     with pytest.raises(ValueError, match="mask, spans, replace, shuffle, mask.shuffle"):
         noise.named("dropout")
-    with pytest.raises(TypeError, match="name or a function"):
+    with pytest.raises(TypeError, match="a name, or a function of"):
         noise.named(0.15)
 
 

@@ -23,7 +23,7 @@ def check_tokenizer(tokenizer: PreTrainedTokenizerBase) -> None:
 def check_model(model: nn.Module, tokenizer: PreTrainedTokenizerBase) -> None:
     """Refuse what is no model with a vocabulary head, or one that embeds fewer tokens than the tokenizer has."""
     if not isinstance(model, PreTrainedModel) or model.base_model is model:
-        raise TypeError(f"An encoder wraps a model with a head, as RobertaForMaskedLM, not {checks.shown(model)}.")
+        raise TypeError(f"An encoder wraps a model with a head, as RobertaForMaskedLM, not {type(model).__name__}.")
     rows = model.get_input_embeddings().num_embeddings
     if len(tokenizer) > rows:
         raise ValueError(
