@@ -10,7 +10,7 @@ checkpoints from which a stopped run goes on, loss and processor seconds (of a s
 `--keep` also writes it in half precision, as the kit ships it. Text, steps, seconds and losses stand in its card.
 
 Steps are chosen so that all methods take about the same processor time: a step of ELECTRA costs 1.8 of masked LM's,
-one of CMLM 2 (both with dropout), one of COCO-LM 2.4 with an auxiliary model of one layer; 2.5 is taken for two. CMLM is
+one of CMLM 2 (both with dropout), one of COCO-LM 2.4 with an auxiliary model of one layer; 2.5 is taken for 2. CMLM is
 post-training: half of its time is masked LM.
 
 COCO-LM's contrast has the temperature 0.05, as in the course: at the printed 1 it still stood at guessing, 5.54 nats,
