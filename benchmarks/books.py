@@ -6,25 +6,29 @@
     python benchmarks/books.py mlm --books BOOKS --out data/recorded   # also its curves and held-out loss, as tables
 
 BOOKS is a folder of text files, such as novels of the public domain. What is made lies in `--folder`: the vocabulary,
-checkpoints from which a stopped run goes on, loss and processor seconds (of a sitting) at each 50th step, the encoder.
+checkpoints from which a stopped run goes on, loss and processor seconds (of a sitting) at each 50th step, the encoder,
+and the encoder as it was after about a quarter, a half and three quarters of the steps.
 `--keep` also writes it in half precision, as the kit ships it. Text, steps, seconds and losses stand in its card.
 
-Steps are chosen so that all methods take about the same processor time: a step of ELECTRA costs 1.8 of masked LM's,
-one of CMLM 2 (both with dropout), one of COCO-LM 2.4 with an auxiliary model of one layer; 2.5 is taken for 2. CMLM is
-post-training: half of its time is masked LM.
+Steps are chosen so that all methods take about the same processor time: one of COCO-LM costs 2.75 of masked LM's
+(measured: 1.8 and 0.65 s); for ELECTRA 1.8 is taken, for CMLM 2. CMLM is post-training: half of its time is masked LM.
 
 COCO-LM's contrast has the temperature 0.05, as in the course: at the printed 1 it still stood at guessing, 5.54 nats,
 after 470 steps; at 0.05 it was below 0.8 by then. Its auxiliary model has two layers: with one, a third of four as the
 paper has a third of twelve, it still stood at 6.0 nats after 790 steps. So does masked LM of one layer (5.9 after 400);
 of two layers it comes to 5.2 after 600, of four to 4.9 after 550. (One run each, then stopped, not recorded.)
 
-A batch has texts of any lengths, packed: grouped by length it teaches masked LM less (benchmarks/README.md). Nothing is
-dropped out, where all four papers have 0.1: the text is read about once, so there is nothing to learn by heart, and
-dropout takes a seventh of a step. The config that is saved says 0.1, for whoever fine-tunes the encoder.
-`kit/books-mlm` is older: its card has its recipe.
+A batch has texts of any lengths, packed: grouped by length it teaches masked LM less (benchmarks/README.md). It is
+half of the 128 sentences of `kit/books-mlm`, since a method that learns late needs steps. Nothing is
+dropped out, where all four papers have 0.1: the text is read once at most, so there is nothing to learn by heart, and
+dropout takes a seventh of a step. The config that is saved says 0.1, for whoever fine-tunes the encoder. Steps are in
+float32: on a processor that multiplies bfloat16 natively (AMX) bfloat16 is twice as fast, on the one that made these
+encoders it took 1.5 times as long.
+`kit/books-mlm` is older: its card has its recipe. The recorded runs were stopped after nine tenths of their steps.
 
 The encoder has 4 layers of width 256 and 8,000 words. One sentence in 200 of the books, and one in 50 of the
-docstrings, is held out: the last line printed is the held-out loss beside that of word frequencies alone.
+docstrings, is held out: printed in the end are the method's losses there, and what word frequencies alone would pay.
+The docstrings are those of the installed libraries; the sentences are kept in `--folder`, for a run to go on with.
 """
 
 import argparse
@@ -32,8 +36,9 @@ import csv
 import json
 import random
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate
 from pathlib import Path
@@ -58,18 +63,18 @@ class Method:
 
 COCO_LM = {"auxiliary_layers": 2, "tau": 0.05}  # printed: a third of the layers, and 1; see above
 METHODS = {
-    "mlm": Method(ck.objectives.MLM, 8_000),
-    "half-mlm": Method(ck.objectives.MLM, 4_000),
-    "cmlm": Method(ck.objectives.CMLM, 2_000, 5e-4, start="half-mlm"),
-    "electra": Method(partial(ck.objectives.ELECTRA, diagnostics=False), 4_400),
-    "coco-lm": Method(partial(ck.objectives.COCOLM, **COCO_LM, diagnostics=False), 3_200),
+    "mlm": Method(ck.objectives.MLM, 11_000),
+    "half-mlm": Method(ck.objectives.MLM, 5_500),
+    "cmlm": Method(ck.objectives.CMLM, 2_750, 5e-4, start="half-mlm"),
+    "electra": Method(partial(ck.objectives.ELECTRA, diagnostics=False), 6_000),
+    "coco-lm": Method(partial(ck.objectives.COCOLM, **COCO_LM, diagnostics=False), 4_000),
 }
 TRAINING = dict(
-    batch_size=128,
+    batch_size=64,
     group_by_length=False,
     max_length=128,
     warmup=0.02,
-    precision="bf16",
+    precision="float32",
     log_every=50,
     save_every=500,
     progress=True,
@@ -77,7 +82,16 @@ TRAINING = dict(
 DROPOUT, DROPOUT_OF_FINE_TUNING = 0.0, 0.1
 
 
-def sentences(books: Path) -> tuple[list[str], list[str]]:
+def sentences(books: Path, folder: Path) -> tuple[list[str], list[str]]:
+    """Sentences to train on and held-out ones, of the books and of the docstrings; made once, and kept in `folder`."""
+    if not (kept := folder / "sentences.json").exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        kept.write_text(json.dumps(divided(books)))
+    train, held = json.loads(kept.read_text())
+    return train, held
+
+
+def divided(books: Path) -> tuple[list[str], list[str]]:
     """Sentences to train on and held-out ones, of the books and of the docstrings of the installed libraries."""
     rows = list(ck.data.load(books)["train"]["text"])
     prose = list(ck.data.load("docstrings")["train"]["text"])
@@ -112,10 +126,23 @@ def held_out_loss(encoder: ck.Encoder, held: Sequence[str], train: ck.data.Texts
     return dict(zip(("loss", "accuracy", "loss_of_frequencies"), (sums / count).tolist(), strict=True))
 
 
-def keep(encoder: ck.Encoder, folder: Path) -> None:
-    """Write the encoder in half precision; `Encoder.from_pretrained` opens it in single precision again."""
-    encoder.model.half()
-    encoder.save_pretrained(folder)
+@torch.no_grad()
+def held_out_parts(objective: ck.objectives.Objective, held: Sequence[str]) -> dict[str, float]:
+    """Each part of a method's loss on the same sentences, and what it logs beside them: the mean over batches of 100.
+
+    For a contrast it is a harder batch than those of training: who guesses among 100 texts has log 199, not log 127.
+    """
+    texts = ck.data.Texts(held, objective.encoder.tokenizer, max_length=128)
+    generator = torch.Generator().manual_seed(0)
+    objective.eval()
+    if hasattr(before := objective.config, "diagnostics"):
+        objective.config = replace(before, diagnostics=True)
+    sums, batches = Counter(), range(0, min(2000, len(texts)), 100)
+    for start in batches:
+        found = objective(texts.batch(range(start, min(start + 100, len(texts)))), generator)
+        sums.update({part: float(value) for part, value in found.items() if part != "loss"})
+    objective.config = before
+    return {part: total / len(batches) for part, total in sums.items()}
 
 
 def set_dropout(encoder: ck.Encoder, p: float) -> None:
@@ -126,39 +153,50 @@ def set_dropout(encoder: ck.Encoder, p: float) -> None:
             module.p = p
 
 
+def save(encoder: ck.Encoder, folder: Path) -> None:
+    """Write an encoder; its config has the dropout that whoever fine-tunes it wants."""
+    set_dropout(encoder, DROPOUT_OF_FINE_TUNING)
+    encoder.save_pretrained(folder)
+    set_dropout(encoder, DROPOUT)
+
+
 def home(folder: Path, name: str, steps: int | None) -> Path:
     """Where a method's run lies: one that was only tried out, elsewhere."""
     return folder / (f"{name}-{steps}" if steps else name)
 
 
-def train(name: str, folder: Path, texts: ck.data.Texts, steps: int | None = None) -> ck.Encoder:
-    """The encoder of a method, trained or, where it lies in `folder`, opened; a stopped run goes on."""
+def quarters(steps: int) -> list[int]:
+    """About a quarter, a half and three quarters of a run: multiples of what it saves."""
+    every = TRAINING["save_every"]
+    return [steps * k // 4 // every * every for k in (1, 2, 3)]
+
+
+def train(name: str, folder: Path, texts: ck.data.Texts, steps: int | None = None) -> ck.Run:
+    """The run of a method; a stopped one goes on, of a finished one no step is taken again."""
     method, place = METHODS[name], home(folder, name, steps)
-    if not (place / "encoder" / "sentence_bert_config.json").exists():  # what is written last
-        if method.start:
-            train(method.start, folder, texts, steps)
-            encoder = ck.Encoder.from_pretrained(home(folder, method.start, steps) / "encoder")
-        else:
-            encoder = ck.Encoder.small(texts.tokenizer, num_hidden_layers=4, pooling="mean", seed=0)
-        set_dropout(encoder, DROPOUT)
-        place.mkdir(parents=True, exist_ok=True)
-        with open(place / "seconds.csv", "a", newline="") as file:
-            log, began = csv.writer(file), time.process_time()
+    if method.start:
+        encoder = train(method.start, folder, texts, steps).encoder
+    else:
+        encoder = ck.Encoder.small(texts.tokenizer, num_hidden_layers=4, pooling="mean", seed=0)
+    set_dropout(encoder, DROPOUT)
+    place.mkdir(parents=True, exist_ok=True)
+    with open(place / "seconds.csv", "a", newline="") as file:
+        log, began = csv.writer(file), time.process_time()
 
-            def note(run: ck.Run) -> None:
-                log.writerow([run.steps, round(time.process_time() - began, 1), run.rows[-1]["loss"]])
-                file.flush()
+        def note(run: ck.Run) -> None:
+            log.writerow([run.steps, round(time.process_time() - began, 1), run.rows[-1]["loss"]])
+            file.flush()
+            if run.steps in quarters(run.total):
+                save(run.encoder, place / f"encoder-{run.steps}")
 
-            settings = TRAINING | dict(steps=steps or method.steps, lr=method.lr, seed=0)
-            objective = ck.faster(method.make(encoder), packing=True)
-            run = ck.fit(objective, texts, folder=place / "run", resume=True, callback=note, **settings)
-        if run.interrupted:
-            raise KeyboardInterrupt  # the same command goes on
-        print(run)
-        (place / "history.json").write_text(json.dumps(run.rows))
-        set_dropout(run.encoder, DROPOUT_OF_FINE_TUNING)
-        run.encoder.save_pretrained(place / "encoder")
-    return ck.Encoder.from_pretrained(place / "encoder")
+        settings = TRAINING | dict(steps=steps or method.steps, lr=method.lr, seed=0)
+        objective = ck.faster(method.make(encoder), packing=True)
+        run = ck.fit(objective, texts, folder=place / "run", resume=True, callback=note, **settings)
+    if run.interrupted:
+        raise KeyboardInterrupt  # the same command goes on
+    print(run)
+    save(run.encoder, place / "encoder")
+    return run
 
 
 def processor_seconds(place: Path) -> dict[int, float]:
@@ -175,25 +213,27 @@ def processor_seconds(place: Path) -> dict[int, float]:
     return dict(zip(sorted(cost), accumulate(cost[step] for step in sorted(cost)), strict=True))
 
 
-def record(name: str, place: Path, out: Path, held: dict[str, float]) -> None:
-    """Add a method's curves to `books_curves.csv`, what it cost and its held-out loss to `books_encoders.csv`."""
-    seconds, history = processor_seconds(place), json.loads((place / "history.json").read_text())
+def record(name: str, place: Path, out: Path, run: ck.Run, held: dict[str, float]) -> None:
+    """Add to three tables what a method cost, its parts of the loss along the way, and what it knows of new text."""
+    seconds, start = processor_seconds(place), METHODS[name].start or "new weights"
     out.mkdir(parents=True, exist_ok=True)
+    encoders = Table(out / "books_encoders.csv", ("method",))
     curves = Table(out / "books_curves.csv", ("method", "step", "part"))
-    for row in history:
+    held_out = Table(out / "books_held_out.csv", ("method", "part"))
+    if not encoders.has(name):
+        row = {"method": name, "start": start, "lr": METHODS[name].lr, "steps": run.steps}
+        encoders.add(row | {"seconds": seconds[run.steps]})
+    for row in run.rows:
         step = row["step"]
         for part in [part for part in row if part not in ("step", "loss", "lr", "grad_norm", "seconds")]:
             if not curves.has(name, step, part):
                 curves.add({"method": name, "step": step, "seconds": seconds[step], "part": part, "value": row[part]})
-    encoders = Table(out / "books_encoders.csv", ("method",))
-    if not encoders.has(name):
-        measured = {key: held.get(key, "") for key in ("loss", "accuracy", "loss_of_frequencies")}
-        last = history[-1]["step"]
-        start = METHODS[name].start or "new weights"
-        encoders.add({"method": name, "start": start, "steps": last, "seconds": seconds[last]} | measured)
-    for table in (curves, encoders):
+    for part, value in held.items():
+        if not held_out.has(name, part):
+            held_out.add({"method": name, "part": part, "value": value})
+    for table in (encoders, curves, held_out):
         spent = sum(float(row["seconds"]) for row in encoders.rows)
-        write_origin(table.path, "books", spent, TRAINING | {"dropout": DROPOUT, "lr": METHODS[name].lr, "seed": 0})
+        write_origin(table.path, "books", spent, TRAINING | {"dropout": DROPOUT, "seed": 0})
 
 
 def main() -> None:
@@ -206,17 +246,18 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="folder of the tables to add to")
     options = parser.parse_args()
     torch.set_num_threads(1)
-    read, held = sentences(options.books)
+    read, held = sentences(options.books, options.folder)
     tokenizer = vocabulary(options.folder / "vocabulary", read)
     texts = ck.data.Texts(read, tokenizer, max_length=128)
-    encoder = train(options.method, options.folder, texts, options.steps)
+    run = train(options.method, options.folder, texts, options.steps)
     reads_masks = options.method in ("mlm", "half-mlm", "cmlm")
-    found = held_out_loss(encoder, held, texts) if reads_masks else {}
+    found = held_out_parts(run.objective, held) | (held_out_loss(run.encoder, held, texts) if reads_masks else {})
     print(found)
-    if options.keep:
-        keep(encoder, options.keep)
     if options.out:
-        record(options.method, home(options.folder, options.method, options.steps), options.out, found)
+        record(options.method, home(options.folder, options.method, options.steps), options.out, run, found)
+    if options.keep:
+        run.encoder.model.half()  # `Encoder.from_pretrained` opens it in single precision again
+        save(run.encoder, options.keep)
 
 
 if __name__ == "__main__":

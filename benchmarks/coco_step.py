@@ -1,4 +1,4 @@
-"""One COCO-LM step, views and all, forward and backward: as the paper, in ours, and lean; 4 layers × 256, 32 texts.
+"""One COCO-LM step, views and all, forward and backward: a peer's algorithm, ours, ours lean; 4 layers × 256, 32 texts.
 
     python benchmarks/coco_step.py
 

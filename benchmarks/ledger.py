@@ -507,7 +507,7 @@ def scoreboard_runs() -> Iterator[Row]:
     score = tuned[["cola", "sst2"]].mean(axis=1)  # as GLUE's average: whatever each task is measured by
     doubt = {  # who has not learned its own task decides nothing
         "ELECTRA": "ELECTRA hardly finds a replaced word here",
-        "CAPT": "CAPT with its queue has learned in two seeds of five only",
+        "CAPT": "CAPT with its queue names words by their frequency in three seeds of five",
     }
     copies = parts["copy_acc_original"]
     claims = [  # paper, place, claim, tested, the gap of each seed, and the method in doubt

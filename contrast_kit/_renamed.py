@@ -3,11 +3,11 @@
 import functools
 import importlib
 import sys
-import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from contrast_kit._names import meant
+from contrast_kit._warn import warn
 
 
 def renamed(**new_names: str) -> Callable:
@@ -100,12 +100,4 @@ def former_property(old: str, new: str) -> property:
 
 
 def _warn(old: str, new: str) -> None:
-    """Warn at the caller's line, however deep inside the kit the former name was met."""
-    level, frame = 1, sys._getframe()
-    while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__", "")):
-        level, frame = level + 1, frame.f_back
-    warnings.warn(f"{old} is now called {new}.", DeprecationWarning, stacklevel=level)
-
-
-def _is_ours(module: str) -> bool:
-    return module.split(".")[0] in ("contrast_kit", "dataclasses")
+    warn(f"{old} is now called {new}.", DeprecationWarning)

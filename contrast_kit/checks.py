@@ -6,6 +6,7 @@ Torch only; every room may ask here. Letters: N vectors, D width, V vocabulary.
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import fields
 from numbers import Integral, Real
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-_reads_values = True
+_reads_values: ContextVar[bool] = ContextVar("reads_values", default=True)  # each thread has its own
 
 
 class NotFiniteError(ValueError):
@@ -26,20 +27,11 @@ def unchecked(on: bool = True) -> Iterator[None]:
 
     The trainer does so on a GPU, and reads the loss once, at the end of a step. `unchecked(False)` changes nothing.
     """
-    global _reads_values
-    before, _reads_values = _reads_values, _reads_values and not on
+    before = _reads_values.set(_reads_values.get() and not on)
     try:
         yield
     finally:
-        _reads_values = before
-
-
-def warn_unread(config: Any, names: Sequence[str], reader: str) -> None:
-    """Warn of settings changed from their defaults that only `reader` reads: they would do nothing without a word."""
-    for field in fields(config):
-        value = getattr(config, field.name)
-        if field.name in names and value != field.default:
-            warnings.warn(f"{field.name}={shown(value)} changes nothing here: only {reader} reads it.", stacklevel=5)
+        _reads_values.reset(before)
 
 
 def is_traced(x: Tensor) -> bool:
@@ -49,7 +41,7 @@ def is_traced(x: Tensor) -> bool:
 
 def reads(x: Tensor) -> bool:
     """Whether a check reads the values of x."""
-    return _reads_values and not is_traced(x)
+    return not is_traced(x) and _reads_values.get()
 
 
 def floats(x: Tensor, name: str) -> Tensor:

@@ -2,7 +2,8 @@
 
 An objective is a module: it takes a batch, draws the masked views, and returns the loss and its parts.
 `ck.fit(objective, texts, steps=300)` runs the same loop and adds a learning-rate schedule, gradient clipping, batches
-encoded in chunks (many negatives in little memory), mixed precision, several processes, checkpoints and resuming.
+encoded in chunks (many negatives in little memory), mixed precision, several processes, checkpoints and resuming; and
+it calls `objective.set_progress` before each step and `after_step` behind it, where CAPT's τ and queue change.
 """
 
 import torch

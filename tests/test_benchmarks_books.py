@@ -19,56 +19,56 @@ from contrast_kit.data import toyshop
 def test_each_method_is_made_once_and_cmlm_begins_with_masked_lm(monkeypatch, tmp_path, capsys):
     bench = benchmark_script("books")
     texts = toyshop.corpus(340)
-    monkeypatch.setitem(bench["main"].__globals__, "sentences", lambda books: (texts[:300], texts[300:]))
-    opened, opens, fit, dropped = [], ck.Encoder.from_pretrained, ck.fit, set()
+    monkeypatch.setitem(bench["main"].__globals__, "divided", lambda books: (texts[:300], texts[300:]))
+    assert bench["quarters"](11_000) == [2_500, 5_500, 8_000]  # of what is saved
+    for every in ("save_every", "log_every"):
+        monkeypatch.setitem(bench["TRAINING"], every, 1)
+    begun, fit, dropped = [], ck.fit, set()
 
     def watched_fit(objective, *arguments, **settings):
         dropped.update(module.p for module in objective.modules() if isinstance(module, torch.nn.Dropout))
-        return fit(objective, *arguments, **settings)
+        run = fit(objective, *arguments, **settings)
+        home = Path(settings["folder"]).parent
+        begun.append((home.name, (home / "seconds.csv").read_text()))
+        return run
 
     monkeypatch.setattr(ck, "fit", watched_fit)
-    monkeypatch.setattr(
-        ck.Encoder, "from_pretrained", lambda name, **how: opened.append(Path(name).parent.name) or opens(name, **how)
-    )
 
     def make(method):
-        command = [
-            "books.py",
-            method,
-            "--books",
-            "none",
-            "--folder",
-            str(tmp_path),
-            "--steps",
-            "2",
-            "--out",
-            str(tmp_path),
-        ]
-        monkeypatch.setattr(sys, "argv", [*command, "--keep", str(tmp_path / "kept" / method)])
-        opened.clear()
+        command = ["books.py", method, "--books", "none", "--folder", str(tmp_path), "--steps", "2"]
+        command += ["--out", str(tmp_path), "--keep", str(tmp_path / "kept" / method)]
+        monkeypatch.setattr(sys, "argv", command)
+        begun.clear()
         bench["main"]()
-        return opened.copy(), capsys.readouterr().out
+        return begun.copy(), capsys.readouterr().out
 
-    for method, first in {"mlm": [], "cmlm": 2 * ["half-mlm-2"], "electra": [], "coco-lm": []}.items():
+    for method, first in {"mlm": [], "cmlm": ["half-mlm-2"], "electra": [], "coco-lm": []}.items():
         asked, told = make(method)
-        assert asked == [*first, f"{method}-2"]  # CMLM goes on from masked LM
+        assert [name for name, _ in asked] == [*first, f"{method}-2"]  # CMLM goes on from masked LM
         assert ("loss_of_frequencies" in told) == (method in ("mlm", "cmlm"))
-        kept = opens(tmp_path / "kept" / method)
+        kept = ck.Encoder.from_pretrained(tmp_path / "kept" / method)
         assert kept.width == 256 and kept.model.config.hidden_dropout_prob == 0.1  # for whoever fine-tunes it
+        assert (tmp_path / f"{method}-2" / "encoder-1" / "model.safetensors").is_file()  # half of its steps
     assert dropped == {0.0}  # in the encoder and in what is made beside it, as COCO-LM's auxiliary
-    tables = [(tmp_path / f"books_{name}.csv").read_text() for name in ("encoders", "curves")]
-    monkeypatch.setattr(ck, "fit", None)  # what is made is not made again, nor recorded twice
-    assert make("cmlm")[0] == ["cmlm-2"]
-    assert tables == [(tmp_path / f"books_{name}.csv").read_text() for name in ("encoders", "curves")]
-    encoders, curves = (list(csv.DictReader(table.splitlines())) for table in tables)
+    tables = {name: (tmp_path / f"books_{name}.csv").read_text() for name in ("encoders", "curves", "held_out")}
+    encoders, curves, held = (list(csv.DictReader(table.splitlines())) for table in tables.values())
     assert [(row["method"], row["start"], row["steps"]) for row in encoders] == [
         ("mlm", "new weights", "2"),
         ("cmlm", "half-mlm", "2"),
         ("electra", "new weights", "2"),
         ("coco-lm", "new weights", "2"),
     ]
-    assert [row["loss"] != "" for row in encoders] == [True, True, False, False]
-    assert [row["part"] for row in curves if row["method"] == "coco-lm"] == ["aux_mlm", "copy", "lm", "contrast"]
+    assert all(float(row["seconds"]) > 0 for row in encoders)
+    last = [row["part"] for row in curves if (row["method"], row["step"]) == ("coco-lm", "2")]
+    assert last == ["aux_mlm", "copy", "lm", "contrast"]
+    known = {method: {row["part"] for row in held if row["method"] == method} for method in bench["METHODS"]}
+    assert known["mlm"] == {"loss", "accuracy", "loss_of_frequencies", "mlm"}
+    assert known["coco-lm"] >= {"contrast", "clm_acc_replaced", "copy_acc_replaced", "copy_acc_original", "aux_acc"}
+    written = (tmp_path / "coco-lm-2" / "encoder" / "model.safetensors").read_bytes()
+    again, _ = make("coco-lm")  # what is made is opened: no step is taken, and nothing recorded twice
+    assert written == (tmp_path / "coco-lm-2" / "encoder" / "model.safetensors").read_bytes()
+    assert tables == {name: (tmp_path / f"books_{name}.csv").read_text() for name in tables}
+    assert again == [asked[-1]]  # no step is noted again
 
 
 def test_processor_seconds_add_up_over_sittings(tmp_path):
@@ -83,7 +83,7 @@ def test_processor_seconds_add_up_over_sittings(tmp_path):
 def test_a_run_that_was_stopped_is_not_taken_for_a_whole_one(monkeypatch, tmp_path):
     bench = benchmark_script("books")
     texts = toyshop.corpus(340)
-    monkeypatch.setitem(bench["main"].__globals__, "sentences", lambda books: (texts[:300], texts[300:]))
+    monkeypatch.setitem(bench["main"].__globals__, "divided", lambda books: (texts[:300], texts[300:]))
     fit = ck.fit
 
     def stopped(*arguments, **settings):
@@ -96,6 +96,11 @@ def test_a_run_that_was_stopped_is_not_taken_for_a_whole_one(monkeypatch, tmp_pa
     with pytest.raises(KeyboardInterrupt):
         bench["main"]()
     assert not (tmp_path / "mlm-2" / "encoder").exists()
+    monkeypatch.setattr(ck, "fit", fit)
+    monkeypatch.setitem(bench["main"].__globals__, "divided", None)  # the sentences are kept
+    bench["main"]()
+    assert (tmp_path / "mlm-2" / "encoder").is_dir()
+    assert list(bench["processor_seconds"](tmp_path / "mlm-2")) == [2]  # the step that was missing
 
 
 @pytest.mark.slow

@@ -262,6 +262,17 @@ def test_real_tables_and_json():
 # Names, the hub, and text for a tokenizer
 
 
+@pytest.mark.parametrize("option", [{"unit": "line"}, {"headings": True}, {"labels": ["no", "yes"]}, {"config": "x"}])
+def test_an_option_that_nothing_reads_is_refused(option, tmp_path):
+    for name in ("toyshop/sst2", "scenes/captions", "docstrings", "glue/rte"):
+        with pytest.raises(ValueError, match=f"'{name}' is read without {next(iter(option))}="):
+            data.load(name, **option)
+    if "config" in option:
+        write(tmp_path, "a.txt", "One. Two.")
+        with pytest.raises(ValueError, match="is read without config="):
+            data.load(tmp_path, **option)
+
+
 @pytest.mark.parametrize("name", ["glue/sst2", "wikitext", "squad", "nobody/nothing"])
 def test_without_network_the_answer_comes_in_seconds_and_names_what_works(name, monkeypatch, tmp_path):
     monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)

@@ -206,6 +206,18 @@ def test_encode_keeps_order_and_mode(encoder):
     assert torch.allclose(encoder.encode(SENTENCES, normalize=True).norm(dim=1), torch.ones(3))
 
 
+def test_encoding_switches_no_dropout_on_in_an_opened_encoder(tokenizer, batch, tmp_path):
+    """transformers opens a model in evaluation mode; `encode` has to leave each part as it was."""
+    opened = ck.Encoder.from_pretrained(make_encoder(tokenizer, dropout=0.5).save_pretrained(tmp_path))
+    assert not any(module.training for module in opened.modules())
+    objective = ck.objectives.MLM(opened)  # in training mode, around an encoder that is not
+    before, after = opened(batch), (opened.encode(SENTENCES), opened(batch))[1]
+    assert torch.equal(before, after) and objective.training and not opened.training
+    objective.train()
+    opened.encode(SENTENCES)
+    assert all(module.training for module in objective.modules()) and not torch.equal(opened(batch), opened(batch))
+
+
 @pytest.mark.parametrize("pooling", ["first", "mean"])
 def test_a_tokenizer_that_pads_on_the_left_changes_no_vector(tokenizer, pooling):
     encoder = make_encoder(copy.deepcopy(tokenizer), pooling=pooling)

@@ -42,6 +42,13 @@ def test_only_hidden_words_are_replaced_and_the_kinds_say_what_happened(panel):
     assert set(seen.kinds) <= set(KINDS)
 
 
+def test_looking_leaves_an_encoder_in_its_mode(panel):
+    for mode in (False, True):
+        panel.networks.encoder.train(mode)
+        panel.set(seed=3)
+        assert all(module.training == mode for module in panel.networks.encoder.modules())
+
+
 def test_an_encoder_reads_each_word_with_that_word_covered(panel):
     encoder, seen = panel.networks.encoder.eval(), panel.set(seed=2).worked()
     ids = torch.tensor([encoder.tokenizer.convert_tokens_to_ids(seen.rows[2])])

@@ -17,6 +17,7 @@ KIT = ROOT / "contrast_kit"
 ROOMS = (
     "_names",
     "_shipped",
+    "_warn",
     "_renamed",
     "checks",
     "arguments",
@@ -145,7 +146,7 @@ def measure():
     return runpy.run_path(str(ROOT / "benchmarks" / "reading_path.py"))
 
 
-LIMITS = {"MLM": 7, "SimCSE": 7, "SCL": 7, "CMLM": 9, "CAPT": 9, "COCOLM": 12}
+LIMITS = {"MLM": 7, "SimCSE": 7, "SCL": 7, "CMLM": 9, "CAPT": 10, "COCOLM": 13}  # losses.tokens among them
 
 
 def test_the_loss_of_one_batch_runs_through_few_files(measure):

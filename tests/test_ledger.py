@@ -58,7 +58,7 @@ def test_both_contrasts_of_cmlm_stand_in_it_where_both_were_run(ledger):
 
 
 def test_a_verdict_follows_its_interval(ledger):
-    guessing = ledger["tested"].str.contains("still guesses|hardly finds a replaced word|in two seeds of five only")
+    guessing = ledger["tested"].str.contains("still guesses|hardly finds a replaced word|in three seeds of five")
     assert guessing.any()  # who has not learned its task decides nothing
     assert (ledger.loc[guessing, "verdict"] == "unclear").all()
     measured = ledger[ledger["low"].notna() & ~guessing]
@@ -91,7 +91,7 @@ def test_who_is_in_doubt_has_not_learned_its_task_in_the_tables():
     half = told.set_index("method").loc["word frequencies", "value"] / 2
     assert part.loc["CAPT", "mlm"] > half > part.loc["CAPT (no queue)", "mlm"]
     each = told[(told["method"] == "CAPT") & (told["part"] == "mlm") & (told["steps"] == 5_000)]
-    assert (each["value"] > 5).sum() == 3 and len(each) == 5  # "in two seeds of five only"
+    assert (each["value"] > 5).sum() == 3 and len(each) == 5  # "in three seeds of five"
 
 
 def test_differences_are_paired_by_draw(script):

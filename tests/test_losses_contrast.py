@@ -1,6 +1,7 @@
 """The contrastive losses: each against loops written from the paper's own symbols, its closed forms and its traps."""
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
@@ -559,3 +560,12 @@ def test_the_same_values_on_a_gpu():
         with torch.autocast("cuda", dtype=torch.float16):
             on_gpu = loss(a.cuda(), b.cuda())
         assert on_gpu.item() == pytest.approx(loss(a, b).item(), rel=1e-4)
+
+
+def test_what_one_thread_leaves_unchecked_another_checks():
+    """A panel trains in a thread, on a GPU without looking at values, while the reader's own cells go on."""
+    x = torch.full((4, 3), torch.nan)
+    with losses.unchecked(), ThreadPoolExecutor(1) as other:
+        assert not losses.nt_xent(x, x, 0.5).isfinite()
+        with pytest.raises(losses.NotFiniteError):
+            other.submit(losses.nt_xent, x, x, 0.5).result()

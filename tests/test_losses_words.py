@@ -7,8 +7,8 @@ from torch.nn import functional as F
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import contrast_kit as ck
-from contrast_kit.encoder.encoder import cross_entropy
 from contrast_kit.losses.corrective import corrective_terms
+from contrast_kit.losses.tokens import mlm_terms
 
 M, V, D = 37, 101, 16
 
@@ -156,10 +156,10 @@ def test_an_encoder_finds_the_same_in_blocks_as_from_all_its_scores(relative, to
     states = torch.randn(M, encoder.width, generator=g, dtype=torch.float64)
     labels, read = torch.randint(len(tokenizer), (2, M), generator=g)
     weight = torch.rand(M, generator=g, dtype=torch.float64)
-    plain = encoder.word_loss(cross_entropy, states, labels, weight, others=read)
+    plain = encoder.word_loss(mlm_terms, states, labels, weight, others=read)
     assert not blocks
     monkeypatch.setattr(ck.fast, "SCORES_AT_ONCE", 7 * len(tokenizer))
-    in_blocks = encoder.word_loss(cross_entropy, states, labels, weight, others=read)
+    in_blocks = encoder.word_loss(mlm_terms, states, labels, weight, others=read)
     assert plain._fields == in_blocks._fields
     assert all(torch.allclose(a, b, atol=1e-12) for a, b in zip(plain, in_blocks, strict=True))
     assert len(blocks) == 6  # of 7 positions at most

@@ -1,5 +1,7 @@
 """What holds for every objective, whatever the method: padding, examples by themselves, half precision, bad input."""
 
+import copy
+
 import pytest
 import torch
 from conftest import make_encoder
@@ -114,7 +116,7 @@ def test_an_objective_that_says_nothing_is_told_what_to_say(encoder, batch):
 
     with pytest.raises(NotImplementedError, match="Empty must say which views"):
         Empty(encoder)(batch)
-    with pytest.raises(NotImplementedError, match="Empty must say how it encodes"):
+    with pytest.raises(NotImplementedError, match="Empty must say its vectors or its local_sums"):
         Empty(encoder).encode("text", batch)
     with pytest.raises(NotImplementedError, match="Empty must weigh"):
         Empty(encoder).weights  # noqa: B018
@@ -132,3 +134,21 @@ def test_an_objective_that_says_nothing_is_told_what_to_say(encoder, batch):
 def test_wrong_arguments_are_said(encoder, make, words):
     with pytest.raises(TypeError, match=words):
         make(encoder)
+
+
+@pytest.mark.parametrize("name", ["SimCSE", "CAPT", "CMLM"])
+def test_an_encode_of_ones_own_is_asked_in_chunks_too(name, encoder, batch):
+    """Below a method that says its `vectors`: both passes over a chunk must make the same ones."""
+
+    class Doubled(getattr(ck.objectives, name)):
+        def encode(self, view_name, view):
+            encoded = super().encode(view_name, view)
+            return encoded._replace(vectors={head: 2 * rows + rows[:, :1] for head, rows in encoded.vectors.items()})
+
+    settings = {"SimCSE": dict(tau=0.3), "CAPT": dict(queue=0), "CMLM": dict(contrast="info_nce")}[name]
+    found = []
+    for chunk_size in (None, 5):
+        objective = Doubled(copy.deepcopy(encoder).eval(), **settings).double().eval()
+        gradient(objective, [batch], torch.Generator().manual_seed(0), chunk_size=chunk_size)
+        found.append(torch.cat([p.grad.flatten() for p in objective.encoder.parameters() if p.grad is not None]))
+    assert torch.allclose(*found, rtol=1e-9, atol=1e-12)

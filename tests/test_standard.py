@@ -393,6 +393,11 @@ def test_a_folder_without_a_trained_head_gets_no_blimp(saved, tmp_path):
     for without in ({"taught_without_words": "ELECTRA's"}, {"architectures": ["ElectraForPreTraining"]}):
         (saved / "config.json").write_text(json.dumps(config | {"model_type": "electra"} | without))
         assert not reports.has_word_head(saved)
+    (saved / "config.json").write_text(json.dumps(config))
+    encoder = ck.Encoder.from_pretrained(saved)
+    assert reports.has_word_head(encoder)
+    encoder.model.config.taught_without_words = "replaced token detection"  # before it is saved, too
+    assert not reports.has_word_head(encoder)
     (saved / "config.json").write_text(json.dumps(config | {"architectures": ["RobertaModel"]}))
     source = write_blimp(tmp_path / "data" / "blimp", [("a", "b")]).parent
     with pytest.raises(ValueError, match="no trained vocabulary head"):

@@ -245,6 +245,17 @@ def test_the_nearest_by_cosine_vote():
         tasks.knn_probe(Reader(), train, test, task="sst2", k=5)
 
 
+@pytest.mark.parametrize("kind", [int, float])
+def test_the_mean_score_of_the_neighbours_is_predicted(kind):
+    """Scores may be whole numbers."""
+    scores = [("9 1", 0), ("5 1", 1), ("1 9", 3), ("1 5", 4)]
+    train, test = (
+        [{"sentence1": text, "sentence2": text, "label": kind(score)} for text, score in rows]
+        for rows in (scores, [("7 1", 0), ("1 7", 4), ("1 8", 4)])
+    )
+    assert tasks.knn_probe(Reader(), train, test, task="stsb", k=2)["pearson"] == pytest.approx(1)
+
+
 def test_two_neighbours_outvote_a_nearer_one():
     """The majority decides, however near the one is; cosines only break ties."""
     train = [{"sentence": text, "label": label} for text, label in [("9 0", 1), ("1 1", 0), ("1 -1", 0), ("-1 0", 1)]]

@@ -17,7 +17,8 @@ from conftest import REAL, make_encoder, real_data
 
 import contrast_kit as ck
 from contrast_kit import tasks
-from contrast_kit.objectives import CMLM, CSSL, MLM, SCL, FineTune
+from contrast_kit.data import intact
+from contrast_kit.objectives import CAPT, CMLM, CSSL, MLM, SCL, FineTune
 from contrast_kit.paraphrase import Toyshop, same_meaning
 from contrast_kit.tasks import Pipeline, Protocol, Sweep, protocols
 from contrast_kit.tasks.planned import held_rows
@@ -494,6 +495,27 @@ def test_a_pipeline_describes_its_stages():
         == "CMLM(contrast_weight=0.1) → FineTune"
     )
     assert Pipeline(post=MLM, unlabeled=100).description == "MLM → FineTune with 100 further texts"
+
+
+def test_a_pipeline_is_known_by_what_its_functions_do():
+    """In every process alike: a table of runs goes on by it, and must not take another method's rows for its own."""
+
+    def described(function):
+        return Pipeline(post=partial(CAPT, noise=function)).description, Pipeline(tune=function).description
+
+    one, again = (described(lambda batch: {x: 1 for x in batch if x}) for _ in range(2))
+    other = described(lambda batch: {x: 1 for x in batch if not x})
+    assert one == again and one[0] != other[0] and one[1] != other[1]
+    assert not any(" at 0x" in words for words in (*one, *described(test_a_pipeline_describes_its_stages)))
+
+    def made(tau):
+        return lambda batch: batch * tau
+
+    assert described(made(1)) == described(made(1)) != described(made(2))  # what it closes over
+    assert described(lambda batch, k=1: batch) != described(lambda batch, k=2: batch)
+    assert intact._plain(frozenset("bca")) == ["'a'", "'b'", "'c'"]  # whatever the hashes of a process
+    assert described(test_a_pipeline_describes_its_stages)[1] == "test_a_pipeline_describes_its_stages"
+    assert "p=0.3" in Pipeline(post=partial(CAPT, noise=ck.masking.noise.Mask(0.3))).description
 
 
 @pytest.mark.real_data

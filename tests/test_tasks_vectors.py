@@ -63,6 +63,15 @@ def test_other_weights_texts_or_pooling_are_encoded_anew(encoder, calls):
     assert not torch.equal(vectors_of(encoder, ["a red kite", "a drum"]), other) and sum(calls) == 8
 
 
+def test_what_a_reader_does_to_vectors_is_not_done_to_the_next_ones(encoder, calls):
+    one, two = (vectors_of(encoder, ["a red kite", "a drum"]) for _ in range(2))
+    kept = one.clone()
+    for found in (one, two):  # the first was encoded, the second was kept
+        found.sub_(found.mean(0))
+        assert torch.equal(vectors_of(encoder, ["a red kite", "a drum"]), kept)
+    assert sum(calls) == 2
+
+
 def test_a_pair_is_not_its_two_texts(encoder, calls):
     vectors_of(encoder, ["a red kite", "a drum"])
     assert vectors_of(encoder, [("a red kite", "a drum")]).shape == (1, 128)

@@ -18,6 +18,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from contrast_kit._warn import warn
 from contrast_kit.data.docstring_prose import docstring_sentences
 from contrast_kit.data.gc_paused import gc_paused
 
@@ -184,7 +185,7 @@ def _table(progress: bool) -> DataFrame:
         try:
             return pandas.read_parquet(path)
         except (OSError, ValueError) as error:  # pyarrow's errors are of these kinds
-            warnings.warn(f"{path} cannot be read ({type(error).__name__}), so it is made anew.", stacklevel=2)
+            warn(f"{path} cannot be read ({type(error).__name__}), so it is made anew.")
     table = harvest(installed_sources(), progress)
     sizes = table["topic"].value_counts()
     table = table[table["topic"].isin(sizes.index[sizes >= _SMALLEST_TOPIC])].reset_index(drop=True)
@@ -196,9 +197,8 @@ def _table(progress: bool) -> DataFrame:
         table.to_parquet(unfinished)
         unfinished.replace(path)  # in one step: a reader never meets half a file
     except OSError as error:
-        warnings.warn(
+        warn(
             f"The docstrings could not be kept in {path.parent} ({error.strerror or error}), so the next call reads "
             "the libraries again; CONTRAST_KIT_CACHE names another folder.",
-            stacklevel=2,
         )
     return table

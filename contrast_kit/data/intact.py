@@ -5,6 +5,8 @@ import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import CodeType
+from typing import Any
 
 DIGESTS = "digests.json"
 """The file with the SHA-256 of every other file of its folder."""
@@ -17,6 +19,36 @@ class UnfitError(RuntimeError):
 def digest(content: bytes) -> str:
     """The SHA-256 of some bytes, in hexadecimal."""
     return hashlib.sha256(content).hexdigest()
+
+
+def written(setting: Any) -> Any:
+    """A setting as a record has it, equal in every process: numbers of numpy or torch as Python's; a function or
+    another object as its name, and a lambda, of which many have one name, with twelve digits of what it is made of.
+
+    Example:
+        >>> written(len), written(lambda x: x + 1) == written(lambda x: x + 1), written(lambda x: x + 2)[:8]
+        ('len', True, '<lambda>')
+    """
+    if hasattr(setting, "tolist"):
+        return setting.tolist()
+    name, code = getattr(setting, "__qualname__", type(setting).__qualname__), getattr(setting, "__code__", None)
+    if code is None or not name.endswith("<lambda>"):
+        return name
+    held = [cell.cell_contents for cell in setting.__closure__ or ()]
+    return f"{name} {digest(repr(_plain([code, setting.__defaults__, setting.__kwdefaults__, held])).encode())[:12]}"
+
+
+def _plain(value: Any) -> Any:
+    """What a function is made of, equal in every process: no address, and sets in one order."""
+    if isinstance(value, CodeType):
+        return [value.co_code, _plain(value.co_consts), value.co_names, value.co_freevars]
+    if isinstance(value, set | frozenset):
+        return sorted(map(repr, map(_plain, value)))
+    if isinstance(value, list | tuple):
+        return list(map(_plain, value))
+    if isinstance(value, dict):
+        return [[key, _plain(each)] for key, each in value.items()]
+    return value if isinstance(value, str | bytes | int | float | complex | None) else written(value)
 
 
 def seal(folder: Path) -> None:

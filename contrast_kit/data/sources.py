@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,6 +30,8 @@ HUB_NAMES: dict[str, tuple[str, str | None]] = {
 """Short names of data sets on the hub: the hub's name and the configuration."""
 
 SHOPS = ("toyshop", "othershop")
+RUNNING = ("unit", "headings")
+"""What is read of running text."""
 
 
 def load(
@@ -62,7 +64,7 @@ def load(
     (`data.labels`), other names alphabetical ones, unless `labels` names all classes in the order of their integers.
 
     Raises `FileNotFoundError` for a path that is not there or a hub that cannot be reached (naming what works
-    without it), `ValueError` for a name or a file that makes no sense.
+    without it), `ValueError` for a name or a file that makes no sense, or an option that this source does not read.
 
     >>> import pathlib, tempfile
     >>> from contrast_kit.data import load
@@ -77,31 +79,29 @@ def load(
         raise ValueError("Which data? load() takes a name of data.available(), a file, a folder or a hub id, not ''.")
     family, _, task = str(name).partition("/")
     folder = None if folder is None else arguments.path("folder", folder, "where the files are")
-    if folder is None and family in SHOPS:
-        return _shop(family, task)
-    if folder is None and family == "scenes":
-        from contrast_kit.data import scenes
-
-        return scenes.load(task)
-    if folder is None and str(name) in ("docstrings", "docstrings/pairs"):
-        from contrast_kit.data import docstrings
-
-        return docstrings.load(pairs=task == "pairs")
     checks.switch("headings", headings)
     columns = given_columns(columns) or None
     labels = None if labels is None else arguments.listed("labels", labels, "names of classes")
     if quoted is not None:
         checks.switch("quoted", quoted)
     options = {"unit": unit, "headings": headings, "columns": columns, "quoted": quoted, "labels": labels}
+    ours = family in (*SHOPS, "scenes") or str(name) in ("docstrings", "docstrings/pairs")
+    if folder is None and ours:
+        _check_read(name, options | {"config": config})
+        return _made_here(family, task)
     if family == "glue" and not (folder is None and Path(name).exists()):
+        _check_read(name, options | {"config": config})
         return _glue(task, folder)
     path = Path(folder if folder is not None else name).expanduser()
     if path.exists():
+        _check_read(name, {"config": config})
         return _local(path, options)
     if folder is not None or _looks_like_path(str(name)):
         raise FileNotFoundError(f"There is no file or folder {path}.")
+    running = "wikitext" in str(name).lower()
+    _check_read(name, {option: value for option, value in options.items() if not (running and option in RUNNING)})
     dataset = _from_hub(*HUB_NAMES.get(str(name), (str(name), None)), config, name_given=str(name))
-    return _cut(dataset, unit, headings) if "wikitext" in str(name).lower() else dataset
+    return _cut(dataset, unit, headings) if running else dataset
 
 
 def available() -> dict[str, str]:
@@ -145,6 +145,21 @@ def sentences(dataset: Any, columns: str | Sequence[str] | None = None, distinct
     return list(dict.fromkeys(texts)) if distinct else texts
 
 
+def _check_read(name: str | Path, options: Mapping[str, Any]) -> None:
+    """Refuse options that differ from their defaults where nothing reads them."""
+    for option, value in options.items():
+        if value != {"unit": "sentence", "headings": False}.get(option):
+            raise ValueError(f"{str(name)!r} is read without {option}=, which would change nothing: leave it out.")
+
+
+def _made_here(family: str, task: str) -> DatasetDict:
+    if family in SHOPS:
+        return _shop(family, task)
+    from contrast_kit.data import docstrings, scenes
+
+    return scenes.load(task) if family == "scenes" else docstrings.load(pairs=task == "pairs")
+
+
 def _shop(shop: str, task: str) -> DatasetDict:
     from datasets import Dataset, DatasetDict
 
@@ -173,8 +188,10 @@ def _local(path: Path, options: dict[str, Any]) -> DatasetDict:
 
     task = glue.task_of_folder(path if path.is_dir() else path.parent)
     if task and path.is_dir():
+        _check_read(path, options)
         return glue.read_folder(task, path)
     if task and path.name in task.files.values() and options["columns"] is None:  # one file of a GLUE folder
+        _check_read(path, options)
         splits = glue.read_folder(task, path.parent)
         return type(splits)({split: splits[split] for split, file in task.files.items() if file == path.name})
     inside = [task.folder for task in glue.TASKS.values() if path.is_dir() and (path / task.folder).is_dir()]

@@ -8,7 +8,6 @@ by length, a new order in each epoch, and a resumed run that finds the same batc
 from __future__ import annotations
 
 import hashlib
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
@@ -18,6 +17,7 @@ import numpy as np
 import torch
 
 from contrast_kit import arguments, checks
+from contrast_kit._warn import warn
 from contrast_kit.data.lines import Line, walk
 from contrast_kit.data.rows import given_columns, label_tensor, text_columns
 from contrast_kit.data.texts import Texts, check_columns, special_ids, strings, usual_length
@@ -91,7 +91,7 @@ class Stream(Texts):
             parts.add(part)
         parts.finish(whole_texts)
         if self.left_out:
-            warnings.warn(f"{self.left_out} texts of the source hold no token and were left out.", stacklevel=2)
+            warn(f"{self.left_out} texts of the source hold no token and were left out.")
 
     def __getitem__(self, index: int) -> dict[str, Any]:
         index = arguments.place(index, len(self), "text")

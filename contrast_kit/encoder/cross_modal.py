@@ -16,7 +16,7 @@ from transformers import AutoModelForPreTraining, LxmertForPreTraining, PreTrain
 from contrast_kit import arguments, checks
 from contrast_kit.encoder import hf_folders
 from contrast_kit.encoder.cross_modal_shapes import CrossModalShapes
-from contrast_kit.encoder.encoder import Encoder, Padded, View
+from contrast_kit.encoder.encoder import Encoder, Padded, View, evaluating
 from contrast_kit.masking.regions import check_pair
 
 HIDDEN = "hidden_region.safetensors"
@@ -93,7 +93,7 @@ class CrossModalEncoder(CrossModalShapes, Encoder):
         if (file := Path(name).expanduser() / HIDDEN).exists():
             encoder.load_state_dict(load_file(file), strict=False)
         encoder.pretrained = True
-        return encoder
+        return encoder.eval()
 
     def save_pretrained(self, folder: str | Path) -> Path:
         """Write one folder that transformers opens offline, and that holds the vector of hidden regions beside it."""
@@ -201,13 +201,9 @@ class CrossModalEncoder(CrossModalShapes, Encoder):
         checks.switch("normalize", normalize)
         if max_length is not None:
             raise ValueError("The texts of pairs are cut where they are made: data.Regions(…, max_length=…).")
-        was_training = self.training
-        self.eval()
-        try:
+        with evaluating(self):
             views = ({k: v.to(self.device) for k, v in view.items()} for view in batches_of(pairs, batch_size))
             vectors = torch.cat([self.pool(self(view), view) for view in views])  # [N, D]
-        finally:
-            self.train(was_training)
         return nn.functional.normalize(vectors, dim=-1) if normalize else vectors
 
     # -- what it is not ----------------------------------------------------------------------------------------------

@@ -3,7 +3,8 @@
 Letters in shape comments: B examples, T tokens, D width, V vocabulary, M masked positions, N texts.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -47,9 +48,17 @@ class Positions:
         return self.rows(each.unsqueeze(1).expand(self.where.shape))  # [B] → [B, T] → [M]
 
 
-def cross_entropy(log_q: Tensor, weight: Tensor) -> Tensor:
-    """The masked-LM loss at each of M positions, from log q there and what the position counts: [M], [M] → [M]."""
-    return -weight * log_q
+@contextmanager
+def evaluating(*modules: nn.Module) -> Iterator[None]:
+    """Inside, nothing is dropped out; afterwards each part is in the mode that it had, also where parts differ."""
+    modes = [(part, part.training) for module in modules for part in module.modules()]
+    for module in modules:
+        module.eval()
+    try:
+        yield
+    finally:
+        for part, mode in modes:
+            part.training = mode
 
 
 class Padded:
@@ -131,7 +140,7 @@ class Encoder(Presets, nn.Module):
         encoder = cls(model, tokenizer, (hf_folders.pooling_of(name) or "first") if pooling is None else pooling)
         mlm_head.check(model, dict(tokenizer(tokenizer.mask_token, return_tensors="pt")))
         encoder.pretrained, encoder.normalizes = True, hf_folders.normalizes(name, pooling)
-        return encoder
+        return encoder.eval()  # as transformers opens a model; `fit` trains it with dropout
 
     def save_pretrained(self, folder: str | Path) -> Path:
         """Write one folder that transformers and sentence-transformers open offline to the same vectors; returns it."""
@@ -205,7 +214,7 @@ class Encoder(Presets, nn.Module):
         y_i; all V words stand in the denominator. Many scores are never held all at once (`fast.blocked_softmax`).
 
         Args:
-            terms: gives [M] from log q [M] and `rows`: `cross_entropy` for masked language modelling.
+            terms: gives [M] from log q [M] and `rows`: `losses.tokens.mlm_terms` for masked language modelling.
             states: hidden states [M, D]. labels: ids [M].
             rows: further inputs of `terms`, positions first.
             others: ids [M]: also find the best word, and the log-probabilities of it and of these, without gradient.
@@ -281,16 +290,11 @@ class Encoder(Presets, nn.Module):
         checks.switch("normalize", normalize)
         texts = list_of_texts(texts)
         order = sorted(range(len(texts)), key=lambda i: -sum(map(len, parts_of(texts[i]))))
-        was_training = self.training
-        self.eval()
-        try:
-            rows = []
+        rows = []
+        with evaluating(self):
             for start in range(0, len(order), batch_size):
                 fast.share_processor()
-                chosen = [texts[i] for i in order[start : start + batch_size]]
-                view = self.view_of(chosen, max_length)
+                view = self.view_of([texts[i] for i in order[start : start + batch_size]], max_length)
                 rows.append(self.pool(self(view), view))  # [batch, D]
-        finally:
-            self.train(was_training)
         vectors = torch.cat(rows)[torch.tensor(order, device=rows[0].device).argsort()]  # [N, D], in the texts' order
         return nn.functional.normalize(vectors, dim=-1) if normalize else vectors

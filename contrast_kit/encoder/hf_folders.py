@@ -1,7 +1,6 @@
 """Folders that hold a model, written and opened so that transformers and sentence-transformers find the same there."""
 
 import json
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +15,7 @@ from transformers.utils import cached_file, logging
 from contrast_kit import arguments
 from contrast_kit._names import meant
 from contrast_kit._shipped import shipped
+from contrast_kit._warn import warn
 from contrast_kit.data import hub
 
 # Our pooling: sentence-transformers' word for it, and the key in the files that its versions up to 5 wrote.
@@ -98,10 +98,9 @@ def _open(name: str | Path, kind: type, whole: bool) -> tuple[nn.Module, PreTrai
             f"{f' and {len(body) - 1} more' if len(body) > 1 else ''}. Those would be random, so it is not opened."
         )
     if new := [key for key in missing if key not in body and ".pooler." not in key]:
-        warnings.warn(
+        warn(
             f"{name} holds no vocabulary head, so {len(new)} weights of it are new, drawn from seed 0: word scores "
             "mean nothing yet, and fit(…, warm_heads=0.1) trains them before anything else.",
-            stacklevel=4,
         )
     return model, tokenizer
 
@@ -172,10 +171,9 @@ def _beside(name: str | Path, file: str) -> Any:
         with hub.access(str(name), kind="model", local="a folder"):
             found = cached_file(str(name), file, _raise_exceptions_for_missing_entries=False)
         if not found and try_to_load_from_cache(str(name), file) is None and not hub.reachable():
-            warnings.warn(
+            warn(
                 f"Whether {name} has a {file} cannot be told without the hub: say from_pretrained(…, pooling=…), else "
                 "the first token's state is taken.",
-                stacklevel=5,
             )
     return json.loads(Path(found).read_text()) if found and Path(found).is_file() else None
 

@@ -11,7 +11,7 @@ class NotYet(Exception):
 
 
 class AnswerFailed(Exception):
-    """The reader's own function raised. An error in a checker is another matter and must not be hidden."""
+    """The reader's own function raised: the verdict shows where. An error elsewhere is an answer of the wrong kind."""
 
 
 class Answer:

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from contrast_kit import masking
 from contrast_kit.checks import normalise
-from contrast_kit.encoder.encoder import Encoder
+from contrast_kit.encoder.encoder import Encoder, evaluating
 from contrast_kit.objectives.coco_lm import COCOLM
 from contrast_kit.objectives.coco_lm.auxiliary import Auxiliary
 from contrast_kit.objectives.coco_lm.token_losses import p_lm
@@ -70,14 +70,8 @@ class Networks:
             raise ValueError("Type a sentence: there is no word yet that could be hidden.")
         if ids.shape[1] > min(MOST, encoder.max_length):
             raise ValueError(f"There is room for {min(MOST, encoder.max_length)} tokens, this has {ids.shape[1]}.")
-        modes = [(part, part.training) for part in (encoder, self.small)]
-        for part, _ in modes:
-            part.eval()
-        try:
+        with evaluating(encoder, self.small):
             return self._work(ids.to(encoder.device), words.to(encoder.device), p_m, keep, seed)
-        finally:
-            for part, mode in modes:
-                part.train(mode)
 
     def _work(self, ids: Tensor, words: Tensor, p_m: float, keep: float, seed: int) -> Worked:
         encoder, draw = self.encoder, torch.Generator(self.encoder.device).manual_seed(seed)

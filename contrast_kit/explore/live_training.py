@@ -4,12 +4,12 @@ import copy
 import html
 import threading
 import time
-import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
 from contrast_kit import arguments, checks
+from contrast_kit._warn import warn
 from contrast_kit.explore import _live_page as page
 from contrast_kit.explore._panel import _DRAWING, Panel, widgets
 from contrast_kit.explore._turns import Turns
@@ -98,7 +98,7 @@ class LiveTraining(Panel):
 
     def ask(self) -> None:
         """The former name of `request_stop`."""
-        warnings.warn("ask is now called request_stop.", DeprecationWarning, stacklevel=2)
+        warn("ask is now called request_stop.", DeprecationWarning)
         self.request_stop()
 
     def stop(self) -> "Run | None":

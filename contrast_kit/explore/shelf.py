@@ -8,6 +8,7 @@ from torch import Tensor
 
 from contrast_kit import arguments, checks
 from contrast_kit.data import Pictures
+from contrast_kit.encoder.encoder import evaluating
 from contrast_kit.explore._panel import FigurePanel, choice, row, sentence_line, widgets
 from contrast_kit.objectives import Answer
 
@@ -115,12 +116,8 @@ class Shelf(FigurePanel):
 
     def _still(self, compute: Any) -> Tensor:
         """Compute without dropout, and leave the model as it was."""
-        was_training = self.objective.training
-        self.objective.eval()
-        try:
+        with evaluating(self.objective):
             return compute()
-        finally:
-            self.objective.train(was_training)
 
 
 def _sorts(pictures: Pictures) -> dict[str, tuple[int, int, "Toy"]]:

@@ -11,17 +11,18 @@ picking an anchor's positive out of its candidates by cosine. They differ in who
 | `simsiam`  | both       | none: no negatives            | its own partner             | no denominator    |
 
 `info_nce` stands in `one_direction`, `simsiam` in `no_negatives`. This is the definition: one matrix of cosines. From
-512 vectors on, `fast.contrast` makes the same numbers in tiles. `implementation` decides: "auto" by
-size; "plain", the matrix, also for a gradient of the gradient; "tiled"; "bf16", tiles of vectors rounded to bfloat16.
+384 × 384 of them on, a queue's too, `fast.contrast` makes the same numbers in tiles: set `fast.TILED_FROM = math.inf`
+while you change an equation here. `implementation`: "auto", by size; "plain", the matrix, also for a gradient of the
+gradient; "tiled"; "bf16", tiles of vectors rounded to bfloat16.
 """
 
-import warnings
 from contextlib import nullcontext
 
 import torch
 from torch import Tensor
 
 from contrast_kit import fast
+from contrast_kit._warn import warn
 from contrast_kit.checks import classes, integers, normalise, pair, reduce, temperature, vectors
 
 
@@ -202,8 +203,7 @@ def _candidate_ids(ids: Tensor | None, queue_ids: Tensor | None, b: int, q: int,
 def warn_if_alone(alone: bool, loss: str) -> None:
     """Warn that a contrast of one example without a queue teaches nothing."""
     if alone:
-        warnings.warn(
+        warn(
             f"{loss} has one example and so no negatives: the loss is 0 and teaches nothing. "
             "Use a larger batch (gradient accumulation adds no negatives).",
-            stacklevel=3,
         )

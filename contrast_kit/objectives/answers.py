@@ -31,7 +31,6 @@ class AnswerConfig:
 
     def __post_init__(self):
         checks.count("answers", self.answers, "how many answers there are")
-        checks.choice("new_head", self.new_head, (True, False))
 
 
 class Answer(Objective):

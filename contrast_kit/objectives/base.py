@@ -12,7 +12,8 @@ from torch import Tensor, nn
 
 from contrast_kit._names import meant
 from contrast_kit._renamed import present_names
-from contrast_kit.encoder.encoder import Encoder, View, cross_entropy
+from contrast_kit.encoder.encoder import Encoder, View
+from contrast_kit.losses.tokens import mlm_terms
 from contrast_kit.papers.settings import training
 
 Vectors = dict[str, dict[str, Tensor]]
@@ -34,7 +35,8 @@ class Encoded(NamedTuple):
 
 
 class Objective(nn.Module):
-    """A training objective: subclass it, say `views`, `encode`, `term_counts` and `contrast`, and `fit` can train it.
+    """A training objective: subclass it, say `views`, `vectors`, `contrast`, `local_sums` and `term_counts`, as far as
+    it has them, and `fit` can train it.
 
     Four rules let the trainer cut a batch freely:
 
@@ -66,8 +68,8 @@ class Objective(nn.Module):
         ...
         ...     def views(self, batch, generator=None):
         ...         return {"a": batch, "b": batch}
-        ...     def encode(self, name, view):
-        ...         return ck.objectives.Encoded({"h": self.encoder.pool(self.encoder(view), view)}, sums={})  # [B, D]
+        ...     def vectors(self, name, hidden, view):
+        ...         return {"h": self.encoder.pool(hidden, view)}  # [B, T, D] -> [B, D]
         ...     def contrast(self, vectors, facts):
         ...         return {"contrast": ck.losses.nt_xent(vectors["a"]["h"], vectors["b"]["h"], self.config.tau)}
         >>> texts = ["the red kite flies", "a small drum", "a green train stops", "the shelf is full"]
@@ -127,8 +129,21 @@ class Objective(nn.Module):
         raise NotImplementedError(f"{type(self).__name__} must say which views of a batch it takes.")
 
     def encode(self, name: str, view: View) -> Encoded:
-        """Sequence vectors and summed local losses of the view called `name`, or of any chunk of its examples."""
-        raise NotImplementedError(f"{type(self).__name__} must say how it encodes a view.")
+        """Sequence vectors and summed local losses of the view called `name`, or of any chunk of its examples: by
+        `vectors` and `local_sums`, from the encoder's last states. Override these two, or all of it."""
+        if type(self).vectors is Objective.vectors and type(self).local_sums is Objective.local_sums:
+            raise NotImplementedError(f"{type(self).__name__} must say its vectors or its local_sums.")
+        hidden = self.encoder(view)  # [B, T, D]
+        vectors = self.vectors(name, hidden, view) if self.contrasted(name) else {}  # first: as `encode_for_contrast`
+        return Encoded(vectors, self.local_sums(name, hidden, view))
+
+    def local_sums(self, name: str, hidden: Tensor, view: View) -> dict[str, Tensor]:
+        """The local losses of a view by name, each summed over its terms, from its last states [B, T, D]."""
+        return {}
+
+    def vectors(self, name: str, hidden: Tensor, view: View) -> dict[str, Tensor]:
+        """The sequence vectors [B, D] of a view that takes part in the contrast, by name, from its states [B, T, D]."""
+        return {}
 
     def term_counts(self, name: str, view: View) -> dict[str, Tensor]:
         """How many terms each local loss of this view sums, by name, as scalar tensors. No local loss: `{}`."""
@@ -140,7 +155,10 @@ class Objective(nn.Module):
 
     def encode_for_contrast(self, name: str, view: View) -> dict[str, Tensor]:
         """The vectors of `encode`, without its other heads: a batch in chunks is encoded twice, first for these."""
-        return self.encode(name, view).vectors
+        last_word = next(c for c in type(self).__mro__ if {"encode", "vectors"} & vars(c).keys())
+        if "vectors" not in vars(last_word):  # an `encode` of its own
+            return self.encode(name, view).vectors
+        return self.vectors(name, self.encoder(view), view)
 
     def facts(self, batch: View, views: dict[str, View]) -> ExampleInfo:
         """What the contrast is told of each example: the entries of the batch with one number per example. A method
@@ -165,10 +183,11 @@ class Objective(nn.Module):
         raise NotImplementedError(f"{type(self).__name__} must weigh its parts.")
 
     def set_progress(self, step: int, total: int) -> None:
-        """Called before step 0, 1, … of `total` optimizer steps, for whatever changes along a run."""
+        """Called before step 0, 1, … of `total` optimizer steps, for whatever changes along a run: CAPT's τ."""
 
     def after_step(self, vectors: Vectors, facts: ExampleInfo) -> None:
-        """Called after the optimizer's step with the detached vectors of the whole batch, for whatever remembers."""
+        """Called after the optimizer's step with the whole batch's detached vectors (`gradient` returns them), for
+        whatever remembers: CAPT's queue. A loop of one's own calls these two itself."""
 
     def forward(self, batch: View, generator: torch.Generator | None = None) -> dict[str, Tensor]:
         """The loss of one batch and its parts by name, whole and in one graph: the definition, to read and to test."""
@@ -181,7 +200,8 @@ class Objective(nn.Module):
             add(sums, encoded.sums)
             add(counts, self.term_counts(name, view))
         parts = {name: total / at_least_one(counts[name]) for name, total in sums.items()}
-        parts |= self.contrast(vectors, self.facts(batch, views))
+        if self.contrastive:
+            parts |= self.contrast(vectors, self.facts(batch, views))
         return {"loss": self.total(parts), **parts}
 
     def total(self, parts: dict[str, Tensor]) -> Tensor:
@@ -204,7 +224,7 @@ def mlm_sum(encoder: Encoder, hidden: Tensor, view: View, mean: str = "tokens") 
     each = hidden.new_ones(len(hidden), dtype=torch.promote_types(hidden.dtype, torch.float32))  # [B]
     if mean == "sequences":
         each = each / view["selected"].sum(1).clamp(min=1)
-    return encoder.word_loss(cross_entropy, at.rows(hidden), at.rows(view["targets"]), at.weights(each)).total
+    return encoder.word_loss(mlm_terms, at.rows(hidden), at.rows(view["targets"]), at.weights(each)).total
 
 
 def mlm_count(view: View, mean: str = "tokens") -> Tensor:

@@ -3,7 +3,6 @@
 Contrastive Pre-Training of "CAPT: Contrastive Pre-Training for Learning Denoised Sequence Representations".
 """
 
-import warnings
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,10 +11,11 @@ from torch import Tensor, nn
 
 from contrast_kit import checks, schedules
 from contrast_kit._renamed import renamed_fields
+from contrast_kit._warn import warn
 from contrast_kit.encoder.encoder import View
 from contrast_kit.losses.contrast import nt_xent
 from contrast_kit.masking.noise import Noise, named
-from contrast_kit.objectives.base import Encoded, ExampleInfo, Objective, Vectors, mlm_count, mlm_sum, others
+from contrast_kit.objectives.base import ExampleInfo, Objective, Vectors, mlm_count, mlm_sum, others
 from contrast_kit.objectives.queue import MemoryQueue
 
 
@@ -78,7 +78,7 @@ class CAPT(Objective):
     `losses.nt_xent` in both directions on s = ℓ2 ∘ A ∘ h (eq. 1–4), h being what the encoder's `pooling` takes. In
     the denominator of an anchor: 2n - 1 + Q terms, from both views *and* from earlier steps.
 
-    For inputs other than text give another noise, and override `local_sums` and `term_counts` for their local losses.
+    For inputs other than text give another noise, and override `local_sums` and `term_counts`, their local losses.
 
     Relation to its neighbours: without the queue and with a crop for the clean view it is COCO-LM's contrast;
     `contrast_weight=0` is `MLM`; with dropout as the only noise and no MLM it is near `SimCSE`.
@@ -128,31 +128,26 @@ class CAPT(Objective):
         return 2 * others(facts, self.config.ignore_duplicates) + self.config.queue
 
     def views(self, batch: View, generator: torch.Generator | None = None) -> dict[str, View]:
+        """x and x̂, which the config's noise has corrupted."""
         return {"clean": dict(batch), "noisy": self.noise(batch, generator, self.encoder.vocabulary)}
 
-    def encode(self, name: str, view: View) -> Encoded:
-        hidden = self.encoder(view)  # [B, T, D]
-        sums = self.local_sums(hidden, view) if self._has_local_losses(name, view) else {}
-        return Encoded(self._vectors(hidden, view), sums)
-
-    def encode_for_contrast(self, name: str, view: View) -> dict[str, Tensor]:
-        return self._vectors(self.encoder(view), view)
+    def local_sums(self, name: str, hidden: Tensor, view: View) -> dict[str, Tensor]:
+        """MLM of x̂, where the noise fell."""
+        return {"mlm": mlm_sum(self.encoder, hidden, view)} if self._has_local_losses(name, view) else {}
 
     def term_counts(self, name: str, view: View) -> dict[str, Tensor]:
         return {"mlm": mlm_count(view)} if self._has_local_losses(name, view) else {}
-
-    def local_sums(self, hidden: Tensor, view: View) -> dict[str, Tensor]:
-        """The summed local losses of x̂: MLM where the noise fell."""
-        return {"mlm": mlm_sum(self.encoder, hidden, view)}
 
     def _has_local_losses(self, name: str, view: View) -> bool:
         """On x̂ alone, and not where the noise left nothing to recover."""
         return name == "noisy" and self.config.mlm and "targets" in view
 
-    def _vectors(self, hidden: Tensor, view: View) -> dict[str, Tensor]:
-        return {"s": self.aggregate(self.encoder.pool(hidden, view))}  # [B, D]; the ℓ2 norm of eq. 1 is in the loss
+    def vectors(self, name: str, hidden: Tensor, view: View) -> dict[str, Tensor]:
+        """s = A ∘ h (eq. 1), [B, D]; its ℓ2 norm is in the loss."""
+        return {"s": self.aggregate(self.encoder.pool(hidden, view))}
 
     def contrast(self, vectors: Vectors, facts: ExampleInfo) -> dict[str, Tensor]:
+        """Eq. 2 to 4, both directions, with the queue, at the present τ, which is logged beside it."""
         clean, noisy = vectors["clean"]["s"], vectors["noisy"]["s"]  # [B, D] each
         options = {} if self.queue is None else {"queue": self.queue.vectors}  # [Q, D], of earlier steps only
         if self.config.ignore_duplicates:
@@ -167,11 +162,10 @@ class CAPT(Objective):
         both, ids = torch.cat([vectors["clean"]["s"], vectors["noisy"]["s"]]), facts.get("text_id")  # [2B, D], [B]
         pushed, steps = len(both), self.queue.capacity // len(both)
         if steps > MANY_STEPS and not len(self.queue):  # said once, before the first push
-            warnings.warn(
+            warn(
                 f"The queue will hold the last {steps} steps ({self.queue.capacity} vectors, {pushed} a step); CAPT's "
                 "held two. Vectors of a model so long ago can make the present ones collapse: take a smaller queue "
                 f"(queue={4 * pushed}) and lr, begin with an encoder that MLM has trained, and watch the contrast.",
-                stacklevel=1,
             )
         self.queue.push(both, ids.repeat(2) if ids is not None else None)
 

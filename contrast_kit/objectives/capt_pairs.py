@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from contrast_kit import checks
 from contrast_kit.encoder.encoder import View
 from contrast_kit.masking.noise import Noise, named
 from contrast_kit.masking.regions import MaskPair
@@ -38,8 +37,6 @@ class CAPTPairsConfig(LXMERTConfig, CAPTConfig):
     def __post_init__(self):
         CAPTConfig.__post_init__(self)
         LXMERTConfig.__post_init__(self)
-        for name in ("mlm", "ignore_duplicates"):
-            checks.choice(name, getattr(self, name), (True, False))
 
 
 class CAPTPairs(CAPT):
@@ -71,11 +68,11 @@ class CAPTPairs(CAPT):
 
     Config = CAPTPairsConfig
     in_tables = "CAPT for pairs"
-    pairs, local_sums, region_sums, local_counts = (
+    pairs, pair_sums, region_sums, pair_counts = (
         LXMERT.pairs,
-        LXMERT.local_sums,
+        LXMERT.pair_sums,
         LXMERT.region_sums,
-        LXMERT.local_counts,
+        LXMERT.pair_counts,
     )
 
     @classmethod
@@ -97,11 +94,14 @@ class CAPTPairs(CAPT):
 
     def encode(self, name: str, view: View) -> Encoded:
         states = self.encoder.states(view)  # [B, T, D] and [B, R, D]
-        sums = self.local_sums(states, view) if self._has_local_losses(name, view) else {}
-        return Encoded(self._vectors(states.words, view), sums)
+        sums = self.pair_sums(states, view) if self._has_local_losses(name, view) else {}
+        return Encoded(self.vectors(name, states.words, view), sums)
+
+    def encode_for_contrast(self, name: str, view: View) -> dict[str, Tensor]:
+        return self.vectors(name, self.encoder(view), view)
 
     def term_counts(self, name: str, view: View) -> dict[str, Tensor]:
-        return self.local_counts(view) if self._has_local_losses(name, view) else {}
+        return self.pair_counts(view) if self._has_local_losses(name, view) else {}
 
     def _has_local_losses(self, name: str, view: View) -> bool:
         return name == "noisy" and self.config.mlm

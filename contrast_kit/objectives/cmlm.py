@@ -15,7 +15,7 @@ from contrast_kit.encoder.encoder import View
 from contrast_kit.losses.contrast import nt_xent
 from contrast_kit.losses.no_negatives import simsiam
 from contrast_kit.losses.one_direction import info_nce
-from contrast_kit.objectives.base import Encoded, ExampleInfo, Objective, Vectors, mlm_count, mlm_sum, others
+from contrast_kit.objectives.base import ExampleInfo, Objective, Vectors, mlm_count, mlm_sum, others
 from contrast_kit.objectives.mlm import MLMConfig, random_mask
 
 
@@ -129,30 +129,21 @@ class CMLM(Objective):
             masked = masking.dynamic_random_mask(ids, maskable, rate, **options)
         return {**batch, "input_ids": masked.input_ids, "selected": masked.selected}
 
-    def encode(self, name: str, view: View) -> Encoded:
-        """`"h"` (eq. 5 and 8) and, for SimSiam, the prediction `"z"` (eq. 10), [B, D]; of T^0 the MLM sum."""
-        hidden = self.encoder(view)  # [B, T, D]
-        sums = {}
-        if name == "T0" and self.config.mlm:  # eq. 6
-            sums["mlm"] = mlm_sum(self.encoder, hidden, view, self.config.mlm_mean)
-        return Encoded(self._vectors(hidden, view), sums)
+    def local_sums(self, name: str, hidden: Tensor, view: View) -> dict[str, Tensor]:
+        """Eq. 6, on T^0 alone."""
+        names_words = name == "T0" and self.config.mlm
+        return {"mlm": mlm_sum(self.encoder, hidden, view, self.config.mlm_mean)} if names_words else {}
 
     def term_counts(self, name: str, view: View) -> dict[str, Tensor]:
         return {"mlm": mlm_count(view, self.config.mlm_mean)} if name == "T0" and self.config.mlm else {}
 
-    def encode_for_contrast(self, name: str, view: View) -> dict[str, Tensor]:
-        return self._vectors(self.encoder(view), view)
-
-    def _vectors(self, hidden: Tensor, view: View) -> dict[str, Tensor]:
-        if not self.contrastive:
-            return {}
+    def vectors(self, name: str, hidden: Tensor, view: View) -> dict[str, Tensor]:
+        """`"h"` (eq. 5 and 8) and, for SimSiam, the prediction `"z"` (eq. 10), [B, D] each."""
         h = self.encoder.pool(hidden, view)  # [B, T, D] -> [B, D]
         return {"h": h} if self.predictor is None else {"h": h, "z": self.predictor(h)}
 
     def contrast(self, vectors: Vectors, facts: ExampleInfo) -> dict[str, Tensor]:
         """1/K Σ_k of eq. 9, of eq. 7, or of the symmetric form, each T^k against T^0."""
-        if not self.contrastive:
-            return {}
         first, *partners = vectors.values()
         ids = facts["text_id"] if self.config.ignore_duplicates else None
         terms = [contrast_term(self.config, first, partner, ids) for partner in partners]
@@ -160,13 +151,16 @@ class CMLM(Objective):
 
 
 def warn_unread(config: Any) -> None:
-    """Warn of settings that the chosen contrast does not read (CMLM's, or CSSL's)."""
+    """Warn of settings that were changed and that the chosen contrast does not read (CMLM's, or CSSL's)."""
+    readers = {"p_drm": "complement=False"} if getattr(config, "complement", False) else {}
     if config.contrast in ("simsiam", None):
-        checks.warn_unread(config, ["tau", "ignore_duplicates"], "contrast='info_nce' or 'nt_xent'")
+        readers |= dict.fromkeys(("tau", "ignore_duplicates"), "contrast='info_nce' or 'nt_xent'")
     if config.contrast != "simsiam":
-        checks.warn_unread(config, ["stop_gradient"], "contrast='simsiam'")
-    if getattr(config, "complement", False):
-        checks.warn_unread(config, ["p_drm"], "complement=False")
+        readers["stop_gradient"] = "contrast='simsiam'"
+    for field in fields(config):
+        value = getattr(config, field.name)
+        if field.name in readers and value != field.default:
+            warn(f"{field.name}={checks.shown(value)} changes nothing here: only {readers[field.name]} reads it.")
 
 
 def contrast_term(config: Any, first: dict[str, Tensor], partner: dict[str, Tensor], ids: Tensor | None) -> Tensor:

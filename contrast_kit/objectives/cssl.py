@@ -13,7 +13,7 @@ from torch import Tensor
 
 from contrast_kit import checks
 from contrast_kit.encoder.encoder import View
-from contrast_kit.objectives.base import Encoded, ExampleInfo, Objective, Vectors
+from contrast_kit.objectives.base import ExampleInfo, Objective, Vectors
 from contrast_kit.objectives.cmlm import CMLM, contrast_term
 
 
@@ -59,7 +59,7 @@ class CSSL(Objective):
     Config = CSSLConfig
     in_tables = "CSSL"
     weights = {"contrast": 1.0}
-    build, negatives = CMLM.build, CMLM.negatives  # the predictor of SimSiam; the number of candidates
+    build, vectors, negatives = CMLM.build, CMLM.vectors, CMLM.negatives  # with the predictor of SimSiam
 
     @classmethod
     def paper(cls) -> CSSLConfig:
@@ -77,13 +77,7 @@ class CSSL(Objective):
             )
         return views
 
-    def encode(self, name: str, view: View) -> Encoded:
-        """`"h"`, and for SimSiam the prediction `"z"` (eq. 10), [B, D] each."""
-        vectors = {"h": self.encoder.pool(self.encoder(view), view)}  # [B, T, D] -> [B, D]
-        if self.predictor is not None:
-            vectors["z"] = self.predictor(vectors["h"])  # [B, D]
-        return Encoded(vectors, {})
-
     def contrast(self, vectors: Vectors, facts: ExampleInfo) -> dict[str, Tensor]:
+        """Eq. 7 or 9 between the two paraphrases, or the symmetric form, as the config says."""
         ids = facts["text_id"] if self.config.ignore_duplicates else None
         return {"contrast": contrast_term(self.config, vectors["T0"], vectors["T1"], ids)}

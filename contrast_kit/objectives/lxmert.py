@@ -49,8 +49,6 @@ class LXMERTConfig:
         named(self.noise)
         checks.choice("regions", self.regions, ("masked", "lxmert"))
         checks.probability("mismatch", self.mismatch)
-        for name in ("confidence", "recover_mismatched", "qa"):
-            checks.choice(name, getattr(self, name), (True, False))
 
 
 class LXMERT(Objective):
@@ -108,13 +106,13 @@ class LXMERT(Objective):
         return mismatched(batch, self.config.mismatch, generator=generator)
 
     def encode(self, name: str, view: View) -> Encoded:
-        return Encoded({}, self.local_sums(self.encoder.states(view), view))
+        return Encoded({}, self.pair_sums(self.encoder.states(view), view))
 
     def term_counts(self, name: str, view: View) -> dict[str, Tensor]:
-        return self.local_counts(view)
+        return self.pair_counts(view)
 
-    def local_sums(self, states: States, view: View) -> dict[str, Tensor]:
-        """The local losses of a noisy view, summed, by name; `local_counts` has the same names."""
+    def pair_sums(self, states: States, view: View) -> dict[str, Tensor]:
+        """The local losses of a noisy view, summed, by name; `pair_counts` has the same names."""
         found = {}
         if "targets" in view:
             found["mlm"] = mlm_sum(self.encoder, states.words, view | {"selected": selected_words(self.config, view)})
@@ -142,8 +140,8 @@ class LXMERT(Objective):
         predicted, targets = shown["features"][drawn[named_at]], view["region_targets"][drawn]  # [M, F] each
         return found | {"features": losses.masked_features(predicted, targets, reduction="sum")}
 
-    def local_counts(self, view: View) -> dict[str, Tensor]:
-        """How many terms each of `local_sums` has."""
+    def pair_counts(self, view: View) -> dict[str, Tensor]:
+        """How many terms each of `pair_sums` has."""
         found = {}
         if "targets" in view:
             found["mlm"] = mlm_count({"selected": selected_words(self.config, view)})

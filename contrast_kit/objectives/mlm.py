@@ -9,7 +9,7 @@ from torch import Tensor
 from contrast_kit import checks, masking
 from contrast_kit.encoder.encoder import View
 from contrast_kit.masking import check_split
-from contrast_kit.objectives.base import Encoded, Objective, mlm_count, mlm_sum
+from contrast_kit.objectives.base import Objective, mlm_count, mlm_sum
 
 
 @dataclass(frozen=True)
@@ -54,10 +54,9 @@ class MLM(Objective):
         """`{"T0": …}`: the batch with masked `input_ids`, and `selected` and `targets`, all [B, T]."""
         return {"T0": random_mask(self, batch, generator)}
 
-    def encode(self, name: str, view: View) -> Encoded:
-        """No vectors; the masked-LM loss, summed. The vocabulary head runs at the M selected positions only."""
-        hidden = self.encoder(view)  # [B, T, D]
-        return Encoded({}, {"mlm": mlm_sum(self.encoder, hidden, view, self.config.mlm_mean)})
+    def local_sums(self, name: str, hidden: Tensor, view: View) -> dict[str, Tensor]:
+        """The masked-LM loss, summed. The vocabulary head runs at the M selected positions only."""
+        return {"mlm": mlm_sum(self.encoder, hidden, view, self.config.mlm_mean)}
 
     def term_counts(self, name: str, view: View) -> dict[str, Tensor]:
         return {"mlm": mlm_count(view, self.config.mlm_mean)}

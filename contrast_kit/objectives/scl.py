@@ -91,6 +91,7 @@ class SCL(FineTune):
         return others(facts, ignore_duplicates=True, by="label") if self.contrastive else None
 
     def encode(self, name: str, view: View) -> Encoded:
+        """Φ, [B, D], and the cross-entropy of the head on the same pass, summed."""
         pooled = self.encoder.pool(self.encoder(view), view)  # [B, T, D] -> [B, D]
         feature = self.head.feature(pooled)  # [B, D]
         sums = self.label_sums(self.head.scores(feature), view["label"])
@@ -98,8 +99,7 @@ class SCL(FineTune):
         return Encoded({"h": h} if self.contrastive else {}, sums)
 
     def contrast(self, vectors: Vectors, facts: ExampleInfo) -> dict[str, Tensor]:
-        if not self.contrastive:
-            return {}
+        """Eq. 2 and 3, and how many texts have no positive in the batch."""
         h, label = vectors["text"]["h"], facts["label"]
         loss = sup_con(h, label, self.config.tau, reduction=self.config.reduction)
         same = label.new_zeros(self.config.classes).scatter_add(0, label, torch.ones_like(label))[label]  # N_{y_i}, [N]

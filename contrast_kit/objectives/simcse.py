@@ -4,7 +4,6 @@ Unsupervised SimCSE of "SimCSE: Simple Contrastive Learning of Sentence Embeddin
 four papers here, but the baseline that everybody knows.
 """
 
-import warnings
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,11 +11,12 @@ import torch
 from torch import Tensor, nn
 
 from contrast_kit import checks
+from contrast_kit._warn import warn
 from contrast_kit.encoder.encoder import View
 from contrast_kit.losses.contrast import nt_xent
 from contrast_kit.losses.one_direction import info_nce
 from contrast_kit.masking.noise import Mask
-from contrast_kit.objectives.base import Encoded, ExampleInfo, Objective, Vectors, mlm_count, mlm_sum, others
+from contrast_kit.objectives.base import ExampleInfo, Objective, Vectors, mlm_count, mlm_sum, others
 
 
 @dataclass(frozen=True)
@@ -78,10 +78,9 @@ class SimCSE(Objective):
         width = self.encoder.width
         self.projector = nn.Sequential(nn.Linear(width, width), nn.Tanh()) if self.config.projector else None
         if not any(module.p for module in self.encoder.modules() if isinstance(module, nn.Dropout)):
-            warnings.warn(
+            warn(
                 "SimCSE's only noise is dropout and this encoder has no dropout, so both passes of a text are equal: "
                 "build it with dropout=0.1.",
-                stacklevel=3,
             )
 
     @property
@@ -98,12 +97,14 @@ class SimCSE(Objective):
             views["masked"] = Mask(self.config.p_m)(batch, generator, self.encoder.vocabulary)
         return views
 
-    def encode(self, name: str, view: View) -> Encoded:
-        hidden = self.encoder(view)  # [B, T, D]
-        if name == "masked":
-            return Encoded({}, {"mlm": mlm_sum(self.encoder, hidden, view)})
-        h = self.encoder.pool(hidden, view)  # [B, D]
-        return Encoded({"h": h if self.projector is None else self.projector(h)}, {})
+    def local_sums(self, name: str, hidden: Tensor, view: View) -> dict[str, Tensor]:
+        """Masked LM on the masked copy, where there is one."""
+        return {"mlm": mlm_sum(self.encoder, hidden, view)} if name == "masked" else {}
+
+    def vectors(self, name: str, hidden: Tensor, view: View) -> dict[str, Tensor]:
+        """`"h"`, [B, D], of either pass."""
+        h = self.encoder.pool(hidden, view)  # [B, T, D] -> [B, D]
+        return {"h": h if self.projector is None else self.projector(h)}
 
     def term_counts(self, name: str, view: View) -> dict[str, Tensor]:
         return {"mlm": mlm_count(view)} if name == "masked" else {}

@@ -1,12 +1,12 @@
 """What every paraphraser is, and the two ways to use one on the rows of a task."""
 
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from numbers import Real
 from typing import Any
 
 from contrast_kit import arguments, checks
+from contrast_kit._warn import warn
 from contrast_kit.data.paraphrased import WORDING
 from contrast_kit.data.rows import as_rows, given_columns, text_columns
 from contrast_kit.data.rows import column as texts_of
@@ -100,10 +100,9 @@ def reworded(
                 row[WORDING.format(column=column, k=k)] = text
         names = [WORDING.format(column=column, k=k) for k in (0, 1)]
         if all(row[names[0]] == row[names[1]] for row in result):
-            warnings.warn(
+            warn(
                 f"Both wordings of every {column!r} are the same, so the two views differ by dropout only: take a "
                 "paraphraser that has several wordings, a higher temperature, or keep_original=True.",
-                stacklevel=2,
             )
     return result
 

@@ -15,6 +15,7 @@ from contrast_kit import checks
 from contrast_kit.data import Batches, Texts
 from contrast_kit.data.batches import make_batches
 from contrast_kit.data.prepared import prepare_texts
+from contrast_kit.encoder.encoder import evaluating
 from contrast_kit.objectives import MemoryQueue
 from contrast_kit.objectives.base import ExampleInfo, Objective
 from contrast_kit.planning.measure import Encoding, measure_contrast, optimizer_seconds
@@ -128,14 +129,13 @@ def _cost(
 @contextmanager
 def _as_it_was(objective: Objective) -> Iterator[None]:
     """Restore the objective's mode and gradients, and the random streams, afterwards."""
-    device, training = objective.encoder.device, objective.training
+    device = objective.encoder.device
     gradients = [p.grad for p in objective.parameters()]
-    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []), evaluating(objective):
         objective.train()
         try:
             yield
         finally:
-            objective.train(training)
             for parameter, grad in zip(objective.parameters(), gradients, strict=True):
                 parameter.grad = grad
 

@@ -18,6 +18,7 @@ from contrast_kit import checks
 from contrast_kit.data.texts import special_ids
 from contrast_kit.data.utf8 import in_utf8
 from contrast_kit.encoder import Encoder
+from contrast_kit.encoder.encoder import evaluating
 from contrast_kit.encoder.inputs import list_of_texts
 
 if TYPE_CHECKING:
@@ -93,9 +94,7 @@ def pseudo_log_likelihoods(encoder: Encoder, texts: Sequence[str], batch_size: i
                 asked[(*ids[:place], mask, *ids[place + 1 :])][place].append((text, word))
     copies = sorted(((ids, place) for ids, places in asked.items() for place in places), key=lambda copy: len(copy[0]))
     totals = torch.zeros(len(texts), dtype=torch.float64)
-    was_training = encoder.training
-    encoder.eval()
-    try:
+    with evaluating(encoder):
         for chosen in _of_one_length(copies, batch_size):
             ids = torch.tensor([copy for copy, _ in chosen], device=encoder.device)  # [b, T]
             places = torch.tensor([place for _, place in chosen], device=encoder.device)
@@ -105,8 +104,6 @@ def pseudo_log_likelihoods(encoder: Encoder, texts: Sequence[str], batch_size: i
             wanted = [(row, *found) for row, copy in enumerate(chosen) for found in asked[copy[0]][copy[1]]]
             rows, owners, words = (torch.tensor(each) for each in zip(*wanted, strict=True))
             totals.index_add_(0, owners, log_p.cpu()[rows, words].double())
-    finally:
-        encoder.train(was_training)
     return totals
 
 

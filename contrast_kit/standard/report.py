@@ -112,8 +112,8 @@ def evaluate(
     if folder is not None and not folder.is_dir():
         raise FileNotFoundError(f"There is no folder {folder} with GLUE, STS or BLiMP in it.")
     encoder = name if isinstance(name, Encoder) else Encoder.from_pretrained(name, pooling=pooling)
-    run = _Evaluation(encoder.eval(), folder, limit, pairs, progress)
-    run.head = isinstance(name, Encoder) or has_word_head(name)
+    run = _Evaluation(encoder, folder, limit, pairs, progress)
+    run.head = has_word_head(name)
     for part in dict.fromkeys(parts):
         getattr(run, part)()
     if not run.rows:
@@ -122,11 +122,13 @@ def evaluate(
     return Report(shown, DataFrame(run.rows), tuple(run.notes))
 
 
-def has_word_head(name: str | Path) -> bool:
+def has_word_head(name: str | Path | Encoder) -> bool:
     """Whether a folder says that it holds a trained vocabulary head; transformers makes a random one where it lacks.
 
-    True where the folder does not say, and for names on the hub.
+    True where the folder does not say, and for names on the hub. An encoder knows whether it was taught without words.
     """
+    if isinstance(name, Encoder):
+        return not taught_without_words(name.model.config.to_dict())
     file = Path(name).expanduser() / "config.json"
     config = json.loads(file.read_text()) if file.is_file() else {}
     kinds = config.get("architectures") or ["MaskedLM"]

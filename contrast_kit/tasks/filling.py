@@ -4,6 +4,7 @@ import torch
 
 from contrast_kit import arguments, checks
 from contrast_kit.encoder import Encoder
+from contrast_kit.encoder.encoder import evaluating
 
 
 @torch.no_grad()
@@ -32,23 +33,18 @@ def fill_rate(encoder: Encoder, texts: list[str], k: int = 5) -> float:
     arguments.of_kind("encoder", encoder, Encoder, "an Encoder with a head that names words")
     texts = arguments.strings("texts", texts, "texts")
     checks.count("k", k, "a number of guesses", most=len(encoder.tokenizer))
-    was_training = encoder.training
     batch = Texts(texts, encoder.tokenizer, max_length=min(128, encoder.max_length)).batch(range(len(texts)))
     hits = []
-    encoder.eval()
-    try:
+    with evaluating(encoder):
         for place in range(batch["input_ids"].shape[1]):
             rows = batch["maskable"][:, place]  # the texts that have a word there
             if rows.any():
                 view = {key: value[rows].clone().to(encoder.device) for key, value in batch.items()}
                 hidden = view["input_ids"][:, place].clone()
                 view["input_ids"][:, place] = encoder.tokenizer.mask_token_id
-                best = (
-                    encoder.mlm_logits(encoder(view)[:, place]).topk(k).indices
-                )  # [rows, D] -> [rows, V] -> [rows, k]
+                scores = encoder.mlm_logits(encoder(view)[:, place])  # [rows, D] -> [rows, V]
+                best = scores.topk(k).indices  # [rows, k]
                 hits.append((best == hidden[:, None]).any(1))
-    finally:
-        encoder.train(was_training)
     if not hits:
         raise ValueError("These texts have no token that can be hidden.")
     return torch.cat(hits).float().mean().item()

@@ -5,15 +5,17 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 import torch
 
 from contrast_kit import arguments, checks
-from contrast_kit.data import Texts
+from contrast_kit.data import Texts, intact
 from contrast_kit.data.rows import column_names
 from contrast_kit.encoder import Encoder
+from contrast_kit.encoder.encoder import evaluating
 from contrast_kit.objectives import FineTune
 from contrast_kit.tasks.metrics import score
 from contrast_kit.tasks.probes import labels_of
@@ -208,20 +210,16 @@ def predict(
     checks.count("batch_size", batch_size, "a number of rows")
     arguments.length(max_length)
     texts = rows if isinstance(rows, Texts) else tokenized(rows, objective.encoder, task, max_length)
-    was_training = objective.training
-    objective.eval()
     order = texts.lengths.argsort(stable=True, descending=True)  # [N], longest first: little padding
     predicted, generator = [], torch.Generator().manual_seed(0)
     cast = autocast(precision, objective.encoder.device)
-    try:
+    with evaluating(objective):
         for start in range(0, len(order), batch_size):
             batch = texts.batch(order[start : start + batch_size].tolist())
             view = {key: value.to(objective.encoder.device) for key, value in batch.items()}
             with cast():
                 logits = objective.predicted_logits(view, generator).float()  # [B, C]
             predicted.append((logits.squeeze(1) if objective.regression else logits.argmax(1)).cpu())  # [B]
-    finally:
-        objective.train(was_training)
     by_length = torch.cat(predicted)  # [N], longest text first
     return by_length[order.argsort()].numpy()
 
@@ -235,8 +233,14 @@ def tokenized(rows: Any, encoder: Encoder, task: Task, max_length: int) -> Texts
 
 
 def describe(method: Any) -> str:
-    """The name of what makes an objective: `SCL`, or `SCL(lam=0.9)` for a partial."""
+    """The name of what makes an objective: `SCL`, or `SCL(lam=0.9)` for a partial; of a lambda also its code's digest.
+
+    Equal in every process, and different where another method would be trained: tables of runs go on by it.
+    """
     if isinstance(method, partial):
-        options = ", ".join(f"{key}={value}" for key, value in sorted(method.keywords.items()))
+        has_address = FunctionType, partial
+        given = {k: describe(v) if isinstance(v, has_address) else v for k, v in sorted(method.keywords.items())}
+        options = ", ".join(f"{key}={value}" for key, value in given.items())
         return f"{describe(method.func)}({options})"
-    return getattr(method, "__name__", type(method).__name__)
+    name = getattr(method, "__name__", type(method).__name__)
+    return intact.written(method) if name == "<lambda>" else name

@@ -150,7 +150,7 @@ def knn_probe(encoder: Encoder, train: Any, test: Any, *, task: Task | str, k: i
     x, z = (torch.nn.functional.normalize(part, dim=1) for part in parts)  # [N, D], [M, D]
     cosine, nearest = (z @ x.T).topk(k, dim=1)  # [M, N] -> [M, k]
     if task.regression:
-        return score(task, y[nearest].mean(1).numpy(), labels_of(test))
+        return score(task, y[nearest].double().mean(1).numpy(), labels_of(test))
     votes = torch.zeros(len(z), task.classes)  # [M, C]
     votes.scatter_add_(1, y[nearest], torch.ones_like(cosine) + 1e-4 * cosine)  # cosines break ties only
     return score(task, votes.argmax(1).numpy(), labels_of(test))

@@ -16,6 +16,7 @@ from contrast_kit import arguments, checks
 from contrast_kit.data import Texts
 from contrast_kit.data.rows import column, column_names
 from contrast_kit.encoder import Encoder
+from contrast_kit.encoder.encoder import evaluating
 from contrast_kit.objectives import FineTune, Prompt
 from contrast_kit.objectives.prompt import Demonstrations
 from contrast_kit.tasks import fine_tuning
@@ -279,10 +280,8 @@ def predict(
     arguments.of_kind("objective", objective, Prompt, "a Prompt objective")
     for name, value in {"samples": samples, "batch_size": batch_size, "max_length": max_length}.items():
         checks.count(name, value, "a whole number")
-    was_training, total = objective.training, 0.0
-    objective.eval()
-    encoder, words = objective.encoder, objective.config.words
-    try:
+    encoder, words, total = objective.encoder, objective.config.words, 0.0
+    with evaluating(objective):
         for sample in range(samples if demonstrations is not None else 1):
             options = dict(words=words, demonstrations=demonstrations, seed=seed + sample)
             prompted = prompts(rows, template, encoder.tokenizer, **options)
@@ -293,6 +292,4 @@ def predict(
                 view = {key: value.to(encoder.device) for key, value in batch.items()}
                 logits.append(objective.logits(view).float().cpu())  # [B, C]
             total = total + torch.cat(logits)  # [N, C]
-    finally:
-        objective.train(was_training)
     return total.argmax(1).numpy()

@@ -29,6 +29,7 @@ from transformers import PreTrainedTokenizerBase
 from contrast_kit import arguments, checks, geometry, objectives
 from contrast_kit._renamed import former_names, former_property, renamed
 from contrast_kit.encoder import Encoder
+from contrast_kit.encoder.encoder import evaluating
 from contrast_kit.masking import noise
 from contrast_kit.tasks.metrics import spearman
 from contrast_kit.tasks.pairs import Pairs, hard_pairs
@@ -266,14 +267,9 @@ def _encode_view(encoder: Any, view: Mapping[str, Tensor]) -> Tensor:
     """The vectors of a view, [B, T] -> [B, D], in evaluation mode."""
     if hasattr(encoder, "encode_view"):  # a control
         return encoder.encode_view(view)
-    was_training = encoder.training
-    encoder.eval()
-    try:
-        with torch.no_grad():
-            view = {key: value.to(encoder.device) for key, value in view.items()}
-            return encoder.pool(encoder(view), view).float().cpu()
-    finally:
-        encoder.train(was_training)
+    with evaluating(encoder), torch.no_grad():
+        view = {key: value.to(encoder.device) for key, value in view.items()}
+        return encoder.pool(encoder(view), view).float().cpu()
 
 
 def _batch(texts: list[str], tokenizer: PreTrainedTokenizerBase, limit: int | None = None) -> dict[str, Tensor]:

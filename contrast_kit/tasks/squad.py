@@ -21,6 +21,7 @@ from contrast_kit import arguments, checks
 from contrast_kit.data.rows import as_rows, column
 from contrast_kit.data.squad import Windows
 from contrast_kit.encoder import Encoder
+from contrast_kit.encoder.encoder import evaluating
 from contrast_kit.objectives import Span
 from contrast_kit.tasks.answers import apply_threshold, best_threshold, questions, score, with_null_scores
 from contrast_kit.tasks.points import Point, checked_grid, describe_point
@@ -72,13 +73,12 @@ class Reader:
         for name, value in (("n", n), ("max_answer", max_answer), ("batch_size", batch_size)):
             checks.count(name, value, "a whole number")
         blank = [dict(row) | {"answers": {"text": [], "answer_start": []}} for row in as_rows(numbered(rows))]
-        encoder, was_training = self.objective.encoder, self.objective.training
+        encoder = self.objective.encoder
         windows = Windows(blank, encoder.tokenizer, min(self.max_length, encoder.max_length), stride=self.stride)
         found: list[list[tuple[str, float]]] = [[] for _ in windows.rows]
         nulls = [float("inf")] * len(windows.rows)
         order = windows.lengths.argsort(stable=True, descending=True).tolist()  # little padding
-        self.objective.eval()
-        try:
+        with evaluating(self.objective):
             for first in range(0, len(order), batch_size):
                 chosen = order[first : first + batch_size]
                 view = {key: value.to(encoder.device) for key, value in windows.batch(chosen).items()}
@@ -87,8 +87,6 @@ class Reader:
                     nulls[row] = min(nulls[row], float(logits[0].sum()))
                     best = spans(logits, n, max_answer)
                     found[row] += [(windows.answer(window, i, j), value) for i, j, value in best]
-        finally:
-            self.objective.train(was_training)
         ids = [row["id"] for row in windows.rows]
         return {one: Answered(_ranked(best, n), null) for one, best, null in zip(ids, found, nulls, strict=True)}
 

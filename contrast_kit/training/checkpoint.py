@@ -55,18 +55,7 @@ def settings(objective: nn.Module, training: Any) -> dict[str, Any]:
         "encoder": {"model": type(encoder.model).__name__, "pooling": encoder.pooling, "dropout": dropout},
         "weights": sum(p.numel() for p in objective.parameters()),
     }
-    return json.loads(json.dumps(facts, default=_as_json))
-
-
-def _as_json(setting: Any) -> Any:
-    """Numbers of numpy or torch as Python's; a function or another object as its name, equal in every process."""
-    if hasattr(setting, "tolist"):
-        return setting.tolist()
-    name = getattr(setting, "__qualname__", type(setting).__qualname__)
-    code = getattr(setting, "__code__", None)
-    if code is None or not name.endswith("<lambda>"):
-        return name
-    return f"{name} {intact.digest(repr((code.co_code, code.co_consts, code.co_names)).encode())[:12]}"
+    return json.loads(json.dumps(facts, default=intact.written))
 
 
 def save(folder: Path, step: int, trained: Trained, state: dict[str, Any], keep: int = 2) -> Path:
@@ -104,7 +93,7 @@ def _write(final: Path, trained: Trained, random: dict[str, Tensor], state: dict
         save_model(trained.objective, str(draft / "objective.safetensors"))
         save_file(tensors, draft / "optimizer.safetensors")
         save_file(random, draft / "random.safetensors")
-        (draft / STATE).write_text(json.dumps({"optimizer": groups, **state}, default=_as_json))
+        (draft / STATE).write_text(json.dumps({"optimizer": groups, **state}, default=intact.written))
         intact.seal(draft)
 
 

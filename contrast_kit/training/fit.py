@@ -34,14 +34,14 @@ def fit(
     live: bool = False,
     **settings: Any,
 ) -> Run:
-    """Train an objective, and so its encoder, in place.
+    """Train an objective, and so its encoder, in place; it stays on the accelerator, in evaluation mode.
 
     Args:
         objective: from `contrast_kit.objectives`, around the encoder to train.
         dataset: strings, row dicts, a `datasets.Dataset`, or ready `Texts`; a path, a generator or another source that
             can only be walked through becomes a `data.Stream`.
         training: a `Training`; or give its fields as `settings`: `fit(objective, texts, steps=200, lr=1e-3)`.
-        folder: where to keep checkpoints; none are kept without it.
+        folder: where to keep the two newest checkpoints; none are kept without it.
         resume: go on from the newest checkpoint in `folder`, if there is one: on a CPU to the weights, bit for bit, of
             a run never stopped (`training/checkpoint.py` says how it is elsewhere).
         callback: called with the run so far after each logged step, for example to measure the space on the way; it

@@ -1,7 +1,6 @@
 """How to train: the settings of a run, and what follows from them: optimizer, learning rate, precision."""
 
 import math
-import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, fields, replace
@@ -13,6 +12,7 @@ from torch import nn
 
 from contrast_kit import arguments, checks, schedules
 from contrast_kit._names import meant
+from contrast_kit._warn import warn
 
 NEW_LR, PRETRAINED_LR = 5e-4, 2e-5
 """The learning rates where none is given: for a new encoder, and for one opened from a checkpoint."""
@@ -115,10 +115,9 @@ class Training:
         if self.lr is None:
             return replace(self, lr=PRETRAINED_LR if pretrained else NEW_LR)
         if pretrained and self.lr >= 10 * PRETRAINED_LR:
-            warnings.warn(
+            warn(
                 f"lr={self.lr:g} is high for an encoder opened from a checkpoint, which may forget what it knew. "
                 f"Without lr= it is {PRETRAINED_LR:g}.",
-                stacklevel=4,
             )
         return self
 

@@ -14,7 +14,8 @@ from torch import Tensor, nn
 from transformers import ElectraConfig, ElectraForMaskedLM
 
 from contrast_kit import checks, masking
-from contrast_kit.encoder.encoder import Encoder, View, cross_entropy
+from contrast_kit.encoder.encoder import Encoder, View, evaluating
+from contrast_kit.losses.tokens import mlm_terms
 from contrast_kit.objectives.base import Encoded, Objective
 from contrast_kit.objectives.coco_lm.token_losses import CopyHead, Task, token_counts, token_sums
 
@@ -96,14 +97,11 @@ class Auxiliary(nn.Module):
     def sample(self, view: View, generator: torch.Generator | None = None) -> Tensor:
         """X^MLM of eq. 1, [B, T]: a word drawn from p_MLM at each selected position, the original elsewhere.
 
-        No gradient, no dropout, training mode restored. In slices: the scores of a large batch never stand together.
+        No gradient, no dropout unless it is asked for. In slices: the scores of a large batch never stand together.
         """
-        was_training = self.encoder.training
-        self.encoder.train(self.sample_dropout)
-        try:
+        with evaluating(self.encoder):
+            self.encoder.train(self.sample_dropout)
             return torch.cat([self.draw(self.encoder, part, generator) for part in slices(view)])  # [B, T]
-        finally:
-            self.encoder.train(was_training)
 
     def sums(self, view: View, diagnostics: bool = True) -> dict[str, Tensor]:
         """The summed masked-LM loss over the selected positions, `"aux_mlm"`, and how many were right, `"aux_acc"`."""
@@ -111,10 +109,9 @@ class Auxiliary(nn.Module):
         at = self.encoder.strategy.positions(view["selected"])  # M positions
         targets, weight = at.rows(view["targets"]), at.weights(hidden.new_ones(len(hidden), dtype=torch.float32))
         others = targets if diagnostics else None
-        found = self.encoder.word_loss(cross_entropy, at.rows(hidden), targets, weight, others=others)
-        if not diagnostics:
-            return {"aux_mlm": found.total}
-        return {"aux_mlm": found.total, "aux_acc": ((found.best == targets) & (weight > 0)).sum()}
+        found = self.encoder.word_loss(mlm_terms, at.rows(hidden), targets, weight, others=others)
+        right = {"aux_acc": ((found.best == targets) & (weight > 0)).sum()} if diagnostics else {}
+        return {"aux_mlm": found.total} | right
 
 
 class RandomWords(nn.Module):
@@ -145,6 +142,7 @@ class Corrupting(Objective):
 
     task: Task
     copy_head: CopyHead | None
+    token_options: dict[str, Any] = {}  # noqa: RUF012 - of `token_sums`
 
     def __init__(
         self, encoder: Encoder, config: Any = None, *, converged: Encoder | None = None, seed: int = 0, **changes: Any
@@ -175,14 +173,16 @@ class Corrupting(Objective):
         return ({} if self.auxiliary.frozen else {"masked": masked}) | {"corrupted": corrupted}
 
     def encode(self, name: str, view: View) -> Encoded:
-        """The auxiliary's masked LM of `"masked"`, and the main model's token losses of `"corrupted"`, summed."""
+        """Of `"masked"` the auxiliary's masked LM, summed; of other views what the main model's states give."""
         if name == "masked":
             return Encoded({}, self.auxiliary.sums(view, self.config.diagnostics))
-        return Encoded({}, self.token_sums(self.encoder(view), view))
+        return super().encode(name, view)
 
-    def token_sums(self, hidden: Tensor, view: View, **options: Any) -> dict[str, Tensor]:
+    def local_sums(self, name: str, hidden: Tensor, view: View) -> dict[str, Tensor]:
         """What the main model, with states [B, T, D] on X^MLM, loses at its task (`token_losses.token_sums`)."""
-        options["diagnostics"] = self.config.diagnostics
+        if name != "corrupted":
+            return {}
+        options = self.token_options | {"diagnostics": self.config.diagnostics}
         return token_sums(self.encoder, self.copy_head, hidden, view, self.task, **options)
 
     def set_progress(self, *_: Any) -> None:

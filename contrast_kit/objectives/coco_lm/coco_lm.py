@@ -15,7 +15,7 @@ from contrast_kit.checks import normalise
 from contrast_kit.encoder.encoder import Encoder, View
 from contrast_kit.encoder.relative_positions import RelativePositions
 from contrast_kit.losses.contrast import nt_xent
-from contrast_kit.objectives.base import Encoded, ExampleInfo, Vectors, others
+from contrast_kit.objectives.base import ExampleInfo, Vectors, others
 from contrast_kit.objectives.coco_lm.auxiliary import Corrupting, CorruptionConfig
 from contrast_kit.objectives.coco_lm.correct import Correction as Correction
 from contrast_kit.objectives.coco_lm.correct import corrections
@@ -82,9 +82,10 @@ class COCOLM(Corrupting):
     of X^crop, both ways, 2B − 2 negatives (eq. 3). Logged, without a weight: the accuracies of figure 8
     (`token_losses.token_counts`), and `cos_positive` and `cos_negative`, figure 7.
 
-    The main model's word scores are h · x, without projection. `run.encoder.save_pretrained(folder)` still writes an
-    ordinary folder whose fill-mask gives them (`mlm_head`): p_LM ranks words although the main model never saw a
-    [MASK]. Build the encoder with `relative_positions=True` for the paper's architecture.
+    The main model's word scores are h · x, without projection: the encoder gives up its own, and its word bias, for
+    good when the objective is made. `run.encoder.save_pretrained(folder)` still writes an ordinary folder whose
+    fill-mask gives these scores (`mlm_head`): p_LM ranks words although the main model never saw a [MASK]. Build the
+    encoder with `relative_positions=True` for the paper's architecture.
 
     Arguments as for `Corrupting`. `COCOLM(encoder, **papers.settings.COCO_LM_TABLE_3["CLM Only"])`: a row of table 3.
 
@@ -141,8 +142,8 @@ class COCOLM(Corrupting):
         """2B - 2 (eq. 3); None without a contrast."""
         return 2 * others(facts, self.config.ignore_duplicates) if self.contrastive else None
 
-    # -- views -------------------------------------------------------------------------------------------------------
     def views(self, batch: View, generator: torch.Generator | None = None) -> dict[str, View]:
+        """X^MLM and what the auxiliary learns from, as `Corrupting`; with a contrast also `"crop"`, of X^orig."""
         views = super().views(batch, generator)
         return views | {"crop": self._crop(batch, generator)} if self.contrastive else views
 
@@ -150,42 +151,31 @@ class COCOLM(Corrupting):
         """X^crop: content tokens cropped, [CLS] and [SEP] put back; as narrow as the longest crop can be."""
         keep, ids, pad = self.config.keep, batch["input_ids"], self.encoder.tokenizer.pad_token_id
         cropped = masking.crop(ids, batch["attention_mask"], keep, pad_id=pad, generator=generator)
-        width = 2 + max(1, int((ids.shape[1] - 2) * keep + 1e-4))  # known without asking the device
+        # What `masking.crop` leaves of the longest text, known without asking the device.
+        width = 2 + max(1, int((ids.shape[1] - 2) * keep + 1e-4))
         view = {"input_ids": cropped.input_ids[:, :width], "attention_mask": cropped.attention_mask[:, :width]}
         if "token_type_ids" in batch:
             view["token_type_ids"] = batch["token_type_ids"].gather(1, cropped.positions)[:, :width]
         return view
 
-    # -- local losses ------------------------------------------------------------------------------------------------
-    def encode(self, name: str, view: View) -> Encoded:
-        """Of `"masked"` the auxiliary's loss; of `"corrupted"` L_copy and L_LM (eq. 2) and s; of `"crop"` s alone."""
-        if name == "masked":
-            return super().encode(name, view)
-        config, hidden = self.config, self.encoder(view)  # [B, T, D]
-        vectors, sums = self._vectors(hidden, view), {}
-        if name == "corrupted":
-            sums = self.token_sums(hidden, view, variant=config.lm_variant, stop_gradient=config.stop_gradient)
-        return Encoded(vectors, sums)
+    @property
+    def token_options(self) -> dict[str, Any]:
+        """How L_LM is read."""
+        return {"variant": self.config.lm_variant, "stop_gradient": self.config.stop_gradient}
 
     def term_counts(self, name: str, view: View) -> dict[str, Tensor]:
         return {} if name == "crop" else super().term_counts(name, view)
 
-    # -- contrast ----------------------------------------------------------------------------------------------------
     def contrasted(self, name: str) -> bool:
         return self.contrastive and name != "masked"
 
-    def encode_for_contrast(self, name: str, view: View) -> dict[str, Tensor]:
-        return self._vectors(self.encoder(view), view)
-
-    def _vectors(self, hidden: Tensor, view: View) -> dict[str, Tensor]:
-        if not self.contrastive:
-            return {}
+    def vectors(self, name: str, hidden: Tensor, view: View) -> dict[str, Tensor]:
+        """s = h_[CLS] of X^MLM, or of the crop, [B, D]."""
         s = self.encoder.pool(hidden, view)  # [B, T, D] → [B, D]
         return {"s": s if self.scl_head is None else self.scl_head(s)}
 
     def contrast(self, vectors: Vectors, facts: ExampleInfo) -> dict[str, Tensor]:
-        if not self.contrastive:
-            return {}
+        """Eq. 3, both ways, and with `diagnostics` the mean cosines of figure 7."""
         corrupted, cropped = vectors["corrupted"]["s"], vectors["crop"]["s"]  # [B, D] each
         ids = facts["text_id"] if self.config.ignore_duplicates else None
         parts = {"contrast": nt_xent(corrupted, cropped, self.config.tau, ids=ids)}  # eq. 3

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from torch import nn
 
+from contrast_kit.encoder.encoder import evaluating
 from contrast_kit.encoder.inputs import list_of_texts
 from contrast_kit.objectives.coco_lm.token_losses import p_lm
 
@@ -19,10 +20,8 @@ class Correction(NamedTuple):
 
 def corrections(objective: nn.Module, texts: list[str]) -> list[list[Correction]]:
     """What `COCOLM.correct` returns; `objective` has an `encoder` and a `copy_head` that have learned p_LM."""
-    tokenizer, was_training = objective.encoder.tokenizer, objective.training
-    objective.eval()
-    try:
-        texts = list_of_texts(texts)
+    tokenizer, texts = objective.encoder.tokenizer, list_of_texts(texts)
+    with evaluating(objective):
         view = objective.encoder.view_of(texts)
         where = view["attention_mask"].bool()  # [B, T]
         for special in (tokenizer.cls_token_id, tokenizer.sep_token_id):
@@ -30,8 +29,6 @@ def corrections(objective: nn.Module, texts: list[str]) -> list[list[Correction]
         states, ids = objective.encoder(view)[where], view["input_ids"][where]  # [N, D], [N]
         copying = objective.copy_head(states)  # [N, D] → [N]
         best = p_lm(objective.encoder.mlm_logits(states), copying, ids).max(-1)  # [N, V] → [N]
-    finally:
-        objective.train(was_training)
     words, tokens = (tokenizer.convert_ids_to_tokens(row.tolist()) for row in (best.indices, ids))
     rows = map(Correction, tokens, copying.sigmoid().tolist(), words, best.values.tolist())
     return [[next(rows) for _ in range(count)] for count in where.sum(1).tolist()]

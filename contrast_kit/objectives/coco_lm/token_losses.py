@@ -10,8 +10,9 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from contrast_kit.encoder.encoder import Encoder, View, Words, cross_entropy
+from contrast_kit.encoder.encoder import Encoder, View, Words
 from contrast_kit.losses.corrective import copy, corrective_terms, replaced_token_detection
+from contrast_kit.losses.tokens import mlm_terms
 
 Task = Literal["clm", "rtd", "all_token", "plain_lm"]
 
@@ -95,7 +96,7 @@ def token_sums(
     weight, same = at.weights(hidden.new_ones(len(hidden), dtype=exact)), read == labels  # [N] each
     copying = None if copy_logits is None else at.rows(copy_logits).to(exact)  # [N]
     if copying is None:
-        terms, rows = cross_entropy, [weight]
+        terms, rows = mlm_terms, [weight]
     else:
         constant = stop_gradient and task == "clm"  # p_copy^sg
         terms = partial(weighted_terms, variant if task == "clm" else "paper")
