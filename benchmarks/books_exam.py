@@ -64,7 +64,7 @@ def fine_tuned(name: str, start: ck.Encoder, options: argparse.Namespace, table:
         held, train = rows.select(range(CHOSEN_ON)), rows.select(range(CHOSEN_ON, len(rows)))
 
         def value(lr: float, seed: int, test: object, data=data, train=train) -> float:
-            how = dict(epochs=options.epochs, lr=lr, seed=seed, precision="bf16", warmup=0.06)
+            how = dict(epochs=options.epochs, lr=lr, seed=seed, warmup=0.06)
             tuned = ck.tasks.fine_tune(start, train, task=data.task, **how)
             if tuned.run.interrupted:
                 raise KeyboardInterrupt  # the same command goes on

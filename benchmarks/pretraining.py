@@ -3,10 +3,11 @@
     python benchmarks/pretraining.py                  # 300 steps each, some ten minutes on two cores
     python benchmarks/pretraining.py --steps 1200     # 35 minutes, half of them the Trainer's mixed batches
 
-Masked LM of a 4 × 256 encoder with 8,000 words on docstrings, 128 a batch, in bfloat16: the same texts, rate and decay
-for all. `fit` and the Trainer (at its fastest on a CPU, see `trainer.py`) put texts of like length together; "mixed" is
-any texts together, of which `fit` then computes nothing on padding. Tokens are real ones, not padding.
-Where the held-out loss is well below that of word frequencies, it says how well they were used; 300 steps are too few.
+Masked LM of a 4 × 256 encoder with 8,000 words on docstrings, 128 a batch: the same texts, rate and decay for all, in
+bfloat16 where this processor is faster so. `fit` and the Trainer (at its fastest on a CPU, see `trainer.py`) put texts
+of like length together; "mixed" is any texts together, of which `fit` then computes nothing on padding. Tokens are real
+ones, not padding. Where the held-out loss is well below that of word frequencies, it says how well they were used; 300
+steps are too few.
 """
 
 import argparse
@@ -25,13 +26,16 @@ from _table import Table
 from books import held_out_loss
 
 import contrast_kit as ck
+from contrast_kit.fast import kernels
 
 BATCH, UNSEEN = 128, 1_000
+BF16 = torch.cuda.is_available() or kernels.bfloat16_speed() > 1
+PRECISION = "bf16" if BF16 else "float32"
 HOW = dict(lr=1e-3, warmup=0.02, weight_decay=0.01)
 
 
 def ours(encoder: ck.Encoder, texts: ck.data.Texts, steps: int, mixed: bool = False) -> Callable[[], None]:
-    settings = dict(steps=steps, batch_size=BATCH, precision="bf16", log_every=50, progress=False)
+    settings = dict(steps=steps, batch_size=BATCH, precision=PRECISION, log_every=50, progress=False)
     objective = ck.faster(ck.objectives.MLM(encoder), packing=mixed)
 
     def train() -> None:
@@ -56,7 +60,7 @@ def trainer(encoder: ck.Encoder, texts: ck.data.Texts, steps: int, mixed: bool =
         adam_beta2=0.98,  # these three as `fit` has them
         adam_epsilon=1e-6,
         max_grad_norm=2.0,
-        bf16=True,
+        bf16=BF16,
         train_sampling_strategy="random" if mixed else "group_by_length",
         use_cpu=not torch.cuda.is_available(),
         report_to="none",
@@ -112,7 +116,7 @@ def main() -> None:
             done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
             table.add(dict(zip(keys, key, strict=True)) | json.loads(done.stdout.splitlines()[-1]))
     if table.grew:
-        settings = {"batch": BATCH, **HOW}
+        settings = {"batch": BATCH, "precision": PRECISION, **HOW}
         write_origin(table.path, "pretraining", sum(float(row["seconds"]) for row in table.rows), settings)
 
 

@@ -3,11 +3,9 @@
 Torch only; every room may ask here. Letters: N vectors, D width, V vocabulary.
 """
 
-import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import fields
 from numbers import Integral, Real
 from typing import Any
 

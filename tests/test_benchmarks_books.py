@@ -42,7 +42,8 @@ def test_each_method_is_made_once_and_cmlm_begins_with_masked_lm(monkeypatch, tm
         bench["main"]()
         return begun.copy(), capsys.readouterr().out
 
-    for method, first in {"mlm": [], "cmlm": ["half-mlm-2"], "electra": [], "coco-lm": []}.items():
+    firsts = {"mlm": [], "cmlm": ["half-mlm-2"], "electra": [], "coco-lm": [], "post-coco-lm": []}
+    for method, first in firsts.items():
         asked, told = make(method)
         assert [name for name, _ in asked] == [*first, f"{method}-2"]  # CMLM goes on from masked LM
         assert ("loss_of_frequencies" in told) == (method in ("mlm", "cmlm"))
@@ -57,16 +58,17 @@ def test_each_method_is_made_once_and_cmlm_begins_with_masked_lm(monkeypatch, tm
         ("cmlm", "half-mlm", "2"),
         ("electra", "new weights", "2"),
         ("coco-lm", "new weights", "2"),
+        ("post-coco-lm", "kit/books-mlm", "2"),
     ]
     assert all(float(row["seconds"]) > 0 for row in encoders)
     last = [row["part"] for row in curves if (row["method"], row["step"]) == ("coco-lm", "2")]
     assert last == ["aux_mlm", "copy", "lm", "contrast"]
     known = {method: {row["part"] for row in held if row["method"] == method} for method in bench["METHODS"]}
-    assert known["mlm"] == {"loss", "accuracy", "loss_of_frequencies", "mlm"}
+    assert known["mlm"] == {"loss", "accuracy", "loss_of_frequencies"}
     assert known["coco-lm"] >= {"contrast", "clm_acc_replaced", "copy_acc_replaced", "copy_acc_original", "aux_acc"}
-    written = (tmp_path / "coco-lm-2" / "encoder" / "model.safetensors").read_bytes()
-    again, _ = make("coco-lm")  # what is made is opened: no step is taken, and nothing recorded twice
-    assert written == (tmp_path / "coco-lm-2" / "encoder" / "model.safetensors").read_bytes()
+    written = (tmp_path / f"{method}-2" / "encoder" / "model.safetensors").read_bytes()
+    again, _ = make(method)  # what is made is opened: no step is taken, and nothing recorded twice
+    assert written == (tmp_path / f"{method}-2" / "encoder" / "model.safetensors").read_bytes()
     assert tables == {name: (tmp_path / f"books_{name}.csv").read_text() for name in tables}
     assert again == [asked[-1]]  # no step is noted again
 
@@ -100,7 +102,7 @@ def test_a_run_that_was_stopped_is_not_taken_for_a_whole_one(monkeypatch, tmp_pa
     monkeypatch.setitem(bench["main"].__globals__, "divided", None)  # the sentences are kept
     bench["main"]()
     assert (tmp_path / "mlm-2" / "encoder").is_dir()
-    assert list(bench["processor_seconds"](tmp_path / "mlm-2")) == [2]  # the step that was missing
+    assert list(bench["processor_seconds"](tmp_path / "mlm-2")) == [1, 2]  # of both sittings
 
 
 @pytest.mark.slow

@@ -300,10 +300,12 @@ def test_shipped_files_are_made_again_byte_for_byte(tmp_path, monkeypatch, capsy
 
 
 def test_shipped_files_are_small_and_read_back_as_rows():
-    sizes = {path: path.stat().st_size for path in SHIPPED.parent.rglob("*") if path.is_file()}
-    encoders = {path: size for path, size in sizes.items() if "checkpoints" in path.parts}
-    assert sum(sizes.values()) - sum(encoders.values()) <= 5e6
-    assert max(encoders.values()) <= 12e6 and sum(encoders.values()) <= 40e6
+    def sizes(room):
+        return [path.stat().st_size for path in (SHIPPED.parent / room).rglob("*") if path.is_file()]
+
+    assert 1e6 < sum(sizes("toyshop")) <= 5e6
+    assert 1e4 < sum(sizes("recorded")) <= 1e6  # tables
+    assert 1e6 < max(sizes("checkpoints")) <= 12e6 and sum(sizes("checkpoints")) <= 40e6
     header, *lines = (SHIPPED / "toyshop/mnli/train.tsv").read_text(encoding="utf-8").splitlines()
     rows = toyshop.rows("mnli", "train")
     assert header.split("\t") == list(rows[0]) and len(lines) == len(rows)

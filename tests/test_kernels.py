@@ -1,8 +1,12 @@
 """The faster float32 product: probed, never assumed, put back."""
 
+import warnings
+
 import pytest
 import torch
+from conftest import make_encoder
 
+import contrast_kit as ck
 from contrast_kit import geometry, losses
 from contrast_kit.commands import check
 from contrast_kit.fast import kernels, tiles
@@ -102,3 +106,19 @@ def test_the_words():
     assert "may be used" in str(found())
     assert "will not be used" in str(found(switched_error=2e-3))
     assert "float32 products" in check.report()
+
+
+@pytest.mark.parametrize("speed", [0.01, 2.0])
+def test_fit_warns_of_a_processor_that_is_slow_in_bfloat16(speed, monkeypatch, tokenizer):
+    monkeypatch.setattr(kernels, "bfloat16_speed", lambda: speed)
+    objective = ck.objectives.MLM(make_encoder(tokenizer))
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        ck.fit(objective, ["the red kite"] * 4, steps=2, batch_size=2, precision="bf16", progress=False)
+    said = [str(warning.message) for warning in told if "bfloat16" in str(warning.message)]
+    slow = "Here a product in bfloat16 takes 100.0 times as long as in float32: take precision='float32'."
+    assert said == ([slow] if speed < 1 else [])  # once, not at every step
+
+
+def test_bfloat16_is_measured_once():
+    assert 1e-4 < kernels.bfloat16_speed() < 100 and kernels.bfloat16_speed() == kernels.bfloat16_speed()

@@ -16,7 +16,10 @@ def opened(tokenizer, tmp_path):
 CALLS = {
     "a contrast of one": lambda *_: ck.losses.nt_xent(torch.ones(1, 3), torch.ones(1, 3), 0.5),
     "a batch of one": lambda tokenizer, _: ck.fit(
-        ck.objectives.CMLM(make_encoder(tokenizer), contrast="nt_xent"), ["a red kite"] * 2, steps=1, batch_size=1,
+        ck.objectives.CMLM(make_encoder(tokenizer), contrast="nt_xent"),
+        ["a red kite"] * 2,
+        steps=1,
+        batch_size=1,
         progress=False,
     ),
     "a setting not read": lambda tokenizer, _: ck.objectives.CMLM(make_encoder(tokenizer), tau=0.3),

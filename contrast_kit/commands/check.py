@@ -111,7 +111,7 @@ def _processor() -> Iterator[tuple[str, str]]:
     from contrast_kit.fast import kernels
 
     yield "float32 products", str(kernels.probe())
-    yield "fast bf16", "yes" if has("_is_avx512_bf16_supported") or has("_is_amx_tile_supported") else "no"
+    yield "bfloat16 products", f"{kernels.bfloat16_speed():.2g} times as fast as float32's"
 
 
 def _accelerators() -> Iterator[tuple[str, str]]:

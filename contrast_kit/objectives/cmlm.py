@@ -3,7 +3,7 @@
 Contrastive Masked Language Modeling of "Bi-Granularity Contrastive Learning for Post-Training in Few-Shot Scene".
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 import torch
@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from contrast_kit import checks, masking
 from contrast_kit._renamed import renamed_fields
+from contrast_kit._warn import warn
 from contrast_kit.encoder.encoder import View
 from contrast_kit.losses.contrast import nt_xent
 from contrast_kit.losses.no_negatives import simsiam

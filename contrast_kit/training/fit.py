@@ -98,6 +98,7 @@ class _Loop:
         objective.check_data(getattr(self.texts, "labels", None))
         self.batches = make_batches(self.texts, training)
         self.epoch, self.order = -1, []  # the rows of each batch of an epoch
+        self.autocast = autocast(training.precision, self.device)
         self.total = training.total_steps(len(self.batches))
         if not any(p.requires_grad for p in objective.parameters()):
             raise ValueError("Every weight is frozen, so nothing can be trained: set requires_grad where it should.")
@@ -165,7 +166,7 @@ class _Loop:
         batches = [self.batch(step * training.accumulate + i) for i in range(training.accumulate)]
         objective.set_progress(step, self.total)
         self.optimizer.zero_grad(set_to_none=True)
-        options = dict(chunk_size=training.chunk_size, autocast=autocast(training.precision, self.device))
+        options = dict(chunk_size=training.chunk_size, autocast=self.autocast)
         try:
             parts, seen = gradient(objective, batches, self.trained.generator, **options)
         except NotFiniteError as error:

@@ -13,6 +13,7 @@ from torch import nn
 from contrast_kit import arguments, checks, schedules
 from contrast_kit._names import meant
 from contrast_kit._warn import warn
+from contrast_kit.fast import kernels
 
 NEW_LR, PRETRAINED_LR = 5e-4, 2e-5
 """The learning rates where none is given: for a new encoder, and for one opened from a checkpoint."""
@@ -65,7 +66,8 @@ class Training:
     clip: float | None = 2.0
     """Largest norm of the whole gradient (COCO-LM: 2.0); None leaves it as it is."""
     precision: Literal["float32", "bf16"] = "float32"
-    """bf16 encodes under autocast; weights, similarities and the optimizer stay in float32."""
+    """bf16 encodes under autocast; weights, similarities and the optimizer stay in float32. A processor that does not
+    multiply bfloat16 natively is many times slower so, and `fit` warns."""
     max_length: int = 128
     """Tokens at which a text is cut; an encoder that takes fewer cuts it there."""
     group_by_length: bool = True
@@ -164,5 +166,9 @@ def learning_rate(step: int, total: int, training: Training) -> float:
 
 
 def autocast(precision: str, device: torch.device) -> Callable[[], Any]:
-    """Makes the context for encoding in `precision`."""
-    return nullcontext if precision == "float32" else partial(torch.autocast, device.type, dtype=torch.bfloat16)
+    """Makes the context for encoding in `precision`. Warns of a processor on which bf16 is slower than float32."""
+    if precision == "float32":
+        return nullcontext
+    if device.type == "cpu" and (speed := kernels.bfloat16_speed()) < 0.7:
+        warn(f"Here a product in bfloat16 takes {1 / speed:.1f} times as long as in float32: take precision='float32'.")
+    return partial(torch.autocast, device.type, dtype=torch.bfloat16)
