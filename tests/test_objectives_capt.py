@@ -398,14 +398,6 @@ def test_what_does_not_fit_into_the_queue_is_said(push, words):
         MemoryQueue(0, 4)
 
 
-def test_the_queue_can_be_emptied_and_says_what_is_in_it():
-    queue = MemoryQueue(3, 4)
-    queue.push(torch.ones(2, 4))
-    assert "2 of 3 vectors of width 4" in repr(queue)
-    queue.clear()
-    assert len(queue) == 0
-
-
 # --- views, aggregation, losses ------------------------------------------------------------------------
 
 

@@ -725,6 +725,21 @@ def test_correct_reads_texts_as_the_model_does(trained, story):
             objective.correct(wrong)
 
 
+@pytest.mark.parametrize("changes", [{}, {"head_biases": True}, {"task": "plain_lm"}])
+def test_what_is_saved_corrects_as_before(changes, tokenizer, story, tmp_path):
+    objective = make(tokenizer, **changes)
+    again = COCOLM.from_pretrained(objective.save_pretrained(tmp_path), **changes) if objective.copy_head else None
+    if again is None:  # there is none to save
+        with pytest.raises(FileNotFoundError, match="save a trained COCOLM, not its encoder alone"):
+            COCOLM.from_pretrained(objective.save_pretrained(tmp_path), **changes)
+        return
+    assert torch.equal(again.copy_head.w.weight, objective.copy_head.w.weight)
+    for before, now in zip(objective.correct(story[:3]), again.correct(story[:3]), strict=True):
+        assert [(c.token, c.word) for c in now] == [(c.token, c.word) for c in before]
+        numbers = [[value for c in row for value in (c.p_copy, c.p_word)] for row in (before, now)]
+        assert numbers[1] == pytest.approx(numbers[0], abs=1e-5)
+
+
 def test_the_papers_settings(tokenizer):
     for setting, (layers, steps, lr, buckets, distance) in {
         "base": (4, 125_000, 5e-4, 32, 128),

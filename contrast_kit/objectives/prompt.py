@@ -52,6 +52,7 @@ class Prompt(FineTune):
     cross-entropy. Only the label words stand in the denominator, not the vocabulary. Each text holds exactly one
     [MASK]: `tasks.prompting.prompts` puts it there. With `demonstrations`, one solved example of each class follows
     each text, drawn afresh at each use and never the text itself; a prediction averages the *logits* of several draws.
+    Further arguments as for `FineTune`; there are as many classes as words.
 
     Relation to its neighbours: `FineTune` learns a new head on the sequence vector; this keeps the masked LM's own.
 
@@ -73,18 +74,11 @@ class Prompt(FineTune):
     Config = PromptConfig
 
     def __init__(
-        self,
-        encoder: Any,
-        config: Any = None,
-        *,
-        classes: Any = None,
-        seed: int = 0,
-        demonstrations: Demonstrations | None = None,
-        **changes: Any,
+        self, encoder: Any, config: Any = None, *, demonstrations: Demonstrations | None = None, **changes: Any
     ):
-        if classes is None and config is None:
-            classes = len(changes.get("words", ())) or None
-        super().__init__(encoder, config, classes=classes, seed=seed, **changes)
+        if config is None and changes.get("classes") is None:
+            changes["classes"] = len(changes.get("words", ())) or None
+        super().__init__(encoder, config, **changes)
         self.demonstrations = demonstrations
 
     def build(self) -> None:
@@ -144,8 +138,7 @@ def refuse_without_word_scores(encoder: Any) -> None:
     if taught := taught_without_words(vars(config) | {"model_type": config.model_type}):
         raise ValueError(
             f"This encoder was trained by {taught} and has no word scores to prompt: fine-tune it (FineTune), or take "
-            "one that MLM, COCO-LM or All-Token MLM trained. (If it has learnt words since, set "
-            "encoder.model.config.taught_without_words = None.)"
+            "one that MLM or COCO-LM trained. (If it has learnt words since: model.config.taught_without_words = None.)"
         )
 
 

@@ -94,10 +94,3 @@ class MemoryQueue(nn.Module):
         count = self._count() + len(rows)
         self.pushed += len(rows)
         self._known = (self.pushed, self.pushed._version, count)
-
-    def clear(self) -> None:
-        """Empty it."""
-        self.pushed.zero_()
-
-    def extra_repr(self) -> str:
-        return f"{len(self)} of {self.capacity} vectors of width {self.rows.shape[1]}"

@@ -4,15 +4,18 @@
 """
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 import torch
+from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from contrast_kit import checks, masking
 from contrast_kit._renamed import renamed_fields
 from contrast_kit.checks import normalise
 from contrast_kit.encoder.encoder import Encoder, View
+from contrast_kit.encoder.hf_folders import located
 from contrast_kit.encoder.relative_positions import RelativePositions
 from contrast_kit.losses.contrast import nt_xent
 from contrast_kit.objectives.base import ExampleInfo, Vectors, others
@@ -21,6 +24,8 @@ from contrast_kit.objectives.coco_lm.correct import Correction as Correction
 from contrast_kit.objectives.coco_lm.correct import corrections
 from contrast_kit.objectives.coco_lm.token_losses import LOSSES, CopyHead, Task
 from contrast_kit.papers.settings import coco_lm_model
+
+COPY_HEAD = "copy_head.safetensors"
 
 
 @dataclass(frozen=True)
@@ -151,8 +156,7 @@ class COCOLM(Corrupting):
         """X^crop: content tokens cropped, [CLS] and [SEP] put back; as narrow as the longest crop can be."""
         keep, ids, pad = self.config.keep, batch["input_ids"], self.encoder.tokenizer.pad_token_id
         cropped = masking.crop(ids, batch["attention_mask"], keep, pad_id=pad, generator=generator)
-        # What `masking.crop` leaves of the longest text, known without asking the device.
-        width = 2 + max(1, int((ids.shape[1] - 2) * keep + 1e-4))
+        width = 2 + max(1, int((ids.shape[1] - 2) * keep + 1e-4))  # of the longest, known without asking the device
         view = {"input_ids": cropped.input_ids[:, :width], "attention_mask": cropped.attention_mask[:, :width]}
         if "token_type_ids" in batch:
             view["token_type_ids"] = batch["token_type_ids"].gather(1, cropped.positions)[:, :width]
@@ -183,15 +187,31 @@ class COCOLM(Corrupting):
 
     @torch.no_grad()
     def correct(self, texts: list[str]) -> list[list[Correction]]:
-        """Read texts as the trained main model does: for each token, is it original, and which word belongs there?
+        """Read strings as the trained main model does: for each token, is it original, and which word belongs there?
 
-        `texts` are strings, right or with wrong words in them. Returns for each its tokens in order, without special
-        ones, as `Correction(token, p_copy, word, p_word)`. A task other than "clm" and "all_token", which learns less,
-        is a ValueError.
+        Returns for each its tokens in order, without special ones, as `Correction(token, p_copy, word, p_word)`. A task
+        other than "clm" and "all_token", which learns less, is a ValueError.
         """
         if self.task not in ("clm", "all_token"):
             raise ValueError(f"Only task='clm' or 'all_token' learns to correct words; this is task={self.task!r}.")
         return corrections(self, texts)
+
+    def save_pretrained(self, folder: str | Path) -> Path:
+        """Write the encoder's folder and, beside it, the copy head (if any), for `from_pretrained`."""
+        folder = self.encoder.save_pretrained(folder)
+        if self.copy_head is not None:
+            save_file(self.copy_head.state_dict(), folder / COPY_HEAD)
+        return folder
+
+    @classmethod
+    def from_pretrained(cls, name: str | Path, **changes: Any) -> "COCOLM":
+        """What `save_pretrained` wrote, to `correct` with; `changes` as it was made. The auxiliary model is a new one.
+        FileNotFoundError: no such folder, or no copy head in it."""
+        objective, file = cls(Encoder.from_pretrained(name), **changes), Path(located(name)) / COPY_HEAD
+        if not file.is_file():
+            raise FileNotFoundError(f"{name} has no {COPY_HEAD}: save a trained COCOLM, not its encoder alone.")
+        objective.copy_head.load_state_dict(load_file(file))
+        return objective
 
 
 class SCLHead(nn.Module):
