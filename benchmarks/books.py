@@ -12,21 +12,22 @@ older edition of this script: its card has the recipe.
 
 Steps are chosen so that all methods take about the same processor time: one of COCO-LM costs 2.75 of masked LM's
 (measured: 1.8 and 0.65 s); for ELECTRA 1.8 is taken, for CMLM 2. `cmlm` spends half of its time on masked LM, with
-which it begins. `post-...` is post-training: it begins with `kit/books-mlm` and keeps its vocabulary.
+which it begins. `post-...` is post-training, some three quarters of that time (of COCO-LM 2.4 of a step of masked LM):
+it begins with `kit/books-mlm` and keeps its vocabulary.
 
 COCO-LM's contrast has the temperature 0.05, as in the course: at the printed 1 it still stood at guessing, 5.54 nats,
 after 470 steps; at 0.05 it was below 0.8 by then. Its auxiliary model has two layers: with one, a third of four as the
-paper has a third of twelve, it still stood at 6.0 nats after 790 steps. So does masked LM of one layer (5.9 after 400);
-of two layers it comes to 5.2 after 600, of four to 4.9 after 550. (One run each, then stopped, not recorded.) With two
-layers the auxiliary model learns, the contrast too; from new weights the main model did not learn to correct in two
-hours (benchmarks/README.md, "Two hours of books"). `post-coco-lm` is the same method from a masked LM that has learned.
+paper has a third of twelve, it still stood at 6.0 nats after 790 steps of 128 sentences (with two, recorded: 5.7 after
+as many). Masked LM of one layer stood at 5.9 after 400, of two at 5.2 after 600, of four at 4.9 after 550. (One run
+each, then stopped; but for the one named, not recorded.) From new weights the main model did not learn to correct in
+two hours; `post-coco-lm` is the same method from a masked LM that has learned (benchmarks/README.md, "Two hours of
+books").
 
 A batch has texts of any lengths, packed: grouped by length it teaches masked LM less (benchmarks/README.md). It is half
 of the 128 sentences of `kit/books-mlm`, since a method that learns late needs steps. Nothing is dropped out, where all
 four papers have 0.1: the text is read once at most, so there is nothing to learn by heart, and dropout takes a seventh
-of a step. The config that is saved says 0.1, for whoever fine-tunes the encoder. Steps are in float32: bfloat16 is
-faster only on a processor that multiplies it natively (AMX); on others it took 1.5 times as long, and more (not
-recorded).
+of a step. The config that is saved says 0.1, for whoever fine-tunes the encoder. Steps are in float32: on the
+machines that made the tables bfloat16 was slower (`python -m contrast_kit check` says how it is on another).
 
 The encoder has 4 layers of width 256 and 8,000 words. One sentence in 200 of the books, and one in 50 of the
 docstrings, is held out: printed in the end are the method's losses there, and what word frequencies alone would pay.
@@ -36,6 +37,7 @@ The docstrings are those of the installed libraries; the sentences are kept in `
 import argparse
 import csv
 import json
+import os
 import random
 import time
 from collections import Counter
@@ -90,10 +92,15 @@ DROPOUT, DROPOUT_OF_FINE_TUNING = 0.0, 0.1
 
 
 def sentences(books: Path, folder: Path) -> tuple[list[str], list[str]]:
-    """Sentences to train on and held-out ones, of the books and of the docstrings; made once, and kept in `folder`."""
+    """Sentences to train on and held-out ones, of the books and of the docstrings; made once, and kept in `folder`.
+
+    Whoever has other books takes another folder.
+    """
     if not (kept := folder / "sentences.json").exists():
         folder.mkdir(parents=True, exist_ok=True)
-        kept.write_text(json.dumps(divided(books)))
+        draft = folder / f"sentences-{os.getpid()}.json"
+        draft.write_text(json.dumps(divided(books)))
+        draft.replace(kept)
     train, held = json.loads(kept.read_text())
     return train, held
 
@@ -160,11 +167,11 @@ def set_dropout(encoder: ck.Encoder, p: float) -> None:
             module.p = p
 
 
-def save(encoder: ck.Encoder, folder: Path) -> None:
-    """Write an encoder; its config has the dropout that whoever fine-tunes it wants."""
-    set_dropout(encoder, DROPOUT_OF_FINE_TUNING)
-    encoder.save_pretrained(folder)
-    set_dropout(encoder, DROPOUT)
+def save(objective: ck.objectives.Objective, folder: Path) -> None:
+    """Write an encoder, of COCO-LM with its copy head; the config has the dropout that whoever fine-tunes it wants."""
+    set_dropout(objective.encoder, DROPOUT_OF_FINE_TUNING)
+    (objective if isinstance(objective, ck.objectives.COCOLM) else objective.encoder).save_pretrained(folder)
+    set_dropout(objective.encoder, DROPOUT)
 
 
 def home(folder: Path, name: str, steps: int | None) -> Path:
@@ -196,7 +203,7 @@ def train(name: str, folder: Path, texts: ck.data.Texts, steps: int | None = Non
             log.writerow([run.steps, round(time.process_time() - began, 1), run.rows[-1]["loss"]])
             file.flush()
             if run.steps in quarters(run.total):
-                save(run.encoder, place / f"encoder-{run.steps}")
+                save(run.objective, place / f"encoder-{run.steps}")
 
         settings = TRAINING | dict(steps=steps or method.steps, lr=method.lr, seed=0)
         objective = ck.faster(method.make(encoder), packing=True)
@@ -204,7 +211,7 @@ def train(name: str, folder: Path, texts: ck.data.Texts, steps: int | None = Non
     if run.interrupted:
         raise KeyboardInterrupt  # the same command goes on
     print(run)
-    save(run.encoder, place / "encoder")
+    save(run.objective, place / "encoder")
     return run
 
 
@@ -269,8 +276,10 @@ def main() -> None:
     if options.out:
         record(options.method, home(options.folder, options.method, options.steps), options.out, run, found)
     if options.keep:
-        run.encoder.model.half()  # `Encoder.from_pretrained` opens it in single precision again
-        save(run.encoder, options.keep)
+        # `Encoder.from_pretrained` opens it in single precision. COCO-LM's fill-mask in transformers is coarse then
+        # (`mlm_head.make_transparent`); what the kit reads of it is not.
+        run.encoder.model.half()
+        save(run.objective, options.keep)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
     python benchmarks/books_exam.py --data DATA kit/books-mlm                    # beside new weights of its shape
     python benchmarks/books_exam.py --data DATA kit/books-mlm runs/electra/encoder runs/coco-lm/encoder
+    python benchmarks/books_exam.py --data DATA kit/books-mlm --parts glue sts   # without the hour of fine-tuning
 
 DATA holds GLUE's folders (or `glue_data`), SentEval's STS and `blimp`. Fine-tuning: SST-2, STS-B, MRPC and RTE, at most
 `--rows` training rows, three epochs, tested on GLUE's validation rows. A rate is chosen for each encoder and task on
@@ -21,6 +22,7 @@ from _table import Table
 import contrast_kit as ck
 from contrast_kit.standard.controls import random_twin
 
+PARTS = ("glue", "sts", "blimp", "geometry", "fine-tuned")
 TASKS = ("sst2", "stsb", "mrpc", "rte")
 RATES = (1e-4, 3e-4, 1e-3)
 CHOSEN_ON = 300
@@ -39,7 +41,7 @@ def measured(name: str, encoder: ck.Encoder, options: argparse.Namespace, table:
     """Probes, similarity, minimal pairs and geometry of `contrast_kit.standard`; nothing in them is drawn."""
     size = dict(limit=options.limit, pairs=options.pairs, progress=False)
     sizes = f"{options.limit} rows, {options.pairs} pairs"
-    for part in ("glue", "sts", "blimp", "geometry"):
+    for part in [part for part in options.parts if part != "fine-tuned"]:
         done = any((row["encoder"], row["part"], row["sizes"]) == (name, part, sizes) for row in table.rows)
         if done or (part == "blimp" and name in options.no_blimp):
             continue
@@ -89,6 +91,7 @@ def main() -> None:
     parser.add_argument("encoders", nargs="+", help="folders of encoders, or the kit's own")
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--out", type=Path, default=Path("build/recorded"))
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
     parser.add_argument("--no-blimp", nargs="*", default=[], metavar="NAME", help="encoders that never read a [MASK]")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--rows", type=int, default=4_000, help="training rows of a task at most")
@@ -104,7 +107,7 @@ def main() -> None:
     for name, encoder in start.items():
         measured(name, encoder, options, table)
     start[NEW] = random_twin(start[options.encoders[0]])
-    for name, encoder in start.items():
+    for name, encoder in start.items() if "fine-tuned" in options.parts else ():
         fine_tuned(name, encoder, options, table)
     if table.grew:
         settings = {"rows": options.rows, "epochs": options.epochs, "pairs": options.pairs, "limit": options.limit}

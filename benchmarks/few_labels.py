@@ -27,6 +27,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import _precision
 import pandas as pd
 import torch
 from _origin import write_origin
@@ -36,7 +37,6 @@ from few_shot import PIPELINES, sentences, start
 import contrast_kit as ck
 from contrast_kit import tasks
 from contrast_kit.data import toyshop
-from contrast_kit.fast import kernels
 from contrast_kit.objectives import CMLM
 from contrast_kit.tasks import Pipeline, Protocol, TaskData
 
@@ -186,8 +186,8 @@ def one_method(
 
 
 def precision(encoder: ck.Encoder) -> dict:
-    """bf16 where it saves time: never of a tiny encoder, of a wide one half of it, on a processor that is faster so."""
-    return {"precision": "bf16"} if encoder.width > 128 and kernels.bfloat16_speed() > 1 else {}
+    """Of a wide encoder what is faster here; a tiny one takes as long in bf16."""
+    return {"precision": _precision.faster()} if encoder.width > 128 else {}
 
 
 def slug(name: str) -> str:

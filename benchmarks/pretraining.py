@@ -20,22 +20,22 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+import _precision
 import torch
 from _origin import write_origin
 from _table import Table
 from books import held_out_loss
 
 import contrast_kit as ck
-from contrast_kit.fast import kernels
 
 BATCH, UNSEEN = 128, 1_000
-BF16 = torch.cuda.is_available() or kernels.bfloat16_speed() > 1
-PRECISION = "bf16" if BF16 else "float32"
 HOW = dict(lr=1e-3, warmup=0.02, weight_decay=0.01)
 
 
-def ours(encoder: ck.Encoder, texts: ck.data.Texts, steps: int, mixed: bool = False) -> Callable[[], None]:
-    settings = dict(steps=steps, batch_size=BATCH, precision=PRECISION, log_every=50, progress=False)
+def ours(
+    encoder: ck.Encoder, texts: ck.data.Texts, steps: int, precision: str, mixed: bool = False
+) -> Callable[[], None]:
+    settings = dict(steps=steps, batch_size=BATCH, precision=precision, log_every=50, progress=False)
     objective = ck.faster(ck.objectives.MLM(encoder), packing=mixed)
 
     def train() -> None:
@@ -45,7 +45,9 @@ def ours(encoder: ck.Encoder, texts: ck.data.Texts, steps: int, mixed: bool = Fa
     return train
 
 
-def trainer(encoder: ck.Encoder, texts: ck.data.Texts, steps: int, mixed: bool = False) -> Callable[[], None]:
+def trainer(
+    encoder: ck.Encoder, texts: ck.data.Texts, steps: int, precision: str, mixed: bool = False
+) -> Callable[[], None]:
     from datasets import Dataset
     from transformers import DataCollatorForLanguageModeling, Trainer, TrainingArguments
 
@@ -60,7 +62,7 @@ def trainer(encoder: ck.Encoder, texts: ck.data.Texts, steps: int, mixed: bool =
         adam_beta2=0.98,  # these three as `fit` has them
         adam_epsilon=1e-6,
         max_grad_norm=2.0,
-        bf16=BF16,
+        bf16=precision == "bf16",
         train_sampling_strategy="random" if mixed else "group_by_length",
         use_cpu=not torch.cuda.is_available(),
         report_to="none",
@@ -87,7 +89,7 @@ def one(name: str, options: argparse.Namespace) -> dict[str, float]:
     tokenizer = ck.data.train_tokenizer(read[:50_000], vocab_size=options.words)
     texts = ck.data.Texts(read, tokenizer, max_length=128)
     encoder = ck.Encoder.small(tokenizer, num_hidden_layers=4, pooling="mean", seed=0)
-    train = CONTENDERS[name](encoder, texts, options.steps)
+    train = CONTENDERS[name](encoder, texts, options.steps, options.precision)
     began = time.perf_counter()
     train()
     seconds = time.perf_counter() - began
@@ -100,23 +102,24 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("build/recorded"), help="folder of the table")
     parser.add_argument("--steps", type=int, default=300)
     parser.add_argument("--words", type=int, default=8_000)
+    parser.add_argument("--precision", choices=("float32", "bf16"), default=_precision.faster())
     parser.add_argument("--one", choices=CONTENDERS, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
         print(json.dumps(one(options.one, options)))
         return
     options.out.mkdir(parents=True, exist_ok=True)
-    keys = ("contender", "steps", "words")
+    keys = ("contender", "steps", "words", "precision")
     table = Table(options.out / "pretraining.csv", keys)
     for name in CONTENDERS:
-        key = (name, options.steps, options.words)
+        key = (name, options.steps, options.words, options.precision)
         if not table.has(*key):
             command = [sys.executable, __file__, "--one", name]
-            command += [f"--steps={options.steps}", f"--words={options.words}"]
+            command += [f"--{key}={getattr(options, key)}" for key in keys[1:]]
             done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
             table.add(dict(zip(keys, key, strict=True)) | json.loads(done.stdout.splitlines()[-1]))
     if table.grew:
-        settings = {"batch": BATCH, "precision": PRECISION, **HOW}
+        settings = {"batch": BATCH, **HOW}
         write_origin(table.path, "pretraining", sum(float(row["seconds"]) for row in table.rows), settings)
 
 

@@ -48,6 +48,7 @@ def test_each_method_is_made_once_and_cmlm_begins_with_masked_lm(monkeypatch, tm
         assert [name for name, _ in asked] == [*first, f"{method}-2"]  # CMLM goes on from masked LM
         assert ("loss_of_frequencies" in told) == (method in ("mlm", "cmlm"))
         kept = ck.Encoder.from_pretrained(tmp_path / "kept" / method)
+        assert (tmp_path / "kept" / method / "copy_head.safetensors").exists() == method.endswith("coco-lm")
         assert kept.width == 256 and kept.model.config.hidden_dropout_prob == 0.1  # for whoever fine-tunes it
         assert (tmp_path / f"{method}-2" / "encoder-1" / "model.safetensors").is_file()  # half of its steps
     assert dropped == {0.0}  # in the encoder and in what is made beside it, as COCO-LM's auxiliary
@@ -145,7 +146,7 @@ def test_pre_training_beside_the_trainer_learns_as_much_of_the_same_texts(monkey
     read = []
     monkeypatch.setitem(bench["one"].__globals__, "held_out_loss", lambda encoder, unseen, texts: {"of": encoder})
     for name in bench["CONTENDERS"]:
-        found = bench["one"](name, Namespace(steps=4, words=300))
+        found = bench["one"](name, Namespace(steps=4, words=300, precision="float32"))
         assert found["tokens_a_second"] * found["seconds"] > 4 * 128 * 5
         read.append(found["of"])
     loss = [books_loss(encoder, rows["text"][:100]) for encoder in read]

@@ -273,6 +273,16 @@ def test_an_option_that_nothing_reads_is_refused(option, tmp_path):
             data.load(tmp_path, **option)
 
 
+@pytest.mark.parametrize("option", [{"unit": "line"}, {"headings": True}, {"quoted": True}, {"labels": ["no", "yes"]}])
+def test_an_option_of_the_other_kind_of_file_is_refused(option, tmp_path):
+    write(tmp_path, "a.txt", "One. Two.")
+    write(tmp_path, "b.csv", "text,label\nFine,yes\n")
+    reads, refuses = ("a.txt", "b.csv") if "unit" in option or "headings" in option else ("b.csv", "a.txt")
+    data.load(tmp_path / reads, **option)
+    with pytest.raises(ValueError, match=f"is read without {next(iter(option))}="):
+        data.load(tmp_path / refuses, **option)
+
+
 @pytest.mark.parametrize("name", ["glue/sst2", "wikitext", "squad", "nobody/nothing"])
 def test_without_network_the_answer_comes_in_seconds_and_names_what_works(name, monkeypatch, tmp_path):
     monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)

@@ -24,6 +24,7 @@ from transformers import (
 )
 
 import contrast_kit as ck
+from contrast_kit.encoder.encoder import evaluating
 
 SENTENCES = [
     "the red kite flies over the shelf",
@@ -319,3 +320,13 @@ def test_without_a_hub_the_answer_is_quick_and_names_a_way(monkeypatch):
     with pytest.raises(FileNotFoundError, match="Encoder.tiny"):
         ck.Encoder.from_pretrained("roberta-base")
     assert time.monotonic() - start < 30  # the hub's own patience is minutes
+
+
+def test_evaluating_puts_each_part_back_in_the_mode_that_it_had(tokenizer):
+    encoder = make_encoder(tokenizer).train()
+    still = next(module for module in encoder.modules() if isinstance(module, torch.nn.Dropout)).eval()
+    before = [module.training for module in encoder.modules()]
+    with pytest.raises(KeyError), evaluating(encoder):
+        assert not any(module.training for module in encoder.modules())
+        raise KeyError
+    assert [module.training for module in encoder.modules()] == before and not still.training and encoder.training

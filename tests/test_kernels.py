@@ -120,5 +120,20 @@ def test_fit_warns_of_a_processor_that_is_slow_in_bfloat16(speed, monkeypatch, t
     assert said == ([slow] if speed < 1 else [])  # once, not at every step
 
 
-def test_bfloat16_is_measured_once():
-    assert 1e-4 < kernels.bfloat16_speed() < 100 and kernels.bfloat16_speed() == kernels.bfloat16_speed()
+def test_bfloat16_is_measured_once_against_ordinary_float32(setting, monkeypatch):
+    inside = []
+
+    def seconds(x, y, trials):
+        inside.append((x.dtype, y.dtype, trials, setting()))
+        return 1.0 if x.dtype == torch.bfloat16 else 3.0
+
+    kernels.bfloat16_speed.cache_clear()
+    monkeypatch.setattr(kernels, "_seconds", seconds)
+    try:
+        with kernels.fast_float32():
+            assert kernels.bfloat16_speed() == kernels.bfloat16_speed() == 3  # three times as fast
+    finally:
+        kernels.bfloat16_speed.cache_clear()
+    (single, _, often, usual), (half, _, as_often, _) = inside
+    assert (single, half, often) == (torch.float32, torch.bfloat16, as_often) and usual in (None, "none")
+    assert kernels.bfloat16_speed() > 0

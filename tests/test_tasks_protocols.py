@@ -511,7 +511,16 @@ def test_a_pipeline_is_known_by_what_its_functions_do():
     def made(tau):
         return lambda batch: batch * tau
 
-    assert described(made(1)) == described(made(1)) != described(made(2))  # what it closes over
+    mask = ck.masking.noise.Mask
+    for held, other in ((1, 2), (mask(0.1), mask(0.3)), (partial(max, 1), partial(max, 2)), (made(1), made(2))):
+        assert described(made(held)) == described(made(held)) != described(made(other))  # what it closes over
+    assert Pipeline(post=partial(made, 1)).description != Pipeline(post=partial(made, 2)).description
+
+    def endless():
+        again = lambda batch: again(batch)  # noqa: E731
+        return again
+
+    assert described(endless()) == described(endless())
     assert described(lambda batch, k=1: batch) != described(lambda batch, k=2: batch)
     assert intact._plain(frozenset("bca")) == ["'a'", "'b'", "'c'"]  # whatever the hashes of a process
     assert described(test_a_pipeline_describes_its_stages)[1] == "test_a_pipeline_describes_its_stages"

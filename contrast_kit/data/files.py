@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from contrast_kit.data import labels as label_names
 from contrast_kit.data import tables
 from contrast_kit.data.prose import Unit, units
+from contrast_kit.data.rows import check_read
 from contrast_kit.data.utf8 import in_utf8, undo_printed_bytes
 
 if TYPE_CHECKING:
@@ -56,7 +57,9 @@ def read(
         splits.setdefault(_split(file), []).append(file)
     every = [file for files in splits.values() for file in files]
     if columns is None and _is_prose(every):
+        check_read(path, {"quoted": quoted, "labels": labels})
         return DatasetDict({split: _prose(files, unit, headings) for split, files in splits.items()})
+    check_read(path, {"unit": unit, "headings": headings})
     read = {split: _joined(files, [_table(file, columns, quoted) for file in files]) for split, files in splits.items()}
     return DatasetDict(label_names.numbered(read, labels, hint="/".join(every[0].parts[-2:])))
 

@@ -1,9 +1,11 @@
 """Folders that can tell whether their files are as they were written, and that one writer at a time has to itself."""
 
+import dataclasses
 import hashlib
 import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from types import CodeType
 from typing import Any
@@ -34,21 +36,37 @@ def written(setting: Any) -> Any:
     name, code = getattr(setting, "__qualname__", type(setting).__qualname__), getattr(setting, "__code__", None)
     if code is None or not name.endswith("<lambda>"):
         return name
-    held = [cell.cell_contents for cell in setting.__closure__ or ()]
-    return f"{name} {digest(repr(_plain([code, setting.__defaults__, setting.__kwdefaults__, held])).encode())[:12]}"
+    return f"{name} {digest(repr(_parts(setting)).encode())[:12]}"
 
 
-def _plain(value: Any) -> Any:
-    """What a function is made of, equal in every process: no address, and sets in one order."""
+def _plain(value: Any, inside: tuple[int, ...] = ()) -> Any:
+    """What something is made of, equal in every process: no address, and sets in one order. `inside`: the ids of what
+    it is a part of, so that a function that holds itself ends. An object that is none of these counts by its class."""
+    if id(value) in inside:
+        return "itself"
+    into = (*inside, id(value))
     if isinstance(value, CodeType):
-        return [value.co_code, _plain(value.co_consts), value.co_names, value.co_freevars]
+        return [value.co_code, _plain(value.co_consts, into), value.co_names, value.co_freevars]
     if isinstance(value, set | frozenset):
-        return sorted(map(repr, map(_plain, value)))
+        return sorted(repr(_plain(each, into)) for each in value)
     if isinstance(value, list | tuple):
-        return list(map(_plain, value))
+        return [_plain(each, into) for each in value]
     if isinstance(value, dict):
-        return [[key, _plain(each)] for key, each in value.items()]
+        return [[key, _plain(each, into)] for key, each in value.items()]
+    if isinstance(value, partial):
+        return [_plain(part, into) for part in (value.func, value.args, value.keywords)]
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return [type(value).__qualname__, _plain(vars(value), into)]
+    if getattr(value, "__code__", None) is not None and not hasattr(value, "__self__"):
+        return _parts(value, into)
     return value if isinstance(value, str | bytes | int | float | complex | None) else written(value)
+
+
+def _parts(function: Any, inside: tuple[int, ...] = ()) -> Any:
+    """A function's code, its defaults and what it holds of where it was made."""
+    cells = [cell.cell_contents for cell in function.__closure__ or () if cell != type(cell)()]
+    parts = [function.__code__, function.__defaults__, function.__kwdefaults__, cells]
+    return _plain(parts, (*inside, id(function)))
 
 
 def seal(folder: Path) -> None:

@@ -25,6 +25,13 @@ used."""
 _CHUNK = 10_000  # rows tokenized at a time: enough to keep every core busy, little enough to stay in cache
 
 
+def check_read(name: Any, options: Mapping[str, Any]) -> None:
+    """Refuse options of `data.load` that differ from their defaults where nothing reads them."""
+    for option, value in options.items():
+        if value != {"unit": "sentence", "headings": False}.get(option):
+            raise ValueError(f"{str(name)!r} is read without {option}=, which would change nothing: leave it out.")
+
+
 def text_columns(names: Sequence[str]) -> tuple[str, ...]:
     """Find which of the columns `names` hold the text: one name, or two for a task on pairs.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ from contrast_kit import arguments, checks
 from contrast_kit._names import meant
 from contrast_kit.data import hub
 from contrast_kit.data.prose import Unit, units
-from contrast_kit.data.rows import column, column_names, given_columns, text_columns
+from contrast_kit.data.rows import check_read, column, column_names, given_columns, text_columns
 
 if TYPE_CHECKING:
     from datasets import Dataset, DatasetDict
@@ -87,19 +87,19 @@ def load(
     options = {"unit": unit, "headings": headings, "columns": columns, "quoted": quoted, "labels": labels}
     ours = family in (*SHOPS, "scenes") or str(name) in ("docstrings", "docstrings/pairs")
     if folder is None and ours:
-        _check_read(name, options | {"config": config})
+        check_read(name, options | {"config": config})
         return _made_here(family, task)
     if family == "glue" and not (folder is None and Path(name).exists()):
-        _check_read(name, options | {"config": config})
+        check_read(name, options | {"config": config})
         return _glue(task, folder)
     path = Path(folder if folder is not None else name).expanduser()
     if path.exists():
-        _check_read(name, {"config": config})
+        check_read(name, {"config": config})
         return _local(path, options)
     if folder is not None or _looks_like_path(str(name)):
         raise FileNotFoundError(f"There is no file or folder {path}.")
     running = "wikitext" in str(name).lower()
-    _check_read(name, {option: value for option, value in options.items() if not (running and option in RUNNING)})
+    check_read(name, {option: value for option, value in options.items() if not (running and option in RUNNING)})
     dataset = _from_hub(*HUB_NAMES.get(str(name), (str(name), None)), config, name_given=str(name))
     return _cut(dataset, unit, headings) if running else dataset
 
@@ -145,13 +145,6 @@ def sentences(dataset: Any, columns: str | Sequence[str] | None = None, distinct
     return list(dict.fromkeys(texts)) if distinct else texts
 
 
-def _check_read(name: str | Path, options: Mapping[str, Any]) -> None:
-    """Refuse options that differ from their defaults where nothing reads them."""
-    for option, value in options.items():
-        if value != {"unit": "sentence", "headings": False}.get(option):
-            raise ValueError(f"{str(name)!r} is read without {option}=, which would change nothing: leave it out.")
-
-
 def _made_here(family: str, task: str) -> DatasetDict:
     if family in SHOPS:
         return _shop(family, task)
@@ -188,10 +181,10 @@ def _local(path: Path, options: dict[str, Any]) -> DatasetDict:
 
     task = glue.task_of_folder(path if path.is_dir() else path.parent)
     if task and path.is_dir():
-        _check_read(path, options)
+        check_read(path, options)
         return glue.read_folder(task, path)
     if task and path.name in task.files.values() and options["columns"] is None:  # one file of a GLUE folder
-        _check_read(path, options)
+        check_read(path, options)
         splits = glue.read_folder(task, path.parent)
         return type(splits)({split: splits[split] for split, file in task.files.items() if file == path.name})
     inside = [task.folder for task in glue.TASKS.values() if path.is_dir() and (path / task.folder).is_dir()]

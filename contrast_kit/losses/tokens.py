@@ -77,7 +77,7 @@ def mlm(
 
 
 def mlm_terms(log_p: Tensor, weight: Tensor | float = 1.0) -> Tensor:
-    """The terms of eq. 6, [M] → [M]: −log p of the original token, times what its position counts. All train this."""
+    """The terms of eq. 6, [M] → [M]: −log p of the original token, times what its position counts."""
     return -weight * log_p
 
 

@@ -156,7 +156,7 @@ class Objective(nn.Module):
     def encode_for_contrast(self, name: str, view: View) -> dict[str, Tensor]:
         """The vectors of `encode`, without its other heads: a batch in chunks is encoded twice, first for these."""
         last_word = next(c for c in type(self).__mro__ if {"encode", "vectors"} & vars(c).keys())
-        if "vectors" not in vars(last_word):  # an `encode` of its own
+        if last_word is not Objective and "encode" in vars(last_word):  # one of its own
             return self.encode(name, view).vectors
         return self.vectors(name, self.encoder(view), view)
 

@@ -78,7 +78,7 @@ class CAPT(Objective):
     `losses.nt_xent` in both directions on s = ℓ2 ∘ A ∘ h (eq. 1–4), h being what the encoder's `pooling` takes. In
     the denominator of an anchor: 2n - 1 + Q terms, from both views *and* from earlier steps.
 
-    For inputs other than text give another noise, and override `local_sums` and `term_counts`, their local losses.
+    For inputs other than text give another noise, and override `local_sums` and `term_counts`: {} for `"clean"`.
 
     Relation to its neighbours: without the queue and with a crop for the clean view it is COCO-LM's contrast;
     `contrast_weight=0` is `MLM`; with dropout as the only noise and no MLM it is near `SimCSE`.

@@ -58,8 +58,7 @@ class Prompt(FineTune):
 
     Raises ValueError for a missing label word; for one of several tokens *at the mask*, after a space (to RoBERTa
     "great" and " great" are different tokens); for a text without exactly one [MASK]; and for an encoder without word
-    scores: ELECTRA's main model, which learns to tell replaced words from original ones and names none. COCO-LM's does,
-    though it never saw a [MASK].
+    scores: ELECTRA's main model, which names no words. (COCO-LM's does, though it never saw a [MASK].)
 
     Example:
         >>> import contrast_kit as ck
@@ -137,8 +136,8 @@ def refuse_without_word_scores(encoder: Any) -> None:
     config = encoder.model.config
     if taught := taught_without_words(vars(config) | {"model_type": config.model_type}):
         raise ValueError(
-            f"This encoder was trained by {taught} and has no word scores to prompt: fine-tune it (FineTune), or take "
-            "one that MLM or COCO-LM trained. (If it has learnt words since: model.config.taught_without_words = None.)"
+            f"This encoder was trained by {taught} and has no word scores to prompt: take FineTune, or an encoder "
+            "of MLM or COCO-LM. (If it has learnt words since, set encoder.model.config.taught_without_words = None.)"
         )
 
 

@@ -61,8 +61,7 @@ class SimCSE(Objective):
         >>> import contrast_kit as ck
         >>> texts = ["the red kite flies over the shelf", "a small drum stands by the door"]
         >>> encoder = ck.Encoder.tiny(ck.data.train_tokenizer(texts, vocab_size=60), dropout=0.1)
-        >>> batch = ck.data.Texts(texts, encoder.tokenizer).batch([0, 1])
-        >>> sorted(ck.objectives.SimCSE(encoder, mlm_weight=0.1)(batch))
+        >>> sorted(ck.objectives.SimCSE(encoder, mlm_weight=0.1)(ck.data.Texts(texts, encoder.tokenizer).batch([0, 1])))
         ['contrast', 'loss', 'mlm']
     """
 

@@ -235,12 +235,13 @@ def tokenized(rows: Any, encoder: Encoder, task: Task, max_length: int) -> Texts
 def describe(method: Any) -> str:
     """The name of what makes an objective: `SCL`, or `SCL(lam=0.9)` for a partial; of a lambda also its code's digest.
 
-    Equal in every process, and different where another method would be trained: tables of runs go on by it.
+    Equal in every process: tables of runs go on by it. Another name, number, lambda or config is another method; a
+    function with a name counts by it, an object that is no config by its class.
     """
     if isinstance(method, partial):
         has_address = FunctionType, partial
         given = {k: describe(v) if isinstance(v, has_address) else v for k, v in sorted(method.keywords.items())}
-        options = ", ".join(f"{key}={value}" for key, value in given.items())
+        options = ", ".join([*map(str, method.args), *(f"{key}={value}" for key, value in given.items())])
         return f"{describe(method.func)}({options})"
     name = getattr(method, "__name__", type(method).__name__)
     return intact.written(method) if name == "<lambda>" else name

@@ -66,8 +66,8 @@ class Training:
     clip: float | None = 2.0
     """Largest norm of the whole gradient (COCO-LM: 2.0); None leaves it as it is."""
     precision: Literal["float32", "bf16"] = "float32"
-    """bf16 encodes under autocast; weights, similarities and the optimizer stay in float32. A processor that does not
-    multiply bfloat16 natively is many times slower so, and `fit` warns."""
+    """bf16 encodes under autocast; weights, similarities and the optimizer stay in float32. Some processors are much
+    slower so: `fit` measures and warns (`fast.kernels.bfloat16_speed`)."""
     max_length: int = 128
     """Tokens at which a text is cut; an encoder that takes fewer cuts it there."""
     group_by_length: bool = True
@@ -166,7 +166,7 @@ def learning_rate(step: int, total: int, training: Training) -> float:
 
 
 def autocast(precision: str, device: torch.device) -> Callable[[], Any]:
-    """Makes the context for encoding in `precision`. Warns of a processor on which bf16 is slower than float32."""
+    """Makes the context for encoding in `precision`. Warns of a processor that is clearly slower in bf16."""
     if precision == "float32":
         return nullcontext
     if device.type == "cpu" and (speed := kernels.bfloat16_speed()) < 0.7:

@@ -3,11 +3,13 @@
 "COCO-LM: Correcting and Contrasting Text Sequences for Language Model Pretraining" (Meng et al. 2021).
 """
 
-from dataclasses import dataclass
+import json
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import torch
+from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
@@ -189,28 +191,31 @@ class COCOLM(Corrupting):
     def correct(self, texts: list[str]) -> list[list[Correction]]:
         """Read strings as the trained main model does: for each token, is it original, and which word belongs there?
 
-        Returns for each its tokens in order, without special ones, as `Correction(token, p_copy, word, p_word)`. A task
-        other than "clm" and "all_token", which learns less, is a ValueError.
+        Returns each text's tokens as `Correction(token, p_copy, word, p_word)`. ValueError: a task that learns less.
         """
         if self.task not in ("clm", "all_token"):
             raise ValueError(f"Only task='clm' or 'all_token' learns to correct words; this is task={self.task!r}.")
         return corrections(self, texts)
 
     def save_pretrained(self, folder: str | Path) -> Path:
-        """Write the encoder's folder and, beside it, the copy head (if any), for `from_pretrained`."""
+        """Write the encoder's folder, and beside it the copy head and the config for `from_pretrained`; returns it."""
         folder = self.encoder.save_pretrained(folder)
-        if self.copy_head is not None:
-            save_file(self.copy_head.state_dict(), folder / COPY_HEAD)
+        head = self.copy_head.state_dict() if self.copy_head else {}
+        save_file(head, folder / COPY_HEAD, {"config": json.dumps(asdict(self.config))})
         return folder
 
     @classmethod
-    def from_pretrained(cls, name: str | Path, **changes: Any) -> "COCOLM":
-        """What `save_pretrained` wrote, to `correct` with; `changes` as it was made. The auxiliary model is a new one.
-        FileNotFoundError: no such folder, or no copy head in it."""
-        objective, file = cls(Encoder.from_pretrained(name), **changes), Path(located(name)) / COPY_HEAD
+    def from_pretrained(cls, name: str | Path, converged: Encoder | None = None) -> "COCOLM":
+        """What `save_pretrained` wrote, to `correct` texts with. The auxiliary model is a new one, or `converged`.
+        FileNotFoundError: there is no such folder, or `save_pretrained` of an encoder alone wrote it."""
+        file = Path(located(name)).expanduser() / COPY_HEAD
         if not file.is_file():
-            raise FileNotFoundError(f"{name} has no {COPY_HEAD}: save a trained COCOLM, not its encoder alone.")
-        objective.copy_head.load_state_dict(load_file(file))
+            raise FileNotFoundError(f"{name} has no {COPY_HEAD}: name a folder that COCOLM.save_pretrained wrote.")
+        made = json.loads(safe_open(file, "pt").metadata()["config"])
+        made["auxiliary"] = made["auxiliary"].replace("given", "shallow")
+        objective = cls(Encoder.from_pretrained(name), cls.Config(**made), converged=converged)
+        if head := load_file(file):
+            objective.copy_head.load_state_dict(head)
         return objective
 
 
