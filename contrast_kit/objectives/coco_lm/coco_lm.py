@@ -212,7 +212,7 @@ class COCOLM(Corrupting):
         if not file.is_file():
             raise FileNotFoundError(f"{name} has no {COPY_HEAD}: name a folder that COCOLM.save_pretrained wrote.")
         made = json.loads(safe_open(file, "pt").metadata()["config"])
-        made["auxiliary"] = made["auxiliary"].replace("given", "shallow")
+        made |= {"split": tuple(made["split"]), "auxiliary": made["auxiliary"].replace("given", "shallow")}
         objective = cls(Encoder.from_pretrained(name), cls.Config(**made), converged=converged)
         if head := load_file(file):
             objective.copy_head.load_state_dict(head)
