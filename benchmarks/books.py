@@ -12,8 +12,8 @@ older edition of this script: its card has the recipe.
 
 Steps are chosen so that all methods take about the same processor time: one of COCO-LM costs 2.75 of masked LM's
 (measured: 1.8 and 0.65 s); for ELECTRA 1.8 is taken, for CMLM 2. `cmlm` spends half of its time on masked LM, with
-which it begins. `post-...` is post-training, some three quarters of that time (of COCO-LM 2.4 of a step of masked LM):
-it begins with `kit/books-mlm` and keeps its vocabulary.
+which it begins. `post-...` is post-training, some three quarters of that time (a step of CMLM costs 1.8 of masked LM's,
+of ELECTRA 1.6, of COCO-LM 2.4): it begins with `kit/books-mlm` and keeps its vocabulary.
 
 COCO-LM's contrast has the temperature 0.05, as in the course: at the printed 1 it still stood at guessing, 5.54 nats,
 after 470 steps; at 0.05 it was below 0.8 by then. Its auxiliary model has two layers: with one, a third of four as the
@@ -27,7 +27,8 @@ A batch has texts of any lengths, packed: grouped by length it teaches masked LM
 of the 128 sentences of `kit/books-mlm`, since a method that learns late needs steps. Nothing is dropped out, where all
 four papers have 0.1: the text is read once at most, so there is nothing to learn by heart, and dropout takes a seventh
 of a step. The config that is saved says 0.1, for whoever fine-tunes the encoder. Steps are in float32: on the
-machines that made the tables bfloat16 was slower (`python -m contrast_kit check` says how it is on another).
+machines of most tables bfloat16 was slower (`python -m contrast_kit check` says how it is on another). With
+`--precision bf16` the same steps are taken, and the tables name it behind the method.
 
 The encoder has 4 layers of width 256 and 8,000 words. One sentence in 200 of the books, and one in 50 of the
 docstrings, is held out: printed in the end are the method's losses there, and what word frequencies alone would pay.
@@ -69,6 +70,7 @@ class Method:
 
 
 COCO_LM = {"auxiliary_layers": 2, "tau": 0.05}  # printed: a third of the layers, and 1; see above
+ELECTRA = {"auxiliary": "shallow", "auxiliary_layers": 2}  # the auxiliary of COCO-LM, its paper's row "RTD Only"
 METHODS = {
     "mlm": Method(ck.objectives.MLM, 11_000),
     "half-mlm": Method(ck.objectives.MLM, 5_500),
@@ -76,6 +78,8 @@ METHODS = {
     "electra": Method(partial(ck.objectives.ELECTRA, diagnostics=False), 6_000),
     "coco-lm": Method(partial(ck.objectives.COCOLM, **COCO_LM, diagnostics=False), 4_000),
     "post-mlm": Method(ck.objectives.MLM, 6_600, 5e-4, start=TRAINED),
+    "post-cmlm": Method(ck.objectives.CMLM, 3_700, 5e-4, start=TRAINED),
+    "post-electra": Method(partial(ck.objectives.ELECTRA, **ELECTRA, diagnostics=False), 4_200, 5e-4, start=TRAINED),
     "post-coco-lm": Method(partial(ck.objectives.COCOLM, **COCO_LM, diagnostics=False), 2_800, 5e-4, start=TRAINED),
 }
 TRAINING = dict(
@@ -83,7 +87,6 @@ TRAINING = dict(
     group_by_length=False,
     max_length=128,
     warmup=0.02,
-    precision="float32",
     log_every=50,
     save_every=500,
     progress=True,
@@ -168,9 +171,9 @@ def set_dropout(encoder: ck.Encoder, p: float) -> None:
 
 
 def save(objective: ck.objectives.Objective, folder: Path) -> None:
-    """Write an encoder, of COCO-LM with its copy head; the config has the dropout that whoever fine-tunes it wants."""
+    """Write an encoder, with its copy head if it has one; the config has the dropout that fine-tuning wants."""
     set_dropout(objective.encoder, DROPOUT_OF_FINE_TUNING)
-    (objective if isinstance(objective, ck.objectives.COCOLM) else objective.encoder).save_pretrained(folder)
+    (objective if hasattr(objective, "copy_head") else objective.encoder).save_pretrained(folder)
     set_dropout(objective.encoder, DROPOUT)
 
 
@@ -185,13 +188,15 @@ def quarters(steps: int) -> list[int]:
     return [steps * k // 4 // every * every for k in (1, 2, 3)]
 
 
-def train(name: str, folder: Path, texts: ck.data.Texts, steps: int | None = None) -> ck.Run:
+def train(
+    name: str, folder: Path, texts: ck.data.Texts, steps: int | None = None, precision: str = "float32"
+) -> ck.Run:
     """The run of a method; a stopped one goes on, of a finished one no step is taken again."""
     method, place = METHODS[name], home(folder, name, steps)
     if method.start == TRAINED:
         encoder = ck.Encoder.from_pretrained(TRAINED)
     elif method.start:
-        encoder = train(method.start, folder, texts, steps).encoder
+        encoder = train(method.start, folder, texts, steps, precision).encoder
     else:
         encoder = ck.Encoder.small(texts.tokenizer, num_hidden_layers=4, pooling="mean", seed=0)
     set_dropout(encoder, DROPOUT)
@@ -205,7 +210,7 @@ def train(name: str, folder: Path, texts: ck.data.Texts, steps: int | None = Non
             if run.steps in quarters(run.total):
                 save(run.objective, place / f"encoder-{run.steps}")
 
-        settings = TRAINING | dict(steps=steps or method.steps, lr=method.lr, seed=0)
+        settings = TRAINING | dict(steps=steps or method.steps, lr=method.lr, seed=0, precision=precision)
         objective = ck.faster(method.make(encoder), packing=True)
         run = ck.fit(objective, texts, folder=place / "run", resume=True, callback=note, **settings)
     if run.interrupted:
@@ -231,13 +236,16 @@ def processor_seconds(place: Path) -> dict[int, float]:
 
 def record(name: str, place: Path, out: Path, run: ck.Run, held: dict[str, float]) -> None:
     """Add to three tables what a method cost, its parts of the loss along the way, and what it knows of new text."""
-    seconds, start = processor_seconds(place), METHODS[name].start or "new weights"
+    seconds, method = processor_seconds(place), METHODS[name]
+    start = method.start or "new weights"
+    if (precision := run.training.precision) != "float32":
+        name += f" ({precision})"
     out.mkdir(parents=True, exist_ok=True)
     encoders = Table(out / "books_encoders.csv", ("method",))
     curves = Table(out / "books_curves.csv", ("method", "step", "part"))
     held_out = Table(out / "books_held_out.csv", ("method", "part"))
     if not encoders.has(name):
-        row = {"method": name, "start": start, "lr": METHODS[name].lr, "steps": run.steps}
+        row = {"method": name, "start": start, "lr": method.lr, "steps": run.steps}
         encoders.add(row | {"seconds": seconds[run.steps]})
     for row in run.rows:
         step = row["step"]
@@ -258,6 +266,7 @@ def main() -> None:
     parser.add_argument("--books", type=Path, required=True)
     parser.add_argument("--folder", type=Path, default=Path("runs"))
     parser.add_argument("--steps", type=int, help="fewer, to try it out")
+    parser.add_argument("--precision", choices=("float32", "bf16"), default="float32")
     parser.add_argument("--keep", type=Path)
     parser.add_argument("--out", type=Path, help="folder of the tables to add to")
     options = parser.parse_args()
@@ -268,7 +277,7 @@ def main() -> None:
     else:
         tokenizer = vocabulary(options.folder / "vocabulary", read)
     texts = ck.data.Texts(read, tokenizer, max_length=128)
-    run = train(options.method, options.folder, texts, options.steps)
+    run = train(options.method, options.folder, texts, options.steps, options.precision)
     found = held_out_parts(run.objective, held)
     if found.pop("mlm", None) is not None:  # of masked LM more is said, over all words at once
         found |= held_out_loss(run.encoder, held, texts)

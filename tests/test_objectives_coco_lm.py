@@ -747,8 +747,20 @@ def test_what_is_saved_without_a_copy_head_or_beside_a_given_auxiliary(tokenizer
     home = given.save_pretrained(tmp_path / "given")
     assert not COCOLM.from_pretrained(home).auxiliary.frozen
     assert COCOLM.from_pretrained(home, converged=aux).config == given.config
-    with pytest.raises(FileNotFoundError, match="no copy_head.safetensors: name a folder that COCOLM.save_pretrained"):
+    with pytest.raises(FileNotFoundError, match="no copy_head.safetensors: name a folder of COCOLM.save_pretrained"):
         COCOLM.from_pretrained(make_encoder(tokenizer).save_pretrained(tmp_path / "encoder"))
+
+
+@pytest.mark.parametrize("kind", [ELECTRA, AllTokenMLM])
+def test_detectors_are_opened_again_by_their_own_class(kind, tokenizer, batch, tmp_path):
+    objective = make(tokenizer, kind, auxiliary_layers=2, double=False).eval()
+    torch.nn.init.normal_(objective.copy_head.w.weight)
+    again = kind.from_pretrained(objective.save_pretrained(tmp_path)).eval()
+    assert again.config == objective.config
+    before, now = (each.copy_head(each.encoder(batch)) for each in (objective, again))
+    torch.testing.assert_close(now, before)
+    with pytest.raises(ValueError, match=f"holds what {kind.__name__} learned: {kind.__name__}.from_pretrained"):
+        COCOLM.from_pretrained(tmp_path)
 
 
 def test_the_papers_settings(tokenizer):

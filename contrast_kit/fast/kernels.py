@@ -90,7 +90,7 @@ def bfloat16_speed() -> float:
         True
     """
     generator = torch.Generator().manual_seed(0)
-    x, y = torch.randn(2, 128, 128, generator=generator)  # [128, 128] each: it may be very slow
+    x, y = torch.randn(2, 256, 256, generator=generator)  # [256, 256] each: it may be very slow
     share_processor()
     with _set_to("none") if _switch() else nullcontext():
         return _seconds(x, y, 20) / _seconds(x.bfloat16(), y.bfloat16(), 20)

@@ -71,8 +71,7 @@ class AllTokenMLM(Corrupting):
     """Name the original word at *every* token of the corrupted text: L = L_MLM^Aux + L_LM over all tokens.
 
     p_copy is learned only as a part of the language model: no L_copy, no stop-gradient. COCO-LM's figure 8 shows why
-    that is hard, table 3 ("All-Token LM Only") what it costs. In the denominator: V words at every token, the most
-    expensive thing in this package, computed in blocks.
+    that is hard, table 3 ("All-Token LM Only") what it costs. In the denominator: V words at every token, in blocks.
 
     Example:
         >>> import contrast_kit as ck

@@ -5,20 +5,26 @@ It learns masked language modelling beside the main model, and its *samples* sta
 """
 
 import copy
+import json
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal, Self
 
 import torch
+from safetensors import safe_open
+from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from transformers import ElectraConfig, ElectraForMaskedLM
 
 from contrast_kit import checks, masking
 from contrast_kit.encoder.encoder import Encoder, View, evaluating
+from contrast_kit.encoder.hf_folders import located
 from contrast_kit.losses.tokens import mlm_terms
 from contrast_kit.objectives.base import Encoded, Objective
 from contrast_kit.objectives.coco_lm.token_losses import CopyHead, Task, token_counts, token_sums
 
+COPY_HEAD = "copy_head.safetensors"
 TOKENS_AT_ONCE = 2**14
 """Tokens from which samples are drawn at once: of a million tokens the scores must not all stand in memory."""
 
@@ -200,6 +206,29 @@ class Corrupting(Objective):
         counts = {"aux_mlm": sequences if config.reduction == "paper_sum" else selected}
         return counts | ({"aux_acc": selected} if config.diagnostics else {})
 
+    def save_pretrained(self, folder: str | Path) -> Path:
+        """Write the encoder's folder, and beside it the copy head and the config for `from_pretrained`; returns it."""
+        folder = self.encoder.save_pretrained(folder)
+        made = {"objective": type(self).__name__, "config": json.dumps(asdict(self.config))}
+        save_file(self.copy_head.state_dict() if self.copy_head else {}, folder / COPY_HEAD, made)
+        return folder
+
+    @classmethod
+    def from_pretrained(cls, name: str | Path, converged: Encoder | None = None) -> Self:
+        """What `save_pretrained` wrote, to read texts with. The auxiliary model is a new one, or `converged`.
+        FileNotFoundError: no such folder, or `save_pretrained` of an encoder wrote it. ValueError: another method's."""
+        if not (file := Path(located(name)).expanduser() / COPY_HEAD).is_file():
+            raise FileNotFoundError(f"{name} has no {COPY_HEAD}: name a folder of {cls.__name__}.save_pretrained.")
+        found = safe_open(file, "pt").metadata()
+        if found["objective"] != cls.__name__:
+            raise ValueError(f"{name} holds what {found['objective']} learned: {found['objective']}.from_pretrained.")
+        made = json.loads(found["config"])
+        made |= {"split": tuple(made["split"]), "auxiliary": made["auxiliary"].replace("given", "shallow")}
+        objective = cls(Encoder.from_pretrained(name), cls.Config(**made), converged=converged)
+        if head := load_file(file):
+            objective.copy_head.load_state_dict(head)
+        return objective
+
 
 def make_auxiliary(main: Encoder, config: CorruptionConfig, given: Encoder | None = None) -> nn.Module:
     """The auxiliary model that a config asks for, beside a main model. TypeError or ValueError: `given` is no encoder,
@@ -210,9 +239,7 @@ def make_auxiliary(main: Encoder, config: CorruptionConfig, given: Encoder | Non
         return RandomWords(main.vocabulary["vocab_size"])
     if given is not None:
         if not isinstance(given, Encoder):
-            raise TypeError(
-                f"converged is a trained Encoder, such as Encoder.from_pretrained(folder), not {type(given).__name__}."
-            )
+            raise TypeError(f"converged is a trained Encoder, not {type(given).__name__}: Encoder.from_pretrained.")
         if given.vocabulary != main.vocabulary:
             raise ValueError("The given auxiliary model must have been trained with the main model's tokenizer.")
         return Auxiliary(copy.deepcopy(given), config.sample_dropout, frozen=True)
@@ -221,8 +248,7 @@ def make_auxiliary(main: Encoder, config: CorruptionConfig, given: Encoder | Non
         words = main.model.get_input_embeddings()
         model.set_input_embeddings(words)
         if model.get_output_embeddings().weight.shape != words.weight.shape:
-            kind = type(main.model).__name__
-            raise ValueError(f"{kind} reads and scores words by vectors of two widths: share='nothing'.")
+            raise ValueError(f"{type(main.model).__name__} reads and scores words in two widths: share='nothing'.")
         model.get_output_embeddings().weight = words.weight
     if config.share == "embeddings":
         mine, theirs = model.base_model.embeddings, main.model.base_model.embeddings

@@ -3,21 +3,16 @@
 "COCO-LM: Correcting and Contrasting Text Sequences for Language Model Pretraining" (Meng et al. 2021).
 """
 
-import json
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import torch
-from safetensors import safe_open
-from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from contrast_kit import checks, masking
 from contrast_kit._renamed import renamed_fields
 from contrast_kit.checks import normalise
 from contrast_kit.encoder.encoder import Encoder, View
-from contrast_kit.encoder.hf_folders import located
 from contrast_kit.encoder.relative_positions import RelativePositions
 from contrast_kit.losses.contrast import nt_xent
 from contrast_kit.objectives.base import ExampleInfo, Vectors, others
@@ -26,8 +21,6 @@ from contrast_kit.objectives.coco_lm.correct import Correction as Correction
 from contrast_kit.objectives.coco_lm.correct import corrections
 from contrast_kit.objectives.coco_lm.token_losses import LOSSES, CopyHead, Task
 from contrast_kit.papers.settings import coco_lm_model
-
-COPY_HEAD = "copy_head.safetensors"
 
 
 @dataclass(frozen=True)
@@ -196,27 +189,6 @@ class COCOLM(Corrupting):
         if self.task not in ("clm", "all_token"):
             raise ValueError(f"Only task='clm' or 'all_token' learns to correct words; this is task={self.task!r}.")
         return corrections(self, texts)
-
-    def save_pretrained(self, folder: str | Path) -> Path:
-        """Write the encoder's folder, and beside it the copy head and the config for `from_pretrained`; returns it."""
-        folder = self.encoder.save_pretrained(folder)
-        head = self.copy_head.state_dict() if self.copy_head else {}
-        save_file(head, folder / COPY_HEAD, {"config": json.dumps(asdict(self.config))})
-        return folder
-
-    @classmethod
-    def from_pretrained(cls, name: str | Path, converged: Encoder | None = None) -> "COCOLM":
-        """What `save_pretrained` wrote, to `correct` texts with. The auxiliary model is a new one, or `converged`.
-        FileNotFoundError: there is no such folder, or `save_pretrained` of an encoder alone wrote it."""
-        file = Path(located(name)).expanduser() / COPY_HEAD
-        if not file.is_file():
-            raise FileNotFoundError(f"{name} has no {COPY_HEAD}: name a folder that COCOLM.save_pretrained wrote.")
-        made = json.loads(safe_open(file, "pt").metadata()["config"])
-        made |= {"split": tuple(made["split"]), "auxiliary": made["auxiliary"].replace("given", "shallow")}
-        objective = cls(Encoder.from_pretrained(name), cls.Config(**made), converged=converged)
-        if head := load_file(file):
-            objective.copy_head.load_state_dict(head)
-        return objective
 
 
 class SCLHead(nn.Module):
