@@ -8,18 +8,24 @@ DATA holds GLUE's folders (or `glue_data`), SentEval's STS and `blimp`. Fine-tun
 `--rows` training rows, three epochs, tested on GLUE's validation rows. A rate is chosen for each encoder and task on
 300 training rows that are then left out for all; the seeds draw the head, the order of the rows and dropout. A stopped
 run goes on: a row that stands in the table is not measured again. BLiMP masks each word, so it is not asked of encoders
-that never read a [MASK] (ELECTRA's and COCO-LM's: `--no-blimp NAME`). New weights have the first encoder's shape.
+that never read a [MASK] (ELECTRA's and COCO-LM's: `--no-blimp NAME`). These have a copy head beside them, if they were
+saved with it, which doubts words that do not belong: there a sentence's score is the sum of log p_copy over its tokens,
+one pass where masked LM takes one a token. New weights have the first encoder's shape.
 """
 
 import argparse
 import time
+from functools import partial
 from pathlib import Path
 
+import _precision
 import torch
 from _origin import write_origin
 from _table import Table
+from safetensors import safe_open
 
 import contrast_kit as ck
+from contrast_kit.encoder.hf_folders import located
 from contrast_kit.standard.controls import random_twin
 
 PARTS = ("glue", "sts", "blimp", "geometry", "fine-tuned")
@@ -53,12 +59,38 @@ def measured(name: str, encoder: ck.Encoder, options: argparse.Namespace, table:
                     table.add(row(who, part, measurement, sizes, 0, found[column]))
 
 
+@torch.no_grad()
+def copied(objective: ck.objectives.Objective, texts: list[str]) -> torch.Tensor:
+    """Σ_t log p_copy(w_t) of each text, [N]: how sure a copy head is that every word is original."""
+    scores = []
+    for start in range(0, len(texts), 100):
+        view = objective.encoder.view_of(texts[start : start + 100])
+        p = torch.nn.functional.logsigmoid(objective.copy_head(objective.encoder(view)))  # [B, T]
+        word = view["attention_mask"].bool()
+        for special in (objective.encoder.tokenizer.cls_token_id, objective.encoder.tokenizer.sep_token_id):
+            word &= view["input_ids"] != special
+        scores.append((p * word).sum(1))
+    return torch.cat(scores)
+
+
+def detected(name: str, options: argparse.Namespace, table: Results) -> None:
+    """BLiMP by the copy head that lies beside an encoder, if one does."""
+    head = Path(located(name)) / "copy_head.safetensors"
+    key = ("blimp", "by its copy head, minimal pairs", f"{options.pairs} pairs", 0)
+    if head.is_file() and not table.has(name, *key):
+        kind = getattr(ck.objectives, safe_open(head, "pt").metadata()["objective"])
+        objective = kind.from_pretrained(name).eval()
+        found = ck.standard.blimp(partial(copied, objective), options.data, limit=options.pairs, progress=False)
+        table.add(row(name, *key, 100 * found.loc["all", "accuracy"]))
+
+
 def fine_tuned(name: str, start: ck.Encoder, options: argparse.Namespace, table: Results) -> None:
     """A row a task and seed; the rate stands beside the value."""
     for task in TASKS:
         home = options.data / "glue_data"
         data = ck.tasks.load(f"glue/{task}", folder=home if home.is_dir() else options.data)
-        key = ("fine-tuned", f"{task}, {data.task.metrics[0]}", f"{options.rows} rows, {options.epochs} epochs")
+        sizes = f"{options.rows} rows, {options.epochs} epochs, {options.precision}"
+        key = ("fine-tuned", f"{task}, {data.task.metrics[0]}", sizes)
         missing = [seed for seed in options.seeds if not table.has(name, *key, seed)]
         if not missing:
             continue
@@ -66,7 +98,7 @@ def fine_tuned(name: str, start: ck.Encoder, options: argparse.Namespace, table:
         held, train = rows.select(range(CHOSEN_ON)), rows.select(range(CHOSEN_ON, len(rows)))
 
         def value(lr: float, seed: int, test: object, data=data, train=train) -> float:
-            how = dict(epochs=options.epochs, lr=lr, seed=seed, warmup=0.06)
+            how = dict(epochs=options.epochs, lr=lr, seed=seed, warmup=0.06, precision=options.precision)
             tuned = ck.tasks.fine_tune(start, train, task=data.task, **how)
             if tuned.run.interrupted:
                 raise KeyboardInterrupt  # the same command goes on
@@ -96,6 +128,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--rows", type=int, default=4_000, help="training rows of a task at most")
     parser.add_argument("--epochs", type=int, default=3)
+    parser.add_argument("--precision", choices=("float32", "bf16"), default=_precision.faster(), help="of fine-tuning")
     parser.add_argument("--limit", type=int, default=2_000, help="rows of a split for a probe")
     parser.add_argument("--pairs", type=int, default=50, help="minimal pairs of each phenomenon")
     options = parser.parse_args()
@@ -106,6 +139,8 @@ def main() -> None:
     start = {name: ck.Encoder.from_pretrained(name) for name in options.encoders}
     for name, encoder in start.items():
         measured(name, encoder, options, table)
+        if "blimp" in options.parts:
+            detected(name, options, table)
     start[NEW] = random_twin(start[options.encoders[0]])
     for name, encoder in start.items() if "fine-tuned" in options.parts else ():
         fine_tuned(name, encoder, options, table)

@@ -1,6 +1,7 @@
 """The encoders that come with the kit, made and examined at their smallest."""
 
 import csv
+import json
 import math
 import sys
 from argparse import Namespace
@@ -37,18 +38,19 @@ def test_each_method_is_made_once_and_cmlm_begins_with_masked_lm(monkeypatch, tm
     def make(method):
         command = ["books.py", method, "--books", "none", "--folder", str(tmp_path), "--steps", "2"]
         command += ["--out", str(tmp_path), "--keep", str(tmp_path / "kept" / method)]
+        command += ["--precision", "bf16"] if method == "post-electra" else []
         monkeypatch.setattr(sys, "argv", command)
         begun.clear()
         bench["main"]()
         return begun.copy(), capsys.readouterr().out
 
-    firsts = {"mlm": [], "cmlm": ["half-mlm-2"], "electra": [], "coco-lm": [], "post-coco-lm": []}
+    firsts = {"mlm": [], "cmlm": ["half-mlm-2"], "post-electra": [], "coco-lm": [], "post-coco-lm": []}
     for method, first in firsts.items():
         asked, told = make(method)
         assert [name for name, _ in asked] == [*first, f"{method}-2"]  # CMLM goes on from masked LM
         assert ("loss_of_frequencies" in told) == (method in ("mlm", "cmlm"))
         kept = ck.Encoder.from_pretrained(tmp_path / "kept" / method)
-        assert (tmp_path / "kept" / method / "copy_head.safetensors").exists() == method.endswith("coco-lm")
+        assert (tmp_path / "kept" / method / "copy_head.safetensors").exists() == (method not in ("mlm", "cmlm"))
         assert kept.width == 256 and kept.model.config.hidden_dropout_prob == 0.1  # for whoever fine-tunes it
         assert (tmp_path / f"{method}-2" / "encoder-1" / "model.safetensors").is_file()  # half of its steps
     assert dropped == {0.0}  # in the encoder and in what is made beside it, as COCO-LM's auxiliary
@@ -57,7 +59,7 @@ def test_each_method_is_made_once_and_cmlm_begins_with_masked_lm(monkeypatch, tm
     assert [(row["method"], row["start"], row["steps"]) for row in encoders] == [
         ("mlm", "new weights", "2"),
         ("cmlm", "half-mlm", "2"),
-        ("electra", "new weights", "2"),
+        ("post-electra (bf16)", "kit/books-mlm", "2"),
         ("coco-lm", "new weights", "2"),
         ("post-coco-lm", "kit/books-mlm", "2"),
     ]
@@ -128,6 +130,30 @@ def test_the_exam_asks_each_encoder_and_new_weights_and_goes_on(monkeypatch, tmp
     bench["main"]()
     again = read(tmp_path)
     assert again[: len(rows)] == rows and [row["seed"] for row in again[len(rows) :]] == ["1"] * 4
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_minimal_pairs_are_asked_of_the_copy_head_beside_an_encoder(tokenizer, tmp_path):
+    bench, texts = benchmark_script("books_exam"), toyshop.corpus(20)
+    kept = {kind: kind(make_encoder(tokenizer)) for kind in (ck.objectives.COCOLM, ck.objectives.ELECTRA)}
+    (tmp_path / "blimp").mkdir()
+    pairs = [{"sentence_good": good, "sentence_bad": bad} for good, bad in zip(texts, texts[1:], strict=False)]
+    (tmp_path / "blimp" / "toy.jsonl").write_text("\n".join(map(json.dumps, pairs)))
+    table = bench["Results"](tmp_path / "exam.csv", ("encoder", "part", "measurement", "sizes", "seed"))
+    for kind, objective in kept.items():
+        torch.nn.init.normal_(objective.copy_head.w.weight)
+        home = str(objective.save_pretrained(tmp_path / kind.__name__))
+        scores = bench["copied"](objective.eval(), texts)
+        if kind is ck.objectives.COCOLM:  # its own reading, one text at a time
+            alone = [sum(math.log(found.p_copy) for found in objective.correct([text])[0]) for text in texts]
+            assert scores.tolist() == pytest.approx(alone, rel=1e-4)
+        options = Namespace(data=tmp_path, pairs=19)
+        for _ in range(2):  # measured once
+            bench["detected"](home, options, table)
+        right = 100 * (scores[:-1] > scores[1:]).double().mean()
+        assert float(table.rows[-1]["value"]) == pytest.approx(right, abs=0.01)
+    bench["detected"](str(make_encoder(tokenizer).save_pretrained(tmp_path / "alone")), options, table)
+    assert len(table.rows) == 2
 
 
 def read(folder):

@@ -214,6 +214,18 @@ def test_blimp_counts_pairs_in_the_right_order(encoder, texts, tmp_path):
     assert limited.loc["all", "accuracy"] == 1.0 and limited.loc["all", "pairs"] == 3
 
 
+def test_blimp_asks_any_function_that_scores_texts(tmp_path):
+    write_blimp(tmp_path, [("a good toy", "a toy"), ("a toy", "a good toy"), ("a toy", "a kit")])
+    lengths = lambda texts: torch.tensor([float(len(text)) for text in texts])  # noqa: E731
+    table = ck.standard.blimp(lengths, tmp_path, progress=False)
+    assert table.loc["all", "accuracy"] == 0.5  # one right, one wrong, one tie
+    for wrong, error in ((lambda texts: torch.zeros(2), ValueError), (lambda texts: [0.0] * 6, ValueError)):
+        with pytest.raises(error, match=r"gives a tensor of one number a text, \[6\]"):
+            ck.standard.blimp(wrong, tmp_path, progress=False)
+    with pytest.raises(TypeError, match="asked of an Encoder, or of a function of texts, not of str"):
+        ck.standard.blimp("kit/books-mlm", tmp_path, progress=False)
+
+
 def test_blimp_says_what_is_wrong(encoder, tmp_path):
     with pytest.raises(FileNotFoundError, match="holds no .jsonl of BLiMP"):
         ck.standard.blimp(encoder, tmp_path)

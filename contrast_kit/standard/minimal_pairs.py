@@ -7,7 +7,8 @@ is the sum over its tokens of log P(token | all others), each in a copy of the t
 
 import json
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def blimp(
-    encoder: Encoder,
+    encoder: Encoder | Callable[[list[str]], Tensor],
     folder: str | Path,
     *,
     limit: int | None = None,
@@ -34,11 +35,11 @@ def blimp(
     batch_size: int = 256,
     progress: bool = True,
 ) -> "DataFrame":
-    """The share of minimal pairs whose good sentence has the higher pseudo-log-likelihood; chance is 0.5.
+    """The share of minimal pairs whose good sentence has the higher score, its pseudo-log-likelihood; chance is 0.5.
 
     Args:
         encoder: a trained masked language model; not changed. (An encoder whose vocabulary head was never trained, such
-            as most sentence encoders, gives chance.)
+            as most sentence encoders, gives chance.) Or what else gives each text of a list a score, [N]: a function.
         folder: BLiMP's files, a `.jsonl` a phenomenon, or the folder that holds them as `blimp` or `data`.
         limit: the first pairs of each phenomenon only. All 67,000 pairs take a base model hours on a CPU.
         phenomena: names of files; by default all.
@@ -49,17 +50,24 @@ def blimp(
         mean of the phenomena, as in the paper.
 
     Raises:
-        FileNotFoundError: no such folder, or no such phenomenon in it. ValueError: a line that is no pair.
+        FileNotFoundError: no such folder, or no such phenomenon in it. ValueError: a line that is no pair, or a
+            function that gives no score a text.
     """
     from pandas import DataFrame
     from tqdm.auto import tqdm
 
     if limit is not None:
         checks.count("limit", limit, "a number of pairs")
-    rows = []
+    if not callable(encoder):
+        raise TypeError(f"BLiMP is asked of an Encoder, or of a function of texts, not of {type(encoder).__name__}.")
+    of_words = partial(pseudo_log_likelihoods, encoder, batch_size=batch_size)
+    score, rows = of_words if isinstance(encoder, Encoder) else encoder, []
     for file in tqdm(_files(Path(folder).expanduser(), phenomena), "BLiMP", disable=not progress):
         pairs, field = _pairs(file, limit)
-        scores = pseudo_log_likelihoods(encoder, [text for pair in pairs for text in pair], batch_size).view(-1, 2)
+        scores = score([text for pair in pairs for text in pair])
+        if getattr(scores, "shape", None) != (2 * len(pairs),):
+            raise ValueError(f"A function that scores texts gives a tensor of one number a text, [{2 * len(pairs)}].")
+        scores = scores.view(-1, 2)  # [2 pairs] → [pairs, 2]
         good = (scores[:, 0] > scores[:, 1]).double() + 0.5 * (scores[:, 0] == scores[:, 1]).double()  # [pairs]
         rows.append({"phenomenon": file.stem, "field": field, "pairs": len(pairs), "accuracy": good.mean().item()})
     table = DataFrame(rows)
