@@ -86,7 +86,7 @@ def detected(name: str, options: argparse.Namespace, table: Results) -> None:
 
 def fine_tuned(name: str, start: ck.Encoder, options: argparse.Namespace, table: Results) -> None:
     """A row a task and seed; the rate stands beside the value."""
-    for task in TASKS:
+    for task in options.tasks:
         home = options.data / "glue_data"
         data = ck.tasks.load(f"glue/{task}", folder=home if home.is_dir() else options.data)
         sizes = f"{options.rows} rows, {options.epochs} epochs, {options.precision}"
@@ -124,6 +124,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--out", type=Path, default=Path("build/recorded"))
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
+    parser.add_argument("--tasks", nargs="+", choices=TASKS, default=list(TASKS), help="to fine-tune for")
     parser.add_argument("--no-blimp", nargs="*", default=[], metavar="NAME", help="encoders that never read a [MASK]")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--rows", type=int, default=4_000, help="training rows of a task at most")

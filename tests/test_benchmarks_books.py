@@ -114,9 +114,8 @@ def test_a_run_that_was_stopped_is_not_taken_for_a_whole_one(monkeypatch, tmp_pa
 def test_the_exam_asks_each_encoder_and_new_weights_and_goes_on(monkeypatch, tmp_path, tokenizer):
     bench = benchmark_script("books_exam")
     make_encoder(tokenizer).save_pretrained(tmp_path / "encoder")
-    monkeypatch.setitem(bench["main"].__globals__, "TASKS", ("mrpc", "stsb"))
     monkeypatch.setitem(bench["main"].__globals__, "CHOSEN_ON", 20)
-    sizes = ["--rows", "20", "--epochs", "1", "--limit", "20", "--pairs", "1"]
+    sizes = ["--tasks", "mrpc", "stsb", "--rows", "20", "--epochs", "1", "--limit", "20", "--pairs", "1"]
     command = ["books_exam.py", str(tmp_path / "encoder"), "--data", REAL, "--out", str(tmp_path), *sizes]
     monkeypatch.setattr(sys, "argv", [*command, "--seeds", "0"])
     bench["main"]()
