@@ -1,7 +1,7 @@
 """What the encoders of `books.py` are good for: grammar, similarity, and real tasks by probe and by fine-tuning.
 
     python benchmarks/books_exam.py --data DATA kit/books-mlm                    # beside new weights of its shape
-    python benchmarks/books_exam.py --data DATA kit/books-mlm runs/electra/encoder runs/coco-lm/encoder
+    python benchmarks/books_exam.py --data DATA kit/books-mlm runs/electra runs/coco-lm
     python benchmarks/books_exam.py --data DATA kit/books-mlm --parts glue sts   # without the hour of fine-tuning
 
 DATA holds GLUE's folders (or `glue_data`), SentEval's STS and `blimp`. Fine-tuning: SST-2, STS-B, MRPC and RTE, at most
@@ -73,13 +73,13 @@ def copied(objective: ck.objectives.Objective, texts: list[str]) -> torch.Tensor
     return torch.cat(scores)
 
 
-def detected(name: str, options: argparse.Namespace, table: Results) -> None:
+def detected(name: str, home: str, options: argparse.Namespace, table: Results) -> None:
     """BLiMP by the copy head that lies beside an encoder, if one does."""
-    head = Path(located(name)) / "copy_head.safetensors"
+    head = Path(located(home)) / "copy_head.safetensors"
     key = ("blimp", "by its copy head, minimal pairs", f"{options.pairs} pairs", 0)
     if head.is_file() and not table.has(name, *key):
         kind = getattr(ck.objectives, safe_open(head, "pt").metadata()["objective"])
-        objective = kind.from_pretrained(name).eval()
+        objective = kind.from_pretrained(home).eval()
         found = ck.standard.blimp(partial(copied, objective), options.data, limit=options.pairs, progress=False)
         table.add(row(name, *key, 100 * found.loc["all", "accuracy"]))
 
@@ -120,7 +120,7 @@ def row(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("encoders", nargs="+", help="folders of encoders, or the kit's own")
+    parser.add_argument("encoders", nargs="+", help="the kit's own, or folders: the last part of a path is their name")
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--out", type=Path, default=Path("build/recorded"))
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
@@ -137,12 +137,13 @@ def main() -> None:
     options.out.mkdir(parents=True, exist_ok=True)
     table = Results(options.out / "books_exam.csv", ("encoder", "part", "measurement", "sizes", "seed"))
     began = time.time()
-    start = {name: ck.Encoder.from_pretrained(name) for name in options.encoders}
+    homes = {home if home.startswith("kit/") else Path(home).name: home for home in options.encoders}
+    start = {name: ck.Encoder.from_pretrained(home) for name, home in homes.items()}
     for name, encoder in start.items():
         measured(name, encoder, options, table)
         if "blimp" in options.parts:
-            detected(name, options, table)
-    start[NEW] = random_twin(start[options.encoders[0]])
+            detected(name, homes[name], options, table)
+    start[NEW] = random_twin(next(iter(start.values())))
     for name, encoder in start.items() if "fine-tuned" in options.parts else ():
         fine_tuned(name, encoder, options, table)
     if table.grew:
