@@ -628,7 +628,7 @@ def not_decided() -> Iterator[Row]:
 
 def ledger() -> pd.DataFrame:
     parts = (cmlm_printed, coco_printed, scl_printed, capt_printed, few_label_runs, picture_runs, scoreboard_runs)
-    parts += (not_decided,)
+    parts += (books_runs, not_decided)
     table = pd.DataFrame([row for part in parts for row in part()])
     order = table["paper"].map(list(PAPERS.values()).index)
     table = table.assign(order=order).sort_values("order", kind="stable").drop(columns="order")

@@ -149,7 +149,7 @@ def test_minimal_pairs_are_asked_of_the_copy_head_beside_an_encoder(tokenizer, t
         options = Namespace(data=tmp_path, pairs=19)
         for _ in range(2):  # measured once
             bench["detected"](kind.__name__, home, options, table)
-        right = 100 * (scores[:-1] > scores[1:]).double().mean()
+        right = 100 * (scores[:-1] > scores[1:]).double().mean().item()
         assert float(table.rows[-1]["value"]) == pytest.approx(right, abs=0.01)
     bench["detected"]("alone", str(make_encoder(tokenizer).save_pretrained(tmp_path / "alone")), options, table)
     assert len(table.rows) == 2
