@@ -39,6 +39,7 @@ SHOWN = {  # which figure of a notebook, counted from 0
     "07b": 3,
     "08": 10,
     "09": 3,
+    "09b": 0,
     "10": 1,
     "11": 3,
     "12": 2,
