@@ -13,7 +13,7 @@ older edition of this script: its card has the recipe.
 Steps are chosen so that all methods take about the same processor time: one of COCO-LM costs 2.75 of masked LM's
 (measured: 1.8 and 0.65 s); for ELECTRA 1.8 is taken, for CMLM 2. `cmlm` spends half of its time on masked LM, with
 which it begins. `post-...` is post-training, some three quarters of that time (a step of CMLM costs 1.8 of masked LM's,
-of ELECTRA 1.6, of COCO-LM 2.4): it begins with `kit/books-mlm` and keeps its vocabulary.
+of ELECTRA 1.6, of COCO-LM 2.3): it begins with `kit/books-mlm` and keeps its vocabulary.
 
 COCO-LM's contrast has the temperature 0.05, as in the course: at the printed 1 it still stood at guessing, 5.54 nats,
 after 470 steps; at 0.05 it was below 0.8 by then. Its auxiliary model has two layers: with one, a third of four as the

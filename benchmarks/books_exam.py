@@ -1,16 +1,17 @@
 """What the encoders of `books.py` are good for: grammar, similarity, and real tasks by probe and by fine-tuning.
 
     python benchmarks/books_exam.py --data DATA kit/books-mlm                    # beside new weights of its shape
-    python benchmarks/books_exam.py --data DATA kit/books-mlm runs/electra runs/coco-lm
+    python benchmarks/books_exam.py --data DATA kit/books-mlm runs/electra/encoder runs/coco-lm/encoder
     python benchmarks/books_exam.py --data DATA kit/books-mlm --parts glue sts   # without the hour of fine-tuning
 
 DATA holds GLUE's folders (or `glue_data`), SentEval's STS and `blimp`. Fine-tuning: SST-2, STS-B, MRPC and RTE, at most
 `--rows` training rows, three epochs, tested on GLUE's validation rows. A rate is chosen for each encoder and task on
 300 training rows that are then left out for all; the seeds draw the head, the order of the rows and dropout. A stopped
 run goes on: a row that stands in the table is not measured again. BLiMP masks each word, so it is not asked of encoders
-that never read a [MASK] (ELECTRA's and COCO-LM's: `--no-blimp NAME`). These have a copy head beside them, if they were
-saved with it, which doubts words that do not belong: there a sentence's score is the sum of log p_copy over its tokens,
-one pass where masked LM takes one a token. New weights have the first encoder's shape.
+that were not taught words (ELECTRA's), nor of those that never read a [MASK] (COCO-LM's: `--no-blimp NAME`). These have
+a copy head beside them, if they were saved with it, which doubts words that do not belong: there a sentence's score is
+the sum of log p_copy over its tokens, one pass where masked LM takes one a token. New weights have the first encoder's
+shape. In the table an encoder has the name of its folder, or of the folder around `encoder`.
 """
 
 import argparse
@@ -18,7 +19,6 @@ import time
 from functools import partial
 from pathlib import Path
 
-import _precision
 import torch
 from _origin import write_origin
 from _table import Table
@@ -27,6 +27,7 @@ from safetensors import safe_open
 import contrast_kit as ck
 from contrast_kit.encoder.hf_folders import located
 from contrast_kit.standard.controls import random_twin
+from contrast_kit.standard.report import has_word_head
 
 PARTS = ("glue", "sts", "blimp", "geometry", "fine-tuned")
 TASKS = ("sst2", "stsb", "mrpc", "rte")
@@ -49,7 +50,7 @@ def measured(name: str, encoder: ck.Encoder, options: argparse.Namespace, table:
     sizes = f"{options.limit} rows, {options.pairs} pairs"
     for part in [part for part in options.parts if part != "fine-tuned"]:
         done = any((row["encoder"], row["part"], row["sizes"]) == (name, part, sizes) for row in table.rows)
-        if done or (part == "blimp" and name in options.no_blimp):
+        if done or (part == "blimp" and (name in options.no_blimp or not has_word_head(encoder))):
             continue
         report = ck.standard.evaluate(encoder, options.data, parts=(part,), **size)
         for found in report.table.to_dict("records"):
@@ -78,7 +79,7 @@ def detected(name: str, home: str, options: argparse.Namespace, table: Results) 
     head = Path(located(home)) / "copy_head.safetensors"
     key = ("blimp", "by its copy head, minimal pairs", f"{options.pairs} pairs", 0)
     if head.is_file() and not table.has(name, *key):
-        kind = getattr(ck.objectives, safe_open(head, "pt").metadata()["objective"])
+        kind = getattr(ck.objectives, safe_open(head, "pt").metadata().get("objective", "COCOLM"))
         objective = kind.from_pretrained(home).eval()
         found = ck.standard.blimp(partial(copied, objective), options.data, limit=options.pairs, progress=False)
         table.add(row(name, *key, 100 * found.loc["all", "accuracy"]))
@@ -118,9 +119,15 @@ def row(
     return which | {"value": value, "lr": lr}
 
 
+def called(home: str) -> str:
+    """What an encoder is called in the table."""
+    path = Path(home)
+    return home if home.startswith("kit/") else path.parent.name if path.name == "encoder" else path.name
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("encoders", nargs="+", help="the kit's own, or folders: the last part of a path is their name")
+    parser.add_argument("encoders", nargs="+", help="folders of encoders, or the kit's own")
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--out", type=Path, default=Path("build/recorded"))
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
@@ -129,7 +136,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--rows", type=int, default=4_000, help="training rows of a task at most")
     parser.add_argument("--epochs", type=int, default=3)
-    parser.add_argument("--precision", choices=("float32", "bf16"), default=_precision.faster(), help="of fine-tuning")
+    parser.add_argument("--precision", choices=("float32", "bf16"), default="float32", help="of fine-tuning")
     parser.add_argument("--limit", type=int, default=2_000, help="rows of a split for a probe")
     parser.add_argument("--pairs", type=int, default=50, help="minimal pairs of each phenomenon")
     options = parser.parse_args()
@@ -137,7 +144,11 @@ def main() -> None:
     options.out.mkdir(parents=True, exist_ok=True)
     table = Results(options.out / "books_exam.csv", ("encoder", "part", "measurement", "sizes", "seed"))
     began = time.time()
-    homes = {home if home.startswith("kit/") else Path(home).name: home for home in options.encoders}
+    homes = {called(home): home for home in options.encoders}
+    if len(homes) < len(options.encoders):
+        parser.error("two of these encoders have one name: rename a folder.")
+    if unknown := set(options.no_blimp) - set(homes):
+        parser.error(f"--no-blimp: {unknown.pop()} is none of {', '.join(homes)}.")
     start = {name: ck.Encoder.from_pretrained(home) for name, home in homes.items()}
     for name, encoder in start.items():
         measured(name, encoder, options, table)
@@ -147,7 +158,8 @@ def main() -> None:
     for name, encoder in start.items() if "fine-tuned" in options.parts else ():
         fine_tuned(name, encoder, options, table)
     if table.grew:
-        settings = {"rows": options.rows, "epochs": options.epochs, "pairs": options.pairs, "limit": options.limit}
+        names = ("tasks", "rows", "epochs", "precision", "pairs", "limit")
+        settings = {name: getattr(options, name) for name in names}
         write_origin(table.path, "books_exam", time.time() - began, settings)
 
 

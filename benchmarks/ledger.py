@@ -588,8 +588,10 @@ def books_runs() -> Iterator[Row]:
     """Real tasks after post-training on books: one pre-training run each, so no interval decides."""
     exam = ck.data.recorded("books_exam")
     tuned = exam[exam.part == "fine-tuned"].assign(test=exam.value / 100)
-    told = {"post-mlm (bf16)": "MLM", "post-cmlm (bf16)": "CMLM (printed)", "post-electra (bf16)": "ELECTRA"}
-    tuned["method"] = tuned.encoder.replace(told | {"kit/books-coco-lm": "COCO-LM"})
+    told = {"post-mlm": "MLM", "post-cmlm": "CMLM (printed)", "post-electra": "ELECTRA", "kit/books-coco-lm": "COCO-LM"}
+    tuned = tuned.assign(method=tuned.encoder.replace(told), task=tuned.measurement.str.split(",").str[0])
+    assert tuned.groupby(["method", "task", "seed"]).size().unstack(["task", "seed"]).eq(1).all(axis=None)
+    tasks = " and ".join(tuned.task.unique())
     for paper, place, claim, one, other in (
         ("cmlm", "4.6, table 1", "post-training with CMLM beats TAPT", "CMLM (printed)", "MLM"),
         ("coco_lm", "4, table 1", "beats MLM after fine-tuning", "COCO-LM", "MLM"),
@@ -599,8 +601,8 @@ def books_runs() -> Iterator[Row]:
             paper,
             place,
             claim,
-            f"{one} − {other}, both after kit/books-mlm, mean of real SST-2, STS-B and MRPC; one pre-training run each",
-            f"4 × 256 encoder, 2,000 labels, {tuned.seed.nunique()} seeds of fine-tuning",
+            f"{one} − {other}, both after kit/books-mlm, mean of real {tasks}; one pre-training run each",
+            f"4 × 256 encoder, {tuned.sizes.iloc[0]}, {tuned.seed.nunique()} seeds of fine-tuning",
             difference(tuned, one, other, unit=("seed",)),
             "books_exam",
         )

@@ -102,6 +102,6 @@ def test_what_no_auxiliary_can_be_built_from_is_named(words):
     batch = ck.data.Texts(TEXTS, words).batch(range(4))
     with pytest.raises(ValueError, match="DistilBertForMaskedLM has no settings to build a narrow auxiliary"):
         ck.objectives.ELECTRA(tiny("distilbert", words))
-    with pytest.raises(ValueError, match="RemBertForMaskedLM reads and scores words in two widths"):
+    with pytest.raises(ValueError, match="RemBertForMaskedLM reads and scores words by vectors of two widths"):
         ck.objectives.COCOLM(tiny("rembert", words), lm_projection=True)
     assert ck.objectives.COCOLM(tiny("distilbert", words), lm_projection=True)(batch)["loss"].isfinite()

@@ -44,7 +44,7 @@ def test_each_method_is_made_once_and_cmlm_begins_with_masked_lm(monkeypatch, tm
         bench["main"]()
         return begun.copy(), capsys.readouterr().out
 
-    firsts = {"mlm": [], "cmlm": ["half-mlm-2"], "post-electra": [], "coco-lm": [], "post-coco-lm": []}
+    firsts = {"mlm": [], "cmlm": ["half-mlm-2"], "electra": [], "post-electra": [], "post-coco-lm": [], "coco-lm": []}
     for method, first in firsts.items():
         asked, told = make(method)
         assert [name for name, _ in asked] == [*first, f"{method}-2"]  # CMLM goes on from masked LM
@@ -59,9 +59,10 @@ def test_each_method_is_made_once_and_cmlm_begins_with_masked_lm(monkeypatch, tm
     assert [(row["method"], row["start"], row["steps"]) for row in encoders] == [
         ("mlm", "new weights", "2"),
         ("cmlm", "half-mlm", "2"),
+        ("electra", "new weights", "2"),
         ("post-electra (bf16)", "kit/books-mlm", "2"),
-        ("coco-lm", "new weights", "2"),
         ("post-coco-lm", "kit/books-mlm", "2"),
+        ("coco-lm", "new weights", "2"),
     ]
     assert all(float(row["seconds"]) > 0 for row in encoders)
     last = [row["part"] for row in curves if (row["method"], row["step"]) == ("coco-lm", "2")]
@@ -121,10 +122,10 @@ def test_the_exam_asks_each_encoder_and_new_weights_and_goes_on(monkeypatch, tmp
     bench["main"]()
     rows = read(tmp_path)
     tuned = [row for row in rows if row["part"] == "fine-tuned"]
-    assert [row["encoder"] for row in tuned] == ["encoder"] * 2 + ["new weights"] * 2
+    assert [row["encoder"] for row in tuned] == [tmp_path.name] * 2 + ["new weights"] * 2
     assert all(float(row["lr"]) in bench["RATES"] for row in tuned)
     assert {row["part"] for row in rows} == {"glue", "sts", "blimp", "geometry", "fine-tuned"}
-    assert {row["encoder"] for row in rows} >= {"encoder", "new weights", "TF-IDF", "chance"}
+    assert {row["encoder"] for row in rows} >= {tmp_path.name, "new weights", "TF-IDF", "chance"}
     monkeypatch.setattr(sys, "argv", [*command, "--seeds", "0", "1"])
     bench["main"]()
     again = read(tmp_path)

@@ -751,15 +751,21 @@ def test_what_is_saved_without_a_copy_head_or_beside_a_given_auxiliary(tokenizer
         COCOLM.from_pretrained(make_encoder(tokenizer).save_pretrained(tmp_path / "encoder"))
 
 
+@pytest.mark.parametrize("biases", [False, True])
 @pytest.mark.parametrize("kind", [ELECTRA, AllTokenMLM])
-def test_detectors_are_opened_again_by_their_own_class(kind, tokenizer, batch, tmp_path):
-    objective = make(tokenizer, kind, auxiliary_layers=2, double=False).eval()
-    torch.nn.init.normal_(objective.copy_head.w.weight)
+def test_what_others_learned_is_opened_by_their_own_class(kind, biases, tokenizer, batch, tmp_path):
+    objective = make(tokenizer, kind, auxiliary_layers=2, head_biases=biases, double=False).eval()
+    for weight in objective.parameters():
+        torch.nn.init.normal_(weight, std=0.3)
     again = kind.from_pretrained(objective.save_pretrained(tmp_path)).eval()
     assert again.config == objective.config
-    before, now = (each.copy_head(each.encoder(batch)) for each in (objective, again))
-    torch.testing.assert_close(now, before)
-    with pytest.raises(ValueError, match=f"holds what {kind.__name__} learned: {kind.__name__}.from_pretrained"):
+    states = [each.encoder(batch) for each in (objective, again)]
+    copied = [each.copy_head(h) for each, h in zip((objective, again), states, strict=True)]
+    torch.testing.assert_close(copied[1], copied[0])
+    if kind is AllTokenMLM:  # ELECTRA names no words
+        named = [each.encoder.mlm_logits(h) for each, h in zip((objective, again), states, strict=True)]
+        torch.testing.assert_close(named[1], named[0], atol=1e-3, rtol=1e-3)
+    with pytest.raises(ValueError, match=f"what {kind.__name__} learned: open it with {kind.__name__}.from_pretrained"):
         COCOLM.from_pretrained(tmp_path)
 
 

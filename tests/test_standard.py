@@ -219,11 +219,13 @@ def test_blimp_asks_any_function_that_scores_texts(tmp_path):
     lengths = lambda texts: torch.tensor([float(len(text)) for text in texts])  # noqa: E731
     table = ck.standard.blimp(lengths, tmp_path, progress=False)
     assert table.loc["all", "accuracy"] == 0.5  # one right, one wrong, one tie
-    for wrong, error in ((lambda texts: torch.zeros(2), ValueError), (lambda texts: [0.0] * 6, ValueError)):
-        with pytest.raises(error, match=r"gives a tensor of one number a text, \[6\]"):
+    for wrong in (torch.zeros(2), [0.0] * 6, np.zeros(6), torch.full((6,), torch.nan)):
+        with pytest.raises(ValueError, match=r"gives a tensor of one number a text, \[6\]"):
+            ck.standard.blimp(lambda texts, wrong=wrong: wrong, tmp_path, progress=False)
+    for wrong in ("kit/books-mlm", torch.nn.Linear(2, 2)):
+        told = f"asked of an Encoder, or of a function of texts, not of {type(wrong).__name__}"
+        with pytest.raises(TypeError, match=told):
             ck.standard.blimp(wrong, tmp_path, progress=False)
-    with pytest.raises(TypeError, match="asked of an Encoder, or of a function of texts, not of str"):
-        ck.standard.blimp("kit/books-mlm", tmp_path, progress=False)
 
 
 def test_blimp_says_what_is_wrong(encoder, tmp_path):

@@ -35,15 +35,18 @@ def blimp(
     batch_size: int = 256,
     progress: bool = True,
 ) -> "DataFrame":
-    """The share of minimal pairs whose good sentence has the higher score, its pseudo-log-likelihood; chance is 0.5.
+    """The share of minimal pairs whose good sentence has the higher score, for an encoder the pseudo-log-likelihood.
+
+    Chance is 0.5.
 
     Args:
         encoder: a trained masked language model; not changed. (An encoder whose vocabulary head was never trained, such
-            as most sentence encoders, gives chance.) Or what else gives each text of a list a score, [N]: a function.
+            as most sentence encoders, gives chance.) Or a function: a list of texts → a tensor [N], higher is better.
+            It is given all sentences of a phenomenon at once.
         folder: BLiMP's files, a `.jsonl` a phenomenon, or the folder that holds them as `blimp` or `data`.
         limit: the first pairs of each phenomenon only. All 67,000 pairs take a base model hours on a CPU.
         phenomena: names of files; by default all.
-        batch_size: masked copies at once. progress: show a bar.
+        batch_size: masked copies at once, for an encoder. progress: show a bar.
 
     Returns:
         a DataFrame with a row a phenomenon, then "all": `field`, `pairs`, `accuracy`. A tie counts half. "all" is the
@@ -51,21 +54,21 @@ def blimp(
 
     Raises:
         FileNotFoundError: no such folder, or no such phenomenon in it. ValueError: a line that is no pair, or a
-            function that gives no score a text.
+            function that gives no score a text. TypeError: neither an encoder nor a function.
     """
     from pandas import DataFrame
     from tqdm.auto import tqdm
 
     if limit is not None:
         checks.count("limit", limit, "a number of pairs")
-    if not callable(encoder):
+    if not isinstance(encoder, Encoder) and (isinstance(encoder, torch.nn.Module) or not callable(encoder)):
         raise TypeError(f"BLiMP is asked of an Encoder, or of a function of texts, not of {type(encoder).__name__}.")
     of_words = partial(pseudo_log_likelihoods, encoder, batch_size=batch_size)
     score, rows = of_words if isinstance(encoder, Encoder) else encoder, []
     for file in tqdm(_files(Path(folder).expanduser(), phenomena), "BLiMP", disable=not progress):
         pairs, field = _pairs(file, limit)
         scores = score([text for pair in pairs for text in pair])
-        if getattr(scores, "shape", None) != (2 * len(pairs),):
+        if not isinstance(scores, Tensor) or scores.shape != (2 * len(pairs),) or scores.isnan().any():
             raise ValueError(f"A function that scores texts gives a tensor of one number a text, [{2 * len(pairs)}].")
         scores = scores.view(-1, 2)  # [2 pairs] → [pairs, 2]
         good = (scores[:, 0] > scores[:, 1]).double() + 0.5 * (scores[:, 0] == scores[:, 1]).double()  # [pairs]

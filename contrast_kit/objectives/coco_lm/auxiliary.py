@@ -215,13 +215,13 @@ class Corrupting(Objective):
 
     @classmethod
     def from_pretrained(cls, name: str | Path, converged: Encoder | None = None) -> Self:
-        """What `save_pretrained` wrote, to read texts with. The auxiliary model is a new one, or `converged`.
+        """The encoder and copy head that `save_pretrained` wrote. The auxiliary model is a new one, or `converged`.
         FileNotFoundError: no such folder, or `save_pretrained` of an encoder wrote it. ValueError: another method's."""
         if not (file := Path(located(name)).expanduser() / COPY_HEAD).is_file():
             raise FileNotFoundError(f"{name} has no {COPY_HEAD}: name a folder of {cls.__name__}.save_pretrained.")
         found = safe_open(file, "pt").metadata()
-        if found["objective"] != cls.__name__:
-            raise ValueError(f"{name} holds what {found['objective']} learned: {found['objective']}.from_pretrained.")
+        if (of := found.get("objective", "COCOLM")) != cls.__name__:
+            raise ValueError(f"{name} holds what {of} learned: open it with {of}.from_pretrained.")
         made = json.loads(found["config"])
         made |= {"split": tuple(made["split"]), "auxiliary": made["auxiliary"].replace("given", "shallow")}
         objective = cls(Encoder.from_pretrained(name), cls.Config(**made), converged=converged)
@@ -239,7 +239,8 @@ def make_auxiliary(main: Encoder, config: CorruptionConfig, given: Encoder | Non
         return RandomWords(main.vocabulary["vocab_size"])
     if given is not None:
         if not isinstance(given, Encoder):
-            raise TypeError(f"converged is a trained Encoder, not {type(given).__name__}: Encoder.from_pretrained.")
+            kind = type(given).__name__
+            raise TypeError(f"converged is a trained Encoder, such as Encoder.from_pretrained(folder), not {kind}.")
         if given.vocabulary != main.vocabulary:
             raise ValueError("The given auxiliary model must have been trained with the main model's tokenizer.")
         return Auxiliary(copy.deepcopy(given), config.sample_dropout, frozen=True)
@@ -248,7 +249,8 @@ def make_auxiliary(main: Encoder, config: CorruptionConfig, given: Encoder | Non
         words = main.model.get_input_embeddings()
         model.set_input_embeddings(words)
         if model.get_output_embeddings().weight.shape != words.weight.shape:
-            raise ValueError(f"{type(main.model).__name__} reads and scores words in two widths: share='nothing'.")
+            kind = type(main.model).__name__
+            raise ValueError(f"{kind} reads and scores words by vectors of two widths: share='nothing'.")
         model.get_output_embeddings().weight = words.weight
     if config.share == "embeddings":
         mine, theirs = model.base_model.embeddings, main.model.base_model.embeddings
