@@ -601,7 +601,7 @@ def books_runs() -> Iterator[Row]:
             paper,
             place,
             claim,
-            f"{one} − {other}, both after kit/books-mlm, mean of real {tasks}; one pre-training run each",
+            f"{one} − {other}, both after kit/books-mlm, real {tasks}; one pre-training run each",
             f"4 × 256 encoder, {tuned.sizes.iloc[0]}, {tuned.seed.nunique()} seeds of fine-tuning",
             difference(tuned, one, other, unit=("seed",)),
             "books_exam",
