@@ -25,6 +25,7 @@ from _table import Table
 from safetensors import safe_open
 
 import contrast_kit as ck
+from contrast_kit.data.texts import special_ids
 from contrast_kit.encoder.hf_folders import located
 from contrast_kit.standard.controls import random_twin
 from contrast_kit.standard.report import has_word_head
@@ -63,14 +64,11 @@ def measured(name: str, encoder: ck.Encoder, options: argparse.Namespace, table:
 @torch.no_grad()
 def copied(objective: ck.objectives.Objective, texts: list[str]) -> torch.Tensor:
     """Σ_t log p_copy(w_t) of each text, [N]: how sure a copy head is that every word is original."""
-    scores = []
+    scores, special = [], torch.tensor(special_ids(objective.encoder.tokenizer))
     for start in range(0, len(texts), 100):
         view = objective.encoder.view_of(texts[start : start + 100])
         p = torch.nn.functional.logsigmoid(objective.copy_head(objective.encoder(view)))  # [B, T]
-        word = view["attention_mask"].bool()
-        for special in (objective.encoder.tokenizer.cls_token_id, objective.encoder.tokenizer.sep_token_id):
-            word &= view["input_ids"] != special
-        scores.append((p * word).sum(1))
+        scores.append((p * ~torch.isin(view["input_ids"], special)).sum(1))
     return torch.cat(scores)
 
 
