@@ -1,6 +1,7 @@
 """Few labels, with power: what post-training and a supervised contrast add to fine-tuning, and from which start.
 
     python benchmarks/few_labels.py --out data/recorded --work runs/few_labels     # ten hours of one core (estimated)
+    python benchmarks/few_labels.py --only sst2 --starts kit/books-mlm             # a part: what else a table has, stays
 
 Thirty draws of the training rows, the same for every method, so that differences are taken in pairs. Every run is kept
 in `--work`, and the same command goes on where it was stopped. Four tables:
@@ -9,7 +10,7 @@ in `--work`, and the same command goes on where it was stopped. Four tables:
 |---|---|
 | `few_labels_rates` | the learning rate of each method, task, start and text: one of five, on draws of their own |
 | `few_labels` | one row for each task, start, method, size and draw |
-| `few_labels_text` | toyshop, 20 labels: post-training on 2,000 further texts, or reading the 20 as much as that |
+| `few_labels_text` | 20 labels: post-training on 2,000 further texts, or reading the 20 as much as that |
 | `few_labels_starts` | whether the start has learned its own task: masked LM on unseen sentences of the other toyshop |
 
 Tasks: the toyshop's opinions; real SST-2 and MRPC where CONTRAST_KIT_REAL_DATA names their folder. Starts: new
@@ -58,6 +59,8 @@ MORE = 2_000
 """Further texts of the same task, without their labels."""
 READ = 2 * (20 + MORE)
 """Texts that either row of `few_labels_text` reads: all of them twice, or the 20 ones 202 times."""
+FURTHER = {"opinion": "MLM, other shop", "sst2": "kit/books-mlm"}
+"""Where `few_labels_text` is asked, and from which start."""
 
 
 def protocol(args: argparse.Namespace, sizes: tuple[int, ...]) -> Protocol:
@@ -203,7 +206,8 @@ def main() -> None:
     args.out.mkdir(parents=True, exist_ok=True)
     rates, runs, texts, tables = [], [], [], {}
     for task, (load, starts, sizes) in worlds(args).items():
-        if args.only and task not in args.only:
+        starts = {name: make for name, make in starts.items() if name in (args.starts or starts)}
+        if task not in (args.only or [task]) or not starts:
             continue
         data = load()
         if task == "opinion":
@@ -214,17 +218,28 @@ def main() -> None:
         for come_from, make in starts.items():
             found = one_world(args, task, data, come_from, make(), sizes)
             rates, runs = rates + found[0], runs + found[1]
-            if task == "opinion" and come_from != "random" and 20 in sizes:
+            if come_from == FURTHER.get(task) and 20 in sizes:
                 read = more_text(args, task, data, come_from, make(), found[0][0]["lr"])
                 rates, texts = rates + read[0], texts + read[1]
     tables |= {"few_labels": pd.concat(runs)[COLUMNS].round(4), "few_labels_rates": pd.DataFrame(rates)}
     if texts:
         tables["few_labels_text"] = pd.concat(texts)[[*COLUMNS, "text"]].round(4)
-    settings = {name: value for name, value in vars(args).items() if name not in ("out", "work", "only")}
+    settings = {name: value for name, value in vars(args).items() if name not in ("out", "work", "only", "starts")}
     for name, rows in tables.items():
+        rows = with_the_others(rows, args.out / f"{name}.csv")
         tasks.results.write(rows, args.out / f"{name}.csv")
         spent = (rows if "seconds" in rows else tables["few_labels"])["seconds"].sum()
         write_origin(args.out / f"{name}.csv", "few_labels", spent, settings)
+
+
+def with_the_others(rows: pd.DataFrame, path: Path) -> pd.DataFrame:
+    """These rows, after those that the table has of other tasks and starts."""
+    if not path.exists():
+        return rows
+    key = [name for name in ("task", "from", "start") if name in rows]
+    before = pd.read_csv(path)
+    others = before[~before.set_index(key).index.isin(rows.set_index(key).index)]
+    return pd.concat([others, rows], ignore_index=True)
 
 
 def arguments() -> argparse.Namespace:
@@ -232,6 +247,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--out", type=Path, default=Path("runs/few_labels"), help="folder of the tables")
     parser.add_argument("--work", type=Path, default=Path("runs/few_labels"), help="folder of the runs")
     parser.add_argument("--only", nargs="*", help="tasks: opinion, sst2, mrpc; all by default")
+    parser.add_argument("--starts", nargs="*", help="random, MiniLM and so on; all by default")
     parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=METHODS, metavar="NAME")
     parser.add_argument("--sizes", type=int, nargs="+", default=[20, 100], help="labels")
     parser.add_argument("--draws", type=int, default=30)
