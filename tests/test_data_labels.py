@@ -258,3 +258,14 @@ def test_a_data_set_without_index_error_is_walked_through_once():
     finally:
         signal.alarm(0)
         signal.signal(signal.SIGALRM, before)
+
+
+def test_a_column_is_read_whole_not_row_by_row(monkeypatch):
+    rows = Dataset.from_dict({"label": [1, 0, 1], "text": ["a", "b", "c"]}).shuffle(seed=0)
+    wanted = [rows[at]["label"] for at in range(3)]
+
+    def walked(*_):
+        raise AssertionError("a walk through a Column takes up to 400 times as long")
+
+    monkeypatch.setattr(type(rows["label"]), "__iter__", walked)
+    assert column(rows, "label") == wanted
