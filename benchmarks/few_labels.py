@@ -1,7 +1,7 @@
 """Few labels, with power: what post-training and a supervised contrast add to fine-tuning, and from which start.
 
     python benchmarks/few_labels.py --out data/recorded --work runs/few_labels     # ten hours of one core (estimated)
-    python benchmarks/few_labels.py --only sst2 --starts kit/books-mlm             # a part: what else a table has, stays
+    python benchmarks/few_labels.py --only sst2 --starts MiniLM --methods "TAPT → FT"  # a part; the rest stays
 
 Thirty draws of the training rows, the same for every method, so that differences are taken in pairs. Every run is kept
 in `--work`, and the same command goes on where it was stopped. Four tables:
@@ -129,7 +129,7 @@ def tuned(plan: Protocol, data: TaskData, encoder: ck.Encoder, pipeline: Pipelin
 def one_world(args: argparse.Namespace, task: str, data: TaskData, come_from: str, encoder, sizes: tuple) -> tuple:
     """All methods of one task and start: the rates that they chose, and their runs."""
     plan, rates, runs = protocol(args, sizes), [], []
-    chosen, folder = {}, args.work / slug(f"{task}-{come_from}")
+    chosen, folder = recorded_rates(args.out, task, come_from), args.work / slug(f"{task}-{come_from}")
     for name in args.methods:
         if left_out(name, task, come_from, chosen):
             continue
@@ -143,6 +143,14 @@ def one_world(args: argparse.Namespace, task: str, data: TaskData, come_from: st
         said = found.summary()[["n", "mean", "low", "high"]].round(4).values.tolist()
         print(task, come_from, name, chosen[name], said)
     return rates, runs
+
+
+def recorded_rates(out: Path, task: str, come_from: str) -> dict[str, dict[str, float]]:
+    """The rates that methods chose in an earlier sitting: post-training takes that of plain fine-tuning."""
+    if not (path := out / "few_labels_rates.csv").exists():
+        return {}
+    rows = pd.read_csv(path).query("task == @task and `from` == @come_from")
+    return {row.method: {name: row[name] for name in ("lr", "post_lr") if row[name] > 0} for _, row in rows.iterrows()}
 
 
 def left_out(name: str, task: str, come_from: str, chosen: dict) -> bool:
@@ -233,11 +241,11 @@ def main() -> None:
 
 
 def with_the_others(rows: pd.DataFrame, path: Path) -> pd.DataFrame:
-    """These rows, after those that the table has of other tasks and starts."""
+    """These rows, after those that the table has of other tasks, starts, methods and sizes."""
     if not path.exists():
         return rows
-    key = [name for name in ("task", "from", "start") if name in rows]
     before = pd.read_csv(path)
+    key = [name for name in ("task", "from", "method", "n", "start") if name in rows]
     others = before[~before.set_index(key).index.isin(rows.set_index(key).index)]
     return pd.concat([others, rows], ignore_index=True)
 

@@ -45,3 +45,8 @@ def test_all_methods_share_draws_and_choose_a_rate(monkeypatch, tmp_path):
     bench["main"]()
     for name, text in tables.items():
         assert (tmp_path / "out" / f"{name}.csv").read_text() == text
+    part = ["--methods", "TAPT → FT", "--starts", "random"]  # its fine-tuning rate is the recorded one
+    monkeypatch.setattr(sys, "argv", ["few_labels.py", *sizes, *folders, *part])
+    bench["main"]()
+    for name, text in tables.items():
+        assert sorted((tmp_path / "out" / f"{name}.csv").read_text().splitlines()) == sorted(text.splitlines())
