@@ -176,7 +176,8 @@ def train(world: World, name: str, seed: int, lr: float, steps: int, look=None) 
             look(run, seconds)
         watch.go_on()
 
-    settings = dict(steps=steps, batch_size=world.args.batch, lr=lr, seed=seed, log_every=20, save_every=500)
+    every = min(20, *LOOKS)
+    settings = dict(steps=steps, batch_size=world.args.batch, lr=lr, seed=seed, log_every=every, save_every=500)
     objective = CONTESTANTS[name](start)
     run = ck.fit(
         objective, world.data(name), folder=folder / "run", resume=True, callback=callback, progress=False, **settings

@@ -166,14 +166,15 @@ def read(folder):
 def test_pre_training_beside_the_trainer_learns_as_much_of_the_same_texts(monkeypatch, tmp_path):
     from datasets import Dataset
 
-    rows = Dataset.from_dict({"text": toyshop.corpus(1_600)})
+    rows = Dataset.from_dict({"text": toyshop.corpus(1_200)})
     monkeypatch.setattr(ck.data, "load", lambda name: {"train": rows})
     bench = benchmark_script("pretraining")
-    read = []
-    monkeypatch.setitem(bench["one"].__globals__, "held_out_loss", lambda encoder, unseen, texts: {"of": encoder})
+    names, batch, read = bench["one"].__globals__, 32, []
+    monkeypatch.setitem(names, "BATCH", batch)
+    monkeypatch.setitem(names, "held_out_loss", lambda encoder, unseen, texts: {"of": encoder})
     for name in bench["CONTENDERS"]:
         found = bench["one"](name, Namespace(steps=4, words=300, precision="float32"))
-        assert found["tokens_a_second"] * found["seconds"] > 4 * 128 * 5
+        assert found["tokens_a_second"] * found["seconds"] > 4 * batch * 5
         read.append(found["of"])
     loss = [books_loss(encoder, rows["text"][:100]) for encoder in read]
     assert loss == pytest.approx([loss[0]] * 4, abs=0.2) and max(loss) < math.log(300)

@@ -2,6 +2,7 @@
 
 import csv
 import sys
+from dataclasses import replace
 
 import pytest
 from conftest import benchmark_script
@@ -19,6 +20,8 @@ def test_all_methods_share_draws_and_choose_a_rate(monkeypatch, tmp_path):
     names = bench["main"].__globals__
     for name, value in {"RATES": (5e-4, 1e-3, 2e-3), "MORE": 60, "READ": 160, "SENTENCES": 2_000}.items():
         monkeypatch.setitem(names, name, value)
+    protocol, quick = names["protocol"], dict(epochs={20: 2}, post_epochs={20: 2})
+    monkeypatch.setitem(names, "protocol", lambda *given: replace(protocol(*given), **quick))
     sizes = [part for name, size in SIZES.items() for part in (f"--{name}", str(size))]
     folders = ["--out", str(tmp_path / "out"), "--work", str(tmp_path / "work")]
     monkeypatch.setattr(sys, "argv", ["few_labels.py", *sizes, *folders, "--methods", *METHODS])

@@ -6,7 +6,7 @@ import sys
 import pytest
 from conftest import benchmark_script
 
-SIZES = dict(sentences=300, words=250, steps=40, batch=16, pairs=30, rows=60, seeds=0) | {"rate-steps": 4}
+SIZES = dict(sentences=300, words=250, steps=10, batch=16, pairs=30, rows=60, seeds=0) | {"rate-steps": 4}
 SMALL = [part for name, size in SIZES.items() for part in (f"--{name}", str(size))]
 
 
@@ -30,14 +30,14 @@ def run(bench, monkeypatch, folder, *methods):
 @pytest.mark.filterwarnings("ignore")
 def test_a_stopped_scoreboard_goes_on_as_if_it_had_not_been_stopped(bench, monkeypatch, tmp_path):
     names = bench["main"].__globals__
-    monkeypatch.setitem(names, "LOOKS", (20, 40))
+    monkeypatch.setitem(names, "LOOKS", (5, 10))
     monkeypatch.setitem(names, "RATES", (1e-3, 2e-3))
     whole = run(bench, monkeypatch, tmp_path / "whole", "MLM", "CSSL (wordings)", "MLM, then wordings")
     board = [(row["method"], row["steps"]) for row in whole["scoreboard"]]
     assert board[:3] == [("counting words", "0"), ("TF-IDF", "0"), ("random", "0")]
     assert board[3:] == [
-        *[(name, steps) for name in ("MLM", "CSSL (wordings)") for steps in ("20", "40")],
-        ("MLM, then wordings", "8"),
+        *[(name, steps) for name in ("MLM", "CSSL (wordings)") for steps in ("5", "10")],
+        ("MLM, then wordings", "2"),
     ]
     parts = {(row["method"], row["part"]) for row in whole["scoreboard_learned"]}
     assert {("word frequencies", "mlm"), ("MLM", "mlm"), ("CSSL (wordings)", "contrast_of_a_guess")} <= parts
@@ -47,7 +47,7 @@ def test_a_stopped_scoreboard_goes_on_as_if_it_had_not_been_stopped(bench, monke
 
     def failing(world, encoder):
         calls.append(encoder)
-        if len(calls) == 5:  # two bags, random, MLM at 20; MLM at 40 fails
+        if len(calls) == 5:  # two bags, random, MLM at 5; MLM at 10 fails
             raise KeyboardInterrupt
         return measure(world, encoder)
 

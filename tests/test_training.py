@@ -36,7 +36,7 @@ pause = float(sys.argv[2])
 print("ready", flush=True)
 for folder in sys.argv[3:]:
     objective = ck.objectives.CMLM(make_encoder(tokenizer, dropout=0.1))
-    ck.fit(objective, texts, steps=40, batch_size=16, chunk_size=5, save_every=5, folder=folder, resume=True,
+    ck.fit(objective, texts, steps=16, batch_size=16, chunk_size=5, save_every=3, folder=folder, resume=True,
            progress=False, callback=lambda run: time.sleep(pause))
     digest = hashlib.sha256()
     for name, value in sorted(objective.state_dict().items()):
@@ -52,10 +52,10 @@ def start(*folders, pause):
 
 def test_killed_and_resumed_is_bitwise_the_unbroken_run(tmp_path):
     """One kill; `test_faults.py` has more, at random moments."""
-    process = start(tmp_path / "broken", pause=0.05)
+    process = start(tmp_path / "broken", pause=0.1)
     process.stdout.readline()
     wait_for_checkpoint(tmp_path / "broken")
-    time.sleep(0.6)
+    time.sleep(0.4)
     assert process.poll() is None, "the run was over before it could be killed"
     process.send_signal(signal.SIGKILL)
     process.communicate()

@@ -11,6 +11,8 @@ DRAWN: dict[str, Callable[[], Drawing]] = {}
 
 
 def drawn(name: str) -> Callable[[Callable[[], Drawing]], Callable[[], Drawing]]:
+    """Decorate what draws a method: it goes into `DRAWN` under this name."""
+
     def register(draw: Callable[[], Drawing]) -> Callable[[], Drawing]:
         DRAWN[name] = draw
         return draw
@@ -19,6 +21,7 @@ def drawn(name: str) -> Callable[[Callable[[], Drawing]], Callable[[], Drawing]]
 
 
 def sheet(title: str, alt: str, height: float) -> Drawing:
+    """An empty drawing with the headings of its columns."""
     drawing = Drawing(title, alt, WIDE, height)
     for x, heading in ((VIEW, "views"), (NET, "networks"), (LOSS, "losses")):
         drawing.words(x, 16, heading, anchor="start", size=12, style="faint")
@@ -38,6 +41,7 @@ def views(drawing: Drawing, source: Place | None, *strips: tuple[float, Sequence
 
 
 def read_by(drawing: Drawing, network: Place, *strips: Place) -> None:
+    """An arrow from each strip into the network."""
     for place in strips:
         drawing.arrow(place.right, (network.x - 2, place.right[1]))
 

@@ -54,6 +54,7 @@ def schematic(name: str) -> Drawing:
 
 @drawn("three-steps")
 def three_steps() -> Drawing:
+    """What all methods have in common."""
     alt = (
         "What all methods have in common. One: noisy views of a text. Two: local losses, which ask each view by "
         "itself which word stood where. Three: the contrast, which asks, among the vectors of the whole batch, "
@@ -82,6 +83,7 @@ def three_steps() -> Drawing:
 
 @drawn("mlm")
 def mlm() -> Drawing:
+    """Masked language modelling, and TAPT: one view, one local loss."""
     alt = (
         "A text with 15 % of its tokens masked goes through the encoder, which is asked for the masked words: a "
         "softmax over the vocabulary at each of them. No other text takes part, so there are no negatives."
@@ -112,42 +114,44 @@ def corrupting(d: Drawing, y: float) -> tuple[Place, Place]:
     return source, corrupted
 
 
+def corrected(title: str, alt: str, loss: tuple[str, str], *denominators: str) -> Drawing:
+    """A sheet of ELECTRA's kind: the main model reads the corrupted text, and is asked the same at every token."""
+    d = sheet(title, alt, 208)
+    _, corrupted = corrupting(d, 50)
+    main = d.box(NET, 136, 96, 54, "main model")
+    read_by(d, main, corrupted)
+    asked = d.loss(LOSS, 140, 150, *loss)
+    d.arrow(main.right, (asked.x - 2, main.right[1]))
+    denominator(d, WHO - 14, 62, "no contrast", "denominator:", *denominators)
+    return d
+
+
 @drawn("electra")
 def electra() -> Drawing:
+    """ELECTRA: original or replaced, at every token."""
     alt = (
         "A small auxiliary model learns masked language modelling and fills the masks of a text with words that it "
         "samples, without gradient. The main model reads the corrupted text and says of every token whether it is "
         "the original or was replaced: two answers a token, no vocabulary and no negatives."
     )
-    d = sheet("ELECTRA", alt, 208)
-    _, corrupted = corrupting(d, 50)
-    main = d.box(NET, 136, 96, 54, "main model")
-    read_by(d, main, corrupted)
-    loss = d.loss(LOSS, 140, 150, "L_RTD, all tokens", "original or replaced?")
-    d.arrow(main.right, (loss.x - 2, main.right[1]))
-    denominator(d, WHO - 14, 62, "no contrast", "denominator:", "V words (auxiliary),", "2 answers (main)")
-    return d
+    loss = "L_RTD, all tokens", "original or replaced?"
+    return corrected("ELECTRA", alt, loss, "V words (auxiliary),", "2 answers (main)")
 
 
 @drawn("all-token")
 def all_token() -> Drawing:
+    """All-Token MLM: the original word, at every token."""
     alt = (
         "As ELECTRA, a small auxiliary model fills the masks with sampled words. The main model names the original "
         "word at every token of the corrupted text, by a vocabulary softmax mixed with the probability of copying "
         "the token it reads. No negatives."
     )
-    d = sheet("All-Token MLM", alt, 208)
-    _, corrupted = corrupting(d, 50)
-    main = d.box(NET, 136, 96, 54, "main model")
-    read_by(d, main, corrupted)
-    loss = d.loss(LOSS, 140, 150, "L_LM, all tokens", "the original word?")
-    d.arrow(main.right, (loss.x - 2, main.right[1]))
-    denominator(d, WHO - 14, 62, "no contrast", "denominator:", "V words,", "at every token")
-    return d
+    return corrected("All-Token MLM", alt, ("L_LM, all tokens", "the original word?"), "V words,", "at every token")
 
 
 @drawn("cmlm")
 def cmlm() -> Drawing:
+    """CMLM: complementary masks, eq. 7 and 9."""
     alt = (
         "Two masked copies of a text: T0 with 15 % masked, T1 with 70 % of what T0 left alone, so that no word is "
         "hidden in both. One encoder reads both. T0 is asked for its masked words. The vectors of the two copies "
@@ -172,6 +176,7 @@ def cmlm() -> Drawing:
 
 @drawn("coco-lm")
 def coco_lm() -> Drawing:
+    """COCO-LM, figure 2: corrupt, correct, contrast with a crop."""
     alt = (
         "Figure 2 of the paper. A small auxiliary Transformer learns masked language modelling and fills the masks "
         "of a text with sampled words, without gradient. The main Transformer reads this corrupted text, says of "
@@ -198,6 +203,7 @@ def coco_lm() -> Drawing:
 
 @drawn("simcse")
 def simcse() -> Drawing:
+    """SimCSE: the same text under two dropout masks."""
     alt = (
         "The same text goes through the same encoder twice, under two dropout masks: that is the only noise. The "
         "two vectors of a text are positives; the second passes of all other texts of the batch are the negatives "
@@ -216,6 +222,7 @@ def simcse() -> Drawing:
 
 @drawn("cssl")
 def cssl() -> Drawing:
+    """CSSL: two back-translations."""
     alt = (
         "Two back-translations of a text, made before training, go through one encoder. Their vectors are "
         "positives; the second back-translations of the other texts are the negatives of an anchor. No local loss, "
@@ -235,6 +242,7 @@ def cssl() -> Drawing:
 
 @drawn("scl")
 def scl() -> Drawing:
+    """SCL: cross-entropy, and a contrast by label."""
     alt = (
         "Labelled texts, one view each, go through the encoder. A head predicts the label: cross-entropy. The "
         "normalised vectors of the batch are contrasted by label: all texts with the anchor's label are its "
@@ -264,6 +272,7 @@ def scl() -> Drawing:
 
 @drawn("capt")
 def capt() -> Drawing:
+    """CAPT: clean and noisy, both ways, with a queue."""
     alt = (
         "A clean text x and its corrupted version go through one encoder; the corrupted one is asked for its masked "
         "words. Both vectors, aggregated and normalised, are contrasted both ways. Negatives of an anchor are all "

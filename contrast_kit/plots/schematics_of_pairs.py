@@ -19,6 +19,7 @@ from contrast_kit.plots.schematic_parts import (
 
 @drawn("lxmert")
 def lxmert() -> Drawing:
+    """LXMERT: words and regions, each masked."""
     alt = (
         "A text and the regions of a picture; half of the pictures get another picture's text. Words and regions "
         "are masked. Words go through language layers, regions through vision layers, then both through cross "
@@ -66,6 +67,7 @@ def pictures(d: Drawing, x: float, y: float, label: str) -> Place:
 
 @drawn("capt-pairs")
 def capt_pairs() -> Drawing:
+    """CAPT on pairs of words and pictures."""
     alt = (
         "A text with a picture, some of them mismatched, clean and with words or regions masked, go through one "
         "LXMERT encoder. The noisy pair has LXMERT's local losses. The vectors of clean and noisy pair are "
