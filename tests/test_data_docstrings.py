@@ -1,5 +1,7 @@
 """Docstrings: only prose comes through, each sentence once, and no sentence in two splits."""
 
+from importlib import metadata
+
 import pytest
 
 from contrast_kit import data
@@ -113,6 +115,19 @@ def test_the_cache_is_used_and_written_whole(tmp_path, monkeypatch):
     monkeypatch.setattr(docstrings, "installed_sources", lambda: pytest.fail("the cache was not used"))
     again = docstrings.load(progress=False)
     assert {split: rows[:] for split, rows in first.items()} == {split: rows[:] for split, rows in again.items()}
+
+
+def test_every_process_finds_the_same_cache_whatever_its_path(tmp_path, monkeypatch):
+    """A kernel, pytest and a script have other paths: each had read the libraries for itself."""
+    before = docstrings._versions()
+    beside = tmp_path / "shop-1.0.dist-info"
+    beside.mkdir()
+    (beside / "METADATA").write_text("Metadata-Version: 2.1\nName: shop\nVersion: 1.0\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert "shop 1.0" in {f"{each.name} {each.version}" for each in metadata.distributions()}
+    assert docstrings._versions() == before
+    assert any(each.startswith("torch ") for each in before)
+    assert not any(each.startswith("contrast-kit") for each in before)
 
 
 @pytest.fixture(scope="module")

@@ -118,8 +118,7 @@ def harvest(sources: Iterable[tuple[str, Path]], progress: bool = True) -> DataF
 
 def installed_sources() -> Iterator[tuple[str, Path]]:
     """Yield the Python files of the installed libraries and of Python's own library, each with its topic."""
-    paths = sysconfig.get_paths()
-    roots = [Path(paths["stdlib"]), *dict.fromkeys((Path(paths["purelib"]), Path(paths["platlib"])))]
+    roots = [Path(sysconfig.get_path("stdlib")), *map(Path, _library_folders())]
     for root in roots:
         for folder, folders, files in os.walk(root):
             folders[:] = sorted(set(folders) - _SKIPPED)
@@ -131,6 +130,16 @@ def installed_sources() -> Iterator[tuple[str, Path]]:
                 file = Path(folder, name)
                 if name.endswith(".py") and not name.startswith("test_") and file.stat().st_size <= _LARGEST_FILE:
                     yield topic, file
+
+
+def _library_folders() -> list[str]:
+    return list(dict.fromkeys(sysconfig.get_path(name) for name in ("purelib", "platlib")))
+
+
+def _versions() -> list[str]:
+    """What is read, by name and version; not this project, nor what else a process happens to find on its path."""
+    found = {f"{each.name} {each.version}" for each in metadata.distributions(path=_library_folders())}
+    return sorted(each for each in found if not each.replace("_", "-").startswith("contrast-kit "))
 
 
 def _docstrings(file: Path) -> Iterator[str]:
@@ -177,8 +186,7 @@ def _table(progress: bool) -> DataFrame:
     """Read the table from the cache; harvest it where it is not there."""
     import pandas
 
-    versions = sorted(f"{found.name} {found.version}" for found in metadata.distributions())
-    installed = repr((_FORM, sys.version, sys.prefix, versions))
+    installed = repr((_FORM, sys.version, sys.prefix, _versions()))
     key = hashlib.blake2b(installed.encode(), digest_size=8).hexdigest()
     path = cache_folder() / f"docstrings-{key}.parquet"
     if path.is_file():
