@@ -4,13 +4,14 @@
     python benchmarks/few_labels.py --only sst2 --starts MiniLM --methods "TAPT → FT"  # a part; the rest stays
 
 Thirty draws of the training rows, the same for every method, so that differences are taken in pairs. Every run is kept
-in `--work`, and the same command goes on where it was stopped. Four tables:
+in `--work`, and the same command goes on where it was stopped. Five tables:
 
 | table | what |
 |---|---|
 | `few_labels_rates` | the learning rate of each method, task, start and text: one of five, on draws of their own |
 | `few_labels` | one row for each task, start, method, size and draw |
 | `few_labels_text` | 20 labels: post-training on 2,000 further texts, or reading the 20 as much as that |
+| `few_labels_words` | whether post-training has learned its own task: masked LM on held-out rows, before and after |
 | `few_labels_starts` | whether the start has learned its own task: masked LM on unseen sentences of the other toyshop |
 
 Tasks: the toyshop's opinions; real SST-2 and MRPC where CONTRAST_KIT_REAL_DATA names their folder. Starts: new
@@ -38,8 +39,12 @@ from few_shot import PIPELINES, sentences, start
 import contrast_kit as ck
 from contrast_kit import tasks
 from contrast_kit.data import toyshop
+from contrast_kit.data.rows import column, column_names
 from contrast_kit.objectives import CMLM
 from contrast_kit.tasks import Pipeline, Protocol, TaskData
+from contrast_kit.tasks.grid import post_train
+from contrast_kit.tasks.probes import labels_of
+from contrast_kit.tasks.splits import select_rows
 
 METHODS = {
     "FT": PIPELINES["FT"],
@@ -113,6 +118,20 @@ def learned(starts: dict[str, Callable[[], ck.Encoder]]) -> pd.DataFrame:
         encoder = make()
         rows.append({"start": name, **held_out_loss(encoder, unseen, ck.data.Texts(other, encoder.tokenizer))})
     return pd.DataFrame(rows).round(4)
+
+
+def words(args, task: str, data: TaskData, come_from: str, encoder, rates: list[dict], n: int) -> list[dict]:
+    """Masked LM on held-out texts, as the start was and after each post-training on the first draw."""
+    plan, first = protocol(args, (n,)), data.task.columns_in(column_names(data.train))[0]
+    drawn = tasks.draw(labels_of(data.train), n, [plan.split_seed, 0, n], stratified=plan.stratified)
+    rows, found = select_rows(data.train, drawn), {"as it was": encoder}
+    for rate in rates:
+        if (pipeline := METHODS[rate["method"]]).post:
+            how = replace(plan, post_lr=rate["post_lr"]).post_training(n) | precision(encoder)
+            found[rate["method"]] = post_train(encoder, pipeline, rows, task=data.task, seed=0, **how)
+    read, unseen = ck.data.Texts(column(data.train, first), encoder.tokenizer), column(data.validation, first)
+    about = {"task": task, "from": come_from, "n": n}
+    return [about | {"method": name} | held_out_loss(each, unseen, read) for name, each in found.items()]
 
 
 def tuned(plan: Protocol, data: TaskData, encoder: ck.Encoder, pipeline: Pipeline, before: dict, folder: Path) -> dict:
@@ -212,7 +231,7 @@ def main() -> None:
     args = arguments()
     torch.set_num_threads(1)
     args.out.mkdir(parents=True, exist_ok=True)
-    rates, runs, texts, tables = [], [], [], {}
+    rates, runs, texts, known, tables = [], [], [], [], {}
     for task, (load, starts, sizes) in worlds(args).items():
         starts = {name: make for name, make in starts.items() if name in (args.starts or starts)}
         if task not in (args.only or [task]) or not starts:
@@ -226,10 +245,14 @@ def main() -> None:
         for come_from, make in starts.items():
             found = one_world(args, task, data, come_from, make(), sizes)
             rates, runs = rates + found[0], runs + found[1]
+            if any(METHODS[rate["method"]].post for rate in found[0]):
+                known += words(args, task, data, come_from, make(), found[0], sizes[-1])
             if come_from == FURTHER.get(task) and 20 in sizes:
                 read = more_text(args, task, data, come_from, make(), found[0][0]["lr"])
                 rates, texts = rates + read[0], texts + read[1]
     tables |= {"few_labels": pd.concat(runs)[COLUMNS].round(4), "few_labels_rates": pd.DataFrame(rates)}
+    if known:
+        tables["few_labels_words"] = pd.DataFrame(known).round(4)
     if texts:
         tables["few_labels_text"] = pd.concat(texts)[[*COLUMNS, "text"]].round(4)
     settings = {name: value for name, value in vars(args).items() if name not in ("out", "work", "only", "starts")}

@@ -9,7 +9,7 @@ from conftest import benchmark_script
 
 SIZES = {"draws": 2, "tune-draws": 1, "sizes": 20, "test": 40, "start-steps": 2}
 METHODS = ["FT", "frozen probe", "TAPT → FT"]
-NAMES = ("few_labels", "few_labels_rates", "few_labels_text", "few_labels_starts")
+NAMES = [f"few_labels{of}" for of in ("", "_rates", "_text", "_words", "_starts")]
 
 
 @pytest.mark.slow
@@ -41,6 +41,10 @@ def test_all_methods_share_draws_and_choose_a_rate(monkeypatch, tmp_path):
     starts = list(csv.DictReader(tables["few_labels_starts"].splitlines()))
     assert [row["start"] for row in starts] == ["random", "MLM, other shop"]
     assert float(starts[1]["loss"]) != float(starts[0]["loss"]) > float(starts[0]["loss_of_frequencies"])
+    words = list(csv.DictReader(tables["few_labels_words"].splitlines()))
+    assert [row["method"] for row in words] == 2 * ["as it was", "TAPT → FT"]
+    for before, after in zip(words[::2], words[1::2], strict=True):
+        assert before["loss"] != after["loss"] and before["loss_of_frequencies"] == after["loss_of_frequencies"]
     for row in rates:
         assert (row["lr"] == "") == (row["method"] == "frozen probe")
         assert (row["post_lr"] != "") == ("TAPT" in row["method"])
