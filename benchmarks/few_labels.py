@@ -255,7 +255,7 @@ def main() -> None:
         tables["few_labels_words"] = pd.DataFrame(known).round(4)
     if texts:
         tables["few_labels_text"] = pd.concat(texts)[[*COLUMNS, "text"]].round(4)
-    settings = {name: value for name, value in vars(args).items() if name not in ("out", "work", "only", "starts")}
+    settings = {name: getattr(args, name) for name in ("draws", "tune_draws", "test", "start_steps")}  # of all parts
     for name, rows in tables.items():
         rows = with_the_others(rows, args.out / f"{name}.csv")
         tasks.results.write(rows, args.out / f"{name}.csv")
