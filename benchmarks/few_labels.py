@@ -10,7 +10,7 @@ in `--work`, and the same command goes on where it was stopped. Five tables:
 |---|---|
 | `few_labels_rates` | the learning rate of each method, task, start and text: one of five, on draws of their own |
 | `few_labels` | one row for each task, start, method, size and draw |
-| `few_labels_text` | 20 labels: post-training on 2,000 further texts, or reading the 20 as much as that |
+| `few_labels_text` | toyshop, 20 labels: post-training on 2,000 further texts, or reading the 20 as much as that |
 | `few_labels_words` | whether post-training has learned its own task: masked LM on held-out rows, before and after |
 | `few_labels_starts` | whether the start has learned its own task: masked LM on unseen sentences of the other toyshop |
 
@@ -64,8 +64,6 @@ MORE = 2_000
 """Further texts of the same task, without their labels."""
 READ = 2 * (20 + MORE)
 """Texts that either row of `few_labels_text` reads: all of them twice, or the 20 ones 202 times."""
-FURTHER = {"opinion": "MLM, other shop", "sst2": "kit/books-mlm"}
-"""Where `few_labels_text` is asked, and from which start."""
 
 
 def protocol(args: argparse.Namespace, sizes: tuple[int, ...]) -> Protocol:
@@ -152,6 +150,8 @@ def one_world(args: argparse.Namespace, task: str, data: TaskData, come_from: st
     for name in args.methods:
         if left_out(name, task, come_from, chosen):
             continue
+        if METHODS[name].post and "FT" not in chosen:
+            raise SystemExit(f"{name} takes the rate of FT, which {args.out} lacks for {task} from {come_from}.")
         before = {"lr": chosen["FT"]["lr"]} if METHODS[name].post else {}
         if borrowed := name == AGAIN:
             before = chosen["CE + SCL"]
@@ -247,7 +247,7 @@ def main() -> None:
             rates, runs = rates + found[0], runs + found[1]
             if any(METHODS[rate["method"]].post for rate in found[0]):
                 known += words(args, task, data, come_from, make(), found[0], sizes[-1])
-            if come_from == FURTHER.get(task) and 20 in sizes:
+            if task == "opinion" and come_from != "random" and 20 in sizes:
                 read = more_text(args, task, data, come_from, make(), found[0][0]["lr"])
                 rates, texts = rates + read[0], texts + read[1]
     tables |= {"few_labels": pd.concat(runs)[COLUMNS].round(4), "few_labels_rates": pd.DataFrame(rates)}
