@@ -250,6 +250,8 @@ def main() -> None:
             if task == "opinion" and come_from != "random" and 20 in sizes:
                 read = more_text(args, task, data, come_from, make(), found[0][0]["lr"])
                 rates, texts = rates + read[0], texts + read[1]
+    if not runs:
+        raise SystemExit("None of these tasks and starts is here: nothing was run.")
     tables |= {"few_labels": pd.concat(runs)[COLUMNS].round(4), "few_labels_rates": pd.DataFrame(rates)}
     if known:
         tables["few_labels_words"] = pd.DataFrame(known).round(4)
