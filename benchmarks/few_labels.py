@@ -156,7 +156,10 @@ def one_world(args: argparse.Namespace, task: str, data: TaskData, come_from: st
         if borrowed := name == AGAIN:
             before = chosen["CE + SCL"]
         pipeline = METHODS[name]
+        recorded = chosen.get(name)
         chosen[name], found = one_method(args, plan, data, encoder, name, pipeline, before, folder, tune=not borrowed)
+        if recorded not in (None, chosen[name]):
+            raise SystemExit(f"{name} chose {chosen[name]} and {args.out} has rows at {recorded}: take another folder.")
         rates.append({"task": task, "from": come_from, "method": name, **chosen[name]})
         runs.append(found.table.assign(**{"from": come_from}))
         said = found.summary()[["n", "mean", "low", "high"]].round(4).values.tolist()
@@ -245,10 +248,12 @@ def main() -> None:
         for come_from, make in starts.items():
             found = one_world(args, task, data, come_from, make(), sizes)
             rates, runs = rates + found[0], runs + found[1]
-            if any(METHODS[rate["method"]].post for rate in found[0]):
-                known += words(args, task, data, come_from, make(), found[0], sizes[-1])
+            if not any(METHODS[rate["method"]].post for rate in found[0]):
+                continue
+            known += words(args, task, data, come_from, make(), found[0], sizes[-1])
             if task == "opinion" and come_from != "random" and 20 in sizes:
-                read = more_text(args, task, data, come_from, make(), found[0][0]["lr"])
+                chosen = recorded_rates(args.out, task, come_from) | {rate["method"]: rate for rate in found[0]}
+                read = more_text(args, task, data, come_from, make(), chosen["FT"]["lr"])
                 rates, texts = rates + read[0], texts + read[1]
     if not runs:
         raise SystemExit("None of these tasks and starts is here: nothing was run.")
@@ -258,8 +263,8 @@ def main() -> None:
     if texts:
         tables["few_labels_text"] = pd.concat(texts)[[*COLUMNS, "text"]].round(4)
     settings = {name: getattr(args, name) for name in ("draws", "tune_draws", "test", "start_steps")}  # of all parts
+    tables = {name: with_the_others(rows, args.out / f"{name}.csv") for name, rows in tables.items()}
     for name, rows in tables.items():
-        rows = with_the_others(rows, args.out / f"{name}.csv")
         tasks.results.write(rows, args.out / f"{name}.csv")
         spent = (rows if "seconds" in rows else tables["few_labels"])["seconds"].sum()
         write_origin(args.out / f"{name}.csv", "few_labels", spent, settings)
