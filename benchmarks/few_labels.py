@@ -43,8 +43,8 @@ from contrast_kit.data.rows import column, column_names
 from contrast_kit.objectives import CMLM
 from contrast_kit.tasks import Pipeline, Protocol, TaskData
 from contrast_kit.tasks.grid import post_train
-from contrast_kit.tasks.probes import labels_of
-from contrast_kit.tasks.splits import select_rows
+from contrast_kit.tasks.planned import plan as runs_of
+from contrast_kit.tasks.planned import rows_of
 
 METHODS = {
     "FT": PIPELINES["FT"],
@@ -120,13 +120,13 @@ def learned(starts: dict[str, Callable[[], ck.Encoder]]) -> pd.DataFrame:
 
 def words(args, task: str, data: TaskData, come_from: str, encoder, rates: list[dict], n: int) -> list[dict]:
     """Masked LM on held-out texts, as the start was and after each post-training on the first draw."""
-    plan, first = protocol(args, (n,)), data.task.columns_in(column_names(data.train))[0]
-    drawn = tasks.draw(labels_of(data.train), n, [plan.split_seed, 0, n], stratified=plan.stratified)
-    rows, found = select_rows(data.train, drawn), {"as it was": encoder}
+    plan, found = protocol(args, (n,)), {"as it was": encoder}
     for rate in rates:
         if (pipeline := METHODS[rate["method"]]).post:
+            rows, _ = rows_of(next(iter(runs_of(plan, [data], {rate["method"]: pipeline}, None))), plan)
             how = replace(plan, post_lr=rate["post_lr"]).post_training(n) | precision(encoder)
             found[rate["method"]] = post_train(encoder, pipeline, rows, task=data.task, seed=0, **how)
+    first = data.task.columns_in(column_names(data.train))[0]
     read, unseen = ck.data.Texts(column(data.train, first), encoder.tokenizer), column(data.validation, first)
     about = {"task": task, "from": come_from, "n": n}
     return [about | {"method": name} | held_out_loss(each, unseen, read) for name, each in found.items()]

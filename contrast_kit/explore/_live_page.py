@@ -152,6 +152,7 @@ def picture(
 
 @functools.cache
 def stage_widget() -> type:
+    """The class of the widget; anywidget is imported when the first panel is made."""
     import anywidget
     import traitlets
 
