@@ -28,7 +28,7 @@ of the 128 sentences of `kit/books-mlm`, since a method that learns late needs s
 four papers have 0.1: the text is read once at most, so there is nothing to learn by heart, and dropout takes a seventh
 of a step. The config that is saved says 0.1, for whoever fine-tunes the encoder. Steps are in float32: on the
 machines of most tables bfloat16 was slower (`python -m contrast_kit check` says how it is on another). With
-`--precision bf16` the same steps are taken, and the tables name it behind the method.
+`--precision bf16` the same steps are taken, and the tables name it behind the method, as they name a `--seed` but 0.
 
 The encoder has 4 layers of width 256 and 8,000 words. One sentence in 200 of the books, and one in 50 of the
 docstrings, is held out: printed in the end are the method's losses there, and what word frequencies alone would pay.
@@ -177,8 +177,9 @@ def save(objective: ck.objectives.Objective, folder: Path) -> None:
     set_dropout(objective.encoder, DROPOUT)
 
 
-def home(folder: Path, name: str, steps: int | None) -> Path:
-    """Where a method's run lies: one that was only tried out, elsewhere."""
+def home(folder: Path, name: str, steps: int | None, seed: int = 0) -> Path:
+    """Where a method's run lies: one of another seed, or that was only tried out, elsewhere."""
+    name += f"-seed-{seed}" if seed else ""
     return folder / (f"{name}-{steps}" if steps else name)
 
 
@@ -189,16 +190,21 @@ def quarters(steps: int) -> list[int]:
 
 
 def train(
-    name: str, folder: Path, texts: ck.data.Texts, steps: int | None = None, precision: str = "float32"
+    name: str,
+    folder: Path,
+    texts: ck.data.Texts,
+    steps: int | None = None,
+    precision: str = "float32",
+    seed: int = 0,
 ) -> ck.Run:
     """The run of a method; a stopped one goes on, of a finished one no step is taken again."""
-    method, place = METHODS[name], home(folder, name, steps)
+    method, place = METHODS[name], home(folder, name, steps, seed)
     if method.start == TRAINED:
         encoder = ck.Encoder.from_pretrained(TRAINED)
     elif method.start:
-        encoder = train(method.start, folder, texts, steps, precision).encoder
+        encoder = train(method.start, folder, texts, steps, precision, seed).encoder
     else:
-        encoder = ck.Encoder.small(texts.tokenizer, num_hidden_layers=4, pooling="mean", seed=0)
+        encoder = ck.Encoder.small(texts.tokenizer, num_hidden_layers=4, pooling="mean", seed=seed)
     set_dropout(encoder, DROPOUT)
     place.mkdir(parents=True, exist_ok=True)
     with open(place / "seconds.csv", "a", newline="") as file:
@@ -210,7 +216,7 @@ def train(
             if run.steps in quarters(run.total):
                 save(run.objective, place / f"encoder-{run.steps}")
 
-        settings = TRAINING | dict(steps=steps or method.steps, lr=method.lr, seed=0, precision=precision)
+        settings = TRAINING | dict(steps=steps or method.steps, lr=method.lr, seed=seed, precision=precision)
         objective = ck.faster(method.make(encoder), packing=True)
         run = ck.fit(objective, texts, folder=place / "run", resume=True, callback=note, **settings)
     if run.interrupted:
@@ -238,8 +244,9 @@ def record(name: str, place: Path, out: Path, run: ck.Run, held: dict[str, float
     """Add to three tables what a method cost, its parts of the loss along the way, and what it knows of new text."""
     seconds, method = processor_seconds(place), METHODS[name]
     start = method.start or "new weights"
-    if (precision := run.training.precision) != "float32":
-        name += f" ({precision})"
+    told = [run.training.precision] if run.training.precision != "float32" else []
+    told += [f"seed {run.training.seed}"] if run.training.seed else []
+    name += f" ({', '.join(told)})" if told else ""
     out.mkdir(parents=True, exist_ok=True)
     encoders = Table(out / "books_encoders.csv", ("method",))
     curves = Table(out / "books_curves.csv", ("method", "step", "part"))
@@ -257,7 +264,7 @@ def record(name: str, place: Path, out: Path, run: ck.Run, held: dict[str, float
             held_out.add({"method": name, "part": part, "value": value})
     for table in (encoders, curves, held_out):
         spent = sum(float(row["seconds"]) for row in encoders.rows)
-        write_origin(table.path, "books", spent, TRAINING | {"dropout": DROPOUT, "seed": 0})
+        write_origin(table.path, "books", spent, TRAINING | {"dropout": DROPOUT})
 
 
 def main() -> None:
@@ -267,6 +274,7 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=Path("runs"))
     parser.add_argument("--steps", type=int, help="fewer, to try it out")
     parser.add_argument("--precision", choices=("float32", "bf16"), default="float32")
+    parser.add_argument("--seed", type=int, default=0, help="of new weights, the order of the texts, and their masks")
     parser.add_argument("--keep", type=Path)
     parser.add_argument("--out", type=Path, help="folder of the tables to add to")
     options = parser.parse_args()
@@ -277,13 +285,15 @@ def main() -> None:
     else:
         tokenizer = vocabulary(options.folder / "vocabulary", read)
     texts = ck.data.Texts(read, tokenizer, max_length=128)
-    run = train(options.method, options.folder, texts, options.steps, options.precision)
+    which = (options.method, options.folder)
+    run = train(*which, texts, options.steps, options.precision, options.seed)
     found = held_out_parts(run.objective, held)
     if found.pop("mlm", None) is not None:  # of masked LM more is said, over all words at once
         found |= held_out_loss(run.encoder, held, texts)
     print(found)
     if options.out:
-        record(options.method, home(options.folder, options.method, options.steps), options.out, run, found)
+        place = home(options.folder, options.method, options.steps, options.seed)
+        record(options.method, place, options.out, run, found)
     if options.keep:
         # `Encoder.from_pretrained` opens it in single precision. COCO-LM's fill-mask in transformers is coarse then
         # (`mlm_head.make_transparent`); what the kit reads of it is not.

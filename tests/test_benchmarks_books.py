@@ -21,6 +21,7 @@ def test_each_method_is_made_once_and_cmlm_begins_with_masked_lm(monkeypatch, tm
     bench = benchmark_script("books")
     texts = toyshop.corpus(340)
     monkeypatch.setitem(bench["main"].__globals__, "divided", lambda books: (texts[:300], texts[300:]))
+    assert [bench["home"](tmp_path, "mlm", None, seed).name for seed in (0, 1)] == ["mlm", "mlm-seed-1"]
     assert bench["quarters"](11_000) == [2_500, 5_500, 8_000]  # of what is saved
     for every in ("save_every", "log_every"):
         monkeypatch.setitem(bench["TRAINING"], every, 1)
@@ -38,7 +39,7 @@ def test_each_method_is_made_once_and_cmlm_begins_with_masked_lm(monkeypatch, tm
     def make(method):
         command = ["books.py", method, "--books", "none", "--folder", str(tmp_path), "--steps", "2"]
         command += ["--out", str(tmp_path), "--keep", str(tmp_path / "kept" / method)]
-        command += ["--precision", "bf16"] if method == "post-electra" else []
+        command += ["--precision", "bf16", "--seed", "1"] if method == "post-electra" else []
         monkeypatch.setattr(sys, "argv", command)
         begun.clear()
         bench["main"]()
@@ -47,12 +48,13 @@ def test_each_method_is_made_once_and_cmlm_begins_with_masked_lm(monkeypatch, tm
     firsts = {"mlm": [], "cmlm": ["half-mlm-2"], "electra": [], "post-electra": [], "post-coco-lm": [], "coco-lm": []}
     for method, first in firsts.items():
         asked, told = make(method)
-        assert [name for name, _ in asked] == [*first, f"{method}-2"]  # CMLM goes on from masked LM
+        place = bench["home"](tmp_path, method, 2, int(method == "post-electra")).name
+        assert [name for name, _ in asked] == [*first, place]  # CMLM goes on from masked LM
         assert ("loss_of_frequencies" in told) == (method in ("mlm", "cmlm"))
         kept = ck.Encoder.from_pretrained(tmp_path / "kept" / method)
         assert (tmp_path / "kept" / method / "copy_head.safetensors").exists() == (method not in ("mlm", "cmlm"))
         assert kept.width == 256 and kept.model.config.hidden_dropout_prob == 0.1  # for whoever fine-tunes it
-        assert (tmp_path / f"{method}-2" / "encoder-1" / "model.safetensors").is_file()  # half of its steps
+        assert (tmp_path / place / "encoder-1" / "model.safetensors").is_file()  # half of its steps
     assert dropped == {0.0}  # in the encoder and in what is made beside it, as COCO-LM's auxiliary
     tables = {name: (tmp_path / f"books_{name}.csv").read_text() for name in ("encoders", "curves", "held_out")}
     encoders, curves, held = (list(csv.DictReader(table.splitlines())) for table in tables.values())
@@ -60,7 +62,7 @@ def test_each_method_is_made_once_and_cmlm_begins_with_masked_lm(monkeypatch, tm
         ("mlm", "new weights", "2"),
         ("cmlm", "half-mlm", "2"),
         ("electra", "new weights", "2"),
-        ("post-electra (bf16)", "kit/books-mlm", "2"),
+        ("post-electra (bf16, seed 1)", "kit/books-mlm", "2"),
         ("post-coco-lm", "kit/books-mlm", "2"),
         ("coco-lm", "new weights", "2"),
     ]
