@@ -367,6 +367,10 @@ def test_runs_of_other_settings_are_refused(opinions, start, tmp_path):
         tasks.run(one, opinions, start, {"FT": Pipeline(tune=SCL)}, folder=tmp_path, progress=False)
     with pytest.raises(ValueError, match="another folder"):
         tasks.run(one, opinions, ck.Encoder(start.model, start.tokenizer, "mean"), ["FT"], folder=tmp_path)
+    cleaned = opinions.train.map(lambda row: {"label": 1 - row["label"]})  # as many rows, of which each was mended
+    relabelled = tasks.TaskData(opinions.task, opinions.splits | {"train": cleaned}, opinions.name)
+    with pytest.raises(ValueError, match="other rows: choose another folder"):
+        tasks.run(one, relabelled, start, ["FT"], folder=tmp_path, progress=False)
     with pytest.raises(TypeError, match="data is what tasks.load gives"):
         tasks.run(one, "toyshop/sst2", start, ["FT"], progress=False)
     with pytest.raises(TypeError, match="start is an Encoder, .* not 'roberta-base'"):
@@ -376,6 +380,19 @@ def test_runs_of_other_settings_are_refused(opinions, start, tmp_path):
             tasks.run(one, opinions, start, methods, progress=False)
     with pytest.raises(ValueError, match="epochs at size 30"):
         tasks.run(replace(one, sizes=(30,)), opinions, start, ["FT"], progress=False)
+
+
+@pytest.mark.parametrize("changes", [{"temperature": 0.3, "copies": 1}, {}], ids=["noise", "further texts"])
+def test_rows_that_no_split_tells_of_are_refused_too(opinions, start, tmp_path, changes):
+    """Noisy copies would have to be made anew to know their hash, and further texts stand in no split."""
+    one = replace(QUICK, draws=1, seeds=(31,), epochs={20: 1}, post_epochs={20: 1}, **changes)
+    methods = {"method": Pipeline() if changes else Pipeline(post=MLM, unlabeled=30)}
+    go = dict(folder=tmp_path, paraphraser=Toyshop() if changes else None, progress=False)
+    same(tasks.run(one, opinions, start, methods, **go).table, tasks.run(one, opinions, start, methods, **go).table)
+    shouted = opinions.train.map(lambda row: {"sentence": row["sentence"].upper()})
+    other = tasks.TaskData(opinions.task, opinions.splits | {"train": shouted}, opinions.name)
+    with pytest.raises(ValueError, match="other rows: choose another folder"):
+        tasks.run(one, other, start, methods, **go)
 
 
 def test_further_texts_reach_post_training_only(opinions, start, monkeypatch):
@@ -487,6 +504,9 @@ def test_transfer_trains_each_methods_own_source(opinions, start, tmp_path, monk
     same(tasks.transfer(small, targets, start, **go).table, table)
     with pytest.raises(TypeError, match="not callable"):  # but not for a source that is trained otherwise
         tasks.transfer(small, targets, start, **go | dict(source_protocol=replace(first, lr=2e-3)))
+    mended = small.train.map(lambda row: {"label": 1 - row["label"]})
+    with pytest.raises(TypeError, match="not callable"):  # nor for one of other labels
+        tasks.transfer(tasks.TaskData(small.task, small.splits | {"train": mended}), targets, start, **go)
 
 
 def test_a_pipeline_describes_its_stages():

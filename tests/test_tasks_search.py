@@ -130,6 +130,9 @@ def test_a_search_selects_by_validation_and_continues_in_its_folder(opinions, st
     assert len(list(tmp_path.glob("lr=*/results.csv"))) == 3
     with pytest.raises(ValueError, match="other settings"):
         tasks.search(replace(QUICK, batch_size=8), opinions, start, **go)
+    mended = opinions.train.map(lambda row: {"label": 1 - row["label"]})
+    with pytest.raises(ValueError, match="other settings"):
+        tasks.search(QUICK, tasks.TaskData(opinions.task, opinions.splits | {"train": mended}), start, **go)
 
 
 def test_without_validation_rows_points_are_compared_as_the_papers_do(opinions, start):

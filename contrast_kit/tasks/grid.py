@@ -17,7 +17,7 @@ from contrast_kit.plots.progress import Progress
 from contrast_kit.tasks import prompting
 from contrast_kit.tasks.fine_tuning import FineTuned, check_start, encoder_of, fine_tune, tokenized
 from contrast_kit.tasks.pipelines import Pipeline, pipelines_by_name
-from contrast_kit.tasks.planned import PlannedRun, rows_of, setting_hash, task_of, tune_of
+from contrast_kit.tasks.planned import PlannedRun, drawn_rows, rows_of, setting_hash, task_of, tune_of
 from contrast_kit.tasks.planned import plan as make_plan
 from contrast_kit.tasks.points import describe_point, points
 from contrast_kit.tasks.probes import fit_probe
@@ -190,7 +190,11 @@ def _refuse_other_settings(
     """Raise before anything runs: for a run in the folder with other settings, or a size without epochs."""
     for planned in plan:
         wanted = setting_hash(planned, protocol, before, settings)
-        if planned.key in done and done[planned.key]["setting"] != wanted:
+        if planned.key not in done:
+            continue
+        row, noisy = done[planned.key], protocol.temperature is not None  # noisy copies would have to be made anew
+        same_rows = noisy or row["split"] == split_hash(drawn_rows(planned, protocol)[0], *planned.held.parts)
+        if row["setting"] != wanted or not same_rows:
             raise ValueError(
                 f"{path} holds a run of {planned.name} on {planned.data.name} that was made with other settings, "
                 "another start or other rows: choose another folder for these."

@@ -13,7 +13,7 @@ from contrast_kit.paraphrase import Paraphraser, augmented
 from contrast_kit.tasks.pipelines import Pipeline
 from contrast_kit.tasks.probes import labels_of
 from contrast_kit.tasks.protocol import Protocol
-from contrast_kit.tasks.splits import HeldOut, draw, hold_out, select_rows, shots
+from contrast_kit.tasks.splits import HeldOut, draw, hold_out, select_rows, shots, split_hash
 from contrast_kit.tasks.table import Task, TaskData
 
 
@@ -85,26 +85,34 @@ def tune_of(protocol: Protocol, pipeline: Pipeline) -> Any:
 
 def rows_of(planned: PlannedRun, protocol: Protocol) -> tuple[Any, Any]:
     """The training rows of a draw, with noisy copies where the protocol adds some, and the rows for post-training."""
+    train, texts = drawn_rows(planned, protocol)
+    if protocol.temperature is not None:
+        columns = planned.data.task.columns_in(column_names(train))
+        noise = dict(copies=protocol.copies, temperature=protocol.temperature, seed=planned.draw)
+        train = augmented(train, planned.paraphraser, columns, **noise)
+    return train, train if texts is None else texts
+
+
+def drawn_rows(planned: PlannedRun, protocol: Protocol) -> tuple[Any, Any]:
+    """The training rows of a draw as the data has them; and these with further ones, where post-training reads some."""
     rows, labels = planned.data.train, labels_of(planned.data.train)
     seed = [protocol.split_seed, planned.draw, planned.size or 0]
     chosen = planned.chosen
     if chosen is None:
         chosen = draw(labels, planned.size, seed, stratified=protocol.stratified, per_class=protocol.per_class)
     train = select_rows(rows, list(chosen))
-    if protocol.temperature is not None:
-        columns = planned.data.task.columns_in(column_names(train))
-        noise = dict(copies=protocol.copies, temperature=protocol.temperature, seed=planned.draw)
-        train = augmented(train, planned.paraphraser, columns, **noise)
     if not planned.pipeline.unlabeled:
-        return train, train
+        return train, None
     others = sorted(set(range(len(rows))) - set(chosen))
     more = draw(labels, min(planned.pipeline.unlabeled, len(others)), [*seed, 1], among=others)
     return train, select_rows(rows, [*chosen, *more])
 
 
 def setting_hash(planned: PlannedRun, protocol: Protocol, before: str, settings: Mapping[str, Any]) -> str:
-    """A hash of everything beside its key that decides the result of a run."""
-    noise = {}
+    """A hash of all that decides the result of a run beside its key and the rows that its `split` is a hash of."""
+    noise, drawn = {}, ()
+    if protocol.temperature is not None or planned.pipeline.unlabeled:
+        drawn = drawn_rows(planned, protocol)  # with noisy copies, or further texts: not those of the split alone
     if protocol.temperature is not None:
         noise = {"noise": [protocol.temperature, protocol.copies, repr(planned.paraphraser)]}
     further = {}  # named only where they say something, so that tables from before they existed go on
@@ -113,6 +121,8 @@ def setting_hash(planned: PlannedRun, protocol: Protocol, before: str, settings:
             further[name] = value
     if metric := protocol.metrics.get(planned.data.task.name):
         further["metric"] = metric
+    if drawn:
+        further["drawn"] = split_hash(*drawn)
     decisive = (
         noise
         | further

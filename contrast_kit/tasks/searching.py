@@ -20,6 +20,7 @@ from contrast_kit.tasks.planned import plan, setting_hash
 from contrast_kit.tasks.points import Point, checked_grid, describe_point, distance, points
 from contrast_kit.tasks.protocol import Protocol
 from contrast_kit.tasks.results import Results, inside, selected_runs, write
+from contrast_kit.tasks.splits import split_hash
 from contrast_kit.tasks.table import TaskData
 from contrast_kit.tasks.vectors import encoder_hash
 
@@ -123,6 +124,7 @@ def search(
 
     planned = next(plan(protocol, [data], {"searched": pipeline}, settings.get("paraphraser")))
     setting = setting_hash(planned, protocol, encoder_hash(start), settings)
+    setting += split_hash(data.train)  # all draws are drawn from them
     known = {name: _own_value(protocol, pipeline, name) for name in grid}
     return explore(grid, measure, first=known, budget=budget, seconds=seconds, folder=folder, setting=setting)
 

@@ -19,6 +19,7 @@ from contrast_kit.tasks.planned import PlannedRun, held_rows, setting_hash, task
 from contrast_kit.tasks.protocol import Protocol, Sweep
 from contrast_kit.tasks.protocols import SCL_FULL, SCL_TRANSFER
 from contrast_kit.tasks.results import Results, inside, write
+from contrast_kit.tasks.splits import split_hash
 from contrast_kit.tasks.table import TaskData, list_of_tasks
 from contrast_kit.tasks.vectors import encoder_hash
 
@@ -172,7 +173,7 @@ def source_model(
     if folder is not None:
         planned = PlannedRun("source", pipeline, source, held, size, 0, seed)
         setting = setting_hash(planned, protocol, encoder_hash(start), settings)
-        file = folder / f"source-{setting}-{seed}.pt"
+        file = folder / f"source-{setting}-{split_hash(source.train)}-{seed}.pt"
         if file.exists():
             objective = prepare(start, tune_of(protocol, pipeline), source.task, seed)
             objective.load_state_dict(torch.load(file, weights_only=True, map_location="cpu"))
