@@ -52,7 +52,7 @@ MUTANTS = [  # what, file, the right text, the mistake, the test's file and name
     ("same text, NT-Xent", "losses/contrast.py", f"itself | ({SAME_TEXT})", "itself", COPIES),
     ("same text, InfoNCE", "losses/one_direction.py", SAME_TEXT, "positive & ~positive", COPIES),
     ("same text, tiles", "fast/contrast.py", "groups=rows, half=half", "half=half", "fast: are_the_plain_form"),
-    ("same text, CMLM", "objectives/cmlm.py", 'facts["text_id"] if self.config.ignore_duplicates else None', "None",
+    ("same text, CMLM", "objectives/cmlm.py", 'duplicates(facts, self.config.ignore_duplicates)', "None",
      "objectives_cmlm: copies_of_a_text"),
     ("complement of [MASK]s", "objectives/cmlm.py", 'views["T0"]["selected"], generator',
      'views["T0"]["input_ids"] == self.encoder.tokenizer.mask_token_id, generator', "objectives_cmlm: complementary"),

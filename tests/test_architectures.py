@@ -1,8 +1,15 @@
 """Any architecture of transformers with a masked-LM head gives, packed, the same vectors, or is refused by name."""
 
+import warnings
+
 import pytest
 import torch
-from transformers import AutoConfig, AutoModelForMaskedLM
+from transformers import (
+    AutoConfig,
+    AutoModelForCausalLM,
+    AutoModelForMaskedLM,
+    AutoModelForSequenceClassification,
+)
 from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_NAMES as NAMES
 from transformers.utils import logging
 
@@ -77,6 +84,39 @@ def test_word_scores_are_the_models_own(kind, words):
     encoder = tiny(kind, words)
     mlm_head.check(encoder.model, dict(words("[MASK] red", return_tensors="pt")))
     assert encoder.mlm_logits(torch.zeros(3, encoder.width)).shape == (3, encoder.model.config.vocab_size)
+
+
+@pytest.mark.filterwarnings("ignore:.*lr=")
+@pytest.mark.parametrize(("kind", "reads"), [("bert", False), ("roberta", False), ("fnet", True)])
+def test_a_model_that_reads_padding_is_told_when_it_is_opened(kind, reads, words, tmp_path):
+    tiny(kind, words).save_pretrained(tmp_path)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        ck.Encoder.from_pretrained(tmp_path)
+    assert any("reads padding" in str(warning.message) for warning in said) == reads
+
+
+@pytest.mark.parametrize("kind", ["gpt2", "bert"])
+def test_models_that_name_no_word_at_a_mask_are_refused(kind, words):
+    sizes = dict(hidden_size=16, num_hidden_layers=1, num_attention_heads=2)
+    config = AutoConfig.for_model(kind, vocab_size=len(words), pad_token_id=words.pad_token_id, **sizes)
+    auto = {"gpt2": AutoModelForCausalLM, "bert": AutoModelForSequenceClassification}[kind]
+    with pytest.raises(ValueError, match="is no masked language model of transformers"):
+        ck.Encoder(auto.from_config(config), words)
+
+
+def test_another_padding_token_than_the_tokenizers_is_refused(words):
+    """RoBERTa counts positions from it: each [UNK], its default 1, would have shifted all that follow."""
+    sizes = dict(hidden_size=16, num_hidden_layers=1, num_attention_heads=2)
+    config = AutoConfig.for_model("roberta", vocab_size=len(words), **sizes)
+    with pytest.raises(ValueError, match="takes token 1 for padding, the tokenizer token 0: build the model's config"):
+        ck.Encoder(AutoModelForMaskedLM.from_config(config), words)
+
+
+@pytest.mark.parametrize("kind", ["distilbert", "modernbert"])
+def test_coco_lm_refuses_at_once_what_it_could_not_save(kind, words):
+    with pytest.raises(ValueError, match="could not be saved: build the encoder with .* lm_projection=True"):
+        ck.objectives.COCOLM(tiny(kind, words))
 
 
 @pytest.mark.parametrize("kind", [*TWO_WIDTHS, "rembert"])

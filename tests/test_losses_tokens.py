@@ -106,6 +106,7 @@ def test_a_mean_per_text_skips_texts_without_a_selected_token():
     by_text = [each[:3].mean().item(), each[3:].mean().item()]
     close(mlm(logits, labels, reduction="mean_per_seq", rows=rows), sum(by_text) / 2)
     close(mlm(logits, labels, reduction="sum_per_seq", rows=rows), sum(by_text))
+    close(mlm(logits, labels, reduction="sum_per_seq", rows=rows.tolist()), sum(by_text))
     assert mlm(logits, labels) != mlm(logits, labels, reduction="mean_per_seq", rows=rows)
 
 
@@ -351,6 +352,8 @@ FLAT, ON = torch.zeros(1, 3), torch.ones(1, 3, dtype=torch.bool)
         (lambda: mlm(L.numpy(), IDS), TypeError, "tensor of floating-point"),
         (lambda: mlm(L, IDS, reduction="mean_per_seq"), ValueError, "rows"),
         (lambda: mlm(L, IDS, reduction="mean_per_seq", rows=IDS[:2]), ValueError, "rows"),
+        (lambda: mlm(L, IDS, reduction="mean_per_seq", rows=IDS * 0 - 1), ValueError, "number the texts from 0"),
+        (lambda: mlm(L, IDS, reduction="mean_per_seq", rows=IDS / 2), TypeError, "rows must be integers"),
         (lambda: mlm(L, IDS, reduction="average"), ValueError, "'mean', 'sum', 'none', 'mean_per_seq', 'sum_per_seq'"),
         (lambda: mlm(L * torch.nan, IDS), losses.NotFiniteError, "mlm is nan"),
         (lambda: corrective_lm(L, C * torch.nan, IDS, IDS), losses.NotFiniteError, "corrective_lm is nan"),

@@ -136,6 +136,19 @@ def test_wrong_arguments_are_said(encoder, make, words):
         make(encoder)
 
 
+@pytest.mark.parametrize("kind", ["CMLM", "CSSL", "SimCSE", "COCOLM", "CAPT"])
+def test_duplicates_cannot_be_ignored_in_a_batch_that_does_not_name_them(encoder, batch, kind):
+    changes = {"contrast": "info_nce"} if kind == "CMLM" else {}
+    objective = getattr(ck.objectives, kind)(encoder, ignore_duplicates=True, **changes)
+    with pytest.raises(ValueError, match="ignore_duplicates=True needs each example's text_id"):
+        objective({name: value for name, value in batch.items() if name != "text_id"})
+
+
+def test_a_batch_in_place_of_a_list_of_them_is_said(encoder, batch):
+    with pytest.raises(TypeError, match=r"batches is a list of batches, \[batch\], not dict"):
+        gradient(ck.objectives.MLM(encoder), batch)
+
+
 @pytest.mark.parametrize("with_vectors", [False, True])
 @pytest.mark.parametrize("name", ["SimCSE", "CAPT", "CMLM"])
 def test_an_encode_of_ones_own_is_asked_in_chunks_too(name, with_vectors, encoder, batch):

@@ -6,16 +6,19 @@ import math
 import pytest
 import torch
 from conftest import make_encoder
+from tokenizers.processors import TemplateProcessing
 from torch.utils._python_dispatch import TorchDispatchMode
-from transformers import AutoModel, AutoModelForMaskedLM, pipeline
+from transformers import AutoModel, AutoModelForMaskedLM, BertConfig, BertForMaskedLM, pipeline
 
 import contrast_kit as ck
 from contrast_kit.data import toyshop
 from contrast_kit.encoder.relative_positions import RelativePositions
+from contrast_kit.fast import fixed_capacity
 from contrast_kit.objectives import COCOLM, ELECTRA, AllTokenMLM
 from contrast_kit.objectives.coco_lm import auxiliary, token_losses
 from contrast_kit.objectives.coco_lm.coco_lm import mean_cosines
 from contrast_kit.papers.settings import COCO_LM_TABLE_3
+from contrast_kit.training import distributed
 from contrast_kit.training.gradient import gradient
 
 
@@ -111,6 +114,40 @@ def test_crop_is_contiguous_with_both_ends_once(objective, batch):
     assert len(starts) > 1
     longest = int(crop["attention_mask"].sum(1).max())
     assert longest <= crop["input_ids"].shape[1] < batch["input_ids"].shape[1]  # the padding it left is cut off
+
+
+@pytest.mark.parametrize("form", ["$A", "$A [SEP]", "[CLS] [CLS] $A [SEP]"])
+def test_crop_is_contiguous_whatever_a_tokenizer_puts_around_a_text(texts, tokenizer, form):
+    """Where it puts nothing, the first word was taken for [CLS] and the last for [SEP]: both stayed."""
+    other = copy.deepcopy(tokenizer)
+    special = [("[CLS]", tokenizer.cls_token_id), ("[SEP]", tokenizer.sep_token_id)]
+    other.backend_tokenizer.post_processor = TemplateProcessing(single=form, special_tokens=special)
+    before, after = form.count("[CLS]"), form.count("[SEP]")
+    batch = ck.data.Texts(texts, other, max_length=64).batch(range(12))
+    objective = make(other, keep=0.5)
+    assert objective.frame == (before, after)
+    crop = objective.views(batch, seeded())["crop"]
+    for b, ids in enumerate(crop["input_ids"].tolist()):
+        text = batch["input_ids"][b, : batch["attention_mask"][b].sum()].tolist()
+        kept = ids[: int(crop["attention_mask"][b].sum())]
+        content, span = text[before : len(text) - after], kept[before : len(kept) - after]
+        assert kept[:before] + kept[len(kept) - after :] == text[:before] + text[len(text) - after :]
+        assert len(span) == len(content) // 2
+        assert any(content[i : i + len(span)] == span for i in range(len(content)))
+
+
+def test_words_are_drawn_of_the_tokenizer_where_a_model_embeds_more(tokenizer, batch):
+    """A padded vocabulary: on several processes the rows beyond broke the draw, on one they stood in the text."""
+    size = len(tokenizer)
+    config = BertConfig(vocab_size=size + 64, hidden_size=32, num_hidden_layers=1, num_attention_heads=2)
+    objective = COCOLM(ck.Encoder(BertForMaskedLM(config), tokenizer), p_m=0.5)
+    with torch.no_grad():
+        objective.auxiliary.encoder.model.get_output_embeddings().bias[size:] = 9.0  # none else would be drawn
+    for draw in (auxiliary.draw_words, distributed.draw_together, fixed_capacity.draw_words):
+        objective.auxiliary.draw = draw
+        if draw is fixed_capacity.draw_words:
+            objective.auxiliary.encoder.strategy = fixed_capacity.FixedCapacity(0.5)
+        assert objective.views(batch, seeded())["corrupted"]["input_ids"].max() < size
 
 
 @pytest.mark.parametrize("keep", [1.0, 0.7])

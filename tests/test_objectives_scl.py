@@ -235,6 +235,7 @@ def test_settings_that_make_no_sense_are_said(encoder, settings, words):
         (2, [0, 1, -1] * 4, "unlabelled"),
         (2, [0.5] * 12, "classes=1"),
         (1, [-1.0] * 12, "unlabelled"),
+        (1, [0.5, -1.0] * 6, "scores from -1 on have to be shifted"),
     ],
 )
 def test_labels_that_cannot_be_learned_are_said(encoder, batch, classes, label, words):
@@ -242,6 +243,25 @@ def test_labels_that_cannot_be_learned_are_said(encoder, batch, classes, label, 
     batch = batch if label is None else with_labels(batch, label)
     with pytest.raises(ValueError, match=words):
         FineTune(encoder, FineTuneConfig(classes=classes)).views(batch)
+
+
+def test_scores_below_zero_and_a_row_without_one(encoder):
+    """-1 marks an unlabelled text, and is a score where the scale goes below it."""
+    rows = [{"text": f"a ball {i}", "label": label} for i, label in enumerate((-2.5, -1.0, 1.0, 0.5))]
+    objective = FineTune(encoder, FineTuneConfig(classes=1))
+    run = ck.fit(objective, rows, steps=4, batch_size=1, progress=False)  # one batch holds nothing but -1
+    assert len(run.rows) == 4 and objective.below
+    rows[1]["label"] = None
+    with pytest.raises(ValueError, match="Row 1 has no score, and on a scale below 0 the mark -1 would be one"):
+        ck.fit(FineTune(encoder, FineTuneConfig(classes=1)), rows, steps=1, batch_size=1, progress=False)
+
+
+@pytest.mark.parametrize("kind", [FineTune, SCL])
+def test_labels_of_32_bits_are_labels(encoder, batch, kind):
+    long = with_labels(batch, [0, 1] * 6)
+    objective = kind(encoder, classes=2).eval()
+    expected = objective(long)["loss"]
+    assert torch.equal(objective(long | {"label": long["label"].int()})["loss"], expected)
 
 
 # What it is for

@@ -2,6 +2,7 @@ import copy
 import json
 import math
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -447,7 +448,7 @@ def test_a_failed_save_leaves_the_last_checkpoint(encoder, texts, tmp_path, monk
         ([], ValueError, "no rows"),
         (["a kite", ""], ValueError, "no token"),
         ({"train": ["a kite"]}, TypeError, r"several splits \(train\)"),
-        ("a kite", TypeError, "not str"),
+        ("a kite", TypeError, "not str: there is no file or folder 'a kite', and one text alone is a list"),
         ([1, 2], TypeError, "not int"),
     ],
 )
@@ -699,16 +700,32 @@ def test_two_functions_without_a_name_are_two_settings(tokenizer, texts, tmp_pat
     [
         (lambda encoder: encoder.model.resize_token_embeddings(400), "weights"),
         (lambda encoder: encoder.apply(lambda m: isinstance(m, torch.nn.Dropout) and setattr(m, "p", 0.3)), "dropout"),
+        (lambda encoder: encoder.model.get_input_embeddings().requires_grad_(False), "trained weights"),
+        (lambda encoder: setattr(encoder.model.config, "num_attention_heads", 4), "architecture.num_attention_heads"),
     ],
-    ids=["weights", "dropout"],
+    ids=["weights", "dropout", "frozen", "heads"],
 )  # fmt: skip
-def test_weights_and_dropout_are_settings_too(tokenizer, texts, tmp_path, change, name):
+def test_weights_dropout_and_architecture_are_settings_too(tokenizer, texts, tmp_path, change, name):
     options = dict(steps=1, folder=tmp_path, progress=False)
     ck.fit(ck.objectives.MLM(make_encoder(tokenizer)), texts, **options)
     encoder = make_encoder(tokenizer)
     change(encoder)
     with pytest.raises(ValueError, match=rf"was made with (encoder\.)?{name} = "):  # the path has the names too
         ck.fit(ck.objectives.MLM(encoder), texts, resume=True, **options)
+
+
+def test_a_checkpoint_from_before_architectures_were_compared_goes_on(tokenizer, texts, tmp_path):
+    options = dict(steps=4, save_every=2, folder=tmp_path, progress=False)
+    whole = ck.fit(ck.objectives.MLM(make_encoder(tokenizer)), texts, **options)
+    shutil.rmtree(tmp_path / "step-00000004")
+    file = tmp_path / "step-00000002" / "state.json"
+    state = json.loads(file.read_text())
+    for name in ("architecture", "trained weights"):
+        del state["settings"][name]
+    file.write_text(json.dumps(state))
+    (file.parent / "digests.json").unlink()
+    again = ck.fit(ck.objectives.MLM(make_encoder(tokenizer)), texts, resume=True, **options)
+    assert [row["loss"] for row in again.rows] == [row["loss"] for row in whole.rows]
 
 
 def test_a_callback_that_evaluates_does_not_end_dropout(tokenizer, texts):

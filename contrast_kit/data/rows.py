@@ -62,9 +62,14 @@ def as_rows(rows: Any) -> Any:
     kind = type(rows)
     if kind.__module__.startswith("pandas"):
         raise TypeError(f"Rows are no pandas {kind.__name__}: give frame.to_dict('records') or series.tolist().")
+    if isinstance(rows, str):
+        raise TypeError(
+            f"Rows are a Dataset, a list of dicts or a list of strings, not str: there is no file or folder "
+            f"{checks.shown(rows)}, and one text alone is a list, [text]."
+        )
     numbered = hasattr(rows, "__len__") and hasattr(rows, "__getitem__") and getattr(rows, "shape", None) != ()
-    if isinstance(rows, str) or not numbered:
-        more = "; data.Stream walks through a generator, a file or a folder" if not isinstance(rows, str) else ""
+    if not numbered:
+        more = "; data.Stream walks through a generator, a file or a folder"
         raise TypeError(f"Rows are a Dataset, a list of dicts or a list of strings, not {kind.__name__}{more}.")
     if len(rows) == 0:
         raise ValueError("There are no rows: the dataset is empty.")
@@ -124,6 +129,7 @@ def chunks(rows: Any, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, l
 
 def label_tensor(values: Sequence[Any]) -> Tensor | None:
     """Make one tensor of the labels; `None` where there is not one real label (all missing or -1)."""
+    missing = next((at for at, value in enumerate(values) if value is None), None)
     values = [-1 if value is None else value.item() if hasattr(value, "item") else value for value in values]
     for at, value in enumerate(values):
         if isinstance(value, str):
@@ -135,7 +141,10 @@ def label_tensor(values: Sequence[Any]) -> Tensor | None:
             raise ValueError(f"The label of row {at} is {value!r}, not a number; None or -1 means unlabeled.")
     if all(value == -1 for value in values):
         return None
-    return torch.tensor(values, dtype=torch.float32 if any(isinstance(v, float) for v in values) else torch.long)
+    scores = any(isinstance(value, float) for value in values)
+    if scores and missing is not None and any(value < 0 and value != -1 for value in values):
+        raise ValueError(f"Row {missing} has no score, and on a scale below 0 the mark -1 would be one: leave it out.")
+    return torch.tensor(values, dtype=torch.float32 if scores else torch.long)
 
 
 def count_classes(rows: Any) -> int:

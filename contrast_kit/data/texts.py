@@ -225,6 +225,13 @@ def strings(values: list, name: str, start: int) -> list[str]:
     return values
 
 
+def frame_of(tokenizer: Any) -> tuple[int, int]:
+    """How many special tokens the tokenizer puts before a text and after it: (1, 1) for [CLS] … [SEP]."""
+    ids = tokenizer(tokenizer.mask_token)["input_ids"]  # a word that every tokenizer has
+    before = ids.index(tokenizer.mask_token_id)
+    return before, len(ids) - before - 1
+
+
 def special_ids(tokenizer: Any) -> list[int]:
     """Give the ids that no masking may touch. `[UNK]` is not among them: it stands for a real word."""
     frame = {tokenizer.cls_token_id, tokenizer.sep_token_id, tokenizer.bos_token_id, tokenizer.eos_token_id}

@@ -2,10 +2,13 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from torch import nn
+import torch
+from torch import Tensor, nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
+from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_NAMES
 
 from contrast_kit import checks
+from contrast_kit._warn import warn
 
 
 def check_tokenizer(tokenizer: PreTrainedTokenizerBase) -> None:
@@ -30,6 +33,32 @@ def check_model(model: nn.Module, tokenizer: PreTrainedTokenizerBase) -> None:
             f"The tokenizer has {len(tokenizer)} tokens but the model embeds only {rows}: "
             "open both from the same folder, or train the tokenizer first and build the model for it."
         )
+    known = {*MODEL_FOR_MASKED_LM_MAPPING_NAMES.values(), "RelativeForMaskedLM"}
+    if not any(base.__name__ in known for base in type(model).__mro__):
+        raise ValueError(
+            f"{type(model).__name__} is no masked language model of transformers, and cannot say which word belongs at "
+            "a masked place: take one such as BertForMaskedLM (AutoModelForMaskedLM lists them)."
+        )
+
+
+def check_padding(model: nn.Module, tokenizer: PreTrainedTokenizerBase) -> None:
+    """Refuse a model that takes another token for padding than the tokenizer: it would count positions from there."""
+    padding = model.get_input_embeddings().padding_idx
+    if padding not in (None, tokenizer.pad_token_id):
+        raise ValueError(
+            f"The model takes token {padding} for padding, the tokenizer token {tokenizer.pad_token_id}: build the "
+            "model's config with pad_token_id=tokenizer.pad_token_id."
+        )
+
+
+@torch.no_grad()
+def check_alone(model: nn.Module, view: dict[str, Tensor], padded: dict[str, Tensor]) -> None:
+    """Warn of a model whose states for one text change where it is padded, as it is beside longer texts."""
+    model.eval()
+    alone = model.base_model(**view).last_hidden_state  # [1, T, D]
+    moved = model.base_model(**padded).last_hidden_state[:, : alone.shape[1]] - alone
+    if moved.abs().max() > 1e-3:
+        warn(f"{type(model).__name__} reads padding, so the vector of a text depends on the texts encoded beside it.")
 
 
 def whole_sizes(sizes: dict[str, int]) -> dict[str, int]:

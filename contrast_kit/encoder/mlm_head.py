@@ -68,6 +68,24 @@ def check_one_width(model: nn.Module) -> None:
         )
 
 
+def projection(model: nn.Module) -> tuple[nn.Linear, nn.LayerNorm, nn.LayerNorm]:
+    """The dense map and the LayerNorm of a head that `make_transparent` can change, and the LayerNorm that h leaves.
+
+    ValueError: a model of another shape.
+    """
+    output, parts = model.get_output_embeddings(), [part for module in modules(model) for part in module.modules()]
+    dense = [part for part in parts if isinstance(part, nn.Linear) and part is not output]
+    norms = [part for part in parts if isinstance(part, nn.LayerNorm)]
+    layers = getattr(getattr(model.base_model, "encoder", None), "layer", None)
+    last = getattr(layers[-1].output, "LayerNorm", None) if layers else None
+    if not len(dense) == len(norms) == 1 or last is None or dense[0].in_features != dense[0].out_features:
+        raise ValueError(
+            f"{type(model).__name__} has no projection of the kind that can be made to do nothing, so its folder could "
+            "not be saved: build the encoder with Encoder.tiny, small, base or large, or train with lm_projection=True."
+        )
+    return dense[0], norms[0], last
+
+
 def remove_bias(model: nn.Module) -> None:
     """Set the bias of the word scores to zero, and keep it there."""
     bias = model.get_output_embeddings().bias
@@ -91,17 +109,8 @@ def make_transparent(model: nn.Module) -> None:
     Raises:
         ValueError: for a model of another shape, or with a γ of zero, where something of h is lost.
     """
-    output, parts = model.get_output_embeddings(), [part for module in modules(model) for part in module.modules()]
-    dense = [part for part in parts if isinstance(part, nn.Linear) and part is not output]
-    norms = [part for part in parts if isinstance(part, nn.LayerNorm)]
-    layers = getattr(getattr(model.base_model, "encoder", None), "layer", None)
-    last = getattr(layers[-1].output, "LayerNorm", None) if layers else None  # what h leaves last
-    if not len(dense) == len(norms) == 1 or last is None or dense[0].in_features != dense[0].out_features:
-        raise ValueError(
-            f"{type(model).__name__} has no projection of the kind that can be made to do nothing: build the encoder "
-            "with Encoder.tiny, small, base or large, or train with lm_projection=True."
-        )
-    dense, norm, gamma, beta = dense[0], norms[0], last.weight, last.bias
+    dense, norm, last = projection(model)
+    gamma, beta = last.weight, last.bias
     if (gamma.abs() < 1e-6).any():
         raise ValueError(
             "A weight of the last LayerNorm is zero, so a head without projection cannot be saved in the ordinary form."

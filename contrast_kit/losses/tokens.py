@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from contrast_kit.checks import count, finite, floats, in_vocabulary, integers, reduce, shown
+from contrast_kit.checks import count, finite, floats, in_vocabulary, integers, reads, reduce, shown
 
 
 def mlm(
@@ -61,6 +61,8 @@ def mlm(
     if logits.shape[:-1] != labels.shape or logits.dim() < 2:
         shapes = f"{list(logits.shape)} and {list(labels.shape)}"
         raise ValueError(f"logits must be [M, V] and labels [M], at the same positions, got {shapes}.")
+    if rows is not None:
+        rows = integers(rows, None, labels.device, "rows")
     if rows is None and labels.dim() == 2:
         rows = torch.arange(len(labels), device=labels.device)[:, None].expand_as(labels).reshape(-1)  # [B*T]
     logits, labels = logits.flatten(0, -2), labels.reshape(-1)  # [M, V] and [M] (or [B, T, V] -> [B*T, V])
@@ -85,7 +87,9 @@ def _text_means(terms: Tensor, counted: Tensor, rows: Tensor | None) -> tuple[Te
     """Each text's mean over its counted terms, and which texts have one: [M] -> [number of texts] twice."""
     if rows is None or rows.reshape(-1).shape != terms.shape:
         raise ValueError('The "per_seq" reductions need rows [M], the text that each position belongs to.')
-    rows = rows.reshape(-1)
+    rows = rows.reshape(-1).long()
+    if reads(rows) and len(rows) and rows.min() < 0:
+        raise ValueError(f"rows number the texts from 0, and hold {int(rows.min())}.")
     texts = int(rows.max()) + 1 if len(rows) else 0
     total = terms.new_zeros(texts).index_add(0, rows, terms.masked_fill(~counted, 0.0))
     count = terms.new_zeros(texts).index_add(0, rows, counted.to(terms.dtype))

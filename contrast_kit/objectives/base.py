@@ -233,6 +233,16 @@ def mlm_count(view: View, mean: str = "tokens") -> Tensor:
     return selected.sum() if mean == "tokens" else selected.any(1).sum()
 
 
+def duplicates(facts: ExampleInfo, ignored: bool) -> Tensor | None:
+    """The `text_id` of each example, [B], by which a contrast ignores duplicates; None where they are not ignored.
+
+    ValueError: they shall be, and the batch does not say which texts are equal.
+    """
+    if ignored and "text_id" not in facts:
+        raise ValueError("ignore_duplicates=True needs each example's text_id, [B]: make the batch with Texts.batch.")
+    return facts["text_id"] if ignored else None
+
+
 def others(facts: ExampleInfo, ignore_duplicates: bool = False, by: str = "text_id") -> float:
     """How many other examples an example meets in a batch; with `ignore_duplicates` only those of another id.
 

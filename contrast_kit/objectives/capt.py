@@ -15,7 +15,7 @@ from contrast_kit._warn import warn
 from contrast_kit.encoder.encoder import View
 from contrast_kit.losses.contrast import nt_xent
 from contrast_kit.masking.noise import Noise, named
-from contrast_kit.objectives.base import ExampleInfo, Objective, Vectors, mlm_count, mlm_sum, others
+from contrast_kit.objectives.base import ExampleInfo, Objective, Vectors, duplicates, mlm_count, mlm_sum, others
 from contrast_kit.objectives.queue import MemoryQueue
 
 
@@ -151,7 +151,7 @@ class CAPT(Objective):
         clean, noisy = vectors["clean"]["s"], vectors["noisy"]["s"]  # [B, D] each
         options = {} if self.queue is None else {"queue": self.queue.vectors}  # [Q, D], of earlier steps only
         if self.config.ignore_duplicates:
-            options |= {"ids": facts["text_id"], "queue_ids": None if self.queue is None else self.queue.ids}
+            options |= {"ids": duplicates(facts, True), "queue_ids": None if self.queue is None else self.queue.ids}
         loss = nt_xent(clean, noisy, self.tau, reduction=self.config.reduction, **options)
         return {"contrast": loss, "tau": loss.new_full((), self.tau)}  # tau has no weight: logged, not trained
 

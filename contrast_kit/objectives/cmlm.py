@@ -16,7 +16,7 @@ from contrast_kit.encoder.encoder import View
 from contrast_kit.losses.contrast import nt_xent
 from contrast_kit.losses.no_negatives import simsiam
 from contrast_kit.losses.one_direction import info_nce
-from contrast_kit.objectives.base import ExampleInfo, Objective, Vectors, mlm_count, mlm_sum, others
+from contrast_kit.objectives.base import ExampleInfo, Objective, Vectors, duplicates, mlm_count, mlm_sum, others
 from contrast_kit.objectives.mlm import MLMConfig, random_mask
 
 
@@ -146,7 +146,7 @@ class CMLM(Objective):
     def contrast(self, vectors: Vectors, facts: ExampleInfo) -> dict[str, Tensor]:
         """1/K Σ_k of eq. 9, of eq. 7, or of the symmetric form, each T^k against T^0."""
         first, *partners = vectors.values()
-        ids = facts["text_id"] if self.config.ignore_duplicates else None
+        ids = duplicates(facts, self.config.ignore_duplicates)
         terms = [contrast_term(self.config, first, partner, ids) for partner in partners]
         return {"contrast": torch.stack(terms).mean()}  # 1/K Σ_k
 

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from contrast_kit import checks
 from contrast_kit.encoder.encoder import View
-from contrast_kit.objectives.base import ExampleInfo, Objective, Vectors
+from contrast_kit.objectives.base import ExampleInfo, Objective, Vectors, duplicates
 from contrast_kit.objectives.cmlm import CMLM, contrast_term
 
 
@@ -79,5 +79,5 @@ class CSSL(Objective):
 
     def contrast(self, vectors: Vectors, facts: ExampleInfo) -> dict[str, Tensor]:
         """Eq. 7 or 9 between the two paraphrases, or the symmetric form, as the config says."""
-        ids = facts["text_id"] if self.config.ignore_duplicates else None
+        ids = duplicates(facts, self.config.ignore_duplicates)
         return {"contrast": contrast_term(self.config, vectors["T0"], vectors["T1"], ids)}

@@ -59,6 +59,7 @@ class FineTune(Objective):
     Config = FineTuneConfig
     in_tables = "FT"
     contrastive = False
+    below = False  # whether some score of the data lies below -1, the mark of an unlabelled text
 
     def __init__(self, encoder: Encoder, config: Any = None, *, classes: Any = None, seed: int = 0, **changes):
         if classes is not None:
@@ -80,10 +81,12 @@ class FineTune(Objective):
     def check_data(self, labels: Tensor | None) -> None:
         if labels is not None:
             check_labels(labels, self.config.classes)
+            self.below = bool(labels.is_floating_point() and labels.min() < -1)
 
     def views(self, batch: View, generator: torch.Generator | None = None) -> dict[str, View]:
-        check_labels(batch.get("label"), self.config.classes)
-        return {"text": dict(batch)}
+        label = batch.get("label")
+        check_labels(label, self.config.classes, self.below)
+        return {"text": dict(batch) | ({} if self.regression else {"label": label.long()})}
 
     def term_counts(self, name: str, view: View) -> dict[str, Tensor]:
         count = torch.full((), len(view["label"]), device=view["label"].device)
@@ -133,9 +136,9 @@ class Head(nn.Module):
         return self.out(self.dropout(feature))
 
 
-def check_labels(label: Tensor | None, classes: int) -> None:
+def check_labels(label: Tensor | None, classes: int, below: bool = False) -> None:
     """Refuse labels that cannot be trained on, in words: on a GPU a label too large would end the process, and there
-    `Objective.check_data` has looked at all of them before."""
+    `Objective.check_data` has looked at all of them before. `below`: their scale goes below -1, which is a score."""
     if label is None:
         raise ValueError(
             "Fine-tuning needs the label of each example: give rows with a column 'label' that is not -1, unlabelled, "
@@ -146,8 +149,11 @@ def check_labels(label: Tensor | None, classes: int) -> None:
     if not checks.reads(label):
         return
     lowest, highest = label.aminmax()
-    if lowest == -1:
-        raise ValueError("A row has the label -1, which means unlabelled: leave such rows (GLUE's test splits) out.")
+    if lowest == -1 and not below:
+        scale = "; scores from -1 on have to be shifted" if label.is_floating_point() else ""
+        raise ValueError(
+            f"A row has the label -1, which means unlabelled: leave such rows (GLUE's test splits) out{scale}."
+        )
     if classes > 1 and not 0 <= lowest <= highest < classes:
         raise ValueError(
             f"Labels go from {int(lowest)} to {int(highest)} but the head has classes={classes}: "

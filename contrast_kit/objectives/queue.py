@@ -85,8 +85,7 @@ class MemoryQueue(nn.Module):
             raise ValueError(f"This queue holds vectors of width {self.rows.shape[1]}, not {rows.shape[1]}.")
         if ids is None:
             ids = torch.full((len(rows),), UNKNOWN, device=rows.device)
-        if ids.shape != (len(rows),) or ids.is_floating_point():
-            raise ValueError(f"ids must be [{len(rows)}] integers, one a vector, not {ids.dtype} {list(ids.shape)}.")
+        ids = checks.integers(ids, len(rows), rows.device, "ids")
         places = (self.pushed + torch.arange(len(rows), device=rows.device)) % self.capacity  # [N]
         newest = slice(-self.capacity, None)  # of too many vectors only the last: no place is written twice
         self.rows[places[newest]] = rows[newest]

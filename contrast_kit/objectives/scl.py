@@ -100,7 +100,7 @@ class SCL(FineTune):
 
     def contrast(self, vectors: Vectors, facts: ExampleInfo) -> dict[str, Tensor]:
         """Eq. 2 and 3, and how many texts have no positive in the batch."""
-        h, label = vectors["text"]["h"], facts["label"]
+        h, label = vectors["text"]["h"], facts["label"].long()
         loss = sup_con(h, label, self.config.tau, reduction=self.config.reduction)
         same = label.new_zeros(self.config.classes).scatter_add(0, label, torch.ones_like(label))[label]  # N_{y_i}, [N]
         return {"scl": loss, "without_positive": (same == 1).sum().to(loss)}

@@ -16,7 +16,7 @@ from contrast_kit.encoder.encoder import View
 from contrast_kit.losses.contrast import nt_xent
 from contrast_kit.losses.one_direction import info_nce
 from contrast_kit.masking.noise import Mask
-from contrast_kit.objectives.base import ExampleInfo, Objective, Vectors, mlm_count, mlm_sum, others
+from contrast_kit.objectives.base import ExampleInfo, Objective, Vectors, duplicates, mlm_count, mlm_sum, others
 
 
 @dataclass(frozen=True)
@@ -113,5 +113,5 @@ class SimCSE(Objective):
 
     def contrast(self, vectors: Vectors, facts: ExampleInfo) -> dict[str, Tensor]:
         loss = info_nce if self.config.contrast == "info_nce" else nt_xent
-        ids = facts["text_id"] if self.config.ignore_duplicates else None
+        ids = duplicates(facts, self.config.ignore_duplicates)
         return {"contrast": loss(vectors["first"]["h"], vectors["second"]["h"], self.config.tau, ids=ids)}

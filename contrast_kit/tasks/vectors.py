@@ -18,8 +18,6 @@ MANY = 5_000
 """Texts from which on a bar shows how far the encoder is."""
 KEPT = 256 * 2**20
 """Bytes of vectors that are kept, the least recently asked given up first: 67,000 texts of width 384 take 103 MB."""
-NO_SHAPE = ("transformers_version", "architectures", "dtype", "_name_or_path", "taught_without_words")
-"""What a configuration holds that no vector depends on: saving a model, or another transformers, changes it."""
 PORTION = 16 * 64  # texts between two moves of the bar: whole batches of `encode`
 
 _kept: OrderedDict[str, Tensor] = OrderedDict()
@@ -83,8 +81,7 @@ def encoder_hash(module: Any) -> str:
     encoder = module.encoder if isinstance(module, Objective) else module
     arguments.of_kind("module", encoder, Encoder, "an Encoder, or an objective around one")
     digest = hashlib.sha256(weights_hash(module).encode())
-    shape = {name: value for name, value in encoder.model.config.to_dict().items() if name not in NO_SHAPE}
-    parts = (sorted(shape.items()), encoder.pooling, encoder.projection, encoder.max_length)
+    parts = (sorted(encoder.architecture.items()), encoder.pooling, encoder.projection, encoder.max_length)
     for part in (*map(repr, parts), tokenizer_state(encoder.tokenizer)):
         digest.update(part.encode("utf-8", "surrogatepass") + b"\0")
     return digest.hexdigest()[:12]

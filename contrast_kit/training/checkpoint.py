@@ -54,6 +54,8 @@ def settings(objective: nn.Module, training: Any) -> dict[str, Any]:
         "training": dataclasses.asdict(training),
         "encoder": {"model": type(encoder.model).__name__, "pooling": encoder.pooling, "dropout": dropout},
         "weights": sum(p.numel() for p in objective.parameters()),
+        "trained weights": sum(p.numel() for p in objective.parameters() if p.requires_grad),
+        "architecture": encoder.architecture,
     }
     return json.loads(json.dumps(facts, default=intact.written))
 
@@ -150,6 +152,8 @@ def load(folder: Path, trained: Trained, expected: dict[str, Any]) -> dict[str, 
         state["settings"]["config"] = {former.get(name, name): value for name, value in config.items()}
         for name, value in {"group_by_length": True, "warm_heads": 0.0}.items():
             state["settings"]["training"].setdefault(name, value)  # written before there was a choice
+        for name in ("architecture", "trained weights"):
+            state["settings"].setdefault(name, expected[name])  # written before they were compared
         _check_settings(newest, state["settings"], expected)
         tensors, random = load_file(newest / "optimizer.safetensors"), load_file(newest / "random.safetensors")
         _load_all(trained, newest / "objective.safetensors", tensors, state["optimizer"])

@@ -79,6 +79,8 @@ def gradient(
     """
     if chunk_size is not None:
         checks.count("chunk_size", chunk_size, "a number of examples")
+    if not isinstance(batches, list | tuple):
+        raise TypeError(f"batches is a list of batches, [batch], not {type(batches).__name__}.")
     sums: dict[str, Tensor] = {}
     contrasts: dict[str, Tensor] = {}
     remembered = []

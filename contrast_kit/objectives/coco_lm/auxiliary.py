@@ -31,7 +31,7 @@ TOKENS_AT_ONCE = 2**14
 
 @dataclass(frozen=True)
 class ReleasedCode:
-    """What the papers' texts leave open or do not have, and the released code does: switches, off by default."""
+    """What the papers' texts leave open or do not have and the released code does: switches, and the losses' scale."""
 
     mask_cls: bool = False
     """With `mask_special`: the first token may be masked too. The paper does not say; the released code: off."""
@@ -80,7 +80,7 @@ class CorruptionConfig(ReleasedCode):
 def draw_words(encoder: Encoder, view: View, generator: torch.Generator | None = None) -> Tensor:
     """Words drawn from an encoder's masked LM at the selected positions of a view, the originals elsewhere: [B, T]."""
     chosen = encoder.strategy.positions(view["selected"])
-    logits = encoder.mlm_logits(chosen.rows(encoder(view)))  # [B, T, D] → [M, D] → [M, V]
+    logits = encoder.token_logits(chosen.rows(encoder(view)))  # [B, T, D] → [M, D] → [M, V]
     return masking.replace(view["targets"], view["selected"], logits, generator=generator)
 
 

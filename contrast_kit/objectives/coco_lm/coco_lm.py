@@ -12,10 +12,11 @@ from torch import Tensor, nn
 from contrast_kit import checks, masking
 from contrast_kit._renamed import renamed_fields
 from contrast_kit.checks import normalise
+from contrast_kit.data.texts import frame_of
 from contrast_kit.encoder.encoder import Encoder, View
 from contrast_kit.encoder.relative_positions import RelativePositions
 from contrast_kit.losses.contrast import nt_xent
-from contrast_kit.objectives.base import ExampleInfo, Vectors, others
+from contrast_kit.objectives.base import ExampleInfo, Vectors, duplicates, others
 from contrast_kit.objectives.coco_lm.auxiliary import Corrupting, CorruptionConfig
 from contrast_kit.objectives.coco_lm.correct import Correction as Correction
 from contrast_kit.objectives.coco_lm.correct import corrections
@@ -122,6 +123,7 @@ class COCOLM(Corrupting):
         if config.task != "rtd" and not config.lm_projection:
             self.encoder.use_plain_head(bias=config.head_biases)
         self.scl_head = SCLHead(width) if config.scl_head and self.contrastive else None
+        self.frame = frame_of(self.encoder.tokenizer)  # special tokens before a text and after it
 
     @property
     def contrastive(self) -> bool:
@@ -149,9 +151,10 @@ class COCOLM(Corrupting):
 
     def _crop(self, batch: View, generator: torch.Generator | None) -> View:
         """X^crop: content tokens cropped, [CLS] and [SEP] put back; as narrow as the longest crop can be."""
-        keep, ids, pad = self.config.keep, batch["input_ids"], self.encoder.tokenizer.pad_token_id
-        cropped = masking.crop(ids, batch["attention_mask"], keep, pad_id=pad, generator=generator)
-        width = 2 + max(1, int((ids.shape[1] - 2) * keep + 1e-4))  # of the longest, known without asking the device
+        keep, ids, pad, frame = self.config.keep, batch["input_ids"], self.encoder.tokenizer.pad_token_id, self.frame
+        cropped = masking.crop(ids, batch["attention_mask"], keep, pad_id=pad, specials=frame, generator=generator)
+        content = max(1, int((ids.shape[1] - sum(frame)) * keep + 1e-4))  # of the longest, without asking the device
+        width = sum(frame) + content
         view = {"input_ids": cropped.input_ids[:, :width], "attention_mask": cropped.attention_mask[:, :width]}
         if "token_type_ids" in batch:
             view["token_type_ids"] = batch["token_type_ids"].gather(1, cropped.positions)[:, :width]
@@ -176,7 +179,7 @@ class COCOLM(Corrupting):
     def contrast(self, vectors: Vectors, facts: ExampleInfo) -> dict[str, Tensor]:
         """Eq. 3, both ways, and with `diagnostics` the mean cosines of figure 7."""
         corrupted, cropped = vectors["corrupted"]["s"], vectors["crop"]["s"]  # [B, D] each
-        ids = facts["text_id"] if self.config.ignore_duplicates else None
+        ids = duplicates(facts, self.config.ignore_duplicates)
         parts = {"contrast": nt_xent(corrupted, cropped, self.config.tau, ids=ids)}  # eq. 3
         return parts | (mean_cosines(corrupted, cropped) if self.config.diagnostics else {})
 
