@@ -90,7 +90,7 @@ def soft_answers(answer: Callable[[Tensor, Tensor], Tensor]) -> str | None:
     ]
     if equals(said, right):
         return None
-    return first_hint(said, mistakes) or "−Σ_a s log σ(z) + (1 − s) log(1 − σ(z)), then the mean over questions."
+    return first_hint(said, mistakes) or "−Σ_a [s log σ(z) + (1 − s) log(1 − σ(z))], then the mean over questions."
 
 
 @exercise("13.consistency", right="With four pairs, guessing is consistent on one sentence of sixteen.")
