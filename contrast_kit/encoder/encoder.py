@@ -6,29 +6,18 @@ Letters in shape comments: B examples, T tokens, D width, V vocabulary, M masked
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 from transformers import PreTrainedTokenizerBase
 
 from contrast_kit import arguments, checks, fast
-from contrast_kit.encoder import hf_folders, mlm_head
-from contrast_kit.encoder.inputs import (
-    check_alone,
-    check_model,
-    check_padding,
-    check_tokenizer,
-    list_of_texts,
-    parts_of,
-)
+from contrast_kit.encoder import hf_folders, inputs, mlm_head
 from contrast_kit.encoder.presets import Presets
-from contrast_kit.encoder.relative_positions import prepare
 
 View = dict[str, Tensor]
 """A batch-like dict of tensors, each with the examples first, so that a view can be cut into chunks by slicing."""
-NO_SHAPE = ("transformers_version", "architectures", "dtype", "_name_or_path", "taught_without_words")
-"""What a configuration holds that no vector depends on: saving a model, or another transformers, changes it."""
 
 
 class Words(NamedTuple):
@@ -116,10 +105,8 @@ class Encoder(Presets, nn.Module):
     def __init__(self, model: nn.Module, tokenizer: PreTrainedTokenizerBase, pooling: str = "first"):
         super().__init__()
         checks.choice("pooling", pooling, hf_folders.POOLINGS)
-        check_tokenizer(tokenizer)
-        check_model(model, tokenizer)
-        self.model, self.tokenizer, self.pooling = prepare(model), tokenizer, pooling
-        check_padding(self.model, tokenizer)
+        inputs.check_tokenizer(tokenizer)
+        self.model, self.tokenizer, self.pooling = inputs.checked_model(model, tokenizer), tokenizer, pooling
         self.projection, self.strategy, self.pretrained, self.normalizes = True, Padded(), False, False
         self._head = mlm_head.modules(self.model)
 
@@ -148,10 +135,8 @@ class Encoder(Presets, nn.Module):
         if (limit := hf_folders.max_length_of(name)) is not None:
             tokenizer.model_max_length = min(limit, tokenizer.model_max_length)
         encoder = cls(model, tokenizer, (hf_folders.pooling_of(name) or "first") if pooling is None else pooling)
-        view = encoder.view_of([tokenizer.mask_token])
-        padding = dict(padding="max_length", max_length=view["input_ids"].shape[1] + 4, padding_side="right")
-        mlm_head.check(model, view)
-        check_alone(model, view, dict(tokenizer(tokenizer.mask_token, return_tensors="pt", **padding)))
+        mlm_head.check(model, one := encoder.view_of([tokenizer.mask_token]))
+        inputs.check_alone(model, one, encoder.view_of([tokenizer.mask_token, 5 * tokenizer.mask_token]))
         encoder.pretrained, encoder.normalizes = True, hf_folders.normalizes(name, pooling)
         return encoder.eval()  # as transformers opens a model; `fit` trains it with dropout
 
@@ -169,11 +154,6 @@ class Encoder(Presets, nn.Module):
     def width(self) -> int:
         """D, the size of a hidden state and of a sequence vector."""
         return self.model.config.hidden_size
-
-    @property
-    def architecture(self) -> dict[str, Any]:
-        """The model's configuration, as far as vectors depend on it: heads, activation, positions and so on."""
-        return {name: value for name, value in self.model.config.to_dict().items() if name not in NO_SHAPE}
 
     @property
     def vocabulary(self) -> dict[str, int]:
@@ -223,10 +203,6 @@ class Encoder(Presets, nn.Module):
             rows = module(rows)
         return rows if len(rows) == len(hidden) else rows[: len(hidden)]
 
-    def token_logits(self, hidden: Tensor) -> Tensor:
-        """Scores [M, D] → [M, V] of the tokenizer's tokens alone: a model may embed more, which no text can hold."""
-        return self.mlm_logits(hidden)[:, : len(self.tokenizer)]
-
     def word_loss(
         self, terms: Callable[..., Tensor], states: Tensor, labels: Tensor, *rows: Tensor, others: Tensor | None = None
     ) -> Words:
@@ -273,12 +249,10 @@ class Encoder(Presets, nn.Module):
     def use_plain_head(self, bias: bool = False) -> None:
         """From here on word scores are h · x, without projection (COCO-LM, appendix D) or, unless asked, bias.
 
-        ValueError: the word vectors x have another width than the states h, as ALBERT's and ELECTRA's; or the model's
-        own head cannot be made to do nothing in the folder that is saved, as DistilBERT's.
+        ValueError: word vectors x of another width than the states h, as ALBERT's; a head that stays in a saved folder.
         """
         checks.switch("bias", bias)
-        mlm_head.check_one_width(self.model)
-        mlm_head.projection(self.model)
+        mlm_head.check_plain(self.model)
         self.projection = False
         if not bias:
             mlm_head.remove_bias(self.model)
@@ -289,7 +263,7 @@ class Encoder(Presets, nn.Module):
         Padded on the right, whatever side the tokenizer likes: a sequence vector is the *first* token's.
         """
         options = dict(padding=True, padding_side="right", truncation=True, return_tensors="pt")
-        texts, limit = list_of_texts(texts), self.max_length if max_length is None else max_length
+        texts, limit = inputs.list_of_texts(texts), self.max_length if max_length is None else max_length
         special = self.tokenizer.num_special_tokens_to_add(pair=any(not isinstance(text, str) for text in texts))
         arguments.length(limit, special)
         return self.tokenizer(texts, max_length=min(limit, self.max_length), **options).to(self.device)
@@ -312,8 +286,8 @@ class Encoder(Presets, nn.Module):
         """
         checks.count("batch_size", batch_size, "a number of texts")
         checks.switch("normalize", normalize)
-        texts = list_of_texts(texts)
-        order = sorted(range(len(texts)), key=lambda i: -sum(map(len, parts_of(texts[i]))))
+        texts = inputs.list_of_texts(texts)
+        order = sorted(range(len(texts)), key=lambda i: -sum(map(len, inputs.parts_of(texts[i]))))
         rows = []
         with evaluating(self):
             for start in range(0, len(order), batch_size):

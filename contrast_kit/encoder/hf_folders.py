@@ -25,6 +25,8 @@ SHIPPED = shipped("checkpoints")
 POOLINGS = tuple(THEIR_POOLINGS)
 VOCABULARIES = ("tokenizer.json", "vocab.*", "*.model")
 """Files that hold a vocabulary: of fast tokenizers, of the slow ones of BERT and RoBERTa, of SentencePiece."""
+NO_SHAPE = ("transformers_version", "architectures", "dtype", "_name_or_path", "taught_without_words")
+"""What a configuration holds that no vector depends on: saving a model, or another transformers, changes it."""
 LOCAL = "a folder that save_pretrained wrote, or Encoder.tiny(tokenizer)"
 
 
@@ -124,6 +126,11 @@ def write(
     (folder / "modules.json").write_text(json.dumps(modules, indent=2))
     (folder / "1_Pooling" / "config.json").write_text(json.dumps(width | flags, indent=2))
     (folder / "sentence_bert_config.json").write_text(json.dumps({"max_seq_length": max_length}))
+
+
+def architecture(model: nn.Module) -> dict[str, Any]:
+    """A model's configuration as far as vectors depend on it: heads, activation, positions and so on."""
+    return {name: value for name, value in model.config.to_dict().items() if name not in NO_SHAPE}
 
 
 def pooling_of(folder: str | Path) -> str | None:

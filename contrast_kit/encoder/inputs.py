@@ -9,6 +9,10 @@ from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_N
 
 from contrast_kit import checks
 from contrast_kit._warn import warn
+from contrast_kit.encoder.relative_positions import prepare
+
+OTHERS = ("RelativeForMaskedLM", "LxmertForPreTraining")
+"""Masked language models that AutoModelForMaskedLM does not list: COCO-LM's, and the one that reads pictures too."""
 
 
 def check_tokenizer(tokenizer: PreTrainedTokenizerBase) -> None:
@@ -23,8 +27,9 @@ def check_tokenizer(tokenizer: PreTrainedTokenizerBase) -> None:
             raise ValueError(f"This tokenizer has no {name} token; {why} needs one.")
 
 
-def check_model(model: nn.Module, tokenizer: PreTrainedTokenizerBase) -> None:
-    """Refuse what is no model with a vocabulary head, or one that embeds fewer tokens than the tokenizer has."""
+def checked_model(model: nn.Module, tokenizer: PreTrainedTokenizerBase) -> nn.Module:
+    """The model, ready to be trained here. Refuses one that names no words at masked places, one that embeds fewer
+    tokens than the tokenizer has, and one that takes another token for padding: it would count positions from there."""
     if not isinstance(model, PreTrainedModel) or model.base_model is model:
         raise TypeError(f"An encoder wraps a model with a head, as RobertaForMaskedLM, not {type(model).__name__}.")
     rows = model.get_input_embeddings().num_embeddings
@@ -33,30 +38,27 @@ def check_model(model: nn.Module, tokenizer: PreTrainedTokenizerBase) -> None:
             f"The tokenizer has {len(tokenizer)} tokens but the model embeds only {rows}: "
             "open both from the same folder, or train the tokenizer first and build the model for it."
         )
-    known = {*MODEL_FOR_MASKED_LM_MAPPING_NAMES.values(), "RelativeForMaskedLM"}
+    known = {*MODEL_FOR_MASKED_LM_MAPPING_NAMES.values(), *OTHERS}
     if not any(base.__name__ in known for base in type(model).__mro__):
         raise ValueError(
             f"{type(model).__name__} is no masked language model of transformers, and cannot say which word belongs at "
             "a masked place: take one such as BertForMaskedLM (AutoModelForMaskedLM lists them)."
         )
-
-
-def check_padding(model: nn.Module, tokenizer: PreTrainedTokenizerBase) -> None:
-    """Refuse a model that takes another token for padding than the tokenizer: it would count positions from there."""
-    padding = model.get_input_embeddings().padding_idx
+    padding = prepare(model).get_input_embeddings().padding_idx
     if padding not in (None, tokenizer.pad_token_id):
         raise ValueError(
             f"The model takes token {padding} for padding, the tokenizer token {tokenizer.pad_token_id}: build the "
             "model's config with pad_token_id=tokenizer.pad_token_id."
         )
+    return model
 
 
 @torch.no_grad()
-def check_alone(model: nn.Module, view: dict[str, Tensor], padded: dict[str, Tensor]) -> None:
-    """Warn of a model whose states for one text change where it is padded, as it is beside longer texts."""
+def check_alone(model: nn.Module, alone: dict[str, Tensor], beside: dict[str, Tensor]) -> None:
+    """Warn of a model whose states for a text change where it is padded: `alone`, and first `beside` a longer one."""
     model.eval()
-    alone = model.base_model(**view).last_hidden_state  # [1, T, D]
-    moved = model.base_model(**padded).last_hidden_state[:, : alone.shape[1]] - alone
+    states = model.base_model(**alone).last_hidden_state[0]  # [T, D]
+    moved = model.base_model(**beside).last_hidden_state[0, : len(states)] - states
     if moved.abs().max() > 1e-3:
         warn(f"{type(model).__name__} reads padding, so the vector of a text depends on the texts encoded beside it.")
 

@@ -58,14 +58,16 @@ def check(model: nn.Module, view: dict[str, Tensor]) -> None:
         raise ValueError(f"{kind} makes its word scores in a way not known here; take a BERT or RoBERTa.")
 
 
-def check_one_width(model: nn.Module) -> None:
-    """Refuse, by a ValueError, a model whose word vectors x have another width than its states h."""
+def check_plain(model: nn.Module) -> None:
+    """Refuse, by a ValueError, a model that cannot do with h · x: its word vectors x have another width than its states
+    h, or its own head cannot be made to do nothing, so that no folder could hold it."""
     words, width = getattr(model.get_output_embeddings(), "in_features", None), model.config.hidden_size
     if words != width:
         raise ValueError(
             f"{type(model).__name__} has word vectors of width {words} and states of width {width}, so h · x is not "
             "defined: keep the model's own head (COCO-LM: lm_projection=True)."
         )
+    projection(model)
 
 
 def projection(model: nn.Module) -> tuple[nn.Linear, nn.LayerNorm, nn.LayerNorm]:

@@ -72,7 +72,8 @@ def draw_words(encoder: nn.Module, view: dict[str, Tensor], generator: torch.Gen
     states = at.rows(encoder(view))  # [B, T, D] → [M, D]
     words = []
     for block in states.split(max(1, fast.scores_at_once(states.device) // encoder.vocabulary["vocab_size"])):
-        p = encoder.token_logits(block).float().softmax(-1)  # [R, D] → [R, V]
+        known = encoder.mlm_logits(block)[:, : encoder.vocabulary["vocab_size"]]  # [R, D] → [R, V]
+        p = known.float().softmax(-1)
         waiting = torch.empty_like(p).exponential_(generator=generator)
         words.append((p / waiting).argmax(-1))  # the first of exponential clocks with rates p: a draw from p
     places = at.index.where(at.counted, targets.numel())  # [M]; rows left over write into a bin at the end

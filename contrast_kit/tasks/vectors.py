@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from contrast_kit import arguments, checks
 from contrast_kit.data.tokens import tokenizer_state
 from contrast_kit.encoder import Encoder
+from contrast_kit.encoder.hf_folders import architecture
 from contrast_kit.encoder.inputs import parts_of
 from contrast_kit.objectives import Objective
 
@@ -81,7 +82,7 @@ def encoder_hash(module: Any) -> str:
     encoder = module.encoder if isinstance(module, Objective) else module
     arguments.of_kind("module", encoder, Encoder, "an Encoder, or an objective around one")
     digest = hashlib.sha256(weights_hash(module).encode())
-    parts = (sorted(encoder.architecture.items()), encoder.pooling, encoder.projection, encoder.max_length)
+    parts = (sorted(architecture(encoder.model).items()), encoder.pooling, encoder.projection, encoder.max_length)
     for part in (*map(repr, parts), tokenizer_state(encoder.tokenizer)):
         digest.update(part.encode("utf-8", "surrogatepass") + b"\0")
     return digest.hexdigest()[:12]

@@ -27,6 +27,7 @@ from torch import Tensor, nn
 from contrast_kit import checks
 from contrast_kit.data import intact
 from contrast_kit.data.drafts import draft_of, remove_folder
+from contrast_kit.encoder.hf_folders import architecture
 from contrast_kit.training import distributed
 from contrast_kit.training.gradient import RandomState
 
@@ -55,7 +56,7 @@ def settings(objective: nn.Module, training: Any) -> dict[str, Any]:
         "encoder": {"model": type(encoder.model).__name__, "pooling": encoder.pooling, "dropout": dropout},
         "weights": sum(p.numel() for p in objective.parameters()),
         "trained weights": sum(p.numel() for p in objective.parameters() if p.requires_grad),
-        "architecture": encoder.architecture,
+        "architecture": architecture(encoder.model),
     }
     return json.loads(json.dumps(facts, default=intact.written))
 

@@ -162,7 +162,7 @@ def draw_together(encoder: nn.Module, view: dict[str, Tensor], generator: torch.
     rows = {key: value[mine] for key, value in view.items()}
     logits = torch.zeros(int(selected.sum()), encoder.vocabulary["vocab_size"], device=selected.device)  # [M, V]
     if len(rows["selected"]):
-        scores = encoder.token_logits(encoder(rows)[rows["selected"]])  # [B', T, D] → [M', D] → [M', V]
+        scores = encoder.mlm_logits(encoder(rows)[rows["selected"]])[:, : logits.shape[1]]  # [B', T, D] → [M', V]
         before = int(selected[: mine.start].sum())
         logits[before : before + len(scores)] = scores
     drawn = masking.replace(view["targets"], selected, logits, generator=generator)
