@@ -109,8 +109,18 @@ def test_another_padding_token_than_the_tokenizers_is_refused(words):
     """RoBERTa counts positions from it: each [UNK], its default 1, would have shifted all that follow."""
     sizes = dict(hidden_size=16, num_hidden_layers=1, num_attention_heads=2)
     config = AutoConfig.for_model("roberta", vocab_size=len(words), **sizes)
-    with pytest.raises(ValueError, match="takes token 1 for padding, the tokenizer token 0: build the model's config"):
+    with pytest.raises(
+        ValueError, match="counts positions from its padding, token 1, and the tokenizer pads with token 0"
+    ):
         ck.Encoder(AutoModelForMaskedLM.from_config(config), words)
+
+
+def test_a_model_that_counts_no_positions_from_padding_takes_the_tokenizers(words):
+    sizes = dict(hidden_size=16, num_hidden_layers=1, num_attention_heads=2, pad_token_id=9)
+    model = AutoModelForMaskedLM.from_config(AutoConfig.for_model("bert", vocab_size=len(words), **sizes))
+    ck.objectives.MLM(ck.Encoder(model, words))(ck.data.Texts(TEXTS, words).batch(range(4)))["loss"].backward()
+    gradient = model.get_input_embeddings().weight.grad
+    assert model.get_input_embeddings().padding_idx == words.pad_token_id and gradient[9].any()
 
 
 @pytest.mark.parametrize("kind", ["distilbert", "modernbert"])

@@ -14,6 +14,7 @@ import torch
 from conftest import REAL, make_encoder, real_data
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tokenizers.processors import TemplateProcessing
 
 import contrast_kit as ck
 from contrast_kit.data import Batches, Stream, Texts, streams, tokens, train_tokenizer
@@ -198,6 +199,12 @@ def test_packing_without_a_separator_is_refused(texts):
     bare = train_tokenizer(texts, vocab_size=300)
     bare.sep_token = None
     with pytest.raises(ValueError, match="Packing frames a block"):
+        Stream(iter(texts), bare, pack=True)
+    bare = train_tokenizer(texts, vocab_size=300)
+    bare.backend_tokenizer.post_processor = TemplateProcessing(single="$A", special_tokens=[])
+    with pytest.raises(
+        ValueError, match="this tokenizer frames a text otherwise"
+    ):  # COCO-LM's crop would cut blocks open
         Stream(iter(texts), bare, pack=True)
 
 

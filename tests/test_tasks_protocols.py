@@ -21,7 +21,7 @@ from contrast_kit.data import intact
 from contrast_kit.objectives import CAPT, CMLM, CSSL, MLM, SCL, FineTune
 from contrast_kit.paraphrase import Toyshop, same_meaning
 from contrast_kit.tasks import Pipeline, Protocol, Sweep, protocols
-from contrast_kit.tasks.planned import held_rows
+from contrast_kit.tasks.planned import drawn_rows, held_rows, plan
 from contrast_kit.tasks.results import Results, interval, read, selected_runs, write
 from contrast_kit.tasks.vectors import encoder_hash
 
@@ -389,10 +389,22 @@ def test_rows_that_no_split_tells_of_are_refused_too(opinions, start, tmp_path, 
     methods = {"method": Pipeline() if changes else Pipeline(post=MLM, unlabeled=30)}
     go = dict(folder=tmp_path, paraphraser=Toyshop() if changes else None, progress=False)
     same(tasks.run(one, opinions, start, methods, **go).table, tasks.run(one, opinions, start, methods, **go).table)
-    shouted = opinions.train.map(lambda row: {"sentence": row["sentence"].upper()})
+    drawn = drawn_rows(next(plan(one, [opinions], methods, None)), one)[0]["idx"]
+    loud = {row["idx"] for row in opinions.train} - (set() if changes else set(drawn))  # further texts alone differ
+    shouted = opinions.train.map(
+        lambda row: {"sentence": row["sentence"].upper() if row["idx"] in loud else row["sentence"]}
+    )
     other = tasks.TaskData(opinions.task, opinions.splits | {"train": shouted}, opinions.name)
     with pytest.raises(ValueError, match="other rows: choose another folder"):
         tasks.run(one, other, start, methods, **go)
+
+
+def test_of_all_rows_none_is_further(opinions, start):
+    """A pipeline of further texts at full size, as a source of `transfer` has it."""
+    every = replace(QUICK, draws=1, sizes=(None,))
+    planned = next(plan(every, [opinions], {"more": Pipeline(post=MLM, unlabeled=30)}, None))
+    train, more = drawn_rows(planned, every)
+    assert len(train) == len(opinions.train) and more is None
 
 
 def test_further_texts_reach_post_training_only(opinions, start, monkeypatch):

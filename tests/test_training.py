@@ -448,7 +448,7 @@ def test_a_failed_save_leaves_the_last_checkpoint(encoder, texts, tmp_path, monk
         ([], ValueError, "no rows"),
         (["a kite", ""], ValueError, "no token"),
         ({"train": ["a kite"]}, TypeError, r"several splits \(train\)"),
-        ("a kite", TypeError, "not str: there is no file or folder 'a kite', and one text alone is a list"),
+        ("a kite", TypeError, "not str: there is no file or folder 'a kite'; a text is "),
         ([1, 2], TypeError, "not int"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -63,9 +64,13 @@ def as_rows(rows: Any) -> Any:
     if kind.__module__.startswith("pandas"):
         raise TypeError(f"Rows are no pandas {kind.__name__}: give frame.to_dict('records') or series.tolist().")
     if isinstance(rows, str):
+        there = (
+            "data.load reads that file or folder"
+            if os.path.exists(rows)
+            else f"there is no file or folder {rows[:80]!r}"
+        )
         raise TypeError(
-            f"Rows are a Dataset, a list of dicts or a list of strings, not str: there is no file or folder "
-            f"{checks.shown(rows)}, and one text alone is a list, [text]."
+            f"Rows are a Dataset, a list of dicts or a list of strings, not str: {there}; a text is [text]."
         )
     numbered = hasattr(rows, "__len__") and hasattr(rows, "__getitem__") and getattr(rows, "shape", None) != ()
     if not numbered:
@@ -145,6 +150,11 @@ def label_tensor(values: Sequence[Any]) -> Tensor | None:
     if scores and missing is not None and any(value < 0 and value != -1 for value in values):
         raise ValueError(f"Row {missing} has no score, and on a scale below 0 the mark -1 would be one: leave it out.")
     return torch.tensor(values, dtype=torch.float32 if scores else torch.long)
+
+
+def unlabelled(labels: Any) -> Any:
+    """Which labels [N], a tensor or an array, are none: those of -1, but on a scale of scores that goes below."""
+    return (labels == -1) & (len(labels) == 0 or labels.min() >= -1)
 
 
 def count_classes(rows: Any) -> int:

@@ -20,7 +20,7 @@ from contrast_kit import arguments, checks
 from contrast_kit._warn import warn
 from contrast_kit.data.lines import Line, walk
 from contrast_kit.data.rows import given_columns, label_tensor, text_columns
-from contrast_kit.data.texts import Texts, check_columns, special_ids, strings, usual_length
+from contrast_kit.data.texts import Texts, check_columns, frame_of, special_ids, strings, usual_length
 from contrast_kit.data.tokens import TokenCache, Tokens, tokenize
 
 _ROWS, _CHARACTERS = 10_000, 8_000_000  # of a part, whichever comes first
@@ -79,6 +79,8 @@ class Stream(Texts):
             checks.count("limit", limit, "a number of texts")
         if pack and (tokenizer.cls_token_id is None or tokenizer.sep_token_id is None):
             raise ValueError("Packing frames a block by [CLS] and [SEP], and this tokenizer lacks one of them.")
+        if pack and frame_of(tokenizer) != (1, 1):
+            raise ValueError("Packing frames a block by [CLS] and [SEP], and this tokenizer frames a text otherwise.")
         self.frame = tokenizer.cls_token_id, tokenizer.sep_token_id
         self.pad_id, self.pack, self.max_length, self.left_out = tokenizer.pad_token_id, pack, max_length, 0
         self.columns = given_columns(columns)

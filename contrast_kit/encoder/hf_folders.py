@@ -26,7 +26,7 @@ POOLINGS = tuple(THEIR_POOLINGS)
 VOCABULARIES = ("tokenizer.json", "vocab.*", "*.model")
 """Files that hold a vocabulary: of fast tokenizers, of the slow ones of BERT and RoBERTa, of SentencePiece."""
 NO_SHAPE = ("transformers_version", "architectures", "dtype", "_name_or_path", "taught_without_words")
-"""What a configuration holds that no vector depends on: saving a model, or another transformers, changes it."""
+"""What a configuration holds that no vector depends on, and that changes when a model is saved or opened."""
 LOCAL = "a folder that save_pretrained wrote, or Encoder.tiny(tokenizer)"
 
 
@@ -129,7 +129,7 @@ def write(
 
 
 def architecture(model: nn.Module) -> dict[str, Any]:
-    """A model's configuration as far as vectors depend on it: heads, activation, positions and so on."""
+    """A model's configuration: heads, activation, positions and so on, without what saving it changes."""
     return {name: value for name, value in model.config.to_dict().items() if name not in NO_SHAPE}
 
 

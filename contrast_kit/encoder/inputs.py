@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import torch
 from torch import Tensor, nn
-from transformers import PreTrainedModel, PreTrainedTokenizerBase
+from transformers import MPNetConfig, PreTrainedModel, PreTrainedTokenizerBase
 from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_NAMES
 
 from contrast_kit import checks
@@ -29,7 +29,7 @@ def check_tokenizer(tokenizer: PreTrainedTokenizerBase) -> None:
 
 def checked_model(model: nn.Module, tokenizer: PreTrainedTokenizerBase) -> nn.Module:
     """The model, ready to be trained here. Refuses one that names no words at masked places, one that embeds fewer
-    tokens than the tokenizer has, and one that takes another token for padding: it would count positions from there."""
+    tokens than the tokenizer has, and one that counts positions from another token than the tokenizer's padding."""
     if not isinstance(model, PreTrainedModel) or model.base_model is model:
         raise TypeError(f"An encoder wraps a model with a head, as RobertaForMaskedLM, not {type(model).__name__}.")
     rows = model.get_input_embeddings().num_embeddings
@@ -44,12 +44,13 @@ def checked_model(model: nn.Module, tokenizer: PreTrainedTokenizerBase) -> nn.Mo
             f"{type(model).__name__} is no masked language model of transformers, and cannot say which word belongs at "
             "a masked place: take one such as BertForMaskedLM (AutoModelForMaskedLM lists them)."
         )
-    padding = prepare(model).get_input_embeddings().padding_idx
-    if padding not in (None, tokenizer.pad_token_id):
+    pad, counted = tokenizer.pad_token_id, getattr(getattr(model.base_model, "embeddings", None), "padding_idx", None)
+    if counted not in (None, pad) and not isinstance(model.config, MPNetConfig):  # whose fixed id `prepare` sees to
         raise ValueError(
-            f"The model takes token {padding} for padding, the tokenizer token {tokenizer.pad_token_id}: build the "
-            "model's config with pad_token_id=tokenizer.pad_token_id."
+            f"The model counts positions from its padding, token {counted}, and the tokenizer pads with token {pad}: "
+            "open both from one folder, or build the model's config with pad_token_id=tokenizer.pad_token_id."
         )
+    prepare(model).get_input_embeddings().padding_idx = pad  # the only word without a gradient
     return model
 
 

@@ -7,6 +7,7 @@ from torch import Tensor
 
 from contrast_kit import masking
 from contrast_kit.checks import normalise
+from contrast_kit.data.texts import frame_of
 from contrast_kit.encoder.encoder import Encoder, evaluating
 from contrast_kit.objectives.coco_lm import COCOLM
 from contrast_kit.objectives.coco_lm.auxiliary import Auxiliary
@@ -83,7 +84,10 @@ class Networks:
         hidden = masked["selected"][0]
         drawn = torch.zeros(0) if small is None else small.mlm_logits(small(masked)[0][hidden]).softmax(-1)  # [M, V]
         read, corrected = self._read(corrupted[0], words[0])  # [T, V], [T]
-        crop = masking.crop(ids, batch["attention_mask"], keep, pad_id=encoder.tokenizer.pad_token_id, generator=draw)
+        how = dict(pad_id=encoder.tokenizer.pad_token_id, specials=frame_of(encoder.tokenizer), generator=draw)
+        crop = masking.crop(ids, batch["attention_mask"], keep, **how)
+        before, after = how["specials"]
+        kept = crop.input_ids[0][crop.attention_mask[0].bool()]
         views = [
             batch,
             batch | {"input_ids": corrupted},
@@ -98,7 +102,7 @@ class Networks:
             drawn=[self._best(drawn[i]) if h and (i := next(place, None)) is not None else [] for h in hidden.tolist()],
             read=[self._best(p) if word else [] for p, word in zip(read, words[0].tolist(), strict=True)],
             here=read.gather(1, corrupted[0][:, None]).squeeze(1).tolist(),
-            crop=self._tokens(crop.input_ids[0][crop.attention_mask[0].bool()][1:-1]),
+            crop=self._tokens(kept[before : len(kept) - after]),
             vectors=normalise(vectors.float(), "vectors"),
         )
 

@@ -150,7 +150,7 @@ def check_labels(label: Tensor | None, classes: int, below: bool = False) -> Non
         return
     lowest, highest = label.aminmax()
     if lowest == -1 and not below:
-        scale = "; scores from -1 on have to be shifted" if label.is_floating_point() else ""
+        scale = "; if -1 is a score of yours, shift the scale above it" if label.is_floating_point() else ""
         raise ValueError(
             f"A row has the label -1, which means unlabelled: leave such rows (GLUE's test splits) out{scale}."
         )

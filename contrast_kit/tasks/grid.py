@@ -188,13 +188,20 @@ def _refuse_other_settings(
     plan: list[PlannedRun], done: Mapping, protocol: Protocol, before: str, settings: Mapping, path: Path | None
 ) -> None:
     """Raise before anything runs: for a run in the folder with other settings, or a size without epochs."""
+    rows_now: dict[tuple, str] = {}  # all methods and seeds of a draw have the same
     for planned in plan:
         wanted = setting_hash(planned, protocol, before, settings)
         if planned.key not in done:
             continue
-        row, noisy = done[planned.key], protocol.temperature is not None  # noisy copies would have to be made anew
-        same_rows = noisy or row["split"] == split_hash(drawn_rows(planned, protocol)[0], *planned.held.parts)
-        if row["setting"] != wanted or not same_rows:
+        row, which = (
+            done[planned.key],
+            (planned.data.name, planned.size, planned.draw, planned.chosen, id(planned.held)),
+        )
+        if protocol.temperature is not None:  # noisy copies would have to be made anew; the setting tells of their rows
+            rows_now[which] = row["split"]
+        elif which not in rows_now:
+            rows_now[which] = split_hash(drawn_rows(planned, protocol)[0], *planned.held.parts)
+        if (row["setting"], row["split"]) != (wanted, rows_now[which]):
             raise ValueError(
                 f"{path} holds a run of {planned.name} on {planned.data.name} that was made with other settings, "
                 "another start or other rows: choose another folder for these."

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 
 from contrast_kit import arguments, checks
+from contrast_kit.data.rows import unlabelled
 from contrast_kit.tasks.table import Task, get_task
 
 
@@ -92,7 +93,7 @@ def score(task: Task | str, predicted: Any, labels: Any) -> dict[str, float]:
     {'accuracy': 0.75, 'f1': 0.666...}
     """
     task, labels = get_task(task), as_numbers(labels, "Labels")
-    if (labels == -1).any():
+    if unlabelled(labels).any():
         raise ValueError(f"Some labels of {task.name} are -1, which means secret: they cannot be scored.")
     for name in task.metrics:
         arguments.known(name, METRICS, "metric")

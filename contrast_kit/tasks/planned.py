@@ -101,9 +101,9 @@ def drawn_rows(planned: PlannedRun, protocol: Protocol) -> tuple[Any, Any]:
     if chosen is None:
         chosen = draw(labels, planned.size, seed, stratified=protocol.stratified, per_class=protocol.per_class)
     train = select_rows(rows, list(chosen))
-    if not planned.pipeline.unlabeled:
+    others = sorted(set(range(len(rows))) - set(chosen)) if planned.pipeline.unlabeled else []
+    if not others:
         return train, None
-    others = sorted(set(range(len(rows))) - set(chosen))
     more = draw(labels, min(planned.pipeline.unlabeled, len(others)), [*seed, 1], among=others)
     return train, select_rows(rows, [*chosen, *more])
 

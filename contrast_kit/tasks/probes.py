@@ -9,7 +9,7 @@ import torch
 
 from contrast_kit import arguments, checks
 from contrast_kit.checks import shown
-from contrast_kit.data.rows import column, column_names, given_columns, label_tensor
+from contrast_kit.data.rows import column, column_names, given_columns, label_tensor, unlabelled
 from contrast_kit.encoder import Encoder
 from contrast_kit.geometry import pair_cosines
 from contrast_kit.tasks.metrics import score
@@ -211,9 +211,9 @@ def features(encoder: Encoder, rows: Any, task: Task) -> np.ndarray:
 
 def labels_of(rows: Any) -> np.ndarray:
     """The labels as an array of numbers, [N]; None, like -1, is no label."""
-    labels = [-1 if label is None else label for label in column(rows, "label")]
+    labels = column(rows, "label")
     label_tensor(labels)  # which says what is no number, and in which row
-    return np.asarray(labels)
+    return np.asarray([-1 if label is None else label for label in labels])
 
 
 def first_rows(rows: Any, limit: int | None) -> Any:
@@ -228,7 +228,7 @@ def first_rows(rows: Any, limit: int | None) -> Any:
 def _training_labels(task: Task, rows: Any) -> np.ndarray:
     """The labels of training rows, [N]; refuses missing ones and classes that the task does not have."""
     y = labels_of(rows)
-    if (y == -1).any():
+    if unlabelled(y).any():
         raise ValueError("A training row has the label -1, which means unlabelled: leave such rows out.")
     if not task.regression and not (np.issubdtype(y.dtype, np.integer) and 0 <= y.min() <= y.max() < task.classes):
         raise ValueError(f"{task.name} has the classes 0 to {task.classes - 1}, but not all training labels are.")

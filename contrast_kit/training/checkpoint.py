@@ -155,6 +155,9 @@ def load(folder: Path, trained: Trained, expected: dict[str, Any]) -> dict[str, 
             state["settings"]["training"].setdefault(name, value)  # written before there was a choice
         for name in ("architecture", "trained weights"):
             state["settings"].setdefault(name, expected[name])  # written before they were compared
+        saved, now = state["settings"]["architecture"], expected["architecture"]
+        both = saved.keys() & now.keys()  # another version of transformers has more fields, or fewer
+        state["settings"]["architecture"] = now | {name: saved[name] for name in both}
         _check_settings(newest, state["settings"], expected)
         tensors, random = load_file(newest / "optimizer.safetensors"), load_file(newest / "random.safetensors")
         _load_all(trained, newest / "objective.safetensors", tensors, state["optimizer"])
