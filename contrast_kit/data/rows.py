@@ -154,7 +154,8 @@ def label_tensor(values: Sequence[Any]) -> Tensor | None:
 
 def unlabelled(labels: Any) -> Any:
     """Which labels [N], a tensor or an array, are none: those of -1, but on a scale of scores that goes below."""
-    return (labels == -1) & (len(labels) == 0 or labels.min() >= -1)
+    marked = labels == -1
+    return marked & (labels.min() >= -1) if marked.any() else marked
 
 
 def count_classes(rows: Any) -> int:
