@@ -603,10 +603,13 @@ def scoreboard_runs() -> Iterator[Row]:
 
 
 def books_runs() -> Iterator[Row]:
-    """Real tasks after post-training on books: one pre-training run in each row, so no interval decides."""
+    """SST-2 after post-training on books: one pre-training run in each row, so no interval decides.
+
+    At MRPC, STS-B and RTE no encoder learned its task (notebook 09b), so from them nothing follows.
+    """
     exam = ck.data.recorded("books_exam")
-    tuned = exam[exam.part == "fine-tuned"].assign(task=exam.measurement.str.split(",").str[0])
-    score = tuned.pivot(index=["encoder", "seed"], columns="task", values="value")
+    films = exam[(exam.part == "fine-tuned") & exam.measurement.str.startswith("sst2")]
+    score = films.set_index(["encoder", "seed"])["value"]
     for paper, place, claim, told, one, other in (
         ("cmlm", "4.6, table 1", "post-training with CMLM beats TAPT", "CMLM (printed) − MLM", "post-cmlm", "post-mlm"),
         (
@@ -635,15 +638,14 @@ def books_runs() -> Iterator[Row]:
             "post-electra",
         ),
     ):
-        gap = score.loc[one] - score.loc[other]  # by seed; NaN where one of them was not asked
-        gap = gap.dropna(axis="columns", thresh=3).dropna()  # a task that is being measured waits for its seeds
+        gap = (score.loc[one] - score.loc[other]).dropna()  # by seed
         row = run(
             paper,
             place,
             claim,
-            f"{told}, both after kit/books-mlm, real {', '.join(gap)}; one pre-training run each",
-            f"4 × 256 encoder, {tuned.sizes.iloc[0]}, {len(gap)} seeds of fine-tuning",
-            gap.mean(axis="columns").to_numpy(),
+            f"{told}, both after kit/books-mlm, real sst2; one pre-training run each",
+            f"4 × 256 encoder, {films.sizes.iloc[0]}, {len(gap)} seeds of fine-tuning",
+            gap.to_numpy(),
             "books_exam",
         )
         yield row | {"verdict": UNCLEAR}
