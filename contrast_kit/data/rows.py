@@ -64,11 +64,8 @@ def as_rows(rows: Any) -> Any:
     if kind.__module__.startswith("pandas"):
         raise TypeError(f"Rows are no pandas {kind.__name__}: give frame.to_dict('records') or series.tolist().")
     if isinstance(rows, str):
-        there = (
-            "data.load reads that file or folder"
-            if os.path.exists(rows)
-            else f"there is no file or folder {rows[:80]!r}"
-        )
+        found = os.path.exists(rows)
+        there = "data.load reads that file or folder" if found else f"there is no file or folder {rows[:80]!r}"
         raise TypeError(
             f"Rows are a Dataset, a list of dicts or a list of strings, not str: {there}; a text is [text]."
         )

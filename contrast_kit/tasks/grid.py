@@ -193,10 +193,8 @@ def _refuse_other_settings(
         wanted = setting_hash(planned, protocol, before, settings)
         if planned.key not in done:
             continue
-        row, which = (
-            done[planned.key],
-            (planned.data.name, planned.size, planned.draw, planned.chosen, id(planned.held)),
-        )
+        row = done[planned.key]
+        which = (planned.data.name, planned.size, planned.draw, planned.chosen, id(planned.held))
         if protocol.temperature is not None:  # noisy copies would have to be made anew; the setting tells of their rows
             rows_now[which] = row["split"]
         elif which not in rows_now:
