@@ -728,6 +728,18 @@ def test_a_checkpoint_from_before_architectures_were_compared_goes_on(tokenizer,
     assert [row["loss"] for row in again.rows] == [row["loss"] for row in whole.rows]
 
 
+def test_a_run_killed_while_it_deletes_after_its_last_step_is_tidied_when_it_is_asked_again(tokenizer, texts, tmp_path):
+    """It takes no step and saves no more, so nobody else would: the folder kept three checkpoints, or half of one."""
+    options = dict(steps=3, save_every=1, folder=tmp_path, progress=False)
+    ck.fit(ck.objectives.MLM(make_encoder(tokenizer)), texts, **options)
+    shutil.copytree(tmp_path / "step-00000002", tmp_path / "step-00000001")
+    for name in (".step-00000001.gone", ".step-00000003.draft", ".step-notes"):
+        (tmp_path / name).mkdir()
+    ck.fit(ck.objectives.MLM(make_encoder(tokenizer)), texts, resume=True, **options)
+    assert sorted(path.name for path in tmp_path.glob("step-*")) == ["step-00000002", "step-00000003"]
+    assert [path.name for path in tmp_path.glob(".step-*")] == [".step-notes"]
+
+
 def test_a_callback_that_evaluates_does_not_end_dropout(tokenizer, texts):
     """The callback leaves the encoder in evaluation mode; the next step trains with dropout all the same."""
 

@@ -73,8 +73,7 @@ def save(folder: Path, step: int, trained: Trained, state: dict[str, Any], keep:
     if distributed.rank() == 0:
         try:
             _write(final, trained, random, {"step": step, **state})
-            for old in [path for path in found(folder) if _marked(path)][:-keep]:
-                remove_folder(old)
+            _tidy(folder, keep)
         except (OSError, SafetensorError) as error:
             problem = error
     if distributed.anywhere(problem is not None, device):  # else the others would wait for ever
@@ -87,9 +86,7 @@ def _write(final: Path, trained: Trained, random: dict[str, Tensor], state: dict
     """Write a checkpoint under another name, and rename it when it is whole."""
     if final.exists() and not _marked(final):
         raise OSError(f"{final} is there already and no checkpoint of a run: move it away")
-    for left in final.parent.glob(f".{PREFIX}*"):  # of a run that was killed while it wrote or deleted
-        if re.fullmatch(rf"\.{PREFIX}\d{{8,}}\.(draft|gone)", left.name):  # another name is the reader's
-            shutil.rmtree(left, ignore_errors=True)
+    _tidy(final.parent)
     tensors, groups = _pack(trained.optimizer)
     with draft_of(final) as draft:
         draft.mkdir(parents=True)
@@ -98,6 +95,15 @@ def _write(final: Path, trained: Trained, random: dict[str, Tensor], state: dict
         save_file(random, draft / "random.safetensors")
         (draft / STATE).write_text(json.dumps({"optimizer": groups, **state}, default=intact.written))
         intact.seal(draft)
+
+
+def _tidy(folder: Path, keep: int = 2) -> None:
+    """Delete all but the newest checkpoints, and what a run left that was killed while it wrote or deleted one."""
+    for left in folder.glob(f".{PREFIX}*"):
+        if re.fullmatch(rf"\.{PREFIX}\d{{8,}}\.(draft|gone)", left.name):  # another name is the reader's
+            shutil.rmtree(left, ignore_errors=True)
+    for old in [path for path in found(folder) if _marked(path)][:-keep]:
+        remove_folder(old)
 
 
 def found(folder: Path) -> list[Path]:
@@ -165,6 +171,8 @@ def load(folder: Path, trained: Trained, expected: dict[str, Any]) -> dict[str, 
         problem = str(error) if isinstance(error, intact.UnfitError) else type(error).__name__
         raise _damaged_error(newest, problem) from error
     _restore_random(random, trained, (expected["training"]["seed"], state["step"]))
+    if distributed.rank() == 0:
+        _tidy(folder)  # a run that was killed at its last checkpoint saves no other
     return state
 
 
