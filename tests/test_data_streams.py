@@ -195,6 +195,12 @@ def test_whole_texts_are_never_cut(texts, tokenizer):
     assert content(stream) == content(Stream(iter(chosen), tokenizer, max_length=64, pack=True))
 
 
+def test_packing_needs_no_mask_token(texts):
+    bare = train_tokenizer(texts, vocab_size=300)
+    bare.mask_token = None
+    assert len(Stream(iter(texts), bare, max_length=32, pack=True))
+
+
 def test_packing_without_a_separator_is_refused(texts):
     bare = train_tokenizer(texts, vocab_size=300)
     bare.sep_token = None

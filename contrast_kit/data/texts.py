@@ -227,9 +227,8 @@ def strings(values: list, name: str, start: int) -> list[str]:
 
 def frame_of(tokenizer: Any) -> tuple[int, int]:
     """How many special tokens the tokenizer puts before a text and after it: (1, 1) for [CLS] … [SEP]."""
-    ids = tokenizer(tokenizer.mask_token)["input_ids"]  # a word that every tokenizer has
-    before = ids.index(tokenizer.mask_token_id)
-    return before, len(ids) - before - 1
+    special = tokenizer("a", return_special_tokens_mask=True)["special_tokens_mask"]  # 1: put there; 0: of the text
+    return special.index(0), special[::-1].index(0)
 
 
 def special_ids(tokenizer: Any) -> list[int]:

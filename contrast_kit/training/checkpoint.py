@@ -72,6 +72,7 @@ def save(folder: Path, step: int, trained: Trained, state: dict[str, Any], keep:
     random = _random_states(device, trained.generator)
     if distributed.rank() == 0:
         try:
+            _tidy(folder, keep)  # first, as the disk may be full of what a killed run left
             _write(final, trained, random, {"step": step, **state})
             _tidy(folder, keep)
         except (OSError, SafetensorError) as error:
@@ -86,7 +87,6 @@ def _write(final: Path, trained: Trained, random: dict[str, Tensor], state: dict
     """Write a checkpoint under another name, and rename it when it is whole."""
     if final.exists() and not _marked(final):
         raise OSError(f"{final} is there already and no checkpoint of a run: move it away")
-    _tidy(final.parent)
     tensors, groups = _pack(trained.optimizer)
     with draft_of(final) as draft:
         draft.mkdir(parents=True)
