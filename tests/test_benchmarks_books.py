@@ -171,15 +171,16 @@ def test_pre_training_beside_the_trainer_learns_as_much_of_the_same_texts(monkey
     rows = Dataset.from_dict({"text": toyshop.corpus(1_200)})
     monkeypatch.setattr(ck.data, "load", lambda name: {"train": rows})
     bench = benchmark_script("pretraining")
-    names, batch, read = bench["one"].__globals__, 32, []
+    names, batch, read, told = bench["one"].__globals__, 32, [], []
     monkeypatch.setitem(names, "BATCH", batch)
     monkeypatch.setitem(names, "held_out_loss", lambda encoder, unseen, texts: {"of": encoder})
     for name in bench["CONTENDERS"]:
-        found = bench["one"](name, Namespace(steps=4, words=300, precision="float32"))
-        assert found["tokens_a_second"] * found["seconds"] > 4 * batch * 5
+        found = bench["one"](name, Namespace(steps=4, words=300, precision="float32", books=None))
+        told.append(found["tokens_a_second"] * found["seconds"])
         read.append(found["of"])
     loss = [books_loss(encoder, rows["text"][:100]) for encoder in read]
-    assert loss == pytest.approx([loss[0]] * 4, abs=0.2) and max(loss) < math.log(300)
+    assert min(told) > 4 * batch * 5 and max(told) < 1.2 * min(told)  # tokens, in whatever batches they come
+    assert loss == pytest.approx([loss[0]] * 6, abs=0.2) and max(loss) < math.log(300)
 
 
 def books_loss(encoder, unseen):
