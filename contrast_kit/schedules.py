@@ -47,7 +47,7 @@ def constant(step: float, total: float, value: float = 1.0) -> float:
 def linear_warmup_linear_decay(step: float, total: float, warmup: float = 0) -> float:
     """The factor on the learning rate: up in a straight line to 1, then down in a straight line to 0.
 
-    The schedule of BERT and RoBERTa and so of all the papers here (where `warmup` is 0, it starts at 1):
+    The schedule of BERT and RoBERTa, printed by CAPT and for COCO-LM's fine-tuning. Where `warmup` is 0 it starts at 1:
 
     * step < warmup: step / warmup, so 0 at step 0;
     * step = warmup: 1, the peak;

@@ -364,3 +364,9 @@ def test_autocast_does_not_lower_the_cosines():
         found = g.uniformity(x), g.uniformity(x, block=block), g.random_pair_cosines(x)
     for one, other in zip(wanted, found, strict=True):
         assert other.dtype == torch.float32 and torch.equal(one, other)
+
+
+def test_ties_of_a_triplet_count_half():
+    anchors, same = torch.eye(3), torch.ones(3, 3)
+    assert g.triplet_accuracy(anchors, same, same) == 0.5
+    assert g.triplet_accuracy(anchors, torch.stack([anchors[0], same[0], anchors[0]]), same) == pytest.approx(0.5)

@@ -569,3 +569,11 @@ def test_what_one_thread_leaves_unchecked_another_checks():
         assert not losses.nt_xent(x, x, 0.5).isfinite()
         with pytest.raises(losses.NotFiniteError):
             other.submit(losses.nt_xent, x, x, 0.5).result()
+
+
+@pytest.mark.parametrize("implementation", ["plain", "tiled"])
+def test_a_queue_of_unknown_texts_is_nobodys_text(implementation):
+    a, b = vectors(3, 6), vectors(3, 6, seed=1)
+    queue, ids = losses.normalise(vectors(4, 6, seed=3)), torch.tensor([0, -1, 5])
+    told = nt_xent(a, b, 0.1, queue=queue, ids=ids, reduction="none", implementation=implementation)
+    assert torch.allclose(told, nt_xent(a, b, 0.1, queue=queue, reduction="none"))

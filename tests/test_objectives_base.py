@@ -169,3 +169,17 @@ def test_an_encode_of_ones_own_is_asked_in_chunks_too(name, with_vectors, encode
         gradient(objective, [batch], torch.Generator().manual_seed(0), chunk_size=chunk_size)
         found.append(torch.cat([p.grad.flatten() for p in objective.encoder.parameters() if p.grad is not None]))
     assert torch.allclose(*found, rtol=1e-9, atol=1e-12)
+
+
+def test_what_a_text_counts_is_exact_in_half_precision(tokenizer, batch):
+    encoder, seen = make_encoder(tokenizer).to(torch.bfloat16), []
+    objective = ck.objectives.MLM(encoder, p_m=0.4, mlm_mean="sequences")
+    plain = encoder.word_loss
+
+    def spied(loss, states, targets, *rows, **options):
+        seen.extend(row.dtype for row in rows)
+        return plain(loss, states, targets, *rows, **options)
+
+    encoder.word_loss = spied
+    objective(batch)
+    assert seen == [torch.float32]

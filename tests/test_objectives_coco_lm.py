@@ -907,3 +907,11 @@ def test_a_masked_lm_does_not_train_the_head_that_coco_lm_left(tokenizer, batch,
             other(encoder)(batch)
     again = ck.Encoder.from_pretrained(encoder.save_pretrained(tmp_path))
     assert ck.objectives.MLM(again)(batch)["loss"] > 0
+
+
+def test_the_auxiliary_model_begins_with_weights_of_its_own(tokenizer):
+    objective = COCOLM(make_encoder(tokenizer, num_hidden_layers=3))
+    encoders = objective.encoder, objective.auxiliary.encoder
+    one, other = (encoder.model.base_model.encoder.layer[0].state_dict() for encoder in encoders)
+    matrices = [name for name in one if one[name].ndim == 2]
+    assert matrices and not any(torch.equal(one[name], other[name]) for name in matrices)

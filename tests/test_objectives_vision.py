@@ -158,7 +158,9 @@ def test_the_losses_are_those_of_the_equations(encoder, batch):
     for name, value in expected.items():
         assert parts[name].item() == pytest.approx(value.item(), rel=1e-9), name
     assert parts["loss"].item() == pytest.approx(sum(expected.values()).item(), rel=1e-9)
-    assert 0 <= parts["itm_accuracy"] <= 1 and len(parts) == len(expected) + 2
+    right = encoder.match_logits(states.words).argmax(1) == matched
+    assert parts["itm_accuracy"].item() == pytest.approx(right.double().mean().item())
+    assert len(parts) == len(expected) + 2
 
 
 def test_as_released_the_losses_fall_on_all_regions(encoder, batch):
@@ -295,10 +297,13 @@ def test_without_the_contrast_it_is_lxmert(encoder, batch):
 def test_the_papers_settings():
     config = CAPTPairs.paper()
     assert (config.tau, config.queue, config.reduction, config.qa) == ("adaptive", 8192, "sum", False)
+    assert not config.ignore_duplicates  # eq. 2 and 3 sum over all j ≠ i
     assert config.noise.which == "either" and config.noise.regions.p == 0.15 and config.regions == "masked"
     assert CAPTPairs.paper_training("pre-training") == {"batch_size": 512, "lr": 1e-4, "decay": "linear"}
     assert LXMERT.paper_training("pre-training")["batch_size"] == 256
     assert Answer.paper_training("gqa")["lr"] == 1e-5 and TwoPictures.paper_training("nlvr2")["epochs"] == 4
+    of_lxmert = LXMERT.paper_training("pre-training"), Answer.paper_training("vqa"), TwoPictures.paper_training("nlvr2")
+    assert all(settings["betas"] == (0.9, 0.999) for settings in of_lxmert)
 
 
 # -- the tasks ---------------------------------------------------------------------------------------------------------

@@ -1,5 +1,8 @@
 """Packed batches give the states, gradients and folders of padded ones."""
 
+import math
+from contextlib import nullcontext
+
 import pytest
 import torch
 from conftest import make_encoder
@@ -15,7 +18,9 @@ from transformers import (
 
 import contrast_kit as ck
 from contrast_kit.encoder.relative_positions import RelativePositions
+from contrast_kit.fast import dropout as quick
 from contrast_kit.fast import packed
+from contrast_kit.fast.dropout import QuickDropout
 from contrast_kit.fast.packed import Layout
 
 SMALL = dict(hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64)
@@ -192,3 +197,87 @@ def test_another_architecture_is_refused(tokenizer):
     encoder = ck.Encoder(DistilBertForMaskedLM(config), tokenizer)
     with pytest.raises(ValueError, match="without padding"):
         encoder.use_packing()
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("p", [0.1, 0.5, 0.9])
+def test_quick_dropout_is_dropout(dtype, p):
+    torch.manual_seed(0)
+    x = torch.ones(401, 501, dtype=dtype, requires_grad=True)  # an odd number of elements
+    with QuickDropout():
+        y = torch.nn.Dropout(p)(x)
+    kept = (y > 0).double()  # [400, 501]
+    sure = 5 * (p * (1 - p) / x.numel()) ** 0.5
+    assert kept.mean().item() == pytest.approx(1 - p, abs=sure)
+    assert y.max().item() == pytest.approx(1 / (1 - p), rel=4e-3 if dtype == torch.bfloat16 else 1e-4)
+    noise = kept - kept.mean()
+    for near in (1, 2, 3, 4, 501):  # no element tells of another, not even of one that shares its number
+        shifted = noise.flatten()[near:] * noise.flatten()[:-near]
+        assert abs(shifted.mean().item()) < 5 * p * (1 - p) / x.numel() ** 0.5
+    y.sum().backward()
+    assert torch.equal(x.grad, y)  # zeroed and divided as the values are
+    assert y.dtype == dtype
+
+
+def test_quick_dropout_draws_anew_and_leaves_the_rest_alone():
+    x, dropout = torch.randn(50, 40), torch.nn.Dropout(0.2)
+    with QuickDropout():
+        torch.manual_seed(0)
+        first, second = dropout(x), dropout(x)
+        torch.manual_seed(0)
+        assert torch.equal(dropout(x), first) and not torch.equal(first, second)
+        assert torch.equal(dropout.eval()(x), x)
+        assert torch.equal(torch.nn.functional.dropout(x, 0.0), x)
+        assert not torch.nn.functional.dropout(x, 1.0).any()
+        for wrong in (1.5, math.nan):
+            with pytest.raises((ValueError, RuntimeError), match="between 0 and 1"):
+                torch.nn.functional.dropout(x, wrong)
+        assert dropout(x[:0]).shape == (0, 40)
+        assert torch.allclose(torch.nn.functional.gelu(x), x * 0.5 * (1 + torch.erf(x / 2**0.5)), atol=1e-6)
+    torch.manual_seed(0)
+    assert not torch.equal(dropout.train()(x), first)  # outside, torch's own
+
+
+def test_a_packed_step_draws_all_its_dropout_quickly(tokenizer, batch, monkeypatch):
+    encoder, drawn = make_encoder(tokenizer, dropout=0.3).train(), []
+    monkeypatch.setattr(quick, "_sixteen_bits", lambda n, draw=quick._sixteen_bits: drawn.append(n) or draw(n))
+    encoder(batch)
+    assert not drawn
+    encoder.use_packing()
+    encoder(batch)
+    groups = len(Layout.of(batch["attention_mask"]).groups)
+    assert len(drawn) == 1 + encoder.model.config.num_hidden_layers * (2 + groups)
+    encoder.eval()(batch)
+    assert len(drawn) == 1 + encoder.model.config.num_hidden_layers * (2 + groups)
+
+
+def gradient_of(objective, batch, chunk_size=None):
+    from contrast_kit.training.gradient import gradient
+
+    torch.manual_seed(1)
+    objective.zero_grad()
+    gradient(objective, [batch], torch.Generator().manual_seed(0), chunk_size=chunk_size)
+    return torch.cat([p.grad.flatten() for p in objective.parameters() if p.grad is not None])
+
+
+def test_a_second_pass_meets_the_dropout_of_the_first(tokenizer, batch):
+    """Of chunks, and of activations that are made again in the backward pass."""
+    objective = ck.objectives.CMLM(make_encoder(tokenizer, dropout=0.3), contrast="info_nce").double().train()
+    objective.encoder.use_packing()
+    whole = gradient_of(objective, batch)
+    assert torch.allclose(gradient_of(objective, batch, chunk_size=len(batch["text_id"])), whole, atol=1e-12)
+    objective.encoder.model.gradient_checkpointing_enable()
+    again = gradient_of(objective, batch)  # with torch's own dropout
+    objective.encoder.model.gradient_checkpointing_disable()
+    objective.encoder.use_packing(False)
+    assert not torch.allclose(again, whole) and torch.isfinite(again).all()
+
+
+def test_checkpointed_activations_give_the_gradient_of_kept_ones(tokenizer, batch, monkeypatch):
+    monkeypatch.setattr(quick, "QuickDropout", nullcontext)  # torch's own dropout in both
+    objective = ck.objectives.MLM(make_encoder(tokenizer, dropout=0.3)).double().train()
+    objective.encoder.use_packing()
+    kept = gradient_of(objective, batch)
+    monkeypatch.undo()
+    objective.encoder.model.gradient_checkpointing_enable()
+    assert torch.allclose(gradient_of(objective, batch), kept, atol=1e-12)

@@ -336,3 +336,9 @@ def test_two_wordings_that_are_one_are_not_passed_over_in_silence(tmp_path):
     with pytest.warns(UserWarning, match="differ by dropout only.*keep_original=True"):
         reworded(["it rains"], FromFile(path))
     assert reworded(["it rains"], FromFile(path), keep_original=True)[0]["text/1"] == "rain falls"
+
+
+def test_noisy_copies_are_drawn_by_their_seed():
+    rows = [{"sentence": text} for text in toyshop.corpus(60)]
+    assert augmented(rows, Toyshop(), seed=0) == augmented(rows, Toyshop(), seed=0)
+    assert augmented(rows, Toyshop(), seed=0) != augmented(rows, Toyshop(), seed=1)

@@ -1,6 +1,7 @@
 """The plan says what the step then does: negatives counted, memory kept, nothing trained on the way."""
 
 import math
+from functools import partial
 
 import pytest
 import torch
@@ -120,11 +121,18 @@ def test_a_containers_share_of_the_memory_is_what_there_is(encoder, texts, monke
 
 def test_negatives_are_those_of_the_loss(encoder, batch):
     """At a temperature so high that all candidates weigh the same, the loss is the log of their number."""
-    for contrast in ("info_nce", "nt_xent"):
-        objective = ck.objectives.CMLM(encoder, contrast=contrast, tau=1e6, ignore_duplicates=True)
-        batch["text_id"][:2] = 77  # one text twice
-        candidates = 1 + objective.negatives(batch)
-        assert math.exp(objective(batch)["contrast"].item()) == pytest.approx(candidates, rel=0.01)
+    batch["text_id"][:2] = 77  # one text twice
+    for of in (
+        partial(ck.objectives.CMLM, contrast="info_nce"),
+        partial(ck.objectives.CMLM, contrast="nt_xent"),
+        partial(ck.objectives.CAPT, queue=0),
+        ck.objectives.SimCSE,
+        ck.objectives.COCOLM,
+    ):
+        for ignore in (True, False):
+            objective = of(encoder, tau=1e6, ignore_duplicates=ignore)
+            found = math.exp(objective(batch)["contrast"].item())
+            assert found == pytest.approx(1 + objective.negatives(batch), rel=0.003), (of, ignore)
 
 
 def test_negatives_of_classes_are_texts_of_other_classes(encoder, batch):

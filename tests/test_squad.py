@@ -326,6 +326,14 @@ def test_the_threshold_is_never_chosen_on_the_rows_that_it_is_tested_on(monkeypa
         squad.evaluate_across(said, rows[:2])
 
 
+def test_each_half_is_answered_by_the_threshold_of_the_other():
+    """One half has all answers and the other none: each half's own threshold is right there, and wrong on the other."""
+    rows = [question(f"kite {i}", None if i % 2 else "kite", id=str(i)) for i in range(8)]
+    said = {row["id"]: ("kite", 0.0) for row in rows}
+    scores = squad.evaluate_across(said, rows)
+    assert scores["f1"] == scores["exact"] == 0 and scores["best_f1"] == 50
+
+
 def test_the_best_spans_are_those_of_a_search_over_all():
     rng = np.random.default_rng(0)
     for _ in range(20):
@@ -474,3 +482,23 @@ def test_every_answer_of_real_questions_is_found_in_its_window():
     assert all(gold in found[i] for i, gold in enumerate(golds))
     one = copy.deepcopy(windows.rows[:50])
     assert answers.score({row["id"]: row["answers"]["text"][0] for row in one}, one)["exact"] == 100
+
+
+def test_readers_of_two_seeds_differ_in_head_and_in_order(questions, vocabulary, monkeypatch):
+    start, seen, real = make_encoder(vocabulary, max_length=256), [], squad.fit
+
+    def fit(objective, windows, **options):
+        seen.append((objective.out.weight.clone(), objective.config.dropout, options["seed"]))
+        return real(objective, windows, **options)
+
+    monkeypatch.setattr(squad, "fit", fit)
+    for seed in (0, 1):
+        squad.fine_tune(start, questions[:8], steps=1, max_length=256, seed=seed, dropout=0.3)
+    (one, p, first), (other, _, second) = seen
+    assert not torch.equal(one, other) and p == 0.3 and (first, second) == (0, 1)
+
+
+def test_scores_of_places_stay_float32_in_half_precision(questions, vocabulary):
+    objective = Span(make_encoder(vocabulary, max_length=256)).eval()
+    with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
+        assert objective.logits(Windows(questions[:4], vocabulary, 256).batch(range(4))).dtype == torch.float32

@@ -488,3 +488,18 @@ def test_real_similarity_without_training(words):
     data = tasks.load("glue/stsb", folder=Path(REAL, "glue_data"))
     encoder = make_encoder(words, pooling="mean")
     assert tasks.zero_shot_sts(encoder, data.validation)["spearman"] > 0.4
+
+
+def test_the_seed_makes_head_and_order(opinions, vocabulary):
+    start, sst2, seen = make_encoder(vocabulary), tasks.get_task("sst2"), []
+    heads = [tasks.fine_tuning.prepare(start, FineTune, sst2, seed).head.out.weight for seed in (0, 0, 1)]
+    assert torch.equal(heads[0], heads[1]) and not torch.equal(heads[0], heads[2])
+
+    class Spied(FineTune):
+        def views(self, batch, generator=None):
+            seen.append(batch["text_id"].tolist())
+            return super().views(batch, generator)
+
+    for seed in (0, 1):
+        tasks.fine_tune(start, take(opinions.train, 40), task="sst2", method=Spied, steps=1, seed=seed)
+    assert seen[0] != seen[1]

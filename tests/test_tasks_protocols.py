@@ -22,7 +22,7 @@ from contrast_kit.objectives import CAPT, CMLM, CSSL, MLM, SCL, FineTune
 from contrast_kit.paraphrase import Toyshop, same_meaning
 from contrast_kit.tasks import Pipeline, Protocol, Sweep, protocols
 from contrast_kit.tasks.planned import drawn_rows, held_rows, plan
-from contrast_kit.tasks.results import Results, interval, read, selected_runs, write
+from contrast_kit.tasks.results import Results, interval, read, selected_runs, validation_score, write
 from contrast_kit.tasks.vectors import encoder_hash
 
 
@@ -246,6 +246,19 @@ def test_a_setting_is_chosen_by_validation():
     a, b = [(0.7, 0.9)] * 3, [(0.8, 0.1)] * 3
     assert runs(protocol, a=a, b=b).best() == "b"
     assert runs(protocol, a=a, b=b).best(["a"]) == "a"
+
+
+def test_settings_are_compared_as_scl_compares_them():
+    """By all seeds where the best one is reported; by the top three of each size where those are; sizes alike."""
+    lucky, steady = [(v, 0.5) for v in (0.9, 0.1, 0.1, 0.1)], [(0.6, 0.5)] * 4
+    full = Protocol("full", draws=4, seeds=(0,), report="best")
+    assert runs(full, lucky=lucky, steady=steady).best() == "steady"
+    assert validation_score(runs(full, a=lucky).table, full) == pytest.approx(0.3)
+    few = replace(full, report="top", top=2)
+    table = runs(few, a=lucky).table
+    more = table.assign(n=1000, validation=[0.8, 0.8, 0.6, 0.6])  # more labels: all but one score higher
+    assert validation_score(pd.concat([table, more]), few) == pytest.approx((0.5 + 0.8) / 2)
+    assert validation_score(pd.concat([table, more]), replace(few, report="mean")) == pytest.approx((0.3 + 0.7) / 2)
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])
@@ -571,3 +584,12 @@ def test_both_protocols_on_real_sst2(tmp_path):
         assert len(result.table) == 4 and result.table["test"].between(0.3, 0.7).all()
     held = tasks.hold_out(data, test="half", stratified=True)
     assert (len(held.test), len(held.validation)) == (436, 436)  # of 872: 500 are not left
+
+
+def test_of_equals_the_earlier_draw_is_reported():
+    rows = [
+        dict(method="FT", task="sst2", n=20, draw=d, seed=0, metric="accuracy", validation=0.8, test=t)
+        for d, t in ((2, 0.1), (0, 0.9), (1, 0.5))
+    ]
+    protocol = Protocol("ties", draws=3, seeds=(0,), report="best")
+    assert Results(pd.DataFrame(rows), protocol).summary()["reported"][0] == 0.9

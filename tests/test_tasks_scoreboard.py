@@ -4,6 +4,7 @@ import pytest
 import torch
 
 import contrast_kit as ck
+from contrast_kit import geometry
 from contrast_kit.tasks import scoreboard
 
 
@@ -68,6 +69,10 @@ def test_measuring_leaves_the_encoder_as_it_was(suite, tokenizer):
     before = {name: value.clone() for name, value in encoder.state_dict().items()}
     first, second = (scoreboard.measure(encoder, suite) for _ in range(2))
     assert first == second and encoder.training
+    one, other = (encoder.encode([pair[side] for pair in suite.pairs]) for side in (0, 1))
+    assert first["alignment"] == pytest.approx(geometry.alignment(one, other).item())
+    assert first["uniformity"] == pytest.approx(geometry.uniformity(one).item())
+    assert first["effective_rank"] == pytest.approx(geometry.effective_rank(one).item())
     assert all(torch.equal(value, before[name]) for name, value in encoder.state_dict().items())
     assert set(first) >= {"sts", "sst2", "cola", "auc", "auc_hard", "alignment", "uniformity", "noise"}
 

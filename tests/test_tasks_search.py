@@ -2,8 +2,10 @@
 
 import zipfile
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 from conftest import REAL, make_encoder, real_data
 
@@ -102,7 +104,7 @@ def test_the_papers_grids_are_what_runs(opinions, start, monkeypatch):
             tasks.search(protocol, opinions, start, method)
     (cmlm, pipeline), (_, scl), (coco, _) = seen
     assert pipeline.post.func is CMLM and cmlm == protocols.CMLM  # α = 0.5, p_c = 0.7: the paper's own point first
-    assert pipeline.post.keywords == {"contrast_weight": 0.5} or pipeline.post.keywords["p_c"] == 0.7
+    assert (pipeline.post.keywords["contrast_weight"], pipeline.post.keywords["p_c"]) == (0.5, 0.7)
     assert scl.tune.func is SCL and (coco.lr, coco.epochs, coco.warmup) == (2e-5, {None: 3}, 0.06)
     assert len(list(points(papers.settings.CMLM_SEARCH))) == 30
     assert len(list(points(protocols.COCO_LM.grid_for("rte")))) == 4 * 2 * 2 * 4
@@ -135,12 +137,27 @@ def test_a_search_selects_by_validation_and_continues_in_its_folder(opinions, st
         tasks.search(QUICK, tasks.TaskData(opinions.task, opinions.splits | {"train": mended}), start, **go)
 
 
+def test_a_search_begins_with_what_the_pipeline_was_given(opinions, start):
+    given = Pipeline(post=partial(CMLM, contrast_weight=1.0))
+    found = tasks.search(
+        QUICK, opinions, start, given, grid={"contrast_weight": (0.1, 0.5, 1.0)}, budget=1, progress=False
+    )
+    assert found.table["contrast_weight"].tolist() == [1.0]
+
+
 def test_without_validation_rows_points_are_compared_as_the_papers_do(opinions, start):
     plan = replace(protocols.COCO_LM, seeds=(0, 1, 2), sizes=(20,), epochs={20: 1}, fine_tuning={}, lr=1e-3)
     small = tasks.TaskData(opinions.task, {n: rows.select(range(40)) for n, rows in opinions.splits.items()}, "small")
     found = tasks.search(plan, small, start, grid={"lr": (1e-3,)}, progress=False)
     runs = tasks.run(plan, small, start, {"searched": Pipeline()}, progress=False)
     assert found.table["score"][0] == pytest.approx(runs.table["test"].median()) and found.complete
+
+
+def test_without_validation_rows_sizes_count_alike_and_mismatched_rows_do_not():
+    row = dict(method="FT", task="mnli", seed=0, draw=0, metric="accuracy", validation=None, test_mismatched=0.1)
+    table = pd.DataFrame([row | dict(n=n, test=test) for n, test in ((20, 0.4), (20, 0.4), (1000, 0.8))])
+    protocol = replace(protocols.COCO_LM, mismatched=True)
+    assert searching._score(tasks.results.Results(table, protocol)) == pytest.approx((0.4 + 0.8) / 2)
 
 
 # The submission

@@ -161,6 +161,9 @@ def test_a_prior_reads_what_is_in_the_question_and_in_the_picture():
     vectors = tasks.picture_vectors(pictures, range(30))
     assert np.array_equal(tasks.picture_vectors(pictures, [4, 4, 1]), vectors[[4, 4, 1]])
     assert vectors.shape == (30, 13) and np.isfinite(vectors).all()
+    for row, found in enumerate(vectors):
+        here = pictures.regions[row][pictures.region_mask[row]].numpy()  # without padding
+        assert np.allclose(found, [*here.mean(0), *here.max(0), len(here)], atol=1e-6)
     many = ["many" if n > 3 else "few" for n in vectors[:, -1]]
     assert np.mean(np.array(tasks.picture_only(vectors, many, vectors)) == np.array(many)) > 0.8
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+import types
 
 import pytest
 import torch
@@ -249,6 +250,8 @@ def test_bf16_trains(tokenizer, texts):
     )
     assert run.history["loss"].iloc[-5:].mean() < run.history["loss"].iloc[:5].mean()
     assert next(run.encoder.parameters()).dtype == torch.float32
+    first = ck.fit(ck.objectives.CMLM(make_encoder(tokenizer)), texts, steps=1, progress=False)
+    assert 0 < abs(first.rows[0]["loss"] - run.rows[0]["loss"]) < 0.02 * first.rows[0]["loss"]  # other digits: it is on
 
 
 def test_a_loss_that_is_not_finite_stops_with_step_parts_and_checkpoint(encoder, texts, tmp_path):
@@ -757,3 +760,40 @@ def test_the_warm_up_is_rounded_to_the_nearest_step():
     training = Training(warmup=0.06, lr=1.0, decay="none")
     assert [learning_rate(step, 60, training) for step in (3, 4, 5)] == [0.75, 1, 1]
     assert learning_rate(1, 57, training) == 1 / 3  # 3.42 steps: 3
+
+
+def test_each_process_draws_dropout_of_its_own(tokenizer, texts, monkeypatch):
+    module, seen = sys.modules[_Loop.__module__], []
+    plain = vars(module.distributed)
+    for rank in (0, 1):
+        monkeypatch.setattr(module, "distributed", types.SimpleNamespace(**plain | {"rank": lambda rank=rank: rank}))
+        objective = ck.objectives.MLM(make_encoder(tokenizer, dropout=0.3))
+        seen.append(ck.fit(objective, texts, steps=1, progress=False).rows[0]["loss"])
+    assert seen[0] != seen[1]
+
+
+def test_on_another_number_of_processes_dropout_starts_anew_and_apart(tokenizer, monkeypatch):
+    noise, drawn = torch.Generator().manual_seed(3), []
+    trained = checkpoint.Trained(ck.objectives.MLM(make_encoder(tokenizer)), None, noise)
+    torch.manual_seed(5)
+    states = {"noise": noise.get_state().repeat(2, 1), "cpu": torch.get_rng_state().repeat(2, 1)}  # of two processes
+    monkeypatch.setattr(checkpoint.distributed, "count", lambda: 4)
+    for rank in (0, 1):
+        monkeypatch.setattr(checkpoint.distributed, "rank", lambda rank=rank: rank)
+        torch.manual_seed(5)
+        checkpoint._restore_random(states, trained, (0, 7))
+        drawn.append(torch.rand(1).item())
+    torch.manual_seed(5)
+    assert len({*drawn, torch.rand(1).item()}) == 3
+
+
+def test_the_clock_of_a_resumed_run_goes_on(tokenizer, texts, tmp_path):
+    def go(**options):
+        objective = ck.objectives.MLM(make_encoder(tokenizer))
+        return ck.fit(objective, texts, steps=2, save_every=1, folder=tmp_path, progress=False, **options)
+
+    go(callback=lambda run: run.steps == 1 and run.stop())
+    file = tmp_path / "step-00000001" / "state.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"seconds": 1000.0}))
+    (file.parent / intact.DIGESTS).unlink()
+    assert go(resume=True).seconds > 1000

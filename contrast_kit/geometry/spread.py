@@ -73,7 +73,7 @@ def uniformity(x: Tensor, t: float = 2, *, block: int = 1024) -> Tensor:
 def anisotropy(x: Tensor) -> Tensor:
     """How narrow the cone is in which the vectors lie: the mean cosine of all distinct pairs.
 
-    Ethayarajh 2019, section 3.3 (his baseline for random words). Near 0: directions cancel out; 1: all
+    Ethayarajh 2019, section 3.4 (his baseline for random words). Near 0: directions cancel out; 1: all
     point the same way; −1/(N−1) at the least. It equals `random_pair_cosines(x).mean()`, but from
     (‖Σ u_i‖² − N) / (N(N−1)), in O(N·D). `x` [N, D], N ≥ 2 -> a number (0-d tensor).
 

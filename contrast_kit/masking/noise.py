@@ -10,14 +10,15 @@ A noise is anything that can be called as `noise(batch, generator, vocabulary) -
   without them has nothing to recover.
 
 An objective that takes a noise never looks into the view, so a noise for image regions, or for words and regions
-together, is one more function of this form. These six put the kinds of CAPT's Table 1 on token ids:
+together, is one more function of this form. These six put the kinds of CAPT's Table 1 on token ids (all
+but XLNet's, which changes the order of prediction and not the text):
 
 | name                     | class                | whose            | what falls on the text                          |
 |--------------------------|----------------------|------------------|-------------------------------------------------|
 | `"mask"`                 | `Mask`               | BERT, RoBERTa    | 15 % of tokens: [MASK], a random one, or itself |
 | `"spans"`                | `MaskSpans`          | SpanBERT         | the same share in runs of 3.8 tokens on average |
 | `"replace"`              | `Replace`            | ELECTRA, simpler | 15 % of tokens become tokens drawn uniformly    |
-| `"shuffle"`              | `Shuffle`            | XLNet, CAPT 5.2  | tokens change places, none further than 3       |
+| `"shuffle"`              | `Shuffle`            | CAPT 5.2         | tokens change places, none further than 3       |
 | `"mask+shuffle"`         | `MaskAndShuffle`     | StructBERT       | both                                            |
 | `"mask+shuffle+replace"` | `MaskShuffleReplace` | BART             | all three                                       |
 """

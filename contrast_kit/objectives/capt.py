@@ -33,7 +33,8 @@ class CAPTConfig:
     number: constant, what figure 3 (left) compares it with; the paper does not print which."""
     queue: int = 8192
     """Capacity of the memory queue in vectors; a step pushes two a text. Paper: 8192, *two steps* of its small model's
-    batch, half a step of its large one's; 0, no queue, is worse (figure 3, left). With a batch of 32 it is 128 steps.
+    batch, half a step of its large one's (more if it contrasted a part of a batch, as the "size of 128" without a queue
+    in figure 3 may mean); 0, no queue, is worse (figure 3, left). With a batch of 32 it is 128 steps.
     CAPT has no slowly moving encoder as MoCo has: vectors that old come from another model, and a batch can leave them
     behind by moving as one, until all its vectors point the same way. In small runs (`data.recorded("capt_queue")`) 4 ·
     batch_size vectors and a start from MLM ended at a mean cosine of 0.8 to 0.9; only with a sixth of the rate for six
@@ -164,8 +165,9 @@ class CAPT(Objective):
         if steps > MANY_STEPS and not len(self.queue):  # said once, before the first push
             warn(
                 f"The queue will hold the last {steps} steps ({self.queue.capacity} vectors, {pushed} a step); CAPT's "
-                "held two. Vectors of a model so long ago can make the present ones collapse: take a smaller queue "
-                f"(queue={4 * pushed}) and lr, begin with an encoder that MLM has trained, and watch the contrast.",
+                "held two of its batches. Vectors of a model so long ago can make the present ones collapse: take a "
+                f"smaller queue (queue={4 * pushed}) and lr, begin with an encoder that MLM has trained, and watch the "
+                "contrast.",
             )
         self.queue.push(both, ids.repeat(2) if ids is not None else None)
 

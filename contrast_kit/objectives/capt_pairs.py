@@ -32,7 +32,7 @@ class CAPTPairsConfig(LXMERTConfig, CAPTConfig):
     `LXMERT` has trained, or take `queue=0`."""
     ignore_duplicates: bool = True
     """True: pairs of one picture are no negatives of each other, in batch or queue; all its captions are true of it.
-    Paper: not said; its data has five captions and many questions for each picture."""
+    Paper: eq. 2 leaves nothing out; its data has five captions and many questions for each picture."""
 
     def __post_init__(self):
         CAPTConfig.__post_init__(self)
@@ -77,8 +77,11 @@ class CAPTPairs(CAPT):
 
     @classmethod
     def paper(cls) -> CAPTPairsConfig:
-        """The objective of section 4.1, with the printed sum of eq. 4; it goes with `CrossModalEncoder.lxmert`."""
-        return CAPTPairsConfig(tau="adaptive", queue=8192, reduction="sum")
+        """The objective of section 4.1, with the printed sums of eq. 2 to 4; it goes with `CrossModalEncoder.lxmert`.
+
+        It predicts "region objects"; losses on attributes and features, where a batch has them, are LXMERT's code.
+        """
+        return CAPTPairsConfig(tau="adaptive", queue=8192, reduction="sum", ignore_duplicates=False)
 
     def build(self) -> None:
         check_reads_pairs(self)

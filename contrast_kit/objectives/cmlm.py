@@ -88,7 +88,8 @@ class CMLM(Objective):
     @classmethod
     def paper(cls) -> CMLMConfig:
         """Section 4.3: SimSiam, K = 1, p_m = 0.15, p_c = 0.7, α = 0.5. `paper_training(n)` is its other half, for
-        post-training RoBERTa-base on n = 20, 100 or 1,000 texts."""
+        post-training RoBERTa-base on n = 20, 100 or 1,000 texts. Eq. 6 may be read as a mean within each text first:
+        `mlm_mean="sequences"`."""
         return CMLMConfig(K=1, p_m=0.15, p_c=0.7, contrast_weight=0.5, contrast="simsiam")
 
     def build(self) -> None:

@@ -13,7 +13,7 @@ from contrast_kit.objectives.coco_lm.token_losses import CopyHead
 
 @dataclass(frozen=True)
 class ELECTRAConfig(CorruptionConfig):
-    """ELECTRA as COCO-LM's paper trains it for comparison."""
+    """ELECTRA as COCO-LM's paper trains it for comparison; samples are drawn without dropout, as COCO-LM draws them."""
 
     auxiliary: Literal["shallow", "narrow", "random", "given"] = "narrow"
     """ELECTRA's generator has all layers and a third of the width. "shallow" is the paper's row "RTD Only"."""

@@ -17,12 +17,12 @@ class MLMConfig:
     """What masked language modelling leaves to choose; the defaults are BERT's and RoBERTa's."""
 
     p_m: float = 0.15
-    """Probability that a token is selected (CMLM eq. 1). BERT, RoBERTa and all four papers: 0.15."""
+    """Probability that a token is selected (CMLM eq. 1). BERT, RoBERTa, CMLM, COCO-LM and CAPT: 0.15."""
     split: tuple[float, float, float] = (0.8, 0.1, 0.1)
     """Of the selected: share that becomes [MASK], a random word, or stays. BERT: 80/10/10."""
     mlm_mean: Literal["tokens", "sequences"] = "tokens"
     """Mean over all selected tokens of the batch (every implementation), or first within each sequence, then over
-    sequences (printed in CMLM eq. 6). They differ when sequences have different lengths."""
+    sequences (as CMLM eq. 6 may be read). They differ when sequences have different lengths."""
 
     def __post_init__(self):
         checks.probability("p_m", self.p_m)

@@ -37,9 +37,10 @@ _COCO_LM_SETTINGS: dict[str, dict[str, Any]] = {
 # table prints no clipping and no length: none and 512 are RoBERTa's, whose settings the large model adopts.
 _CAPT = dict(decay="linear", weight_decay=0.01, betas=(0.9, 0.98), eps=1e-6, clip=None, max_length=512)
 
-# LXMERT's released code, whose settings for the tasks CAPT takes over (4.2).
+# LXMERT's released code, whose settings for the tasks CAPT takes over (4.2). Its optimizer has BERT's betas.
+_LXMERT = dict(decay="linear", betas=(0.9, 0.999))
 _LXMERT_TASKS = {
-    task: dict(epochs=4, batch_size=32, lr=lr, warmup=0.1, decay="linear", clip=5.0)
+    task: dict(epochs=4, batch_size=32, lr=lr, warmup=0.1, clip=5.0) | _LXMERT
     for task, lr in {"vqa": 5e-5, "gqa": 1e-5, "nlvr2": 5e-5}.items()
 }
 
@@ -58,7 +59,7 @@ TRAINING: dict[str, dict[str, dict[str, Any]]] = {
     },
     # CAPT, section 4.1: "peak learning rate 1e-4 paired with linear warmup and decay"; neither steps nor warm-up.
     "CAPT for pairs": {"pre-training": dict(batch_size=512, lr=1e-4, decay="linear")},
-    "LXMERT": {"pre-training": dict(epochs=20, batch_size=256, lr=1e-4, warmup=0.05, decay="linear", clip=1.0)},
+    "LXMERT": {"pre-training": dict(epochs=20, batch_size=256, lr=1e-4, warmup=0.05, clip=1.0) | _LXMERT},
     "answers": {task: _LXMERT_TASKS[task] for task in ("vqa", "gqa")},
     "two pictures": {"nlvr2": _LXMERT_TASKS["nlvr2"]},
     # SCL, section 4.1: Adam at 1e-5, batches of 16, at every size. It prints neither epochs nor warm-up.
@@ -133,8 +134,9 @@ COCO_LM_TABLE_3: dict[str, dict[str, Any]] = {
 """COCO-LM's table 3, row by row, as changes of `COCOLMConfig`: `COCOLM(encoder, **COCO_LM_TABLE_3["CLM Only"])`.
 
 Two rows are not a matter of the config alone. "w/o. Rel-Pos" is an encoder built without relative positions. "w.
-Converged Auxiliary" needs a trained one: `COCOLM(encoder, converged=trained)`. The rows on the "CLM Setup" keep the
-contrast; the paper does not say."""
+Converged Auxiliary" needs a trained one: `COCOLM(encoder, converged=trained)`. The paper does not say whether the rows
+on the "CLM Setup" keep the contrast (here they do), nor how "CLM w/o. Copy" names words (here by a softmax at M alone),
+nor whether ELECTRA's auxiliary model has relative positions and samples with dropout (here neither)."""
 
 
 def training(method: str, setting: str | int) -> dict[str, Any]:

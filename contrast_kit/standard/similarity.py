@@ -1,13 +1,13 @@
 """Semantic textual similarity: SimCSE's table of seven tasks, with its aggregation named.
 
 Spearman's correlation of cosines with human scores, times 100, without any training. STS12 to STS16 have several
-subsets each, and papers differ in what they do with them (SimCSE, appendix B):
+subsets each, and papers differ in what they do with them (SimCSE, table B.1):
 
 | `aggregation` | what | who |
 |---|---|---|
-| `"all"` | one correlation over the rows of all subsets together | SimCSE, Sentence-BERT, BERT-flow |
-| `"mean"` | the mean of the subsets' correlations | – |
-| `"weighted"` | their mean, weighted by the number of rows | some |
+| `"all"` | one correlation over the rows of all subsets together | SimCSE, Sentence-BERT |
+| `"mean"` | the mean of the subsets' correlations | DeCLUTR |
+| `"weighted"` | their mean, weighted by the number of rows | BERT-flow, BERT-whitening |
 
 The same vectors give other numbers: a table without its aggregation cannot be compared.
 """

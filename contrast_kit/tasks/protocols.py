@@ -51,7 +51,7 @@ CMLM = Protocol(
 """CMLM, sections 4.1 to 4.5: 5 draws × 3 seeds = 15 runs, mean and standard deviation of all. "With replacement" is
 read as: two draws may share rows. Validation rows: 500, or half of the original ones where there are fewer (RTE, MRPC).
 No warm-up is printed; the authors' flags have 0. Nor how MNLI-MM is selected: here by the matched rows, so that all
-mismatched ones can test. The deviation's denominator is not printed; it is n - 1."""
+mismatched ones can test. Nor the head, here one linear map; nor the deviation's denominator, which is n - 1."""
 
 CMLM_FULL = Protocol(
     "CMLM full size",
@@ -221,8 +221,8 @@ GLUE_TEST = Protocol(
     report="best",
     epochs={None: 10},
 )
-"""For GLUE's secret test rows (`tasks.submission`): all training rows, ten seeds, the one best on all validation rows.
-Ten seeds are SCL's rule (4.1); epochs, rate and batch are RoBERTa's."""
+"""For GLUE's secret test rows (`tasks.submission`): all training rows, ten seeds, the one best on all validation rows,
+as under COCO-LM's table 2, which also searches its grid. Epochs, rate and batch are RoBERTa's."""
 
 PROTOCOLS: dict[str, Protocol] = {
     "cmlm": CMLM,

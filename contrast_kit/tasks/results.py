@@ -129,17 +129,12 @@ class Results:
         return pd.DataFrame(found).T.rename_axis("method")
 
     def best(self, methods: Sequence[str] | None = None) -> str:
-        """The method with the best *validation* score by the protocol's rule, averaged over tasks and sizes.
-
-        For choosing a hyper-parameter: SCL picks "based on the average validation accuracy of the top 3 models".
-        """
+        """The method with the best `validation_score`: for choosing a hyper-parameter."""
         table = self.table if methods is None else self.table[self.table["method"].isin(self._known(methods))]
-        scores: dict[str, list[float]] = {}
-        for (_, _, method), runs in table.groupby(["task", "n", "method"], sort=False):
-            if runs["validation"].isna().any():
-                raise ValueError("These runs had no validation rows, so none of them can be selected.")
-            scores.setdefault(method, []).append(selected_runs(runs, self.protocol)["validation"].mean())
-        return max(scores, key=lambda method: np.mean(scores[method]))
+        if table["validation"].isna().any():
+            raise ValueError("These runs had no validation rows, so none of them can be selected.")
+        scores = {name: validation_score(runs, self.protocol) for name, runs in table.groupby("method", sort=False)}
+        return max(scores, key=scores.get)
 
     def scores(self, metric: str = "test") -> dict[str, dict[str, list[float]]]:
         """Runs as `plots.bars_with_errors` takes them: by task and size, then by method."""
@@ -175,7 +170,7 @@ class Results:
 
 def _groups(table: "pd.DataFrame") -> Iterator[tuple[tuple, "pd.DataFrame"]]:
     """The runs of each task, size and method; MNLI's scores on the mismatched rows as those of a task "…-mm"."""
-    for (task, n, method), runs in table.groupby(["task", "n", "method"], sort=False):
+    for (task, n, method), runs in table.groupby(["task", "n", "method"], sort=False, dropna=False):
         yield (task, n, method), runs
         if MISMATCHED in runs and runs[MISMATCHED].notna().all():
             yield (f"{task}-mm", n, method), runs.assign(task=f"{task}-mm", test=runs[MISMATCHED])
@@ -191,6 +186,16 @@ def selected_runs(runs: "pd.DataFrame", protocol: Protocol) -> "pd.DataFrame":
     if count is None:
         return runs
     return runs.sort_values(["draw", "seed"]).nlargest(count, "validation", keep="first")
+
+
+def validation_score(runs: "pd.DataFrame", protocol: Protocol) -> float:
+    """What settings are compared by: a mean over tasks and sizes, for each the validation score of its runs.
+
+    It is the mean of the top runs where the protocol reports those, else of all, also where it reports the best one.
+    So SCL chooses: "based on the average validation accuracy of the top 3 models", and with all rows "across 10 seeds".
+    """
+    each = [scores for _, scores in runs.groupby(["task", "n"], dropna=False)["validation"]]
+    return float(np.mean([(x.nlargest(protocol.top) if protocol.report == "top" else x).mean() for x in each]))
 
 
 def independent_observations(runs: "pd.DataFrame", column: str) -> np.ndarray:

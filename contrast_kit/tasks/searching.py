@@ -19,7 +19,7 @@ from contrast_kit.tasks.pipelines import Pipeline, pipeline_of
 from contrast_kit.tasks.planned import plan, setting_hash
 from contrast_kit.tasks.points import Point, checked_grid, describe_point, distance, points
 from contrast_kit.tasks.protocol import Protocol
-from contrast_kit.tasks.results import Results, inside, selected_runs, write
+from contrast_kit.tasks.results import Results, inside, validation_score, write
 from contrast_kit.tasks.splits import split_hash
 from contrast_kit.tasks.table import TaskData
 from contrast_kit.tasks.vectors import encoder_hash
@@ -72,9 +72,10 @@ def search(
 
     The first point is the protocol's own (or the grid's nearest); each next one is the point nearest to the best so
     far, counted in steps along the grid, so that a budget is spent where there is promise. Without a budget all points
-    run, and the order does not matter. Points are compared by the mean validation score of the runs that the protocol
-    reports (SCL: of its top three). A protocol without validation rows, COCO-LM's and CAPT's, compares by the number
-    that it reports, as those papers do: then the best one is flattered, the more so the larger the grid.
+    run, and the order does not matter. Points are compared by the mean validation score of their runs (SCL's few-shot
+    protocol: of the top three of each size); several sizes count alike. A protocol without validation rows, COCO-LM's
+    and CAPT's, compares by the number that it reports, as those papers do: then the best one is flattered, the more so
+    the larger the grid.
 
     Args:
         protocol: one of `protocols`. To leave its draws to the runs that follow, search on others:
@@ -125,6 +126,8 @@ def search(
     planned = next(plan(protocol, [data], {"searched": pipeline}, settings.get("paraphraser")))
     setting = setting_hash(planned, protocol, encoder_hash(start), settings)
     setting += split_hash(data.train)  # all draws are drawn from them
+    if protocol.report == "best" or len(protocol.sizes) > 1:
+        setting += "-mean"  # scores from before `validation_score` were others here
     known = {name: _own_value(protocol, pipeline, name) for name in grid}
     return explore(grid, measure, first=known, budget=budget, seconds=seconds, folder=folder, setting=setting)
 
@@ -218,8 +221,9 @@ def _own_value(protocol: Protocol, pipeline: Pipeline, name: str) -> Any:
 def _score(results: Results) -> float:
     """What points are compared by."""
     if results.table["validation"].isna().any():
-        return float(results.summary()["reported"].iloc[0])
-    return float(selected_runs(results.table, results.protocol)["validation"].mean())
+        found = results.summary()
+        return float(found[found["task"].isin(results.table["task"])]["reported"].mean())
+    return validation_score(results.table, results.protocol)
 
 
 def _nearest(values: tuple, wanted: Any, middle: Any) -> Any:

@@ -71,8 +71,8 @@ class Task:
         return self.columns if set(self.columns) <= set(names) else text_columns(names)
 
 
-# CMLM and SCL print accuracy for MRPC and QQP; GLUE's own site gives F1 beside it. STS-B: COCO-LM prints Spearman,
-# CAPT Pearson.
+# CMLM prints accuracy for MRPC and QQP, SCL for MRPC; GLUE's own site gives F1 beside it. STS-B: COCO-LM prints
+# Spearman, CAPT Pearson.
 _METRICS = {
     "cola": ("mcc", "accuracy"),
     "mrpc": ("accuracy", "f1"),

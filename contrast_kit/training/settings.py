@@ -56,7 +56,7 @@ class Training:
     """Share of the steps in which only heads are trained and the body of the encoder rests: new heads on a pre-trained
     body give gradients that mean nothing yet. 0.1 is enough; for a new encoder it makes no sense."""
     decay: Literal["linear", "none"] = "linear"
-    """After the warm-up: linearly to 0, as all four papers do, or not at all."""
+    """After the warm-up: linearly to 0, as CAPT and COCO-LM's fine-tuning (the others print none), or not at all."""
     weight_decay: float = 0.01
     """On matrices only, never on biases or LayerNorm."""
     betas: tuple[float, float] = (0.9, 0.98)

@@ -36,7 +36,8 @@ class ReleasedCode:
     mask_cls: bool = False
     """With `mask_special`: the first token may be masked too. The paper does not say; the released code: off."""
     sample_dropout: bool = False
-    """Dropout while sampling. Paper: off, "slightly improves" (appendix D). ELECTRA's own code leaves it on."""
+    """Dropout while sampling. Paper: off, "slightly improves" (appendix D); ELECTRA's own code, so perhaps the paper's
+    rows of ELECTRA too, on."""
     reduction: Literal["mean", "paper_sum"] = "mean"
     """Token losses as means over their tokens (the released code's scale, to which λ = 50 belongs), or as printed:
     summed over a sequence's tokens, averaged over sequences (E Σ_i). There L_copy is n/|M| ≈ 7 times heavier."""

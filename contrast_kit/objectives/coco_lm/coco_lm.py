@@ -45,7 +45,7 @@ class COCOLMReleasedCode(CorruptionConfig):
 @renamed_fields(contrast="contrast_weight")
 @dataclass(frozen=True)
 class COCOLMConfig(COCOLMReleasedCode):
-    """Everything that COCO-LM varies; the defaults are the paper's *base* setting as it prints it."""
+    """Everything that COCO-LM varies; the defaults are the paper's *base* setting, but for `reduction`: means."""
 
     task: Task = "clm"
     """What the main model learns at tokens. "clm": L_copy and L_LM (eq. 2). Table 3: "rtd" in "RTD Only" and "SCL +
