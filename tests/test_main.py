@@ -55,6 +55,25 @@ def test_threads_that_wait_sleep_in_notebooks_unless_you_say_otherwise(given, mo
     assert os.environ.get("OMP_WAIT_POLICY") == given
 
 
+def test_drawings_show_at_once_in_the_copies_and_in_no_file_that_a_reader_changed(monkeypatch, tmp_path):
+    """JupyterLab shows no drawing of a notebook that nobody trusts: the project's own are signed, others are not."""
+    nbformat = pytest.importorskip("nbformat")
+    from nbformat.sign import NotebookNotary
+
+    monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "jupyter"))
+    monkeypatch.setattr(subprocess, "run", lambda command, env, check: Ended(0))
+    course = tmp_path / "course"
+    assert main(["lab", f"--folder={course}", "--only-copy"]) == 0
+    mine = nbformat.read(course / "08_capt.ipynb", 4)
+    mine.cells[0].source = "mine"
+    nbformat.write(mine, course / "08_capt.ipynb")
+    assert main(["lab", f"--folder={course}"]) == 0
+    trusted = {
+        file.name: NotebookNotary().check_signature(nbformat.read(file, 4)) for file in sorted(course.glob("*.ipynb"))
+    }
+    assert trusted.pop("08_capt.ipynb") is False and len(trusted) > 10 and all(trusted.values())
+
+
 class Ended(NamedTuple):
     returncode: int
 
