@@ -17,7 +17,8 @@ in `--work`, and the same command goes on where it was stopped. Five tables:
 Tasks: the toyshop's opinions; real SST-2 and MRPC where CONTRAST_KIT_REAL_DATA names their folder. Starts: new
 weights (`random`); masked LM on the *other* toyshop, or `kit/books-mlm`; and a public checkpoint, MiniLM, where that
 folder has it. A method is tuned at the rate of its last new stage: post-training takes the fine-tuning rate that
-plain fine-tuning chose. In `few_labels` all post-training reads the labelled texts only, equally often. Counting
+plain fine-tuning chose. A rate that the table has is kept, at other numbers of labels too: without its row, or in
+another `--out`, it is chosen anew. In `few_labels` all post-training reads the labelled texts only, equally often. Counting
 words (TF-IDF and a logistic regression) and a probe on frozen vectors are the controls; the probe's strength is
 cross-validated, so it has no rate.
 """
@@ -153,13 +154,10 @@ def one_world(args: argparse.Namespace, task: str, data: TaskData, come_from: st
         if METHODS[name].post and "FT" not in chosen:
             raise SystemExit(f"{name} takes the rate of FT, which {args.out} lacks for {task} from {come_from}.")
         before = {"lr": chosen["FT"]["lr"]} if METHODS[name].post else {}
-        if borrowed := name == AGAIN:
-            before = chosen["CE + SCL"]
-        pipeline = METHODS[name]
-        recorded = chosen.get(name)
-        chosen[name], found = one_method(args, plan, data, encoder, name, pipeline, before, folder, tune=not borrowed)
-        if recorded not in (None, chosen[name]):
-            raise SystemExit(f"{name} chose {chosen[name]} and {args.out} has rows at {recorded}: take another folder.")
+        known = chosen["CE + SCL"] if name == AGAIN else chosen.get(name)
+        before = before if known is None else known
+        pipeline, tune = METHODS[name], known is None
+        chosen[name], found = one_method(args, plan, data, encoder, name, pipeline, before, folder, tune)
         rates.append({"task": task, "from": come_from, "method": name, **chosen[name]})
         runs.append(found.table.assign(**{"from": come_from}))
         said = found.summary()[["n", "mean", "low", "high"]].round(4).values.tolist()
@@ -168,7 +166,7 @@ def one_world(args: argparse.Namespace, task: str, data: TaskData, come_from: st
 
 
 def recorded_rates(out: Path, task: str, come_from: str) -> dict[str, dict[str, float]]:
-    """The rates that methods chose in an earlier sitting: post-training takes that of plain fine-tuning."""
+    """The rates that methods chose in an earlier sitting, and keep: post-training takes that of plain fine-tuning."""
     if not (path := out / "few_labels_rates.csv").exists():
         return {}
     rows = pd.read_csv(path).query("task == @task and `from` == @come_from")
