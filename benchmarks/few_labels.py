@@ -18,9 +18,9 @@ Tasks: the toyshop's opinions; real SST-2 and MRPC where CONTRAST_KIT_REAL_DATA 
 weights (`random`); masked LM on the *other* toyshop, or `kit/books-mlm`; and a public checkpoint, MiniLM, where that
 folder has it. A method is tuned at the rate of its last new stage: post-training takes the fine-tuning rate that
 plain fine-tuning chose. A rate that the table has is kept, at other numbers of labels too: without its row, or in
-another `--out`, it is chosen anew. In `few_labels` all post-training reads the labelled texts only, equally often. Counting
-words (TF-IDF and a logistic regression) and a probe on frozen vectors are the controls; the probe's strength is
-cross-validated, so it has no rate.
+another `--out`, it is chosen anew. In `few_labels` all post-training reads the labelled texts only, equally often.
+Counting words (TF-IDF and a logistic regression) and a probe on frozen vectors are the controls; the probe's strength
+is cross-validated, so it has no rate.
 """
 
 import argparse
