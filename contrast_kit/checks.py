@@ -81,7 +81,12 @@ def normalise(x: Tensor, name: str = "x") -> Tensor:
                 [0.0000, 1.0000]])
     """
     x = vectors(x, name)
-    norm = torch.linalg.vector_norm(x, dim=1, keepdim=True)  # [N, D] -> [N, 1]
+    return x / lengths(x, name)
+
+
+def lengths(x: Tensor, name: str) -> Tensor:
+    """The norms of rows that have a direction, [N, D] -> [N, 1]; errors as `normalise`."""
+    norm = torch.linalg.vector_norm(x, dim=1, keepdim=True)
     usable = torch.isfinite(norm.detach()) & (norm.detach() > 0)
     if reads(x) and not usable.all():
         row = int((~usable.squeeze(1)).nonzero()[0])
@@ -94,7 +99,7 @@ def normalise(x: Tensor, name: str = "x") -> Tensor:
             f"Row {row} of {name} has NaN or infinity in it: the model that made it has diverged, "
             "so lower the learning rate or go back to an earlier checkpoint."
         )
-    return x / norm
+    return norm
 
 
 def pair(x: Tensor, y: Tensor, x_name: str, y_name: str) -> None:
