@@ -226,6 +226,11 @@ def switch(name: str, value: Any) -> None:
         raise TypeError(f"{name} is True or False, not {shown(value)}.")
 
 
+def in_a_line(error: BaseException) -> str:
+    """What an error of another library says, for a sentence: its first line, or its kind where it says nothing."""
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
+
+
 def shown(value: Any) -> str:
     """A value in a sentence: on one line, and cut where it is long."""
     text = " ".join(repr(value).split())

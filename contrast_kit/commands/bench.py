@@ -59,4 +59,4 @@ def benchmarks(folder: Path) -> dict[str, Path]:
 def _first_line(script: Path) -> str:
     """The first line of its docstring."""
     file = script / "__main__.py" if script.is_dir() else script
-    return (ast.get_docstring(ast.parse(file.read_text())) or "").split("\n")[0]
+    return (ast.get_docstring(ast.parse(file.read_text("utf-8"))) or "").split("\n")[0]

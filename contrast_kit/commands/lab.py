@@ -37,14 +37,15 @@ def main(arguments: list[str]) -> int:
         return 1
     _trust(options.folder)
     first = sorted(options.folder.glob("*.ipynb"))[0]
-    root, start = (Path.cwd(), first) if not first.is_absolute() else (first.parent, first.name)
+    here, first = Path.cwd(), first.resolve()
+    root = here if first.is_relative_to(here) else first.parent
     paths = os.environ.get("JUPYTER_CONFIG_PATH")
     env = os.environ | {"JUPYTER_CONFIG_PATH": os.pathsep.join([*([paths] if paths else []), str(JUPYTER)])}
     # Beside another busy program threads of torch that spin while they wait are many times slower. `fit`, `encode` and
     # tiled losses see to it themselves (`fast.waiting`); in a notebook there is other torch code, too.
     env.setdefault("OMP_WAIT_POLICY", "passive")
     as_root = ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
-    opened = [f"--ServerApp.root_dir={root}", f"--LabApp.default_url=/lab/tree/{Path(start).as_posix()}"]
+    opened = [f"--ServerApp.root_dir={root}", f"--LabApp.default_url=/lab/tree/{first.relative_to(root).as_posix()}"]
     command = [sys.executable, "-m", "jupyterlab", *opened, *as_root, *further]
     try:
         return subprocess.run(command, env=env, check=False).returncode

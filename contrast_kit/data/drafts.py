@@ -44,7 +44,7 @@ def _flush(path: Path) -> None:
     """Ask the system to put a file, or the names in a folder, on the disk now."""
     if path.is_dir() and os.name == "nt":
         return  # folders cannot be opened there
-    handle = os.open(path, os.O_RDONLY)
+    handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
     try:
         os.fsync(handle)
     finally:

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from contrast_kit import arguments, checks
+from contrast_kit import arguments, checks, picture_checks
 from contrast_kit.masking.regions import check_pair
 
 NONE = -100
@@ -157,9 +157,7 @@ class Pictures:
             raise ValueError(f"A padded region has the {name} class {NONE}, no other: it is no region.")
 
     def _check_confidence(self, name: str, confidence: Tensor) -> None:
-        confidence = checks.floats(confidence, f"{name}_confidence")
-        if not ((confidence >= 0) & (confidence <= 1)).all():  # NaN is refused too
-            raise ValueError(f"{name}_confidence must lie between 0 and 1: it is the probability of a class.")
+        picture_checks.shares(checks.floats(confidence, f"{name}_confidence"), f"{name}_confidence")
 
     def _first(self, wrong: Tensor) -> int:
         """The number of the first picture with a True in [P, …]."""
@@ -245,7 +243,7 @@ def random_pictures(n: int = 8, regions: int = 5, width: int = 6, seed: int = 0,
     A feature tells its object and its attribute, with noise, so that a probe has something to find; the fourth part
     of the attributes is -100.
     """
-    draw = torch.Generator().manual_seed(seed)
+    draw = torch.Generator().manual_seed(int(seed))
     patterns = torch.randn(2, classes, width, generator=draw)
     made = []
     for picture in range(n):

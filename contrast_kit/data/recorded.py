@@ -48,5 +48,5 @@ def recorded(name: str, folder: str | Path = FOLDER) -> "DataFrame":
     if not origin.exists():
         raise FileNotFoundError(f"{table.name} has no {origin.name} beside it that says where its numbers come from.")
     frame = pd.read_csv(table)
-    frame.attrs = json.loads(origin.read_text())
+    frame.attrs = json.loads(origin.read_text("utf-8"))
     return frame

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import csv
 import re
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -41,7 +40,7 @@ def region_table(file: str | Path, most: int | None = None) -> Pictures:
     path = Path(file)
     if not path.is_file():
         raise FileNotFoundError(f"There is no file {path}.")
-    limit = csv.field_size_limit(sys.maxsize if sys.maxsize <= 2**31 - 1 else 2**31 - 1)  # a feature field is 400 kB
+    limit = csv.field_size_limit(2**31 - 1)  # a feature field is 400 kB
     pictures = []
     try:
         with path.open(encoding="ascii", newline="") as lines:

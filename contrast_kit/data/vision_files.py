@@ -135,7 +135,7 @@ def _there(path: Path) -> Path:
 
 
 def _text(path: Path) -> list[str]:
-    return [line for line in _there(path).read_text("utf-8").splitlines() if line]
+    return [line for line in _there(path).read_text("utf-8").split("\n") if line]
 
 
 def _json(file: str | Path, key: str = "") -> list:

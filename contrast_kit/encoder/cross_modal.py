@@ -134,9 +134,8 @@ class CrossModalEncoder(CrossModalShapes, Encoder):
 
     def _run(self, view: View, **options: bool) -> Any:
         check_pair(view, self.features)
-        regions, boxes = (
-            view[key].to(self.hidden_region.dtype) for key in ("regions", "boxes")
-        )  # [B, R, F], [B, R, 4]
+        regions = view["regions"].to(self.hidden_region.dtype)  # [B, R, F]
+        boxes = view["boxes"].to(self.hidden_region.dtype)  # [B, R, 4]
         if "region_hidden" in view:
             regions = torch.where(view["region_hidden"][..., None], self.hidden_region, regions)  # [B, R, F]
         return self.model.lxmert(

@@ -287,7 +287,7 @@ class Encoder(Presets, nn.Module):
         checks.count("batch_size", batch_size, "a number of texts")
         checks.switch("normalize", normalize)
         texts = inputs.list_of_texts(texts)
-        order = sorted(range(len(texts)), key=lambda i: -sum(map(len, inputs.parts_of(texts[i]))))
+        order = inputs.longest_first(texts)
         rows = []
         with evaluating(self):
             for start in range(0, len(order), batch_size):

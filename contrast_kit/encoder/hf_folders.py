@@ -89,14 +89,14 @@ def _open(name: str | Path, kind: type, whole: bool) -> tuple[nn.Module, PreTrai
                 f"{name} needs Python code of its own, which this kit never runs: take a model that transformers knows."
             ) from error
     missing = sorted(info["missing_keys"])
-    body = "" if whole else f"{model.base_model_prefix}."
-    body = [key for key in missing if key.startswith(body) and ".pooler." not in key]
-    if body:
+    prefix = "" if whole else f"{model.base_model_prefix}."
+    lost = [key for key in missing if key.startswith(prefix) and ".pooler." not in key]
+    if lost:
         raise ValueError(
-            f"{name} does not hold all weights that its config.json names: {body[0]} is missing"
-            f"{f' and {len(body) - 1} more' if len(body) > 1 else ''}. Those would be random, so it is not opened."
+            f"{name} does not hold all weights that its config.json names: {lost[0]} is missing"
+            f"{f' and {len(lost) - 1} more' if len(lost) > 1 else ''}. Those would be random, so it is not opened."
         )
-    if new := [key for key in missing if key not in body and ".pooler." not in key]:
+    if new := [key for key in missing if key not in lost and ".pooler." not in key]:
         warn(
             f"{name} holds no vocabulary head, so {len(new)} weights of it are new, drawn from seed 0: word scores "
             "mean nothing yet, and fit(…, warm_heads=0.1) trains them before anything else.",
@@ -179,7 +179,7 @@ def _beside(name: str | Path, file: str) -> Any:
                 f"Whether {name} has a {file} cannot be told without the hub: say from_pretrained(…, pooling=…), else "
                 "the first token's state is taken.",
             )
-    return json.loads(Path(found).read_text()) if found and Path(found).is_file() else None
+    return json.loads(Path(found).read_text("utf-8")) if found and Path(found).is_file() else None
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_N
 
 from contrast_kit import checks
 from contrast_kit._warn import warn
-from contrast_kit.encoder.relative_positions import prepare
+from contrast_kit.encoder.relative_positions import speed_up
 
 OTHERS = ("RelativeForMaskedLM", "LxmertForPreTraining")
 """Masked language models that AutoModelForMaskedLM does not list: COCO-LM's, and the one that reads pictures too."""
@@ -50,7 +50,9 @@ def checked_model(model: nn.Module, tokenizer: PreTrainedTokenizerBase) -> nn.Mo
             f"The model counts positions from its padding, token {counted}, and the tokenizer pads with token {pad}: "
             "open both from one folder, or build the model's config with pad_token_id=tokenizer.pad_token_id."
         )
-    prepare(model).get_input_embeddings().padding_idx = pad  # the only word without a gradient
+    if isinstance(model.config, MPNetConfig):
+        speed_up(model)
+    model.get_input_embeddings().padding_idx = pad  # the only word without a gradient
     return model
 
 
@@ -98,6 +100,11 @@ def list_of_texts(texts: str | Iterable) -> list:
         if not all(part.strip() for part in parts):
             raise ValueError("One of the texts is empty: an encoder has nothing to say about it; leave it out.")
     return texts
+
+
+def longest_first(texts: Sequence) -> list[int]:
+    """The numbers of the texts, so that texts of about one length stand together."""
+    return sorted(range(len(texts)), key=lambda i: -sum(map(len, parts_of(texts[i]))))
 
 
 def parts_of(text: str | tuple[str, str]) -> Sequence:

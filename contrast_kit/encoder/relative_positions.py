@@ -200,11 +200,3 @@ def masked_lm(positions: RelativePositions, *, max_length: int, pad_token_id: in
         return MPNetForMaskedLM(MPNetConfig(**fields))
     more = dict(relative_attention_max_distance=int(positions.max_distance), relative_attention_rule=positions.rule)
     return RelativeForMaskedLM(RelativeConfig(**fields, **more))
-
-
-def prepare(model: nn.Module) -> nn.Module:
-    """Make any MPNet ready to be trained here: fused attention, and a gradient for every word but the padding."""
-    if isinstance(model.config, MPNetConfig):
-        speed_up(model)
-        model.get_input_embeddings().padding_idx = model.config.pad_token_id
-    return model

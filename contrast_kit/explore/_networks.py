@@ -75,7 +75,7 @@ class Networks:
             return self._work(ids.to(encoder.device), words.to(encoder.device), p_m, keep, seed)
 
     def _work(self, ids: Tensor, words: Tensor, p_m: float, keep: float, seed: int) -> Worked:
-        encoder, draw = self.encoder, torch.Generator(self.encoder.device).manual_seed(seed)
+        encoder, draw = self.encoder, torch.Generator(self.encoder.device).manual_seed(int(seed))
         batch = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
         options = dict(split=(1.0, 0.0, 0.0), generator=draw, **encoder.vocabulary)
         masked = masking.masked_view(batch, masking.dynamic_random_mask(ids, words, p_m, **options))

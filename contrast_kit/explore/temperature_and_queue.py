@@ -146,7 +146,7 @@ def temperature_and_queue(
     """
     widgets()
     checks.seed(seed)
-    generator = torch.Generator().manual_seed(seed)
+    generator = torch.Generator().manual_seed(int(seed))
     if negatives is None:
         x = torch.nn.functional.normalize(torch.randn(MOST, 32, generator=generator), dim=1)
         cosines = x[:, 0]  # with a fixed anchor, the first axis: [N, D] -> [N]

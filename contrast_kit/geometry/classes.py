@@ -37,7 +37,7 @@ def class_cosines(x: Tensor, labels: Tensor) -> ClassCosines:
     ClassCosines(within=tensor(1.), between=tensor(-0.2000))
     """
     x = unit(x, "x", at_least=2)
-    label = _class_numbers(labels, x)
+    label = checks.classes(labels, len(x), x.device, "labels").unique(return_inverse=True)[1]  # [N], in 0 … C−1
     counts = torch.bincount(label)  # [C]
     sums = x.new_zeros(len(counts), x.shape[1]).index_add_(0, label, x)  # [N, D] -> [C, D]
     own = x.square().sum()  # the pairs (i, i), as they came out: N up to rounding
@@ -81,9 +81,3 @@ def class_spread(x: Tensor, labels: Tensor) -> Tensor:
     if 1 - anisotropy(x) <= 8 * torch.finfo(x.dtype).eps or between >= 1:
         raise ValueError("All vectors point the same way, so there is no distance between classes to measure in.")
     return (1 - within) / (1 - between)
-
-
-def _class_numbers(labels: Tensor, x: Tensor) -> Tensor:
-    """Labels as classes 0 … C−1, [N], on the device of the vectors."""
-    labels = checks.classes(labels, len(x), x.device, "labels")
-    return labels.unique(return_inverse=True)[1]

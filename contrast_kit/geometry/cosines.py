@@ -1,12 +1,13 @@
 """Cosines of given and of random pairs, and how well the one can be told from the other."""
 
+import math
 from numbers import Integral
 
 import torch
 from torch import Tensor
 
 from contrast_kit import checks
-from contrast_kit.geometry.pairs import cosine_blocks, number_of_pairs, unit, unit_pairs
+from contrast_kit.geometry.pairs import cosine_blocks, unit, unit_pairs
 
 
 def pair_cosines(a: Tensor, b: Tensor) -> Tensor:
@@ -105,13 +106,12 @@ def separation(similar: Tensor, random: Tensor, *, measure: str = "auc") -> Tens
     tensor(5.6569)
     """
     similar, random = _finite_list(similar, "similar"), _finite_list(random, "random")
-    if isinstance(measure, str) and measure == "auc":
+    checks.choice("measure", measure, ("auc", "d_prime"))
+    if measure == "auc":
         ordered = random.sort().values
         below = torch.searchsorted(ordered, similar, right=False)  # [P] random pairs strictly below
         not_above = torch.searchsorted(ordered, similar, right=True)  # [P] random pairs below or equal
         return ((below + not_above).double().mean() / (2 * len(ordered))).to(similar.dtype)
-    if not isinstance(measure, str) or measure != "d_prime":
-        raise ValueError(f'measure is "auc" or "d_prime", not {checks.shown(measure)}.')
     if min(len(similar), len(random)) < 2:
         raise ValueError("d′ needs a variance, so at least two similar and two random pairs.")
     spread = ((similar.var() + random.var()) / 2).sqrt()
@@ -131,13 +131,13 @@ def _finite_list(x: Tensor, name: str) -> Tensor:
 
 
 def _sampled_cosines(x: Tensor, n: int, groups: Tensor | None, seed: int) -> Tensor:
-    available = number_of_pairs(len(x))
+    available = math.comb(len(x), 2)
     if groups is not None:
-        available -= sum(number_of_pairs(int(size)) for size in groups.unique(return_counts=True)[1])
+        available -= sum(math.comb(int(size), 2) for size in groups.unique(return_counts=True)[1])
     if not isinstance(n, Integral) or isinstance(n, bool) or not 1 <= n <= available:
         raise ValueError(f"n must lie between 1 and the {available:,} random pairs there are, not {checks.shown(n)}.")
     checks.seed(seed)
-    generator = torch.Generator().manual_seed(seed)  # on the CPU, so that every device draws the same pairs
+    generator = torch.Generator().manual_seed(int(seed))  # on the CPU, so that every device draws the same pairs
     ids = None if groups is None else groups.cpu()
     draw = _draw_by_permuting if 2 * n > available else _draw_by_rejecting
     i, j = draw(len(x), n, ids, generator).to(x.device)  # [2, P]

@@ -25,11 +25,6 @@ def unit_pairs(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
     return a.to(dtype), b.to(dtype)
 
 
-def number_of_pairs(n: int) -> int:
-    """How many pairs n vectors make."""
-    return n * (n - 1) // 2
-
-
 def check_block(block: int) -> None:
     """Refuse a block without rows."""
     checks.count("block", block, "a number of rows")

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from contrast_kit import checks, fast
-from contrast_kit.geometry.pairs import check_block, cosine_block, number_of_pairs, unit, unit_pairs
+from contrast_kit.geometry.pairs import check_block, cosine_block, unit, unit_pairs
 
 
 def alignment(a: Tensor, b: Tensor, alpha: float = 2) -> Tensor:
@@ -67,7 +67,7 @@ def uniformity(x: Tensor, t: float = 2, *, block: int = 1024) -> Tensor:
         log_sum = torch.logsumexp(terms.flatten(), dim=0)  # [N, N] -> []
     else:  # on the sphere -t|u - v|^2 = 2t cos - 2t: the sum under the contrast, at tau = 1/(2t)
         log_sum = fast.pair_log_sum_exp(x, 1 / (2 * t), tile=block) - 2 * t - math.log(2)  # each pair came twice
-    return log_sum - math.log(number_of_pairs(n))
+    return log_sum - math.log(math.comb(n, 2))
 
 
 def anisotropy(x: Tensor) -> Tensor:

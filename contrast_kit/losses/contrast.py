@@ -195,7 +195,7 @@ def _candidate_ids(ids: Tensor | None, queue_ids: Tensor | None, b: int, q: int,
         if queue_ids is not None:
             raise ValueError("queue_ids need ids to be compared with: pass the ids of the batch too.")
         return None
-    ids = integers(ids, b, device, "ids")
+    ids = integers(ids, b, device, "ids").long()
     unknown = (ids.min() - 1).expand(q)  # [Q]: nobody's id
     return torch.cat([ids, ids, unknown if queue_ids is None else integers(queue_ids, q, device, "queue_ids")])
 

@@ -158,9 +158,8 @@ def soft_answers(logits: Tensor, scores: Tensor, *, reduction: str = "mean") -> 
         tensor(0.6111)
     """
     logits = _answer_logits(logits, scores)
-    terms = F.binary_cross_entropy_with_logits(logits, scores.to(logits.dtype), reduction="none").sum(
-        1
-    )  # [B, A] -> [B]
+    each = F.binary_cross_entropy_with_logits(logits, scores.to(logits.dtype), reduction="none")  # [B, A]
+    terms = each.sum(1)  # [B]
     finite(terms.sum(), "soft_answers")
     return reduce(terms, reduction, len(terms))
 

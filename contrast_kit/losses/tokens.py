@@ -68,8 +68,7 @@ def mlm(
     logits, labels = logits.flatten(0, -2), labels.reshape(-1)  # [M, V] and [M] (or [B, T, V] -> [B*T, V])
     counted = labels != ignore_index  # [M]
     in_vocabulary(labels.where(counted, 0), logits.shape[1])
-    log_p = -F.cross_entropy(logits, labels.long(), ignore_index=ignore_index, reduction="none")  # [M], 0 where ignored
-    terms = mlm_terms(log_p)
+    terms = F.cross_entropy(logits, labels.long(), ignore_index=ignore_index, reduction="none")  # [M], 0 where ignored
     if not isinstance(reduction, str):
         raise ValueError(f"reduction is a word, such as 'mean', not {shown(reduction)}.")
     if reduction.endswith("_per_seq"):
@@ -78,7 +77,7 @@ def mlm(
     return reduce(terms, reduction.removesuffix("_per_seq"), counted.sum(), ("mean_per_seq", "sum_per_seq"))
 
 
-def mlm_terms(log_p: Tensor, weight: Tensor | float = 1.0) -> Tensor:
+def mlm_terms(log_p: Tensor, weight: Tensor) -> Tensor:
     """The terms of eq. 6, [M] → [M]: −log p of the original token, times what its position counts."""
     return -weight * log_p
 

@@ -63,8 +63,7 @@ def crop(
     if attention_mask.shape != ids.shape:
         shapes = f"{list(attention_mask.shape)} and {list(ids.shape)}"
         raise ValueError(f"attention_mask must have the shape of ids, got {shapes}.")
-    if not (checks.is_number(keep) and 0 < keep <= 1):
-        raise ValueError(f"keep is the share of tokens that stays and must lie in (0, 1], got {checks.shown(keep)}.")
+    check_keep(keep)
     checks.count("pad_id", pad_id, "the id of the padding token", least=0)
     if not isinstance(specials, tuple | list) or [type(n) for n in specials] != [int, int] or max(specials) >= 2**31:
         said = checks.shown(specials)
@@ -86,6 +85,12 @@ def crop(
     filled = torch.arange(ids.shape[1], device=ids.device) < stays.sum(1, keepdim=True)  # [B, T]
     positions = positions.masked_fill(~filled, 0)
     return Cropped(ids.gather(1, positions).masked_fill(~filled, pad_id), filled.to(attention_mask.dtype), positions)
+
+
+def check_keep(keep: float) -> None:
+    """Refuse what is no share that a crop can keep."""
+    if not (checks.is_number(keep) and 0 < keep <= 1):
+        raise ValueError(f"keep is the share of tokens that stays and must lie in (0, 1], got {checks.shown(keep)}.")
 
 
 def check_window(window: int) -> None:

@@ -85,7 +85,6 @@ class Answer(Objective):
                 f"Answering needs answer_scores [B, {self.config.answers}], how right each answer is, and this batch "
                 f"has {found}."
             )
-        check_pair(batch, self.encoder.features)
         return {"pair": dict(batch)}
 
     def term_counts(self, name: str, view: View) -> dict[str, Tensor]:

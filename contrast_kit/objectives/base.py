@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from contrast_kit import checks
 from contrast_kit._names import meant
 from contrast_kit._renamed import present_names
 from contrast_kit.encoder.encoder import Encoder, View
@@ -102,7 +103,7 @@ class Objective(nn.Module):
         self.config = replace(config, **changes) if config is not None else self.Config(**changes)
         _check_switches(self.config)
         with torch.random.fork_rng(devices=[]):  # heads are drawn on the CPU: no other stream is touched
-            torch.default_generator.manual_seed(seed)
+            torch.default_generator.manual_seed(int(seed))
             self.build()
 
     @classmethod
@@ -272,5 +273,5 @@ def at_least_one(count: Tensor) -> Tensor:
 def _check_switches(config: Any) -> None:
     """Fields that a dataclass annotates as bool, which "no" is not: Python takes any text that is not empty as True."""
     for field in fields(config):
-        if field.type in (bool, "bool") and not isinstance(getattr(config, field.name), bool):
-            raise TypeError(f"{field.name} is True or False, not {getattr(config, field.name)!r}.")
+        if field.type in (bool, "bool"):
+            checks.switch(field.name, getattr(config, field.name))

@@ -186,5 +186,4 @@ class Aggregation(nn.Module):
 
 def ffn_width(encoder: nn.Module) -> int:
     """The inner width of an encoder's feed-forward layers, or 4 D where it does not tell."""
-    config = getattr(getattr(encoder, "model", None), "config", None)
-    return getattr(config, "intermediate_size", None) or 4 * encoder.width
+    return getattr(encoder.model.config, "intermediate_size", None) or 4 * encoder.width

@@ -68,12 +68,8 @@ class CAPTPairs(CAPT):
 
     Config = CAPTPairsConfig
     in_tables = "CAPT for pairs"
-    pairs, pair_sums, region_sums, pair_counts = (
-        LXMERT.pairs,
-        LXMERT.pair_sums,
-        LXMERT.region_sums,
-        LXMERT.pair_counts,
-    )
+    pairs, pair_sums = LXMERT.pairs, LXMERT.pair_sums
+    region_sums, pair_counts = LXMERT.region_sums, LXMERT.pair_counts
 
     @classmethod
     def paper(cls) -> CAPTPairsConfig:

@@ -154,7 +154,9 @@ class CMLM(Objective):
 
 def warn_unread(config: Any) -> None:
     """Warn of settings that were changed and that the chosen contrast does not read (CMLM's, or CSSL's)."""
-    readers = {"p_drm": "complement=False"} if getattr(config, "complement", False) else {}
+    readers = {"p_drm": "complement=False"} if getattr(config, "complement", True) else {"p_c": "complement=True"}
+    if config.contrast is None:
+        readers |= dict.fromkeys(("K", "p_c", "p_drm", "crm_replace"), "a contrast")
     if config.contrast in ("simsiam", None):
         readers |= dict.fromkeys(("tau", "ignore_duplicates"), "contrast='info_nce' or 'nt_xent'")
     if config.contrast != "simsiam":

@@ -105,8 +105,9 @@ class FineTune(Objective):
 
     def label_sums(self, logits: Tensor, label: Tensor) -> dict[str, Tensor]:
         """The summed loss of `logits` [B, C]; beside a cross-entropy the number of right answers, not trained."""
+        logits = checks.floats(logits, "logits")
         if self.regression:
-            score = checks.floats(logits.squeeze(1), "logits")  # [B, 1] -> [B]
+            score = logits.squeeze(1)  # [B, 1] -> [B]
             return {"mse": nn.functional.mse_loss(score, label.to(score.dtype), reduction="sum")}
         right = (logits.argmax(1) == label).sum()
         return {"ce": nn.functional.cross_entropy(logits, label, reduction="sum"), "accuracy": right}

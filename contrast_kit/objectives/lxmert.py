@@ -14,7 +14,7 @@ from contrast_kit import checks, losses
 from contrast_kit.encoder.cross_modal import CrossModalEncoder, States
 from contrast_kit.encoder.encoder import View
 from contrast_kit.masking.noise import Noise, named
-from contrast_kit.masking.regions import MaskPair, check_pair, mismatched
+from contrast_kit.masking.regions import MaskPair, mismatched
 from contrast_kit.objectives.base import Encoded, Objective, mlm_count, mlm_sum
 
 NAMES = {"objects": losses.masked_objects, "attributes": losses.masked_attributes}
@@ -98,7 +98,6 @@ class LXMERT(Objective):
 
     def pairs(self, batch: View, generator: torch.Generator | None) -> View:
         """The batch in which some pictures have another picture's text, with `matched` [B]."""
-        check_pair(batch, self.encoder.features)
         if self.config.qa and "answer_scores" not in batch:
             raise ValueError(
                 "qa=True needs answer_scores [B, A] in the batch, a row of zeros for a text that asks none."

@@ -49,7 +49,7 @@ class BackTranslation(Paraphraser):
         temperature = self.temperature if temperature is None else temperature
         device = torch.device(self.device or ("cuda" if torch.cuda.is_available() else "cpu"))
         with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
-            torch.manual_seed(seed)
+            torch.manual_seed(int(seed))
             for model, tokenizer in self._models(device):
                 texts = self._translate(texts, model, tokenizer, temperature)
         return texts

@@ -168,7 +168,7 @@ class _OfLengths(Texts):
     """Texts of given lengths: each as many of the same random words, so that one takes 8 bytes."""
 
     def __init__(self, lengths: Tensor, tokenizer: Any, longest: int):
-        if lengths.is_floating_point() or lengths.ndim != 1:
+        if lengths.ndim != 1:
             raise TypeError("The lengths of texts are whole numbers of tokens, one a text.")
         if int(lengths.max()) > longest:
             raise ValueError(f"A text of {int(lengths.max())} tokens is longer than the encoder takes: {longest}.")

@@ -223,7 +223,6 @@ def in_bytes(number: float) -> str:
 
 def in_seconds(number: float) -> str:
     """Seconds for a reader: `35 ms`, `2.1 s`, `3.5 h`."""
-    for limit, unit, name in ((1, 1e-3, "ms"), (100, 1, "s"), (6000, 60, "min"), (math.inf, 3600, "h")):
-        if number < limit:
-            return f"{number / unit:.2g} {name}" if number < 10 * unit else f"{number / unit:,.0f} {name}"
-    raise AssertionError
+    sizes = ((1, 1e-3, "ms"), (100, 1, "s"), (6000, 60, "min"), (math.inf, 3600, "h"))
+    unit, name = next((unit, name) for limit, unit, name in sizes if number < limit)
+    return f"{number / unit:.2g} {name}" if number < 10 * unit else f"{number / unit:,.0f} {name}"

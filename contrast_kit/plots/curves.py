@@ -93,7 +93,7 @@ def _draw_curve(panel: Any, table: Any, part: str, smooth: int | None, color: st
 
 
 def running_mean(values: np.ndarray, window: int) -> np.ndarray:
-    """The mean of each value with its neighbours, `window` in all; fewer at both ends, none invented."""
+    """The mean of each value with its neighbours, 2 ⌊`window` / 2⌋ + 1 in all; fewer at both ends, none invented."""
     reach = window // 2
     total = np.concatenate([[0.0], np.cumsum(values)])
     i = np.arange(len(values))

@@ -49,7 +49,7 @@ def cosine_histograms(
             panel.hist(cosines, edges, density=True, color=color, alpha=0.35, linewidth=0, label=label)
             grid, height = density(cosines, low, high)
             panel.plot(grid, height, color=color, linewidth=1.8)
-            panel.axvline(cosines.mean(), color=color, linewidth=1.2, linestyle=(0, (4, 2)), gid=f"mean {label}")
+            panel.axvline(cosines.mean(), color=color, linewidth=1.2, linestyle=DASHED, gid=f"mean {label}")
         panel.set_title(f"{name}\nseparation {_separation(similar, random):.2f}")
         panel.set_xlabel("cosine similarity")
         panel.set_xlim(low, high)

@@ -22,7 +22,7 @@ def random_twin(encoder: Encoder, seed: int = 10_007) -> Encoder:
     (torch.Size([1, 128]), False)
     """
     with torch.random.fork_rng(devices=[]):  # weights are drawn on the CPU: no other stream is touched
-        torch.default_generator.manual_seed(seed)
+        torch.default_generator.manual_seed(int(seed))
         model = type(encoder.model)(copy.deepcopy(encoder.model.config))
     return Encoder(model, encoder.tokenizer, encoder.pooling).to(encoder.device).eval()
 

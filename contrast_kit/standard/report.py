@@ -130,7 +130,7 @@ def has_word_head(name: str | Path | Encoder) -> bool:
     if isinstance(name, Encoder):
         return not taught_without_words(name.model.config.to_dict())
     file = Path(name).expanduser() / "config.json"
-    config = json.loads(file.read_text()) if file.is_file() else {}
+    config = json.loads(file.read_text("utf-8")) if file.is_file() else {}
     kinds = config.get("architectures") or ["MaskedLM"]
     return not taught_without_words(config) and any("MaskedLM" in kind or "PreTraining" in kind for kind in kinds)
 

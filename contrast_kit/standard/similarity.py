@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 YEARS = ("STS12", "STS13", "STS14", "STS15", "STS16")
-SEVEN = (*YEARS, "STS-B", "SICK-R")
-"""SimCSE's tasks, in the order of its table."""
 AGGREGATIONS = ("all", "mean", "weighted")
 
 Rows = Sequence[tuple[str, str, float]]

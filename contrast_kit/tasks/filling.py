@@ -39,7 +39,7 @@ def fill_rate(encoder: Encoder, texts: list[str], k: int = 5) -> float:
         for place in range(batch["input_ids"].shape[1]):
             rows = batch["maskable"][:, place]  # the texts that have a word there
             if rows.any():
-                view = {key: value[rows].clone().to(encoder.device) for key, value in batch.items()}
+                view = {key: value[rows].to(encoder.device) for key, value in batch.items()}
                 hidden = view["input_ids"][:, place].clone()
                 view["input_ids"][:, place] = encoder.tokenizer.mask_token_id
                 scores = encoder.mlm_logits(encoder(view)[:, place])  # [rows, D] -> [rows, V]

@@ -126,7 +126,7 @@ def fine_tune(
     total = training.total_steps(math.ceil(len(texts) / batch_size))
     best = None
     if validation is not None:
-        best = BestWeights(task, validation, labels_of(validation), training.max_length, evaluate_every)
+        best = BestWeights(task, validation, labels_of(validation), training.max_length)
     training = replace(training, log_every=min(evaluate_every, total))
     run = fit(objective, texts, training, callback=best, **show)
     if best is None:
@@ -168,17 +168,15 @@ def prepare(start: Encoder | FineTune, method: Any, task: Task, seed: int) -> Fi
 class BestWeights:
     """A callback of `fit`: evaluates on the validation rows, and keeps the weights of the best evaluation."""
 
-    def __init__(self, task: Task, rows: Any, labels: np.ndarray, max_length: int, every: int):
+    def __init__(self, task: Task, rows: Any, labels: np.ndarray, max_length: int):
         self.task, self.rows, self.labels = task, rows, labels
-        self.max_length, self.every = max_length, every
+        self.max_length = max_length
         self.evaluations: list[dict[str, float]] = []
         self.weights: dict[str, torch.Tensor] | None = None
         self.best_step, self.best_score = 0, -math.inf
         self.texts: Texts | None = None
 
     def __call__(self, run: Run) -> None:
-        if run.steps % self.every and run.steps != run.total:
-            return
         if self.texts is None:
             self.texts = tokenized(self.rows, run.encoder, self.task, self.max_length)
         said = predict(run.objective, self.texts, task=self.task, precision=run.training.precision)

@@ -106,10 +106,12 @@ def run(
     before, path = encoder_hash(start), inside(folder, "results.csv")
     done = {} if path is None or not path.exists() else _by_key(read(path))
     plan = list(make_plan(protocol, data, pipelines, paraphraser))
-    if protocol.report in ("top", "best") and any(planned.held.validation is None for planned in plan):
+    chosen = [f"reports the {protocol.report} runs"] if protocol.report in ("top", "best") else []
+    chosen += [f"chooses {', '.join(protocol.choose)}"] if protocol.choose else []
+    if chosen and any(planned.held.validation is None for planned in plan):
         raise ValueError(
-            f"{protocol.name} reports the {protocol.report} runs by validation rows, but holds none out: take "
-            "dataclasses.replace(protocol, report='mean'); for GLUE's secret rows there is tasks.submission."
+            f"{protocol.name} {' and '.join(chosen)} by validation rows, but holds none out: take "
+            "dataclasses.replace(protocol, report='mean', choose={}); for GLUE's secret rows there is tasks.submission."
         )
     _refuse_other_settings(plan, done, protocol, before, settings, path)
     left = [planned for planned in plan if planned.key not in done]

@@ -195,4 +195,4 @@ def _classes(predicted: Any, labels: Any) -> tuple[np.ndarray, np.ndarray]:
 
 def _constant(values: np.ndarray) -> bool:
     """Whether all values are one, as far as float32 can tell."""
-    return bool(np.ptp(values) <= 1e-7 * max(1.0, float(np.abs(values).max())))
+    return bool(np.ptp(values) <= 1e-7 * float(np.abs(values).max()))

@@ -1,6 +1,7 @@
 """Probes: what the vectors of an encoder hold, without changing its weights."""
 
 from dataclasses import dataclass
+from functools import partial
 from numbers import Real
 from typing import Any, Literal
 
@@ -75,9 +76,6 @@ def fit_probe(
     encoder: Encoder, train: Any, *, task: Task | str, strength: float | Literal["cv"] = "cv", seed: int = 0
 ) -> Probe:
     """The model of `linear_probe`, to be asked about several sets of rows. Arguments and errors as there."""
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
     task = get_task(task)
     checks.count("seed", seed, "a number to draw by", least=0, most=2**32 - 1)  # as large as scikit-learn takes
     y = _training_labels(task, train)
@@ -88,16 +86,16 @@ def fit_probe(
     x = features(encoder, train, task)
     if strength == "cv":
         strength = _cross_validated(x, y, task, seed)
-    model = make_pipeline(StandardScaler(), _model(task, strength, seed)).fit(x, y)
-    return Probe(encoder, task, model, strength)
+    return Probe(encoder, task, _model(task, strength, seed).fit(x, y), strength)
 
 
 def _model(task: Task, strength: float, seed: int, **options: Any) -> Any:
     from sklearn.linear_model import LogisticRegression, Ridge
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
 
-    if task.regression:
-        return Ridge(alpha=1 / strength)
-    return LogisticRegression(C=strength, random_state=seed, **{"max_iter": 2000, **options})
+    classes = partial(LogisticRegression, C=strength, random_state=seed, max_iter=2000)
+    return make_pipeline(StandardScaler(), Ridge(alpha=1 / strength) if task.regression else classes(**options))
 
 
 def _cross_validated(x: np.ndarray, y: np.ndarray, task: Task, seed: int) -> float:
@@ -109,8 +107,6 @@ def _cross_validated(x: np.ndarray, y: np.ndarray, task: Task, seed: int) -> flo
 
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
 
     chosen = np.random.default_rng(seed).permutation(len(y))[:MOST_ROWS]
     x, y = x[chosen], y[chosen]
@@ -124,7 +120,7 @@ def _cross_validated(x: np.ndarray, y: np.ndarray, task: Task, seed: int) -> flo
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         for strength in STRENGTHS:
-            model = make_pipeline(StandardScaler(), _model(task, strength, seed, **rough))
+            model = _model(task, strength, seed, **rough)
             scores.append(cross_val_score(model, x, y, cv=split, scoring=measure).mean())
             if scores[-1] < max(scores):  # from here on it learns the rows by heart, more slowly each time
                 break

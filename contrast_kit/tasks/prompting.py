@@ -168,7 +168,7 @@ def prompts(
         by_class = [[row for row, y in zip(demonstrations, labels, strict=True) if y == c] for c in range(len(words))]
         if not words or not all(by_class):
             raise ValueError("Demonstrations need a label word and at least one row for each class.")
-    rng = random.Random(seed)
+    rng = random.Random(int(seed))
     result = []
     for row, label in zip(rows, column(rows, "label"), strict=True):
         text = _filled(template, row, tokenizer.mask_token)

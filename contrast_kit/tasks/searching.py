@@ -52,7 +52,7 @@ class Found:
 
     def point(self, row: int) -> Point:
         """The point of a row of the table."""
-        return {name: next(v for v in self.grid[name] if str(v) == str(self.table[name][row])) for name in self.grid}
+        return {name: self.table[name][row] for name in self.grid}
 
 
 def search(
@@ -150,8 +150,6 @@ def explore(
     >>> found.table["lr"].tolist(), found.best["lr"]
     ([2, 1, 2, 3, 3, 4], 4)
     """
-    import pandas as pd
-
     grid = checked_grid(grid)
     if budget is not None:
         checks.count("budget", budget, "a number of points")
@@ -174,11 +172,18 @@ def explore(
         if complete:
             done.append({"point": point, "score": round(score, 12)})  # equal means tie, whatever their last bit
             if path is not None:
-                rows = [row["point"] | {"score": row["score"], "setting": setting} for row in done]
-                write(pd.DataFrame(rows), path)
-    columns = [*grid, "score"]
-    table = pd.DataFrame([row["point"] | {"score": row["score"]} for row in done], columns=columns)
+                words = {name: [str(row["point"][name]) for row in done] for name in grid}
+                write(_table(done, grid).assign(**words, setting=setting), path)
+    table = _table(done, grid)
     return Found(table, grid, complete and len(done) == len(every))
+
+
+def _table(done: list[dict[str, Any]], grid: Mapping[str, tuple]) -> Any:
+    """A row a point; the values stay the objects of the grid, which a column of one type would change (0 to 0.0)."""
+    import pandas as pd
+
+    values = {name: pd.Series([row["point"][name] for row in done], dtype=object) for name in grid}
+    return pd.DataFrame(values | {"score": [row["score"] for row in done]})
 
 
 def with_point(protocol: Protocol, pipeline: Pipeline, point: Point) -> tuple[Protocol, Pipeline]:
@@ -239,7 +244,7 @@ def _read(path: Path, grid: Mapping[str, tuple], every: list[Point], setting: st
     """The points that a folder holds; refuses those of another grid or other settings."""
     import pandas as pd
 
-    table = pd.read_csv(path, dtype={"setting": str}, keep_default_na=False)
+    table = pd.read_csv(path, dtype=dict.fromkeys([*grid, "setting"], str), keep_default_na=False)
     if list(table.columns) != [*grid, "score", "setting"]:
         raise ValueError(f"{path} holds a search over {', '.join(table.columns[:-2])}: choose another folder for this.")
     if set(table["setting"]) - {setting}:
@@ -248,7 +253,7 @@ def _read(path: Path, grid: Mapping[str, tuple], every: list[Point], setting: st
         )
     found = []
     for row in table.to_dict("records"):
-        same = [point for point in every if all(str(point[name]) == str(row[name]) for name in grid)]
+        same = [point for point in every if all(str(point[name]) == row[name] for name in grid)]
         if not same:
             raise ValueError(f"{path} holds a point that is not on this grid: choose another folder for this.")
         found.append({"point": same[0], "score": row["score"]})

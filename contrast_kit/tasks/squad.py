@@ -170,7 +170,7 @@ def fine_tune(
     objective = Span(copy.deepcopy(start), seed=seed, dropout=dropout)
     length = min(max_length, start.max_length)
     windows = Windows(train, start.tokenizer, length, stride=stride)
-    settings["epochs"] = 2 if epochs is None and "steps" not in settings else epochs
+    settings["epochs"] = 2 if epochs is None and settings.get("steps") is None else epochs
     settings |= dict(batch_size=batch_size, lr=lr, seed=seed, max_length=length)
     run = fit(objective, windows, progress=progress, **settings)
     return Reader(objective, run, length, stride)

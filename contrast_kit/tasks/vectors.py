@@ -12,7 +12,7 @@ from contrast_kit import arguments, checks
 from contrast_kit.data.tokens import tokenizer_state
 from contrast_kit.encoder import Encoder
 from contrast_kit.encoder.hf_folders import architecture
-from contrast_kit.encoder.inputs import parts_of
+from contrast_kit.encoder.inputs import longest_first, parts_of
 from contrast_kit.objectives import Objective
 
 MANY = 5_000
@@ -120,7 +120,7 @@ def _encoded(encoder: Any, texts: list[Any], progress: bool) -> Tensor:
     """Portions of like length, the longest first: the batches are those that one call of `encode` would make."""
     from tqdm.auto import tqdm
 
-    order = sorted(range(len(texts)), key=lambda i: -sum(map(len, parts_of(texts[i]))))
+    order = longest_first(texts)
     rows = [encoder.encode([])] if not texts else []  # which says what is wrong with none
     with tqdm(total=len(texts), desc="encoding", unit=" texts", disable=not progress) as bar:
         for start in range(0, len(order), PORTION):

@@ -61,8 +61,8 @@ def settings(objective: nn.Module, training: Any) -> dict[str, Any]:
     return json.loads(json.dumps(facts, default=intact.written))
 
 
-def save(folder: Path, step: int, trained: Trained, state: dict[str, Any], keep: int = 2) -> Path:
-    """Write `folder/step-…` atomically, then delete all but the newest `keep`; returns the new folder.
+def save(folder: Path, step: int, trained: Trained, state: dict[str, Any]) -> Path:
+    """Write `folder/step-…` atomically, then delete all but the newest two; returns the new folder.
 
     All processes call it: the first one writes, with the random states of all; the others wait, and learn whether it
     could. `state` is what else to remember, as JSON takes it: the settings, the history, …
@@ -72,9 +72,9 @@ def save(folder: Path, step: int, trained: Trained, state: dict[str, Any], keep:
     random = _random_states(device, trained.generator)
     if distributed.rank() == 0:
         try:
-            _tidy(folder, keep)  # first, as the disk may be full of what a killed run left
+            _tidy(folder)  # first, as the disk may be full of what a killed run left
             _write(final, trained, random, {"step": step, **state})
-            _tidy(folder, keep)
+            _tidy(folder)
         except (OSError, SafetensorError) as error:
             problem = error
     if distributed.anywhere(problem is not None, device):  # else the others would wait for ever

@@ -115,7 +115,7 @@ class _Loop:
             )
         distributed.same_weights(objective)
         # Order of the data and noise of the views are the same on all processes; each draws dropout of its own.
-        self.seed = training.seed * 1_000_003 % 2**63  # as large as a generator takes
+        self.seed = int(training.seed) * 1_000_003 % 2**63  # as large as a generator takes
         generator = torch.Generator(self.device).manual_seed(self.seed)
         self.trained = checkpoint.Trained(objective, self.optimizer, generator)
         self.result = Run(objective, training, total=self.total, folder=folder)

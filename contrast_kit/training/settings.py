@@ -130,7 +130,7 @@ class Training:
 
     def total_steps(self, batches: int) -> int:
         """Optimizer steps of a run over data that makes so many batches an epoch."""
-        return self.steps or math.ceil((self.epochs or 1) * batches / self.accumulate)
+        return self.steps or math.ceil(round((self.epochs or 1) * batches / self.accumulate, 6))
 
 
 # What each number is, its least value and its largest. OPTIONAL ones may be None.

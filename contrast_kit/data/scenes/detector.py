@@ -63,7 +63,7 @@ def train_detector(noise: Noise | None = None, *, scenes: int = TRAINED_ON, epoc
     One thread computes it, so the same machine gives the same weights however many cores it may use.
     """
     with _one_thread(), torch.random.fork_rng(devices=[]):
-        torch.default_generator.manual_seed(seed)
+        torch.default_generator.manual_seed(int(seed))
         mine = own_scenes(scenes)
         crops = torch.cat([crop(*drawn(each, noise, train=True)) for each in mine])  # [N, 3, 28, 20]
         truth = {name: torch.cat([true_classes(each)[name] for each in mine]) for name in HEADS}  # [N] each

@@ -27,7 +27,6 @@ from contrast_kit.data.toyshop.grammar import join, sentence
 from contrast_kit.data.toyshop.words import article, pick
 
 Program = tuple[Any, ...]
-SETS = ("select", "filter", "relate")
 VALUES = {
     "good": GOODS,
     "colour": COLOURS,

@@ -162,10 +162,6 @@ def twist(question: Question, rng: Random, shop: Shop) -> Question:
     return replace(question, **{field: value})
 
 
-VISIT_FIELDS = ("who", "number", "colour", "material", "place", "day", "hour", "recipient")
-STOCK_FIELDS = ("number", "colour", "material", "shelf", "price")
-
-
 def about_field(record: Visit | Stock, field: str, rng: Random, shop: Shop) -> str:
     """A question that only the value of `field` answers.
 

@@ -85,7 +85,7 @@ def tell(record: Meaning, shop: str = "toyshop", seed: int | None = None) -> str
     _check_record(record)
     if seed is not None:
         checks.seed(seed)
-    return express(record, _Plain() if seed is None else Random(seed), _shop(shop))
+    return express(record, _Plain() if seed is None else Random(int(seed)), _shop(shop))
 
 
 class _Plain(Random):
@@ -107,7 +107,7 @@ def ways_to_say(record: Meaning, n: int, seed: int = 0, shop: str = "toyshop") -
     """
     _check_record(record)
     _check(n, seed)
-    rng, where, said = Random(seed), _shop(shop), {}
+    rng, where, said = Random(int(seed)), _shop(shop), {}
     drawn = new = 0
     while len(said) < n and drawn < 20 * n and drawn - new < 500:  # 500 draws without a new sentence: that is all
         drawn += 1
@@ -128,7 +128,7 @@ def families(count: int, ways: int, seed: int = 0, shop: str = "toyshop") -> dic
     """
     _check(count, seed, "count")
     _check(ways, seed, "ways")
-    rng, where = Random(seed), _shop(shop)
+    rng, where = Random(int(seed)), _shop(shop)
     found: dict[str, list[str]] = {}
     for _ in range(100 * count):
         if len(found) == count:

@@ -159,7 +159,7 @@ class Corrupting(Objective):
             changes["auxiliary"] = "given"
         super().__init__(encoder, config, seed=seed, **changes)
         with torch.random.fork_rng(devices=[]):  # weights are drawn on the CPU: no other stream is touched
-            torch.default_generator.manual_seed(seed + 1)  # not the numbers that may have made the main model
+            torch.default_generator.manual_seed(int(seed) + 1)  # not the numbers that may have made the main model
             self.auxiliary = make_auxiliary(encoder, self.config, converged)
         self.register_load_state_dict_post_hook(Corrupting.set_progress)  # a finished run, resumed, takes no step
 

@@ -16,6 +16,7 @@ from contrast_kit.data.texts import frame_of
 from contrast_kit.encoder.encoder import Encoder, View
 from contrast_kit.encoder.relative_positions import RelativePositions
 from contrast_kit.losses.contrast import nt_xent
+from contrast_kit.masking.order import check_keep
 from contrast_kit.objectives.base import ExampleInfo, Vectors, duplicates, others
 from contrast_kit.objectives.coco_lm.auxiliary import Corrupting, CorruptionConfig
 from contrast_kit.objectives.coco_lm.correct import Correction as Correction
@@ -70,8 +71,7 @@ class COCOLMConfig(COCOLMReleasedCode):
         if self.contrast_weight is not None:
             checks.weight("contrast_weight", self.contrast_weight)
         checks.temperature(self.tau)
-        if not 0 < self.keep <= 1:
-            raise ValueError(f"keep is the share of the text that a crop keeps, in (0, 1], not {self.keep}.")
+        check_keep(self.keep)
 
 
 class COCOLM(Corrupting):
