@@ -89,3 +89,8 @@ def length(value: Any, special: int = 0) -> None:
     """A `max_length` with room beside special tokens; 10³⁰ is a tokenizer's `model_max_length` where it has none."""
     what = f"a number of tokens, {special} of them special" if special else "a number of tokens"
     checks.count("max_length", value, what, special + 1, 10**30)
+
+
+def in_a_line(error: BaseException) -> str:
+    """What an error of another library says, for a sentence: its first line, or its kind where it says nothing."""
+    return (str(error).strip() or type(error).__name__).splitlines()[0]

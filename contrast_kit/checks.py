@@ -81,12 +81,7 @@ def normalise(x: Tensor, name: str = "x") -> Tensor:
                 [0.0000, 1.0000]])
     """
     x = vectors(x, name)
-    return x / lengths(x, name)
-
-
-def lengths(x: Tensor, name: str) -> Tensor:
-    """The norms of rows that have a direction, [N, D] -> [N, 1]; errors as `normalise`."""
-    norm = torch.linalg.vector_norm(x, dim=1, keepdim=True)
+    norm = torch.linalg.vector_norm(x, dim=1, keepdim=True)  # [N, D] -> [N, 1]
     usable = torch.isfinite(norm.detach()) & (norm.detach() > 0)
     if reads(x) and not usable.all():
         row = int((~usable.squeeze(1)).nonzero()[0])
@@ -99,7 +94,7 @@ def lengths(x: Tensor, name: str) -> Tensor:
             f"Row {row} of {name} has NaN or infinity in it: the model that made it has diverged, "
             "so lower the learning rate or go back to an earlier checkpoint."
         )
-    return norm
+    return x / norm
 
 
 def pair(x: Tensor, y: Tensor, x_name: str, y_name: str) -> None:
@@ -224,11 +219,6 @@ def switch(name: str, value: Any) -> None:
     """True or False, numpy's as well, and nothing else that Python would take for them."""
     if not isinstance(value, bool) and (str(getattr(value, "dtype", "")) != "bool" or value.shape):
         raise TypeError(f"{name} is True or False, not {shown(value)}.")
-
-
-def in_a_line(error: BaseException) -> str:
-    """What an error of another library says, for a sentence: its first line, or its kind where it says nothing."""
-    return (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
 def shown(value: Any) -> str:

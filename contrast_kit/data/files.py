@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from contrast_kit import checks
+from contrast_kit import arguments
 from contrast_kit.data import labels as label_names
 from contrast_kit.data import tables
 from contrast_kit.data.prose import Unit, units
@@ -132,7 +132,7 @@ def _table(file: Path, columns: Sequence[str] | None, quoted: bool | None) -> Da
         try:
             return Dataset(pyarrow.parquet.read_table(file))
         except (pyarrow.ArrowException, OSError) as error:
-            raise ValueError(f"{file} is no whole Parquet file: {checks.in_a_line(error)}") from error
+            raise ValueError(f"{file} is no whole Parquet file: {arguments.in_a_line(error)}") from error
     if file.suffix.lower() in (".json", ".jsonl"):
         rows = _json_rows(file)
         for name in [name for name, value in rows[0].items() if isinstance(value, str) and value[:1] == "b"]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from urllib.parse import urlparse
 
-from contrast_kit import checks
+from contrast_kit import arguments
 
 # Seconds to wait for an answer: the hub's own clients keep trying for 20 to 50.
 PATIENCE = 2.5
@@ -70,5 +70,5 @@ def access(name: str, *, kind: str, local: str) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError) as error:
-        reason = checks.in_a_line(error)
+        reason = arguments.in_a_line(error)
         raise FileNotFoundError(f"The hub has no {kind} {name!r} for us ({reason}); use {local} instead.") from error

@@ -89,7 +89,7 @@ class Encoder(Presets, nn.Module):
             the mean over real tokens. Never the `pooler_output` of BERT, which adds a layer no paper here uses.
 
     `projection` is True: word scores come from the model's own vocabulary head. After `use_plain_head()` it is False:
-    they are h · x, as for COCO-LM's main model. `pretrained` is True for an opened checkpoint, `normalizes` where
+    they are h · x, as for COCO-LM's main model. `pretrained` is True for a loaded checkpoint, `normalizes` where
     sentence-transformers divides its vectors by their length. `strategy` says how hidden states are computed: `Padded`,
     or one of `fast` (`ck.faster`).
 
@@ -107,7 +107,8 @@ class Encoder(Presets, nn.Module):
         checks.choice("pooling", pooling, hf_folders.POOLINGS)
         inputs.check_tokenizer(tokenizer)
         self.model, self.tokenizer, self.pooling = inputs.checked_model(model, tokenizer), tokenizer, pooling
-        self.projection, self.strategy, self.pretrained, self.normalizes = True, Padded(), False, False
+        self.projection, self.strategy, self.normalizes = True, Padded(), False
+        self.pretrained = bool(model.name_or_path)  # where transformers loaded it from
         self._head = mlm_head.modules(self.model)
 
     @classmethod

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.autograd import Function
 
-from contrast_kit.checks import lengths, vectors
+from contrast_kit.checks import normalise
 from contrast_kit.fast.logsumexp import first_derivative_only
 
 ROWS = 2048
@@ -36,10 +36,9 @@ def pieces(x: Tensor) -> list[slice]:
 class _Unit(Function):
     @staticmethod
     def forward(ctx, x, name):
-        ctx.dtype, x = x.dtype, vectors(x, name)
-        norm = lengths(x, name)  # [N, 1]
-        u = x / norm
-        ctx.save_for_backward(u, norm)
+        u = normalise(x, name)
+        ctx.save_for_backward(u, torch.linalg.vector_norm(x, dim=1, keepdim=True, dtype=u.dtype))
+        ctx.dtype = x.dtype
         return u
 
     @staticmethod

@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from contrast_kit import checks
+from contrast_kit import method_checks
 from contrast_kit._names import meant
 from contrast_kit._renamed import present_names
 from contrast_kit.encoder.encoder import Encoder, View
 from contrast_kit.losses.tokens import mlm_terms
+from contrast_kit.method_checks import by_name
 from contrast_kit.papers.settings import training
 
 Vectors = dict[str, dict[str, Tensor]]
@@ -41,9 +42,10 @@ class Objective(nn.Module):
 
     Four rules let the trainer cut a batch freely:
 
-    * `views` draws all noise, without gradient.
+    * `views` draws all noise, without gradient. Each view has the batch's examples in the batch's order.
     * `encode` works example by example and holds every learnable head (projector, predictor, vocabulary head).
-    * `contrast` sees all sequence vectors of the batch and has **no parameters**.
+    * `contrast` sees all sequence vectors of the batch and has **no parameters**: a temperature that learns is a vector
+      too, `{"h": h, "tau": self.log_tau.exp().expand(len(h), 1)}`, whose mean the contrast takes.
     * A local loss is a sum, and `term_counts` counts its terms from the view alone. The trainer divides the sum over
       the whole batch by the count over the whole batch: a token mean stays one however the batch is cut.
 
@@ -73,6 +75,8 @@ class Objective(nn.Module):
         ...         return {"h": self.encoder.pool(hidden, view)}  # [B, T, D] -> [B, D]
         ...     def contrast(self, vectors, facts):
         ...         return {"contrast": ck.losses.nt_xent(vectors["a"]["h"], vectors["b"]["h"], self.config.tau)}
+        ...     def negatives(self, facts):
+        ...         return 2 * len(facts["text_id"]) - 2  # what `ck.plan` says of it
         >>> texts = ["the red kite flies", "a small drum", "a green train stops", "the shelf is full"]
         >>> encoder = ck.Encoder.tiny(ck.data.train_tokenizer(texts, vocab_size=60))
         >>> ck.fit(Twice(encoder, tau=0.1), texts, steps=2, batch_size=4, progress=False).steps
@@ -91,6 +95,7 @@ class Objective(nn.Module):
         if not isinstance(encoder, Encoder):
             suitable = "an Encoder, such as Encoder.tiny(tokenizer) or Encoder.from_pretrained(folder)"
             raise TypeError(f"{name} trains {suitable}, not {given}.")
+        method_checks.config_class(self)
         if config is not None and not isinstance(config, self.Config):
             raise TypeError(
                 f"{name} takes a {self.Config.__name__}, not {type(config).__name__}: "
@@ -101,7 +106,7 @@ class Objective(nn.Module):
             raise TypeError(f"{name} has no setting {unknown[0]!r}; {meant(unknown[0], names)}")
         self.encoder = encoder
         self.config = replace(config, **changes) if config is not None else self.Config(**changes)
-        _check_switches(self.config)
+        method_checks.switches(self.config)
         with torch.random.fork_rng(devices=[]):  # heads are drawn on the CPU: no other stream is touched
             torch.default_generator.manual_seed(int(seed))
             self.build()
@@ -135,8 +140,9 @@ class Objective(nn.Module):
         if type(self).vectors is Objective.vectors and type(self).local_sums is Objective.local_sums:
             raise NotImplementedError(f"{type(self).__name__} must say its vectors or its local_sums.")
         hidden = self.encoder(view)  # [B, T, D]
-        vectors = self.vectors(name, hidden, view) if self.contrasted(name) else {}  # first: as `encode_for_contrast`
-        return Encoded(vectors, self.local_sums(name, hidden, view))
+        # The vectors first, as in `encode_for_contrast`.
+        vectors = by_name(self, "vectors", self.vectors(name, hidden, view)) if self.contrasted(name) else {}
+        return Encoded(vectors, by_name(self, "local_sums", self.local_sums(name, hidden, view)))
 
     def local_sums(self, name: str, hidden: Tensor, view: View) -> dict[str, Tensor]:
         """The local losses of a view by name, each summed over its terms, from its last states [B, T, D]."""
@@ -159,7 +165,7 @@ class Objective(nn.Module):
         last_word = next(c for c in type(self).__mro__ if {"encode", "vectors"} & vars(c).keys())
         if last_word is not Objective and "encode" in vars(last_word):  # one of its own
             return self.encode(name, view).vectors
-        return self.vectors(name, self.encoder(view), view)
+        return by_name(self, "vectors", self.vectors(name, self.encoder(view), view))
 
     def facts(self, batch: View, views: dict[str, View]) -> ExampleInfo:
         """What the contrast is told of each example: the entries of the batch with one number per example. A method
@@ -175,8 +181,9 @@ class Objective(nn.Module):
         return {}
 
     def negatives(self, facts: ExampleInfo) -> float | None:
-        """How many negatives an anchor meets in a batch with these facts, on average; None: the method has none."""
-        return None
+        """How many negatives an anchor meets in a batch with these facts, on average; None: the method has none. Of
+        a method that does not say it, nobody knows: NaN."""
+        return float("nan") if self.contrastive else None
 
     @property
     def weights(self) -> dict[str, float]:
@@ -193,21 +200,29 @@ class Objective(nn.Module):
     def forward(self, batch: View, generator: torch.Generator | None = None) -> dict[str, Tensor]:
         """The loss of one batch and its parts by name, whole and in one graph: the definition, to read and to test."""
         with torch.no_grad():
-            views = self.views(batch, generator)
-        vectors, sums, counts = {}, {}, {}
+            views = method_checks.views(self, self.views(batch, generator), batch)
+        vectors, sums, counts = {}, {}, count_terms(self, [views])
         for name, view in views.items():
             encoded = self.encode(name, view)
             vectors[name] = encoded.vectors
             add(sums, encoded.sums)
-            add(counts, self.term_counts(name, view))
-        parts = {name: total / at_least_one(counts[name]) for name, total in sums.items()}
+        parts = {name: total / counts[name] for name, total in sums.items()}
         if self.contrastive:
-            parts |= self.contrast(vectors, self.facts(batch, views))
+            parts |= by_name(self, "contrast", self.contrast(vectors, self.facts(batch, views)))
         return {"loss": self.total(parts), **parts}
 
     def total(self, parts: dict[str, Tensor]) -> Tensor:
         """The weighted sum of the parts."""
         return sum(self.weights[name] * part for name, part in parts.items() if name in self.weights)
+
+
+def count_terms(objective: Objective, drawn: list[dict[str, View]]) -> dict[str, Tensor]:
+    """How many terms each local loss has in the views of all batches, at least 1."""
+    counts: dict[str, Tensor] = {}
+    for views in drawn:
+        for name, view in views.items():
+            add(counts, by_name(objective, "term_counts", objective.term_counts(name, view)))
+    return method_checks.Counts({name: at_least_one(count) for name, count in counts.items()})
 
 
 def mlm_sum(encoder: Encoder, hidden: Tensor, view: View, mean: str = "tokens") -> Tensor:
@@ -268,10 +283,3 @@ def add(total: dict[str, Tensor], more: dict[str, Tensor]) -> None:
 def at_least_one(count: Tensor) -> Tensor:
     """A count to divide by: where nothing was counted the sum is 0, and 0 / 1 says so without a NaN."""
     return count.clamp(min=1)
-
-
-def _check_switches(config: Any) -> None:
-    """Fields that a dataclass annotates as bool, which "no" is not: Python takes any text that is not empty as True."""
-    for field in fields(config):
-        if field.type in (bool, "bool"):
-            checks.switch(field.name, getattr(config, field.name))

@@ -186,4 +186,5 @@ class Aggregation(nn.Module):
 
 def ffn_width(encoder: nn.Module) -> int:
     """The inner width of an encoder's feed-forward layers, or 4 D where it does not tell."""
-    return getattr(encoder.model.config, "intermediate_size", None) or 4 * encoder.width
+    config = getattr(getattr(encoder, "model", None), "config", None)
+    return getattr(config, "intermediate_size", None) or 4 * encoder.width

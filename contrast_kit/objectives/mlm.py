@@ -6,10 +6,9 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from contrast_kit import checks
+from contrast_kit import checks, masking
 from contrast_kit.encoder.encoder import View
 from contrast_kit.masking import check_split
-from contrast_kit.masking.noise import Mask
 from contrast_kit.objectives.base import Objective, mlm_count, mlm_sum
 
 
@@ -65,5 +64,7 @@ class MLM(Objective):
 
 def random_mask(objective: Objective, batch: View, generator: torch.Generator | None) -> View:
     """T^0 of CMLM eq. 3: a dynamic random mask drawn anew at every call, with the `targets` to recover."""
-    config = objective.config
-    return Mask(config.p_m, config.split)(batch, generator, objective.encoder.vocabulary)
+    config, words = objective.config, objective.encoder.vocabulary
+    ids, maskable = batch["input_ids"], masking.allowed(batch)  # [B, T] each
+    masked = masking.dynamic_random_mask(ids, maskable, config.p_m, split=config.split, generator=generator, **words)
+    return masking.masked_view(batch, masked)

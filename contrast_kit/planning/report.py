@@ -10,7 +10,7 @@ from contrast_kit.planning.measure import in_bytes, in_seconds
 class Plan:
     """What `plan` found out; printed, it is a short table. Bytes and seconds are of one process.
 
-    `negatives` is None for a method whose contrast has none, or that has no contrast.
+    `negatives` is None for a method whose contrast has none, or that has no contrast; NaN for one that does not say.
     """
 
     method: str
@@ -88,6 +88,8 @@ class Plan:
             return "none: no contrast here, so accumulating batches and one larger batch are the same"
         if self.negatives is None:
             return "none: this contrast only pulls positives together, in accumulated batches as in one"
+        if math.isnan(self.negatives):
+            return f"not told: {self.method} has no `negatives` of its own to say it"
         words = f"{_number(self.negatives)} an anchor" + (", chunk_size loses none" if self.chunk_size else "")
         if self.accumulate > 1:
             whole, more = self.batch_size * self.accumulate, _number(self.negatives_of_one_batch)

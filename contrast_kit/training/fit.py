@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from contrast_kit import arguments, checks, fast
+from contrast_kit import arguments, checks, fast, method_checks
 from contrast_kit.checks import NotFiniteError
 from contrast_kit.data import intact
 from contrast_kit.data.batches import make_batches
@@ -174,6 +174,8 @@ class _Loop:
         if step < round(training.warm_heads * self.total):
             for weight in objective.encoder.model.base_model.parameters():
                 weight.grad = None  # at rest: the optimizer passes over it
+        if step == 0:
+            method_checks.warn_untrained(objective, parts)
         norm = torch.nn.utils.clip_grad_norm_(objective.parameters(), training.clip or math.inf)
         self.last = step, parts, norm
         if self.reads_losses(step):

@@ -22,9 +22,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from contrast_kit import checks
+from contrast_kit import checks, method_checks
 from contrast_kit.encoder.encoder import View
-from contrast_kit.objectives.base import Encoded, ExampleInfo, Objective, Vectors, add, at_least_one
+from contrast_kit.objectives.base import Encoded, ExampleInfo, Objective, Vectors, add, count_terms
 from contrast_kit.training import distributed
 
 Autocast = Callable[[], AbstractContextManager]
@@ -86,7 +86,7 @@ def gradient(
     remembered = []
     with checks.unchecked(objective.encoder.device.type != "cpu"):  # a GPU would have to be waited for
         with torch.no_grad(), autocast(), distributed.shared_drawing(objective):  # some views are drawn from a model
-            drawn = [objective.views(batch, generator) for batch in batches]
+            drawn = [method_checks.views(objective, objective.views(batch, generator), batch) for batch in batches]
         counts = count_terms(objective, drawn)
         for batch, views in zip(batches, drawn, strict=True):
             facts, examples = objective.facts(batch, views), len(next(iter(batch.values())))
@@ -99,7 +99,7 @@ def gradient(
             leaves = as_leaves(pieces)
             if leaves:
                 vectors = each_rows(leaves, lambda rows, n=examples: distributed.gather(rows, n))
-                parts = objective.contrast(vectors, facts)
+                parts = method_checks.by_name(objective, "contrast", objective.contrast(vectors, facts))
                 backward(objective.total(parts) / len(batches))
                 add(contrasts, {name: part.detach() / len(batches) for name, part in parts.items()})
                 remembered.append((each_rows(vectors, torch.Tensor.detach), facts))
@@ -109,15 +109,6 @@ def gradient(
     distributed.sum_gradients(objective.parameters())
     parts = {name: distributed.total(value) / counts[name] for name, value in sums.items()} | contrasts
     return {"loss": objective.total(parts), **parts}, remembered
-
-
-def count_terms(objective: Objective, drawn: list[dict[str, View]]) -> dict[str, Tensor]:
-    """How many terms each local loss has in all batches, at least 1."""
-    counts: dict[str, Tensor] = {}
-    for views in drawn:
-        for name, view in views.items():
-            add(counts, objective.term_counts(name, view))
-    return {name: at_least_one(count) for name, count in counts.items()}
 
 
 def cut(view: View, chunk_size: int | None) -> list[View]:

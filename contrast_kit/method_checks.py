@@ -1,0 +1,76 @@
+"""What a method of one's own says to the trainer, brought into form or refused in one sentence.
+
+`checks` is the same for tensors. Without it a slip would be a raw error deep in the trainer, or a wrong gradient.
+"""
+
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from torch import Tensor
+
+from contrast_kit import checks
+from contrast_kit._warn import warn
+
+
+def config_class(method: Any) -> None:
+    """A method's settings are fields of a dataclass, if it has any."""
+    name, given = type(method).__name__, getattr(method, "Config", None)
+    if not (isinstance(given, type) and is_dataclass(given)):
+        raise TypeError(
+            f"{name} needs a Config, the dataclass of its settings: @dataclass(frozen=True) class {name}Config."
+        )
+
+
+def switches(config: Any) -> None:
+    """Fields that a dataclass annotates as bool, which "no" is not: Python takes any text that is not empty as True."""
+    for field in fields(config):
+        if field.type in (bool, "bool"):
+            checks.switch(field.name, getattr(config, field.name))
+
+
+class Counts(dict):
+    """How many terms each local loss sums; says so where a loss has none."""
+
+    def __missing__(self, name: str) -> Tensor:
+        raise ValueError(
+            f"local_sums gives {name!r}, and term_counts does not say how many terms it sums: name it there too."
+        )
+
+
+def by_name(method: Any, what: str, given: Any) -> dict[str, Tensor]:
+    """What `vectors`, `local_sums`, `term_counts` or `contrast` of a method gave: tensors by name."""
+    whose = f"{type(method).__name__}.{what}"
+    if not isinstance(given, Mapping):
+        raise TypeError(f"{whose} gives tensors by name, {{'…': tensor}}, not {type(given).__name__}.")
+    for name, value in given.items():
+        if not isinstance(value, Tensor):
+            raise TypeError(f"{whose} gives a tensor for {name!r}, not {type(value).__name__}: torch.tensor makes one.")
+    return given
+
+
+def views(method: Any, given: Any, batch: dict[str, Tensor]) -> dict[str, dict[str, Tensor]]:
+    """The views of a batch: each holds the batch's examples in the batch's order: chunks are cut so."""
+    whose, examples = f"{type(method).__name__}.views", len(next(iter(batch.values())))
+    if not isinstance(given, Mapping) or not all(isinstance(view, Mapping) for view in given.values()):
+        raise TypeError(f"{whose} gives views by name, {{'…': view}}, each a dict of tensors as the batch is.")
+    for name, view in given.items():
+        for key, value in by_name(method, "views", view).items():
+            if len(value) != examples:
+                raise ValueError(
+                    f"{whose} gives {len(value)} rows of {key} in view {name!r}, and the batch has {examples}: "
+                    "a view has one row for each example; give each copy of a text a view of its own."
+                )
+    return given
+
+
+def warn_untrained(method: Any, parts: dict[str, Any]) -> None:
+    """Warn of weights whose parts never came: the part that was meant is logged then, and not trained.
+
+    Only in methods of one's own: CAPT weighs a masked LM, for which a noise of one's own may have no targets.
+    """
+    if type(method).__module__.startswith("contrast_kit."):
+        return
+    have = [name for name in parts if name != "loss"]
+    if lost := [name for name, weight in method.weights.items() if weight and name not in parts]:
+        warn(f"weights names {lost[0]!r}, and no part of the loss is called so; there are {', '.join(have) or 'none'}.")

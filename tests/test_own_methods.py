@@ -1,0 +1,161 @@
+"""Methods of one's own: what the base class and the trainer say where one of the five answers is not what they need."""
+
+import math
+import warnings
+from dataclasses import dataclass
+
+import pytest
+import torch
+from conftest import make_encoder
+from transformers import AutoModelForMaskedLM
+
+import contrast_kit as ck
+from contrast_kit.objectives import MLM, Objective, SimCSE
+from contrast_kit.training.gradient import gradient
+
+
+@dataclass(frozen=True)
+class OwnConfig:
+    tau: float = 0.5
+
+
+class Own(Objective):
+    """A contrast of two dropout passes, and how long the vectors are: as the docstring of `Objective` has it."""
+
+    Config = OwnConfig
+    weights = {"contrast": 1.0, "length": 0.1}
+
+    def views(self, batch, generator=None):
+        return {"a": batch, "b": batch}
+
+    def vectors(self, name, hidden, view):
+        return {"h": self.encoder.pool(hidden, view)}
+
+    def local_sums(self, name, hidden, view):
+        return {"length": self.encoder.pool(hidden, view).square().sum()}
+
+    def term_counts(self, name, view):
+        return {"length": torch.tensor(len(view["input_ids"]))}
+
+    def contrast(self, vectors, facts):
+        return {"contrast": ck.losses.nt_xent(vectors["a"]["h"], vectors["b"]["h"], self.config.tau)}
+
+
+def stacked(self, batch, generator=None):
+    return {"both": {key: torch.cat([value, value]) for key, value in batch.items()}}
+
+
+SLIPS = {
+    "both copies in one view": ("views", stacked, ValueError, r"24 rows of input_ids .* 'both', .* batch has 12.* own"),
+    "views in a list": ("views", lambda self, batch, generator=None: [batch], TypeError, "views gives views by name"),
+    "a view without names": (
+        "views",
+        lambda self, batch, generator=None: {"a": 1},
+        TypeError,
+        "each a dict of tensors",
+    ),
+    "vectors without a name": (
+        "vectors",
+        lambda *a: torch.ones(2),
+        TypeError,
+        "vectors gives tensors by name, .* Tensor",
+    ),
+    "a sum without a name": ("local_sums", lambda *a: torch.ones(()), TypeError, "local_sums gives tensors by name"),
+    "a count that is no tensor": (
+        "term_counts",
+        lambda *a: {"length": 12},
+        TypeError,
+        "a tensor for 'length', not int",
+    ),
+    "no count": ("term_counts", lambda *a: {}, ValueError, "local_sums gives 'length', and term_counts does not say"),
+    "a contrast without a name": ("contrast", lambda *a: torch.ones(()), TypeError, "contrast gives tensors by name"),
+}
+
+
+@pytest.mark.parametrize("how", ["forward", "gradient", "chunks"])
+@pytest.mark.parametrize("slip", SLIPS)
+def test_a_slip_is_told_in_a_sentence(tokenizer, batch, slip, how):
+    method, said, error, words = SLIPS[slip]
+    objective = type("Mine", (Own,), {method: said})(make_encoder(tokenizer))
+    with pytest.raises(error, match=words):
+        if how == "forward":
+            objective(batch)
+        else:
+            gradient(objective, [batch], chunk_size=5 if how == "chunks" else None)
+
+
+def test_settings_stand_in_a_dataclass(tokenizer):
+    class Bare(Own):
+        Config = dict
+
+    class None_(Objective):
+        pass
+
+    for kind in (Bare, None_):
+        with pytest.raises(TypeError, match=f"{kind.__name__} needs a Config, the dataclass of its settings"):
+            kind(make_encoder(tokenizer))
+
+
+def test_a_weight_that_names_no_part_is_told_once(tokenizer, texts):
+    class Typo(Own):
+        weights = {"contrastive": 1.0, "length": 0.1}
+
+    how = dict(steps=2, batch_size=4, progress=False)
+    with pytest.warns(UserWarning, match="weights names 'contrastive', .* there are length, contrast") as told:
+        ck.fit(Typo(make_encoder(tokenizer)), texts, **how)
+    assert len([each for each in told if "weights names" in str(each.message)]) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ck.fit(Own(make_encoder(tokenizer)), texts, **how)
+
+
+def test_a_plan_does_not_say_what_nobody_told_it(tokenizer):
+    own = Own(make_encoder(tokenizer))
+    assert math.isnan(own.negatives({})) and "negatives  not told: Own" in str(ck.plan(own, [9] * 40, batch_size=4))
+    assert "not told" not in str(ck.plan(SimCSE(make_encoder(tokenizer)), [9] * 40, batch_size=4))
+
+
+class Learns(Own):
+    """With a temperature that learns, as the third rule has it."""
+
+    weights = {"contrast": 1.0}
+
+    def build(self):
+        self.log_tau = torch.nn.Parameter(torch.tensor(-1.0, dtype=torch.float64))
+
+    def vectors(self, name, hidden, view):
+        return super().vectors(name, hidden, view) | {"tau": self.log_tau.exp().expand(len(hidden), 1)}
+
+    def local_sums(self, name, hidden, view):
+        return {}
+
+    def term_counts(self, name, view):
+        return {}
+
+    def contrast(self, vectors, facts):
+        tau = vectors["a"]["tau"].mean()
+        h = [torch.nn.functional.normalize(vectors[name]["h"], dim=1) for name in ("a", "b")]
+        return {"contrast": torch.nn.functional.cross_entropy(h[0] @ h[1].T / tau, torch.arange(len(h[0])))}
+
+
+def test_a_temperature_can_learn_however_the_batch_is_cut(tokenizer, batch):
+    found = []
+    for size in (None, 5, 1):
+        objective = Learns(make_encoder(tokenizer)).double()
+        gradient(objective, [batch], chunk_size=size)
+        found.append(objective.log_tau.grad.item())
+    whole = Learns(make_encoder(tokenizer)).double()
+    whole(batch)["loss"].backward()
+    assert whole.log_tau.grad.item() != 0
+    assert found == pytest.approx([whole.log_tau.grad.item()] * 3, rel=1e-10)
+
+
+def test_a_model_that_transformers_loaded_is_known_as_trained(tokenizer, tmp_path):
+    """Else `fit` would take the rate of new weights, which unlearns what it knows."""
+    new = make_encoder(tokenizer)
+    new.save_pretrained(tmp_path)
+    wrapped = ck.Encoder(AutoModelForMaskedLM.from_pretrained(tmp_path), tokenizer)
+    assert not new.pretrained and wrapped.pretrained and ck.Encoder.from_pretrained(tmp_path).pretrained
+    assert not ck.standard.controls.random_twin(wrapped).pretrained
+    runs = [ck.fit(MLM(each), ["a red kite"] * 8, steps=1, batch_size=4, progress=False) for each in (new, wrapped)]
+    assert runs[1].training.lr < runs[0].training.lr / 10
