@@ -136,11 +136,10 @@ class Objective(nn.Module):
 
     def encode(self, name: str, view: View) -> Encoded:
         """Sequence vectors and summed local losses of the view called `name`, or of any chunk of its examples: by
-        `vectors` and `local_sums`, from the encoder's last states. Override these two, or all of it."""
+        `vectors`, then `local_sums`, from the encoder's last states. Override these two, or all of it."""
         if type(self).vectors is Objective.vectors and type(self).local_sums is Objective.local_sums:
             raise NotImplementedError(f"{type(self).__name__} must say its vectors or its local_sums.")
         hidden = self.encoder(view)  # [B, T, D]
-        # The vectors first, as in `encode_for_contrast`.
         vectors = by_name(self, "vectors", self.vectors(name, hidden, view)) if self.contrasted(name) else {}
         return Encoded(vectors, by_name(self, "local_sums", self.local_sums(name, hidden, view)))
 
@@ -181,8 +180,7 @@ class Objective(nn.Module):
         return {}
 
     def negatives(self, facts: ExampleInfo) -> float | None:
-        """How many negatives an anchor meets in a batch with these facts, on average; None: the method has none. Of
-        a method that does not say it, nobody knows: NaN."""
+        """How many negatives an anchor meets in a batch with these facts, on average; None: none; NaN: not told."""
         return float("nan") if self.contrastive else None
 
     @property
