@@ -1,6 +1,7 @@
 """Every usual mistake gets the hint that names it; the right answer passes; no answer is no mistake."""
 
 import math
+import random
 
 import pytest
 import torch
@@ -67,6 +68,7 @@ class TestGuess:
             (math.log2, "Natural"),
             (lambda B: 0.0, "perfect"),
             (lambda B: B, "if all look alike"),
+            (lambda B: math.log(4), "For B = 64 it gives 1.386"),
         ],
     )
     def test_hints(self, answer, words):
@@ -107,12 +109,19 @@ class TestFound:
     @pytest.mark.parametrize(
         ("answer", "words"),
         [
-            (lambda s: s.argmax(1), "shape [4]"),
+            (lambda s: s.argmax(1), "shape [5]"),
             (lambda s: (s.argmax(1) == torch.arange(len(s))).sum(), "divide by N"),
             (lambda s: (s.argmax(0) == torch.arange(len(s))).float().mean(), "down the columns"),
             (lambda s: s.diagonal().mean(), "mean cosine"),
             (lambda s: TestFound.right(s.fill_diagonal_(-1)), "must stay"),
-            (lambda s: 0.3, "it gives 0.30"),
+            (lambda s: 0.3, "Of 5 rows 3 have their largest entry on the diagonal, and it gives 0.30"),
+            (lambda s: 1 - TestFound.right(s), "do *not* find"),
+            (lambda s: TestFound.right(-s), "smallest entry"),
+            (lambda s: (s.diag() > s.mean(1)).float().mean(), "it gives 0.80"),
+            (lambda s: (s.diag() > 0.5).float().mean(), "Of 3 rows 2 have"),  # right for the first matrix
+            (lambda s: 0.6, "Of 3 rows 2 have"),
+            (lambda s: 0.5, "Of 5 rows 3 have"),
+            (lambda s: 2 / len(s), "Of 5 rows 3 have"),
         ],
     )
     def test_hints(self, answer, words):
@@ -142,6 +151,7 @@ class TestOneDraw:
             (fate(second=0.82), "remaining"),
             (fate(order=("mask", "keep", "random")), "exchanged"),
             (fate(first=0.7), "the interval says"),
+            (lambda u, p: "free" if u >= p else random.choices(["mask", "random", "keep"], [8, 1, 1])[0], "only draw"),
         ],
     )
     def test_hints(self, answer, words):
@@ -155,6 +165,7 @@ class TestLabels:
     @pytest.mark.parametrize(
         ("answer", "words"),
         [
+            (lambda ids, masked, mask_id: ids.masked_fill_(masked.selected, mask_id)[masked.selected], "overwritten"),
             (lambda ids, masked, mask_id: masked.input_ids[masked.selected], "read from the masked copy"),
             (lambda ids, masked, mask_id: ids[masked.input_ids == mask_id], "a fifth of the selected"),
             (lambda ids, masked, mask_id: ids[masked.input_ids != ids], "a kept token looks untouched"),
@@ -180,6 +191,7 @@ class TestTwice:
             (lambda p: p * (1 - p), "*not* in the second"),
             (lambda p: 0.0, "complementary"),
             (lambda p: p**3, "Two independent events"),
+            (lambda p: 0.0225, "At p = 0.4 it gives 0.0225"),
         ],
     )
     def test_hints(self, answer, words):
@@ -199,6 +211,15 @@ def second_view(hidden=None, ids_of=None, rate=lambda p: p, split=(0.8, 0.1, 0.1
         )
 
     return answer
+
+
+def unseeded(ids, maskable, first, p_c, vocabulary, generator):
+    return masking.dynamic_random_mask(ids, maskable & ~first.selected, p_c, **vocabulary)
+
+
+def drawn_then_taken_away(ids, maskable, first, p_c, vocabulary, generator):
+    view = masking.dynamic_random_mask(ids, maskable, p_c, generator=generator, **vocabulary)
+    return masking.Masked(view.input_ids, view.selected & ~first.selected)
 
 
 class TestComplement:
@@ -224,6 +245,8 @@ class TestComplement:
             (second_view(seed=5), "pass the generator on"),
             (second_view(split=(1, 0, 0)), "80/10/10"),
             (lambda ids, *rest: ids, "Masked(input_ids, selected)"),
+            (unseeded, "does not come from the generator"),
+            (drawn_then_taken_away, "not in its selected"),
         ],
     )
     def test_hints(self, answer, words):
@@ -245,6 +268,7 @@ class TestRate:
             (lambda m, c: 1 - m, "p_c = 1"),
             (lambda m, c: (1 - m) * (1 - c), "*no* view hides"),
             (lambda m, c: m, "First: is the word free?"),
+            (lambda m, c: 0.595, "At (0.4, 0.9) it gives 0.5950"),
         ],
     )
     def test_hints(self, answer, words):

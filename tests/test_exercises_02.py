@@ -63,6 +63,14 @@ def positive_not_below(a, b, tau):
     return -torch.log(own / (e.sum(1) - own)).mean()
 
 
+def with_columns(columns):
+    def answer(a, b, tau):
+        scores = scores_of(a, b, tau)
+        return cross_entropy(scores.masked_fill(diagonal(scores), -INF), columns(len(scores)))
+
+    return answer
+
+
 def half(part):
     return lambda a, b, tau: losses.nt_xent(a, b, tau, reduction="none").chunk(2)[part].mean()
 
@@ -110,6 +118,11 @@ def same_text(ids):
     return ids.repeat(2)[:, None] == ids.repeat(2)[None, :]
 
 
+def side_by_side(ids):
+    both, rows = ids.repeat_interleave(2), torch.arange(2 * len(ids))
+    return (both[:, None] == both[None, :]) & (rows[:, None] != (rows ^ 1)[None, :])
+
+
 RIGHT_TERMS = {"info_nce": 32, "nt_xent": 63, "nt_xent with a queue": 163, "sup_con": 63, "simsiam": 0}
 
 RIGHT = {
@@ -143,6 +156,14 @@ def test_other_forms_of_a_right_answer_pass():
     assert judge("02.nt_xent", losses.nt_xent).right
     assert judge("02.nt_xent", lambda a, b, tau: losses.nt_xent(a.float(), b.float(), tau)).right
     assert judge("02.sup_con", losses.sup_con).right
+
+    def in_place(a, b, tau):
+        for x in (a, b):
+            x /= x.norm(dim=1, keepdim=True)
+        scores = torch.cat([a, b]) @ torch.cat([a, b]).T / tau
+        return cross_entropy(scores.fill_diagonal_(-INF), partner(a, b))
+
+    assert judge("02.nt_xent", in_place).right, judge("02.nt_xent", in_place)
     assert judge("02.row", lambda s, r: -s.log_softmax(0)[r]).right
     assert judge("02b.left_out", lambda ids: left_out(ids).int()).right
 
@@ -157,6 +178,7 @@ MISTAKES = [
     ("02.row", lambda s, r: -s.log_softmax(0).mean(), "Only the right candidate"),
     ("02.row", lambda s, r: -s.log_softmax(0), "one number"),
     ("02.row", lambda s, r: -(s[r].exp() / s.exp().sum()).log(), "overflow"),
+    ("02.row", lambda s, r: -s.softmax(0)[r].log(), "for the scores 2000 and 0 it gives inf, not 2000"),
     ("02.row", lambda s, r: s[r], "over the sum"),
     ("02.nt_xent", lambda a, b, tau: nt_xent(a, b, tau**2), "τ twice"),
     ("02.nt_xent", lambda a, b, tau: nt_xent(a, b, 1 / tau), "do not multiply"),
@@ -182,6 +204,12 @@ MISTAKES = [
     ("02.nt_xent", lambda a, b, tau: losses.nt_xent(a, b, tau, reduction="none"), "shape [10]"),
     ("02.nt_xent", lambda a, b, tau: torch.tensor(torch.nan), "loss is nan"),
     ("02.nt_xent", lambda a, b, tau: "much", "column of row i"),
+    ("02.nt_xent", with_columns(lambda n: torch.arange(n)), "Your loss is inf: the right column of some row"),
+    ("02.nt_xent", with_columns(lambda n: torch.arange(n).roll(1)), "Where does the partner of row i stand"),
+    ("02.nt_xent", with_columns(lambda n: torch.arange(n) ^ 1), "Where does the partner of row i stand"),
+    ("02.nt_xent", lambda a, b, tau: nt_xent(a, b, tau).item(), "no gradient comes back"),
+    ("02.nt_xent", lambda a, b, tau: nt_xent(a, b.detach(), tau), "no gradient reaches b"),
+    ("02.sup_con", lambda x, y, tau: sup_con(x, y, tau).detach(), "no gradient comes back"),
     ("02.sup_con", lambda x, y, tau: sup_con(x, y, tau, outside="sum"), "outside the sum"),
     ("02.sup_con", lambda x, y, tau: sup_con(x, y, tau, outside="mean"), "outside the mean"),
     ("02.sup_con", lambda x, y, tau: sup_con(x, y, tau, below=lambda i, k, y: True), "1[i ≠ k]"),
@@ -232,6 +260,9 @@ MISTAKES = [
     ("02b.log", lambda loss: (math.exp(loss) - 1) / 2, "do not take one away"),
     ("02b.log", lambda loss: (2**loss + 1) / 2, "not 2 to the loss"),
     ("02b.log", lambda loss: 256, "the log begins at 2.71"),
+    ("02b.log", lambda loss: 8, "For a batch of 64"),
+    ("02b.log", lambda loss: int((math.exp(loss) + 1) / 2), "yours says 63.00"),
+    ("02b.left_out", side_by_side, "all of view 0, then all of view 1"),
 ]
 
 

@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 from torch.nn import functional as F
@@ -54,7 +55,10 @@ class TestTokenLoss:
             (lambda h, x, ids: F.cross_entropy(h @ x[ids].T, torch.arange(len(ids))), "in-batch"),
             (lambda h, x, ids: F.cross_entropy(F.normalize(h) @ F.normalize(x).T, ids), "no temperature"),
             (lambda h, x, ids: -TestTokenLoss.log_p(h, x, ids).mean() / math.log(2), "bits"),
-            (lambda h, x, ids: 3.0, "Expected"),
+            (lambda h, x, ids: 3.0, "Who competes at one position"),
+            (lambda h, x, ids: F.cross_entropy((h @ x.T).softmax(1), ids), "takes the softmax itself"),
+            (lambda h, x, ids: -(h @ x.T).log_softmax(0)[torch.arange(len(ids)), ids].mean(), "dim=0"),
+            (lambda h, x, ids: TestTokenLoss.log_p(h, x, ids).exp().mean(), "mean of p"),
         ],
     )
     def test_hints(self, answer, words):
@@ -124,12 +128,15 @@ class TestFloor:
 
 class TestNever:
     def test_right(self):
-        assert judge("04.never", lambda p, epochs: ((1 - p) ** epochs, 1 - p)).right
+        for kind in (tuple, list, torch.tensor, np.array):
+            assert judge("04.never", lambda p, epochs, kind=kind: kind([(1 - p) ** epochs, 1 - p])).right, kind
 
     @pytest.mark.parametrize(
         ("answer", "words"),
         [
             (lambda p, epochs: p, "two numbers"),
+            (lambda p, epochs: {"dynamic": p, "static": p}, "two numbers"),
+            (lambda p, epochs: torch.ones(3), "two numbers"),
             (lambda p, epochs: (1 - p, (1 - p) ** epochs), "exchanged"),
             (lambda p, epochs: (1 - (1 - p) ** epochs, p), "at least once"),
             (lambda p, epochs: (p**epochs, p), "*every*"),

@@ -73,7 +73,12 @@ def without_indicator(z, c, x, y):
         ("06.negatives", lambda N: 2 * N - 1, "the positive"),
         ("06.negatives", lambda N: 2 * N, "itself and its partner"),
         ("06.negatives", lambda N: N, "number of texts"),
+        ("06.corrective_lm", lambda z, c, *v: losses.corrective_lm(z.detach(), c.detach(), *v), "no gradient comes"),
+        ("06.corrective_lm", lambda *v: losses.corrective_lm(*v).item(), "Detach only the copy scores"),
+        ("06.p_lm", lambda z, c, x: mixture(z, c.softmax(0).logit(), x), "Each row sums to 1, as it should"),
+        ("06.p_lm", lambda z, c, x: mixture(z, c, x) / 2, "Row 0 sums to 0.500"),
         ("06.negatives", lambda N: N * N, "how many members"),
+        ("06.negatives", lambda N: 6, "For N = 64 texts you say 6"),
     ],
 )  # fmt: skip
 def test_each_usual_mistake_gets_its_hint(name, answer, words):

@@ -105,6 +105,12 @@ def test_right_answers():
     assert judge("07.floor", math.log).right
     for answer in (right, reduced("mean_valid")):
         assert judge("07.sup_con", answer).right, judge("07.sup_con", answer).text
+
+    def in_place(x, labels, tau):
+        x /= x.norm(dim=1, keepdim=True)
+        return right(x, labels, tau)
+
+    assert judge("07.sup_con", in_place).right, judge("07.sup_con", in_place).text
     assert judge("07.lam", lambda λ, N: λ / (λ + N * (1 - λ))).right
     assert judge("07b.wrong_pairs", lambda q: 2 * q * (1 - q)).right
 

@@ -40,7 +40,17 @@ def test_every_exercise_is_proven():
     [
         ("10.majority", lambda train, test: (test == commonest(test)).mean(), "test"),
         ("10.majority", lambda train, test: (train == commonest(train)).mean(), "training rows"),
-        ("10.majority", lambda train, test: 1 / 3, "guessing"),
+        ("10.majority", lambda train, test: 1 / len(set(train)), "guessing"),
+        (
+            "10.majority",
+            lambda train, test: (test == commonest(np.append(train, test))).mean(),
+            "train and test together",
+        ),
+        ("10.majority", lambda train, test: (test == np.median(train)).mean(), "*median*"),
+        ("10.majority", lambda train, test: (test == train.max()).mean(), "largest class number"),
+        ("10.majority", lambda train, test: commonest(train), "the label itself"),
+        ("10.majority", lambda train, test: (test != commonest(train)).mean(), "how often it is wrong"),
+        ("10.majority", lambda train, test: 0.15, "Which label"),  # right for the first pair
         ("10.majority", lambda train, test: (test == commonest(train)).sum(), "divide"),
         ("10.majority", lambda train, test: 0.1234, "Which label"),
         ("10.top", lambda v, x, k: np.sort(x)[-k:].mean(), "its luck"),
@@ -49,7 +59,11 @@ def test_every_exercise_is_proven():
         ("10.top", lambda v, x, k: np.sort(v)[-k:].mean(), "report the"),
         ("10.top", lambda v, x, k: x[:k].mean(), "first k"),
         ("10.top", lambda v, x, k: x[v.argmax()], "single best"),
-        ("10.top", lambda v, x, k: 0.1, "Sort the runs"),
+        ("10.top", lambda v, x, k: 0.1, "For k = 3 it gives 0.1"),
+        ("10.top", lambda v, x, k: RIGHT["10.top"](v, x, 3), "where does your function use k"),
+        ("10.top", lambda v, x, k: np.median(x[np.argsort(v)[-k:]]), "the median of the k"),
+        ("10.top", lambda v, x, k: x[np.argsort(v)[-k:]].sum(), "the sum of the k"),
+        ("10.top", lambda v, x, k: list(x[np.argsort(v)[-k:]]), "one number"),
         ("10.half_width", lambda r: t95(15) * r.std(ddof=1) / 15**0.5, "15 observations"),
         ("10.half_width", lambda r: 1.96 * r.std(ddof=1) / 15**0.5, "15 observations"),
         ("10.half_width", lambda r: 1.96 * r.mean(1).std(ddof=1) / 5**0.5, "Student"),
@@ -59,15 +73,30 @@ def test_every_exercise_is_proven():
         ("10.half_width", lambda r: r.mean(1).std(ddof=1), "spread of draws"),
         ("10.half_width", lambda r: 2 * half(r), "whole width"),
         ("10.half_width", lambda r: t95(5) * r.mean(0).std(ddof=1) / 5**0.5, "axes"),
-        ("10.half_width", lambda r: 0.5, "degrees of freedom"),
+        ("10.half_width", lambda r: 0.5, "one observation here"),
+        ("10.half_width", lambda r: half(r) / t95(5) * t.ppf(0.95, 4), "at each end"),
+        ("10.half_width", lambda r: half(r) / t95(5) * t95(6), "used up one degree"),
+        ("10.half_width", lambda r: half(r) / t95(5) * t95(15), "those of five"),
+        ("10.half_width", lambda r: t95(3) * r.mean(0).std(ddof=1) / 3**0.5, "axes"),
+        ("10.half_width", lambda r: (r.mean() - half(r), r.mean() + half(r)), "yours is a tuple of 2"),
         ("10.paired", lambda a, b: ((a.var(ddof=1) + b.var(ddof=1)) / len(a)) ** 0.5, "subtract first"),
         ("10.paired", lambda a, b: (b - a).std(ddof=1), "√n"),
         ("10.paired", lambda a, b: (b - a).std() / len(a) ** 0.5, "ddof"),
         ("10.paired", lambda a, b: (b - a).mean(), "how sure"),
         ("10.paired", lambda a, b: (b - a).var(ddof=1) / len(a), "root"),
         ("10.paired", lambda a, b: 0.5, "draw by draw"),
+        ("10.paired", lambda a, b: np.abs(b - a).std(ddof=1) / len(a) ** 0.5, "keep their signs"),
+        ("10.paired", lambda a, b: (b - a).std(ddof=1) / len(a), "not with n"),
+        ("10.paired", lambda a, b: t95(8) * (b - a).std(ddof=1) / 8**0.5, "half of the 95 % interval"),
+        ("10.paired", lambda a, b: (a - b).mean(), "how sure"),
+        ("10.paired", lambda a, b: b - a, "one number"),
     ],
 )
 def test_each_usual_mistake_gets_its_hint(name, answer, words):
     verdict = judge(name, answer)
-    assert verdict.right is False and words in verdict.text
+    assert verdict.right is False and words in verdict.text, verdict.text
+
+
+def test_no_verdict_has_the_quantile_that_is_asked_for():
+    for answer in (lambda runs: 0.5, lambda runs: 1.96 * runs.mean(1).std(ddof=1) / 5**0.5):
+        assert "2.78" not in judge("10.half_width", answer).text and "ppf" not in judge("10.half_width", answer).text

@@ -46,6 +46,9 @@ def test_a_list_is_an_answer_too():
         ("12.second_rate", lambda p_m, share: share - p_m, "subtract"),
         ("12.second_rate", lambda p_m, share: share + p_m, "do not add"),
         ("12.second_rate", lambda p_m, share: 0.9, "Solve"),
+        ("12.second_rate", lambda p_m, share: 0.5, "At p_m = 0.15 and share = 0.5 it gives 0.5"),
+        ("12.second_rate", lambda p_m, share: share + p_m / 2, "it gives 0.575"),
+        ("12.second_rate", lambda p_m, share: 1 - share / (1 - p_m), "leaves alone"),
         ("12.effective", entropy, "in nats"),
         ("12.effective", lambda p: -entropy(p), "a minus"),
         ("12.effective", lambda p: (-entropy(p)).exp(), "a minus"),
@@ -63,6 +66,8 @@ def test_a_list_is_an_answer_too():
         ("12.search", lambda q, v, k: cosines(q, v).topk(k).values, "numbers of the rows"),
         ("12.search", lambda q, v, k: cosines(q, v).argmax(), "shape"),
         ("12.search", lambda q, v, k: torch.arange(k), "topk"),
+        ("12.search", lambda q, v, k: cosines(q, v).topk(k), "return the indices"),
+        ("12.search", lambda q, v, k: cosines(q, v).abs().topk(k).indices, "keep the sign"),
     ],
 )
 def test_each_usual_mistake_gets_its_hint(name, answer, words):

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
+from torch.nn.functional import binary_cross_entropy, binary_cross_entropy_with_logits, cross_entropy
 
 from contrast_kit.exercises import judge, names
 
@@ -47,6 +47,11 @@ def test_right_answers(name):
     assert judge(name, lambda *args: None).right is None
 
 
+def test_an_answer_may_change_what_it_is_given():
+    in_place = lambda z, s: binary_cross_entropy(z.sigmoid_(), s, reduction="none").sum(1).mean()  # noqa: E731
+    assert judge("13.soft_answers", in_place).right
+
+
 def test_the_definition_in_loops_is_right_too():
     assert judge("13.vqa_accuracy", one_by_one).right
 
@@ -60,12 +65,16 @@ def test_the_definition_in_loops_is_right_too():
         ("13.vqa_accuracy", lambda n: n / 10, "share of the people"),
         ("13.vqa_accuracy", lambda n: 10 * official(n), "divide by 10"),
         ("13.vqa_accuracy", lambda n: (n * (n - 1) / 3 + (10 - n) * n / 3) / 10, "at most 1"),
-        ("13.vqa_accuracy", lambda n: 0.5, "0.3, 0.6, 0.9, 1"),
+        ("13.vqa_accuracy", lambda n: 0.5, "For n = 0 it gives 0.5"),
+        ("13.vqa_accuracy", lambda n: official(n) * 10 / 9, "For n = 1 it gives 0.3333"),
+        ("13.vqa_accuracy", lambda n: float(n >= 3), "All or nothing"),
         ("13.wrong_texts", lambda i, t: other(i) & ~t, "transpose"),
         ("13.wrong_texts", lambda i, t: other(i), "true_of says so"),
         ("13.wrong_texts", lambda i, t: ~torch.eye(4, dtype=torch.bool), "one picture"),
         ("13.wrong_texts", lambda i, t: ~(other(i) & ~t.T), "opposite"),
         ("13.wrong_texts", lambda i, t: t.T, "opposite"),
+        ("13.wrong_texts", lambda i, t: ~t.T, "though true_of does not know it"),
+        ("13.wrong_texts", lambda i, t: ~t.T & ~torch.eye(4, dtype=torch.bool), "though true_of does not know it"),
         ("13.wrong_texts", lambda i, t: torch.ones(4), "[B, B]"),
         ("13.wrong_texts", lambda i, t: torch.ones(4, 4), "Another picture's text"),
         ("13.soft_answers", binary_cross_entropy_with_logits, "divides the gradient by A"),
@@ -76,6 +85,7 @@ def test_the_definition_in_loops_is_right_too():
         ("13.soft_answers", lambda z, s: -bce(z, s).sum(1).mean(), "sign"),
         ("13.soft_answers", lambda z, s: -(s * z.sigmoid().log()).sum(1).mean(), "second half"),
         ("13.soft_answers", lambda z, s: 0.0, "mean over questions"),
+        ("13.soft_answers", lambda z, s: bce(z, s).sum(1), "Return one number, the mean over questions"),
         ("13.consistency", lambda r, s: sum(r) / len(r), "accuracy"),
         ("13.consistency", lambda r, s: sum(len(g) for g in grouped(r, s) if all(g)) / len(r), "count sentences"),
         ("13.consistency", lambda r, s: float(sum(map(all, grouped(r, s)))), "number of sentences"),

@@ -4,11 +4,14 @@ import html
 import json
 import re
 
+import numpy as np
 import pytest
+import torch
 from IPython.core.formatters import DisplayFormatter
 
 from contrast_kit import exercises
-from contrast_kit.exercises import _answer, _record, _verdict, judge
+from contrast_kit.exercises import _answer, _numbers, _record, _verdict, judge
+from contrast_kit.masking import Masked
 
 
 @pytest.fixture
@@ -68,8 +71,6 @@ class TestCrash:
         assert "in line 6 of its cell, `return math.log(free - 1)`. ValueError: " in said and said.endswith(".")
 
     def test_an_error_deep_in_a_library_is_told_at_the_readers_line(self):
-        import torch
-
         def answer(p_m, p_c):
             return torch.nn.functional.cross_entropy(p_m, p_c)  # the line that is named
 
@@ -106,6 +107,84 @@ class TestKinds:
         said = judge("01.labels", lambda *asked: object()).text
         assert said.startswith("your function returned a value of type object, which does not fit")
         assert judge("09.shift", 3).text.startswith("an answer of type int does not fit. Which kind")
+
+
+class TestArguments:
+    def test_what_an_answer_changes_in_place_is_its_own(self):
+        tensor, array, words = torch.zeros(2), np.zeros(2), [[1], (2, [3])]
+        masked = Masked(torch.zeros(1, 1), torch.zeros(1, 1))
+
+        def spoil(tensor, array, words, masked, *, named):
+            tensor += 1
+            array += 1
+            words[0].append(2)
+            words[1][1].clear()
+            masked.input_ids.fill_(7)
+            named += 1
+            return isinstance(masked, Masked)
+
+        assert _answer.Answer(spoil)(tensor, array, words, masked, named=tensor) is True
+        assert tensor.sum() == 0 and array.sum() == 0 and words == [[1], (2, [3])] and masked.input_ids.sum() == 0
+
+    def test_gradients_reach_the_leaf_whose_copy_it_was_given(self):
+        leaf = torch.ones(3, requires_grad=True)
+        _answer.Answer(lambda x: (x.mul_(2) ** 2).sum())(leaf).backward()
+        assert leaf.grad.tolist() == [8.0, 8.0, 8.0]
+
+
+class TestNone:
+    def test_the_stub_is_no_answer(self):
+        def stub(p_m, p_c):
+            """What is asked."""
+            return None  # your turn
+
+        def empty(p_m, p_c):
+            pass
+
+        assert judge("01.rate", stub).right is None and judge("01.rate", empty).right is None
+
+    @pytest.mark.parametrize("answer", [lambda m, c: [].append(m), print, lambda m, c: None if m > 0 else c])
+    def test_what_ran_and_returned_none_is_told_so(self, answer, capsys):
+        verdict = judge("01.rate", answer)
+        assert verdict.right is False and "ran, but returned None" in verdict.text
+
+
+class TestNumbers:
+    """What the checkers share."""
+
+    @pytest.mark.parametrize("said", [torch.ones(2), np.ones(2), [1, 2], (1, 2)])
+    def test_many_numbers_are_told(self, said):
+        assert _numbers.many(said, "the mean").startswith("Return one number, the mean; yours ")
+
+    @pytest.mark.parametrize("said", [1, 2.0, torch.tensor(1.0), np.float64(1), "text"])
+    def test_one_is_enough(self, said):
+        assert _numbers.many(said, "the mean") is None
+
+    def test_a_mistake_is_named_where_it_fits_at_every_point(self):
+        tried = _numbers.Tried(lambda x: 4, (2,), (3,))
+        assert tried.wrong(lambda x: x * x) == ((3,), 4)  # the first that fails, not the first
+        assert tried.hint({lambda x: x + 2: "plus", lambda x: 4: "always"}) == "always"
+        assert tried.hint({lambda x: x + 2: "plus"}) is None
+
+    def test_gradients(self):
+        right = lambda a, b, t: (a * b).sum() * t  # noqa: E731
+        given = {"a": torch.ones(2), "b": torch.full((2,), 3.0)}
+
+        def hint(loss):
+            return _numbers.gradient(loss, given, 2.0, right=right)
+
+        assert hint(right) is None
+        assert "no gradient comes back" in hint(lambda a, b, t: right(a, b, t).item())
+        assert "no gradient reaches b" in hint(lambda a, b, t: right(a, b.detach(), t))
+        half = lambda a, b, t: right(a, (b + b.detach()) / 2, t)  # noqa: E731
+        assert "not the gradient that reaches b" in hint(half)
+        assert "NaN" in hint(lambda a, b, t: right(a, b, t) + 0 * (0 * a).sqrt().sum())
+        assert [tensor.grad for tensor in given.values()] == [None, None]
+
+    def test_shown(self):
+        assert [_numbers.shown(x) for x in (2 / 3, torch.tensor(2), "a", torch.ones(2))] == [
+            "0.6667", "2", "'a'", "tensor([1., 1.])",
+        ]  # fmt: skip
 
 
 class TestProgress:

@@ -1,9 +1,13 @@
 """The reader's function while it is tried: no answer, an error inside it and a wrong kind of value are told apart."""
 
+import dis
 import linecache
 import traceback
 from collections.abc import Callable
 from typing import Any
+
+import numpy as np
+from torch import Tensor
 
 
 class NotYet(Exception):
@@ -14,8 +18,16 @@ class AnswerFailed(Exception):
     """The reader's own function raised: the verdict shows where. An error elsewhere is an answer of the wrong kind."""
 
 
+class ReturnedNone(Exception):
+    """The reader's function does something, but returned None."""
+
+
 class Answer:
-    """The reader's function: a None from it raises `NotYet`, an error inside it `AnswerFailed`."""
+    """The reader's function, which gets copies: what it changes in place is its own.
+
+    A None from it raises `NotYet` if it is still the stub of the notebook, else `ReturnedNone`; an error inside it
+    raises `AnswerFailed`.
+    """
 
     given: Any = None  # what it returned last
 
@@ -24,13 +36,32 @@ class Answer:
 
     def __call__(self, *args: Any, **kw: Any) -> Any:
         try:
-            result = self.function(*args, **kw)
+            result = self.function(*map(copied, args), **{name: copied(value) for name, value in kw.items()})
         except Exception as error:
             raise AnswerFailed from error
         if result is None:
-            raise NotYet
+            raise NotYet if untouched(self.function) else ReturnedNone
         self.given = result
         return result
+
+
+def copied(value: Any) -> Any:
+    """Tensors, arrays, lists and tuples (`Masked` too) of their own; gradients still flow to where they came from."""
+    if isinstance(value, Tensor):
+        return value.clone()
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    if isinstance(value, list | tuple):
+        parts = map(copied, value)
+        return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
+    return value
+
+
+def untouched(function: Callable) -> bool:
+    """True for a function that does nothing but return a constant: `return None  # your turn`."""
+    code = getattr(function, "__code__", None)
+    nothing = {"RESUME", "NOP", "LOAD_CONST", "RETURN_CONST", "RETURN_VALUE"}
+    return code is not None and {step.opname for step in dis.get_instructions(code)} <= nothing
 
 
 def crash(error: BaseException) -> str:

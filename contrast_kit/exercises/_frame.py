@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from contrast_kit import arguments, checks
 from contrast_kit._names import meant
 from contrast_kit.exercises import _record
-from contrast_kit.exercises._answer import Answer, AnswerFailed, NotYet, crash, wrong_kind
+from contrast_kit.exercises._answer import Answer, AnswerFailed, NotYet, ReturnedNone, crash, wrong_kind
 from contrast_kit.exercises._verdict import Verdict, show
 
 Checker = Callable[[Any], str | None]
@@ -30,7 +30,7 @@ def exercise(name: str, right: str) -> Callable[[Checker], Checker]:
 
     The checker gets the reader's answer (a function or a value). It returns None for a right answer and otherwise
     one sentence that names the mistake and where to look. It may simply call the answer: a None from it, or an
-    error inside it, is dealt with here.
+    error inside it, is dealt with here, and what it is given it gets as copies.
 
     >>> from contrast_kit.exercises import exercise, judge
     >>> @exercise("99.double", right="Twice as much.")
@@ -85,6 +85,8 @@ def judge(name: str, answer: Any) -> Verdict:
         hint = found.checker(asked)
     except NotYet:
         return Verdict(name, None, "not yet answered. Fill in the function above, then run this cell again.")
+    except ReturnedNone:
+        return Verdict(name, False, "your function ran, but returned None. Does each way through it end in a `return`?")
     except AnswerFailed as failed:
         return Verdict(name, False, crash(failed.__cause__ or failed))
     except Exception as error:  # the checker asks something of the answer that another kind of value does not have
@@ -100,8 +102,8 @@ def check(name: str, answer: Any) -> None:
 
     Args:
         name: the exercise, such as "01.complement"; `names()` lists all.
-        answer: the function or the value that the exercise asks for; None, or a function that returns None, counts
-            as "not yet answered".
+        answer: the function or the value that the exercise asks for; None, or a function that does nothing but
+            return None, counts as "not yet answered".
 
     Raises:
         ValueError: no exercise has that name.

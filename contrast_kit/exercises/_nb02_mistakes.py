@@ -4,6 +4,9 @@ import torch
 from torch import Tensor
 
 from contrast_kit import losses
+from contrast_kit.exercises._numbers import OVER_THE_BATCH
+
+PARTNER = "Where does the partner of row i stand in [2B, 2B]?"
 
 
 def _two_views(a: Tensor, b: Tensor) -> Tensor:
@@ -18,9 +21,11 @@ def nt_xent_mistakes(a: Tensor, b: Tensor, tau: float) -> list[tuple[Tensor, str
     itself = torch.eye(n, dtype=torch.bool)
     own = cosines[torch.arange(n), partner]  # [2B], the positives
 
-    def entropy(scores: Tensor, leave_out: Tensor = itself, **kw: str) -> Tensor:
-        return torch.nn.functional.cross_entropy(scores.masked_fill(leave_out, -torch.inf), partner, **kw)
+    def entropy(scores: Tensor, leave_out: Tensor = itself, column: Tensor = partner, **kw: str) -> Tensor:
+        return torch.nn.functional.cross_entropy(scores.masked_fill(leave_out, -torch.inf), column, **kw)
 
+    rows = torch.arange(n)
+    not_partners = rows.roll(1), rows.roll(-1), rows ^ 1  # the neighbour; views side by side
     scores, raw = cosines / tau, torch.cat([a, b]) @ torch.cat([a, b]).T
     without = scores.masked_fill(itself | itself.roll(n // 2, 0), -torch.inf).logsumexp(1)  # negatives only
     all_but_itself = scores.masked_fill(itself, -torch.inf).logsumexp(1)
@@ -31,10 +36,7 @@ def nt_xent_mistakes(a: Tensor, b: Tensor, tau: float) -> list[tuple[Tensor, str
         (entropy(cosines * tau), "Divide by τ; do not multiply: a small τ must make differences larger."),
         (entropy(cosines), "τ is missing."),
         (entropy(raw / tau), "You forgot to normalise: a score is the *cosine* over τ, not the dot product."),
-        (
-            entropy(columns @ columns.T / tau),
-            "You normalised over dim=0, the batch. Each *vector* must have length 1: dim=1.",
-        ),
+        (entropy(columns @ columns.T / tau), OVER_THE_BATCH),
         (
             entropy(scores, torch.zeros_like(itself)),
             "The anchor itself is among its candidates, at a cosine of 1: put -inf on the diagonal.",
@@ -68,6 +70,7 @@ def nt_xent_mistakes(a: Tensor, b: Tensor, tau: float) -> list[tuple[Tensor, str
             "There are 2B anchors, not B: divide by all of them.",
         ),
         (-entropy(scores), "The sign: a loss is *minus* the log of the probability."),
+        *((entropy(scores, column=other), f"Your right column is a stranger's. {PARTNER}") for other in not_partners),
     ]
 
 

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from contrast_kit.exercises._frame import exercise
+from contrast_kit.exercises._numbers import Tried, near
 from contrast_kit.masking import Masked, complementary_random_mask, dynamic_random_mask
 
 FATES = ("mask", "random", "keep", "free")
@@ -19,13 +20,11 @@ def _texts(rows: int = 200, length: int = 60) -> tuple[Tensor, Tensor]:
     return ids, ids > 4
 
 
-def _close(value: object, target: float, tolerance: float = 1e-4) -> bool:
-    return abs(float(value) - target) < tolerance  # type: ignore[arg-type]
-
-
 @exercise("01.one_draw", right="One number decides the selection and the fate: three cuts of one interval.")
 def one_draw(answer: Callable[[float, float], str]) -> str | None:
     """The fate of a token whose uniform number is u, at rate p and split 80/10/10."""
+    if len({answer(0.01, 0.15) for _ in range(50)}) > 1:
+        return "Asked again with the same u it says something else: u is the only draw, nothing else may be random."
     said = {answer(u, p) for u in (0.01, 0.9) for p in (0.15, 0.5)}
     if not said <= set(FATES):
         other = min(map(str, said - set(FATES)))
@@ -42,8 +41,8 @@ def one_draw(answer: Callable[[float, float], str]) -> str | None:
     for p in (0.15, 0.5, 1.0):
         for u in grid:
             expected = "free" if u >= p else "mask" if u < 0.8 * p else "random" if u < 0.9 * p else "keep"
-            if answer(u, p) != expected:
-                return f"At p = {p} and u = {u:.4f} it says {answer(u, p)!r}; the interval says {expected!r}."
+            if (said := answer(u, p)) != expected:
+                return f"At p = {p} and u = {u:.4f} it says {said!r}; the interval says {expected!r}."
     return None
 
 
@@ -56,6 +55,8 @@ def labels(answer: Callable[[Tensor, Masked, int], Tensor]) -> str | None:
     became_mask = masked.input_ids == MASK_ID
     if torch.equal(given, ids[masked.selected]):
         return None
+    if given.numel() and (given == MASK_ID).all():
+        return "All of them are [MASK]. Were the ids overwritten before they were read? The originals are asked for."
     if torch.equal(given, masked.input_ids[masked.selected]):
         return "Those ids are read from the masked copy, mostly [MASK] itself. Labels come from the original ids."
     if torch.equal(given, ids[became_mask]):
@@ -72,19 +73,19 @@ def twice(answer: Callable[[float], float] | float) -> str | None:
     """The share of tokens that two epochs of dynamic masking at rate p both select; a function of p."""
     if not callable(answer):
         return "Give a function of p, so that it can be tried at several rates."
-    values = {p: answer(p) for p in (0.15, 0.4)}
-    for wrong, hint in {
+    tried = Tried(answer, (0.15,), (0.4,))
+    mistakes = {
         lambda p: p: "That would be static masking: the second epoch selects the very words of the first.",
         lambda p: 2 * p: "That counts a word selected in *either* epoch (twice, if in both). Asked: in both.",
         lambda p: 1 - (1 - p) ** 2: "That is the share selected in at least one epoch. Asked: in both.",
         lambda p: p * (1 - p): "That is selected in the first and *not* in the second. Asked: in both.",
         lambda p: 0.0: "Nothing keeps the second draw away from the first; only *complementary* masks do that.",
-    }.items():
-        if all(_close(values[p], wrong(p)) for p in values):
-            return hint
-    if all(_close(values[p], p * p) for p in values):
-        return None
-    return f"At p = 0.15 it gives {float(values[0.15]):.4f}. Two independent events, each of probability p: both?"
+    }
+    if wrong := tried.wrong(lambda p: p * p, same=near):
+        (p,), said = wrong
+        told = f"At p = {p} it gives {float(said):.4f}. Two independent events, each of probability p: both?"
+        return tried.hint(mistakes, same=near) or told
+    return None
 
 
 @exercise("01.complement", right="No word is hidden twice, and view 1 is made from the original text.")
@@ -106,14 +107,22 @@ def complement(answer: Callable[..., Masked]) -> str | None:
         )
     if both.any():
         return f"{int(both.sum())} tokens are selected in both views. View 1 may only select what view 0 left free."
-    if not torch.equal(second.input_ids[~second.selected], ids[~second.selected]):
+    elsewhere = first.selected & ~second.selected
+    if elsewhere.any() and torch.equal(second.input_ids[elsewhere], first.input_ids[elsewhere]):
         return "View 1 holds [MASK]s and random words of view 0: build it from the original ids, not first.input_ids."
+    if not torch.equal(second.input_ids[~second.selected], ids[~second.selected]):
+        return (
+            "Its input_ids are changed at places that are not in its selected: take away what may not be hidden first."
+        )
     free = maskable & ~first.selected
     rate = (second.selected.sum() / free.sum()).item()
     if rate > 0.99:
         return "All free tokens are selected: that is p_c = 1. Each free token is selected with probability p_c."
     if abs(rate - 0.7) > 0.03:
         return f"Of the free tokens {rate:.2f} are selected, not p_c = 0.7. p_c is *given* free."
+    again = answer(ids, maskable, first, 0.7, dict(VOCABULARY), _generator(3))
+    if not torch.equal(again.selected, second.selected):
+        return "Two generators of one seed give two masks: the draw does not come from the generator that it is given."
     again = answer(ids, maskable, first, 0.7, dict(VOCABULARY), _generator(4))
     if torch.equal(again.selected, second.selected):
         return "Two generators give one mask: pass the generator on, so that K calls make K different views."
@@ -132,21 +141,20 @@ def rate(answer: Callable[[float, float], float]) -> str | None:
     """The share of all words that view 1 selects, from p_m and p_c."""
     if not callable(answer):
         return "Give a function of p_m and p_c, so that it can be tried at several rates."
-    pairs = [(0.15, 0.7), (0.4, 0.9)]
-    values = [answer(p_m, p_c) for p_m, p_c in pairs]
-    for wrong, hint in {
+    tried = Tried(answer, (0.15, 0.7), (0.4, 0.9))
+    mistakes = {
         lambda m, c: c: "p_c is the chance of a word that view 0 left free; not all words are free. How many are?",
         lambda m, c: m * c: "That is what two *independent* masks would both select. View 1 takes free words.",
         lambda m, c: c - m: "Shares multiply here: p_c of the *free* words. Which share of all words is free?",
         lambda m, c: m + c * (1 - m): "That is what the two views hide together. Asked: view 1 alone.",
         lambda m, c: 1 - m: "That is the share of free words, view 1's rate at p_c = 1. Of these, p_c are selected.",
         lambda m, c: (1 - m) * (1 - c): "That is the share that *no* view hides. Asked: what view 1 selects.",
-    }.items():
-        if all(_close(value, wrong(*pair)) for value, pair in zip(values, pairs, strict=True)):
-            return hint
-    if all(_close(value, c * (1 - m)) for value, (m, c) in zip(values, pairs, strict=True)):
-        return None
-    return f"At (0.15, 0.7) it gives {float(values[0]):.4f}. First: is the word free? Then: is it selected?"
+    }
+    if wrong := tried.wrong(lambda m, c: c * (1 - m), same=near):
+        point, said = wrong
+        told = f"At {point} it gives {float(said):.4f}. First: is the word free? Then: is it selected?"
+        return tried.hint(mistakes, same=near) or told
+    return None
 
 
 def _generator(seed: int) -> torch.Generator:

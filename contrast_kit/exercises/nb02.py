@@ -8,8 +8,8 @@ from torch import Tensor
 from contrast_kit import losses
 from contrast_kit.exercises._answer import NotYet
 from contrast_kit.exercises._frame import exercise
-from contrast_kit.exercises._nb02_mistakes import nt_xent_mistakes, sup_con_mistakes
-from contrast_kit.exercises._numbers import equals, first_hint
+from contrast_kit.exercises._nb02_mistakes import PARTNER, nt_xent_mistakes, sup_con_mistakes
+from contrast_kit.exercises._numbers import equals, first_hint, gradient, many
 
 
 def _vectors(count: int, rows: int = 5, width: int = 4) -> list[Tensor]:
@@ -22,9 +22,7 @@ def _vectors(count: int, rows: int = 5, width: int = 4) -> list[Tensor]:
 def _no_number(said: object, what: str) -> str | None:
     if isinstance(said, Tensor) and said.dim() == 0 and not torch.isfinite(said):
         return f"Your loss is {said.item()}. Does an exponential overflow, or a -inf meet a 0?"
-    if isinstance(said, Tensor) and said.dim() > 0:
-        return f"Return one number, {what}; yours has shape {list(said.shape)}."
-    return None
+    return many(said, what)
 
 
 @exercise("02.row", right="log-sum-exp minus the right score: no exponential can overflow.")
@@ -56,9 +54,11 @@ def row(answer: Callable[[Tensor, int], Tensor]) -> str | None:
         return hint
     if not equals(said, -p[right].log()):
         return "The exponential of the right score, over the sum of all exponentials; then minus the log."
-    large = answer(torch.tensor([2000.0, 1990.0], dtype=torch.float64), 1)
-    if not equals(large, 10.0000454):
-        return "Right, but scores of 2000 (a cosine of 1 at tau = 0.0005) overflow: exp gives inf. Try logsumexp."
+    for other, loss in ((1990.0, 10.0000454), (0.0, 2000.0)):  # a cosine of 1 at tau = 0.0005
+        large = answer(torch.tensor([2000.0, other], dtype=torch.float64), 1)
+        if not equals(large, loss):
+            told = f"Right, but for the scores 2000 and {other:.0f} it gives {float(large):.8g}, not {loss:.8g}"
+            return f"{told}: e^2000 overflows, e^-2000 is 0. Can the loss be had without either? Try logsumexp."
     return None
 
 
@@ -68,11 +68,13 @@ def nt_xent(answer: Callable[[Tensor, Tensor, float], Tensor]) -> str | None:
     a, b = _vectors(2)
     tau = 0.3
     said = answer(a.clone(), b.clone(), tau)
+    if isinstance(said, Tensor) and said.dim() == 0 and said.isposinf():
+        return f"Your loss is inf: the right column of some row was taken out, as the diagonal is. {PARTNER}"
     if hint := first_hint(said, nt_xent_mistakes(a, b, tau)) or _no_number(said, "the mean over all 2B anchors"):
         return hint
     if not equals(said, losses.nt_xent(a, b, tau)):
-        return "[2B, 2B] cosines over tau; the diagonal to -inf; the right column of row i is i + B, or i - B."
-    return None
+        return "Is each row a choice among 2B - 1 cosines over tau? And is the right column of row i its partner's?"
+    return gradient(answer, {"a": a, "b": b}, tau, right=losses.nt_xent)
 
 
 @exercise("02.sup_con", right="The logarithm inside the sum over positives, and 0 where there is none.")
@@ -87,7 +89,7 @@ def sup_con(answer: Callable[[Tensor, Tensor, float], Tensor]) -> str | None:
         return hint
     if not equals(said, losses.sup_con(x, labels, tau)):
         return "log p_ij for all pairs; per row the mean over j of the same label, j ≠ i; then the sum over rows."
-    return None
+    return gradient(lambda x: answer(x, labels, tau), {"x": x}, right=lambda x: losses.sup_con(x, labels, tau))
 
 
 TERMS: Mapping[str, tuple[int, dict[int, str]]] = {
@@ -148,7 +150,7 @@ def denominators(answer: Mapping[str, int | None] | Callable[[], Mapping]) -> st
         if said is None:
             return f"{name} is still None."
         if said != right:
-            return hints.get(int(said), f"{name}: count the coloured cells in one row of its matrix, for B = 32.")
+            return hints.get(said, f"{name}: count the coloured cells in one row of its matrix, for B = 32.")
     return None
 
 

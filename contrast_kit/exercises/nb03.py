@@ -8,27 +8,27 @@ from torch import Tensor
 
 from contrast_kit import geometry
 from contrast_kit.exercises._frame import exercise
-from contrast_kit.exercises._numbers import equals, first_hint
+from contrast_kit.exercises._numbers import Tried, equals, first_hint, many, shown
 
 
 @exercise("03.alignment", right="So a mean cosine of 1 is 0, of 0 is 2, of −1 is 4.")
 def alignment(answer: Callable[[float], float]) -> str | None:
     """Alignment from the mean cosine of the positive pairs."""
-    c = 0.3
-    said = answer(c)
-    mistakes = [
-        (1 - c, "Half of it: ‖u − v‖² = ‖u‖² + ‖v‖² − 2·cos, and both squared lengths are 1."),
-        (2 - c, "Expand ‖u − v‖²: the inner product u·v occurs twice."),
-        (2 + 2 * c, "The sign: closer pairs, with a higher cosine, must have a *smaller* distance."),
-        (
-            math.sqrt(2 - 2 * c),
-            "That is a distance; alignment (with its power 2) is the mean *squared* distance.",
+    tried = Tried(answer, (0.3,), (-0.5,))
+    mistakes = {
+        lambda c: 1 - c: "Half of it: ‖u − v‖² = ‖u‖² + ‖v‖² − 2·cos, and both squared lengths are 1.",
+        lambda c: 2 - c: "Expand ‖u − v‖²: the inner product u·v occurs twice.",
+        lambda c: 2 + 2 * c: "The sign: closer pairs, with a higher cosine, must have a *smaller* distance.",
+        lambda c: 2 * c - 2: "The sign: a squared distance is not negative.",
+        lambda c: math.sqrt(2 - 2 * c): (
+            "That is a distance; alignment (with its power 2) is the mean *squared* distance."
         ),
-        (c, "That is the mean cosine itself; alignment is a distance, and 0 when the cosine is 1."),
-    ]
-    if hint := first_hint(said, mistakes):
-        return hint
-    return None if equals(said, 2 - 2 * c) else "Expand ‖u − v‖² for two vectors of length 1."
+        lambda c: c: "That is the mean cosine itself; alignment is a distance, and 0 when the cosine is 1.",
+    }
+    if wrong := tried.wrong(lambda c: 2 - 2 * c):
+        told = f"At a mean cosine of {wrong[0][0]} it gives {shown(wrong[1])}."
+        return tried.hint(mistakes) or f"{told} Expand ‖u − v‖² for two vectors of length 1."
+    return None
 
 
 @exercise("03.uniformity", right="Distinct pairs, unit vectors, the log outside the mean.")
@@ -63,8 +63,8 @@ def uniformity(answer: Callable[[Tensor], Tensor]) -> str | None:
     ]
     if hint := first_hint(said, mistakes):
         return hint
-    if isinstance(said, Tensor) and said.dim() > 0:
-        return f"Return one number; yours has shape {list(said.shape)}."
+    if hint := many(said, "the log of a mean"):
+        return hint
     return (
         None
         if equals(said, geometry.uniformity(x))
@@ -75,39 +75,24 @@ def uniformity(answer: Callable[[Tensor], Tensor]) -> str | None:
 @exercise("03.cone", right="With shared = own it is one half: a cone needs no more than that.")
 def cone(answer: Callable[[float, float], float]) -> str | None:
     """The cosine of two sums of a shared and an own part."""
-    shared, own = 3.0, 1.5
-    said = answer(shared, own)
-    mistakes = [
-        (
-            shared / own,
-            "The denominator is the squared length of the whole vector, shared part and own part.",
+    tried = Tried(answer, (3.0, 1.5), (1.0, 4.0))
+    mistakes = {
+        lambda s, o: s / o: "The denominator is the squared length of the whole vector, shared part and own part.",
+        lambda s, o: o / (s + o): "Exchanged: what the two have in common is the *shared* part.",
+        lambda s, o: s / (s + 2 * o): (
+            "Two vectors, but each length once: √(shared + own) · √(shared + own) is shared + own."
         ),
-        (own / (shared + own), "Exchanged: what the two have in common is the *shared* part."),
-        (
-            shared / (shared + 2 * own),
-            "Two vectors, but each length once: √(shared + own) · √(shared + own) is shared + own.",
+        lambda s, o: s / math.sqrt(s + o): "Divide by both lengths: √(shared + own) twice, which is shared + own.",
+        lambda s, o: math.sqrt(s / (s + o)): (
+            "That is the cosine with the *shared* direction; two such vectors lie further apart."
         ),
-        (
-            shared / math.sqrt(shared + own),
-            "Divide by both lengths: √(shared + own) twice, which is shared + own.",
-        ),
-        (
-            math.sqrt(shared / (shared + own)),
-            "That is the cosine with the *shared* direction; two such vectors lie further apart.",
-        ),
-        (
-            shared**2 / (shared**2 + own**2),
-            "`shared` and `own` are squared lengths already: do not square them again.",
-        ),
-    ]
-    if hint := first_hint(said, mistakes):
-        return hint
-    right = shared / (shared + own)
-    return (
-        None
-        if equals(said, right)
-        else "Inner product over the product of lengths: which parts meet in (c + a)·(c + b)?"
-    )
+        lambda s, o: s**2 / (s**2 + o**2): "`shared` and `own` are squared lengths already: do not square them again.",
+        lambda s, o: (s - o) / (s + o): "The own parts are at right angles: their product is 0, it is not taken away.",
+    }
+    if wrong := tried.wrong(lambda s, o: s / (s + o)):
+        told = "At shared = {} and own = {} it gives {}.".format(*wrong[0], shown(wrong[1]))
+        return tried.hint(mistakes) or f"{told} Which parts meet in (c + a)·(c + b), and how long is c + a?"
+    return None
 
 
 @exercise("03.effective_rank", right="k equal values give exactly k, and a small value counts a little.")

@@ -1,18 +1,27 @@
 """The exercises of notebook 04, masked language modelling, and the mistakes that are usual there."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
 from contrast_kit.exercises._frame import exercise
-from contrast_kit.exercises._numbers import near
+from contrast_kit.exercises._numbers import LOG_OF_MEAN, MEAN_OF_P, near
 
 
 def _number(value: object) -> bool:
     return isinstance(value, int | float) or (isinstance(value, Tensor) and value.numel() == 1)
+
+
+def _pair(value: Iterable) -> tuple[float, float] | None:
+    """Two numbers out of any sequence, a tensor or an array too; None for anything else."""
+    try:
+        a, b = (float(x) for x in value)
+    except (TypeError, ValueError, RuntimeError):
+        return None
+    return a, b
 
 
 @exercise("04.token_loss", right="One word against the whole vocabulary, averaged over the masked positions.")
@@ -35,11 +44,17 @@ def token_loss(answer: Callable[[Tensor, Tensor, Tensor], Tensor]) -> str | None
     for wrong, hint in (
         (log_p.mean(), "The minus is missing: a loss is -log p, and log p is below 0."),
         (-log_p.sum(), "That is the sum over the positions. A batch with more masks would weigh more: take the mean."),
+        (-log_p.exp().mean(), MEAN_OF_P),
+        (log_p.exp().mean(), "That is the mean of p, the probability. The loss is minus its logarithm."),
+        (-log_p.exp().mean().log(), LOG_OF_MEAN),
         (
-            -log_p.exp().mean(),
-            "That is the mean of -p. The loss is -log p: it punishes a confident mistake without limit.",
+            F.cross_entropy(scores.softmax(1), original),
+            "`cross_entropy` takes the softmax itself: give it the scores, not probabilities.",
         ),
-        (-log_p.exp().mean().log(), "First the log of each position's p, then the mean; not the other way round."),
+        (
+            -scores.log_softmax(0)[torch.arange(6), original].mean(),
+            "Your softmax runs over dim=0, the positions. At each position the probabilities of all words sum to 1.",
+        ),
         (-scores[torch.arange(6), original].mean(), "Only the numerator: without the sum over V, scores just grow."),
         (
             F.cross_entropy(in_batch, torch.arange(6)),
@@ -53,10 +68,8 @@ def token_loss(answer: Callable[[Tensor, Tensor, Tensor], Tensor]) -> str | None
     ):  # fmt: skip
         if near(given, wrong):
             return hint
-    return (
-        f"Expected {-log_p.mean():.4f} in our test, got {float(given):.4f}. Scores h @ x.T are [M, V]; softmax over V; "
-        "-log of the entry of the original; mean over M."
-    )
+    told = f"Expected {-log_p.mean():.4f} in our test, got {float(given):.4f}."
+    return f"{told} Who competes at one position, which of them is right there, and what is -log p of that one?"
 
 
 @exercise("04.sequence_mean", right="Each text counts once, however many of its words were hidden.")
@@ -123,10 +136,10 @@ def floor(answer: Callable[[Tensor], Tensor]) -> str | None:
 def never(answer: Callable[[float, int], tuple[float, float]]) -> str | None:
     """The share of words never selected in E epochs at rate p: (dynamic masks, static masks)."""
     cases = [(0.15, 10), (0.4, 3)]
-    given = [answer(p, epochs) for p, epochs in cases]
-    if any(not isinstance(pair, tuple | list) or len(pair) != 2 for pair in given):
+    given = [_pair(answer(p, epochs)) for p, epochs in cases]
+    if None in given:
         return "Return two numbers: (share with dynamic masks, share with static masks)."
-    dynamic, static = zip(*given, strict=True)
+    dynamic, static = zip(*filter(None, given), strict=True)
 
     def fits(values: tuple, formula: Callable[[float, int], float]) -> bool:
         return all(near(value, formula(*case)) for value, case in zip(values, cases, strict=True))

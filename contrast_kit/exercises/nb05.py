@@ -7,7 +7,19 @@ from torch import Tensor
 
 from contrast_kit import losses
 from contrast_kit.exercises._frame import exercise
-from contrast_kit.exercises._numbers import equals, first_hint
+from contrast_kit.exercises._numbers import (
+    LOG_OF_MEAN,
+    MEAN_OF_P,
+    OVER_THE_BATCH,
+    TAKE_NOTHING_OUT,
+    Tried,
+    equals,
+    first_hint,
+    gradient,
+    many,
+    no_gradient,
+    shown,
+)
 
 
 def _vectors(count: int, rows: int = 6, width: int = 4) -> list[Tensor]:
@@ -20,15 +32,22 @@ def _vectors(count: int, rows: int = 6, width: int = 4) -> list[Tensor]:
 @exercise("05.hidden_share", right="p_c is a rate among the tokens that T0 left free.")
 def hidden_share(answer: Callable[[float, float], float]) -> str | None:
     """The share of all tokens that the complementary mask hides."""
-    p_m, p_c = 0.2, 0.7
-    said = answer(p_m, p_c)
-    if equals(said, p_c):
-        return "p_c is conditional: it is the rate among the tokens *not* selected in T0, not among all."
-    if equals(said, p_c * p_m):
-        return "That is the share hidden in both, were the masks independent. T1 draws from the 1 - p_m left free."
-    if equals(said, p_c - p_m):
-        return "Probabilities of 'free in T0' and 'selected there' multiply; they are not subtracted."
-    return None if equals(said, p_c * (1 - p_m)) else "Which tokens may T1 select at all? With which probability each?"
+    tried = Tried(answer, (0.2, 0.7), (0.4, 0.9))
+    mistakes = {
+        lambda m, c: c: "p_c is conditional: it is the rate among the tokens *not* selected in T0, not among all.",
+        lambda m, c: c * m: (
+            "That is the share hidden in both, were the masks independent. T1 draws from the 1 - p_m left free."
+        ),
+        lambda m, c: c - m: "Probabilities of 'free in T0' and 'selected there' multiply; they are not subtracted.",
+        lambda m, c: m + c * (1 - m): "That is what the two copies hide together. Asked: T1 alone.",
+        lambda m, c: (1 - m) * (1 - c): "That is the share that *neither* copy hides. Asked: what T1 hides.",
+    }
+    if wrong := tried.wrong(lambda m, c: c * (1 - m)):
+        told = (
+            f"At {wrong[0]} it gives {shown(wrong[1])}. Which tokens may T1 select at all? With which probability each?"
+        )
+        return tried.hint(mistakes) or told
+    return None
 
 
 @exercise("05.info_nce", right="B candidates in the row of each anchor, its own copy among them.")
@@ -39,7 +58,10 @@ def info_nce(answer: Callable[[Tensor, Tensor, float], Tensor]) -> str | None:
     said = answer(h0, h1, tau)
     cosines = losses.cosine_matrix(h0, h1)
     own = torch.arange(len(h0))
-    entropy = torch.nn.functional.cross_entropy
+    entropy, p = torch.nn.functional.cross_entropy, (cosines / tau).softmax(1).diag()
+    by_column = (torch.nn.functional.normalize(h, dim=0) for h in (h0, h1))
+    if isinstance(said, Tensor) and said.dim() == 0 and said.isposinf():
+        return f"Your loss is inf: the right column of some row was taken out. {TAKE_NOTHING_OUT}"
     without_own = (cosines / tau).masked_fill(torch.eye(len(h0), dtype=torch.bool), -torch.inf).logsumexp(1)
     mistakes = [
         (
@@ -63,16 +85,19 @@ def info_nce(answer: Callable[[Tensor, Tensor, float], Tensor]) -> str | None:
             "The positive belongs to the denominator too: i runs over all B.",
         ),
         (-entropy(cosines / tau, own), "The sign: a loss is *minus* the log of the probability."),
+        (
+            (entropy(cosines / tau, own) + entropy(cosines.T / tau, own)) / 2,
+            "That is the mean of both directions. In eq. 7 only T0 asks.",
+        ),
+        (-p.mean(), MEAN_OF_P),
+        (-p.mean().log(), LOG_OF_MEAN),
+        (entropy(torch.mm(next(by_column), next(by_column).T) / tau, own), OVER_THE_BATCH),
     ]
-    if hint := first_hint(said, mistakes):
+    if hint := first_hint(said, mistakes) or many(said, "the mean over anchors"):
         return hint
-    if isinstance(said, Tensor) and said.dim() > 0:
-        return f"Return one number, the mean over anchors; yours has shape {list(said.shape)}."
-    return (
-        None
-        if equals(said, losses.info_nce(h0, h1, tau))
-        else "Compute the B × B cosines over tau; which cell is right?"
-    )
+    if not equals(said, losses.info_nce(h0, h1, tau)):
+        return "Compute the B × B cosines over tau; which cell is right?"
+    return gradient(answer, {"h0": h0, "h1": h1}, tau, right=losses.info_nce)
 
 
 @exercise("05.simsiam", right="The value and the gradient: h is a target, and targets do not move.")
@@ -102,8 +127,12 @@ def simsiam(answer: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]) -> str |
     ]
     if hint := first_hint(said, mistakes):
         return hint
+    if hint := many(said, "the mean over sentences"):
+        return hint
     if not equals(said, losses.simsiam(z0, h0, z1, h1).detach()):
         return "Two cosines per sentence, half their sum, exp of minus that, mean over sentences."
+    if hint := no_gradient(said, " Detach only h."):
+        return hint
     found = torch.autograd.grad(said, (z0, z1, h0, h1), allow_unused=True)
     if any(gradient is not None and gradient.abs().max() > 0 for gradient in found[2:]):
         return "The value is right, but a gradient flows into h: stop it with h.detach() (eq. 11)."

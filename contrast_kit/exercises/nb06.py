@@ -7,7 +7,7 @@ from torch import Tensor
 
 from contrast_kit import losses
 from contrast_kit.exercises._frame import exercise
-from contrast_kit.exercises._numbers import equals, first_hint
+from contrast_kit.exercises._numbers import Tried, equals, first_hint, many, near, no_gradient
 from contrast_kit.objectives.coco_lm.token_losses import p_lm as library_p_lm
 
 
@@ -64,7 +64,10 @@ def p_lm(answer: Callable[[Tensor, Tensor, Tensor], Tensor]) -> str | None:
         return hint
     if equals(said, library_p_lm(logits, copying, corrupted)):
         return None
-    return f"The first row sums to {said[0].sum():.3f}. p_copy(1) for the word there, p_copy(0)·softmax for all."
+    for i, total in enumerate(said.sum(1).tolist()):
+        if not near(total, 1):
+            return f"Row {i} sums to {total:.3f}. Copying and correcting share one unit: who gets which part of it?"
+    return "Each row sums to 1, as it should. Is each position's p_copy the sigmoid of its own score?"
 
 
 @exercise("06.corrective_lm", right="Value and gradient: the language model cannot move w_copy.")
@@ -73,8 +76,8 @@ def corrective_lm(answer: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]) ->
     logits, copying, corrupted, original = _corrupted()
     logits.requires_grad_(), copying.requires_grad_()
     said = answer(logits, copying, corrupted, original)
-    if isinstance(said, Tensor) and said.dim() > 0:
-        return f"Return one number, the mean over positions; yours has shape {list(said.shape)}."
+    if hint := many(said, "the mean over positions"):
+        return hint
     same, p1 = corrupted == original, copying.detach().sigmoid()
     q = logits.detach().softmax(-1).gather(1, original[:, None])[:, 0]  # [N, V] → [N]
     right = losses.corrective_lm(logits, copying, corrupted, original)
@@ -91,6 +94,8 @@ def corrective_lm(answer: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]) ->
         return hint
     if not equals(torch.as_tensor(said).detach(), right.detach()):
         return "Take p_LM at the original word of each row, then minus the mean of its logarithm."
+    if hint := no_gradient(said, " Detach only the copy scores."):
+        return hint
     to_words, to_copy = torch.autograd.grad(said, (logits, copying), allow_unused=True)
     if to_copy is not None and to_copy.abs().max() > 0:
         return "The value is right, but a gradient flows into p_copy: detach the copy scores (sg in the print)."
@@ -102,13 +107,14 @@ def corrective_lm(answer: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]) ->
 @exercise("06.negatives", right="Both views of every other text: the loss starts near log(2N − 1).")
 def negatives(answer: Callable[[int], int]) -> str | None:
     """How many negatives an anchor has in eq. 3, for N texts."""
-    said = [answer(N) for N in (4, 64)]
-    for wrong, hint in {
-        (3, 63): "N − 1 counts one view only. B holds the corrupted *and* the cropped sequences.",
-        (7, 127): "2N − 1 are the terms of the denominator; one of them is the positive.",
-        (8, 128): "2N is all of B. Take away the anchor itself and its partner.",
-        (4, 64): "N is the number of texts; each gives two sequences.",
-    }.items():
-        if said == list(wrong):
-            return hint
-    return None if said == [6, 126] else f"For N = 4 texts you say {said[0]}: B \\ {{(X, X⁺)}} has how many members?"
+    tried = Tried(answer, (4,), (64,))
+    mistakes = {
+        lambda N: N - 1: "N − 1 counts one view only. B holds the corrupted *and* the cropped sequences.",
+        lambda N: 2 * N - 1: "2N − 1 are the terms of the denominator; one of them is the positive.",
+        lambda N: 2 * N: "2N is all of B. Take away the anchor itself and its partner.",
+        lambda N: N: "N is the number of texts; each gives two sequences.",
+    }
+    if wrong := tried.wrong(lambda N: 2 * N - 2):
+        (N,), said = wrong
+        return tried.hint(mistakes) or f"For N = {N} texts you say {said}: B \\ {{(X, X⁺)}} has how many members?"
+    return None

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from contrast_kit import losses
 from contrast_kit.exercises._frame import exercise
-from contrast_kit.exercises._numbers import equals, first_hint
+from contrast_kit.exercises._numbers import equals, first_hint, gradient, many
 
 TAU = 0.4
 LABELS = torch.tensor([0, 1, 0, 2, 1, 0, 0])  # class 2 has one text
@@ -92,8 +92,8 @@ def sup_con(answer: Callable[[Tensor, Tensor, float], Tensor]) -> str | None:
     """Eq. 3 as a mean over the anchors that have a positive."""
     x = _vectors()
     said = answer(x, LABELS, TAU)
-    if isinstance(said, Tensor) and said.dim() > 0:
-        return f"Return one number; yours has shape {list(said.shape)}."
+    if hint := many(said, "the mean over anchors"):
+        return hint
     if isinstance(said, Tensor) and said.isnan():
         return "NaN: the text that is alone in its class has 0 positives, and you divide by them."
     terms = _form(x)
@@ -139,13 +139,8 @@ def _corners(answer: Callable[[Tensor, Tensor, float], Tensor], x: Tensor) -> st
         return "Right, but not for a batch with one class only: eq. 3 is not 0 there, positives compete."
     if not equals(answer(x, torch.arange(7), TAU), 0.0):
         return "Right, but where no two labels agree the loss should be 0, not 0/0: guard the division."
-    free = x.clone().requires_grad_()
-    value = answer(free, LABELS, TAU)
-    if not (isinstance(value, Tensor) and value.requires_grad):
-        return "The value is right, but no gradient comes back: stay in torch, without detach or item."
-    if not torch.autograd.grad(value, free)[0].isfinite().all():
-        return "The value is right, but its gradient is NaN: a log 0 or 0/0 is masked only after it was taken."
-    return None
+    right = lambda x: losses.sup_con(x, LABELS, TAU, reduction="mean_valid")  # noqa: E731
+    return gradient(lambda x: answer(x, LABELS, TAU), {"x": x}, right=right)
 
 
 @exercise("07.lam", right="So λ = 0.9 for the mean is about 0.36 for the sum, at batch size 16.")

@@ -5,9 +5,52 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from contrast_kit import losses
+from contrast_kit import geometry, losses
 from contrast_kit.exercises._frame import exercise
-from contrast_kit.exercises._numbers import equals, first_hint
+from contrast_kit.exercises._numbers import Tried, equals, first_hint, many, shown
+
+
+@exercise("08.sensitivity", right="The unit is another text, so a narrow cone does not make every noise look small.")
+def sensitivity(answer: Callable[[Tensor, Tensor], Tensor]) -> str | None:
+    """Noise sensitivity of vectors of texts [N, D] and of the same texts with noise."""
+    noise = torch.Generator().manual_seed(0)
+    clean, other = torch.randn(2, 6, 4, generator=noise, dtype=torch.float64)
+    clean = (clean + 1) * torch.linspace(0.5, 2, 6, dtype=torch.float64)[:, None]
+    noisy = clean + other
+    said = answer(clean, noisy)
+    u, v = losses.normalise(clean), losses.normalise(noisy)
+    own = (u - v).square().sum(1)  # [N]
+
+    def among(a: Tensor, b: Tensor, itself: bool = False) -> Tensor:
+        return torch.cdist(a, b).square()[~torch.eye(len(a), dtype=torch.bool) | itself]
+
+    right = geometry.noise_sensitivity(clean, noisy)
+    mistakes = [
+        (own.mean(), "That is how far the noise moves a text. The unit is missing: how far is another text?"),
+        (own.mean() / 2, "That is how far the noise moves a text. The unit is missing: how far is another text?"),
+        (among(u, u).mean(), "That is the unit alone."),
+        (1 / right, "Upside down: the unit stands below."),
+        (
+            (clean - noisy).square().sum(1).mean() / among(clean, clean).mean(),
+            "u has length 1: divide each vector by its length first.",
+        ),
+        (own.sqrt().mean() / among(u, u).sqrt().mean(), "*Squared* distances, above and below."),
+        (
+            own.mean() / among(u, u, itself=True).mean(),
+            "In your unit each text is compared with itself too, at a distance of 0: i ≠ j.",
+        ),
+        (own.mean() / among(v, v).mean(), "The unit is the distance between *clean* texts; yours have the noise."),
+        (own.mean() / among(u, v).mean(), "The unit is the distance between *clean* texts; one of yours has noise."),
+        (
+            (u * v).sum(1).mean() / (1 - among(u, u) / 2).mean(),
+            "That is a quotient of cosines. A cosine of 1 is a distance of 0: 1 − cosine, above and below.",
+        ),
+        (own.sum() / among(u, u).sum(), "Means, not sums: there are N texts, and N(N − 1) pairs."),
+    ]
+    if hint := first_hint(said, mistakes) or many(said, "a quotient of two means"):
+        return hint
+    told = "What is the mean over, above the line and below it? Which pairs are of different texts?"
+    return None if equals(said, right) else told
 
 
 @exercise("08.temperature", right="0.55 at both ends, 0.05 half-way, on the clock of optimizer steps.")
@@ -42,21 +85,25 @@ def temperature(answer: Callable[[float, float], float]) -> str | None:
 @exercise("08.denominator", right="And an anchor that cannot tell anything apart has the log of it as its loss.")
 def denominator(answer: Callable[[int, int], int]) -> str | None:
     """How many terms stand in the denominator of eq. 2, with a queue."""
-    n, queue = 5, 13
-    said = answer(n, queue)
+    tried = Tried(answer, (5, 13), (16, 0))
     mistakes = {
-        2 * n + queue: "Eq. 2 sums s_i · s_j over j ≠ i only: the anchor itself is left out.",
-        2 * n - 2 + queue: "These are the negatives. The positive stands in the denominator too.",
-        n + queue: "That is one view's vectors (as in CMLM). CAPT takes both views' negatives.",
-        n - 1 + queue: "That is one view's negatives. CAPT takes both views', and the positive.",
-        2 * n - 1: "Without the queue. Its vectors are further negatives, in addition to the batch's.",
-        queue: "The queue is *added* to the batch's own negatives; it does not replace them.",
-        queue + 1: "The queue is *added* to the batch's own negatives; it does not replace them.",
-        4 * n - 2 + queue: "That counts both directions; each anchor has its own denominator.",
+        lambda n, Q: 2 * n + Q: "Eq. 2 sums s_i · s_j over j ≠ i only: the anchor itself is left out.",
+        lambda n, Q: 2 * n - 2 + Q: "These are the negatives. The positive stands in the denominator too.",
+        lambda n, Q: n + Q: "That is one view's vectors (as in CMLM). CAPT takes both views' negatives.",
+        lambda n, Q: n - 1 + Q: "That is one view's negatives. CAPT takes both views', and the positive.",
+        lambda n, Q: 2 * n - 1: "Without the queue. Its vectors are further negatives, in addition to the batch's.",
+        lambda n, Q: Q: "The queue is *added* to the batch's own negatives; it does not replace them.",
+        lambda n, Q: Q + 1: "The queue is *added* to the batch's own negatives; it does not replace them.",
+        lambda n, Q: max(2 * n - 1, Q): "The queue is *added* to the batch's own negatives; it does not replace them.",
+        lambda n, Q: 4 * n - 2 + Q: "That counts both directions; each anchor has its own denominator.",
     }
-    if equals(said, 2 * n - 1 + queue):
-        return None
-    return first_hint(said, mistakes.items()) or "Count: all ŝ_j, all s_j but s_i, and Q."
+    if wrong := tried.wrong(lambda n, Q: 2 * n - 1 + Q):
+        (n, Q), said = wrong
+        told = (
+            f"For {n} texts and a queue of {Q} it gives {shown(said)}. Count: all ŝ_j, all s_j but s_i, and the queue."
+        )
+        return tried.hint(mistakes) or told
+    return None
 
 
 @exercise("08.gradient", right="The candidates' weighted mean minus the positive, over τ.")
@@ -89,12 +136,31 @@ def gradient(answer: Callable[[Tensor, Tensor, int, float], Tensor]) -> str | No
             through_norm,
             "This is taken through the ℓ2 norm. Eq. 5 is the gradient before it: s_i as a free vector.",
         ),
+        *(
+            (
+                of_all,
+                "That is the gradient of eq. 4, the sum over *all* anchors. Eq. 5 is that of eq. 2, where s_i asks.",
+            )
+            for of_all in _of_all_anchors(s, s_hat, i, tau)
+        ),
     ]
     if equals(said, right):
         return None
     if isinstance(said, Tensor) and said.shape != right.shape:
         return f"Return one vector, [D] = [3], for the one anchor i; yours has shape {list(said.shape)}."
-    return first_hint(said, mistakes) or "Σ p_c c − ŝ_i, over τ; p is the softmax of eq. 2."
+    told = "Has each candidate its share of Z as its weight? Does ŝ_i stand there twice, as a candidate and as −Z?"
+    return first_hint(said, mistakes) or told
+
+
+def _of_all_anchors(s: Tensor, s_hat: Tensor, i: int, tau: float) -> list[Tensor]:
+    """What s_i gets from eq. 4: through the norm, and without it."""
+    free = s.clone().requires_grad_()
+    x = torch.cat([free, s_hat])
+    scores = (x @ x.T / tau).masked_fill(torch.eye(len(x), dtype=torch.bool), -torch.inf)
+    partner = torch.arange(len(x)).roll(len(s))
+    unnormed = torch.nn.functional.cross_entropy(scores, partner, reduction="sum")
+    both = unnormed, losses.nt_xent(free, s_hat, tau, reduction="sum")
+    return [torch.autograd.grad(loss, free)[0][i] for loss in both]
 
 
 @exercise("08.push", right="Any number may come, also more than there is room for.")

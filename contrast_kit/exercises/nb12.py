@@ -7,24 +7,25 @@ import torch
 from torch import Tensor
 
 from contrast_kit.exercises._frame import exercise
-from contrast_kit.exercises._numbers import equals, first_hint, near
+from contrast_kit.exercises._numbers import Tried, equals, first_hint, many, near, shown
 
 
 @exercise("12.second_rate", right="At p_m = 0.15 and half of the tokens that is 0.588. Set the slider, and count.")
 def second_rate(answer: Callable[[float, float], float]) -> str | None:
     """p_c, for view 1 to select a share of *all* tokens."""
-    p_m, share = 0.2, 0.4
-    said = answer(p_m, share)
+    tried = Tried(answer, (0.2, 0.4), (0.15, 0.5), (0.3, 0.2))
     mistakes = {
-        share: "p_c is drawn among the tokens that view 0 left free, and these are fewer than all.",
-        share * (1 - p_m): "That share of all is what view 1 selects *at* p_c = share. Turn it round.",
-        share / p_m: "View 1 draws among the tokens that view 0 did *not* select: 1 − p_m of them.",
-        share - p_m: "Shares of different wholes do not subtract.",
-        share + p_m: "Shares of different wholes do not add.",
+        lambda m, s: s: "p_c is drawn among the tokens that view 0 left free, and these are fewer than all.",
+        lambda m, s: s * (1 - m): "That share of all is what view 1 selects *at* p_c = share. Turn it round.",
+        lambda m, s: s / m: "View 1 draws among the tokens that view 0 did *not* select: 1 − p_m of them.",
+        lambda m, s: s - m: "Shares of different wholes do not subtract.",
+        lambda m, s: s + m: "Shares of different wholes do not add.",
+        lambda m, s: 1 - s / (1 - m): "That is the share of the free tokens that view 1 leaves alone.",
     }
-    if equals(said, share / (1 - p_m)):
-        return None
-    return first_hint(said, mistakes.items(), same=near) or "Solve p_c · (1 − p_m) = share."
+    if wrong := tried.wrong(lambda m, s: s / (1 - m)):
+        told = "At p_m = {} and share = {} it gives {}.".format(*wrong[0], shown(wrong[1]))
+        return tried.hint(mistakes, same=near) or f"{told} Which share of all is selected at p_c? Solve for p_c."
+    return None
 
 
 @exercise(
@@ -45,7 +46,7 @@ def effective(answer: Callable[[Tensor], Tensor]) -> str | None:
         (1 / p.max(), "That looks at the hardest negative alone."),
         (len(p), "That many there are; how many *equal* ones would push as spread out as these?"),
     ]
-    if hint := first_hint(said, mistakes):
+    if hint := first_hint(said, mistakes) or many(said, "the number of effective negatives"):
         return hint
     if not equals(said, entropy.exp()):
         return "Σ −p log p over the weights, then e to that."
@@ -58,9 +59,12 @@ def effective(answer: Callable[[Tensor], Tensor]) -> str | None:
 @exercise("12.search", right="That is all a search engine of sentences does; the rest is how to do it fast.")
 def search(answer: Callable[[Tensor, Tensor, int], Tensor]) -> str | None:
     """The rows of the k vectors with the highest cosines to a query, the best first."""
-    vectors = torch.tensor([[1.0, 0.0], [9.0, 9.0], [0.0, 2.0], [0.3, 0.1], [-5.0, 1.0], [0.9, -0.1]])
+    vectors = torch.tensor([[1.0, 0.0], [9.0, 9.0], [0.0, 2.0], [0.3, 0.1], [-5.0, -1.0], [0.9, -0.1]])
     query = torch.tensor([2.0, 0.5])
-    said = torch.as_tensor(answer(query, vectors, 3))
+    said = answer(query, vectors, 3)
+    if isinstance(said, tuple) and hasattr(said, "indices"):
+        return "`topk` gives values and indices: return the indices."
+    said = torch.as_tensor(said)
     cosines = torch.nn.functional.cosine_similarity(vectors, query[None])
     distances = (vectors - query).norm(dim=1)
     right = cosines.topk(3).indices
@@ -73,6 +77,7 @@ def search(answer: Callable[[Tensor, Tensor, int], Tensor]) -> str | None:
         (distances.topk(3, largest=False).indices, "These are the nearest by distance, which sees lengths, too."),
         (cosines.topk(3, largest=False).indices, "These are the farthest: the highest cosines are asked for."),
         (right.flip(0), "The right ones in the wrong order: the best first."),
+        (cosines.abs().topk(3).indices, "A cosine of -1 is the opposite, not a match: keep the sign."),
         (cosines.topk(3).values, "These are the cosines; the numbers of the rows are asked for."),
     ]
     return first_hint(said, mistakes) or "The cosine of the query with every row; topk; its indices."

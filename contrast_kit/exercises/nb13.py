@@ -8,7 +8,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
 from contrast_kit import losses
 from contrast_kit.exercises._frame import exercise
-from contrast_kit.exercises._numbers import equals, first_hint
+from contrast_kit.exercises._numbers import equals, first_hint, many, shown
 
 
 @exercise("13.vqa_accuracy", right="One person does not make an answer right, and three do not quite make it sure.")
@@ -19,20 +19,27 @@ def vqa_accuracy(answer: Callable[[int], float]) -> str | None:
     def all_are(formula: Callable[[int], float]) -> bool:
         return all(equals(value, float(formula(n))) for n, value in enumerate(said))
 
-    if all_are(lambda n: (n * min((n - 1) / 3, 1) + (10 - n) * min(n / 3, 1)) / 10):
+    def official(n: int) -> float:
+        return (n * min((n - 1) / 3, 1) + (10 - n) * min(n / 3, 1)) / 10
+
+    if all_are(official):
         return None
     mistakes = [
         (lambda n: min(n / 3, 1), "That is min(n/3, 1) among all ten. Leave each person out in turn and average."),
         (lambda n: min(max(n - 1, 0) / 3, 1), "Only n of the ten subsets lack one of the n; in the others all n are."),
+        (lambda n: float(n >= 3), "All or nothing: fewer than three count for something, too."),
         (lambda n: float(n > 5), "That is the majority. VQA's accuracy is soft: three others are enough."),
         (lambda n: n / 10, "That is the share of the people; three others are enough for a full mark."),
-        (lambda n: n * min((n - 1) / 3, 1) + (10 - n) * min(n / 3, 1), "A mean over the ten subsets: divide by 10."),
+        (lambda n: 10 * official(n), "A mean over the ten subsets: divide by 10."),
         (
             lambda n: (n * (n - 1) / 3 + (10 - n) * n / 3) / 10,
             "In each subset at most 1: the minimum is taken before the mean.",
         ),
     ]
-    return next((hint for formula, hint in mistakes if all_are(formula)), "n = 1, 2, 3, 4 give 0.3, 0.6, 0.9, 1.")
+    if hint := next((hint for formula, hint in mistakes if all_are(formula)), None):
+        return hint
+    n, value = next((n, value) for n, value in enumerate(said) if not equals(value, official(n)))
+    return f"For n = {n} it gives {shown(value)}. Leave out each of the ten: how many of the n are left, and how often?"
 
 
 @exercise("13.wrong_texts", right="On photographs true_of is not known, and some wrong pairs are right.")
@@ -40,7 +47,7 @@ def wrong_texts(answer: Callable[[Tensor, Tensor], Tensor]) -> str | None:
     """Which text may be drawn as a wrong one for which picture."""
     image_id = torch.tensor([7, 7, 3, 9])
     true_of = torch.eye(4, dtype=torch.bool)
-    true_of[0, 1] = true_of[1, 0] = True  # both texts of picture 7
+    true_of[0, 1] = True  # both texts of picture 7; of the second it does not know that it is true of row 0 as well
     true_of[2, 3] = True  # the text of picture 3 is true of picture 9 too; not the other way round
     other = image_id[:, None] != image_id[None, :]
     said = answer(image_id, true_of)
@@ -49,6 +56,7 @@ def wrong_texts(answer: Callable[[Tensor, Tensor], Tensor]) -> str | None:
     mistakes = [
         (other & ~true_of, "true_of has the texts in its rows; you need the pictures there: transpose it."),
         (other, "The text of another picture may be true of this one as well: true_of says so."),
+        (~true_of.T, "Rows 0 and 1 show one picture: its other text is not wrong, though true_of does not know it."),
         (~torch.eye(4, dtype=torch.bool), "Rows 0 and 1 show one picture: its other text is not wrong."),
         (~(other & ~true_of.T), "That is the opposite: True where the text *may* be drawn as a wrong one."),
         (true_of.T, "That is the opposite: True where the text *may* be drawn as a wrong one."),
@@ -66,6 +74,8 @@ def soft_answers(answer: Callable[[Tensor, Tensor], Tensor]) -> str | None:
     logits = torch.randn(3, 4, generator=noise, dtype=torch.float64)
     scores = torch.tensor([[1.0, 0.3, 0, 0], [0, 0.9, 0.6, 0], [0, 0, 0, 1.0]], dtype=torch.float64)
     said, right = answer(logits, scores), losses.soft_answers(logits, scores)
+    if hint := many(said, "the mean over questions"):
+        return hint
     best = scores.argmax(1)
     mistakes = [
         (
