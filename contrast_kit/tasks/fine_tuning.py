@@ -233,10 +233,11 @@ def tokenized(rows: Any, encoder: Encoder, task: Task, max_length: int) -> Texts
 
 
 def describe(method: Any) -> str:
-    """The name of what makes an objective: `SCL`, or `SCL(lam=0.9)` for a partial; of a lambda also its code's digest.
+    """The name of what makes an objective: `SCL`, or `SCL(lam=0.9)` for a partial; of a lambda, and of a class from
+    outside the kit, also the digest of its code.
 
-    Equal in every process: tables of runs go on by it. Another name, number, lambda or config is another method; a
-    function with a name counts by it, an object that is no config by its class.
+    Equal in every process: tables of runs go on by it. Another name, number, lambda, config or edited class of one's
+    own is another method; a function with a name counts by it, an object that is no config by its class.
     """
     if isinstance(method, partial):
         has_address = FunctionType, partial
@@ -244,4 +245,6 @@ def describe(method: Any) -> str:
         options = ", ".join([*map(str, method.args), *(f"{key}={value}" for key, value in given.items())])
         return f"{describe(method.func)}({options})"
     name = getattr(method, "__name__", type(method).__name__)
-    return intact.written(method) if name == "<lambda>" else name
+    if name == "<lambda>":
+        return intact.written(method)
+    return f"{name} {intact.code_digest(method if isinstance(method, type) else type(method))}".rstrip()
