@@ -572,6 +572,17 @@ def test_a_pipeline_is_known_by_what_its_functions_do():
     assert "p=0.3" in Pipeline(post=partial(CAPT, noise=ck.masking.noise.Mask(0.3))).description
 
 
+def test_runs_that_a_table_cannot_tell_apart_are_refused(opinions, start):
+    one = replace(QUICK, draws=2, seeds=(31,), steps=1, epochs={}, evaluate_every=1)
+    table = tasks.run(one, opinions, start, ["FT"], progress=False).table
+    with pytest.raises(ValueError, match=r"method FT, task toyshop/sst2, n 20, draw 0, seed 31, .* rename the method"):
+        Results(pd.concat([table, table]), one)
+    both = Results(pd.concat([table, table.assign(method="again")]), one)
+    assert both.differences("FT")[["difference", "pairs"]].values.tolist() == [[0.0, 2]]
+    with pytest.raises(ValueError, match="give each data set a name of its own"):
+        tasks.run(one, [opinions, opinions], start, ["FT"], progress=False)
+
+
 def edited(default, factor):
     """A fine-tuning objective of one's own, as it stands after its file was edited."""
 

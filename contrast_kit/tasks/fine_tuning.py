@@ -48,6 +48,12 @@ class FineTuned:
         """The validation metrics at the best step; empty where there were no validation rows."""
         return next((row for row in self.validation if row["step"] == self.best_step), {})
 
+    def __repr__(self) -> str:
+        score = "".join(f", validation {name} {value:.3f}" for name, value in self.best.items() if name != "step")
+        stopped = " (stopped on request)" if self.run.interrupted else ""
+        kept = f"step {self.best_step} of {self.run.total}{score}{stopped}"
+        return f"{type(self.objective).__name__} on {self.task.name}: {kept}"
+
     def predict(self, rows: Any) -> np.ndarray:
         """Classes, or scores, of rows, [N]."""
         precision = self.run.training.precision
@@ -105,6 +111,8 @@ def fine_tune(
         ... )
         >>> [row["step"] for row in tuned.validation]
         [2, 4]
+        >>> tuned
+        FineTune on sst2: step ... of 4, validation accuracy 0...
         >>> tuned.predict(data.test).shape
         (500,)
     """

@@ -108,6 +108,11 @@ def run(
     before, path = encoder_hash(start), inside(folder, "results.csv")
     done = {} if path is None or not path.exists() else _by_key(read(path))
     plan = list(make_plan(protocol, data, pipelines, paraphraser))
+    if len({planned.key for planned in plan}) < len(plan):
+        raise ValueError(
+            "Two of these runs would have one row of the table: give each data set a name of its own, "
+            "TaskData(task, splits, name), and name each size, draw and seed once."
+        )
     if protocol.report in ("top", "best") and any(planned.held.validation is None for planned in plan):
         raise ValueError(
             f"{protocol.name} reports the {protocol.report} runs by validation rows, but holds none out: take "
