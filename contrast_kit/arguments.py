@@ -32,6 +32,9 @@ def strings(name: str, values: Any, what: str) -> list[str]:
 def listed(name: str, values: Any, what: str) -> list:
     """What can be walked through, as a list: no string and no dict."""
     values = values.tolist() if hasattr(values, "tolist") else values  # a tensor, an array, a column of a table
+    if type(values).__module__.startswith("pandas"):
+        kind = type(values).__name__
+        raise TypeError(f"{name} must be a list of {what}, not a pandas {kind}: give frame.values.tolist(), its rows.")
     if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
         raise TypeError(f"{name} must be a list of {what}, not {shown(values)}.")
     return list(values)

@@ -10,7 +10,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from contrast_kit.data import Batches, Texts, collate, text_columns, train_tokenizer
+from contrast_kit.data import Batches, Paraphrased, Texts, collate, text_columns, train_tokenizer
 
 LINES = [
     "a red ball",
@@ -206,6 +206,13 @@ def test_an_unknown_word_may_be_masked_but_a_written_mask_may_not():
 def test_bad_rows_get_one_clear_sentence(rows, error, sentence):
     with pytest.raises(error, match=sentence):
         Texts(rows, TOKENIZER)
+
+
+def test_pairs_in_a_frame_get_the_sentence_that_rows_in_a_frame_get():
+    frame = pandas.DataFrame({"one": ["a red ball"], "other": ["a ball that is red"]})
+    with pytest.raises(TypeError, match=r"pairs of texts, not a pandas DataFrame: give frame.values.tolist\(\)"):
+        Paraphrased.of_pairs(frame[["one", "other"]], TOKENIZER)
+    assert len(Paraphrased.of_pairs(frame.values.tolist(), TOKENIZER)) == 1
 
 
 def test_bad_settings_get_one_clear_sentence():

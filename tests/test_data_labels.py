@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from conftest import REAL, real_data
-from datasets import ClassLabel, Dataset
+from datasets import ClassLabel, Dataset, DatasetDict
 
 from contrast_kit import data
 from contrast_kit.data import Texts, glue, labels, train_tokenizer
@@ -96,9 +96,27 @@ def test_number_labels_of_rows_and_data_sets():
     assert [row["label"] for row in data.number_labels(rows, ("contradiction", "entailment"))][:2] == [0, 1]
     with pytest.raises(ValueError, match="no column 'gold'"):
         data.number_labels(rows, label="gold")
-    with pytest.raises(ValueError, match=r"row 0 has 'contradiction': number names with data.number_labels"):
+    with pytest.raises(
+        ValueError, match=r"row 0 has 'contradiction': number names with data.number_labels\(splits\), all"
+    ):
         Texts(rows[:2], train_tokenizer(["contradiction", "entailment"], vocab_size=60))
     assert labels.order({"Not-Entailment", "entailment"}, hint="data/QNLI") == ["entailment", "not_entailment"]
+
+
+def test_number_labels_of_all_splits_gives_them_one_numbering():
+    splits = {"train": ["neg", "neu", "pos"], "test": ["pos", "neu"]}
+    splits = {split: [{"text": name, "label": name} for name in names] for split, names in splits.items()}
+    numbered = data.number_labels(splits)
+    assert [row["label"] for row in numbered["train"]] == [0, 1, 2] and type(numbered) is dict
+    assert [row["label"] for row in numbered["test"]] == [2, 1]
+    both = data.number_labels(DatasetDict({split: Dataset.from_list(rows) for split, rows in splits.items()}))
+    assert isinstance(both, DatasetDict) and both["test"]["label"][:] == [2, 1]
+    assert both["test"].features["label"].names == ["neg", "neu", "pos"]
+    assert [row["label"] for row in data.number_labels(splits, ("pos", "neu", "neg"))["test"]] == [0, 1]
+    with pytest.raises(ValueError, match="no column 'label'; the columns are text"):
+        data.number_labels(splits | {"more": [{"text": "a"}]})
+    with pytest.raises(ValueError, match="no rows: this is an empty dict"):
+        data.number_labels({})
 
 
 @pytest.mark.real_data

@@ -304,6 +304,15 @@ def test_wrong_arguments_are_said(tokenizer, tmp_path):
         ck.Encoder.tiny("roberta-base")
     with pytest.raises(TypeError, match="with a head, as RobertaForMaskedLM, not RobertaModel"):
         ck.Encoder(make_encoder(tokenizer).model.base_model, tokenizer)
+    shape = dict(hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
+    small = BertConfig(vocab_size=len(tokenizer), pad_token_id=tokenizer.pad_token_id, **shape)
+    with pytest.raises(TypeError, match=r"Encoder.from_pretrained\(d\) adds one") as no:
+        ck.Encoder(bare := BertModel(small), tokenizer)
+    code = str(no.value).partition("none, ")[2].removesuffix(" adds one.")  # as the sentence says
+    space = {"model": bare, "tokenizer": tokenizer, "Encoder": ck.Encoder, "d": str(tmp_path / "bare")}
+    with pytest.warns(UserWarning, match="holds no vocabulary head"):
+        exec(code.replace("Encoder.from", "opened = Encoder.from"), space)
+    assert space["opened"].encode("a kite").shape == (1, 16)
     for name in ("mask", "pad"):
         lacking = copy.deepcopy(tokenizer)
         setattr(lacking, f"{name}_token", None)

@@ -4,6 +4,10 @@ import re
 import runpy
 from pathlib import Path
 
+import pytest
+
+import contrast_kit as ck
+
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
@@ -19,6 +23,22 @@ def test_the_plain_loop_is_short_and_its_losses_fall(tmp_path, monkeypatch, caps
     assert last["loss"] < first["loss"] - 1.5
     assert last["mlm"] < first["mlm"] - 1
     assert last["contrast"] < first["contrast"] - 2
+
+
+def test_an_objective_learns_in_the_trainer_of_transformers(tmp_path, monkeypatch, capsys):
+    """And nobody tells it how far the run is: what a method changes along a run stands still, as the script says."""
+    pytest.importorskip("accelerate")
+    called = []
+    for name in ("set_progress", "after_step"):
+        monkeypatch.setattr(ck.objectives.CMLM, name, lambda *given, name=name: called.append(name))
+    script = EXAMPLES / "transformers_trainer.py"
+    assert len(script.read_text().splitlines()) <= 55 and "`set_progress` and `after_step`" in script.read_text()
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(str(script), run_name="__main__")
+    lines = [line for line in capsys.readouterr().out.splitlines() if "held out" in line]
+    first, last = ({part: float(x) for part, x in re.findall(r"(\w+) (\d+\.\d+)", line)} for line in lines)
+    assert last["mlm"] < first["mlm"] - 1 and last["contrast"] < first["contrast"] - 2
+    assert not called and not list(tmp_path.iterdir())
 
 
 def test_the_readme_shows_the_lines_of_the_plain_loop():

@@ -95,6 +95,87 @@ def test_every_setting_of_a_method_has_an_option_with_its_reason(method, capsys)
     assert not missing
 
 
+MINE = """
+from dataclasses import dataclass
+from contrast_kit.objectives import CAPT, Objective, SimCSE
+
+@dataclass(frozen=True)
+class MineConfig(SimCSE.Config):
+    tau: float = 0.3
+
+class Mine(SimCSE):
+    Config = MineConfig
+
+class Queued(CAPT):
+    pass
+
+class Plain(Objective):
+    Config = MineConfig
+
+def made(encoder):
+    return Mine(encoder)
+"""
+
+
+@pytest.fixture
+def mine(tmp_path, monkeypatch):
+    """A module of one's own, in the folder where the command runs."""
+    (tmp_path / "mine.py").write_text(MINE)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "mine", raising=False)
+    yield
+    sys.modules.pop("mine", None)
+
+
+def test_an_objective_of_one_s_own_trains_by_its_module_and_class(mine, lines, tmp_path, capsys):
+    folder = tmp_path / "run"
+    asked = ["train", "mine:Mine", "--data", lines, "--steps", "2", *QUICK, "--folder", str(folder)]
+    assert main(asked) == 0 and "Mine: 2 of 2 steps" in capsys.readouterr().out
+    settings = json.loads((folder / "settings.json").read_text())
+    assert settings["method"] == "mine:Mine" and settings["batch_size"] == 8
+    assert train.parse(["mine:Mine", "--tau", "0.2"]).config == {"tau": 0.2}
+    with pytest.raises(SystemExit):
+        main(["train", "mine:Mine", "--help"])
+    told = capsys.readouterr().out  # neither class nor fields have a docstring
+    assert "the method (Mine)" in told and "--tau VALUE" in told and "none of the kit's" in " ".join(told.split())
+
+
+@pytest.mark.parametrize("scale", recipes.SCALES)
+def test_an_objective_of_one_s_own_has_the_recipe_of_its_nearest_base(mine, scale):
+    from mine import Mine, Plain, Queued
+
+    for cls, method in ((Mine, "simcse"), (Queued, "capt"), (Plain, "simcse")):
+        found, known = recipes.recipe_of(cls, scale), recipes.recipe(method, scale)
+        assert (found.training, found.encoder, found.limit) == (known.training, known.encoder, known.limit)
+        assert found.config == ({} if cls is Plain else known.config) and found.ours != known.ours
+    assert all(recipes.recipe_of(cls, scale) == recipes.recipe(method, scale) for method, cls in METHODS.items())
+
+
+@pytest.mark.parametrize(
+    ("method", "words"),
+    [
+        ("nowhere:Mine", "nowhere:Mine cannot be imported (No module named 'nowhere'): write module:Class"),
+        ("mine:Other", "mine:Other cannot be imported (module 'mine' has no attribute 'Other'): write module:Class"),
+        (":Mine", ":Mine cannot be imported"),
+        ("mine:made", "mine:made is no objective: name a class that is a subclass of objectives.Objective."),
+    ],
+)
+def test_what_is_no_objective_of_one_s_own_is_said(method, words, mine, capsys):
+    assert main(["train", method, "--data", "toyshop/text"]) == 1
+    told = capsys.readouterr().err
+    assert words in told and told.count("\n") == 1
+
+
+def test_a_method_that_was_registered_without_a_docstring_is_listed_and_trains(mine, monkeypatch, lines, capsys):
+    from mine import Mine
+
+    monkeypatch.setitem(METHODS, "mine", Mine)
+    with pytest.raises(SystemExit):
+        main(["train", "--help"])
+    assert "mine       Mine." in capsys.readouterr().out
+    assert main(["train", "mine", "--data", lines, "--steps", "1", *QUICK]) == 0
+
+
 @pytest.mark.parametrize("scale", recipes.SCALES)
 @pytest.mark.parametrize("method", METHODS)
 def test_recipes_are_settings_that_exist(method, scale):

@@ -189,6 +189,26 @@ def test_readme_example_learns_what_is_printed_below_it(tmp_path):
     assert float(theirs["after"]) == pytest.approx(float(ours["after"]), abs=0.06)
 
 
+def test_readme_s_lines_on_data_of_one_s_own_run(tmp_path):
+    """As they stand there, in a folder with such files; and what stands in their comments."""
+    readme = (ROOT / "README.md").read_text()
+    (code,) = re.findall(r"^```python\n(.*?)^```", readme.partition("\n## Data\n")[2], re.MULTILINE | re.DOTALL)
+    (tmp_path / "mine").mkdir()
+    for split in ("train", "validation"):
+        rows = [{"review": f"a {word} film {n}", "label": word} for n in range(10) for word in ("good", "bad")]
+        (tmp_path / "mine" / f"{split}.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    code += """
+import pandas
+frame = pandas.DataFrame({"review": ["good", "bad"], "label": [1, 0]})
+assert len(ck.data.Texts(frame.to_dict("records"), tokenizer, columns="review")) == 2
+assert rows[0] == mine.train[0] == {"review": "a good film 0", "label": 1}
+assert len(texts) == 20 and len(pairs) == 1 and tuned.best
+"""
+    env = os.environ | {"OMP_NUM_THREADS": "1"}
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
 def test_readme_pictures_are_there_and_small():
     readme = (ROOT / "README.md").read_text()
     pictures = dict(re.findall(r"!\[(.*?)\]\(([^)]+)\)", readme, re.DOTALL))

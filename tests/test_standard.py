@@ -60,6 +60,23 @@ def test_the_table_has_two_rows_that_have_learnt_nothing(encoder, texts):
     assert torch.equal(twin.encode(texts[:3]), random_twin(encoder, seed=1).encode(texts[:3]))
 
 
+def test_sts_takes_rows_of_one_s_own_and_models_of_others(encoder, texts):
+    rows = graded(texts[:9], range(8))
+    whole = ck.standard.sts(encoder, {"one": {"": rows}})
+    frame = pandas.DataFrame(rows, columns=["sentence1", "sentence2", "label"])
+    assert ck.standard.sts(encoder, {"one": rows}).equals(whole)
+    assert ck.standard.sts(encoder, {"one": frame.values.tolist()}).equals(whole)
+    other = SimpleNamespace(encode=lambda texts, batch_size: encoder.encode(texts).numpy())  # as a SentenceTransformer
+    assert ck.standard.sts(other, {"one": rows}).equals(whole.loc[["encoder", "TF-IDF"]])
+    for given in ({"one": frame}, {"one": {"": frame.to_dict("records")}}, {"one": []}, {"one": [("a", "b")]}):
+        with pytest.raises(TypeError, match=r"rows of 'one' are a list of \(text, text, score\), not .*values.tolist"):
+            ck.standard.sts(encoder, given)
+    with pytest.raises(TypeError, match=r"tasks is \{'mine': \[\(text, text, score\), …\]\}, or read_sts"):
+        ck.standard.sts(encoder, frame)
+    with pytest.raises(TypeError, match="encoder is an Encoder, or another model that encodes texts, not "):
+        ck.standard.sts(encoder.model, {"one": rows})
+
+
 def test_tf_idf_by_hand():
     texts = ["red kite", "red drum", "a kite"]
     counts = TfIdf(texts)

@@ -3,7 +3,9 @@
 import ast
 import copy
 import inspect
+import json
 import re
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -34,6 +36,59 @@ def take(rows, count):
 
 
 # The table
+
+
+@pytest.fixture
+def lines(tmp_path):
+    """Rows with named classes in a file of a user's own; it gives its path."""
+
+    def written(column="label", classes=("pos", "neg"), **more):
+        rows = [{"text": f"text {n}", column: classes[n % len(classes)], **more} for n in range(20)]
+        (tmp_path / "mine.jsonl").write_text("\n".join(map(json.dumps, rows)))
+        return tmp_path / "mine.jsonl"
+
+    return written
+
+
+def mine(*names):
+    return tasks.Task("mine", ("text",), names, ("accuracy", "f1"))
+
+
+def test_classes_have_the_integers_of_the_task_that_is_given(lines):
+    for names in (("pos", "neg"), ("neg", "pos"), ("neu", "pos", "neg")):  # a file need not have them all
+        train = tasks.load(lines(), task=mine(*names)).train
+        assert [names[label] for label in train["label"][:2]] == ["pos", "neg"]
+        assert train.features["label"].names == list(names)
+    assert tasks.load(lines(), task=mine("neg", "pos"), labels=("pos", "neg")).train["label"][:2] == [1, 0]
+    for names in (("good", "bad"), ("pos", "neu")):
+        with pytest.raises(ValueError, match=f"data's classes are neg, pos, and the task's label_names {names[0]}"):
+            tasks.load(lines(), task=mine(*names))
+    for unnamed in ((1, 0), ("1", "0")):
+        assert tasks.load(lines(classes=unnamed), task=mine("neg", "pos")).train["label"][:2] == [1, 0]
+
+
+def test_labels_may_stand_in_a_column_of_another_name(lines):
+    data = tasks.load(lines("mood"), task=mine("pos", "neg"), label="mood")
+    assert data.train.column_names == ["text", "label"] and data.train["label"][:2] == [0, 1]
+    assert tasks.load(lines("stars", (0, 1)), task=mine("a", "b"), label="stars").train["label"][:2] == [0, 1]
+    three = tasks.load(lines("mood"), task=mine("pos", "neg"), label="mood", labels=("neg", "pos")).train
+    assert three["label"][:2] == [0, 1]  # the task has the last word
+    with pytest.raises(ValueError, match="no column 'kind'; the columns are text, mood"):
+        tasks.load(lines("mood"), task=mine("pos", "neg"), label="kind")
+    with pytest.raises(ValueError, match="split 'train' has a column 'label' too: rename or remove it to read 'mood'"):
+        tasks.load(lines("mood", label=1), task=mine("pos", "neg"), label="mood")
+
+
+def test_data_without_rows_to_select_by_are_divided_as_the_sentence_says(lines):
+    data = tasks.load(lines(), task=mine("pos", "neg"))
+    with pytest.raises(
+        ValueError, match="neither validation nor test rows with labels: divide the training rows"
+    ) as no:
+        tasks.hold_out(data)
+    code = str(no.value).partition("training rows, ")[2].rstrip(".").replace(" and give ", "; made = ")
+    space = {"data": data, "TaskData": tasks.TaskData}
+    exec(code, space)
+    assert len(space["made"].validation) == 4 and tasks.hold_out(space["made"], validation=2)
 
 
 def test_the_table_holds_every_task_and_extends_the_one_of_the_data():
@@ -311,6 +366,14 @@ def test_the_weights_of_the_best_evaluation_are_returned(opinions, vocabulary):
     assert again.validation == tuned.validation  # the same seed, the same run
     still = tasks.fine_tune(start, train, validation, steps=4, task="sst2", lr=1e-12, evaluate_every=2)
     assert still.validation[0]["accuracy"] == still.validation[1]["accuracy"] and still.best_step == 2
+
+
+def test_a_fine_tuned_objective_says_its_task_step_and_score_on_one_line(opinions, vocabulary):
+    go = dict(task="sst2", steps=2, evaluate_every=1, batch_size=4)
+    tuned = tasks.fine_tune(make_encoder(vocabulary), take(opinions.train, 8), take(opinions.validation, 8), **go)
+    score = f"{tuned.best['accuracy']:.3f}"
+    assert repr(tuned) == f"FineTune on sst2: step {tuned.best_step} of 2, validation accuracy {score}"
+    assert repr(replace(tuned, validation=[])) == f"FineTune on sst2: step {tuned.best_step} of 2"
 
 
 def test_fine_tuning_begins_with_the_weights_it_is_given(opinions, vocabulary):

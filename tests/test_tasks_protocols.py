@@ -6,7 +6,7 @@ import math
 import os
 import signal
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from contrast_kit.data import intact
 from contrast_kit.objectives import CAPT, CMLM, CSSL, MLM, SCL, FineTune
 from contrast_kit.paraphrase import Toyshop, same_meaning
 from contrast_kit.tasks import Pipeline, Protocol, Sweep, protocols
-from contrast_kit.tasks.planned import drawn_rows, held_rows, plan
+from contrast_kit.tasks.planned import drawn_rows, held_rows, plan, setting_hash
 from contrast_kit.tasks.results import Results, interval, read, selected_runs, validation_score, write
 from contrast_kit.tasks.vectors import encoder_hash
 
@@ -570,6 +570,76 @@ def test_a_pipeline_is_known_by_what_its_functions_do():
     assert intact._plain(frozenset("bca")) == ["'a'", "'b'", "'c'"]  # whatever the hashes of a process
     assert described(test_a_pipeline_describes_its_stages)[1] == "test_a_pipeline_describes_its_stages"
     assert "p=0.3" in Pipeline(post=partial(CAPT, noise=ck.masking.noise.Mask(0.3))).description
+
+
+def test_runs_that_a_table_cannot_tell_apart_are_refused(opinions, start):
+    one = replace(QUICK, draws=2, seeds=(31,), steps=1, epochs={}, evaluate_every=1)
+    table = tasks.run(one, opinions, start, ["FT"], progress=False).table
+    with pytest.raises(ValueError, match=r"method FT, task toyshop/sst2, n 20, draw 0, seed 31, .* rename the method"):
+        Results(pd.concat([table, table]), one)
+    both = Results(pd.concat([table, table.assign(method="again")]), one)
+    assert both.differences("FT")[["difference", "pairs"]].values.tolist() == [[0.0, 2]]
+    with pytest.raises(ValueError, match="give each data set a name of its own"):
+        tasks.run(one, [opinions, opinions], start, ["FT"], progress=False)
+
+
+def edited(default, factor):
+    """A fine-tuning objective of one's own, as it stands after its file was edited."""
+
+    @dataclass(frozen=True)
+    class MineConfig(FineTune.Config):
+        tau: float = default
+
+    class Shared(FineTune):
+        weights = {"ce": factor}
+
+    class Mine(Shared):
+        Config = MineConfig
+
+        def total(self, parts):
+            return super().total(parts) / self.config.tau
+
+    return Mine
+
+
+def test_runs_of_an_objective_that_was_edited_since_are_refused(opinions, start, tmp_path):
+    one = replace(QUICK, draws=1, seeds=(31,), steps=1, epochs={}, evaluate_every=1)
+    go = dict(folder=tmp_path, progress=False)
+    first = tasks.run(one, opinions, start, {"mine": Pipeline(tune=edited(0.1, 1.0))}, **go)
+    again = tasks.run(one, opinions, start, {"mine": Pipeline(tune=edited(0.1, 1.0))}, **go)
+    same(again.table, first.table)
+    for changed in (edited(0.5, 1.0), edited(0.1, 2.0)):  # a default of its Config; its base
+        for tune in (changed, partial(changed)):
+            with pytest.raises(ValueError, match="other code of a class of your own, .* choose another folder"):
+                tasks.run(one, opinions, start, {"mine": Pipeline(tune=tune)}, **go)
+
+
+def test_every_kind_of_member_counts_for_a_class_from_outside_and_a_comment_does_not():
+    bodies = [
+        "a = 1", "a = 2", "a = property(lambda self: 1)", "a = property(lambda self: 2)", "a = staticmethod(lambda: 1)",
+        "a = staticmethod(lambda: 2)", "def __call__(self): return 1", "def __call__(self): return 2",
+    ]  # fmt: skip
+
+    def made(body):
+        space = {"__name__": "mine"}
+        exec(f"class Mine:\n    {body}", space)
+        return intact.code_digest(space["Mine"])
+
+    assert len(set(map(made, bodies))) == len(bodies)
+    assert made("a = 1") == made("a = 1  # why") and intact.code_digest(SCL) == ""
+
+
+def test_the_kit_s_own_methods_go_on_by_the_hashes_that_kept_tables_have():
+    rows = [{"sentence": f"kite {i}", "label": i % 2} for i in range(40)]
+    data = tasks.TaskData("sst2", {"train": rows, "validation": rows[:10], "test": rows[10:20]}, "mine")
+    protocol = replace(protocols.CMLM, sizes=(20,), draws=1, seeds=(0,))
+    pipelines = {
+        "6b53486d16fe": Pipeline(post=partial(CMLM, tau=0.05)),
+        "879ecdb3e08d": Pipeline(tune=SCL),
+        "e6bb83b82824": Pipeline(post=partial(MLM, config=MLM.Config(p_m=0.3))),
+    }
+    for planned in plan(protocol, [data], pipelines, None):
+        assert setting_hash(planned, protocol, "start", {}) == planned.name, planned.pipeline.description
 
 
 @pytest.mark.real_data

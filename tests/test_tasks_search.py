@@ -155,7 +155,8 @@ def test_without_validation_rows_points_are_compared_as_the_papers_do(opinions, 
 
 def test_without_validation_rows_sizes_count_alike_and_mismatched_rows_do_not():
     row = dict(method="FT", task="mnli", seed=0, draw=0, metric="accuracy", validation=None, test_mismatched=0.1)
-    table = pd.DataFrame([row | dict(n=n, test=test) for n, test in ((20, 0.4), (20, 0.4), (1000, 0.8))])
+    runs = ((0, 20, 0.4), (1, 20, 0.4), (0, 1000, 0.8))
+    table = pd.DataFrame([row | dict(seed=seed, n=n, test=test) for seed, n, test in runs])
     protocol = replace(protocols.COCO_LM, mismatched=True)
     assert searching._score(tasks.results.Results(table, protocol)) == pytest.approx((0.4 + 0.8) / 2)
 

@@ -453,6 +453,11 @@ def test_a_failed_save_leaves_the_last_checkpoint(encoder, texts, tmp_path, monk
         ({"train": ["a kite"]}, TypeError, r"several splits \(train\)"),
         ("a kite", TypeError, "not str: there is no file or folder 'a kite'; a text is "),
         ([1, 2], TypeError, "not int"),
+        (
+            [{"stars": 5, "review": "a kite"}],
+            ValueError,
+            r"among \['stars', 'review'\]: train on Texts\(rows, encoder.tokenizer, columns='review'\)\.$",
+        ),
     ],
 )
 def test_data_that_makes_no_sense_is_said(encoder, data, error, words):

@@ -7,8 +7,9 @@ the only two sources of a number there, and `Recipe.ours` says it in words.
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from contrast_kit.commands.methods import nearest
 from contrast_kit.encoder.relative_positions import RelativePositions
-from contrast_kit.objectives import CAPT, METHODS
+from contrast_kit.objectives import CAPT, METHODS, Objective
 from contrast_kit.papers import settings
 from contrast_kit.training.settings import PRETRAINED_LR
 
@@ -120,6 +121,27 @@ def recipe(method: str, scale: str, *, start: bool = False) -> Recipe:
         encoder=encoder | _ENCODER_OF.get((method, scale), {}),
         training=_TRAINING[scale] | _TRAINING_OF.get((method, scale), {}),
         **_DATA[scale],
+    )
+
+
+def recipe_of(cls: type[Objective], scale: str, *, start: bool = False) -> Recipe:
+    """The `recipe` of a class: of the kit's method that it is, or has nearest among its bases; without any, SimCSE's.
+
+    Example:
+        >>> from contrast_kit.commands.recipes import recipe_of
+        >>> from contrast_kit.objectives import CAPT, Objective
+        >>> recipe_of(CAPT, "tiny").config, recipe_of(type("Mine", (CAPT,), {}), "tiny").ours
+        ({'tau': 0.05, 'queue': 256}, "Mine is none of the kit's: what differs from its own defaults is capt's.")
+    """
+    name = nearest(cls)
+    found = recipe(name, scale, start=start)
+    if cls is METHODS[name]:
+        return found
+    config = {setting: value for setting, value in found.config.items() if setting in cls.Config.__dataclass_fields__}
+    return replace(
+        found,
+        config=config if issubclass(cls, METHODS[name]) else {},
+        ours=f"{cls.__name__} is none of the kit's: what differs from its own defaults is {name}'s.",
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import contrast_kit as ck
 from contrast_kit import arguments
-from contrast_kit.commands import recipes
+from contrast_kit.commands import methods, recipes
 from contrast_kit.commands.options import Parser, add_fields, one_of
 from contrast_kit.commands.trackers import Tracker
 from contrast_kit.data.drafts import draft_of
@@ -29,6 +29,9 @@ EXAMPLES = """examples:
   post-train a model that exists:
     python -m contrast_kit train cmlm --data my.txt --scale base --start roberta-base --lr 1e-5 --folder runs/post
 
+  a method of your own, the class Mine in mine.py:
+    python -m contrast_kit train mine:Mine --data my.txt --folder runs/mine
+
   on all GPUs of a machine; each batch is shared among them, and loss and gradient stay those of one:
     accelerate launch -m contrast_kit train coco-lm --data my.txt --scale base --folder runs/coco
     torchrun --nproc-per-node 4 -m contrast_kit train coco-lm --data my.txt --scale base --folder runs/coco
@@ -40,11 +43,10 @@ after the present step and saves. In Python ck.Encoder.from_pretrained("runs/…
 
 def main(arguments: list[str]) -> int:
     """Train as the arguments say; 0, or 1 with one sentence on stderr."""
-    options = parse(arguments)
-    if options is None:
-        return 0
     try:
-        run(options)
+        options = parse(arguments)
+        if options is not None:
+            run(options)
     except (ValueError, TypeError, OSError, FloatingPointError) as error:
         print(str(error) or type(error).__name__, file=sys.stderr)
         return 1
@@ -55,7 +57,8 @@ def main(arguments: list[str]) -> int:
 
 def parse(arguments: list[str]) -> argparse.Namespace | None:
     """The options, with those of config and training as dicts `config` and `training`; None where help was printed."""
-    method = next((word for word in arguments if word in METHODS), None)
+    own = (word for word in arguments[:1] if methods.is_own(word))
+    method = next(own, None) or next((word for word in arguments if word in METHODS), None)
     if method is None:
         _general().parse_args(arguments)  # prints help, or says what is wrong, and exits
         return None
@@ -63,10 +66,11 @@ def parse(arguments: list[str]) -> argparse.Namespace | None:
     scale.add_argument("--scale", type=one_of(recipes.SCALES), default="tiny")
     scale.add_argument("--start")
     first = scale.parse_known_args(arguments)[0]
-    recipe = recipes.recipe(method, first.scale, start=first.start is not None)
+    cls = methods.class_of(method)
+    recipe = recipes.recipe_of(cls, first.scale, start=first.start is not None)
     given = vars(_parser(method, recipe).parse_args(arguments))
     training = {f: given.pop(f) for f in ck.Training.__dataclass_fields__ if f in given}
-    config = {f: given.pop(f) for f in METHODS[method].Config.__dataclass_fields__ if f in given}
+    config = {f: given.pop(f) for f in cls.Config.__dataclass_fields__ if f in given}
     ours = dict(recipe.config)
     if config.get("contrast", "info_nce") in ("simsiam", None):  # which have no temperature
         ours.pop("tau", None)
@@ -78,13 +82,14 @@ def parse(arguments: list[str]) -> argparse.Namespace | None:
 
 def _general() -> argparse.ArgumentParser:
     """The parser without a method: its help lists the methods."""
-    methods = "".join(f"  {name:<10} {_first_line(cls)}\n" for name, cls in METHODS.items())
+    listed = "".join(f"  {name:<10} {_first_line(cls)}\n" for name, cls in METHODS.items())
+    listed += "  module:Class  an Objective of your own, in a module that Python can import from this folder\n"
     parser = Parser(
         prog="python -m contrast_kit train",
         usage="python -m contrast_kit train METHOD --data DATA --folder FOLDER [options]",
         description="Train an encoder with one of the methods. train METHOD --help lists every setting.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog=f"methods:\n{methods}\n{EXAMPLES}",
+        epilog=f"methods:\n{listed}\n{EXAMPLES}",
     )
     parser.add_argument("method", type=one_of(METHODS), metavar="METHOD", help=argparse.SUPPRESS)
     return parser
@@ -98,12 +103,12 @@ def _count(text: str) -> int:
 
 
 def _first_line(cls: type) -> str:
-    return cls.__doc__.split("\n")[0]
+    return (cls.__doc__ or f"{cls.__name__}.").strip().split("\n")[0]
 
 
 def _parser(method: str, recipe: recipes.Recipe) -> argparse.ArgumentParser:
     """The parser of a method: its settings, with the defaults of a recipe."""
-    cls = METHODS[method]
+    cls = methods.class_of(method)
     parser = Parser(
         prog=f"python -m contrast_kit train {method}",
         usage=f"python -m contrast_kit train {method} --data DATA --folder FOLDER [options]",
@@ -234,7 +239,7 @@ def _tokenizer(options: argparse.Namespace, rows: Any) -> Any:
 
 
 def _objective(options: argparse.Namespace, encoder: Encoder, rows: Any) -> Objective:
-    cls = METHODS[options.method]
+    cls = methods.class_of(options.method)
     classes = {"classes": rows} if issubclass(cls, FineTune) else {}
     return cls(encoder, seed=options.training.get("seed", 0), **classes, **options.config)
 

@@ -3,15 +3,18 @@
 import dataclasses
 import hashlib
 import json
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from types import CodeType
 from typing import Any
 
 DIGESTS = "digests.json"
 """The file with the SHA-256 of every other file of its folder."""
+_KNOWN = {"contrast_kit", "torch", "transformers"} | sys.stdlib_module_names
+"""Where the classes live that count by their name alone."""
 
 
 class UnfitError(RuntimeError):
@@ -39,6 +42,29 @@ def written(setting: Any) -> Any:
     return f"{name} {digest(repr(_parts(setting)).encode())[:12]}"
 
 
+def code_digest(cls: type) -> str:
+    """Twelve digits of what a class from outside the kit is made of; "" for one of the kit, torch or Python.
+
+    Its code counts, that of its bases from outside, and its `Config` with the default values. It is the code that is
+    loaded, not its file, which may have been edited since: a comment changes nothing. Functions that it calls elsewhere
+    do not count, and another Python writes other code.
+
+    Example:
+        >>> import torch
+        >>> def made(tau):
+        ...     return type("Mine", (torch.nn.Module,), {"__module__": "mine", "tau": tau})
+        >>> code_digest(made(0.1)) == code_digest(made(0.1)), code_digest(made(0.1)) == code_digest(made(0.5))
+        (True, False)
+        >>> code_digest(torch.nn.Module)
+        ''
+    """
+    return digest(repr(_plain(cls)).encode())[:12] if _from_outside(cls) else ""
+
+
+def _from_outside(cls: type) -> bool:
+    return cls.__module__.partition(".")[0] not in _KNOWN
+
+
 def _plain(value: Any, inside: tuple[int, ...] = ()) -> Any:
     """What something is made of, equal in every process: no address, and sets in one order. `inside`: the ids of what
     it is a part of, so that a function that holds itself ends. An object that is none of these counts by its class."""
@@ -57,6 +83,12 @@ def _plain(value: Any, inside: tuple[int, ...] = ()) -> Any:
         return [_plain(part, into) for part in (value.func, value.args, value.keywords)]
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return [type(value).__qualname__, _plain(vars(value), into)]
+    if isinstance(value, type) and _from_outside(value):
+        return [[base.__name__, _members(base, into)] for base in value.__mro__ if _from_outside(base)]
+    if isinstance(value, property):
+        return [_plain(part, into) for part in (value.fget, value.fset)]
+    if isinstance(value, staticmethod | classmethod | cached_property):
+        return _plain(getattr(value, "func", None) or value.__func__, into)
     if getattr(value, "__code__", None) is not None and not hasattr(value, "__self__"):
         return _parts(value, into)
     return value if isinstance(value, str | bytes | int | float | complex | None) else written(value)
@@ -67,6 +99,13 @@ def _parts(function: Any, inside: tuple[int, ...] = ()) -> Any:
     cells = [cell.cell_contents for cell in function.__closure__ or () if cell != type(cell)()]
     parts = [function.__code__, function.__defaults__, function.__kwdefaults__, cells]
     return _plain(parts, (*inside, id(function)))
+
+
+def _members(cls: type, inside: tuple[int, ...]) -> list:
+    """What stands in the body of a class, but for what Python itself writes there: its module, its first line."""
+    members = sorted(vars(cls).items())
+    own = [(name, value) for name, value in members if hasattr(value, "__code__") or not name.startswith("__")]
+    return [[name, _plain(value, inside)] for name, value in own]
 
 
 def seal(folder: Path) -> None:

@@ -8,7 +8,7 @@ are numbered alphabetically, as everywhere, and `features["label"].names` shows 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from contrast_kit import arguments, checks
@@ -64,15 +64,15 @@ def order(names: Iterable[str], hint: str = "") -> list[str]:
             f"The labels {_listed(names)} are a GLUE task's only in part, so their order is not known: give all names "
             "in the order of their integers, labels=('…', '…')."
         )
-    whole = all(re.fullmatch(r"-?\d+", name) for name in names)
-    return sorted(names, key=int) if whole else sorted(names)
+    return sorted(names, key=int) if _whole(names) else sorted(names)
 
 
 def number_labels(rows: Any, names: Sequence[str] | None = None, label: str = "label") -> Any:
     """The rows with their labels' names as integers: in the order of `names`, or of the GLUE task that has them.
 
     Args:
-        rows: a `datasets.Dataset` or a list of dicts.
+        rows: a `datasets.Dataset` or a list of dicts; or all splits by name, which get one numbering. Numbered one by
+            one, a split that lacks a class would have other integers: then give `names`.
         names: all names in the order of their integers; by default `labels.order` of those that occur.
         label: the column of the names.
 
@@ -85,17 +85,28 @@ def number_labels(rows: Any, names: Sequence[str] | None = None, label: str = "l
     >>> from contrast_kit.data import number_labels
     >>> number_labels([{"text": "a", "label": "positive"}, {"text": "b", "label": "negative"}])
     [{'text': 'a', 'label': 1}, {'text': 'b', 'label': 0}]
+    >>> number_labels({"train": [{"label": "ham"}, {"label": "spam"}], "test": [{"label": "spam"}]})["test"]
+    [{'label': 1}]
     """
-    rows = as_rows(rows)
     names = None if names is None else arguments.listed("names", names, "names of classes")
-    if label not in column_names(rows):
-        raise no_column(label, column_names(rows))
-    found = _names_of(column(rows, label), label)
+    if isinstance(rows, Mapping) and rows:
+        names = names or order(set().union(*(_found(split, label) for split in rows.values())))
+        splits = {name: number_labels(split, names, label) for name, split in rows.items()}
+        return type(rows)(splits) if hasattr(rows, "column_names") else splits  # a DatasetDict, or a dict
+    rows = as_rows(rows)
+    found = _found(rows, label)
     names = names or order(found)
     numbers = _numbers(found, names)
     if hasattr(rows, "column_names"):
         return _replaced(rows, label, names, numbers)
     return [{**row, label: None if row[label] is None else numbers[row[label]]} for row in rows]
+
+
+def _found(rows: Any, label: str) -> set:
+    """The names that occur in a column of rows."""
+    if label not in column_names(rows):
+        raise no_column(label, column_names(rows))
+    return _names_of(column(rows, label), label)
 
 
 def _names_of(values: list, label: str) -> set:
@@ -132,6 +143,37 @@ def numbered(tables: dict[str, Dataset], names: Sequence[str] | None = None, hin
     return {split: _replaced(table, "label", ordered, numbers) for split, table in tables.items()}
 
 
+def from_column(tables: dict[str, Dataset], label: str, names: Sequence[str] | None, hint: str) -> dict[str, Dataset]:
+    """The splits with another column as their `label`, names in it as integers."""
+    for split, table in tables.items():
+        if label not in table.column_names:
+            raise no_column(label, table.column_names)
+        if "label" in table.column_names:
+            raise ValueError(f"The split {split!r} has a column 'label' too: rename or remove it to read {label!r}.")
+    return numbered({split: table.rename_column(label, "label") for split, table in tables.items()}, names, hint)
+
+
+def in_order(tables: dict[str, Dataset], names: Sequence[str]) -> dict[str, Dataset]:
+    """The splits with their classes numbered in the order of `names`; labels without names stay as they are.
+
+    Raises `ValueError` where a class of the data is none of `names`.
+    """
+    changed = {}
+    for split, table in tables.items():
+        there = getattr((getattr(table, "features", None) or {}).get("label"), "names", None)
+        if not there or _whole(there) or list(map(_plain, there)) == list(map(_plain, names)):
+            continue
+        places = {_plain(name): place for place, name in enumerate(names)}
+        if not places.keys() >= set(map(_plain, there)):
+            raise ValueError(
+                f"The data's classes are {_listed(there)}, and the task's label_names {_listed(list(names))}: give the "
+                "task the names of the data, in the order of the integers that they should have."
+            )
+        numbers = {number: places[_plain(name)] for number, name in enumerate(there)} | {-1: -1}
+        changed[split] = _replaced(table, "label", list(names), numbers)
+    return type(tables)({**tables, **changed}) if changed else tables
+
+
 def _agreed(label: str) -> bool:
     return label != NOT_AGREED
 
@@ -165,6 +207,11 @@ def _replaced(table: Dataset, label: str, names: list[str], numbers: dict[str, i
 
 def _plain(name: Any) -> str:
     return re.sub(r"[\s-]+", "_", str(name).strip().lower())
+
+
+def _whole(names: Iterable[str]) -> bool:
+    """Whether all names are whole numbers, which name nothing."""
+    return all(re.fullmatch(r"-?\d+", name) for name in names)
 
 
 def _listed(names: Iterable[str]) -> str:

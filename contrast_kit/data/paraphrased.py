@@ -34,6 +34,27 @@ class Paraphrased(Texts):
     >>> batch = texts.batch([0])
     >>> [tuple(batch[key].shape) for key in ("input_ids", "T0/input_ids", "T1/input_ids")]
     [(1, 5), (1, 7), (1, 5)]
+
+    The columns may hold an anchor, a positive and a hard negative as well: `CSSL` reads the first two only, and an
+    objective with "T2" among its views also the third, as a candidate of every anchor.
+
+    >>> import torch
+    >>> from torch.nn import functional as F
+    >>> import contrast_kit as ck
+    >>> class Triplets(ck.objectives.CSSL):
+    ...     def views(self, batch, generator=None):
+    ...         third = {key[3:]: x for key, x in batch.items() if key.startswith("T2/")}
+    ...         return {**super().views(batch, generator), "T2": third}
+    ...     def contrast(self, vectors, facts):
+    ...         anchor, *others = (F.normalize(vectors[name]["h"]) for name in ("T0", "T1", "T2"))  # [B, D] each
+    ...         scores = anchor @ torch.cat(others).T / self.config.tau  # [B, 2B]
+    ...         return {"contrast": F.cross_entropy(scores, torch.arange(len(scores), device=scores.device))}
+    >>> triple = ("a red ball", "a ball that is red", "a blue ball")  # anchor, positive, hard negative
+    >>> rows = [{"text": triple[0]} | {f"text/{k}": text for k, text in enumerate(triple)}] * 4
+    >>> tokenizer = train_tokenizer(triple, vocab_size=60)
+    >>> objective = Triplets(ck.Encoder.tiny(tokenizer), tau=0.05)
+    >>> ck.fit(objective, Paraphrased(rows, tokenizer), steps=2, chunk_size=2, progress=False).steps
+    2
     """
 
     def __init__(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from contrast_kit import checks
 from contrast_kit.data.lines import is_source
+from contrast_kit.data.rows import TEXT_COLUMNS, as_rows, column_names
 from contrast_kit.data.streams import Stream
 from contrast_kit.data.texts import Texts
 
@@ -17,7 +19,7 @@ def prepare_texts(encoder: Any, dataset: Any, max_length: int) -> Texts:
     if is_source(dataset):
         return Stream(dataset, encoder.tokenizer, max_length=min(max_length, encoder.max_length))
     if not isinstance(dataset, Texts):
-        return Texts(dataset, encoder.tokenizer, max_length=min(max_length, encoder.max_length))
+        return Texts(with_text(dataset), encoder.tokenizer, max_length=min(max_length, encoder.max_length))
     every = [dataset, *getattr(dataset, "wordings", ())]
     longest = max(int(texts.lengths.max()) for texts in every)
     highest = max(texts.highest for texts in every)
@@ -33,3 +35,16 @@ def prepare_texts(encoder: Any, dataset: Any, max_length: int) -> Texts:
             "These Texts were made with another tokenizer than the encoder's: use Texts(rows, encoder.tokenizer)."
         )
     return dataset
+
+
+def with_text(rows: Any) -> Any:
+    """Rows whose text has a column that is known; otherwise a `ValueError` that says how to make them `Texts`."""
+    rows = as_rows(rows)
+    names = column_names(rows)
+    if not any(set(wanted) <= set(names) for wanted in TEXT_COLUMNS):
+        likely = next((name for name in names if isinstance(rows[0].get(name), str)), "name")
+        raise ValueError(
+            f"Cannot tell which column holds the text among {checks.shown(names)}: train on "
+            f"Texts(rows, encoder.tokenizer, columns={likely!r})."
+        )
+    return rows

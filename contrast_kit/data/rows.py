@@ -136,8 +136,8 @@ def label_tensor(values: Sequence[Any]) -> Tensor | None:
     for at, value in enumerate(values):
         if isinstance(value, str):
             raise ValueError(
-                f"Labels must be numbers, and row {at} has {value!r}: number names with data.number_labels(rows), or "
-                "in an order of your own, data.number_labels(rows, names=('…', '…'))."
+                f"Labels must be numbers, and row {at} has {value!r}: number names with data.number_labels(splits), "
+                "all splits at once, or in an order of your own, data.number_labels(rows, names=('…', '…'))."
             )
         if not isinstance(value, int | float) or value != value:
             raise ValueError(f"The label of row {at} is {value!r}, not a number; None or -1 means unlabeled.")

@@ -31,7 +31,10 @@ def checked_model(model: nn.Module, tokenizer: PreTrainedTokenizerBase) -> nn.Mo
     """The model, ready to be trained here. Refuses one that names no words at masked places, one that embeds fewer
     tokens than the tokenizer has, and one that counts positions from another token than the tokenizer's padding."""
     if not isinstance(model, PreTrainedModel) or model.base_model is model:
-        raise TypeError(f"An encoder wraps a model with a head, as RobertaForMaskedLM, not {type(model).__name__}.")
+        raise TypeError(
+            f"An encoder wraps a model with a head, as RobertaForMaskedLM, not {type(model).__name__}; where there is "
+            "none, model.save_pretrained(d); tokenizer.save_pretrained(d); Encoder.from_pretrained(d) adds one."
+        )
     rows = model.get_input_embeddings().num_embeddings
     if len(tokenizer) > rows:
         raise ValueError(

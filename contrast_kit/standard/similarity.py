@@ -13,10 +13,12 @@ The same vectors give other numbers: a table without its aggregation cannot be c
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import torch
 
 from contrast_kit import checks, data
 from contrast_kit.data.utf8 import in_utf8
@@ -72,8 +74,8 @@ def read_sts(folder: str | Path) -> dict[str, dict[str, Rows]]:
 
 
 def sts(
-    encoder: Encoder,
-    tasks: Mapping[str, Mapping[str, Rows]],
+    encoder: Any,
+    tasks: Mapping[str, Mapping[str, Rows] | Rows],
     *,
     aggregation: str = "all",
     controls: bool = True,
@@ -82,34 +84,40 @@ def sts(
     """Spearman × 100 of an encoder on STS tasks, a column each and their mean, with two rows that have learnt nothing.
 
     Args:
-        encoder: not changed; its own pooling counts.
-        tasks: task → subset → rows, from `read_sts`, or of one's own.
+        encoder: an `Encoder`, not changed; its own pooling counts. Or another model with `encode(texts, batch_size=)`,
+            such as a `SentenceTransformer`.
+        tasks: task → subset → rows, from `read_sts`; or of one's own, where rows without subsets are one.
         aggregation: `"all"`, `"mean"` or `"weighted"`; it is the name of the index.
-        controls: also the rows "random weights" (the same build) and "TF-IDF".
+        controls: also the rows "random weights" (the same build, of an `Encoder`) and "TF-IDF".
         batch_size: texts encoded at once.
 
     Returns:
         a DataFrame; "mean" is that of the columns that are there, so only all seven make SimCSE's "Avg.".
 
+    Raises:
+        TypeError: for rows that are no triples of two texts and a score; says how to make them of a frame.
+
     >>> import contrast_kit as ck
     >>> texts = ["a red kite", "a small drum", "the kite is red"]
     >>> encoder = ck.Encoder.tiny(ck.data.train_tokenizer(texts, vocab_size=60), pooling="mean")
     >>> rows = [(texts[0], texts[2], 4.0), (texts[0], texts[1], 1.0), (texts[1], texts[1], 5.0)]
-    >>> float(ck.standard.sts(encoder, {"mine": {"": rows}}).loc["TF-IDF", "mine"])
+    >>> float(ck.standard.sts(encoder, {"mine": rows}).loc["TF-IDF", "mine"])
     100.0
     """
     from pandas import DataFrame
 
     checks.choice("aggregation", aggregation, AGGREGATIONS)
-    if not tasks:
-        raise ValueError("There is no task: give read_sts(folder), or {'mine': {'': [(text, text, score), …]}}.")
+    if not hasattr(encoder, "encode"):
+        raise TypeError(f"encoder is an Encoder, or another model that encodes texts, not {checks.shown(encoder)}.")
+    wanted = _checked(tasks)
     contestants: dict[str, Any] = {"encoder": encoder}
     if controls:
-        contestants |= {"random weights": random_twin(encoder), "TF-IDF": None}
+        contestants |= {"random weights": random_twin(encoder)} if isinstance(encoder, Encoder) else {}
+        contestants["TF-IDF"] = None
     table = {}
     for name, contestant in contestants.items():
         row = {}
-        for task, subsets in tasks.items():
+        for task, subsets in wanted.items():
             texts = list(dict.fromkeys(text for rows in subsets.values() for pair in rows for text in pair[:2]))
             similarity = TfIdf(texts).cosines if contestant is None else _by_vectors(contestant, texts, batch_size)
             row[task] = _aggregated(subsets, similarity, aggregation)
@@ -117,6 +125,31 @@ def sts(
     found = DataFrame.from_dict(table, orient="index")
     found.index.name = f"Spearman × 100, {aggregation}"
     return found
+
+
+def _checked(tasks: Any) -> dict[str, Mapping[str, Rows]]:
+    """Tasks of one's own as subsets of rows, or one sentence."""
+    if not isinstance(tasks, Mapping):
+        raise TypeError(
+            f"tasks is {{'mine': [(text, text, score), …]}}, or read_sts(folder), not {checks.shown(tasks)}."
+        )
+    if not tasks:
+        raise ValueError("There is no task: give read_sts(folder), or {'mine': [(text, text, score), …]}.")
+    found = {task: rows if isinstance(rows, Mapping) else {"": rows} for task, rows in tasks.items()}
+    for task, subsets in found.items():
+        for rows in subsets.values():
+            if not (isinstance(rows, list | tuple) and rows and all(map(_is_graded, rows))):
+                raise TypeError(
+                    f"The rows of {task!r} are a list of (text, text, score), not {checks.shown(rows)}: take [(row["
+                    "'sentence1'], row['sentence2'], row['label']) for row in rows], and of a frame "
+                    "frame[['sentence1', 'sentence2', 'label']].values.tolist()."
+                )
+    return found
+
+
+def _is_graded(row: Any) -> bool:
+    three = isinstance(row, list | tuple) and len(row) == 3
+    return three and isinstance(row[0], str) and isinstance(row[1], str) and isinstance(row[2], Real)
 
 
 def _aggregated(subsets: Mapping[str, Rows], similarity: Callable, aggregation: str) -> float:
@@ -134,7 +167,7 @@ def _aggregated(subsets: Mapping[str, Rows], similarity: Callable, aggregation: 
 
 def _by_vectors(encoder: Any, texts: list[str], batch_size: int) -> Callable:
     """The cosine of two of these texts, each encoded once."""
-    vectors = encoder.encode(texts, batch_size=batch_size).float().cpu()  # [N, D]
+    vectors = torch.as_tensor(encoder.encode(texts, batch_size=batch_size)).float().cpu()  # [N, D]
     place = {text: at for at, text in enumerate(texts)}
     return lambda first, second: pair_cosines(*(vectors[[place[text] for text in side]] for side in (first, second)))
 

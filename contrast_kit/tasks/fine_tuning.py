@@ -48,6 +48,12 @@ class FineTuned:
         """The validation metrics at the best step; empty where there were no validation rows."""
         return next((row for row in self.validation if row["step"] == self.best_step), {})
 
+    def __repr__(self) -> str:
+        score = "".join(f", validation {name} {value:.3f}" for name, value in self.best.items() if name != "step")
+        stopped = " (stopped on request)" if self.run.interrupted else ""
+        kept = f"step {self.best_step} of {self.run.total}{score}{stopped}"
+        return f"{type(self.objective).__name__} on {self.task.name}: {kept}"
+
     def predict(self, rows: Any) -> np.ndarray:
         """Classes, or scores, of rows, [N]."""
         precision = self.run.training.precision
@@ -105,6 +111,8 @@ def fine_tune(
         ... )
         >>> [row["step"] for row in tuned.validation]
         [2, 4]
+        >>> tuned
+        FineTune on sst2: step ... of 4, validation accuracy 0...
         >>> tuned.predict(data.test).shape
         (500,)
     """
@@ -231,10 +239,11 @@ def tokenized(rows: Any, encoder: Encoder, task: Task, max_length: int) -> Texts
 
 
 def describe(method: Any) -> str:
-    """The name of what makes an objective: `SCL`, or `SCL(lam=0.9)` for a partial; of a lambda also its code's digest.
+    """The name of what makes an objective: `SCL`, or `SCL(lam=0.9)` for a partial; of a lambda, and of a class from
+    outside the kit, also the digest of its code.
 
-    Equal in every process: tables of runs go on by it. Another name, number, lambda or config is another method; a
-    function with a name counts by it, an object that is no config by its class.
+    Equal in every process: tables of runs go on by it. Another name, number, lambda, config or edited class of one's
+    own is another method; a function with a name counts by it, an object that is no config by its class.
     """
     if isinstance(method, partial):
         has_address = FunctionType, partial
@@ -242,4 +251,6 @@ def describe(method: Any) -> str:
         options = ", ".join([*map(str, method.args), *(f"{key}={value}" for key, value in given.items())])
         return f"{describe(method.func)}({options})"
     name = getattr(method, "__name__", type(method).__name__)
-    return intact.written(method) if name == "<lambda>" else name
+    if name == "<lambda>":
+        return intact.written(method)
+    return f"{name} {intact.code_digest(method if isinstance(method, type) else type(method))}".rstrip()

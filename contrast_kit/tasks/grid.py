@@ -72,7 +72,9 @@ def run(
     All methods see the same draws and held-out rows. Each run selects its step by the validation rows and is then
     tested once. With a `folder`, `results.csv` in it is rewritten after each run. The same call continues from there;
     it refuses a folder with runs of other settings. Ctrl-C (the stop button) stops after the present update, and the
-    next call repeats the unfinished run.
+    next call repeats the unfinished run. A class of your own is another setting once its code, that of its bases or the
+    defaults of its `Config` are edited (and under another Python); functions that it calls elsewhere do not count, and
+    a named function in its place counts by its name.
 
     Args:
         protocol: one of `protocols`, or another made with `dataclasses.replace`.
@@ -106,6 +108,11 @@ def run(
     before, path = encoder_hash(start), inside(folder, "results.csv")
     done = {} if path is None or not path.exists() else _by_key(read(path))
     plan = list(make_plan(protocol, data, pipelines, paraphraser))
+    if len({planned.key for planned in plan}) < len(plan):
+        raise ValueError(
+            "Two of these runs would have one row of the table: give each data set a name of its own, "
+            "TaskData(task, splits, name), and name each size, draw and seed once."
+        )
     chosen = [f"reports the {protocol.report} runs"] if protocol.report in ("top", "best") else []
     chosen += [f"chooses {', '.join(protocol.choose)}"] if protocol.choose else []
     if chosen and any(planned.held.validation is None for planned in plan):
@@ -204,7 +211,7 @@ def _refuse_other_settings(
         if (row["setting"], row["split"]) != (wanted, rows_now[which]):
             raise ValueError(
                 f"{path} holds a run of {planned.name} on {planned.data.name} that was made with other settings, "
-                "another start or other rows: choose another folder for these."
+                "other code of a class of your own, another start or other rows: choose another folder for these."
             )
 
 

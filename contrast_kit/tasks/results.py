@@ -31,6 +31,19 @@ class Results:
     the rows, `start`, the `encoder_hash` of the encoder that the run started from, `post`, the `weights_hash` of what
     fine-tuning started from; `best_step`, `steps`, `seconds`; `chosen` is the point of a protocol's grid within a run.
     `complete` is False after an interruption.
+
+    Runs from several starts make one table: give the methods of each names of their own and put the rows together. On
+    one protocol and one data set they are pairs, row by row.
+
+    >>> import pandas as pd
+    >>> from contrast_kit.tasks import Results, protocols
+    >>> def runs(scores):  # as the table of tasks.run(protocol, data, start, ["FT"])
+    ...     return pd.DataFrame({"method": "FT", "task": "mine", "n": 20, "draw": range(2), "seed": 0, "test": scores})
+    >>> ours = runs([0.7, 0.9]).assign(method="FT from ours")
+    >>> both = Results(pd.concat([runs([0.6, 0.7]), ours]), protocols.CMLM)
+    >>> both.differences("FT")[["method", "difference", "pairs"]]
+             method  difference  pairs
+    0  FT from ours        0.15      2
     """
 
     table: "pd.DataFrame"
@@ -43,6 +56,13 @@ class Results:
         arguments.of_kind("table", self.table, pd.DataFrame, "a DataFrame with one row a run")
         if lacking := [name for name in (*KEY, "test") if name not in self.table]:
             raise ValueError(f"The table of runs has no column {lacking[0]!r}.")
+        if (twice := self.table.duplicated(list(KEY))).any():
+            first = self.table[twice].iloc[0]
+            run = ", ".join(f"{name} {first[name]}" for name in KEY)
+            raise ValueError(
+                f"Two runs have {run}, and would count as one method: where they are from two starts, rename the "
+                "method of one table, table.assign(method='…')."
+            )
         if self.protocol is not None:
             arguments.of_kind("protocol", self.protocol, Protocol, "one of tasks.protocols")
         checks.switch("complete", self.complete)

@@ -208,7 +208,11 @@ def hold_out(
         note = f"{len(kept)} validation rows, {len(tested)} test rows, as the data has them"
         return HeldOut(select_rows(splits["validation"], kept) if kept else None, tested, note)
     if not splits:
-        raise ValueError(f"{data.task.name} has neither validation nor test rows with labels.")
+        raise ValueError(
+            f"{data.task.name} has neither validation nor test rows with labels: divide the training rows, parts = "
+            "data.train.train_test_split(0.2, seed=0) and give TaskData(data.task, {'train': parts['train'], "
+            "'validation': parts['test']})."
+        )
     (name, rows), labels = next(iter(splits.items())), labels_of(next(iter(splits.values())))
     half = len(rows) // 2
     tests = draw(labels, half, [seed, 1], stratified=stratified) if test == "half" else []

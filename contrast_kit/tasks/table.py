@@ -11,7 +11,7 @@ from typing import Any
 
 from contrast_kit import arguments, checks
 from contrast_kit._names import meant
-from contrast_kit.data import glue, text_columns
+from contrast_kit.data import glue, labels, text_columns
 from contrast_kit.data.rows import column
 
 
@@ -170,23 +170,41 @@ def list_of_tasks(data: TaskData | Iterable[TaskData]) -> list[TaskData]:
     return tasks
 
 
-def load(name: str | Path, *, task: Task | str | None = None, **options: Any) -> TaskData:
+def load(name: str | Path, *, task: Task | str | None = None, label: str = "label", **options: Any) -> TaskData:
     """Load the data of a task, with its row of the table. Takes what `data.load` takes, with the same options.
+
+    Classes with names get the integers that the task's `label_names` give them.
 
     Args:
         name: `"toyshop/sst2"`, `"glue/rte"`, a folder, `"yelp"`, …
         task: which task this is, where the name does not say it.
+        label: the column of the labels; in the splits it is called `label`.
 
     Raises:
-        ValueError, FileNotFoundError: as `get_task` and `data.load` do.
+        ValueError, FileNotFoundError: as `get_task` and `data.load` do; no such column; a class of the data that the
+            task does not name.
 
     >>> from contrast_kit import tasks
     >>> data = tasks.load("toyshop/rte")
     >>> data.task.metrics, len(data.train)
     (('accuracy',), 2500)
+
+    Data of your own, in CSV, TSV, JSON lines or Parquet:
+
+    >>> import pathlib, tempfile
+    >>> mine = tasks.Task("mine", ("review",), ("good", "bad"), ("accuracy", "f1"))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = pathlib.Path(folder, "train.csv").write_text("review,mood\\nfine,good\\ndull,bad\\n")
+    ...     tasks.load(folder, task=mine, label="mood").train[:]
+    {'review': ['fine', 'dull'], 'label': [0, 1]}
     """
     from contrast_kit import data
 
     row = get_task(task if task is not None else name)
+    arguments.string("label", label, "the column of the labels")
     splits = data.load(name, **options)
+    if label != "label":
+        splits = type(splits)(labels.from_column(splits, label, options.get("labels"), hint=str(name)))
+    if row.label_names is not None:
+        splits = labels.in_order(splits, row.label_names)
     return TaskData(row, splits, Path(name).name if Path(name).exists() else str(name))

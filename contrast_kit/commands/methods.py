@@ -1,0 +1,46 @@
+"""The class that a method's name on the command line stands for: one of the kit's, or `module:Class` of one's own."""
+
+import importlib
+
+from contrast_kit.objectives import METHODS, Objective
+
+
+def is_own(word: str) -> bool:
+    """Whether a word names a class of one's own, `module:Class`, that may or may not be there."""
+    return ":" in word and not word.startswith("-")
+
+
+def class_of(method: str) -> type[Objective]:
+    """The class of a method, imported where it is one's own.
+
+    Raises ValueError for one that cannot be imported, TypeError for what is no objective.
+
+    Example:
+        >>> from contrast_kit.commands.methods import class_of
+        >>> class_of("cmlm") is class_of("contrast_kit.objectives.cmlm:CMLM")
+        True
+    """
+    if method in METHODS:
+        return METHODS[method]
+    module, _, name = method.partition(":")
+    try:
+        found = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ValueError(
+            f"{method} cannot be imported ({error}): write module:Class, with module.py in this folder or installed."
+        ) from error
+    if not (isinstance(found, type) and issubclass(found, Objective)):
+        raise TypeError(f"{method} is no objective: name a class that is a subclass of objectives.Objective.")
+    return found
+
+
+def nearest(cls: type[Objective]) -> str:
+    """The kit's method whose defaults of training a class has: its own, that of its nearest base, or else SimCSE's.
+
+    Example:
+        >>> from contrast_kit.commands.methods import class_of, nearest
+        >>> nearest(class_of("scl")), nearest(type("Mine", (class_of("capt"),), {})), nearest(Objective)
+        ('scl', 'capt', 'simcse')
+    """
+    names = {known: name for name, known in METHODS.items() if known.__module__.startswith("contrast_kit.")}
+    return next((names[base] for base in cls.__mro__ if base in names), "simcse")
