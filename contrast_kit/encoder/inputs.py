@@ -48,7 +48,7 @@ def checked_model(model: nn.Module, tokenizer: PreTrainedTokenizerBase) -> nn.Mo
             "a masked place: take one such as BertForMaskedLM (AutoModelForMaskedLM lists them)."
         )
     pad, counted = tokenizer.pad_token_id, getattr(getattr(model.base_model, "embeddings", None), "padding_idx", None)
-    if counted not in (None, pad) and not isinstance(model.config, MPNetConfig):  # whose fixed id `prepare` sees to
+    if counted not in (None, pad) and not isinstance(model.config, MPNetConfig):  # whose id is fixed
         raise ValueError(
             f"The model counts positions from its padding, token {counted}, and the tokenizer pads with token {pad}: "
             "open both from one folder, or build the model's config with pad_token_id=tokenizer.pad_token_id."

@@ -215,12 +215,12 @@ class Objective(nn.Module):
 
 
 def count_terms(objective: Objective, drawn: list[dict[str, View]]) -> dict[str, Tensor]:
-    """How many terms each local loss has in the views of all batches, at least 1."""
+    """How many terms each local loss has in the views of all batches; at least 1, as 0 / 1 is 0 and 0 / 0 is NaN."""
     counts: dict[str, Tensor] = {}
     for views in drawn:
         for name, view in views.items():
             add(counts, by_name(objective, "term_counts", objective.term_counts(name, view)))
-    return method_checks.Counts({name: at_least_one(count) for name, count in counts.items()})
+    return method_checks.Counts({name: count.clamp(min=1) for name, count in counts.items()})
 
 
 def mlm_sum(encoder: Encoder, hidden: Tensor, view: View, mean: str = "tokens") -> Tensor:
@@ -276,8 +276,3 @@ def add(total: dict[str, Tensor], more: dict[str, Tensor]) -> None:
     """Add `more` to `total` name by name, in place of the dict."""
     for name, value in more.items():
         total[name] = total[name] + value if name in total else value
-
-
-def at_least_one(count: Tensor) -> Tensor:
-    """A count to divide by: where nothing was counted the sum is 0, and 0 / 1 says so without a NaN."""
-    return count.clamp(min=1)
