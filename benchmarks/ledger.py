@@ -609,6 +609,7 @@ def books_runs() -> Iterator[Row]:
     """
     exam = ck.data.recorded("books_exam")
     films = exam[(exam.part == "fine-tuned") & exam.measurement.str.startswith("sst2")]
+    films = films[films.sizes.str.startswith("2000 rows")]  # of which all encoders read as many
     score = films.set_index(["encoder", "seed"])["value"]
     for paper, place, claim, told, one, other in (
         ("cmlm", "4.6, table 1", "post-training with CMLM beats TAPT", "CMLM (printed) − MLM", "post-cmlm", "post-mlm"),
@@ -636,6 +637,14 @@ def books_runs() -> Iterator[Row]:
             "COCO-LM − ELECTRA",
             "kit/books-coco-lm",
             "post-electra",
+        ),
+        (
+            "coco_lm",
+            "5.1, table 1",
+            "beats ELECTRA after fine-tuning",
+            "COCO-LM − ELECTRA, another run of ELECTRA",
+            "kit/books-coco-lm",
+            "post-electra-seed-1",
         ),
     ):
         gap = (score.loc[one] - score.loc[other]).dropna()  # by seed
