@@ -72,7 +72,8 @@ class CMLM(Objective):
     pools it, the first token's last state in the paper (eq. 8), without a projector; SimSiam adds a predictor (eq. 10).
     In the denominator: nothing for SimSiam (eq. 9), which has no negatives; the B candidates of T^k for eq. 7.
 
-    Relation to its neighbours: α = 0 is `MLM`; back-translation in place of the masks and no MLM is `CSSL`.
+    Relation to its neighbours: α = 0 is `MLM`; back-translation in place of the masks and no MLM is `CSSL`. For other
+    masks override `views`: any T0 with `selected` and `targets`, any T1 beside it.
 
     Example:
         >>> import contrast_kit as ck
