@@ -432,7 +432,7 @@ ROOMS = {
         tasks.picture_only: dict(features=[[0.0, 1.0], [1.0, 0.0]], answers=["no", "yes"], shown=[[0.5, 0.5]]),
         tasks.picture_vectors: dict(pictures=SHELVES, ids=[1, 0, 1]),
         tasks.get_task: dict(name="sst2"),
-        tasks.load: dict(name="toyshop/sst2", task="sst2"),
+        tasks.load: dict(name="toyshop/sst2", task="sst2", label="label"),
         tasks.Task: dict(name="mood", columns=("text",), label_names=("bad", "good"), metrics=("accuracy",)),
         tasks.get_task("stsb").reporting: dict(metric="pearson"),
         tasks.TaskData: dict(task="sst2", splits={"train": LABELED}, name="mood"),
