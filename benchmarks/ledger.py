@@ -628,7 +628,7 @@ def books_runs() -> Iterator[Row]:
         (tapt, "CMLM (printed) − MLM, another run of both", "post-cmlm-seed-1", "post-mlm-seed-1", few),
         (mlm, "COCO-LM − MLM", "kit/books-coco-lm", "post-mlm", few),
         (mlm, "COCO-LM − MLM, another run of MLM", "kit/books-coco-lm", "post-mlm-seed-1", few),
-        (mlm, "COCO-LM − MLM, another run of MLM", "kit/books-coco-lm", "post-mlm-seed-1", many),
+        (mlm, "COCO-LM − MLM, another run, 20,000 labels", "kit/books-coco-lm", "post-mlm-seed-1", many),
         (electra, "COCO-LM − ELECTRA", "kit/books-coco-lm", "post-electra", few),
         (electra, "COCO-LM − ELECTRA, another run of ELECTRA", "kit/books-coco-lm", "post-electra-seed-1", few),
     ):
