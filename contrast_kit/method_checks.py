@@ -50,16 +50,16 @@ def by_name(method: Any, what: str, given: Any) -> dict[str, Tensor]:
 
 
 def views(method: Any, given: Any, batch: dict[str, Tensor]) -> dict[str, dict[str, Tensor]]:
-    """The views of a batch: each holds the batch's examples in the batch's order: chunks are cut so."""
+    """The views of a batch. Each holds the batch's examples in the batch's order, for chunks are cut by their rows."""
     whose, examples = f"{type(method).__name__}.views", len(next(iter(batch.values())))
     if not isinstance(given, Mapping) or not all(isinstance(view, Mapping) for view in given.values()):
         raise TypeError(f"{whose} gives views by name, {{'…': view}}, each a dict of tensors as the batch is.")
     for name, view in given.items():
         for key, value in by_name(method, "views", view).items():
-            if len(value) != examples:
+            if value.shape[:1] != (examples,):
                 raise ValueError(
-                    f"{whose} gives {len(value)} rows of {key} in view {name!r}, and the batch has {examples}: "
-                    "a view has one row for each example; give each copy of a text a view of its own."
+                    f"{whose} gives {key} of shape {list(value.shape)} in view {name!r}, and the batch has {examples} "
+                    "texts: a view has one row for each; give each copy of a text a view of its own."
                 )
     return given
 

@@ -46,7 +46,13 @@ def stacked(self, batch, generator=None):
 
 
 SLIPS = {
-    "both copies in one view": ("views", stacked, ValueError, r"24 rows of input_ids .* 'both', .* batch has 12.* own"),
+    "both copies in one view": ("views", stacked, ValueError, r"input_ids of shape \[24, .* 'both', .* has 12 texts"),
+    "a view with a bare number": (
+        "views",
+        lambda self, batch, generator=None: {"a": batch | {"rate": torch.tensor(0.5)}},
+        ValueError,
+        r"rate of shape \[\] in view 'a'",
+    ),
     "views in a list": ("views", lambda self, batch, generator=None: [batch], TypeError, "views gives views by name"),
     "a view without names": (
         "views",
