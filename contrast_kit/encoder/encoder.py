@@ -108,7 +108,7 @@ class Encoder(Presets, nn.Module):
         inputs.check_tokenizer(tokenizer)
         self.model, self.tokenizer, self.pooling = inputs.checked_model(model, tokenizer), tokenizer, pooling
         self.projection, self.strategy, self.normalizes = True, Padded(), False
-        self.pretrained = bool(model.name_or_path)  # where transformers loaded it from
+        self.pretrained = any(getattr(p, "_is_hf_initialized", False) for p in model.parameters())  # loaded, not drawn
         self._head = mlm_head.modules(self.model)
 
     @classmethod

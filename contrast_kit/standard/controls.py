@@ -24,9 +24,7 @@ def random_twin(encoder: Encoder, seed: int = 10_007) -> Encoder:
     with torch.random.fork_rng(devices=[]):  # weights are drawn on the CPU: no other stream is touched
         torch.default_generator.manual_seed(int(seed))
         model = type(encoder.model)(copy.deepcopy(encoder.model.config))
-    twin = Encoder(model, encoder.tokenizer, encoder.pooling)
-    twin.pretrained = False  # whatever checkpoint its config came from
-    return twin.to(encoder.device).eval()
+    return Encoder(model, encoder.tokenizer, encoder.pooling).to(encoder.device).eval()
 
 
 class TfIdf:
