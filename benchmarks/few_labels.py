@@ -14,13 +14,13 @@ in `--work`, and the same command goes on where it was stopped. Five tables:
 | `few_labels_words` | whether post-training has learned its own task: masked LM on held-out rows, before and after |
 | `few_labels_starts` | whether the start has learned its own task: masked LM on unseen sentences of the other toyshop |
 
-Tasks: the toyshop's opinions; real SST-2 and MRPC where CONTRAST_KIT_REAL_DATA names their folder. Starts: new
-weights (`random`); masked LM on the *other* toyshop, or `kit/books-mlm`; and a public checkpoint, MiniLM, where that
-folder has it. A method is tuned at the rate of its last new stage: post-training takes the fine-tuning rate that
-plain fine-tuning chose. A rate that the table has is kept, at other numbers of labels too: without its row, or in
-another `--out`, it is chosen anew. In `few_labels` all post-training reads the labelled texts only, equally often.
-Counting words (TF-IDF and a logistic regression) and a probe on frozen vectors are the controls; the probe's strength
-is cross-validated, so it has no rate.
+Tasks: the toyshop's opinions; real SST-2 and MRPC where CONTRAST_KIT_REAL_DATA names their folder. Starts: new weights
+(`random`); masked LM on the *other* toyshop, or `kit/books-mlm`; and a public checkpoint, MiniLM, where that folder has
+it. A method is tuned at the rate of its last new stage: post-training takes the fine-tuning rate that plain fine-tuning
+chose. A rate that the table has is kept, at other numbers of labels too: without its row, or in another `--out`, it is
+chosen anew; `--rates-of TASK` has post-training take those of another task. In `few_labels` all post-training reads the
+labelled texts only, equally often. Counting words (TF-IDF and a logistic regression) and a probe on frozen vectors are
+the controls; the probe's strength is cross-validated, so it has no rate.
 """
 
 import argparse
@@ -155,6 +155,9 @@ def one_world(args: argparse.Namespace, task: str, data: TaskData, come_from: st
             raise SystemExit(f"{name} takes the rate of FT, which {args.out} lacks for {task} from {come_from}.")
         before = {"lr": chosen["FT"]["lr"]} if METHODS[name].post else {}
         known = chosen["CE + SCL"] if name == AGAIN else chosen.get(name)
+        if known is None and METHODS[name].post and args.rates_of:
+            elsewhere = recorded_rates(args.out, args.rates_of, come_from)
+            known = before | {"post_lr": elsewhere[name]["post_lr"]}
         before = before if known is None else known
         pipeline, tune = METHODS[name], known is None
         chosen[name], found = one_method(args, plan, data, encoder, name, pipeline, before, folder, tune)
@@ -288,6 +291,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--sizes", type=int, nargs="+", default=[20, 100], help="labels")
     parser.add_argument("--draws", type=int, default=30)
     parser.add_argument("--tune-draws", type=int, default=5, help="draws, of other rows, by which rates are chosen")
+    parser.add_argument("--rates-of", help="a task of the table: post-training from the same start keeps its rates")
     parser.add_argument("--test", type=int, default=500, help="the most test rows")
     parser.add_argument("--start-steps", type=int, default=3_000, help="updates of the masked LM on the other shop")
     return parser.parse_args()
