@@ -12,7 +12,7 @@ in `--work`, and the same command goes on where it was stopped. Five tables:
 | `few_labels` | one row for each task, start, method, size and draw |
 | `few_labels_text` | toyshop, 20 labels: post-training on 2,000 further texts, or reading the 20 as much as that |
 | `few_labels_words` | whether post-training has learned its own task: masked LM on held-out rows, before and after |
-| `few_labels_starts` | whether the start has learned its own task: masked LM on unseen sentences of the other toyshop |
+| `few_labels_starts` | whether the start has learned its own task: masked LM on unseen sentences of what it has read |
 
 Tasks: the toyshop's opinions; real SST-2 and MRPC where CONTRAST_KIT_REAL_DATA names their folder. Starts: new weights
 (`random`); masked LM on the *other* toyshop, or `kit/books-mlm`; and a public checkpoint, MiniLM, where that folder has
@@ -65,6 +65,8 @@ MORE = 2_000
 """Further texts of the same task, without their labels."""
 READ = 2 * (20 + MORE)
 """Texts that either row of `few_labels_text` reads: all of them twice, or the 20 ones 202 times."""
+NOVELS = dict(steps=1_000, batch_size=64, lr=3e-4, warmup=0.1, warm_heads=0.1, group_by_length=False, max_length=128)
+"""How MiniLM reads novels. It comes without a head for words: for a tenth of the steps only the new one is trained."""
 
 
 def protocol(args: argparse.Namespace, sizes: tuple[int, ...]) -> Protocol:
@@ -95,6 +97,7 @@ def worlds(args: argparse.Namespace) -> dict[str, tuple[Callable[[], TaskData], 
     checkpoints = {"random": lambda: unlearned(books()), "kit/books-mlm": books}
     if (mini := Path(real, "models", "all-MiniLM-L6-v2")).is_dir():
         checkpoints["MiniLM"] = partial(ck.Encoder.from_pretrained, mini)
+        checkpoints["MiniLM, masked LM"] = partial(reads, mini, Path(real, "corpus", "english_novels"), args.work)
     for name, sizes in {"sst2": (20, 100), "mrpc": (100,)}.items():
         found[name] = (partial(tasks.load, f"glue/{name}", folder=Path(real, "glue_data")), checkpoints, sizes)
     return found
@@ -108,10 +111,32 @@ def unlearned(encoder: ck.Encoder) -> ck.Encoder:
     return ck.Encoder.build("tiny", encoder.tokenizer, seed=0, pooling=encoder.pooling, **shape)
 
 
-def learned(starts: dict[str, Callable[[], ck.Encoder]]) -> pd.DataFrame:
-    """Nats and share of right words of each toyshop start, on 1,000 sentences that none of them has read."""
-    lines = toyshop.corpus(SENTENCES + 1_000, shop="othershop")
-    other, unseen = lines[:SENTENCES], lines[SENTENCES:]
+def reads(mini: Path, novels: Path, folder: Path) -> ck.Encoder:
+    """MiniLM after masked LM on novels, so that its head for words has learned to read. Made once, kept in a folder."""
+    folder = folder / "start-MiniLM"
+    if not (folder / "config.json").exists():
+        encoder = ck.Encoder.from_pretrained(mini)
+        texts = ck.data.Texts(of_novels(novels)[0], encoder.tokenizer, max_length=NOVELS["max_length"])
+        objective = ck.faster(ck.objectives.MLM(encoder), packing=True)
+        ck.fit(objective, texts, folder=folder / "run", resume=True, save_every=100, **NOVELS)
+        encoder.save_pretrained(folder)
+    return ck.Encoder.from_pretrained(folder)
+
+
+def of_novels(novels: Path) -> tuple[list[str], list[str]]:
+    """Sentences of novels: those to read, and one of 45 that nobody reads."""
+    rows = list(ck.data.load(novels)["train"]["text"])
+    return [row for i, row in enumerate(rows) if i % 45], rows[::45]
+
+
+def learned(starts: dict[str, Callable[[], ck.Encoder]], task: str) -> pd.DataFrame:
+    """Nats and share of right words of each start that masked LM made, on sentences that none of them has read."""
+    if task == "opinion":
+        lines = toyshop.corpus(SENTENCES + 1_000, shop="othershop")
+        other, unseen = lines[:SENTENCES], lines[SENTENCES:]
+    else:
+        starts = {name: make for name, make in starts.items() if "MiniLM" in name}
+        other, unseen = of_novels(Path(os.environ["CONTRAST_KIT_REAL_DATA"], "corpus", "english_novels"))
     rows = []
     for name, make in starts.items():
         encoder = make()
@@ -241,8 +266,8 @@ def main() -> None:
         if task not in (args.only or [task]) or not starts:
             continue
         data = load()
-        if task == "opinion":
-            tables["few_labels_starts"] = learned(starts)
+        if task == "opinion" or "MiniLM, masked LM" in starts:
+            tables["few_labels_starts"] = learned(starts, task)
         sizes = tuple(n for n in sizes if n in args.sizes)
         counted = tasks.baseline(protocol(args, sizes), data).table
         runs.append(counted.assign(**{"from": "no encoder", "seconds": 0.0}))
