@@ -80,6 +80,7 @@ def protocol(args: argparse.Namespace, sizes: tuple[int, ...]) -> Protocol:
         most_test=dict.fromkeys(("opinion", "sst2", "mrpc"), args.test),
         epochs={20: 20, 100: 8},
         post_epochs={20: 20, 100: 6},
+        group_by_length=True,  # as the recorded rows had it: changed later, and what it changes was not seen
         evaluate_every=10,
     )
 

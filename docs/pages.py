@@ -20,8 +20,8 @@ LONGEST = 60
 """Rows of a recorded table that a page shows; the whole table can be downloaded."""
 EQUATIONS = """# Equation, code, test, picture
 
-Each equation of the papers: the function that computes it, the test that shows it to be the printed one, and a picture
-of what it does.
+Each equation of the papers: the function that computes it, the test that shows that it does, and a picture of what it
+does. Where a paper prints another form of it, that is said.
 """
 PANELS_HEAD = """# Panels
 
@@ -129,6 +129,7 @@ def equation(given: dict[str, Any], course: dict[str, Any], root: Path, source: 
     shown = [f"[![{bracketed(picture[1])}]({picture[0]})](notebooks/{name}.ipynb#{anchor})", ""] if picture else []
     return [
         f"## {given['title']} ({given['paper']})", "", "$$", given["latex"], "$$", "",
+        *([f"- **As printed**: {given['printed']}"] if "printed" in given else []),
         f"- **Code**: {code}", f"- **Test**: {', '.join(tests)}",
         f"- **Picture**: [{name[:2]} · {section.split(' · ')[-1]}](notebooks/{name}.ipynb#{anchor})", "", *shown,
     ]  # fmt: skip

@@ -116,7 +116,7 @@ def sup_con(x: Tensor, labels: Tensor, tau: float, *, reduction: str = "sum", im
     Args:
         x: vectors [N, D] of one batch; normalised here ("l2 normalization of the encoded embedding").
         labels: [N] integers.
-        tau: the temperature, > 0; tuned per task in the paper.
+        tau: the temperature, > 0; "adjustable" in the paper, which prints no value.
         reduction: "sum" over anchors is eq. 3. "mean" divides by N, as the cross-entropy beside it does (eq. 2), so a
             lambda that was tuned for one is wrong for the other. "mean_valid" divides by the number of anchors that
             have a positive. "none": [N].

@@ -51,8 +51,8 @@ class CAPTConfig:
     inner: int | None = None
     """Width of A's hidden layer. Paper: the encoder's FFN width, which None takes (4·D if it has none)."""
     ignore_duplicates: bool = False
-    """True: no other vector of the anchor's own text, in batch or queue, is a negative. Paper: False, harmless on 16 GB
-    of text; a small corpus comes round while its old vectors are still queued."""
+    """True: no other vector of the anchor's own text, in batch or queue, is a negative. Paper: leaves nothing
+    out, which can do little harm on a large corpus; a small one comes round while its old vectors are still queued."""
 
     def __post_init__(self):
         named(self.noise)

@@ -75,7 +75,8 @@ class CAPTPairs(CAPT):
     def paper(cls) -> CAPTPairsConfig:
         """The objective of section 4.1, with the printed sums of eq. 2 to 4; it goes with `CrossModalEncoder.lxmert`.
 
-        It predicts "region objects"; losses on attributes and features, where a batch has them, are LXMERT's code.
+        It predicts "region objects"; where a batch has them there are also losses on features,
+        as in LXMERT's paper, and on attributes, as in its code.
         """
         return CAPTPairsConfig(tau="adaptive", queue=8192, reduction="sum", ignore_duplicates=False)
 

@@ -18,7 +18,7 @@ from contrast_kit.objectives.fine_tune import FineTune, FineTuneConfig
 
 @dataclass(frozen=True)
 class SCLConfig(FineTuneConfig):
-    """What SCL varies. The paper tunes λ and τ for each task and prints neither."""
+    """What SCL varies. The paper tunes λ for each task, calls τ adjustable, and prints neither."""
 
     lam: float = 0.5
     """λ of eq. 1: the weight of the contrast; the cross-entropy has 1 - λ. Ours, for the *mean*, not tuned: choose it

@@ -48,7 +48,7 @@ TRAINING: dict[str, dict[str, dict[str, Any]]] = {
     "CMLM": _CMLM_POST,
     # CMLM trains its baselines TAPT and CSSL beside its own method and prints no other numbers for them.
     "CSSL": _CMLM_POST,
-    # COCO-LM, section 4 and appendix C: its own RoBERTa and ELECTRA have "exactly the same" settings; TAPT is MLM.
+    # COCO-LM, section 4 and appendix B: its own RoBERTa and ELECTRA have "exactly the same" settings; TAPT is MLM.
     "MLM": {"base": _COCO_LM_SETTINGS["base"]} | _CMLM_POST,
     "ELECTRA": {"base": _COCO_LM_SETTINGS["base"]},
     "All-Token MLM": {"base": _COCO_LM_SETTINGS["base"]},  # table 3, "All-Token LM Only"
@@ -62,7 +62,7 @@ TRAINING: dict[str, dict[str, dict[str, Any]]] = {
     "LXMERT": {"pre-training": dict(epochs=20, batch_size=256, lr=1e-4, warmup=0.05, clip=1.0) | _LXMERT},
     "answers": {task: _LXMERT_TASKS[task] for task in ("vqa", "gqa")},
     "two pictures": {"nlvr2": _LXMERT_TASKS["nlvr2"]},
-    # SCL, section 4.1: Adam at 1e-5, batches of 16, at every size. It prints neither epochs nor warm-up.
+    # SCL, section 4.1: Adam (here as AdamW) at 1e-5, batches of 16, at every size. It prints neither epochs nor warm-up.
     "SCL": {name: dict(batch_size=16, lr=1e-5) for name in ("few-shot", "full data")},
     "FT": _CMLM_FINE_TUNING,
     "SimCSE": {},  # not one of the four papers
@@ -151,12 +151,13 @@ def training(method: str, setting: str | int) -> dict[str, Any]:
 
     >>> from contrast_kit.papers import settings
     >>> settings.training("CMLM", 100)
-    {'epochs': 50, 'batch_size': 8, 'lr': 1e-05, 'warmup': 0.0}
+    {'epochs': 50, 'batch_size': 8, 'lr': 1e-05, 'warmup': 0.0, 'group_by_length': False}
     >>> settings.training("CAPT", "base")
     Traceback (most recent call last):
     ValueError: There is no setting 'base' of CAPT; there are small, large.
     """
-    return dict(_chosen(TRAINING, method, setting))
+    # COCO-LM, section 3.3: a batch is "a random set". No paper here groups texts by their length, as `Training` does.
+    return dict(_chosen(TRAINING, method, setting), group_by_length=False)
 
 
 def coco_lm_model(setting: str) -> dict[str, Any]:

@@ -64,6 +64,9 @@ class Protocol:
     """Of fine-tuning."""
     warmup: float = 0.06
     """Of both stages."""
+    group_by_length: bool = False
+    """Whether rows of like length share a batch, in both stages. No paper prints that; among few rows the same ones
+    would meet in every epoch, so that a contrast sees few others."""
     evaluate_every: int = 100
     """Updates between two evaluations on the validation rows."""
     fine_tuning: Mapping[str, Any] = field(default_factory=dict)
@@ -109,7 +112,7 @@ class Protocol:
 
     def training(self, n: int | None) -> dict[str, Any]:
         """The settings of fine-tuning at size `n`, as `fine_tune` takes them."""
-        names = ("lr", "batch_size", "warmup", "evaluate_every")
+        names = ("lr", "batch_size", "warmup", "group_by_length", "evaluate_every")
         length = {"steps": self.steps} if self.steps else {"epochs": _at(self.epochs, n, "epochs")}
         return {**length, **{name: getattr(self, name) for name in names}, **self.fine_tuning}
 
@@ -121,6 +124,7 @@ class Protocol:
             "lr": self.post_lr,
             "batch_size": self.post_batch_size,
             "warmup": self.warmup,
+            "group_by_length": self.group_by_length,
         }
 
     def grid_for(self, task: str) -> dict[str, tuple]:
@@ -202,7 +206,7 @@ def _check(protocol: Protocol) -> None:
             checks.count("A size", size, "a number of rows, or None for all")
     for seed in protocol.seeds:
         checks.count("A seed", seed, "a number to draw by", least=0)
-    for name in ("stratified", "per_class", "mismatched"):
+    for name in ("stratified", "per_class", "mismatched", "group_by_length"):
         checks.switch(name, given[name])
     checks.choice("test", protocol.test, ("rest", "half", "validation"))
     checks.choice("report", protocol.report, ("mean", "top", "median", "best"))

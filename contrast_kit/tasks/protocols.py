@@ -26,7 +26,7 @@ from contrast_kit.papers.settings import (
 from contrast_kit.tasks.protocol import ANY, Protocol, Sweep
 
 SCL_SEARCH = {"lam": (0.1, 0.3, 0.5, 0.7, 0.9, 1.0), "tau": (0.1, 0.3, 0.5, 0.7)}
-"""Ours: SCL tunes λ and τ for each task and prints neither grid."""
+"""Ours: SCL tunes λ for each task, calls τ adjustable, and prints no grid."""
 
 CMLM = Protocol(
     "CMLM few-shot",
@@ -88,7 +88,7 @@ SCL_FEW_SHOT = Protocol(
 """SCL, section 4.1: 10 stratified draws, mean and deviation of the *top 3 by validation*: a number that flatters every
 method, the more so the more its draws differ, and whose deviation is that of three picked runs. It selects by accuracy,
 and reads as if it reports it for CoLA too. Epochs and warm-up are not printed: the epochs are CMLM's, the warm-up is
-RoBERTa's. Nor are the grids of λ and τ: those here are ours."""
+RoBERTa's. Nor are the seeds of a draw, here one, and the grids of λ and τ: those here are ours."""
 
 SCL_FULL = Protocol(
     "SCL full data",

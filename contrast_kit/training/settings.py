@@ -51,7 +51,7 @@ class Training:
     """Peak learning rate. None: 5e-4 for a new encoder, as COCO-LM base and CAPT small; 2e-5 for one that was opened
     from a checkpoint, whose weights a larger rate destroys. CMLM, which starts from RoBERTa: 1e-5."""
     warmup: float = 0.06
-    """Share of the steps in which the rate rises from 0. CAPT: 0.05–0.06; COCO-LM: 0.08; CMLM: 0."""
+    """Share of the steps in which the rate rises from 0. CAPT: 0.05–0.06; COCO-LM: 0.08; CMLM's script: 0."""
     warm_heads: float = 0.0
     """Share of the steps in which only heads are trained and the body of the encoder rests: new heads on a pre-trained
     body give gradients that mean nothing yet. 0.1 is enough; for a new encoder it makes no sense."""
@@ -71,9 +71,10 @@ class Training:
     max_length: int = 128
     """Tokens at which a text is cut; an encoder that takes fewer cuts it there."""
     group_by_length: bool = True
-    """Rows of like length make a batch, so that little of it is padding. False: any rows. Where texts are short *and*
-    long, grouped batches may teach less: masked LM on docstrings stood at 5.87 nats after 1,200 steps, and at 4.89 with
-    any rows (one seed). Try False there, and `ck.faster(objective, packing=True)`, which leaves padding out."""
+    """Rows of like length make a batch, so that little of it is padding. False: any rows, as in the papers. Take False
+    for a contrast among fewer rows than fill 50 batches, where nearly the same ones would meet in each epoch (so do
+    `tasks.protocols`); and where texts are short *and* long: masked LM on docstrings stood at 5.87 nats after 1,200
+    steps, and at 4.89 with any rows (one seed). `ck.faster(objective, packing=True)` then leaves padding out."""
     seed: int = 0
     """Of the order of the data, of the noise in views, and of dropout."""
     log_every: int = 1
