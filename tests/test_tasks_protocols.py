@@ -17,7 +17,7 @@ from conftest import REAL, make_encoder, real_data
 
 import contrast_kit as ck
 from contrast_kit import tasks
-from contrast_kit.data import intact
+from contrast_kit.data import Batches, intact
 from contrast_kit.objectives import CAPT, CMLM, CSSL, MLM, SCL, FineTune
 from contrast_kit.paraphrase import Toyshop, same_meaning
 from contrast_kit.tasks import Pipeline, Protocol, Sweep, protocols
@@ -632,7 +632,7 @@ def test_every_kind_of_member_counts_for_a_class_from_outside_and_a_comment_does
 def test_the_kit_s_own_methods_go_on_by_the_hashes_that_kept_tables_have():
     rows = [{"sentence": f"kite {i}", "label": i % 2} for i in range(40)]
     data = tasks.TaskData("sst2", {"train": rows, "validation": rows[:10], "test": rows[10:20]}, "mine")
-    protocol = replace(protocols.CMLM, sizes=(20,), draws=1, seeds=(0,))
+    protocol = replace(protocols.CMLM, sizes=(20,), draws=1, seeds=(0,), group_by_length=True)
     pipelines = {
         "6b53486d16fe": Pipeline(post=partial(CMLM, tau=0.05)),
         "879ecdb3e08d": Pipeline(tune=SCL),
@@ -640,6 +640,24 @@ def test_the_kit_s_own_methods_go_on_by_the_hashes_that_kept_tables_have():
     }
     for planned in plan(protocol, [data], pipelines, None):
         assert setting_hash(planned, protocol, "start", {}) == planned.name, planned.pipeline.description
+        mixed = setting_hash(planned, replace(protocol, group_by_length=False), "start", {})
+        assert mixed != planned.name
+
+
+def test_protocols_draw_any_rows_into_a_batch_in_both_stages():
+    """As the papers do: among few rows of like length the same ones would meet in every epoch."""
+    every = [each for each in vars(protocols).values() if isinstance(each, protocols.Protocol)]
+    assert len(every) >= 9
+    for protocol in every:
+        assert protocol.training(protocol.sizes[0])["group_by_length"] is False
+    assert protocols.CMLM.post_training(20)["group_by_length"] is False
+    assert "group_by_length" not in replace(protocols.CMLM, group_by_length=True).post_training(20)
+    lengths, met = np.random.default_rng(0).integers(5, 40, 100), {}
+    for grouped in (True, False):
+        batches = Batches(lengths, 16, group_by_length=grouped)
+        together = [set(batch) for epoch in range(50) for batch in batches.epoch(epoch)]
+        met[grouped] = np.mean([len(set().union(*(b for b in together if row in b))) - 1 for row in range(100)])
+    assert met[True] < 45 and met[False] > 95  # other rows that a row meets in 50 epochs, of 99
 
 
 @pytest.mark.real_data

@@ -62,7 +62,7 @@ TRAINING: dict[str, dict[str, dict[str, Any]]] = {
     "LXMERT": {"pre-training": dict(epochs=20, batch_size=256, lr=1e-4, warmup=0.05, clip=1.0) | _LXMERT},
     "answers": {task: _LXMERT_TASKS[task] for task in ("vqa", "gqa")},
     "two pictures": {"nlvr2": _LXMERT_TASKS["nlvr2"]},
-    # SCL, section 4.1: Adam (here as AdamW) at 1e-5, batches of 16, at every size. It prints neither epochs nor warm-up.
+    # SCL, section 4.1: Adam (here AdamW) at 1e-5, batches of 16, at every size. It prints neither epochs nor warm-up.
     "SCL": {name: dict(batch_size=16, lr=1e-5) for name in ("few-shot", "full data")},
     "FT": _CMLM_FINE_TUNING,
     "SimCSE": {},  # not one of the four papers

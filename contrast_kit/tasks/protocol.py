@@ -112,9 +112,9 @@ class Protocol:
 
     def training(self, n: int | None) -> dict[str, Any]:
         """The settings of fine-tuning at size `n`, as `fine_tune` takes them."""
-        names = ("lr", "batch_size", "warmup", "group_by_length", "evaluate_every")
+        names = ("lr", "batch_size", "warmup", "evaluate_every")
         length = {"steps": self.steps} if self.steps else {"epochs": _at(self.epochs, n, "epochs")}
-        return {**length, **{name: getattr(self, name) for name in names}, **self.fine_tuning}
+        return {**length, **{name: getattr(self, name) for name in names}, **self._batches, **self.fine_tuning}
 
     def post_training(self, n: int | None) -> dict[str, Any]:
         """The settings of post-training at size `n`, as `fit` takes them."""
@@ -124,8 +124,13 @@ class Protocol:
             "lr": self.post_lr,
             "batch_size": self.post_batch_size,
             "warmup": self.warmup,
-            "group_by_length": self.group_by_length,
+            **self._batches,
         }
+
+    @property
+    def _batches(self) -> dict[str, bool]:
+        """Nothing where grouped, as `Training` has it by itself: so go on the runs that were kept when all were."""
+        return {} if self.group_by_length else {"group_by_length": False}
 
     def grid_for(self, task: str) -> dict[str, tuple]:
         """The grid that the paper searched for a task; empty where none is printed."""
