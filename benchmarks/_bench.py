@@ -1,4 +1,4 @@
-"""The shared part of every benchmark: run the contenders in turn, measure memory in fresh processes, say the limit.
+"""The shared part of every benchmark: run the contenders in turn, measure memory in fresh processes, state the limit.
 
 A script lists its cases and calls `main`:
 
@@ -12,8 +12,8 @@ A script lists its cases and calls `main`:
         main("losses", [Case("N=512", lambda: contrast(512), flop=4 * 512**2 * 256)])
 
 Machines are noisy: the contenders of a case alternate in one process and the minimum of several rounds counts, and
-the rate of a plain matrix product is measured before and after them, so that "of the limit" is of the same minute.
-Memory is the growth of a *fresh* process's peak over what it held when the inputs stood and torch was warm.
+the rate of a plain matrix product is measured before and after them, so that "of the limit" refers to the same minute.
+Memory is the growth of a *fresh* process's peak over what it held once the inputs were made and torch was warm.
 """
 
 import argparse
@@ -51,7 +51,7 @@ class Case:
     flop: float | None = None
     """Useful floating-point operations of one call: what the matmul limit is computed from."""
     units: float | None = None
-    """How many things (tokens, texts) one call handles, for a rate in millions a second."""
+    """How many things (tokens, texts) one call handles, for a rate in millions per second."""
     memory: bool = True
     """Whether memory is worth a fresh process for each contender at this size."""
     leave_out: frozenset[str] = frozenset()
@@ -106,7 +106,7 @@ def limit() -> float:
 
 
 def resident() -> int:
-    """Bytes of memory that this process holds now (0 where the system does not tell)."""
+    """Bytes of memory that this process holds now (0 where the system does not say)."""
     try:
         return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
     except OSError:
@@ -181,7 +181,7 @@ def _processor() -> str:
 
 
 def run_case(case: Case, rounds: int, budget: float) -> list[dict]:
-    """One row a contender: seconds, the ratio to the first, FLOP/s and the share of the matmul limit."""
+    """One row per contender: seconds, the ratio to the first, FLOP/s and the share of the matmul limit."""
     contenders = {name: call for name, call in case.make().items() if name not in case.leave_out}
     rate = limit()
     best = alternate(contenders, rounds, budget)
@@ -286,12 +286,12 @@ def parser(name: str, text: str | None = None) -> argparse.ArgumentParser:
     options.add_argument(
         "--out", type=Path, default=Path("runs/benchmarks"), help="folder for JSON and figure"
     )
-    options.add_argument("--tiny", action="store_true", help="smallest sizes, one round: does it run at all")
+    options.add_argument("--tiny", action="store_true", help="smallest sizes, one round: does it run at all?")
     options.add_argument("--rounds", type=int, default=5, help="rounds of alternating (default 5)")
     options.add_argument("--budget", type=float, default=20.0, help="seconds to spend on a case (default 20)")
-    options.add_argument("--merge", action="store_true", help="keep what the file in --out holds besides")
+    options.add_argument("--merge", action="store_true", help="keep the other rows of the file in --out")
     options.add_argument("--memory-only", action="store_true", help="no times (implies --merge)")
-    options.add_argument("--no-memory", action="store_true", help="leave the fresh processes out")
+    options.add_argument("--no-memory", action="store_true", help="do not measure memory in fresh processes")
     options.add_argument(
         "--tuned", action="store_true", help="with an allocator that keeps its pages (glibc)"
     )

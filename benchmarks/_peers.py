@@ -1,4 +1,4 @@
-"""What the contrast is measured beside: installed peers as they are, two algorithms written from descriptions.
+"""What the contrast is measured against: installed peers as they are, and two algorithms written from descriptions.
 
 lightly (which needs torchvision) and SupContrast (no package) are not installed: `lightly_nt_xent` and
 `supcontrast` do what their papers and documentation say, in the same order of tensor operations and so with
@@ -69,7 +69,7 @@ def metric_learning(name: str, tau: float = TAU) -> Callable[[Tensor, Tensor], T
 
 
 def sentence_transformers(cached: int | None = None, tau: float = TAU) -> Callable[[Tensor, Tensor], Tensor]:
-    """MultipleNegativesRankingLoss, or its cached form in chunks of so many rows: (anchors, candidates) -> number."""
+    """MultipleNegativesRankingLoss, or its cached form in chunks of this many rows: (anchors, candidates) -> number."""
 
     @cache
     def loss() -> torch.nn.Module:

@@ -1,4 +1,4 @@
-"""A table on disk that grows run by run, so that a stopped benchmark goes on where it was."""
+"""A table on disk that grows run by run, so that a stopped benchmark continues where it was."""
 
 import csv
 from pathlib import Path

@@ -5,34 +5,33 @@
     python benchmarks/books.py post-coco-lm --books BOOKS                   # goes on from kit/books-mlm
     python benchmarks/books.py mlm --books BOOKS --out data/recorded        # also its curves and held-out loss
 
-BOOKS is a folder of text files, such as novels of the public domain. What is made lies in `--folder`: the vocabulary,
-checkpoints from which a stopped run goes on, loss and processor seconds (of a sitting) at each 50th step, the encoder,
-and the encoder as it was after about a quarter, a half and three quarters of the steps. `kit/books-mlm` came of an
-older edition of this script: its card has the recipe.
+BOOKS is a folder of text files, such as novels in the public domain. What is made is kept in `--folder`: the
+vocabulary, checkpoints from which a stopped run continues, loss and processor seconds (of a sitting) at every 50th
+step, the encoder, and the encoder as it was after about a quarter, a half and three quarters of the steps.
+`kit/books-mlm` came from an older version of this script: its card has the recipe.
 
 Steps are chosen so that all methods take about the same processor time: one of COCO-LM costs 2.75 of masked LM's
-(measured: 1.8 and 0.65 s); for ELECTRA 1.8 is taken, for CMLM 2. `cmlm` spends half of its time on masked LM, with
-which it begins. `post-...` is post-training, some three quarters of that time (a step of CMLM costs 1.8 of masked LM's,
-of ELECTRA 1.6, of COCO-LM 2.3): it begins with `kit/books-mlm` and keeps its vocabulary.
+(measured: 1.8 and 0.65 s); for ELECTRA 1.8 is assumed, for CMLM 2. `cmlm` spends half of its time on masked LM, with
+which it begins. `post-...` is post-training, for some three quarters of that time (a step of CMLM costs 1.8 of masked
+LM's, of ELECTRA 1.6, of COCO-LM 2.3): it begins with `kit/books-mlm` and keeps its vocabulary.
 
 COCO-LM's contrast has the temperature 0.05, as in the course: at the printed 1 it still stood at guessing, 5.54 nats,
 after 470 steps; at 0.05 it was below 0.8 by then. Its auxiliary model has two layers: with one, a third of four as the
 paper has a third of twelve, it still stood at 6.0 nats after 790 steps of 128 sentences (with two, recorded: 5.7 after
 as many). Masked LM of one layer stood at 5.9 after 400, of two at 5.2 after 600, of four at 4.9 after 550. (One run
-each, then stopped; but for the one named, not recorded.) From new weights the main model did not learn to correct in
-two hours; `post-coco-lm` is the same method from a masked LM that has learned (benchmarks/README.md, "Two hours of
-books").
+each, then stopped; not recorded, except the one named.) From new weights the main model did not learn to correct in two
+hours; `post-coco-lm` is the same method from a masked LM that has learned (benchmarks/README.md, "Two hours of books").
 
 A batch has texts of any lengths, packed: grouped by length it teaches masked LM less (benchmarks/README.md). It is half
-of the 128 sentences of `kit/books-mlm`, since a method that learns late needs steps. Nothing is dropped out, where all
-four papers have 0.1: the text is read once at most, so there is nothing to learn by heart, and dropout takes a seventh
-of a step. The config that is saved says 0.1, for whoever fine-tunes the encoder. Steps are in float32: on the
-machines of most tables bfloat16 was slower (`python -m contrast_kit check` says how it is on another). With
-`--precision bf16` the same steps are taken, and the tables name it behind the method, as they name a `--seed` but 0.
+of the 128 sentences of `kit/books-mlm`, since a method that learns late needs steps. Dropout is 0, where all four
+papers have 0.1: the text is read once at most, so there is nothing to learn by heart, and dropout takes a seventh of a
+step. The saved config says 0.1, for whoever fine-tunes the encoder. Steps are in float32: on the machines of most
+tables bfloat16 was slower (`python -m contrast_kit check` says how it is on yours). With `--precision bf16` the same
+steps are taken, and the tables name it after the method, as they name a `--seed` other than 0.
 
 The encoder has 4 layers of width 256 and 8,000 words. One sentence in 200 of the books, and one in 50 of the
-docstrings, is held out: printed in the end are the method's losses there, and what word frequencies alone would pay.
-The docstrings are those of the installed libraries; the sentences are kept in `--folder`, for a run to go on with.
+docstrings, is held out: at the end the method's losses there are printed, and what word frequencies alone would cost.
+The docstrings are those of the installed libraries; the sentences are kept in `--folder`, so that a run can continue.
 """
 
 import argparse
@@ -97,7 +96,7 @@ DROPOUT, DROPOUT_OF_FINE_TUNING = 0.0, 0.1
 def sentences(books: Path, folder: Path) -> tuple[list[str], list[str]]:
     """Sentences to train on and held-out ones, of the books and of the docstrings; made once, and kept in `folder`.
 
-    Whoever has other books takes another folder.
+    For other books, take another folder.
     """
     if not (kept := folder / "sentences.json").exists():
         folder.mkdir(parents=True, exist_ok=True)
@@ -119,7 +118,7 @@ def divided(books: Path) -> tuple[list[str], list[str]]:
 
 
 def vocabulary(folder: Path, train: Sequence[str]) -> PreTrainedTokenizerFast:
-    """8,000 words, made once of a sample of the sentences."""
+    """8,000 words, made once from a sample of the sentences."""
     if not folder.exists():
         sample = random.Random(0).sample(train, min(300_000, len(train)))
         ck.data.train_tokenizer(sample, vocab_size=8_000).save_pretrained(folder)
@@ -147,7 +146,7 @@ def held_out_loss(encoder: ck.Encoder, held: Sequence[str], train: ck.data.Texts
 def held_out_parts(objective: ck.objectives.Objective, held: Sequence[str]) -> dict[str, float]:
     """Each part of a method's loss on the same sentences, and what it logs beside them: the mean over batches of 100.
 
-    For a contrast it is a harder batch than those of training: who guesses among 100 texts has log 199, not log 127.
+    For a contrast this batch is harder than those of training: guessing among 100 texts costs log 199, not log 127.
     """
     texts = ck.data.Texts(held, objective.encoder.tokenizer, max_length=128)
     generator = torch.Generator().manual_seed(0)
@@ -178,7 +177,7 @@ def save(objective: ck.objectives.Objective, folder: Path) -> None:
 
 
 def home(folder: Path, name: str, steps: int | None, seed: int = 0) -> Path:
-    """Where a method's run lies: one of another seed, or that was only tried out, elsewhere."""
+    """Where a method's run is kept; one with another seed, or one only tried out, is kept elsewhere."""
     name += f"-seed-{seed}" if seed else ""
     return folder / (f"{name}-{steps}" if steps else name)
 
@@ -197,7 +196,7 @@ def train(
     precision: str = "float32",
     seed: int = 0,
 ) -> ck.Run:
-    """The run of a method; a stopped one goes on, of a finished one no step is taken again."""
+    """The run of a method; a stopped one continues, and of a finished one no step is repeated."""
     method, place = METHODS[name], home(folder, name, steps, seed)
     if method.start == TRAINED:
         encoder = ck.Encoder.from_pretrained(TRAINED)
@@ -229,7 +228,7 @@ def train(
 def processor_seconds(place: Path) -> dict[int, float]:
     """Processor seconds from the first step to each logged one, over all sittings of a run.
 
-    Each sitting counts from 0, and repeats the steps since the last checkpoint: the last time a step is told counts.
+    Each sitting counts from 0, and repeats the steps since the last checkpoint: the last entry of a step counts.
     """
     cost, before, at = {}, 0.0, 0  # seconds of the steps up to a logged one, since the logged one before
     with open(place / "seconds.csv", newline="") as file:
@@ -241,7 +240,7 @@ def processor_seconds(place: Path) -> dict[int, float]:
 
 
 def record(name: str, place: Path, out: Path, run: ck.Run, held: dict[str, float]) -> None:
-    """Add to three tables what a method cost, its parts of the loss along the way, and what it knows of new text."""
+    """Add to three tables what a method cost, the parts of its loss along the way, and its losses on new text."""
     seconds, method = processor_seconds(place), METHODS[name]
     start = method.start or "new weights"
     told = [run.training.precision] if run.training.precision != "float32" else []
@@ -272,9 +271,9 @@ def main() -> None:
     parser.add_argument("method", choices=METHODS)
     parser.add_argument("--books", type=Path, required=True)
     parser.add_argument("--folder", type=Path, default=Path("runs"))
-    parser.add_argument("--steps", type=int, help="fewer, to try it out")
+    parser.add_argument("--steps", type=int, help="fewer steps, to try it out")
     parser.add_argument("--precision", choices=("float32", "bf16"), default="float32")
-    parser.add_argument("--seed", type=int, default=0, help="of new weights, the order of the texts, and their masks")
+    parser.add_argument("--seed", type=int, default=0, help="seed of new weights, text order and masks")
     parser.add_argument("--keep", type=Path)
     parser.add_argument("--out", type=Path, help="folder of the tables to add to")
     options = parser.parse_args()

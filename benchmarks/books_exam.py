@@ -7,11 +7,11 @@
 DATA holds GLUE's folders (or `glue_data`), SentEval's STS and `blimp`. Fine-tuning: SST-2, STS-B, MRPC and RTE, at most
 `--rows` training rows, three epochs, tested on GLUE's validation rows. A rate is chosen for each encoder and task on
 300 training rows that are then left out for all; the seeds draw the head, the order of the rows and dropout. A stopped
-run goes on: a row that stands in the table is not measured again. BLiMP masks each word, so it is not asked of encoders
+run continues: a row that is in the table is not measured again. BLiMP masks each word, so it is not asked of encoders
 that were not taught words (ELECTRA's), nor of those that never read a [MASK] (COCO-LM's: `--no-blimp NAME`). These have
 a copy head beside them, if they were saved with it, which doubts words that do not belong: there a sentence's score is
-the sum of log p_copy over its tokens, one pass where masked LM takes one a token. New weights have the first encoder's
-shape. In the table an encoder has the name of its folder, or of the folder around `encoder`.
+the sum of log p_copy over its tokens, one pass where masked LM takes one per token. New weights have the first
+encoder's shape. In the table an encoder has the name of its folder, or of the folder around `encoder`.
 """
 
 import argparse
@@ -84,7 +84,7 @@ def detected(name: str, home: str, options: argparse.Namespace, table: Results) 
 
 
 def fine_tuned(name: str, start: ck.Encoder, options: argparse.Namespace, table: Results) -> None:
-    """A row a task and seed; the rate stands beside the value."""
+    """One row per task and seed, with the rate beside the value."""
     for task in options.tasks:
         home = options.data / "glue_data"
         data = ck.tasks.load(f"glue/{task}", folder=home if home.is_dir() else options.data)
@@ -129,12 +129,12 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--out", type=Path, default=Path("build/recorded"))
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
-    parser.add_argument("--tasks", nargs="+", choices=TASKS, default=list(TASKS), help="to fine-tune for")
+    parser.add_argument("--tasks", nargs="+", choices=TASKS, default=list(TASKS), help="tasks to fine-tune for")
     parser.add_argument("--no-blimp", nargs="*", default=[], metavar="NAME", help="encoders that never read a [MASK]")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--rows", type=int, default=4_000, help="training rows of a task at most")
     parser.add_argument("--epochs", type=int, default=3)
-    parser.add_argument("--precision", choices=("float32", "bf16"), default="float32", help="of fine-tuning")
+    parser.add_argument("--precision", choices=("float32", "bf16"), default="float32", help="precision of fine-tuning")
     parser.add_argument("--limit", type=int, default=2_000, help="rows of a split for a probe")
     parser.add_argument("--pairs", type=int, default=50, help="minimal pairs of each phenomenon")
     options = parser.parse_args()

@@ -1,10 +1,10 @@
-"""A contrast and a training step beside another busy program, and alone: what threads that wait cost.
+"""A contrast and a training step beside another busy program, and alone: what waiting threads cost.
 
     python benchmarks/busy.py        # some six minutes on two cores, with nothing else running
 
-Torch's threads spin while they wait for each other, unless OMP_WAIT_POLICY=passive stood in the environment when torch
-was imported. `contrast_kit.fast.waiting` lets them sleep as long as other programs run. Each way in a process of its
-own, the median of 5 to 200 calls; the other program is an endless loop on one processor.
+Torch's threads spin while they wait for each other, unless OMP_WAIT_POLICY=passive was in the environment when torch
+was imported. `contrast_kit.fast.waiting` lets them sleep as long as other programs run. Each way runs in a process of
+its own, and the median of 5 to 200 calls counts; the other program is an endless loop on one processor.
 """
 
 import argparse

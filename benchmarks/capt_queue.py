@@ -1,12 +1,12 @@
-"""CAPT's queue and temperature in small runs: which of them makes all vectors end in one point?
+"""CAPT's queue and temperature in small runs: which of them makes all vectors end up in one point?
 
     python benchmarks/capt_queue.py --out data/recorded
 
-Tiny encoders (2 layers × 64, mean over tokens), CAPT on 20,000 sentences of the toyshop, 32 texts a batch. One factor
+Tiny encoders (2 layers × 64, mean over tokens), CAPT on 20,000 sentences of the toyshop, 32 texts per batch. One factor
 at a time and all together: the queue (none, two steps, eight steps), the learning rate (3e-3; the same after a warm-up
 over half of the run; a sixth of it; a sixth of it for six times as many steps), and the start (new weights, or 80 steps
 of masked words). The temperature moves (eq. 6); beside it a constant one, for new weights at the full rate. One thread,
-about five minutes. A run whose row stands in the table is not run again, so a stopped script goes on.
+about five minutes. A run whose row is in the table is not repeated, so a stopped script continues.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""The cone under masked LM along training: how alike unrelated sentences are after 0 to 300 steps.
+"""The cone under masked LM during training: how alike unrelated sentences are after 0 to 300 steps.
 
     python benchmarks/cone.py --out data/recorded
 
@@ -21,7 +21,7 @@ STEPS = (0, 10, 30, 60, 100, 200, 300)
 
 
 def mean_cosine(encoder: ck.Encoder, texts: list[str]) -> float:
-    """Of all pairs of different texts."""
+    """The mean cosine of all pairs of different texts."""
     x = encoder.encode(texts, normalize=True)  # [N, D]
     n = len(x)
     return ((x.sum(0).square().sum().item()) - n) / (n * (n - 1))

@@ -2,20 +2,20 @@
 
     python benchmarks/easy_vqa.py --out data/recorded     # needs the folder that CONTRAST_KIT_REAL_DATA names
 
-easy-VQA (Zhou, MIT licence) asks 48,248 questions of 5,000 pictures of one shape: "is there a teal shape?", "what is
-the color of the circle?". A picture of 64 × 64 pixels is cut into 16 patches (`data.patches`). Each is a region, whose
-feature is its own 768 pixel values, and the first layer that reads them is trained with all others.
+easy-VQA (Zhou, MIT licence) asks 48,248 questions about 5,000 pictures of one shape each: "is there a teal shape?",
+"what is the color of the circle?". A picture of 64 × 64 pixels is cut into 16 patches (`data.patches`). Each is a
+region, whose feature is its own 768 pixel values, and the first layer that reads them is trained with all others.
 
 | sees | what |
 |---|---|
-| both | question and picture: the encoder and its answer head, trained from nothing |
+| both | question and picture: the encoder and its answer head, trained from scratch |
 | question alone | the same encoder with one hidden region in place of every picture |
 | picture alone | mean and maximum of the patches' features, logistic regression (`tasks.picture_only`) |
 | bag of words | the question's words, logistic regression (`tasks.question_only`) |
 | same question | the answer that training gives most often to the very same words |
 
-`shuffled` is the accuracy of the same trained model with the pictures of other rows: what it does not see, it keeps.
-One thread; seconds are processor seconds. `--split validation` holds out the last training pictures, to choose
+`shuffled` is the accuracy of the same trained model with the pictures of other rows: what remains does not come from
+seeing. One thread; seconds are processor seconds. `--split validation` holds out the last training pictures, to choose
 settings; the test pictures are then not read.
 """
 
@@ -143,7 +143,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path("runs/easy_vqa"), help="folder of the table")
     parser.add_argument(
-        "--split", default="test", choices=["validation", "test"], help="validation: to choose settings"
+        "--split", default="test", choices=["validation", "test"], help="validation is for choosing settings"
     )
     parser.add_argument("--scale", default="tiny", help="size of the encoder: tiny, small, lxmert")
     parser.add_argument("--steps", type=int, default=1_500)

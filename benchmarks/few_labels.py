@@ -4,7 +4,7 @@
     python benchmarks/few_labels.py --only sst2 --starts MiniLM --methods "TAPT → FT"  # a part; the rest stays
 
 Thirty draws of the training rows, the same for every method, so that differences are taken in pairs. Every run is kept
-in `--work`, and the same command goes on where it was stopped. Five tables:
+in `--work`, and the same command continues where it was stopped. Five tables:
 
 | table | what |
 |---|---|
@@ -17,10 +17,10 @@ in `--work`, and the same command goes on where it was stopped. Five tables:
 Tasks: the toyshop's opinions; real SST-2 and MRPC where CONTRAST_KIT_REAL_DATA names their folder. Starts: new weights
 (`random`); masked LM on the *other* toyshop, or `kit/books-mlm`; and a public checkpoint, MiniLM, where that folder has
 it. A method is tuned at the rate of its last new stage: post-training takes the fine-tuning rate that plain fine-tuning
-chose. A rate that the table has is kept, at other numbers of labels too: without its row, or in another `--out`, it is
-chosen anew; `--rates-of TASK` has post-training take those of another task. In `few_labels` all post-training reads the
-labelled texts only, equally often. Counting words (TF-IDF and a logistic regression) and a probe on frozen vectors are
-the controls; the probe's strength is cross-validated, so it has no rate.
+chose. A rate that is in the table is kept, for other numbers of labels too; without its row, or in another `--out`, it
+is chosen anew. `--rates-of TASK` makes post-training take those of another task. In `few_labels` all post-training
+reads the labelled texts only, equally often. Counting words (TF-IDF and a logistic regression) and a probe on frozen
+vectors are the controls; the probe's strength is cross-validated, so it has no rate.
 """
 
 import argparse
@@ -60,11 +60,11 @@ METHODS = {
 RATES = (3e-5, 1e-4, 3e-4, 1e-3, 2e-3)
 COLUMNS = ["task", "from", "method", "n", "draw", "seed", "metric", "validation", "test", "split", "seconds"]
 SENTENCES = 20_000
-"""Of each toyshop, that a start reads."""
+"""Sentences of each toyshop that a start reads."""
 MORE = 2_000
 """Further texts of the same task, without their labels."""
 READ = 2 * (20 + MORE)
-"""Texts that either row of `few_labels_text` reads: all of them twice, or the 20 ones 202 times."""
+"""Texts that either row of `few_labels_text` reads: all of them twice, or the 20 labelled ones 202 times."""
 NOVELS = dict(steps=1_000, batch_size=64, lr=3e-4, warmup=0.1, warm_heads=0.1, group_by_length=False, max_length=128)
 """How MiniLM reads novels. It comes without a head for words: for a tenth of the steps only the new one is trained."""
 
@@ -86,7 +86,7 @@ def protocol(args: argparse.Namespace, sizes: tuple[int, ...]) -> Protocol:
 
 
 def worlds(args: argparse.Namespace) -> dict[str, tuple[Callable[[], TaskData], dict[str, Callable], tuple[int, ...]]]:
-    """By task: its data, the starts by name, and the numbers of labels. What is not here is left out, and said."""
+    """By task: its data, the starts by name, and the numbers of labels. What is not here is left out, with a note."""
     words = toyshop.corpus(SENTENCES) + (other := toyshop.corpus(SENTENCES, shop="othershop"))
     shop = {"random": 0, "MLM, other shop": args.start_steps}
     made = {name: partial(start, other, words, steps, args.work / f"start-{steps}") for name, steps in shop.items()}
@@ -125,7 +125,7 @@ def reads(mini: Path, novels: Path, folder: Path) -> ck.Encoder:
 
 
 def of_novels(novels: Path) -> tuple[list[str], list[str]]:
-    """Sentences of novels: those to read, and one of 45 that nobody reads."""
+    """Sentences of novels: those to read, and one in 45 that no encoder reads."""
     rows = list(ck.data.load(novels)["train"]["text"])
     return [row for i, row in enumerate(rows) if i % 45], rows[::45]
 
@@ -246,7 +246,7 @@ def one_method(
 
 
 def precision(encoder: ck.Encoder) -> dict:
-    """Of a wide encoder what is faster here; a tiny one takes as long in bf16."""
+    """For a wide encoder, what is faster here; a tiny one takes as long in bf16."""
     return {"precision": _precision.faster()} if encoder.width > 128 else {}
 
 
@@ -314,9 +314,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--only", nargs="*", help="tasks: opinion, sst2, mrpc; all by default")
     parser.add_argument("--starts", nargs="*", help="random, MiniLM and so on; all by default")
     parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=METHODS, metavar="NAME")
-    parser.add_argument("--sizes", type=int, nargs="+", default=[20, 100], help="labels")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[20, 100], help="numbers of labels")
     parser.add_argument("--draws", type=int, default=30)
-    parser.add_argument("--tune-draws", type=int, default=5, help="draws, of other rows, by which rates are chosen")
+    parser.add_argument("--tune-draws", type=int, default=5, help="draws of other rows by which rates are chosen")
     parser.add_argument("--rates-of", help="a task of the table: post-training from the same start keeps its rates")
     parser.add_argument("--test", type=int, default=500, help="the most test rows")
     parser.add_argument("--start-steps", type=int, default=3_000, help="updates of the masked LM on the other shop")

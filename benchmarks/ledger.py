@@ -2,12 +2,12 @@
 
     python benchmarks/ledger.py --out data/recorded
 
-Two kinds of claims stand in it. *Printed*: the paper's sentence against the paper's own table (`ck.papers.table`).
-*Run*: the same question asked of the tables recorded here, at a scale that anyone can repeat. Rules for the verdict:
+It has two kinds of claims. *Printed*: the paper's sentence against the paper's own table (`ck.papers.table`). *Run*:
+the same question asked of the tables recorded here, at a scale that anyone can repeat. Rules for the verdict:
 
 * printed: held where the table says what the sentence says, else not held;
-* run: an interval of 95 % (Student's t over independent draws or seeds, paired): held where it lies beyond the
-  claim's threshold, not held where it lies below, unclear where it holds the threshold;
+* run: an interval of 95 % (Student's t over independent draws or seeds, paired): held where it lies beyond the claim's
+  threshold, not held where it lies below, unclear where it contains the threshold;
 * a run whose encoders had not learned their own task decides nothing: unclear;
 * what needs models or data that cannot be had here: untestable here.
 
@@ -529,7 +529,7 @@ def scoreboard_runs() -> Iterator[Row]:
     parts = learned[learned.steps == 5_000].pivot(index=["method", "seed"], columns="part", values="value")
 
     def at_half(seed: int) -> float:
-        """COCO-LM's probe at half of the processor seconds that ELECTRA took, between two looks interpolated."""
+        """COCO-LM's probe at half of the processor seconds that ELECTRA took, interpolated between two looks."""
         rows = board[(board.method == "COCO-LM") & (board.seed == seed)].sort_values("seconds")
         return np.interp(end.loc[("ELECTRA", seed), "seconds"] / 2, rows.seconds, rows.cola)
 
@@ -618,7 +618,7 @@ def scoreboard_runs() -> Iterator[Row]:
 def books_runs() -> Iterator[Row]:
     """SST-2 after post-training on books: one pre-training run in each row, so no interval decides.
 
-    At MRPC, STS-B and RTE no encoder learned its task (notebook 09b), so from them nothing follows.
+    On MRPC, STS-B and RTE no encoder learned its task (notebook 09b), so nothing follows from them.
     """
     exam = ck.data.recorded("books_exam")
     films = exam[(exam.part == "fine-tuned") & exam.measurement.str.startswith("sst2")]
@@ -683,7 +683,7 @@ def ledger() -> pd.DataFrame:
 
 
 def origin(source: str) -> dict[str, object]:
-    """Which command made a recorded table, at which commit, …; {} for what is none: a printed table, or nothing."""
+    """Which command made a recorded table, at which commit, …; {} for what is not one: a printed table, or nothing."""
     try:
         return ck.data.recorded(source).attrs
     except FileNotFoundError:

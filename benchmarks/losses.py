@@ -83,7 +83,7 @@ def info_nce(n: int) -> dict[str, Callable[[], object]]:
 
 
 def large(n: int) -> dict[str, Callable[[], object]]:
-    """What no matrix can hold here: ours alone."""
+    """More than any matrix can hold here: ours alone."""
     a, b = vectors(n // 2), vectors(n // 2, seed=1)
     calls = with_routes(lambda a, b, how: losses.nt_xent(a, b, TAU, implementation=how), a, b)
     return {name: call for name, call in calls.items() if name != "ours, plain"}

@@ -1,4 +1,4 @@
-"""Masking beside transformers' collator: millions of tokens a second, forward only, as for a step of training.
+"""Masking beside transformers' collator: millions of tokens per second, forward only, as for a step of training.
 
     python benchmarks/masking.py
 

@@ -4,9 +4,8 @@
     python benchmarks/mlm_step.py --only "30k ragged 8-64"
 
 transformers' model computes word scores at every position, padding included, and keeps them. Ours does so at masked
-positions only, in blocks (`fast.blocked_softmax`); `packed` computes nothing on padding; `fast float32` allows the
-processor's faster product where it is as accurate (`fast.kernels`); bf16 is autocast. A million a second means real
-tokens.
+positions only, in blocks (`fast.blocked_softmax`); `packed` skips padding; `fast float32` allows the processor's faster
+product where it is as accurate (`fast.kernels`); bf16 is autocast. Millions per second are of real tokens.
 """
 
 from collections.abc import Callable
@@ -86,7 +85,7 @@ TINY = [case("500 ragged 4-8", 500, 4, longest=8, examples=2)]
 
 
 def against(rows: list[dict], peer: str) -> None:
-    """One line a case: how many times the peer's speed each contender has."""
+    """One line per case: how many times the peer's speed each contender has."""
     for name in dict.fromkeys(row["case"] for row in rows):
         seconds = {
             row["contender"]: row["seconds"] for row in rows if row["case"] == name and "seconds" in row

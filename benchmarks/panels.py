@@ -1,12 +1,12 @@
-"""How fast the panels of ck.explore answer: each control moved again and again, as a hand would.
+"""How fast the panels of ck.explore answer: each control moved again and again, as if by hand.
 
     python benchmarks/panels.py                          # half a minute on two cores
     python benchmarks/panels.py --only "embedding_map 5,000"
 
 The time is the kernel's: from the moved control to the numbers and the picture that it sends, without the way to the
-page and back (some 10 ms on one machine). The median of the moves stands in the table and the slowest beside it; the
-aim is 200 ms. "map frames" asks the page itself, in a headless Chromium without a graphics card, where there is one:
-20,000 points move from one map to another, drawn anew in each frame; the aim is a sixtieth of a second.
+page and back (some 10 ms on one machine). The table has the median of the moves, and the slowest beside it; the aim is
+200 ms. "map frames" asks the page itself, in a headless Chromium without a graphics card, where there is one: 20,000
+points move from one map to another, drawn anew in each frame; the aim is a sixtieth of a second.
 """
 
 import itertools
@@ -26,7 +26,7 @@ Moves = dict[str, Iterator[Callable[[], object]]]
 
 
 def moves(panel: ck.explore.Panel, name: str, values: list) -> Iterator[Callable[[], object]]:
-    """Endlessly, what moves one control to its next value."""
+    """An endless series of functions, each moving one control to its next value."""
     return (lambda value=value: panel.set(**{name: value}) for value in itertools.cycle(values))
 
 
@@ -91,7 +91,7 @@ def two_networks() -> Moves:
 
 
 def map_frames(n: int, frames: int) -> list[dict]:
-    """Rows for the table: what the page takes for a frame of the before-and-after slider."""
+    """Rows for the table: the page's time for a frame of the before-and-after slider."""
     draw = torch.Generator().manual_seed(0)
     spaces = {name: torch.randn(n, 16, generator=draw) for name in ("before", "after")}
     panel = ck.explore.embedding_map(spaces, list(map(str, range(n))), [i % 5 for i in range(n)])

@@ -3,7 +3,7 @@
     python benchmarks/pictures_verdicts.py --out data/recorded     # a second; reads the tables, trains nothing
 
 `pictures_numbers` has a row for each method and seed: what was measured before fine-tuning, and the end of each
-fine-tuning beside its controls. `pictures_verdicts` has one for a question and a method: what minus what, threshold,
+fine-tuning beside its controls. `pictures_verdicts` has one for each question and method: what minus what, threshold,
 the mean over seeds with its 95 % interval, and `reached`: "yes" where the whole interval is on the right side, "by the
 mean" where the mean is, else "no". Where about 0 is expected the threshold is an interval, ±0.05.
 """

@@ -7,11 +7,11 @@
 Masked LM of a 4 × 256 encoder with 8,000 words: the same texts, rate and decay for all, in bfloat16 where this machine
 is faster so. BOOKS is a folder of text files, of which the sentences are drawn. A batch is
 
-- 128 texts of like length, as `fit` has it by default (and the Trainer where it is asked);
+- 128 texts of similar length, as `fit` has it by default (and the Trainer on request);
 - "mixed": any 128 texts, as the Trainer has it by default;
 - "blocks": texts joined to blocks of 128 tokens, much as the Trainer's example script does; about as many tokens.
 
-Mixed and in blocks, `fit` runs packed (`ck.faster`): nothing is computed on padding, and dropout is drawn faster.
+Mixed and in blocks, `fit` runs packed (`ck.faster`): padding is skipped, and dropout is drawn faster.
 
 Tokens are real ones, not padding. Where the held-out loss is well below that of word frequencies, it says how well they
 were used; 300 steps are too few.

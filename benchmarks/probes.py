@@ -1,4 +1,4 @@
-"""Probes of as many rows as SST-2 has, beside what encoding the texts alone takes.
+"""Probes on as many rows as SST-2 has, beside the time that encoding the texts alone takes.
 
     python benchmarks/probes.py
 

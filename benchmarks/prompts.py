@@ -5,7 +5,8 @@
 LM-BFF's protocol on SST-2 (real files: CONTRAST_KIT_REAL_DATA names the folder with `glue_data/`), from the kit's own
 encoder `kit/books-mlm`: five splits of 16 + 16 rows of each class by LM-BFF's seeds, a grid of two rates for each
 split, chosen by its 16, tested on the 872 validation rows; mean and population deviation. The encoder is a hundredth of
-RoBERTa-large, so rates are its own and the table is no row of COCO-LM's table 4: it asks the same question in small.
+RoBERTa-large, so rates are its own and the table is no row of COCO-LM's table 4: it asks the same question on a small
+scale.
 
 Controls: random weights, prompted in the same way; a frozen probe; a prompt without demonstrations.
 """
@@ -29,7 +30,7 @@ START = "kit/books-mlm"
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--runs", type=Path, help="keep the runs here, so that a stopped script goes on")
+    parser.add_argument("--runs", type=Path, help="keep the runs here, so that a stopped script continues")
     parser.add_argument("--seeds", type=int, default=5)
     options = parser.parse_args()
     torch.set_num_threads(1)

@@ -111,7 +111,7 @@ def room_lines() -> dict[str, int]:
 
 
 def picture_lines() -> dict[str, int]:
-    """Lines of each file that a reader of words and pictures reads besides."""
+    """Lines of each file that a reader of words and pictures reads in addition."""
     return {name: len((ROOT / name).read_text().splitlines()) for name in PICTURES}
 
 

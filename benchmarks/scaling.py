@@ -33,7 +33,7 @@ def contrast(n: int) -> Call:
 
 
 def contrast_plain(n: int) -> Call:
-    """The same by one matrix."""
+    """The same with one matrix."""
     a, b = torch.randn(2, n // 2, 256, generator=torch.Generator().manual_seed(0))
     a.requires_grad_(), b.requires_grad_()
     return lambda: torch.autograd.grad(ck.losses.nt_xent(a, b, 0.1, implementation="plain"), (a, b))

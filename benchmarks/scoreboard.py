@@ -14,21 +14,21 @@ alone (8.6 hours for five seeds). Four tables:
 
 Beside the suite stand `unkind` (a sentence, the same in other words, another *good* in the same words) and
 `unkind_number` (another *number*, which no rare word gives away), both `toyshop.triples`; and the columns `…_centred`:
-the same after the mean vector of 2,000 sentences was taken away, for everybody.
-Counting words, TF-IDF and a random encoder play without training.
+the same after the mean vector of 2,000 sentences was subtracted, for every method. Counting words, TF-IDF and a random
+encoder take part without training.
 
-A rate is chosen by how well hidden words are named on unseen sentences, by whoever names them in that method; where
-nobody does, by the method's own loss. Two other criteria were tried and dropped: similarity (`sts`) prefers the rate at
-which masked language modelling has learned least, and COCO-LM's whole loss is lowest where its auxiliary model has
-learned so little that wrong words are easy to see.
+A rate is chosen by how well hidden words are named on unseen sentences, by whichever network names them in that method;
+where none does, by the method's own loss. Two other criteria were tried and dropped: similarity (`sts`) prefers the
+rate at which masked language modelling has learned least, and COCO-LM's whole loss is lowest where its auxiliary model
+has learned so little that wrong words are easy to see.
 
-**Equal sentences** are equal steps: a step is `--batch` sentences for everybody. **Equal seconds** are read off the
+**Equal sentences** are equal steps: a step is `--batch` sentences for every method. **Equal seconds** are read off the
 same rows: notebook 09 interpolates between two looks.
 
 "CSSL (wordings)" contrasts two wordings of each sentence, which the toyshop's grammar gives: it is *told* what means
-the same, and sees no sentence of the tests. "… + MLM" also names hidden words; "MLM, then wordings" goes on from its
-seed's MLM for a fifth of the steps. CAPT plays twice: the queue of a small run is full of an encoder that has moved on
-(`capt_queue.py`).
+the same, and sees no sentence of the tests. "… + MLM" also names hidden words; "MLM, then wordings" continues from its
+seed's MLM for a fifth of the steps. CAPT takes part twice: the queue of a small run is full of an encoder that has
+moved on (`capt_queue.py`).
 """
 
 import argparse
@@ -59,7 +59,7 @@ CONTINUED_RATE = 5e-4  # with the 2e-3 of new weights, the grammar of MLM was go
 
 
 class WordingsAndWords(CSSL):
-    """CSSL with masked words beside it, of equal weight: the first wording stands there a second time, masked."""
+    """CSSL with masked words beside it, of equal weight: the batch has the first wording a second time, masked."""
 
     weights = {"contrast": 1.0, "mlm": 1.0}
 
@@ -86,7 +86,7 @@ CONTESTANTS = scoreboard.CONTESTANTS | {
 
 
 class World:
-    """What all methods share: sentences, tokenizer, suites, and sentences that nobody is trained on."""
+    """What all methods share: sentences, tokenizer, suites, and sentences that no method is trained on."""
 
     def __init__(self, args: argparse.Namespace) -> None:
         self.args = args
@@ -113,7 +113,7 @@ class World:
         self.unseen_pairs = self.wordings(self.held_out, asked)
 
     def wordings(self, sentences: list[str], asked: set[str]) -> ck.data.Paraphrased:
-        """Each sentence and another wording of it, but for wordings that a test asks of."""
+        """Each sentence and another wording of it, except wordings that a test uses."""
         again = ck.paraphrase.Toyshop()(sentences)
         pairs = [pair for pair in zip(sentences, again, strict=True) if pair[1] not in asked and pair[0] != pair[1]]
         return ck.data.Paraphrased.of_pairs(pairs, self.tokenizer)
@@ -129,7 +129,7 @@ class World:
         return ck.Encoder.build(self.args.scale, self.tokenizer, seed=seed, pooling="mean")
 
     def entropy(self) -> float:
-        """Nats a word that word frequencies alone leave open, on the sentences held out: what MLM must beat."""
+        """Nats per word that word frequencies alone leave open, on the sentences held out: what MLM must beat."""
         counts = torch.ones(len(self.tokenizer))  # one more each: a word of the held-out sentences may be new
         for text in self.sentences:
             counts += torch.bincount(self.ids(text), minlength=len(counts))
@@ -334,7 +334,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--steps", type=int, default=5_000)
     parser.add_argument("--rate-steps", type=int, default=600)
     parser.add_argument("--batch", type=int, default=64)
-    parser.add_argument("--pairs", type=int, default=600, help="of each kind in the suite")
+    parser.add_argument("--pairs", type=int, default=600, help="pairs of each kind in the suite")
     parser.add_argument("--rows", type=int, default=1_000, help="labelled rows for probes and fine-tuning")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2, 3, 4])
     return parser.parse_args()

@@ -6,8 +6,8 @@
 CONTRAST_KIT_REAL_DATA names the folder with `squad/` and `models/`. All 1,190 questions of the file have an answer, so
 every third one is asked of another paragraph of its article, in which its answer does not stand: as in SQuAD 2.0 a
 third has none, but those of SQuAD 2.0 were written by people to look answerable, and these were not. The articles are
-divided: 34 train, 6 choose the threshold of "no answer", 8 test. This is no number of SQuAD's leaderboard: the training
-rows are too few by two orders of magnitude.
+divided: 34 train, 6 choose the threshold of "no answer", 8 test. This is not a number for SQuAD's leaderboard: the
+training rows are too few by two orders of magnitude.
 
 | row | what |
 |---|---|
@@ -15,8 +15,8 @@ rows are too few by two orders of magnitude.
 | `random start` | the same shape and training, from random weights |
 | the model's name | fine-tuned from it |
 
-Columns as `tasks.answers.score`; `answering_…` are the questions with an answer where "" is never said, so that one
-sees what is found whatever the threshold does.
+Columns as `tasks.answers.score`; `answering_…` are the questions with an answer where "" is never said, which shows
+what is found whatever the threshold does.
 """
 
 import argparse

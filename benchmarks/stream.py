@@ -2,9 +2,9 @@
 
     python benchmarks/stream.py
 
-A file of N lines of toyshop text (two sentences a line, an empty line after every twentieth) becomes a `data.Stream`,
+A file of N lines of toyshop text (two sentences per line, an empty line after every twentieth) becomes a `data.Stream`,
 and 20 steps are trained on it; each N in a fresh process, whose whole peak is given, with Python, torch, the model and
-the optimizer in it. What the stream itself takes is the difference between two N. "again" finds the tokens on the disk.
+the optimizer in it. What the stream itself takes is the difference between two N. "again" finds the tokens on disk.
 """
 
 import json

@@ -47,7 +47,7 @@ def note(data: str, sees: str, scores: np.ndarray, types: list[str]) -> None:
 
 
 def answered(name: str, train: list[dict], test: list[dict], by: str, real: bool = False) -> None:
-    """Priors of questions: the most frequent answer, the question, and of scenes the picture."""
+    """Priors of questions: the most frequent answer, the question, and for scenes the picture."""
     people = [row.get("answers") for row in test]
     types = [row[by] for row in test]
 
@@ -70,7 +70,7 @@ def answered(name: str, train: list[dict], test: list[dict], by: str, real: bool
 
 
 def statements(train: list[dict], test: list[dict]) -> None:
-    """Priors of statements on two pictures."""
+    """Priors of statements about two pictures."""
     labels, kinds = [str(row["label"]) for row in train], ["all"] * len(test)
     right = lambda predicted: np.array([one == str(row["label"]) for one, row in zip(predicted, test, strict=True)])  # noqa: E731
     told = tasks.question_only([row["sentence"] for row in train], labels, [row["sentence"] for row in test])

@@ -2,19 +2,19 @@
 
     python benchmarks/words_and_pictures.py --out data/recorded          # five seeds
 
-Every run is written as it ends, so that a stopped script goes on. One thread; seconds are processor seconds.
+Every run is written as it ends, so that a stopped script continues. One thread; seconds are processor seconds.
 
 | table | what | controls |
 |---|---|---|
 | `pictures_pretraining` | masked words, masked regions, matching | wrong picture, no picture, no text |
 | `pictures_vqa`, `pictures_gqa` | answers along fine-tuning | question alone, picture alone, shuffled pictures |
-| `pictures_nlvr2` | statements on two pictures, along fine-tuning | shuffled pictures |
+| `pictures_nlvr2` | statements about two pictures, along fine-tuning | shuffled pictures |
 
 What is measured before fine-tuning, on the test captions:
 
 * **words**: one content word of each caption is masked (a good, a colour, a shelf) and named, with the right
   picture, with another one, and with none: one hidden region as large as the picture.
-* **objects**: one toy that the caption tells of is hidden and named, with the caption and with all its words masked.
+* **objects**: one toy that the caption mentions is hidden and named, with the caption and with all its words masked.
   `seen_object`: the same where the region is *not* hidden, which is copying.
 * **matching**: the area under the curve of the matching score, of the true caption against another scene's, and against
   the same caption with one colour or shelf changed so that it is false.
@@ -22,7 +22,7 @@ What is measured before fine-tuning, on the test captions:
 
 CAPT encodes a pair twice: it stands beside LXMERT with equally many steps, and with equally many passes.
 
-LXMERT also answers questions while it is pre-trained (`qa`), which CAPT leaves out: "LXMERT, then questions" goes on
+LXMERT also answers questions while it is pre-trained (`qa`), which CAPT leaves out: "LXMERT, then questions" continues
 from LXMERT at equal passes with the training questions of VQA and GQA, for as many steps again.
 """
 
@@ -57,11 +57,11 @@ KINDS = {
     "colour": set(COLOURS),
     "shelf": {"top", "middle", "bottom"},
 }
-"""Content words by what they tell. Not the sizes: "big" has other words, and any of them fits."""
+"""Content words by what they tell. Not the sizes: "big" has synonyms, and any of them fits."""
 
 
 def methods(passes: int, masked: float) -> dict[str, tuple[partial | None, int, str | None]]:
-    """By name: the objective, its steps, and the method from whose encoder it goes on. A step of CAPT is two passes."""
+    """By name: the objective, its steps, and the method whose encoder it continues. A step of CAPT is two passes."""
     both = MaskPair(words=Mask(masked), which="both")
     lxmert = partial(LXMERT, noise=both, recover_mismatched=False)
     capt = partial(CAPTPairs, noise=both, recover_mismatched=False, queue=0)
@@ -215,7 +215,7 @@ def named_words(world: World, encoder: ck.CrossModalEncoder, batch: dict, genera
 
 
 def told(row: dict[str, Any]) -> int:
-    """The place among the regions of a toy that a caption tells of."""
+    """The place among the regions of a toy that a caption mentions."""
     fact = scenes.facts_of(row)[0]
     fields = ("good", "colour", "size", "price")
     for at, toy in enumerate(scenes.scene(row["image_id"]).toys):

@@ -83,7 +83,7 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise no_attribute(__name__, name)
     room = importlib.import_module(f"{__name__}.{_HOME.get(name, name)}")
-    room.__dict__.setdefault("__getattr__", former_names(room.__name__, {}))  # it asks which name was meant
+    room.__dict__.setdefault("__getattr__", former_names(room.__name__, {}))  # suggests the name that was meant
     globals()[name] = getattr(room, name) if name in _HOME else room
     return globals()[name]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 
 def meant(name: Any, names: Iterable[str], share: float = 0.65) -> str:
-    """How a sentence about an unknown name ends: with the known name that it resembles, else with all of them.
+    """The end of a sentence about an unknown name: the known name that it resembles, else all known names.
 
     `share` is how alike two names must be, from 0 to 1 (difflib's ratio).
 

@@ -1,4 +1,4 @@
-"""Former names, for one version more: each works and warns."""
+"""Former names, which go on working for one more version, with a warning."""
 
 import functools
 import importlib
@@ -11,7 +11,7 @@ from contrast_kit._warn import warn
 
 
 def renamed(**new_names: str) -> Callable:
-    """Decorator: keyword arguments under their former names, `renamed(how="implementation")`, for one version more."""
+    """Decorator: accept the former names of keyword arguments for one more version, `renamed(how="implementation")`."""
 
     def decorate(function: Callable) -> Callable:
         @functools.wraps(function)
@@ -27,7 +27,7 @@ def renamed(**new_names: str) -> Callable:
 
 
 def renamed_fields(**new_names: str) -> Callable[[type], type]:
-    """Class decorator: the same for fields of a dataclass, when one is made and when they are read."""
+    """Class decorator: the same for the fields of a dataclass, both when it is constructed and when they are read."""
 
     def decorate(cls: type) -> type:
         cls.__init__ = renamed(**new_names)(cls.__init__)
@@ -66,7 +66,7 @@ def former_names(module: str, new_names: Mapping[str, str]) -> Callable[[str], A
 
 
 def no_attribute(module: str, name: str) -> AttributeError:
-    """The error for a name that a module does not have; it asks for the one that was meant, if one is near.
+    """The error for a name that a module does not have; it suggests the one that was meant, if one is close.
 
     >>> no_attribute("contrast_kit.losses", "nt_xnt")
     AttributeError("module 'contrast_kit.losses' has no attribute 'nt_xnt'; did you mean 'nt_xent'?")

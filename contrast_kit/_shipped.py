@@ -1,4 +1,4 @@
-"""Where the files are that come with the kit beside its code: notebooks, recorded tables, trained encoders."""
+"""Where to find the files that come with the kit besides its code: notebooks, recorded tables, trained encoders."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ PLACES = {"notebooks": "notebooks", "recorded": "data/recorded", "checkpoints": 
 
 
 def shipped(what: str) -> Path:
-    """The folder of one of `PLACES`: that of the checkout in which this package lies, or the installed package's own.
+    """The folder of one of `PLACES`: in the checkout that holds this package, or in the installed package itself.
 
     >>> shipped("recorded").name
     'recorded'

@@ -1,6 +1,6 @@
-"""What a function is given beside numbers and tensors: words, lists, names, paths, or a sentence on what they are not.
+"""Checks of arguments that are not numbers or tensors: strings, lists, names, paths. Each refuses in one sentence.
 
-The rest of `checks`, kept apart so that a reader of the losses meets none of it.
+The rest of `checks`, kept apart so that a reader of the losses need not see it.
 """
 
 import operator
@@ -21,7 +21,7 @@ def string(name: str, value: Any, what: str) -> None:
 
 
 def strings(name: str, values: Any, what: str) -> list[str]:
-    """Strings, as a list; one string alone is none."""
+    """Strings, as a list; a single string is refused."""
     values = listed(name, values, what)
     for at, value in enumerate(values):
         if not isinstance(value, str):
@@ -30,7 +30,7 @@ def strings(name: str, values: Any, what: str) -> list[str]:
 
 
 def listed(name: str, values: Any, what: str) -> list:
-    """What can be walked through, as a list: no string and no dict."""
+    """Any iterable except a string or a dict, as a list."""
     values = values.tolist() if hasattr(values, "tolist") else values  # a tensor, an array, a column of a table
     if type(values).__module__.startswith("pandas"):
         kind = type(values).__name__
@@ -59,26 +59,26 @@ def mapping(name: str, value: Any, what: str) -> Mapping:
 
 
 def known(name: Any, names: Iterable[str], what: str, where: str = "") -> None:
-    """One of the names of a table; a ValueError gives the name that was meant, or all of them."""
+    """One of the names of a table; the ValueError suggests the name that was meant, or lists them all."""
     if not isinstance(name, str) or name not in names:
         raise ValueError(f"There is no {what} {shown(name)}{where and f' {where}'}; {meant(name, names)}")
 
 
 def path(name: str, value: Any, what: str) -> Path:
-    """A string or a Path, as a Path, with the reader's home in the place of "~"."""
+    """A string or a Path, as a Path, with "~" replaced by the reader's home."""
     if not isinstance(value, str | PathLike) or not str(value).strip():
         raise TypeError(f"{name} is {what}, a string or a Path, not {shown(value)}.")
     return Path(value).expanduser()
 
 
 def of_kind(name: str, value: Any, kind: Any, what: str) -> None:
-    """An object of a class, or of one of several: `kind` is as `isinstance` takes it."""
+    """An object of a class, or of one of several: `kind` is whatever `isinstance` accepts."""
     if not isinstance(value, kind):
         raise TypeError(f"{name} is {what}, not {shown(value)}.")
 
 
 def place(index: Any, length: int, what: str) -> int:
-    """The number of one of so many things, as an integer; below 0 it counts from the end."""
+    """The index of one of `length` things, as an integer; below 0 it counts from the end."""
     try:
         index = operator.index(index)
     except TypeError:
@@ -89,11 +89,11 @@ def place(index: Any, length: int, what: str) -> int:
 
 
 def length(value: Any, special: int = 0) -> None:
-    """A `max_length` with room beside special tokens; 10³⁰ is a tokenizer's `model_max_length` where it has none."""
+    """A `max_length` that leaves room for text; 10³⁰ is the `model_max_length` of a tokenizer without a limit."""
     what = f"a number of tokens, {special} of them special" if special else "a number of tokens"
     checks.count("max_length", value, what, special + 1, 10**30)
 
 
 def in_a_line(error: BaseException) -> str:
-    """What an error of another library says, for a sentence: its first line, or its kind where it says nothing."""
+    """What another library's error says, as part of a sentence: its first line, or its type if it says nothing."""
     return (str(error).strip() or type(error).__name__).splitlines()[0]

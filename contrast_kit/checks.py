@@ -1,6 +1,6 @@
-"""What is given, brought into shape or refused in one sentence: what was wrong, and what to do.
+"""Arguments, brought into shape or refused in one sentence that says what was wrong and what to do.
 
-Torch only; every room may ask here. Letters: N vectors, D width, V vocabulary.
+Imports torch only; every room may use it. Letters: N vectors, D width, V vocabulary.
 """
 
 from collections.abc import Iterator
@@ -21,9 +21,9 @@ class NotFiniteError(ValueError):
 
 @contextmanager
 def unchecked(on: bool = True) -> Iterator[None]:
-    """Inside, losses check kinds and shapes, never values, which a GPU would have to be waited for.
+    """Inside this context losses check types and shapes but no values, since reading those means waiting for a GPU.
 
-    The trainer does so on a GPU, and reads the loss once, at the end of a step. `unchecked(False)` changes nothing.
+    The trainer uses it on a GPU, and reads the loss once, at the end of a step. `unchecked(False)` changes nothing.
     """
     before = _reads_values.set(_reads_values.get() and not on)
     try:
@@ -51,7 +51,7 @@ def floats(x: Tensor, name: str) -> Tensor:
 
 
 def vectors(x: Tensor, name: str, at_least: int = 1) -> Tensor:
-    """At least so many rows of numbers, [N, D], in float32 or better."""
+    """At least `at_least` rows of numbers, [N, D], in float32 or better."""
     x = floats(x, name)
     if x.dim() != 2 or not x.shape[1] or len(x) < at_least:
         least = "one row" if at_least == 1 else f"{at_least} rows"
@@ -72,7 +72,7 @@ def normalise(x: Tensor, name: str = "x") -> Tensor:
         [N, D], float32 (float64 where x is float64).
 
     Raises:
-        TypeError, ValueError: no [N, D] of numbers, or a row of zeros. NotFiniteError: NaN or infinity in a row.
+        TypeError, ValueError: not numbers [N, D], or a row of zeros. NotFiniteError: NaN or infinity in a row.
 
     Example:
         >>> import torch
@@ -105,14 +105,14 @@ def pair(x: Tensor, y: Tensor, x_name: str, y_name: str) -> None:
 
 
 def tensors(**given: Any) -> None:
-    """Each of these, by its name, is a tensor."""
+    """Refuse any of these named arguments that is not a tensor."""
     for name, x in given.items():
         if not isinstance(x, Tensor):
             raise TypeError(f"{name} must be a tensor, not {shown(x)}.")
 
 
 def integers(x: Any, n: int | None, device: torch.device, name: str) -> Tensor:
-    """Integers, a list of them or a tensor, on a device; of n rows, one for each, [n]."""
+    """Integers, from a list or a tensor, on a device; if n is given, one for each of n rows, [n]."""
     try:
         x = torch.as_tensor(x, device=device)
     except (TypeError, ValueError, RuntimeError):
@@ -125,7 +125,7 @@ def integers(x: Any, n: int | None, device: torch.device, name: str) -> Tensor:
 
 
 def classes(x: Tensor, n: int, device: torch.device, name: str) -> Tensor:
-    """One class for each of n rows, [n]; −1 marks a row without a label and is none."""
+    """One class for each of n rows, [n]; −1, which marks a row without a label, is refused."""
     x = integers(x, n, device, name)
     if reads(x) and (x < 0).any():
         row = int((x < 0).nonzero()[0])
@@ -152,7 +152,7 @@ def finite(total: Tensor, loss: str) -> None:
 
 
 def reduce(terms: Tensor, reduction: str, count: Tensor | int | None = None, others: tuple = ()) -> Tensor:
-    """Terms as a number, or as they are. `count` of them count (all, if not told); where none does, the mean is 0."""
+    """Terms reduced to a number, or as they are. "mean" divides by `count` (default: all) and is 0 if that is 0."""
     if isinstance(reduction, str) and reduction == "mean":
         count = len(terms) if count is None else torch.as_tensor(count).clamp(min=1)
         return terms.sum() / count
@@ -185,7 +185,7 @@ def weight(name: str, value: Any) -> None:
 
 
 def choice(name: str, value: Any, choices: tuple) -> None:
-    """One of some words."""
+    """One of the given choices."""
     if not any(value is one or (type(value) is type(one) and value == one) for one in choices):
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, not {shown(value)}.")
 
@@ -206,12 +206,12 @@ def number(name: str, value: Any, what: str, least: float = -1e18, most: float =
 
 
 def is_number(value: Any) -> bool:
-    """A real number of Python or numpy, not NaN, not True."""
+    """A real number of Python or numpy, but not NaN and not a bool."""
     return isinstance(value, Real) and not isinstance(value, bool) and value == value
 
 
 def seed(value: Any) -> None:
-    """What a draw is told by. None below 0: numpy refuses it, and to Python's `Random` -1 is 1."""
+    """A random seed. None below 0: numpy refuses it, and Python's `Random` takes -1 for 1."""
     count("seed", value, "a number to draw by", least=0)
 
 
@@ -222,6 +222,6 @@ def switch(name: str, value: Any) -> None:
 
 
 def shown(value: Any) -> str:
-    """A value in a sentence: on one line, and cut where it is long."""
+    """A value as a sentence shows it: on one line, and shortened if it is long."""
     text = " ".join(repr(value).split())
     return text if len(text) <= 60 else f"{text[:57]}…"

@@ -1,6 +1,6 @@
-"""What a method of one's own says to the trainer, brought into form or refused in one sentence.
+"""What a user's own method returns to the trainer, brought into form or refused in one sentence.
 
-`checks` is the same for tensors. Without it a slip would be a raw error deep in the trainer, or a wrong gradient.
+`checks` does the same for tensors. Unchecked, a slip would cause a raw error deep in the trainer, or a wrong gradient.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from contrast_kit._warn import warn
 
 
 def config_class(method: Any) -> None:
-    """A method's settings are fields of a dataclass, if it has any."""
+    """A method needs a `Config`, a dataclass with its settings as fields."""
     name, given = type(method).__name__, getattr(method, "Config", None)
     if not (isinstance(given, type) and is_dataclass(given)):
         raise TypeError(
@@ -23,14 +23,14 @@ def config_class(method: Any) -> None:
 
 
 def switches(config: Any) -> None:
-    """Fields that a dataclass annotates as bool, which "no" is not: Python takes any text that is not empty as True."""
+    """Refuse a field annotated as bool that is none, such as "no": Python takes any non-empty string as True."""
     for field in fields(config):
         if field.type in (bool, "bool"):
             checks.switch(field.name, getattr(config, field.name))
 
 
 class Counts(dict):
-    """How many terms each local loss sums; says so where a loss has none."""
+    """How many terms each local loss sums; raises a clear error where a loss has no count."""
 
     def __missing__(self, name: str) -> Tensor:
         raise ValueError(
@@ -39,7 +39,7 @@ class Counts(dict):
 
 
 def by_name(method: Any, what: str, given: Any) -> dict[str, Tensor]:
-    """What `vectors`, `local_sums`, `term_counts` or `contrast` of a method gave: tensors by name."""
+    """What a method's `vectors`, `local_sums`, `term_counts` or `contrast` returned: tensors by name."""
     whose = f"{type(method).__name__}.{what}"
     if not isinstance(given, Mapping):
         raise TypeError(f"{whose} gives tensors by name, {{'…': tensor}}, not {type(given).__name__}.")
@@ -50,7 +50,7 @@ def by_name(method: Any, what: str, given: Any) -> dict[str, Tensor]:
 
 
 def views(method: Any, given: Any, batch: dict[str, Tensor]) -> dict[str, dict[str, Tensor]]:
-    """The views of a batch. Each holds the batch's examples in the batch's order, for chunks are cut by their rows."""
+    """The views of a batch. Each holds the batch's examples in the batch's order, since chunks are cut by row."""
     whose, examples = f"{type(method).__name__}.views", len(next(iter(batch.values())))
     if not isinstance(given, Mapping) or not all(isinstance(view, Mapping) for view in given.values()):
         raise TypeError(f"{whose} gives views by name, {{'…': view}}, each a dict of tensors as the batch is.")
@@ -65,9 +65,9 @@ def views(method: Any, given: Any, batch: dict[str, Tensor]) -> dict[str, dict[s
 
 
 def warn_untrained(method: Any, parts: dict[str, Any]) -> None:
-    """Warn of weights whose parts never came: the part that was meant is logged then, and not trained.
+    """Warn of weights that name no part of the loss: the part that was meant is then logged, but not trained.
 
-    Only in methods of one's own: CAPT weighs a masked LM, for which a noise of one's own may have no targets.
+    Only in a user's own methods: CAPT has a weight for a masked LM, for which a user's own noise may have no targets.
     """
     if type(method).__module__.startswith("contrast_kit."):
         return

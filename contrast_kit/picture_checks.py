@@ -1,4 +1,4 @@
-"""What pictures are given as, brought into shape or refused in one sentence; `checks` is the same for texts."""
+"""Pictures as arguments, each refused in one sentence if something is wrong; `checks` does the same for texts."""
 
 import torch
 from torch import Tensor

@@ -18,8 +18,8 @@ def inverted_triangle(step: float, total: float) -> float:
     t = 0, 0.05 at t = T/2, 0.55 at t = T. The gradient of the contrast grows like 1/τ, so the updates are
     gentle early (nothing is learnt yet), strongest half-way, and gentle again at the end (no bouncing).
 
-    Returns τ as a float. The same τ belongs into both directions of the loss (eq. 2 and 3).
-    Raises a ValueError when `step` is outside 0 … `total`. For a fixed temperature, `constant`.
+    Returns τ as a float. Use the same τ in both directions of the loss (eq. 2 and 3).
+    Raises a ValueError when `step` is outside 0 … `total`. For a fixed temperature use `constant`.
 
     >>> from contrast_kit import schedules
     >>> [round(schedules.inverted_triangle(t, 200), 2) for t in (0, 50, 100, 150, 200)]
@@ -32,7 +32,7 @@ def inverted_triangle(step: float, total: float) -> float:
 def constant(step: float, total: float, value: float = 1.0) -> float:
     """The same `value` at every step, with the signature of the other schedules.
 
-    What CAPT figure 3 (left) compares its adaptive temperature with. Fix the value with
+    CAPT figure 3 (left) compares its adaptive temperature with this. Fix the value with
     `functools.partial(constant, value=0.1)` to pass it where a schedule of (step, total) is expected.
     Raises a ValueError when `step` is outside 0 … `total`, as every schedule does.
 
@@ -47,15 +47,15 @@ def constant(step: float, total: float, value: float = 1.0) -> float:
 def linear_warmup_linear_decay(step: float, total: float, warmup: float = 0) -> float:
     """The factor on the learning rate: up in a straight line to 1, then down in a straight line to 0.
 
-    The schedule of BERT and RoBERTa, printed by CAPT and for COCO-LM's fine-tuning. Where `warmup` is 0 it starts at 1:
+    The schedule of BERT and RoBERTa, printed by CAPT, and by COCO-LM for fine-tuning. If `warmup` is 0 it starts at 1:
 
     * step < warmup: step / warmup, so 0 at step 0;
     * step = warmup: 1, the peak;
     * then (total − step) / (total − warmup), so 0 at step = total.
 
     `step` counts the updates *already made*: update number 1 is taken with step 0. With warm-up that one has
-    factor 0, as in transformers' `get_linear_schedule_with_warmup`, whose numbers these are; the last
-    update, at step total − 1, still moves. All three arguments are in updates. Returns a float in [0, 1].
+    factor 0, as in transformers' `get_linear_schedule_with_warmup`, which gives the same numbers; the last
+    update, at step total − 1, still moves the weights. All three arguments are in updates. Returns a float in [0, 1].
     Raises a ValueError when `step` or `warmup` is outside 0 … `total`.
 
     >>> from contrast_kit import schedules

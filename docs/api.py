@@ -31,11 +31,11 @@ ROOMS = {
 }
 SECTION = re.compile(r"(Args|Returns|Raises|Yields|See also|Examples?|Attributes):")
 LONGEST = 150
-"""Lines of source that a page folds in; more are named only."""
+"""The most lines of source that a page folds in; longer source is only named."""
 
 
 def write(folder: Path) -> None:
-    """All pages, and the list of them."""
+    """Write all pages, and the list of them."""
     folder.mkdir()
     for room in ROOMS:
         (folder / f"{short(room)}.md").write_text(page(room), encoding="utf-8")
@@ -70,7 +70,7 @@ def public(room: str) -> dict[str, Any]:
 
 @functools.cache
 def places() -> dict[str, str]:
-    """Names as a docstring writes them, `nt_xent` or `losses.nt_xent`, to their full names, if one room has it."""
+    """Names as a docstring writes them, `nt_xent` or `losses.nt_xent`, to their full names, if just one room has it."""
     full: dict[str, list[str]] = {}
     for room in ROOMS:
         for name in public(room):

@@ -1,7 +1,7 @@
 """Make the website of the course from what is stored: python docs/build.py [FOLDER]. Nothing is run, nothing fetched.
 
-The pages are written to FOLDER/source (course.py, api.py, pages.py), and Sphinx makes FOLDER/html of them. Its
-warnings stand in FOLDER/warnings.txt; check.py asks that there be none. FOLDER is build/site unless said.
+The pages are written to FOLDER/source (course.py, api.py, pages.py), and Sphinx makes FOLDER/html of them. Its warnings
+go to FOLDER/warnings.txt; check.py demands that there be none. FOLDER is build/site by default.
 """
 
 import json
@@ -40,7 +40,7 @@ def main(folder: Path) -> int:
     code = sphinx([str(part) for part in (*made, "-E", source, html)])
     for path in (ROOT / "notebooks").glob("*.ipynb"):  # a download is the notebook itself, not the page's version
         shutil.copy(path, html / "_sources" / "notebooks" / path.name)
-    for path in html.rglob("*.map"):  # for those who mend the theme's own scripts
+    for path in html.rglob("*.map"):  # for people who work on the theme's own scripts
         path.unlink()
     megabytes = sum(path.stat().st_size for path in html.rglob("*") if path.is_file()) / 1e6
     print(f"{html / 'index.html'}: {megabytes:.1f} MB in {time.perf_counter() - start:.0f} s")

@@ -1,8 +1,8 @@
 """Is the built site whole? python docs/check.py [FOLDER], in a real browser without a network.
 
-Asked of every page: no warning while it was built, no request that leaves the site, no error in the console, every
-formula set, no dead link inside the site, words for every figure, panels that live, no sideways scrolling at 1,000
-pixels or on a telephone.
+Checked on every page: no warning while it was built, no request that leaves the site, no error in the console, every
+formula set, no dead link inside the site, words for every figure, live panels, no sideways scrolling at 1,000 pixels or
+on a telephone.
 """
 
 import functools
@@ -88,7 +88,7 @@ def complaints(folder: Path, chromium: str) -> tuple[list[str], dict[str, int]]:
 
 
 def look(page: Any, address: str, name: str, found: list[str]) -> dict[str, Any]:
-    """Open a page, wait until its formulas are set, and ask it."""
+    """Open a page, wait until its formulas are set, and examine it."""
     page.set_viewport_size({"width": WIDTHS[0], "height": 900})
     page.goto(address + name)
     if page.evaluate("() => !!document.querySelector('.math')"):
@@ -120,7 +120,7 @@ def dead(name: str, links: list[str], seen: dict[str, dict], html: Path, address
 
 
 def main(folder: Path) -> int:
-    """Print what is wrong, or what was found in order."""
+    """Print what is wrong with the site, and what was counted."""
     chromium = next(filter(None, map(shutil.which, ["chromium", "chromium-browser", "google-chrome"])), None)
     if chromium is None:
         print("The site was not checked: there is no Chromium here.")

@@ -31,7 +31,7 @@ html_theme_options = {
     "show_toc_level": 2,
     "home_page_in_toc": True,
     "show_navbar_depth": 1,
-    "navbar_persistent": [],  # the search stands in the side bar
+    "navbar_persistent": [],  # the search is in the side bar
 }
 
 

@@ -1,4 +1,4 @@
-"""The stored notebooks as pages: solutions and answers folded, panels alive, figures with words."""
+"""The stored notebooks as pages: solutions and answers folded, panels live, figures with words."""
 
 import base64
 import copy
@@ -37,7 +37,7 @@ def as_page(notebook: Notebook, name: str) -> Notebook:
     page = copy.deepcopy(notebook)
     panels = 0
     for cell in page.cells:
-        # The site's anchors are in small letters; JupyterLab's are as the heading is.
+        # The site's anchors are in lower case; JupyterLab's are written like the heading.
         cell.source = re.sub(r"\]\((glossary\.md[#\w-]*)\)", lambda link: f"](../{link[1].lower()})", cell.source)
         tags = cell.metadata.get("tags", [])
         cell.metadata["tags"] = tags + [FOLDED[tag] for tag in tags if tag in FOLDED]
@@ -70,7 +70,7 @@ def figures(course: dict[str, Notebook]):
 
 
 def alternatives(course: dict[str, Notebook]) -> dict[str, str]:
-    """What stands for each figure where it cannot be seen, by the hash that the page names it with."""
+    """The words for each figure where it cannot be seen, by the hash that the page names it with."""
     return {key(output): words(section, cell, output, place) for _, section, cell, output, place in figures(course)}
 
 
@@ -88,7 +88,7 @@ def described(output: Notebook) -> str:
 def words(section: str, cell: Notebook, output: Notebook, place: int) -> str:
     """The author's words (`alt` in the cell's metadata: one text, or one for each figure), or the figure's own.
 
-    Where there are neither, what is known of it: the call that drew it and the section it stands in.
+    Where there are neither, what is known of it: the call that drew it and the section it is in.
     """
     given: Any = cell.metadata.get("alt") or described(output)
     if isinstance(given, list):

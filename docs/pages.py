@@ -69,7 +69,7 @@ def glossary(root: Path) -> str:
 
 
 def front(course: dict[str, Any], root: Path, source: Path) -> str:
-    """The first page: a card for each notebook, with its picture and what the README says one leaves with."""
+    """The first page: a card for each notebook, with its picture and what the README says readers take away."""
     cards, readme = [], (root / "README.md").read_text("utf-8")
     for name, notebook in course.items():
         title = html.escape(re.match(r"# (.*)", notebook.cells[0].source)[1])
@@ -169,7 +169,7 @@ def headings(course: dict[str, Any], name: str) -> dict[str, str]:
 
 
 def panels(course: dict[str, Any], source: Path) -> str:
-    """The first stored panel of each kind, alive, and each as a file for a lecture."""
+    """The first stored panel of each kind, live, and each as a file for a lecture."""
     first: dict[str, tuple[str, Any]] = {}
     for name, _, _, output, _ in stored.figures(course):
         given = output["data"].get(_page.KIND)
@@ -255,7 +255,7 @@ def _json(path: Path) -> dict[str, Any]:
 def benchmarks(root: Path) -> str:
     """benchmarks/README.md, and the recorded rows of every benchmark below it."""
     text = (root / "benchmarks" / "README.md").read_text("utf-8")
-    text = re.sub(r"\[([^\]]*)\]\((?!https?:|#)[^)]*\)", r"\1", text)  # files of the repository, no pages
+    text = re.sub(r"\[([^\]]*)\]\((?!https?:|#)[^)]*\)", r"\1", text)  # files of the repository, not pages
     lines = [text, "", "## All recorded rows", ""]
     for path in sorted((root / "data" / "recorded" / "benchmarks").glob("*.json")):
         record = _json(path)

@@ -3,7 +3,7 @@
 An objective is a module: it takes a batch, draws the masked views, and returns the loss and its parts.
 `ck.fit(objective, texts, steps=300)` runs the same loop and adds a learning-rate schedule, gradient clipping, batches
 encoded in chunks (many negatives in little memory), mixed precision, several processes, checkpoints and resuming; and
-it calls `objective.set_progress` before each step and `after_step` behind it, where CAPT's τ and queue change.
+it calls `objective.set_progress` before each step and `after_step` after it, where CAPT's τ and queue change.
 """
 
 import torch
@@ -15,7 +15,7 @@ torch.manual_seed(0)
 sentences = toyshop.corpus(2200, seed=1)
 tokenizer = ck.data.train_tokenizer(sentences, vocab_size=1000)
 train, held_out = ck.data.Texts(sentences[:2000], tokenizer), ck.data.Texts(sentences[2000:], tokenizer)
-batches = ck.data.Batches(train, batch_size=32)  # which rows make which batch, anew in every epoch
+batches = ck.data.Batches(train, batch_size=32)  # which rows make which batch, new in every epoch
 
 encoder = ck.Encoder.tiny(tokenizer, num_hidden_layers=1, dropout=0.1, pooling="mean")
 objective = ck.objectives.CMLM(encoder, contrast="nt_xent")

@@ -1,8 +1,8 @@
-"""Train an objective of the kit with transformers' `Trainer`, where its callbacks, trackers or launchers are wanted.
+"""Train an objective of the kit with transformers' `Trainer`, for when its callbacks, trackers or launchers are wanted.
 
-A wrapper is needed, since the Trainer takes a model by `**batch` and writes to its `config`. It needs `accelerate`.
+A wrapper is needed, since the Trainer calls a model with `**batch` and writes to its `config`. It needs `accelerate`.
 What `ck.fit` adds is not there: no batch is encoded in chunks or gathered, so the negatives are those of one process's
-`per_device` batch; and nobody calls `set_progress` and `after_step`, so CAPT's queue and τ stand still.
+`per_device` batch; and nothing calls `set_progress` and `after_step`, so CAPT's queue and τ stand still.
 """
 
 import tempfile
@@ -44,7 +44,7 @@ with tempfile.TemporaryDirectory() as folder:
         report_to="none", disable_tqdm=True, remove_unused_columns=False,
     )  # fmt: skip
     report("before")
-    # the data are row numbers, of which the collator makes a batch
+    # the data are row numbers, from which the collator makes a batch
     Trainer(Wrapped(objective), options, data_collator=train.batch, train_dataset=range(len(train))).train()
     report("after")
     encoder.save_pretrained(f"{folder}/encoder")  # the encoder, not the wrapper, is what others open

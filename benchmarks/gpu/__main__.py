@@ -7,12 +7,12 @@
 | id | question |
 |----|----------|
 | G1 | one training step of each method, length 128 and 512: time, MFU, beside transformers' loop |
-| G2 | texts of 16 to 512 tokens: real tokens a second, packed, padded, and dense |
+| G2 | texts of 16 to 512 tokens: real tokens per second, packed, padded, and dense |
 | G3 | the vocabulary's losses at 131,072 tokens and 32,768 words: time and memory |
 | G4 | the contrast at N = 65,536, width 768, beside the plain form and pytorch-metric-learning |
 | G5 | the contrast at N = 1,048,576, width 256, in one call |
-| G6 | waits for the device in a step, and the steps a second of a small model |
-| G7 | masking on the device, millions of tokens a second |
+| G6 | waits for the device in a step, and the steps per second of a small model |
+| G7 | masking on the device, millions of tokens per second |
 | G8 | the loss of each method in the same seconds; in its full form: `--only G8 --seconds-each 1200` |
 
 Each part gets a share of the time and is cut where it ends; whatever does not fit into memory is a row that says so.
@@ -47,12 +47,12 @@ PARTS = {
 }
 
 AT_MOST = 520
-"""Seconds for all; what is being run then is finished, the rest is said to be left out."""
+"""Seconds for everything; what is running then is finished, and the rest is reported as left out."""
 
 
 def main() -> None:
     options = parser("gpu", __doc__)
-    options.add_argument("--device", default="cuda", help="cuda, or cpu to try the code")
+    options.add_argument("--device", default="cuda", help="cuda, or cpu to try out the code")
     options.add_argument(
         "--seconds-each", type=float, default=6.0, help="G8: seconds for each method and seed"
     )

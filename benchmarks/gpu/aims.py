@@ -1,7 +1,7 @@
-"""What each row is aimed at, and whether it got there: the aims were set before anything ran on a GPU.
+"""The aim of each row, and whether it was reached: the aims were set before anything ran on a GPU.
 
-An aim is a bound on one number of a row, or on its ratio to another row. Rows that are no contender of ours have none;
-G8 has none either: its curves are to be looked at. At sizes that only try the code nothing is judged.
+An aim is a bound on one number of a row, or on its ratio to another row. Rows that are not contenders of ours have
+none; G8 has none either: its curves are to be looked at. At sizes that only try the code nothing is judged.
 """
 
 import re

@@ -30,7 +30,7 @@ class Setting:
         return tiny if self.tiny else whole
 
     def keep(self, what: str, **facts: object) -> None:
-        """Print a row and keep it; of a curve, the number of its points is printed."""
+        """Print a row and keep it; for a curve, the number of its points is printed."""
         row = {"part": self.part, "what": what}
         row |= {key: float(f"{x:.4g}") if isinstance(x, float) else x for key, x in facts.items()}
         self.rows.append(row)
@@ -61,7 +61,7 @@ class Setting:
         return None
 
     def time(self, call: Callable[[], object], rounds: int = 5, warm: int = 2) -> tuple[float, float]:
-        """The least seconds of a call, and MiB of device memory above what stood before (0 on a CPU)."""
+        """The least seconds of a call, and MiB of device memory above what was in use before (0 on a CPU)."""
         for _ in range(1 if self.tiny else warm):
             call()
         before = self._memory(reset=True)

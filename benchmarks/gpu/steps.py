@@ -87,7 +87,7 @@ def transformers_loop(
 
 
 def each_method(setting: Setting) -> None:
-    """G1."""
+    """G1: one step of each method."""
     for place, length in enumerate((128, 512)):
         length = setting.size(length, 8)
         rows = setting.size(32_768, 32) // length
@@ -128,7 +128,7 @@ def _row(
 
 
 def ragged(setting: Setting) -> None:
-    """G2: lengths uniform from 16 to 512; real tokens a second of packed, padded and dense batches."""
+    """G2: lengths uniform from 16 to 512; real tokens per second of packed, padded and dense batches."""
     longest, rows = setting.size(512, 16), setting.size(64, 4)
     uneven = batch(setting, rows, setting.size(16, 4), longest)
     even = batch(setting, max(1, int(uneven["attention_mask"].sum()) // longest), longest, longest)
@@ -141,7 +141,7 @@ def ragged(setting: Setting) -> None:
 
 
 def waits(setting: Setting) -> None:
-    """G6: does a step wait for the device, and how many steps a second does a small model make."""
+    """G6: does a step wait for the device, and how many steps per second does a small model make?"""
     made = batch(setting, setting.size(64, 4), setting.size(64, 8), setting.size(64, 8))
     for method in USEFUL:
         objective = ck.faster(build(setting, method, small=True), fixed_capacity=0.15)
@@ -154,7 +154,7 @@ def waits(setting: Setting) -> None:
 
 
 def _waits(setting: Setting, call: Callable[[], object]) -> int | None:
-    """How often torch warns of a wait in one call; None where there is no device to wait for."""
+    """How often torch warns about a wait in one call; None where there is no device to wait for."""
     if setting.device.type != "cuda":
         return None
     torch.cuda.set_sync_debug_mode("warn")

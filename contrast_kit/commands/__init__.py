@@ -1,1 +1,1 @@
-"""The commands of `python -m contrast_kit`, one a file."""
+"""The commands of `python -m contrast_kit`, one per file."""

@@ -40,7 +40,7 @@ def main(arguments: list[str]) -> int:
 def find_folder() -> Path | None:
     """The folder `benchmarks` of the checkout in which the package, or the working directory, lies; None without one.
 
-    A folder of that name in another project is none of ours.
+    A folder of that name in another project does not count.
     """
     beside = Path(contrast_kit.__file__).resolve().parent.parent
     for place in (beside, Path.cwd()):

@@ -17,7 +17,7 @@ EXAMPLES = """examples:
   on real files: GLUE's folders (or glue_data), SentEval's STS, and blimp with BLiMP's 67 files:
     python -m contrast_kit evaluate roberta-base --data my_data --out runs/roberta --limit 5000 --pairs 200
 
-Whatever of them the folder holds is measured. The table is printed, and written as evaluation.csv and evaluation.md.
+Whatever the folder holds of these is measured. The table is printed, and written as evaluation.csv and evaluation.md.
 """
 
 

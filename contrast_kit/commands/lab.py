@@ -14,8 +14,8 @@ from pathlib import Path
 from contrast_kit._shipped import shipped
 
 JUPYTER = Path(__file__).parent / "jupyter"
-"""A folder of Jupyter's settings: no news in a course and no question about them, and the glossary is opened to be
-read, not to be edited. A reader's own settings go before."""
+"""A folder of Jupyter settings: no news during a course and no question about it, and the glossary opens for reading,
+not for editing. A reader's own settings take precedence."""
 COPIED = ".copied.json"
 
 
@@ -41,23 +41,23 @@ def main(arguments: list[str]) -> int:
     root = here if first.is_relative_to(here) else first.parent
     paths = os.environ.get("JUPYTER_CONFIG_PATH")
     env = os.environ | {"JUPYTER_CONFIG_PATH": os.pathsep.join([*([paths] if paths else []), str(JUPYTER)])}
-    # Beside another busy program threads of torch that spin while they wait are many times slower. `fit`, `encode` and
-    # tiled losses see to it themselves (`fast.waiting`); in a notebook there is other torch code, too.
+    # Beside another busy program, torch threads that spin while they wait are many times slower. `fit`, `encode` and
+    # tiled losses prevent that themselves (`fast.waiting`), but a notebook has other torch code too.
     env.setdefault("OMP_WAIT_POLICY", "passive")
     as_root = ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
     opened = [f"--ServerApp.root_dir={root}", f"--LabApp.default_url=/lab/tree/{first.relative_to(root).as_posix()}"]
     command = [sys.executable, "-m", "jupyterlab", *opened, *as_root, *further]
     try:
         return subprocess.run(command, env=env, check=False).returncode
-    except KeyboardInterrupt:  # JupyterLab has asked and answered
+    except KeyboardInterrupt:  # JupyterLab has asked and been answered
         return 0
 
 
 def copy_course(to: Path) -> list[str]:
     """Copy the notebooks of the course and their glossary to a folder; what the reader changed there stays.
 
-    A copy that the reader left as it was is renewed when the project has a newer one. Of notebooks that both have
-    changed, the names are returned. The folder of the originals is left as it is.
+    A copy that the reader left as it was is renewed when the project has a newer one. Returns the names of notebooks
+    that both have changed. The folder of the originals is left as it is.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -83,7 +83,7 @@ def copy_course(to: Path) -> list[str]:
 
 
 def _trust(folder: Path) -> None:
-    """Sign the copies that are as the project made them, like `jupyter trust`: of others Lab shows no drawing."""
+    """Sign the unchanged copies, as `jupyter trust` does: in unsigned notebooks Lab shows no drawings."""
     from nbformat import read
     from nbformat.reader import NotJSONError
     from nbformat.sign import NotebookNotary

@@ -13,7 +13,7 @@ def is_own(word: str) -> bool:
 def class_of(method: str) -> type[Objective]:
     """The class of a method, imported where it is one's own.
 
-    Raises ValueError for one that cannot be imported, TypeError for what is no objective.
+    Raises ValueError for one that cannot be imported, TypeError for what is not an objective.
 
     Example:
         >>> from contrast_kit.commands.methods import class_of
@@ -35,7 +35,7 @@ def class_of(method: str) -> type[Objective]:
 
 
 def nearest(cls: type[Objective]) -> str:
-    """The kit's method whose defaults of training a class has: its own, that of its nearest base, or else SimCSE's.
+    """The kit's method whose training defaults a class gets: its own, that of its nearest base, or else SimCSE's.
 
     Example:
         >>> from contrast_kit.commands.methods import class_of, nearest

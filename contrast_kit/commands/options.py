@@ -2,7 +2,7 @@
 
 Argparse does the parsing. transformers' HfArgumentParser cannot carry these configs: it splits tuples into characters,
 refuses `none` for optional numbers and CAPT's `tau: float | Literal["adaptive"]`, and reads no docstrings. tyro reads
-them and carries all but CAPT's `noise`, but spells each yes-or-no option and each tuple anew and brings four packages.
+them and carries all but CAPT's `noise`, but spells yes-or-no options and tuples differently and brings four packages.
 """
 
 import argparse
@@ -33,7 +33,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def one_of(names: Collection[str]) -> Callable[[str], str]:
-    """The `type` of an option that takes one of some names: as argparse's `choices`, and asks which name was meant."""
+    """The `type` of an option that takes one of some names: as argparse's `choices`, but asks which was meant."""
 
     def known(text: str) -> str:
         if text not in names:

@@ -24,11 +24,11 @@ class Recipe:
     encoder: dict[str, Any] = field(default_factory=dict)
     training: dict[str, Any] = field(default_factory=dict)
     vocab_size: int = 32_768
-    """Of the tokenizer that is trained on the data for a new encoder."""
+    """The size of the vocabulary that is trained on the data for a new encoder."""
     limit: int | None = None
     """How many texts are taken from the data; None takes all."""
     ours: str = ""
-    """What here is in no paper, where the others are a paper's."""
+    """What in this recipe is in no paper, where the rest is a paper's."""
 
 
 # tiny is the notebooks' tour speed (a minute on a CPU), small their gpu speed (minutes on one GPU).
@@ -70,7 +70,7 @@ PRINTED: dict[tuple[str, str], tuple[str, str]] = {
     **{(method, "base"): (METHODS[method].in_tables, "full size") for method in ("cmlm", "cssl", "fine-tune")},
     **{("scl", scale): ("SCL", "full data") for scale in ("base", "large")},
 }
-"""The settings in print: by method and scale, a method of `papers.settings.TRAINING` and its setting."""
+"""The printed settings: by method and scale, a method of `papers.settings.TRAINING` and its setting."""
 
 BORROWED: dict[tuple[str, str], tuple[tuple[str, str], str]] = {
     **{(m, "large"): (("COCO-LM", "large++"), "No paper prints it; it is COCO-LM's large++.") for m in _COCO_LM[1:]},
@@ -80,7 +80,7 @@ BORROWED: dict[tuple[str, str], tuple[tuple[str, str], str]] = {
         for m in ("cmlm", "cssl", "fine-tune")
     },
 }
-"""Where nothing is in print for a scale: whose setting stands in, and the sentence that says so."""
+"""Where nothing is printed for a scale: whose setting stands in, and the sentence that says so."""
 
 _CHUNKS = {"base": 64, "large": 16}
 OURS: dict[str, tuple[dict[str, Any], str]] = {
@@ -94,11 +94,11 @@ OURS: dict[str, tuple[dict[str, Any], str]] = {
     ),
 }
 """Values of training that no paper prints, by method, and the sentence that says so. Large batches also get a
-`chunk_size`: it changes memory, and no number but by rounding."""
+`chunk_size`: it changes memory, and the numbers only by rounding."""
 
 
 def recipe(method: str, scale: str, *, start: bool = False) -> Recipe:
-    """The defaults of `train METHOD --scale SCALE`; with `start`, those for going on from a checkpoint.
+    """The defaults of `train METHOD --scale SCALE`; with `start`, those for training on from a checkpoint.
 
     Example:
         >>> from contrast_kit.commands.recipes import recipe
@@ -125,7 +125,7 @@ def recipe(method: str, scale: str, *, start: bool = False) -> Recipe:
 
 
 def recipe_of(cls: type[Objective], scale: str, *, start: bool = False) -> Recipe:
-    """The `recipe` of a class: of the kit's method that it is, or has nearest among its bases; without any, SimCSE's.
+    """The `recipe` of a class: of the kit's method that it is, or else its nearest base; without any, SimCSE's.
 
     Example:
         >>> from contrast_kit.commands.recipes import recipe_of
@@ -146,7 +146,7 @@ def recipe_of(cls: type[Objective], scale: str, *, start: bool = False) -> Recip
 
 
 def _post_training(new: Recipe, scale: str) -> Recipe:
-    """From a checkpoint: the method as its paper has it, and no rate above what pre-trained weights bear.
+    """From a checkpoint: the method as its paper has it, and no rate above what pre-trained weights can bear.
 
     Where the recipe's rate is higher, the rate is left to `Training`: `settings.PRETRAINED_LR`.
     """

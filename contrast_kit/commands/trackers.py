@@ -13,7 +13,7 @@ class Tracker:
     Args:
         name: "tensorboard", "wandb", …; None logs nothing.
         folder: for trackers that write files.
-        settings: of the run, logged beside it.
+        settings: the run's settings, logged with it.
 
     Raises:
         ValueError: for a name that accelerate does not know, or one whose package is not installed.

@@ -22,7 +22,7 @@ EXAMPLES = """examples:
   a minute on any machine, with text that is made here:
     python -m contrast_kit train cmlm --data toyshop/text --folder runs/cmlm
 
-  your own text (a file, a folder, or a data set of the hub), on one GPU, with 2,047 negatives an anchor:
+  your own text (a file, a folder, or a data set of the hub), on one GPU, with 2,047 negatives per anchor:
     python -m contrast_kit train simcse --data my.txt --scale base --batch-size 2048 --chunk-size 64 \\
         --precision bf16 --folder runs/simcse
 
@@ -37,7 +37,7 @@ EXAMPLES = """examples:
     torchrun --nproc-per-node 4 -m contrast_kit train coco-lm --data my.txt --scale base --folder runs/coco
 
 The same command again continues from the last checkpoint in --folder, also on another number of processes. Ctrl-C stops
-after the present step and saves. In Python ck.Encoder.from_pretrained("runs/…/encoder") opens the trained encoder.
+after the current step and saves. In Python ck.Encoder.from_pretrained("runs/…/encoder") opens the trained encoder.
 """
 
 
@@ -133,7 +133,7 @@ def _add_data(add: Callable, recipe: recipes.Recipe) -> None:
     )
     start = (
         "Start from this encoder, a folder or a name on the hub, instead of a new one. The defaults are then those for "
-        "post-training: the paper's method, and a rate that leaves the encoder what it knows."
+        "post-training: the paper's method, and a rate that lets the encoder keep what it knows."
     )
     words = f"Size of the vocabulary that is trained on the data for a new encoder. Here: {recipe.vocab_size}."
     pooling = recipe.encoder.get("pooling", "first")
@@ -155,7 +155,7 @@ def _add_data(add: Callable, recipe: recipes.Recipe) -> None:
 def _add_run(add: Callable) -> None:
     folder = "Keep checkpoints, vocabulary, history.csv and the encoder here; without it nothing is kept."
     fresh = "Refuse a folder that already holds checkpoints, instead of continuing from them."
-    packing = "Compute nothing on padding: for texts of different lengths in a batch (--group-by-length no)."
+    packing = "Skip the computations on padding: for texts of different lengths in a batch (--group-by-length no)."
     log = "Also log each row of the history to one of accelerate's trackers: tensorboard, wandb, …"
     add("--folder", type=Path, help=folder)
     add("--fresh", action="store_true", help=fresh)
@@ -194,12 +194,12 @@ def run(options: argparse.Namespace) -> ck.Run:
         )
     if first:
         _keep(done, options)
-    distributed.anywhere(False, encoder.device)  # nobody leaves before the first has written
+    distributed.anywhere(False, encoder.device)  # no process leaves before the first has written
     return done
 
 
 def _rows(options: argparse.Namespace) -> Any:
-    """The rows of the split that was options for."""
+    """The rows of the split that was asked for."""
     splits = ck.data.load(options.data)
     arguments.known(options.part, splits, "split", f"in {options.data} (--part)")
     rows = splits[options.part]
@@ -258,7 +258,7 @@ def _texts(objective: Objective, rows: Any, length: int) -> ck.data.Texts:
 
 
 def _too_few(options: argparse.Namespace, count: int, batch_size: int) -> str:
-    """A warning for data that does not fill one batch: most often a text that was not cut as its reader thought."""
+    """A warning for data that does not fill one batch: most often a text that was not cut where its reader thought."""
     if count >= batch_size:
         return ""
     texts = "one text" if count == 1 else f"{count} texts"

@@ -40,7 +40,7 @@ def answer_scores(answers: Sequence[Any], names: Sequence[str]) -> Tensor:
     *train*; how to *score* is `tasks.soft_accuracy`.
 
     Raises:
-        ValueError, TypeError: an answer that is no text, such as -1 for "none"; names that come twice.
+        ValueError, TypeError: an answer that is not text, such as -1 for "none"; names that come twice.
 
     >>> answer_scores([["red"] * 7 + ["scarlet"] * 2 + ["pink"], "two", None], ["red", "two", "scarlet"])
     tensor([[1.0000, 0.0000, 0.6000],

@@ -23,7 +23,7 @@ class Batches:
     of an epoch.
 
     Rows are shuffled, then sorted by length within pools of 50 batches, then the batches are shuffled: nearly no
-    padding, and of many rows other ones meet in every epoch, all of like length. Of fewer than 50 batches nearly the
+    padding, and of many rows others meet in every epoch, all of like length. In fewer than 50 batches nearly the
     same rows meet again, and a contrast sees few others. Without `group_by_length` rows are only shuffled, and a batch
     is as mixed as the texts (COCO-LM, section 3.3: "a random set"; no paper here prints grouping). With `drop_last`
     (the default, since in a contrast a short batch has fewer negatives) the rows that do not fill a batch are left out
@@ -68,7 +68,7 @@ class Batches:
     def epoch(self, epoch: int) -> Sequence[list[int]]:
         """Give the batches of epoch `epoch` (0, 1, …), each a list of row numbers.
 
-        The lists are made when they are looked at: of millions of rows they would not all fit into memory.
+        The lists are made when they are looked at: for millions of rows they would not all fit into memory.
         """
         checks.count("epoch", epoch, "a number of passes through the texts", least=0)
         random = np.random.default_rng([self.seed, epoch])
@@ -116,7 +116,7 @@ class _Epoch(Sequence):
 
 
 def make_batches(texts: Texts | Sequence[int], training: Any) -> Batches:
-    """The batches of a `Training`: all full, unless the data makes less than one, or every row is wanted each epoch."""
+    """The batches of a `Training`: all full, unless the data fills less than one, or each epoch wants every row."""
     full = len(texts) >= training.batch_size and not training.whole_epochs
     how = dict(drop_last=full, group_by_length=training.group_by_length)
     return Batches(texts, training.batch_size, training.seed, **how)

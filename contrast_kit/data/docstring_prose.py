@@ -36,7 +36,7 @@ _INLINE = [  # markup → the words a reader sees
     (re.compile(r"\\ "), ""),  # an escaped space, as in `word`\ s
 ]
 
-_ODD = re.compile(  # what prose has not: symbols, addresses, calls, dotted names, spaces before a stop
+_ODD = re.compile(  # what prose does not have: symbols, addresses, calls, dotted names, spaces before a stop
     r"[_=<>{}\\|@#`~^$\[\]*+/]|https?:|www\.|\(\)|::|\.\.|--|[a-z]\.[a-z]{2,}|\d\.\d+\.\d|\w:\w|\s[.,;:)]"
     r"|[^ -~’“”–—]"
 )

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from datasets import DatasetDict
     from pandas import DataFrame
 
-_FORM = 3  # raise it when the harvest changes, so that no one reads an old cache
+_FORM = 3  # increase it when the harvest changes, so that no one reads an old cache
 _SPLITS = {"train": 0.9, "validation": 0.05, "test": 0.05}
 _SMALLEST_TOPIC = 200  # sentences; a topic with fewer can be neither learnt nor measured
 _CODE_PER_QUOTES = 2_000  # characters; a file with more is nearly all code: a quarter of the time, 8 % of the prose

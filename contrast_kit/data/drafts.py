@@ -9,7 +9,7 @@ from pathlib import Path
 
 @contextmanager
 def draft_of(path: Path) -> Iterator[Path]:
-    """The place of a draft beside `path`. What is written there stands at `path` in the end, or nowhere after an error.
+    """The place of a draft beside `path`. What is written there ends up at `path` or, after an error, nowhere.
 
     Example:
         >>> import tempfile
@@ -33,7 +33,7 @@ def draft_of(path: Path) -> Iterator[Path]:
 
 
 def remove_folder(path: Path) -> None:
-    """Delete a folder, if it is there; a kill half-way leaves none of that name."""
+    """Delete a folder, if it is there; a kill half-way leaves no folder of that name."""
     if path.exists():
         gone = path.with_name(f".{path.name}.gone")
         path.rename(gone)

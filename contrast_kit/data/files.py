@@ -83,10 +83,10 @@ def _files(path: Path) -> list[Path]:
     found = [file for file in found if not file.stem.lower().startswith(("readme", "license"))]
     if not found:
         raise FileNotFoundError(f"{path} holds no file ending in {' '.join(sorted(ENDINGS))}.")
-    # notes beside the data are no data
+    # notes beside the data are not data
     found = [file for file in found if file.suffix.lower() != ".md"] or found
     kinds = [path_kind(file) for file in found]
-    kind = max((OTHERS, TABLES, PROSE), key=kinds.count)  # where two are level, the one that has columns
+    kind = max((OTHERS, TABLES, PROSE), key=kinds.count)  # in a tie, the one that has columns
     return [file for file in found if path_kind(file) is kind]
 
 

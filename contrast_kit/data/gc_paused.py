@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def gc_paused(then_collect: bool = False) -> Iterator[None]:
-    """Inside, no garbage is collected: the collector would walk through all objects of torch again and again.
+    """Inside, no garbage is collected: else the collector would walk through all objects of torch again and again.
 
     Args:
         then_collect: collect the youngest objects at the end, where what was made is full of cycles (figures).

@@ -3,7 +3,7 @@
 Columns and label integers are those of `nyu-mll/glue` on the hub, so that a name or a folder can be exchanged
 for the other. Three easily overlooked details: the files are tab-separated *without quoting* (read as
 ordinary CSV, MRPC loses 119 training rows); label 0 of RTE and QNLI is *entailment*, of WNLI
-*not_entailment*; the labels of the test splits are secret, and -1. Blanks at the end of a text are left out: SST-2 has
+*not_entailment*; the labels of the test splits are secret: -1. Blanks at the end of a text are left out: SST-2 has
 one in its training and validation rows and none in its test rows, and RoBERTa's tokenizer would make it a token.
 """
 
@@ -104,7 +104,7 @@ def task_of_folder(folder: Path) -> GlueTask | None:
 
 
 def without_trailing_blanks(dataset: DatasetDict, task: GlueTask) -> DatasetDict:
-    """A task from the hub, whose texts end where they end, as in `read_folder`."""
+    """A task from the hub, without the blanks at the end of its texts, as in `read_folder`."""
 
     def stripped(rows: dict[str, list]) -> dict[str, list]:
         return {name: [text.rstrip() for text in rows[name]] for name in task.columns}

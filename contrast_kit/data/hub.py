@@ -62,7 +62,7 @@ def require(name: str, *, kind: str, local: str) -> None:
 
 @contextmanager
 def access(name: str, *, kind: str, local: str) -> Iterator[None]:
-    """Around a call to the hub: `require` first, and the hub's own long errors in one sentence.
+    """Wrap a call to the hub: `require` first, and turn the hub's own long errors into one sentence.
 
     The arguments and the error are those of `require`.
     """

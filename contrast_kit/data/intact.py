@@ -1,4 +1,4 @@
-"""Folders that can tell whether their files are as they were written, and that one writer at a time has to itself."""
+"""Folders that can tell whether their files are as they were written, and that have one writer at a time."""
 
 import dataclasses
 import hashlib
@@ -14,7 +14,7 @@ from typing import Any
 DIGESTS = "digests.json"
 """The file with the SHA-256 of every other file of its folder."""
 _KNOWN = {"contrast_kit", "torch", "transformers"} | sys.stdlib_module_names
-"""Where the classes live that count by their name alone."""
+"""Packages whose classes count by their name alone."""
 
 
 class UnfitError(RuntimeError):
@@ -27,8 +27,8 @@ def digest(content: bytes) -> str:
 
 
 def written(setting: Any) -> Any:
-    """A setting as a record has it, equal in every process: numbers of numpy or torch as Python's; a function or
-    another object as its name, and a lambda, of which many have one name, with twelve digits of what it is made of.
+    """A setting as it is recorded, equal in every process: numbers of numpy or torch as Python's; a function or another
+    object as its name, and a lambda, whose name many share, with twelve digits of what it is made of.
 
     Example:
         >>> written(len), written(lambda x: x + 1) == written(lambda x: x + 1), written(lambda x: x + 2)[:8]
@@ -95,14 +95,14 @@ def _plain(value: Any, inside: tuple[int, ...] = ()) -> Any:
 
 
 def _parts(function: Any, inside: tuple[int, ...] = ()) -> Any:
-    """A function's code, its defaults and what it holds of where it was made."""
+    """A function's code, its defaults and what it captured where it was made."""
     cells = [cell.cell_contents for cell in function.__closure__ or () if cell != type(cell)()]
     parts = [function.__code__, function.__defaults__, function.__kwdefaults__, cells]
     return _plain(parts, (*inside, id(function)))
 
 
 def _members(cls: type, inside: tuple[int, ...]) -> list:
-    """What stands in the body of a class, but for what Python itself writes there: its module, its first line."""
+    """What stands in the body of a class, except for what Python itself writes there: its module, its first line."""
     members = sorted(vars(cls).items())
     own = [(name, value) for name, value in members if hasattr(value, "__code__") or not name.startswith("__")]
     return [[name, _plain(value, inside)] for name, value in own]
@@ -148,7 +148,7 @@ def damage(folder: Path, files: Iterable[str] = ()) -> str | None:
 
 @contextmanager
 def one_writer(folder: Path) -> Iterator[None]:
-    """Inside, no other process of the kit may write to the folder. A process that is killed frees it, too.
+    """Inside, no other process of the kit may write to the folder. A process that is killed also frees it.
 
     Raises:
         ValueError: another one is writing there.

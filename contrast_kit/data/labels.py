@@ -1,7 +1,7 @@
-"""Names of classes to the integers that their task gives them, never to those of the alphabet.
+"""Class names to the integers that their task gives them, never to those of the alphabet.
 
-GLUE says which integer a name is: MNLI's entailment, neutral, contradiction are 0, 1, 2, though the alphabet has it
-otherwise; RTE's entailment is 0, and WNLI's is 1. Names of a data set that GLUE does not know have no such order; they
+GLUE says which integer a name is: MNLI's entailment, neutral, contradiction are 0, 1, 2, though not in alphabetical
+order; RTE's entailment is 0, and WNLI's is 1. Names of a data set that GLUE does not know have no such order; they
 are numbered alphabetically, as everywhere, and `features["label"].names` shows it.
 """
 
@@ -26,7 +26,7 @@ _COMMON = {"positive", "negative", "neutral"}  # names that other tasks use as w
 
 
 def order(names: Iterable[str], hint: str = "") -> list[str]:
-    """The names of all classes, in the order of their integers, of the task to which some names belong.
+    """All class names, in the order of their integers, of the task to which the given names belong.
 
     Args:
         names: the names that were found. Case, blanks and hyphens make no difference.
@@ -71,8 +71,8 @@ def number_labels(rows: Any, names: Sequence[str] | None = None, label: str = "l
     """The rows with their labels' names as integers: in the order of `names`, or of the GLUE task that has them.
 
     Args:
-        rows: a `datasets.Dataset` or a list of dicts; or all splits by name, which get one numbering. Numbered one by
-            one, a split that lacks a class would have other integers: then give `names`.
+        rows: a `datasets.Dataset` or a list of dicts; or all splits by name, which get one numbering. If numbered
+            alone, a split that lacks a class would have other integers: then give `names`.
         names: all names in the order of their integers; by default `labels.order` of those that occur.
         label: the column of the names.
 
@@ -210,7 +210,7 @@ def _plain(name: Any) -> str:
 
 
 def _whole(names: Iterable[str]) -> bool:
-    """Whether all names are whole numbers, which name nothing."""
+    """Whether all names are whole numbers, and so are not really names."""
     return all(re.fullmatch(r"-?\d+", name) for name in names)
 
 

@@ -25,7 +25,7 @@ class Line(NamedTuple):
 def walk(source: Any) -> Iterator[Line]:
     """The rows of a source, in order; `Stream` says what a source may be.
 
-    Raises `TypeError` for another kind, `FileNotFoundError` or `ValueError` for files that cannot be read so.
+    Raises `TypeError` for another kind, `FileNotFoundError` or `ValueError` for files that cannot be read that way.
 
     >>> import pathlib, tempfile
     >>> from contrast_kit.data.lines import walk

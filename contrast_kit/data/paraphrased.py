@@ -21,8 +21,8 @@ _KEPT = ("input_ids", "attention_mask", "maskable", "token_type_ids")
 class Paraphrased(Texts):
     """`Texts` whose batches also hold each text's paraphrases: what `CSSL` contrasts.
 
-    The rows have, beside each text column, columns with the same text in other words: `sentence/0` and `sentence/1`
-    beside `sentence` (`paraphrase.reworded` adds them). A batch is that of `Texts`, made of the original, and for
+    The rows have, besides each text column, columns with the same text in other words: `sentence/0` and `sentence/1`
+    beside `sentence` (`paraphrase.reworded` adds them). A batch is that of `Texts`, made from the original, and for
     paraphrase k the keys `Tk/input_ids`, `Tk/attention_mask`, `Tk/maskable` (and `Tk/token_type_ids`), [B, T_k] each.
     `text_id`, `label` and the lengths that batches are sorted by are the original's.
 

@@ -198,7 +198,7 @@ BESIDE: dict[str, tuple[tuple[int, ...], torch.dtype, float, float]] = {
     "object_confidence": ((), torch.float32, 1, 0),
     "attribute_confidence": ((), torch.float32, 1, 0),
 }
-"""What is told of a region beside its feature: its shape and kind, and what stands where it is unknown, or padding."""
+"""What is told of a region besides its feature: shape, kind, and the value that stands for unknown, or for padding."""
 
 
 def _features(pictures: list[Any]) -> list[Tensor]:
@@ -240,8 +240,8 @@ def _tensor(picture: Mapping[str, Any], key: str, kind: torch.dtype) -> Tensor:
 def random_pictures(n: int = 8, regions: int = 5, width: int = 6, seed: int = 0, classes: int = 4) -> Pictures:
     """`n` pictures of noise with 2 … `regions` regions each, numbered from 0: for tests and examples.
 
-    A feature tells its object and its attribute, with noise, so that a probe has something to find; the fourth part
-    of the attributes is -100.
+    A feature tells its object and its attribute, with noise, so that a probe has something to find; a quarter of
+    the attributes is -100.
     """
     draw = torch.Generator().manual_seed(int(seed))
     patterns = torch.randn(2, classes, width, generator=draw)

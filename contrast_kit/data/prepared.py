@@ -38,7 +38,7 @@ def prepare_texts(encoder: Any, dataset: Any, max_length: int) -> Texts:
 
 
 def with_text(rows: Any) -> Any:
-    """Rows whose text has a column that is known; otherwise a `ValueError` that says how to make them `Texts`."""
+    """Rows whose text is in a known column; otherwise a `ValueError` that says how to make them `Texts`."""
     rows = as_rows(rows)
     names = column_names(rows)
     if not any(set(wanted) <= set(names) for wanted in TEXT_COLUMNS):

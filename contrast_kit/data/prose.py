@@ -31,8 +31,8 @@ _MARKDOWN_HEADING = re.compile(r"^ {0,3}#{1,6}(\s|$)")
 def split_sentences(text: str) -> list[str]:
     """Split running text at full stops, question and exclamation marks that end a sentence.
 
-    A stop after an abbreviation ("Mr.", "e.g.") or an initial ("J. Smith") ends none; nor does one that a
-    small letter follows. White space is folded. Simple rules, right in about 98 of 100 cases in edited
+    A stop after an abbreviation ("Mr.", "e.g.") or an initial ("J. Smith") ends none; nor does one before
+    a lower-case letter. White space is folded. Simple rules, right in about 98 of 100 cases in edited
     English. Letters of other alphabets, "…", "¿", "«", the danda and the full stops of Chinese and Japanese count as
     well; the abbreviations are English.
 

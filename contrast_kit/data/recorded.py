@@ -23,7 +23,7 @@ def recorded(name: str, folder: str | Path = FOLDER) -> "DataFrame":
 
     Args:
         name: such as "scoreboard" for `data/recorded/scoreboard.csv` and `scoreboard.json`.
-        folder: where they lie.
+        folder: where the tables are.
 
     Raises:
         FileNotFoundError: there is no such table in the folder, or it has no provenance.

@@ -44,15 +44,15 @@ class Regions(Texts):
     Args:
         rows: as for `Texts`, with a column `image_id` of integers, or two, `left` and `right`.
         tokenizer, columns, max_length, label: as for `Texts`.
-        pictures: `Pictures`; all that the rows name, standardised.
+        pictures: `Pictures` with all that the rows name, standardised.
         answers: the answers to choose from, in order. Adds `answer_scores` from the column `answers` (ten people's)
             or `answer` (one), by `data.answer_scores`.
         truth: adds `true_of`, so that a caption which is *also true* of another picture is never called wrong for
             it. For drawn shelves `scenes.truth(rows)`; photographs come without one.
 
     Raises:
-        TypeError, ValueError: what `Texts` raises; a picture that is not there; `image_id` that is no integer; answers
-            that are no text.
+        TypeError, ValueError: what `Texts` raises; a picture that is not there; `image_id` that is not an integer;
+            answers that are not text.
 
     Example:
         >>> from contrast_kit.data import Regions, train_tokenizer

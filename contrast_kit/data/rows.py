@@ -150,7 +150,7 @@ def label_tensor(values: Sequence[Any]) -> Tensor | None:
 
 
 def unlabelled(labels: Any) -> Any:
-    """Which labels [N], a tensor or an array, are none: those of -1, but on a scale of scores that goes below."""
+    """Which labels [N], a tensor or an array, are missing: those of -1, except on a scale of scores that goes lower."""
     marked = labels == -1
     return marked & (labels.min() >= -1) if marked.any() else marked
 

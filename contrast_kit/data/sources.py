@@ -31,7 +31,7 @@ HUB_NAMES: dict[str, tuple[str, str | None]] = {
 
 SHOPS = ("toyshop", "othershop")
 RUNNING = ("unit", "headings")
-"""What is read of running text."""
+"""The options that only running text reads."""
 
 
 def load(
@@ -105,7 +105,7 @@ def load(
 
 
 def available() -> dict[str, str]:
-    """Give the names that `load` knows, each with a line on what it is. Any hub id or path works besides.
+    """Give the names that `load` knows, each with a line on what it is. Any hub id or path works as well.
 
     >>> from contrast_kit import data
     >>> data.available()["glue/rte"]

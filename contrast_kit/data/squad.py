@@ -30,8 +30,8 @@ class Windows(Texts):
         rows: with the columns above; of `data.load("toyshop/squad")`, a SQuAD json file, the hub's `squad_v2`.
         tokenizer: a fast one: the places of an answer come from its character offsets.
         max_length: tokens of a window, question and special tokens included. COCO-LM, table 8: 512.
-        stride: tokens that two windows in a row share. Not in print; 128 is usual.
-        max_question: tokens at which a question is cut. Not in print; 64 is usual.
+        stride: tokens that two consecutive windows share. Not printed; 128 is usual.
+        max_question: tokens at which a question is cut. Not printed; 64 is usual.
 
     Attributes (N windows):
         rows: the rows. row_of: the row of each window, [N].
@@ -156,6 +156,6 @@ def _check(rows: Any, tokenizer: Any) -> None:
 
 
 def _cut(question: str, tokenizer: Any, most: int) -> str:
-    """A question of at most so many tokens."""
+    """A question cut to at most `most` tokens."""
     offsets = tokenizer(question, add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
     return question if len(offsets) <= most else question[: offsets[most - 1][1]]

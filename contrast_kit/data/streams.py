@@ -1,7 +1,7 @@
 """Text larger than memory: read once, its tokens kept on the disk, drawn from there in any order.
 
 A source is walked through once, ten thousand texts at a time. Their tokens go to the folder of `tokens.TokenCache`;
-in memory stay 24 bytes a text (its length, place and id). After that a `Stream` is `Texts` to everyone: batches sorted
+24 bytes per text stay in memory (length, place and id). After that a `Stream` is `Texts` to everyone: batches sorted
 by length, a new order in each epoch, and a resumed run that finds the same batches, to the bit.
 """
 
@@ -124,7 +124,7 @@ class Stream(Texts):
         return f"{found:08x}"
 
     def _read(self, name: str, kind: type, start: int, count: int) -> np.ndarray:
-        """So many values from a place on, out of one or more parts. Each call opens its files: safe after a fork."""
+        """`count` values from `start` on, out of one or more parts. Each call opens its files: safe after a fork."""
         found, part = [], int(np.searchsorted(self.ends, start, side="right"))
         while count:
             offset = start - int(self.ends[part - 1] if part else 0)
@@ -155,7 +155,7 @@ class _Parts:
         self.types = self.separated = False  # whether the last text so far is followed by a [SEP]
 
     def add(self, part: list[Line]) -> None:
-        """The next texts of the source."""
+        """Take in the next texts of the source."""
         stream, cache = self.stream, self.stream.cache
         rows = [{"text": line.row} if isinstance(line.row, str) else line.row for line in part]
         texts = self._texts(rows)
@@ -179,7 +179,7 @@ class _Parts:
         self.words.append(words[last] > words[last - tokens.lengths])
         self.text_ids.append(np.array([_hash(text) for text in zip(*texts, strict=True)], np.int64))
         labels = [row.get(self.label) for row in rows]
-        if self.labels or any(label is not None for label in labels):  # the first in all: those before have none
+        if self.labels or any(label is not None for label in labels):  # the first labels of all: those before have none
             self.labels += [None] * (self.rows - len(rows) - len(self.labels)) + labels
 
     def _texts(self, rows: list[Mapping]) -> list[list[str]]:

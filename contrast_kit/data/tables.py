@@ -1,7 +1,7 @@
 """Tables in files: which character separates their fields, whether quotes enclose them, and what the columns are.
 
-Many a data set is published without a line of column names. Read as if it had one, its first row is lost; so the first
-line is looked at. The known ones get the names and label integers that they have on the hub:
+Many data sets are published without a line of column names. Read as if they had one, their first row is lost; so the
+first line is looked at. Known files get the names and label integers that they have on the hub:
 
 | file | fields |
 |---|---|
@@ -40,7 +40,7 @@ _STS_FIELDS = ("genre", "filename", "year", "index", "label", "sentence1", "sent
 def read_table(file: Path, columns: Sequence[str] | None, quoted: bool | None) -> Dataset:
     """Read a file of separated fields; `columns` and `quoted` as for `data.load`.
 
-    Raises `ValueError` for a file that is no even table, one that names no columns and is none of the known ones, and
+    Raises `ValueError` for a file that cannot be read as a table, one that names no columns and is not a known one, and
     `columns` of another number than the fields.
 
     >>> import pathlib, tempfile
@@ -68,7 +68,7 @@ def read_table(file: Path, columns: Sequence[str] | None, quoted: bool | None) -
         )
     if names and len(names) != len(first):
         raise ValueError(f"{file} has {len(first)} columns, and columns= names {len(names)}: {', '.join(names)}.")
-    if names and tuple(first) == names:  # the file names them, too
+    if names and tuple(first) == names:  # the file names them too
         columns = names = None
     frame = _frame(file, separator, names, quoted)
     for name in frame.columns:
@@ -144,7 +144,7 @@ def is_table(file: Path) -> bool:
 
 
 def _separator(file: Path) -> str:
-    """The ending's; but a `.csv` whose lines all hold tabs and no fewer of them than commas is separated by these."""
+    """That of the file's ending; but a `.csv` whose every line has tabs, and no fewer than commas, is read by tabs."""
     if file.suffix.lower() != ".csv":
         return "\t"
     with file.open(encoding="utf-8-sig", newline="\n") as lines:

@@ -218,7 +218,7 @@ def usual_length(tokenizer: Any, max_length: int | None) -> int:
 
 
 def strings(values: list, name: str, start: int) -> list[str]:
-    """The values of a column, from row `start` on; a TypeError names the first that is no text."""
+    """The values of a column, from row `start` on; a TypeError names the first that is not text."""
     for at, value in enumerate(values, start):
         if not isinstance(value, str):
             raise TypeError(f"Row {at} of column {name!r} is {type(value).__name__}, not text.")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 LARGEST = 2**24
-"""Tokens that no vocabulary exceeds."""
+"""The largest size of a vocabulary, in tokens."""
 SPECIAL_TOKENS = {
     "pad_token": "[PAD]",
     "unk_token": "[UNK]",
@@ -89,7 +89,7 @@ def train_tokenizer(
 
 
 def check_is_tokenizer(tokenizer: Any) -> None:
-    """Refuse, by a TypeError, what is no tokenizer of transformers; of masks an encoder asks (`encoder.inputs`)."""
+    """TypeError for anything but a tokenizer of transformers; an encoder asks for its mask token (`encoder.inputs`)."""
     if not callable(tokenizer) or not hasattr(tokenizer, "pad_token_id"):
         raise TypeError(
             "tokenizer must be one of transformers, such as data.train_tokenizer(texts) makes, not "
@@ -137,7 +137,7 @@ def open_tokenizer(folder: str | Path) -> PreTrainedTokenizerFast:
 def _wordpiece(texts: list[str], vocab_size: int, lowercase: bool) -> Tokenizer:
     """Train BERT's kind of tokenizer.
 
-    The trainer numbers the pieces `##a`, `##b`, … in the order of a hash table, another one each time, and
+    The trainer numbers the pieces `##a`, `##b`, … in the order of a hash table, which varies, and
     breaks ties between pairs by these numbers. So they are handed in first, in order, and the trained
     vocabulary is moved into a tokenizer that knows only the five special tokens. A word of known letters can
     then always be spelled.

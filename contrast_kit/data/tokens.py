@@ -1,4 +1,4 @@
-"""Texts to token ids, many at a time: on all cores, and from the disk where they were made before.
+"""Texts to token ids, many at a time: on all cores, or from disk if they were made before.
 
 The tokenizers library works on all cores by itself, unless `TOKENIZERS_PARALLELISM=false` or the process was forked
 after it had begun; most of the other time went into Python objects that no one reads, so they are not made here.
@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-_FORM = b"1"  # raise it when the files change, so that no one reads old ones
+_FORM = b"1"  # increase it when the files change, so that no one reads old ones
 _PROBE = 4  # texts that are tokenized both ways, to see that they agree
 _AT_ONCE = 2_000  # texts: enough for all cores; what the library keeps of each until they are done is ten times its ids
 

@@ -1,4 +1,4 @@
-"""Files that are not UTF-8, or whose text was printed as Python's bytes: said, or undone."""
+"""Files that are not UTF-8, which is reported, or whose text was printed as Python's bytes, which is undone."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PRINTED_BYTES = re.compile(r"""b(['"]).*\1""", re.DOTALL)
 
 @contextmanager
 def in_utf8(file: Path) -> Iterator[None]:
-    """Around the reading of a file: a ValueError in one sentence where it is not UTF-8."""
+    """Wrap the reading of a file: a ValueError in one sentence if it is not UTF-8."""
     try:
         yield
     except UnicodeDecodeError as error:

@@ -60,7 +60,7 @@ def vqa_v2(questions: str | Path, annotations: str | Path) -> list[Row]:
 def easy_vqa(folder: str | Path, split: str) -> list[Row]:
     """easy-VQA's questions of a split, "train" or "test": `question`, `answer`, `image_id`, `file`.
 
-    Pictures are numbered from 0 in each split anew, so a number alone does not name a picture.
+    Pictures are numbered from 0 anew in each split, so a number alone does not name a picture.
     """
     place = Path(folder) / split
     rows = []

@@ -20,7 +20,7 @@ from contrast_kit.encoder.encoder import Encoder, Padded, View, evaluating
 from contrast_kit.masking.regions import check_pair
 
 HIDDEN = "hidden_region.safetensors"
-"""The file of a saved folder with the one vector that transformers' LXMERT does not have."""
+"""The file in a saved folder that holds the one vector which transformers' LXMERT does not have."""
 
 
 class States(NamedTuple):
@@ -31,22 +31,22 @@ class States(NamedTuple):
 
 
 class CrossModalEncoder(CrossModalShapes, Encoder):
-    """An LXMERT that turns pairs of text and picture into hidden states, a vector a pair, and scores where asked.
+    """An LXMERT that turns pairs of text and picture into hidden states, a vector per pair, and scores on request.
 
-    It wraps transformers' `LxmertForPreTraining` without changing it and uses its parts one by one, at the places a
-    loss asks for, so a folder written by `save_pretrained` opens in `AutoModelForPreTraining`, `AutoModel` and
+    It wraps transformers' `LxmertForPreTraining` without changing it and uses its parts one by one, at the positions a
+    loss needs, so a folder written by `save_pretrained` opens in `AutoModelForPreTraining`, `AutoModel` and
     `LxmertForQuestionAnswering`. transformers' own loss is not used: it puts object and attribute losses on all
     regions, is NaN for a batch without a masked word, and takes one answer where there are ten.
 
-    A view has, beside the keys of a text, `regions` [B, R, F], `boxes` [B, R, 4] (corners x1, y1, x2, y2 as shares of
-    the picture), `region_mask` [B, R], and, of a noisy one, `region_hidden` [B, R]: `data.Regions` and
+    A view has, besides the keys of a text, `regions` [B, R, F], `boxes` [B, R, 4] (corners x1, y1, x2, y2 as shares of
+    the picture), `region_mask` [B, R], and, if it is noisy, `region_hidden` [B, R]: `data.Regions` and
     `masking.regions` make them. A hidden region is the learned vector `hidden_region` [F] at its box.
 
-    Calling it gives the states of the *words*, [B, T, D], which have read the picture, as `Encoder` does: a method for
-    texts trains it, and does not mask the picture. The vector of a pair is the state of [CLS].
+    Calling it returns, as `Encoder` does, the states of the *words*, [B, T, D], which have read the picture: a method
+    for texts can train it, without masking the picture. The vector of a pair is the state of [CLS].
 
-    As LXMERT has it, and as its folders need it, position 0 and token type 0 have no vector of their own: [CLS] is not
-    told its place.
+    As in LXMERT, and as its folders require, position 0 and token type 0 have no vector of their own: [CLS] is not told
+    its place.
 
     Args:
         model: a transformers `LxmertForPreTraining`.
@@ -76,7 +76,7 @@ class CrossModalEncoder(CrossModalShapes, Encoder):
             )
         super().__init__(model, tokenizer)
         self._head = [model.cls.predictions]
-        # As a standardised feature: a vector of zeros would have a gradient some thousand times larger (MaskRegions).
+        # Like a standardised feature: a vector of zeros would have a gradient some thousand times larger (MaskRegions).
         random = torch.Generator().manual_seed(0)
         self.hidden_region = nn.Parameter(torch.randn(self.features, generator=random))  # [F]
 
@@ -169,7 +169,7 @@ class CrossModalEncoder(CrossModalShapes, Encoder):
         return {"objects": found["obj"], "attributes": found["attr"], "features": found["feat"]}
 
     def new_answer_head(self, answers: int) -> None:
-        """Draw the answer head anew, for so many answers. A saved folder keeps it."""
+        """Draw the answer head anew, for this many answers. A saved folder keeps it."""
         checks.count("answers", answers, "how many answers there are")
         hidden, last = self.width, self.model.answer_head.logit_fc
         self.model.config.num_qa_labels = self.model.num_qa_labels = answers
@@ -190,7 +190,7 @@ class CrossModalEncoder(CrossModalShapes, Encoder):
         Args:
             pairs: a `data.Regions`, or one batch of it.
             batch_size: pairs encoded at once.
-            max_length: left out; `data.Regions` has cut the texts.
+            max_length: not allowed here; `data.Regions` has cut the texts.
             normalize: divide each vector by its length, as the contrastive losses do.
 
         Raises:
@@ -209,7 +209,7 @@ class CrossModalEncoder(CrossModalShapes, Encoder):
 
     @property
     def strategy(self) -> Padded:
-        """How it computes: in the plain form alone."""
+        """How it computes: only in the plain form."""
         return self._strategy
 
     @strategy.setter
@@ -219,7 +219,7 @@ class CrossModalEncoder(CrossModalShapes, Encoder):
         self._strategy = strategy
 
     def use_packing(self, on: bool = True) -> None:
-        """ValueError, unless it is switched off: words and regions are padded apart."""
+        """ValueError, unless it is switched off: words and regions are padded separately."""
         checks.switch("on", on)
         if on:
             raise ValueError("An encoder of pairs cannot pack: texts and pictures are padded apart; leave packing off.")
@@ -231,12 +231,12 @@ class CrossModalEncoder(CrossModalShapes, Encoder):
         )
 
     def view_of(self, texts: list, max_length: int | None = None) -> View:
-        """TypeError: a text alone is no pair."""
+        """TypeError: a text alone is not a pair."""
         raise TypeError("An encoder of pairs reads no text without a picture: make a data.Regions of text and picture.")
 
 
 def batches_of(pairs: Any, batch_size: int) -> Iterator[View]:
-    """A batch of pairs, or ready data, in pieces of at most so many."""
+    """A batch of pairs, or ready data, in pieces of at most `batch_size`."""
     if whole := isinstance(pairs, dict):
         check_pair(pairs)
     elif not hasattr(pairs, "batch"):

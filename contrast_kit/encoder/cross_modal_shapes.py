@@ -10,7 +10,7 @@ from contrast_kit.encoder.inputs import check_tokenizer, whole_sizes
 
 # LXMERT's own shape, which is CAPT's (4.1); small has CAPT's small width (table 4); tiny is ours, for a laptop. Weights
 # begin with deviation 1/√D: with LXMERT's 0.02, meant for 768, attention of width 96 begins as a plain mean over all
-# regions, and it takes a small model several times as long to look.
+# regions, and a small model takes several times as long to learn where to look.
 SHAPES = {
     "tiny": dict(
         l_layers=1, r_layers=1, x_layers=2, hidden_size=96, num_attention_heads=4, intermediate_size=384,
@@ -28,7 +28,7 @@ SHAPES = {
 
 
 class CrossModalShapes:
-    """The named shapes, as constructors of `CrossModalEncoder`; before `Presets`, whose shapes are for texts."""
+    """The named shapes, as constructors of `CrossModalEncoder`; they override `Presets`, whose shapes are for texts."""
 
     @classmethod
     def tiny(cls, tokenizer: PreTrainedTokenizerBase, **options) -> Self:
@@ -47,7 +47,7 @@ class CrossModalShapes:
 
     @classmethod
     def base(cls, tokenizer: PreTrainedTokenizerBase, **options) -> Self:
-        """There is none: ValueError."""
+        """ValueError: pairs have no such shape."""
         raise ValueError(
             f"A CrossModalEncoder comes in the shapes {', '.join(SHAPES)}; base and large are an Encoder's."
         )
@@ -75,7 +75,7 @@ class CrossModalShapes:
             shape: a key of `SHAPES`.
             features: F, the width of a region's feature. objects, attributes: how many of each the detector names.
                 The defaults of these three are those of LXMERT's detector.
-            answers: A, how many answers are known in pre-training, if it asks (LXMERT: 9500). `Answer` takes its own.
+            answers: A, how many answers pre-training knows, if it asks questions (LXMERT: 9500). `Answer` has its own.
             seed: of the initial weights; the caller's random state is left as it was.
             max_length: the longest text, in tokens. dropout: of hidden states and attention (CAPT: 0.1).
             shape_changes: single changes to the shape, for example `x_layers=1` or `initializer_range=0.02`.

@@ -31,24 +31,24 @@ class Words(NamedTuple):
 
 
 class Positions:
-    """The M chosen positions of a view: how to take their rows, and what each row counts."""
+    """The M chosen positions of a view: how to take their rows, and the weight of each row."""
 
     def __init__(self, where: Tensor) -> None:
         self.where = where  # [B, T] bool
-        self.index = where.flatten().nonzero().squeeze(1)  # [M]: here, once, a GPU is waited for
+        self.index = where.flatten().nonzero().squeeze(1)  # [M]; this waits for a GPU, once
 
     def rows(self, x: Tensor) -> Tensor:
         """[B, T, …] → [M, …]."""
         return x.flatten(0, 1).index_select(0, self.index)
 
     def weights(self, each: Tensor) -> Tensor:
-        """What each row counts: its text's number of `each` [B], [M]."""
+        """The weight of each row, [M]: the entry of `each` [B] for its text."""
         return self.rows(each.unsqueeze(1).expand(self.where.shape))  # [B] → [B, T] → [M]
 
 
 @contextmanager
 def evaluating(*modules: nn.Module) -> Iterator[None]:
-    """Inside, nothing is dropped out; afterwards each part is in the mode that it had, also where parts differ."""
+    """Inside, everything is in evaluation mode; afterwards each part is in the mode it had, even where parts differ."""
     modes = [(part, part.training) for module in modules for part in module.modules()]
     for module in modules:
         module.eval()
@@ -60,13 +60,13 @@ def evaluating(*modules: nn.Module) -> Iterator[None]:
 
 
 class Padded:
-    """The plain form: texts filled up to the longest, rows as many as chosen. `fast` has others of the same numbers."""
+    """The plain form: texts padded to the longest, one row per chosen position. `fast` has others of equal results."""
 
     fixed_shapes = False
 
     def hidden_states(self, model: nn.Module, inputs: View) -> Tensor:
         """Last hidden states of padded texts, [B, T, D]."""
-        mask = inputs["attention_mask"]  # [B, T]: transformers asks if it hides anything, and waits for a GPU to say
+        mask = inputs["attention_mask"]  # [B, T]: transformers asks whether it hides anything, and waits for the GPU
         if mask.device.type != "cpu" and model.config.model_type in ("roberta", "bert", "electra"):
             inputs = inputs | {"attention_mask": fast.ready_made_mask(model, mask)}
         return model.base_model(**inputs).last_hidden_state
@@ -77,7 +77,7 @@ class Padded:
 
 
 class Encoder(Presets, nn.Module):
-    """A Transformer that turns a view into hidden states, a sequence vector, and word scores where asked.
+    """A Transformer that turns a view into hidden states, a sequence vector, and word scores on request.
 
     It wraps a Hugging Face masked-LM model (`RobertaForMaskedLM`, `BertForMaskedLM`, …) without changing it, so a
     folder written by `save_pretrained` opens in `AutoModel`, `AutoModelForMaskedLM` and `SentenceTransformer`.
@@ -142,7 +142,7 @@ class Encoder(Presets, nn.Module):
         return encoder.eval()  # as transformers opens a model; `fit` trains it with dropout
 
     def save_pretrained(self, folder: str | Path) -> Path:
-        """Write one folder that transformers and sentence-transformers open offline to the same vectors; returns it."""
+        """Write one folder that transformers and sentence-transformers open offline and read alike; returns it."""
         folder = arguments.path("folder", folder, "where the encoder is saved")
         if not self.projection:
             mlm_head.make_transparent(self.model)
@@ -178,7 +178,7 @@ class Encoder(Presets, nn.Module):
     # -- what it computes --------------------------------------------------------------------------------------------
 
     def forward(self, view: View) -> Tensor:
-        """Last hidden states [B, T, D] of a view: of `input_ids` and `attention_mask`, both [B, T].
+        """Last hidden states [B, T, D] of a view with `input_ids` and `attention_mask`, both [B, T].
 
         `token_type_ids` are read too, if the model knows types.
         """
@@ -197,7 +197,7 @@ class Encoder(Presets, nn.Module):
     def mlm_logits(self, hidden: Tensor) -> Tensor:
         """Word scores of chosen positions, [M, D] → [M, V], by the model's own vocabulary head or the plain one.
 
-        Give it `hidden[selected]`: with 30,000 words the head costs more at every position than the Transformer below.
+        Give it `hidden[selected]`: with 30,000 words, the head at every position costs more than the Transformer below.
         """
         rows = fast.filled_up(hidden) if fast.compiled_by_shape(hidden) else hidden
         for module in self._head if self.projection else [self.model.get_output_embeddings()]:
@@ -248,9 +248,9 @@ class Encoder(Presets, nn.Module):
         self.strategy = fast.Packed(self.model, Padded()) if on else Padded()
 
     def use_plain_head(self, bias: bool = False) -> None:
-        """From here on word scores are h · x, without projection (COCO-LM, appendix D) or, unless asked, bias.
+        """From here on word scores are h · x, without projection (COCO-LM, appendix D) and, unless asked for, bias.
 
-        ValueError: word vectors x of another width than the states h, as ALBERT's; a head that stays in a saved folder.
+        ValueError: word vectors x of another width than the states h, as ALBERT's; a head that a folder cannot omit.
         """
         checks.switch("bias", bias)
         mlm_head.check_plain(self.model)
@@ -261,7 +261,7 @@ class Encoder(Presets, nn.Module):
     def view_of(self, texts: list, max_length: int | None = None) -> View:
         """Strings, or pairs of them, as one view on the encoder's device, cut to its `max_length` or less.
 
-        Padded on the right, whatever side the tokenizer likes: a sequence vector is the *first* token's.
+        Padded on the right, whatever side the tokenizer prefers: a sequence vector is the *first* token's.
         """
         options = dict(padding=True, padding_side="right", truncation=True, return_tensors="pt")
         texts, limit = inputs.list_of_texts(texts), self.max_length if max_length is None else max_length
@@ -277,7 +277,7 @@ class Encoder(Presets, nn.Module):
 
         Args:
             texts: strings, or pairs of strings; one string counts as a list of one.
-            batch_size: texts encoded at once, the longest first, so that a batch is little padded.
+            batch_size: texts encoded at once, the longest first, so that a batch has little padding.
             max_length: cut texts to this many tokens; by default, and at most, the encoder's `max_length`.
             normalize: divide each vector by its length, as the contrastive losses do.
 

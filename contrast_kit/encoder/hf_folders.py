@@ -1,4 +1,4 @@
-"""Folders that hold a model, written and opened so that transformers and sentence-transformers find the same there."""
+"""Folders that hold a model, written and opened so that transformers and sentence-transformers read them alike."""
 
 import json
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ POOLINGS = tuple(THEIR_POOLINGS)
 VOCABULARIES = ("tokenizer.json", "vocab.*", "*.model")
 """Files that hold a vocabulary: of fast tokenizers, of the slow ones of BERT and RoBERTa, of SentencePiece."""
 NO_SHAPE = ("transformers_version", "architectures", "dtype", "_name_or_path", "taught_without_words")
-"""What a configuration holds that no vector depends on, and that changes when a model is saved or opened."""
+"""Entries of a configuration that no vector depends on, and that change when a model is saved or opened."""
 LOCAL = "a folder that save_pretrained wrote, or Encoder.tiny(tokenizer)"
 
 
@@ -53,8 +53,8 @@ def read(
     """A masked-LM model, in float32 whatever precision it was saved in, and its tokenizer: local, else from the hub.
 
     `kind` is transformers' class that opens it, for a model of another kind. Weights of the vocabulary head that the
-    checkpoint does not hold are drawn from seed 0, with a warning; where it must be `whole`, they are refused like
-    others. `local` says what to take where there is no hub.
+    checkpoint does not hold are drawn from seed 0, with a warning; if it must be `whole`, they are refused like any
+    other. `local` says what to take where there is no hub.
 
     FileNotFoundError says what to do where there is neither such a folder nor a hub in reach, or no tokenizer;
     ValueError where the weights are not all there, or the model needs code of its own.
@@ -107,7 +107,7 @@ def _open(name: str | Path, kind: type, whole: bool) -> tuple[nn.Module, PreTrai
 def write(
     folder: Path, model: nn.Module, tokenizer: PreTrainedTokenizerBase, pooling: str, max_length: int, normalizes: bool
 ) -> None:
-    """Write a model, its tokenizer, and files that tell sentence-transformers its pooling, and if it normalises."""
+    """Write a model, its tokenizer, and files that tell sentence-transformers how it pools and normalises."""
     folder.mkdir(parents=True, exist_ok=True)
     with without_bars():
         model.save_pretrained(folder)
@@ -149,7 +149,7 @@ def pooling_of(folder: str | Path) -> str | None:
 
 
 def normalizes(folder: str | Path, pooling: str | None = None) -> bool:
-    """Whether a sentence-transformers folder divides vectors by their length, behind the pooling.
+    """Whether a sentence-transformers folder divides vectors by their length, after the pooling.
 
     ValueError for another module there, such as a `Dense` layer, unless the caller chose a `pooling` to take instead.
     """
@@ -184,7 +184,7 @@ def _beside(name: str | Path, file: str) -> Any:
 
 @contextmanager
 def without_bars() -> Iterator[None]:
-    """No bar for a local file, which is over before one could read it; no report either, for ours follows."""
+    """No progress bar for a local file, which loads faster than one could read it; no report, since ours follows."""
     shown, verbosity = logging.is_progress_bar_enabled(), logging.get_verbosity()
     logging.disable_progress_bar()
     logging.set_verbosity_error()

@@ -1,4 +1,4 @@
-"""What an encoder is given, a tokenizer, a model or its sizes, and texts, or one clear sentence."""
+"""Checks of what an encoder is given: a tokenizer, a model or its sizes, texts. Each refuses in one clear sentence."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -16,7 +16,7 @@ OTHERS = ("RelativeForMaskedLM", "LxmertForPreTraining")
 
 
 def check_tokenizer(tokenizer: PreTrainedTokenizerBase) -> None:
-    """Refuse what is no tokenizer that can mask and pad."""
+    """Refuse anything but a tokenizer that can mask and pad."""
     if not isinstance(tokenizer, PreTrainedTokenizerBase):
         raise TypeError(
             f"An encoder is built for a tokenizer, such as data.train_tokenizer(texts), not {checks.shown(tokenizer)}; "
@@ -61,7 +61,7 @@ def checked_model(model: nn.Module, tokenizer: PreTrainedTokenizerBase) -> nn.Mo
 
 @torch.no_grad()
 def check_alone(model: nn.Module, alone: dict[str, Tensor], beside: dict[str, Tensor]) -> None:
-    """Warn of a model whose states for a text change where it is padded: `alone`, and first `beside` a longer one."""
+    """Warn of a model whose states for a text change when it is padded: `alone`, or first `beside` a longer text."""
     model.eval()
     states = model.base_model(**alone).last_hidden_state[0]  # [T, D]
     moved = model.base_model(**beside).last_hidden_state[0, : len(states)] - states
@@ -70,7 +70,7 @@ def check_alone(model: nn.Module, alone: dict[str, Tensor], beside: dict[str, Te
 
 
 def whole_sizes(sizes: dict[str, int]) -> dict[str, int]:
-    """Sizes of a new encoder as Python's integers, the only ones transformers takes. Refuses what is none."""
+    """Sizes of a new encoder as Python's integers, the only ones transformers takes. Refuses anything else."""
     for name, value in sizes.items():
         checks.count(name, value, "a size of the encoder")
     if sizes["hidden_size"] % sizes["num_attention_heads"]:
@@ -82,7 +82,7 @@ def whole_sizes(sizes: dict[str, int]) -> dict[str, int]:
 
 
 def list_of_texts(texts: str | Iterable) -> list:
-    """Texts as a list, one string as a list of one. Refuses what is no string or pair of strings, or says nothing."""
+    """Texts as a list, one string as a list of one. Refuses empty texts, and all but strings and pairs of them."""
     if isinstance(texts, Mapping) and texts:
         raise TypeError(
             f"These are {', '.join(map(str, list(texts)[:3]))}, splits or columns by name: give the texts of one, such "
@@ -106,7 +106,7 @@ def list_of_texts(texts: str | Iterable) -> list:
 
 
 def longest_first(texts: Sequence) -> list[int]:
-    """The numbers of the texts, so that texts of about one length stand together."""
+    """The indices of the texts, ordered so that texts of about the same length stand together."""
     return sorted(range(len(texts)), key=lambda i: -sum(map(len, parts_of(texts[i]))))
 
 

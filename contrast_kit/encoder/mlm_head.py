@@ -12,7 +12,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-# DistilBERT's head, in the order of use; in the model its modules stand in another.
+# DistilBERT's head, in the order of use; the model lists its modules in another order.
 DISTILBERT = ("vocab_transform", "activation", "vocab_layer_norm", "vocab_projector")
 # Model types whose head is one module: dense, gelu, LayerNorm, then the linear layer over words.
 ROBERTA_LIKE = ("roberta", "xlm-roberta", "camembert", "mpnet", "contrast_kit_relative")
@@ -44,7 +44,7 @@ def states(model: nn.Module, hidden: Tensor) -> Tensor | None:
 
 @torch.no_grad()
 def check(model: nn.Module, view: dict[str, Tensor]) -> None:
-    """Refuse, by a ValueError, a model whose head taken apart gives other word scores than the model, for one text."""
+    """Raise a ValueError if, for one text, the head taken apart gives other word scores than the whole model."""
     kind = type(model).__name__
     model.eval()
     try:
@@ -59,8 +59,8 @@ def check(model: nn.Module, view: dict[str, Tensor]) -> None:
 
 
 def check_plain(model: nn.Module) -> None:
-    """Refuse, by a ValueError, a model that cannot do with h · x: its word vectors x have another width than its states
-    h, or its own head cannot be made to do nothing, so that no folder could hold it."""
+    """Raise a ValueError for a model that cannot score words by h · x: its word vectors x have another width than its
+    states h, or its own head cannot be made to do nothing, so that it could not be saved."""
     words, width = getattr(model.get_output_embeddings(), "in_features", None), model.config.hidden_size
     if words != width:
         raise ValueError(
@@ -71,7 +71,7 @@ def check_plain(model: nn.Module) -> None:
 
 
 def projection(model: nn.Module) -> tuple[nn.Linear, nn.LayerNorm, nn.LayerNorm]:
-    """The dense map and the LayerNorm of a head that `make_transparent` can change, and the LayerNorm that h leaves.
+    """The dense map and the LayerNorm of a head that `make_transparent` can change, and the LayerNorm that outputs h.
 
     ValueError: a model of another shape.
     """
@@ -106,7 +106,7 @@ def make_transparent(model: nn.Module) -> None:
     2. gelu: x + c;
     3. LayerNorm: takes the mean c away, divides by the deviation 1, and with the same γ and β gives h back.
 
-    Exact but for rounding (relative error about 1e-6 in float32; half precision is too coarse for the sum with c).
+    Exact up to rounding (relative error about 1e-6 in float32; half precision is too coarse for the sum with c).
 
     Raises:
         ValueError: for a model of another shape, or with a γ of zero, where something of h is lost.

@@ -17,7 +17,7 @@ SHAPES = {
     "base": dict(num_hidden_layers=12, hidden_size=768, num_attention_heads=12, intermediate_size=3072),
     "large": dict(num_hidden_layers=24, hidden_size=1024, num_attention_heads=16, intermediate_size=4096),
 }
-# Names of transformers' configuration that something else decides here.
+# Names in transformers' configuration that are set in another way here.
 INSTEAD = {
     **dict.fromkeys(("vocab_size", "pad_token_id", "bos_token_id", "eos_token_id"), "the tokenizer decides it."),
     **dict.fromkeys(("hidden_dropout_prob", "attention_probs_dropout_prob"), "say dropout=."),

@@ -1,6 +1,6 @@
 """Checked exercises of the course: `check("01.complement", my_function)` says whether it is right, or gives a hint.
 
-Each notebook NN has its exercises in `nbNN.py`: one small function an exercise, registered with `@exercise`, that
+Each notebook NN has its exercises in `nbNN.py`: one small function per exercise, registered with `@exercise`, that
 takes the reader's answer, tries it, and returns the hint for the first mistake it recognises (None where it is right).
 `progress()` lists all exercises of the course, and which of them are done.
 """

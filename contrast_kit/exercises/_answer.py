@@ -46,7 +46,7 @@ class Answer:
 
 
 def copied(value: Any) -> Any:
-    """Tensors, arrays, lists and tuples (`Masked` too) of their own; gradients still flow to where they came from."""
+    """Copies of tensors, arrays, lists and tuples (`Masked` too); gradients still flow to the originals."""
     if isinstance(value, Tensor):
         return value.clone()
     if isinstance(value, np.ndarray):
@@ -68,7 +68,7 @@ def crash(error: BaseException) -> str:
     """One sentence: the line of the reader's own cell on which their function stopped, and the error.
 
     The line is the last one of the file or cell in which the function begins: what a library did further down is
-    named by the error. Without a line of theirs, the function could not be called as the exercise calls it.
+    named by the error. If no line is theirs, the function could not be called the way the exercise calls it.
 
     >>> from contrast_kit.exercises._answer import crash
     >>> try:
@@ -88,7 +88,7 @@ def crash(error: BaseException) -> str:
 
 
 def wrong_kind(answer: Any, error: Exception) -> str:
-    """What to say where a checker could not do with an answer what it does with answers of the kind that is asked for.
+    """What to say where a checker cannot handle an answer because it is not of the kind that is asked for.
 
     >>> from contrast_kit.exercises import judge
     >>> print(judge("01.labels", 3))
@@ -103,6 +103,6 @@ def wrong_kind(answer: Any, error: Exception) -> str:
         if str(error) == f"'{kind}' object is not callable":
             return f"the exercise asks for a function, and you gave {'an' if kind[0] in 'aeiou' else 'a'} {kind}."
         given = f"an answer of type {kind} does not fit"
-    # Python's words for a kind that lacks something are about the checker's code, which the reader does not see.
+    # Python's message about a wrong kind of value is about the checker's code, which the reader does not see.
     told = "" if isinstance(error, TypeError | AttributeError) else f" ({error})"
     return f"{given}{told}. Which kind of value does the exercise ask for?"

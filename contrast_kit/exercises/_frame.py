@@ -1,4 +1,4 @@
-"""How exercises are registered, and an answer is tried and judged. The exercises themselves are in `nbNN.py`."""
+"""How exercises are registered, and how an answer is tried and judged. The exercises themselves are in `nbNN.py`."""
 
 import importlib
 import importlib.util
@@ -26,11 +26,11 @@ _EXERCISES: dict[str, _Exercise] = {}
 
 
 def exercise(name: str, right: str) -> Callable[[Checker], Checker]:
-    """Register a checker under `name`, "NN.word" with the notebook's number, 02 or 02b; `right` follows on "right.".
+    """Register a checker under `name`, "NN.word" with the notebook's number, 02 or 02b; `right` is said after "right.".
 
     The checker gets the reader's answer (a function or a value). It returns None for a right answer and otherwise
     one sentence that names the mistake and where to look. It may simply call the answer: a None from it, or an
-    error inside it, is dealt with here, and what it is given it gets as copies.
+    error inside it, is dealt with here, and what is passed to it is copied.
 
     >>> from contrast_kit.exercises import exercise, judge
     >>> @exercise("99.double", right="Twice as much.")
@@ -95,10 +95,10 @@ def judge(name: str, answer: Any) -> Verdict:
 
 
 def check(name: str, answer: Any) -> None:
-    """Show whether the answer to an exercise is right; if not, a hint that fits the mistake where it is a usual one.
+    """Show whether the answer to an exercise is right; if not, a hint that fits the mistake, where it is a common one.
 
-    A coloured ✓ or ✗ and a sentence in a notebook, plain text elsewhere. Of a function that stops with an error, its
-    line is named. In a notebook the try is noted for `progress`.
+    A coloured ✓ or ✗ and a sentence in a notebook, plain text elsewhere. Where a function stops with an error, its line
+    is named. In a notebook the attempt is noted for `progress`.
 
     Args:
         name: the exercise, such as "01.complement"; `names()` lists all.

@@ -11,11 +11,11 @@ from torch import Tensor
 OVER_THE_BATCH = "You normalised over dim=0, the batch. Each *vector* must have length 1: dim=1."
 MEAN_OF_P = "That is the mean of -p. The loss is -log p: it punishes a confident mistake without limit."
 LOG_OF_MEAN = "First the log of each row's p, then the mean; not the other way round."
-TAKE_NOTHING_OUT = "The diagonal holds the partners here, it must stay: take nothing out."
+TAKE_NOTHING_OUT = "The diagonal holds the partners here and must stay: take nothing out."
 
 
 def equals(value: object, target: Tensor | float) -> bool:
-    """True for one shape and values equal up to rounding; False for what is no number."""
+    """True for the same shape and values equal up to rounding; False for what is not a number."""
     target = torch.as_tensor(target).detach().to(torch.float64)
     try:
         value = torch.as_tensor(value).detach().to(torch.float64)
@@ -77,7 +77,7 @@ def no_gradient(value: object, and_also: str = "") -> str | None:
 
 
 def gradient(loss: Callable[..., Tensor], given: Mapping[str, Tensor], *rest: Any, right: Callable) -> str | None:
-    """The hint for a right value whose gradient with respect to one of these tensors is missing or another one."""
+    """The hint for a right value whose gradient with respect to one of these tensors is missing or wrong."""
     leaves = [tensor.detach().clone().requires_grad_() for tensor in given.values()]
     expected = torch.autograd.grad(right(*leaves, *rest), leaves)
     with torch.autograd.graph.allow_mutation_on_saved_tensors():  # an answer may normalise in place

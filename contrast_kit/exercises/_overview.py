@@ -51,7 +51,7 @@ def progress() -> Progress:
     """Which exercises of the course are done, in this notebook or another, today or earlier.
 
     `check` notes each try in a notebook: in `.exercises.json`, in the folder in which the notebook runs. Delete that
-    file to begin anew; CONTRAST_KIT_PROGRESS names another file, and empty it keeps none. Where the file cannot be
+    file to begin anew; CONTRAST_KIT_PROGRESS names another file; if it is empty, none is kept. Where the file cannot be
     written, what this kernel has seen counts.
 
     Returns a `Progress`: shown by Jupyter as a table, printed as text; its `states` are data.

@@ -8,9 +8,9 @@ from pathlib import Path
 from contrast_kit.plots.progress import in_notebook
 
 FILE = ".exercises.json"
-"""In the folder in which the notebook runs. CONTRAST_KIT_PROGRESS names another file; empty, nothing is kept."""
+"""In the folder in which the notebook runs. CONTRAST_KIT_PROGRESS names another; if it is empty, nothing is kept."""
 
-_HERE: dict[str, bool] = {}  # of this kernel: what counts where no file can be written
+_HERE: dict[str, bool] = {}  # from this kernel: what counts where no file can be written
 
 
 def place() -> Path | None:
@@ -20,7 +20,7 @@ def place() -> Path | None:
 
 
 def known() -> dict[str, bool]:
-    """Exercise -> True if it was once done, False if tried only: of this kernel, and of those before it."""
+    """Exercise -> True if it was once done, False if only tried: in this kernel, and in those before it."""
     return _joined(_read(place()), _HERE)
 
 
@@ -33,7 +33,7 @@ def note(name: str, right: bool) -> None:
     with contextlib.suppress(OSError):
         beside = file.with_name(f"{file.name}.{os.getpid()}")
         beside.write_text(json.dumps(known(), indent=1) + "\n", encoding="utf-8")
-        beside.replace(file)  # at once, so that two notebooks never leave half a file
+        beside.replace(file)  # in one step, so that two notebooks never leave half a file
 
 
 def _read(file: Path | None) -> dict[str, bool]:

@@ -45,7 +45,7 @@ def cosines(answer: Callable[[Tensor, Tensor], Tensor]) -> str | None:
     right = losses.cosine_matrix(a, b)
     by_column = normalize(a, dim=0), normalize(b, dim=0)
     if said.shape == (len(a),):
-        return "One number a row: you compared each a[i] with its own b[i]. Asked: with every b[j], a matrix [B, B]."
+        return "One number per row: you compared each a[i] with its own b[i]. Compare it with every b[j]: [B, B]."
     if said.shape == (a.shape[1], a.shape[1]):
         return "That is [D, D]: the transpose stands on the other side, a @ b.T."
     mistakes = [

@@ -1,4 +1,4 @@
-"""The exercises of notebook 01, masking, and the mistakes that are usual there."""
+"""The exercises of notebook 01, masking, and the usual mistakes."""
 
 from collections.abc import Callable
 
@@ -24,7 +24,7 @@ def _texts(rows: int = 200, length: int = 60) -> tuple[Tensor, Tensor]:
 def one_draw(answer: Callable[[float, float], str]) -> str | None:
     """The fate of a token whose uniform number is u, at rate p and split 80/10/10."""
     if len({answer(0.01, 0.15) for _ in range(50)}) > 1:
-        return "Asked again with the same u it says something else: u is the only draw, nothing else may be random."
+        return "Asked again with the same u, it says something else: u is the only draw; nothing else may be random."
     said = {answer(u, p) for u in (0.01, 0.9) for p in (0.15, 0.5)}
     if not said <= set(FATES):
         other = min(map(str, said - set(FATES)))
@@ -32,7 +32,7 @@ def one_draw(answer: Callable[[float, float], str]) -> str | None:
     if answer(0.5, 0.15) != "free" or answer(0.9, 0.15) != "free":
         return "At p = 0.15, u = 0.5 is not selected. Multiply the cuts 0.8 and 0.9 by p: they divide [0, p)."
     if answer(0.16, 0.15) != "free" or answer(0.149, 0.15) == "free":
-        return "The selected are those with u < p: try u = 0.149 and u = 0.16 at p = 0.15."
+        return "The selected tokens are those with u < p: try u = 0.149 and u = 0.16 at p = 0.15."
     if answer(0.405, 0.5) == "random" and answer(0.42, 0.5) == "keep":
         return "Your second cut is at 0.82 p, 10 % of the *remaining* 20 %. It is 10 % of all selected: 0.9 p."
     if answer(0.42, 0.5) == "keep" and answer(0.47, 0.5) == "random":
@@ -75,7 +75,7 @@ def twice(answer: Callable[[float], float] | float) -> str | None:
         return "Give a function of p, so that it can be tried at several rates."
     tried = Tried(answer, (0.15,), (0.4,))
     mistakes = {
-        lambda p: p: "That would be static masking: the second epoch selects the very words of the first.",
+        lambda p: p: "That would be static masking: the second epoch selects exactly the words of the first.",
         lambda p: 2 * p: "That counts a word selected in *either* epoch (twice, if in both). Asked: in both.",
         lambda p: 1 - (1 - p) ** 2: "That is the share selected in at least one epoch. Asked: in both.",
         lambda p: p * (1 - p): "That is selected in the first and *not* in the second. Asked: in both.",
@@ -83,7 +83,7 @@ def twice(answer: Callable[[float], float] | float) -> str | None:
     }
     if wrong := tried.wrong(lambda p: p * p, same=near):
         (p,), said = wrong
-        told = f"At p = {p} it gives {float(said):.4f}. Two independent events, each of probability p: both?"
+        told = f"At p = {p} it gives {float(said):.4f}. Two independent events of probability p: how likely are both?"
         return tried.hint(mistakes, same=near) or told
     return None
 
@@ -111,9 +111,7 @@ def complement(answer: Callable[..., Masked]) -> str | None:
     if elsewhere.any() and torch.equal(second.input_ids[elsewhere], first.input_ids[elsewhere]):
         return "View 1 holds [MASK]s and random words of view 0: build it from the original ids, not first.input_ids."
     if not torch.equal(second.input_ids[~second.selected], ids[~second.selected]):
-        return (
-            "Its input_ids are changed at places that are not in its selected: take away what may not be hidden first."
-        )
+        return "Its input_ids are changed at places not in its selected: first take away what may not be hidden."
     free = maskable & ~first.selected
     rate = (second.selected.sum() / free.sum()).item()
     if rate > 0.99:
@@ -122,10 +120,10 @@ def complement(answer: Callable[..., Masked]) -> str | None:
         return f"Of the free tokens {rate:.2f} are selected, not p_c = 0.7. p_c is *given* free."
     again = answer(ids, maskable, first, 0.7, dict(VOCABULARY), _generator(3))
     if not torch.equal(again.selected, second.selected):
-        return "Two generators of one seed give two masks: the draw does not come from the generator that it is given."
+        return "Two generators of one seed give different masks: the draw does not come from the generator it is given."
     again = answer(ids, maskable, first, 0.7, dict(VOCABULARY), _generator(4))
     if torch.equal(again.selected, second.selected):
-        return "Two generators give one mask: pass the generator on, so that K calls make K different views."
+        return "Two generators give the same mask: pass the generator on, so that K calls make K different views."
     expected = complementary_random_mask(ids, maskable, first.selected, 0.7, generator=_generator(3), **VOCABULARY)
     became = (second.input_ids == MASK_ID).sum() / second.selected.sum()
     if abs(became - (expected.input_ids == MASK_ID).sum() / expected.selected.sum()) > 0.03:

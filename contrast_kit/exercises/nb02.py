@@ -1,4 +1,4 @@
-"""The exercises of notebook 02, losses, and the mistakes that are usual there."""
+"""The exercises of notebook 02, losses, and the usual mistakes."""
 
 from collections.abc import Callable, Mapping
 
@@ -58,7 +58,7 @@ def row(answer: Callable[[Tensor, int], Tensor]) -> str | None:
         large = answer(torch.tensor([2000.0, other], dtype=torch.float64), 1)
         if not equals(large, loss):
             told = f"Right, but for the scores 2000 and {other:.0f} it gives {float(large):.8g}, not {loss:.8g}"
-            return f"{told}: e^2000 overflows, e^-2000 is 0. Can the loss be had without either? Try logsumexp."
+            return f"{told}: e^2000 overflows, e^-2000 is 0. Can you get the loss without either? Try logsumexp."
     return None
 
 

@@ -1,4 +1,4 @@
-"""The exercises of notebook 02b, losses in practice, and the mistakes that are usual there."""
+"""The exercises of notebook 02b, losses in practice, and the usual mistakes."""
 
 from collections.abc import Callable
 from functools import partial
@@ -45,7 +45,7 @@ def left_out(answer: Callable[[Tensor], Tensor]) -> str | None:
         if torch.equal(said, wrong):
             return hint
     if not torch.equal(said, (same & ~partner) | itself):
-        return "True where row and column are of one text, unless they are each other's partner (B rows apart)."
+        return "True where row and column belong to one text, unless they are each other's partner (B rows apart)."
     return None
 
 
@@ -56,9 +56,9 @@ def first_loss(answer: Callable[[float], float]) -> str | None:
         return "Give a function of the first loss, so that it can be tried with several."
     tried = Tried(answer, *((log(2 * B - 1),) for B in (8, 64, 256)))
     mistakes = {
-        exp: "That is the number of candidates, 2B − 1. How many texts have so many?",
+        exp: "That is the number of candidates, 2B − 1. How many texts give that many?",
         lambda loss: exp(loss) + 1: "Those are the 2B vectors, two views of each text. How many texts?",
-        lambda loss: exp(loss) / 2: "Almost: 2B − 1 candidates, the anchor itself is none. Add it before halving.",
+        lambda loss: exp(loss) / 2: "Almost: 2B − 1 candidates, the anchor itself is not one. Add it before halving.",
         lambda loss: (exp(loss) - 1) / 2: "The anchor is missing among the candidates: add it, do not take one away.",
         lambda loss: 2 ** (loss - 1): "Natural logarithms: e to the loss, not 2 to the loss.",
         lambda loss: (2**loss + 1) / 2: "Natural logarithms: e to the loss, not 2 to the loss.",
@@ -67,5 +67,5 @@ def first_loss(answer: Callable[[float], float]) -> str | None:
     if wrong := tried.wrong(lambda loss: (exp(loss) + 1) / 2, same):
         (loss,), said = wrong
         told = f"For a batch of {(exp(loss) + 1) / 2:.0f} the log begins at {loss:.2f}, yours says {float(said):.2f}."
-        return tried.hint(mistakes, same) or f"{told} Each of 2B − 1 has one share."
+        return tried.hint(mistakes, same) or f"{told} Each of 2B − 1 has an equal share."
     return None

@@ -1,4 +1,4 @@
-"""The exercises of notebook 03, the representation space, and the mistakes that are usual there."""
+"""The exercises of notebook 03, the representation space, and the usual mistakes."""
 
 import math
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from contrast_kit.exercises._frame import exercise
 from contrast_kit.exercises._numbers import Tried, equals, first_hint, many, shown
 
 
-@exercise("03.alignment", right="So a mean cosine of 1 is 0, of 0 is 2, of −1 is 4.")
+@exercise("03.alignment", right="So a mean cosine of 1 gives 0, of 0 gives 2, of −1 gives 4.")
 def alignment(answer: Callable[[float], float]) -> str | None:
     """Alignment from the mean cosine of the positive pairs."""
     tried = Tried(answer, (0.3,), (-0.5,))
@@ -133,7 +133,7 @@ def effective_rank(answer: Callable[[Tensor], Tensor]) -> str | None:
     if hint := first_hint(said, mistakes):
         return hint
     if isinstance(said, Tensor) and said.dim() == 0 and not torch.isfinite(said):
-        return "Not finite: did you take the exp of something that is no entropy? Divide sigma by its sum first."
+        return "Not finite: did you take the exp of something that is not an entropy? Divide sigma by its sum first."
     if equals(said, entropy(sigma).exp()):
         return "Make a distribution of the values first: divide by their sum."
     return None if equals(said, entropy(p).exp()) else "p = σ / Σσ, then exp(−Σ p log p)."

@@ -1,4 +1,4 @@
-"""The exercises of notebook 04, masked language modelling, and the mistakes that are usual there."""
+"""The exercises of notebook 04, masked language modelling, and the usual mistakes."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -97,7 +97,7 @@ def sequence_mean(answer: Callable[[Tensor, Tensor], Tensor]) -> str | None:
         order = torch.tensor([3, 0, 5, 1, 4, 2])
         again = answer(terms[order], rows[order] + 7)
         if not _number(again) or not near(again, sum(means) / 3):
-            return "Right while texts come in order, from 0. Shuffled, or with other numbers, the value is another."
+            return "Right while texts come in order, from 0. Shuffled, or with other numbers, they give another value."
         return None
     told = f"For terms {terms.tolist()} in texts {rows.tolist()}"
     return f"{told} expected {sum(means) / 3:.4f}, got {float(given):.4f}."
@@ -115,12 +115,12 @@ def floor(answer: Callable[[Tensor], Tensor]) -> str | None:
     for wrong, hint in (
         (-entropy, "The minus is missing: log p is below 0, an entropy is not."),
         (entropy / math.log(2), "That is in bits; the loss is in nats, with the natural logarithm."),
-        (math.log(4), "That is log V, the loss of a model that knows not even the frequencies."),
+        (math.log(4), "That is log V, the loss of a model that does not even know the frequencies."),
         (entropy.exp(), "That is the perplexity, exp of what was asked for."),
         (-p.log().mean(), "Each word of the *vocabulary* counts the same in your mean: weigh by p."),
         (-(counts * counts.log()).sum(), "Divide the counts by their sum first: p is a share."),
         (-(counts * p.log()).sum(), "That is the total over all words of the text; the loss is per word: weigh by p."),
-        (-p.max().log(), "That is the loss at the commonest word. Average over all, each as often as it comes."),
+        (-p.max().log(), "That is the loss at the commonest word. Average over all, each as often as it occurs."),
     ):  # fmt: skip
         if near(given, wrong):
             return hint

@@ -1,4 +1,4 @@
-"""The exercises of notebook 05, CMLM, and the mistakes that are usual there."""
+"""The exercises of notebook 05, CMLM, and the usual mistakes."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""The exercises of notebook 06, COCO-LM, and the mistakes that are usual there."""
+"""The exercises of notebook 06, COCO-LM, and the usual mistakes."""
 
 from collections.abc import Callable
 
@@ -83,7 +83,7 @@ def corrective_lm(answer: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]) ->
     right = losses.corrective_lm(logits, copying, corrupted, original)
     mistakes = [
         (-q.log().mean(), "That is plain cross-entropy, table 3's 'CLM w/o. Copy'. Add the copy mechanism."),
-        (-((1 - p1) * q.log()).mean(), "That is the released code's loss. The print has the log *of* the mixture."),
+        (-((1 - p1) * q.log()).mean(), "That is the released code's loss. The paper has the log *of* the mixture."),
         (-(p1 + (1 - p1) * q).log().mean(), "The indicator is missing: copying helps only where the input is right."),
         (-(same * p1 + q).log().mean(), "p_copy(0) is missing before the softmax."),
         (-(same * (1 - p1) + p1 * q).log().mean(), "The polarity: p_copy(1) = sigmoid(w·h) is for copying."),
@@ -98,7 +98,7 @@ def corrective_lm(answer: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]) ->
         return hint
     to_words, to_copy = torch.autograd.grad(said, (logits, copying), allow_unused=True)
     if to_copy is not None and to_copy.abs().max() > 0:
-        return "The value is right, but a gradient flows into p_copy: detach the copy scores (sg in the print)."
+        return "The value is right, but a gradient flows into p_copy: detach the copy scores (sg in the paper)."
     if to_words is None or not torch.allclose(to_words, torch.autograd.grad(right, logits)[0]):
         return "The value is right, but not the gradient into the word scores: detach the copy scores, nothing else."
     return None

@@ -1,4 +1,4 @@
-"""The exercises of notebook 07, SCL, and the mistakes that are usual there."""
+"""The exercises of notebook 07, SCL, and the usual mistakes."""
 
 import math
 from collections.abc import Callable
@@ -21,7 +21,7 @@ def _vectors() -> Tensor:
     return torch.randn(7, 4, generator=noise, dtype=torch.float64) * scale
 
 
-@exercise("07.floor", right="The P positives share the probability; nobody can give each of them more than 1/P.")
+@exercise("07.floor", right="The P positives share the probability; no model can give each of them more than 1/P.")
 def floor(answer: Callable[[int], float]) -> str | None:
     """The smallest loss an anchor with P positives can have."""
     said = [answer(P) for P in (1, 3, 7)]
@@ -136,7 +136,7 @@ def _corners(answer: Callable[[Tensor, Tensor, float], Tensor], x: Tensor) -> st
     """What is asked of a right value besides: one class, no pair at all, and a gradient."""
     one_class = answer(x, torch.zeros(7, dtype=torch.long), TAU)
     if not equals(one_class, losses.sup_con(x, torch.zeros(7, dtype=torch.long), TAU, reduction="mean")):
-        return "Right, but not for a batch with one class only: eq. 3 is not 0 there, positives compete."
+        return "Right, but not for a batch with one class only: eq. 3 is not 0 there; positives compete."
     if not equals(answer(x, torch.arange(7), TAU), 0.0):
         return "Right, but where no two labels agree the loss should be 0, not 0/0: guard the division."
     right = lambda x: losses.sup_con(x, LABELS, TAU, reduction="mean_valid")  # noqa: E731
@@ -161,10 +161,10 @@ def lam(answer: Callable[[float, int], float]) -> str | None:
         (lambda λ, N: λ, "The sum is N times the mean, so the same λ gives the contrast N times the weight."),
         (
             lambda λ, N: λ * N / (λ * N + 1 - λ),
-            "That is the other way: what λ of the *sum* is in terms of the mean.",
+            "That is the other way round: from the λ of the *sum* to that of the mean.",
         ),
         (lambda λ, N: λ / N, "λ/N makes the contrast right, but CE then has 1 - λ/N, no longer 1 - λ."),
-        (lambda λ, N: λ * N, "That is no weight between 0 and 1, and the sum needs a *smaller* one."),
+        (lambda λ, N: λ * N, "That is not a weight between 0 and 1, and the sum needs a *smaller* one."),
         (
             lambda λ, N: λ / (1 - λ) / N,
             "That is the ratio of the two weights; which λ' has λ'/(1 - λ') equal to it?",

@@ -1,4 +1,4 @@
-"""The exercise of notebook 07b, SCL in practice, and the mistakes that are usual there."""
+"""The exercise of notebook 07b, SCL in practice, and the usual mistakes."""
 
 from collections.abc import Callable
 
@@ -23,7 +23,7 @@ def wrong_pairs(answer: Callable[[float], float]) -> str | None:
         (lambda q: q, "That is the share of wrong *labels*. A pair has two."),
         (
             lambda q: 2 * q,
-            "Where both are flipped, the two are of one class again: those are no wrong pairs.",
+            "Where both are flipped, the two are of one class again: those are not wrong pairs.",
         ),
         (lambda q: q * (1 - q), "Either of the two may be the flipped one."),
         (

@@ -1,4 +1,4 @@
-"""The exercises of notebook 08, CAPT, and the mistakes that are usual there."""
+"""The exercises of notebook 08, CAPT, and the usual mistakes."""
 
 from collections.abc import Callable
 
@@ -75,14 +75,14 @@ def temperature(answer: Callable[[float, float], float]) -> str | None:
             lambda t: 2 * abs(t - total / 2) / total + 0.05,
             "The slope is 1/T, so τ starts at 0.55; yours is twice that.",
         ),
-        (lambda t: abs(t - total // 2) / total + 0.05, "T/2 is no integer division: T may be odd."),
+        (lambda t: abs(t - total // 2) / total + 0.05, "T/2 is not an integer division: T may be odd."),
         (lambda t: (t - total / 2) / total + 0.05, "The bars around t − T/2 are an absolute value."),
         (lambda t: abs(t - total / 2) + 0.05, "The factor 1/T before the bars is missing."),
     ]
     return next((hint for formula, hint in mistakes if all_are(formula)), "τ(0) = 0.55, τ(T/2) = 0.05, τ(T) = 0.55.")
 
 
-@exercise("08.denominator", right="And an anchor that cannot tell anything apart has the log of it as its loss.")
+@exercise("08.denominator", right="And an anchor that cannot tell anything apart has the log of this as its loss.")
 def denominator(answer: Callable[[int, int], int]) -> str | None:
     """How many terms stand in the denominator of eq. 2, with a queue."""
     tried = Tried(answer, (5, 13), (16, 0))
@@ -163,7 +163,7 @@ def _of_all_anchors(s: Tensor, s_hat: Tensor, i: int, tau: float) -> list[Tensor
     return [torch.autograd.grad(loss, free)[0][i] for loss in both]
 
 
-@exercise("08.push", right="Any number may come, also more than there is room for.")
+@exercise("08.push", right="Any number may come in, even more than there is room for.")
 def push(answer: Callable[[list, list, int], list]) -> str | None:
     """First in, first out."""
     for old, new, capacity in (

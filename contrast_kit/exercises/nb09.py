@@ -1,4 +1,4 @@
-"""The exercises of notebook 09, side by side, and the mistakes that are usual there."""
+"""The exercises of notebook 09, side by side, and the usual mistakes."""
 
 from collections.abc import Callable, Sequence
 from math import isclose, sqrt
@@ -62,7 +62,7 @@ def auc(answer: Callable[[Scores, Scores], float]) -> str | None:
             "zip compares each similar pair with one random pair; AUC compares it with all.",
         ),
         (float(mean(similar) > mean(random)), "That compares the means; AUC compares pair with pair."),
-        (ranks / (n * m), "Among these ranks are the wins of similar pairs over *similar* pairs. How many are they?"),
+        (ranks / (n * m), "Among these ranks are the wins of similar pairs over *similar* pairs. How many are there?"),
         (right - 1 / m, OFF_BY_ONE),
         (right + 1 / m, OFF_BY_ONE),
     ]
@@ -78,7 +78,7 @@ def auc(answer: Callable[[Scores, Scores], float]) -> str | None:
         )
     right = _won(many_similar, many_random) / 300**2
     return (
-        None if _same(said, right) else "Right for 6 and 3 pairs, not for 300 and 300: is there a number of ours in it?"
+        None if _same(said, right) else "Right for 6 and 3 pairs, not for 300 and 300: does it hold one of our numbers?"
     )
 
 
@@ -97,13 +97,13 @@ def needed(answer: Callable[[Scores, Scores], float]) -> str | None:
     biased = sqrt((pvariance(a) + pvariance(b)) / 2)
     mistakes = [
         (t.ppf(0.95, 2 * (n - 1)) * s * sqrt(2 / n), "5 % in both directions together leaves 2.5 % at each end."),
-        (t.ppf(0.975, n - 1) * s * sqrt(2 / n), "Both lists tell something of s: 2(n - 1) degrees of freedom."),
+        (t.ppf(0.975, n - 1) * s * sqrt(2 / n), "Both lists tell something about s: 2(n - 1) degrees of freedom."),
         (t.ppf(0.975, 2 * n) * s * sqrt(2 / n), "Each list spends one degree of freedom on its mean: 2(n - 1)."),
         (quantile * s / sqrt(n), "Two means are uncertain, not one: sqrt(2/n)."),
         (quantile * s, "s is the spread of single seeds; means of n spread less: times sqrt(2/n)."),
         (quantile * biased * sqrt(2 / n), "Divide the variance by n - 1: the mean came from the same seeds."),
         (quantile * (sqrt(variance(a)) + sqrt(variance(b))) / 2 * sqrt(2 / n), "Average the variances, then the root."),
-        (abs(mean(a) - mean(b)), "That is the difference itself; asked is how large it must be to surprise."),
+        (abs(mean(a) - mean(b)), "That is the difference itself; how large must it be to be surprising?"),
         (1.96 * s * sqrt(2 / n), "1.96 belongs to very many seeds. With few, s is uncertain too: Student's t."),
         (
             t.ppf(0.975, n - 1) * stdev(x - y for x, y in zip(a, b, strict=True)) / sqrt(n),
@@ -111,18 +111,18 @@ def needed(answer: Callable[[Scores, Scores], float]) -> str | None:
         ),
         (
             quantile * stdev(a + b) * sqrt(2 / n),
-            "In one heap the spread holds the methods' difference, too: take the variance of each list by itself.",
+            "In one heap the spread also holds the methods' difference: take the variance of each list by itself.",
         ),
         (t.ppf(0.975, 2 * n - 1) * s * sqrt(2 / n), "Each list spends one degree of freedom on its mean: 2(n - 1)."),
         (-right, "That is the lower end: a quantile below one half is negative."),
     ]  # fmt: skip
     if _same(said, right):
         return None
-    told = "How much do two means of n seeds differ by luck alone, and how many times that is exceeded in 5 % of cases?"
+    told = "How much do two means of n seeds differ by luck alone, and what multiple of it is exceeded in 5 % of cases?"
     return first_hint(said, mistakes, same=_same) or told
 
 
-@exercise("09.shift", right="Every cosine moves, none overtakes another.")
+@exercise("09.shift", right="Every cosine moves; none overtakes another.")
 def shift(answer: set[str]) -> str | None:
     """Which measures change when one orthogonal vector is added to all."""
     given = answer() if callable(answer) else answer

@@ -1,4 +1,4 @@
-"""The exercise of notebook 09b, on real English, and the mistakes that are usual there."""
+"""The exercise of notebook 09b, on real English, and the usual mistakes."""
 
 from collections.abc import Callable
 from math import log
@@ -34,7 +34,7 @@ def share(answer: Callable[[float], float]) -> str | None:
         lambda q: -log(q) - log(1 - q): "Each kind of token is there as often as its share says: weigh by it.",
         lambda q: -(log(q) + log(1 - q)) / 2: "Each kind of token is there as often as its share says: weigh by it.",
         lambda q: -q * log(1 - q) - (1 - q) * log(q): "Exchanged: at a replaced token the right answer is 'replaced'.",
-        lambda q: log(2): "That is the loss of one who knows nothing, not even the share.",
+        lambda q: log(2): "That is the loss of a detector that knows nothing, not even the share.",
         lambda q: min(
             q, 1 - q
         ): "That is how often the better guess is wrong. The loss is minus the log of a probability.",
@@ -42,5 +42,5 @@ def share(answer: Callable[[float], float]) -> str | None:
     if wrong := tried.wrong(_entropy, same=near):
         (q,), said = wrong
         told = f"At a share of {q} it gives {shown(said)}. At every token you say the same probability: which one?"
-        return tried.hint(mistakes, same=near) or f"{told} What does that cost at a replaced token, what at another?"
+        return tried.hint(mistakes, same=near) or f"{told} What does that cost at a replaced token, and at another?"
     return None

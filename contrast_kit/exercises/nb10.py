@@ -1,4 +1,4 @@
-"""The exercises of notebook 10, few-shot comparisons, and the mistakes that are usual there."""
+"""The exercises of notebook 10, few-shot comparisons, and the usual mistakes."""
 
 from collections.abc import Callable
 
@@ -68,14 +68,14 @@ def top(answer: Callable[[Runs, Runs, int], float]) -> str | None:
         lambda v, x, k: np.sort(x)[-k:].mean(): (
             "You picked by *test*. A protocol that picks by test scores reports its luck."
         ),
-        lambda v, x, k: x[np.argsort(v)[:k]].mean(): "You picked the worst by validation: argsort goes upwards.",
+        lambda v, x, k: x[np.argsort(v)[:k]].mean(): "You picked the worst by validation: argsort sorts upwards.",
         lambda v, x, k: x.mean(): "That is the mean of all runs.",
         lambda v, x, k: np.sort(v)[-k:].mean(): "Pick by validation, but report the *test* score of those runs.",
         lambda v, x, k: x[:k].mean(): "The first k runs are not the best k.",
         lambda v, x, k: x[v.argmax()]: "That is the single best run; the protocol keeps k of them.",
         lambda v, x, k: best(v, x, 3).mean(): "For k = 2 it gives what k = 3 gives: where does your function use k?",
-        lambda v, x, k: np.median(best(v, x, k)): "That is the median of the k; asked is their mean.",
-        lambda v, x, k: best(v, x, k).sum(): "That is the sum of the k; asked is their mean.",
+        lambda v, x, k: np.median(best(v, x, k)): "That is the median of the k; return their mean.",
+        lambda v, x, k: best(v, x, k).sum(): "That is the sum of the k; return their mean.",
     }
     if wrong := tried.wrong(lambda v, x, k: best(v, x, k).mean()):
         told = f"For k = {wrong[0][2]} it gives {shown(wrong[1])}. Which runs are kept, and which of their scores?"
@@ -169,7 +169,7 @@ def paired(answer: Callable[[Runs, Runs], float]) -> str | None:
             np.abs(b - a).std(ddof=1) / count**0.5,
             "The differences keep their signs: a method that is ahead on some draws and behind on others is less sure.",
         ),
-        (spread / count, "Of n draws the deviation of the mean shrinks with √n, not with n."),
+        (spread / count, "Over n draws the deviation of the mean shrinks with √n, not with n."),
         (
             _t(count) * spread / count**0.5,
             "That is half of the 95 % interval; the standard error comes before Student's t.",

@@ -1,4 +1,4 @@
-"""The exercises of notebook 11, large batches, and the mistakes that are usual there."""
+"""The exercises of notebook 11, large batches, and the usual mistakes."""
 
 import contextlib
 import math
@@ -15,7 +15,7 @@ from contrast_kit.exercises._frame import exercise
 from contrast_kit.exercises._numbers import Tried, first_hint, many, near, shown
 
 
-@exercise("11.negatives", right="Whoever is in the batch, wherever it was encoded; nobody from another batch.")
+@exercise("11.negatives", right="Whatever is in the batch, wherever it was encoded; nothing from another batch.")
 def negatives(answer: Callable[[int, int, int], float]) -> str | None:
     """InfoNCE's negatives for a batch, accumulated batches, and processes that gather."""
     tried = Tried(answer, (64, 4, 2), (32, 2, 4))
@@ -26,7 +26,7 @@ def negatives(answer: Callable[[int, int, int], float]) -> str | None:
         lambda b, a, p: b // p - 1: "The processes gather their vectors: an anchor meets those of the others, too.",
         lambda b, a, p: b * p - 1: "The processes share the batch; it does not grow with them.",
         lambda b, a, p: b * a * p - 1: "Accumulated batches never meet, and the processes share one batch.",
-        lambda b, a, p: b * a // p - 1: "Accumulated batches never meet; those who share one do, as they gather.",
+        lambda b, a, p: b * a // p - 1: "Accumulated batches never meet; processes that share one do, as they gather.",
         lambda b, a, p: (
             2 * (b - 1)
         ): "That is the symmetric form (NT-Xent). InfoNCE has the candidates of one view only.",
@@ -96,7 +96,7 @@ def cached(answer: Callable[..., object]) -> str | None:
         return f"The encoder had a graph of {encode.most_given} rows: make the vectors of step 1 under torch.no_grad()."
     if encode.most_alive > size:
         told = f"You encode {size} rows at a time, but the graphs of {encode.most_alive} rows were kept at once."
-        return f"{told} Which pass needs none? And when does each chunk's go backward?"
+        return f"{told} Which pass needs no graph? And when does each chunk go backward?"
     if torch.allclose(found, expected):
         return None
     if torch.allclose(found, each.gradient()):
@@ -105,7 +105,7 @@ def cached(answer: Callable[..., object]) -> str | None:
         return "Twice too much: does each chunk go backward twice?"
     ratio = (found @ expected) / (expected @ expected)
     if torch.allclose(found, ratio * expected):
-        return f"The direction is right, but {ratio:.3g} times as long: sum over chunks, do not average."
+        return f"The direction is right, but it is {ratio:.3g} times as long: sum over chunks, do not average."
     return "Does each chunk get its own rows of the vectors' .grad? Are all chunks there?"
 
 
@@ -128,7 +128,7 @@ def smallest_tau(answer: Callable[[float], float]) -> str | None:
 
 
 class _Widest(TorchFunctionMode):
-    """Notes the most entries of a tensor that is made meanwhile."""
+    """Notes the size of the largest tensor that is made meanwhile."""
 
     most = 0
 

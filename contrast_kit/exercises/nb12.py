@@ -1,4 +1,4 @@
-"""The exercises of notebook 12, the laboratory, and the mistakes that are usual there."""
+"""The exercises of notebook 12, the laboratory, and the usual mistakes."""
 
 import math
 from collections.abc import Callable
@@ -28,9 +28,7 @@ def second_rate(answer: Callable[[float, float], float]) -> str | None:
     return None
 
 
-@exercise(
-    "12.effective", right="One hard negative among thousands makes it 1; none harder than the others, all of them."
-)
+@exercise("12.effective", right="One hard negative among thousands makes it 1; if none is harder, it is all of them.")
 def effective(answer: Callable[[Tensor], Tensor]) -> str | None:
     """e to the entropy of the negatives' weights."""
     p = torch.tensor([0.5, 0.25, 0.125, 0.125], dtype=torch.float64)

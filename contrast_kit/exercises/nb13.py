@@ -1,4 +1,4 @@
-"""The exercises of notebook 13, words and pictures, and the mistakes that are usual there."""
+"""The exercises of notebook 13, words and pictures, and the usual mistakes."""
 
 from collections.abc import Callable
 
@@ -11,7 +11,7 @@ from contrast_kit.exercises._frame import exercise
 from contrast_kit.exercises._numbers import equals, first_hint, many, shown
 
 
-@exercise("13.vqa_accuracy", right="One person does not make an answer right, and three do not quite make it sure.")
+@exercise("13.vqa_accuracy", right="One person does not make an answer right, and three do not quite make it certain.")
 def vqa_accuracy(answer: Callable[[int], float]) -> str | None:
     """The mean over the ten leave-one-out subsets of min(n / 3, 1), for each n."""
     said = [answer(n) for n in range(11)]
@@ -26,10 +26,10 @@ def vqa_accuracy(answer: Callable[[int], float]) -> str | None:
         return None
     mistakes = [
         (lambda n: min(n / 3, 1), "That is min(n/3, 1) among all ten. Leave each person out in turn and average."),
-        (lambda n: min(max(n - 1, 0) / 3, 1), "Only n of the ten subsets lack one of the n; in the others all n are."),
+        (lambda n: min(max(n - 1, 0) / 3, 1), "Only n of the ten subsets lack one of the n; the others hold all n."),
         (lambda n: float(n >= 3), "All or nothing: fewer than three count for something, too."),
         (lambda n: float(n > 5), "That is the majority. VQA's accuracy is soft: three others are enough."),
-        (lambda n: n / 10, "That is the share of the people; three others are enough for a full mark."),
+        (lambda n: n / 10, "That is the share of the people; three others are enough for full marks."),
         (lambda n: 10 * official(n), "A mean over the ten subsets: divide by 10."),
         (
             lambda n: (n * (n - 1) / 3 + (10 - n) * n / 3) / 10,
@@ -47,7 +47,7 @@ def wrong_texts(answer: Callable[[Tensor, Tensor], Tensor]) -> str | None:
     """Which text may be drawn as a wrong one for which picture."""
     image_id = torch.tensor([7, 7, 3, 9])
     true_of = torch.eye(4, dtype=torch.bool)
-    true_of[0, 1] = True  # both texts of picture 7; of the second it does not know that it is true of row 0 as well
+    true_of[0, 1] = True  # both texts of picture 7; it does not say that the second is true of row 0 as well
     true_of[2, 3] = True  # the text of picture 3 is true of picture 9 too; not the other way round
     other = image_id[:, None] != image_id[None, :]
     said = answer(image_id, true_of)
@@ -112,7 +112,7 @@ def consistency(answer: Callable[[list[bool], list[str]], float]) -> str | None:
     mistakes = [
         (5 / 6, "That is the accuracy: the share of pairs. Group them by sentence first."),
         (3 / 6, "That counts the pairs of consistent sentences; count sentences."),
-        (2.0, "That is how many sentences; divide by the number of sentences."),
+        (2.0, "That is how many sentences are right; divide by the number of sentences."),
         (1.0, "One right pair is not enough: all pairs of the sentence must be right."),
         ((2 / 3 + 1 + 1) / 3, "That is the mean accuracy of a sentence; consistency is all or nothing."),
         (2 / 6, "Divide by the number of different sentences, not of pairs."),

@@ -11,7 +11,7 @@
 | a shelf to arrange, a question to type, an answer and where it looks | `shelf` |
 
 Make a panel the last line of a cell. `panel.set(…)` moves it from Python, `panel.state` reads it, `panel.figure()` is
-the picture that stands still. They need `pip install contrast-kit[notebooks]`, and nothing else here does.
+its static picture. They need `pip install contrast-kit[notebooks]`, and nothing else here does.
 """
 
 from contrast_kit.explore._panel import Panel

@@ -1,4 +1,4 @@
-"""For each loss: who is a candidate of which anchor, with what weight, and where each vector is pushed.
+"""For each loss: which vector is a candidate for which anchor, with what weight, and where each vector is pushed.
 
 Letters: B texts, N = 2B vectors (view 0 of every text, then view 1).
 """
@@ -21,7 +21,7 @@ class Contrast:
     weights: Tensor
     """[N, N]: the softmax over the candidates of the anchor in that row; NaN where there is no term."""
     roles: list[list[str]]
-    """[N][N]: "positive" and "negative" stand in the anchor's denominator, "numerator" has none, "out" is left out."""
+    """[N][N]: "positive" and "negative" stand in the anchor's denominator, "numerator" in none, "out" is left out."""
     forces: Tensor
     """[N, D]: minus the gradient of the loss, along the sphere."""
 

@@ -1,4 +1,4 @@
-"""What the page of `live_training` gets, facts that stay, losses so far, cosines in bins, and its static figure."""
+"""What the page of `live_training` gets: fixed facts, losses so far, cosines in bins; and its static figure."""
 
 import functools
 from collections.abc import Iterable, Mapping, Sequence
@@ -93,7 +93,7 @@ class Film:
         return made
 
     def keep(self, step: int, now: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-        """The same, kept; of a long film every second moment is dropped."""
+        """The same, and keep it; when the film gets too long, every second moment is dropped."""
         self.moments.append(made := self.moment(step, now))
         if len(self.moments) > MOST_MOMENTS:
             del self.moments[1:-1:2]
@@ -106,7 +106,7 @@ class Film:
 
 
 def curve(rows: Sequence[Mapping[str, float]], parts: Iterable[str]) -> dict[str, list[float]]:
-    """The columns to draw of a history, at most `MOST_ROWS` of each, the last row among them."""
+    """The columns of a history to draw, at most `MOST_ROWS` rows of each, the last row among them."""
     if not rows:
         return {}
     apart = -(-len(rows) // MOST_ROWS)
@@ -165,6 +165,6 @@ def stage_widget() -> type:
         curves = traitlets.List().tag(sync=True)  # of each run: column -> numbers
         moment = traitlets.Dict().tag(sync=True)  # the last measurement: spheres and cosines of each run
         frames = traitlets.List().tag(sync=True)  # all measurements of a run that is over
-        pressed = traitlets.List(["", 0]).tag(sync=True)  # which button, and how many times one was
+        pressed = traitlets.List(["", 0]).tag(sync=True)  # which button, and how often any was pressed
 
     return Stage

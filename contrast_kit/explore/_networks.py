@@ -15,7 +15,7 @@ from contrast_kit.objectives.coco_lm.token_losses import p_lm
 
 MOST, BEST = 64, 5  # tokens of a sentence, words named at a place
 RATIO = 100
-"""An encoder without a copy head changes a word where another one is so many times as probable."""
+"""An encoder without a copy head changes a word where another one is this many times as probable."""
 
 KINDS = {
     "left": "left alone",
@@ -36,7 +36,7 @@ class Worked(NamedTuple):
     kinds: list[str]  # of `KINDS`
     drawn: list[list[tuple[str, float]]]  # the small network's most probable words where it drew one, else none
     read: list[list[tuple[str, float]]]  # the large network's
-    here: list[float]  # what the large network gives to the word that stands in the corrupted sentence
+    here: list[float]  # the large network's probability of the word in the corrupted sentence
     crop: list[str]
     vectors: Tensor  # [3, D], of length 1: the sentence, X^MLM, X^crop
 
@@ -80,7 +80,7 @@ class Networks:
         options = dict(split=(1.0, 0.0, 0.0), generator=draw, **encoder.vocabulary)
         masked = masking.masked_view(batch, masking.dynamic_random_mask(ids, words, p_m, **options))
         corrupted = self.small.sample(masked, draw)  # [1, T]
-        small = getattr(self.small, "encoder", None)  # words drawn uniformly have none
+        small = getattr(self.small, "encoder", None)  # uniform draws use no network
         hidden = masked["selected"][0]
         drawn = torch.zeros(0) if small is None else small.mlm_logits(small(masked)[0][hidden]).softmax(-1)  # [M, V]
         read, corrected = self._read(corrupted[0], words[0])  # [T, V], [T]

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 KIND = "application/vnd.contrast-kit.panel"
-"""In a stored notebook: what a website needs to let the panel live, as JSON on one line. Programs that do not know it
-show the figure."""
+"""In a stored notebook: what a website needs to bring the panel to life, as JSON on one line. Programs that do not know
+it show the figure."""
 HERE = Path(__file__).parent
-KEPT = ("_", "layout", "tooltip", "tabbable", "comm")  # names of traits, or how they begin, that belong to ipywidgets
+KEPT = ("_", "layout", "tooltip", "tabbable", "comm")  # names, or beginnings of names, of ipywidgets' own traits
 
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
@@ -41,7 +41,7 @@ def scripts(*names: str) -> str:
 
 
 def exported(panel: Any) -> dict[str, Any]:
-    """What a page needs of this panel, as JSON can hold it: the names of its scripts, its state, its controls.
+    """What a page needs from this panel, as JSON can hold it: the names of its scripts, its state, its controls.
 
     Raises a ValueError for a panel that cannot answer without Python.
     """
@@ -84,7 +84,7 @@ def fragment(given: dict[str, Any] | str, name: str, still: str = "") -> str:
 
 
 def document(panel: Any, title: str | None = None) -> str:
-    """A whole page for this panel: one that lives, or where it cannot its figure and its sentence."""
+    """A whole page for this panel: a live one, or where that is impossible, its figure and its sentence."""
     name = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(panel).__name__).capitalize()
     title = html.escape(name if title in (None, "") else str(title))
     try:
@@ -99,7 +99,7 @@ def document(panel: Any, title: str | None = None) -> str:
 
 @functools.cache
 def _inside(*names: str) -> str:
-    """Scripts as the body of a function: what the module exports, it returns."""
+    """Scripts as the body of a function that returns what the module exports."""
     text, exports = re.subn(r"^export default ", "return ", scripts(*names), flags=re.MULTILINE)
     if exports != 1:
         raise ValueError(

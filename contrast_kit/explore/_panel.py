@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WIDE = "960px"
-_DRAWING = threading.RLock()  # matplotlib's settings belong to all threads, and one panel trains in its own
+_DRAWING = threading.RLock()  # all threads share matplotlib's settings, and one panel trains in its own
 
 
 def widgets() -> Any:
@@ -39,14 +39,14 @@ class Panel:
     A subclass calls `assemble` with its `handles`, name -> (widget, trait), and implements `figure()`, `words()` and,
     where its picture is more than that figure, `draw()`.
 
-    * Touch it: make the panel the last line of a cell.
+    * To use it, make the panel the last line of a cell.
     * `panel.set(tau=0.1)` moves a slider from Python, `panel.state` reads them all.
-    * `panel.figure()` is the picture for the present state, made by `ck.plots`; it is also stored beside the widget, so
-      that a page which can show no widget shows it. With `CONTRAST_KIT_PANELS=static` in the environment, the figure
-      is all that is shown: this is how the notebooks of the course are stored.
+    * `panel.figure()` is the picture for the current state, made by `ck.plots`; it is also stored beside the widget, so
+      that a page that cannot show widgets shows it. With `CONTRAST_KIT_PANELS=static` in the environment, the figure is
+      all that is shown: this is how the notebooks of the course are stored.
     * `panel.to_html("circle.html")` writes a page for a lecture: it needs neither Python nor a network. A panel whose
-      subclass names a `script` (the picture) and a `stand_in` (what Python computes, once more) lives there; of the
-      others it holds the figure.
+      subclass names a `script` (the picture) and a `stand_in` (what Python computes, again) is live there; for the
+      others the page holds the figure.
     """
 
     script: tuple[str, ...] = ()
@@ -106,7 +106,7 @@ class Panel:
         return {name: getattr(widget, trait) for name, (widget, trait) in self.handles.items()}
 
     def set(self, **values: Any) -> Self:
-        """Set controls from Python, as a hand would; the picture is redrawn once, at the end. Returns the panel.
+        """Set controls from Python, as if by hand; the picture is redrawn once, at the end. Returns the panel.
 
         Raises a ValueError for a control that is not there, or a value that it cannot take.
         """
@@ -141,7 +141,7 @@ class Panel:
             return
         try:
             self.draw()
-        except Exception as error:  # raised in answer to the page, it would be seen nowhere
+        except Exception as error:  # raised in answer to the page, it would be seen by nobody
             self.line.value = f"<b>{type(error).__name__}</b>: {html.escape(str(error))}"
 
     def _ipython_display_(self) -> None:
@@ -154,7 +154,7 @@ class Panel:
         if _still.wanted():
             bundle |= self.widget._repr_mimebundle_(**kw)
         elif self.stand_in:
-            with suppress(ValueError):  # there may be nothing yet that could live
+            with suppress(ValueError):  # there may be nothing to keep alive yet
                 bundle[_page.KIND] = _page.stored(self)
         try:
             return bundle | {"image/png": self.figure()._repr_png_()}
@@ -248,7 +248,7 @@ def sentence_line(name: str, value: str) -> Any:
 
 
 def draw_number(value: int) -> Any:
-    """The number to draw by."""
+    """A field for the number to draw by."""
     checks.count("seed", value, "a number to draw by", 0, 10**6)
     return widgets().BoundedIntText(
         int(value), min=0, max=10**6, description="draw", layout=widgets().Layout(width="170px")
@@ -268,7 +268,7 @@ def row(*items: Any) -> Any:
 
 
 def beside(*figures: "Figure", columns: int = 2) -> "Figure":
-    """Several figures in one, `columns` abreast; each keeps its size."""
+    """Several figures in one, `columns` side by side; each keeps its size."""
     import io
 
     import numpy as np

@@ -1,4 +1,4 @@
-"""Sentence vectors on a sphere one can turn: three directions of the space, fitted anew and turned onto the last."""
+"""Sentence vectors on a sphere to turn: three directions of the space, fitted anew and aligned with the last."""
 
 from typing import NamedTuple
 
@@ -13,17 +13,17 @@ class Sphere(NamedTuple):
     points: np.ndarray
     """[N, 3], of length 1."""
     share: float
-    """Of the squared length of the unit vectors, how much these three directions hold."""
+    """The share of the unit vectors' squared length that these three directions hold."""
 
 
 def on_sphere(vectors: np.ndarray, last: np.ndarray | None = None) -> Sphere:
     """N vectors [N, D] as points on a sphere, near where they were in `last` [N, 3].
 
-    Each vector is divided by its length; of the space, the three directions are kept that hold most of the squared
-    length (the first right singular vectors, *not* centred: the middle of the sphere is the origin, so that a cone is
-    seen as one); and what is left of each vector is divided by its length once more. The directions are fitted at each
-    measurement, because those of an untrained encoder show little of what training opens; then the points are turned
-    as a whole onto the last ones (`plots.align`), so that nothing jumps which did not move in the space.
+    Each vector is divided by its length; the three directions of the space that hold most of the squared length are
+    kept (the first right singular vectors, *not* centred: the middle of the sphere is the origin, so that a cone looks
+    like one); and what is left of each vector is divided by its length again. The directions are fitted at each
+    measurement, because those of an untrained encoder show little of what training opens; then the points are turned as
+    a whole onto the last ones (`plots.align`), so that nothing jumps that did not move in the space.
 
     Example:
         >>> import numpy as np

@@ -1,4 +1,4 @@
-"""Several threads that train one after another, a step each, so that runs can be watched side by side."""
+"""Several threads that take turns at training, one step each, so that runs can be watched side by side."""
 
 import threading
 from collections.abc import Iterator
@@ -10,8 +10,8 @@ import torch
 class Turns:
     """Hands the turn from one thread to the next; only the thread whose turn it is works.
 
-    Each thread has torch's random numbers (of the CPU) to itself, from where they stood when the turns were made: on a
-    CPU a run beside others gives the numbers of a run alone.
+    Each thread has torch's random numbers (on the CPU) to itself, from their state when the turns were made: on a CPU a
+    run beside others gives the same numbers as a run alone.
 
     Example:
         >>> turns, said = Turns(2), []

@@ -51,7 +51,7 @@ class EmbeddingMap(Panel):
         kinds = in_order(self.labels) if self.labels else []
         place = {kind: i for i, kind in enumerate(kinds)}
         first = next(iter(self.points.values()))
-        # The axes of a map may come out turned or mirrored: on the page all lie as the first one does.
+        # The axes of a map may come out turned or mirrored: on the page all are aligned with the first.
         at = [plots.align(value, first) if turned and value is not first else value for value in self.points.values()]
         self.at = dict(zip(self.points, map(_fitted, at), strict=True))
         self.view = self.map = _map_widget()(
@@ -86,7 +86,7 @@ class EmbeddingMap(Panel):
     def neighbours(self, sentence: str, k: int | None = None) -> dict[str, list[tuple[str, float]]]:
         """The k sentences with the highest cosine to this one, best first, in each space (not on the map).
 
-        A sentence of the map is looked up, another one is encoded. Raises a ValueError where it can be neither.
+        A sentence of the map is looked up, any other is encoded. Raises a ValueError where neither is possible.
         """
         arguments.string("sentence", sentence, "what is looked for")
         checks.count("k", k := self.k if k is None else k, "a number of neighbours")
@@ -96,9 +96,9 @@ class EmbeddingMap(Panel):
     def place(self, sentence: str) -> dict[str, tuple[float, float]]:
         """Where a sentence stands on each map, both coordinates from -1 to 1.
 
-        One of the map stands where it is. Another one is encoded. On a map by principal components it is projected as
-        the others were; t-SNE and UMAP have no such rule, so there, and on maps made before, it stands in the mean of
-        its nearest neighbours' places, weighted by e^{cosine / 0.05}. ValueError where it cannot be encoded.
+        A sentence of the map stands where it is; any other is encoded. On a map by principal components it is projected
+        as the others were; t-SNE and UMAP have no such rule, so there, and on maps made earlier, it stands at the mean
+        of its nearest neighbours' places, weighted by e^{cosine / 0.05}. ValueError where it cannot be encoded.
         """
         arguments.string("sentence", sentence, "what is placed")
         return self._places(self._queries(sentence.strip()))
@@ -146,7 +146,7 @@ class EmbeddingMap(Panel):
         return found
 
     def draw(self) -> None:
-        if self.map.query != self._searched:  # not again for every sentence that is hovered
+        if self.map.query != self._searched:  # not again for every sentence hovered over
             self._searched, near, placed, problem = self.map.query, {}, {}, ""
             if self._searched.strip():
                 try:
@@ -198,7 +198,7 @@ def embedding_map(
             a dict of them with the names of `vectors`. Without it only sentences of the map have neighbours.
         method: "pca", "tsne" or "umap", with `seed`, `perplexity` or `neighbors` as in `plots.project`. t-SNE takes
             ten seconds for 5,000 sentences.
-        points: [N, 2], or a dict like `vectors`: coordinates made before, in place of a projection.
+        points: [N, 2], or a dict like `vectors`: coordinates made earlier, in place of a projection.
         k: how many neighbours.
 
     Returns:
@@ -253,7 +253,7 @@ def _points(points: Mapping[str, Any], name: str, n: int) -> np.ndarray:
 
 
 def _narrow(vectors: torch.Tensor) -> np.ndarray:
-    """The vectors turned onto as few axes as keep each within 0.01 of its place, so all cosines within 0.0001."""
+    """The vectors rotated onto as few axes as keep each within 0.01 of its place, and so all cosines within 0.0001."""
     u, s, _ = np.linalg.svd(vectors.double().numpy(), full_matrices=False)
     turned = u * s  # [N, D]: the same lengths and angles, the most important axes first
     left = np.sqrt(np.cumsum(turned[:, ::-1] ** 2, axis=1))[:, ::-1].max(axis=0)  # what axes from here on hold, at most
@@ -261,7 +261,7 @@ def _narrow(vectors: torch.Tensor) -> np.ndarray:
 
 
 def _fitted(points: np.ndarray) -> np.ndarray:
-    """Scale points into the square from -1 to 1, both directions alike."""
+    """Scale points into the square from -1 to 1, by one factor for both directions."""
     low, high = points.min(axis=0), points.max(axis=0)
     return (points - (low + high) / 2) / max((high - low).max() / 2, 1e-12)
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from contrast_kit.training.fit import Run
 
 OFTEN = 0.1  # seconds between two messages to the page
-PAUSE = 3  # the pause between two measurements, in the time that one takes: a run is never slowed by much more
+PAUSE = 3  # the pause between two measurements, in units of the time that one takes: a limit on the slowdown
 OVER = ("ready", "stopped", "done", "failed")
 
 
@@ -47,7 +47,7 @@ class LiveTraining(Panel):
         self.runs: dict[str, Run] = {}
         self.problem, self._phase = "", "ready"
         self._threads: list[threading.Thread] = []
-        self._here: list[str] = []  # the runs that still go on
+        self._here: list[str] = []  # the runs that are still going
         self._stop_requested = threading.Event()
         self._first: dict[str, dict[str, torch.Tensor]] = {}  # the weights before the first start
         self._before = {name: self.measure(name) for name in self.objectives}
@@ -61,7 +61,7 @@ class LiveTraining(Panel):
 
     @property
     def run(self) -> "Run | None":
-        """The run; of several, the first one's. `runs` has them all by name."""
+        """The run, or the first of several; `runs` has them all by name."""
         return next(iter(self.runs.values()), None)
 
     @property
@@ -148,7 +148,7 @@ class LiveTraining(Panel):
             self._here.remove(name)
 
     def _finish(self, work: list[threading.Thread]) -> None:
-        """When the last run is over: its end is measured, and the film of it goes to the page."""
+        """When the last run is over, measure its end and send its film to the page."""
         for thread in work:
             thread.join()
         if self.runs:
@@ -253,24 +253,24 @@ def live_training(
 ) -> LiveTraining:
     """Train with a start and a stop button, and watch the losses and the space while it happens.
 
-    The run is `ck.fit` in a thread, so that the notebook stays free; the stop button ends it after the present step
-    and keeps it as `panel.run`, history, encoder and all, whatever it had reached. *Reset encoder* brings back the
-    weights from before the first start. Cells that you run meanwhile share torch's random numbers with it: for a run
-    that can be repeated to the last digit, use `ck.fit` itself.
+    The run is `ck.fit` in a thread, so that the notebook stays free; the stop button ends it after the current step and
+    keeps it as `panel.run`, history, encoder and all, however far it got. *Reset encoder* brings back the weights from
+    before the first start. Cells that you run meanwhile share torch's random numbers with it: for a run that can be
+    repeated to the last digit, use `ck.fit` itself.
 
     Losses are drawn up to ten times a second. Cosines and the sphere are measured every half second, or less often,
     so that measuring takes no more than about a quarter of the time. On the sphere a vector stands for its direction:
     three directions of the space, those that hold most of it, are fitted at each measurement and turned onto the last
     ones, so that points glide; between two measurements they move along great circles, where nothing was measured.
-    Drag it, or turn it with the arrow keys.
+    Drag the sphere, or turn it with the arrow keys.
 
     Args:
         objective: what to train, around its encoder, such as `ck.objectives.CMLM(encoder)`; or several by name, each
-            with an encoder of its own, to watch side by side. They take turns, a step each.
+            with an encoder of its own, to watch side by side. They take turns, one step each.
         data: as for `ck.fit`.
         pairs: sentences that mean the same, such as `toyshop.probe_pairs(200)`: their cosines beside those of random
             pairs (COCO-LM, figure 1). None leaves the histograms out.
-        texts, labels: some hundred sentences for the sphere, and their labels. None leaves the sphere out.
+        texts, labels: a hundred or so sentences for the sphere, and their labels. None leaves the sphere out.
         every: seconds between two measurements, more where one takes long.
         settings: those of `ck.fit`: `steps=`, `batch_size=`, `lr=`, `folder=` …
 
@@ -279,8 +279,8 @@ def live_training(
         return the `Run`. `panel.runs` has those of all objectives, by name.
 
     Raises:
-        TypeError: for something that is no objective.
-        ValueError: two objectives share an encoder, or are to write into one folder; labels that do not fit the texts.
+        TypeError: for something that is not an objective.
+        ValueError: two objectives share an encoder, or would write into one folder; labels that do not fit the texts.
         ImportError: without ipywidgets and anywidget.
 
     Example:

@@ -78,7 +78,7 @@ class LossPlayground(Panel):
         return {"classes": self.classes.tolist(), "start": self.start}
 
     def _moved_along(self, angles: list[float]) -> list[float]:
-        """One step: forces grow as 1/τ, so the step is τ times as long, and large forces are held back."""
+        """One step: forces grow as 1/τ, so the step is τ times as long, and large forces are capped."""
         x = _points(angles)
         seen = contrast(self.loss.value, x, self.tau.value, self.classes)
         turn = x[:, 0] * seen.forces[:, 1] - x[:, 1] * seen.forces[:, 0]  # [N], the force along the circle
@@ -125,7 +125,7 @@ class LossPlayground(Panel):
         letters = [name[0] for name in self.names]
         pairs = [[i, i + b] for i in range(b)]
         at = _points(self.view.angles)
-        # Arrows are drawn relative to the longest: at rest, what is left of the forces would look like storms.
+        # Arrows are drawn relative to the longest: at rest, what is left of the forces would look like a storm.
         forces = seen.forces if seen.forces.norm(dim=1).max() > REST else None
         title += "" if forces is not None else ", at rest"
         circle = plots.circle(at, letters, names=self.names, forces=forces, pairs=pairs, title=title)
@@ -148,10 +148,10 @@ def loss_playground(
 ) -> LossPlayground:
     """Drag vectors on a circle and see what a contrastive loss does with them.
 
-    Left, B texts in two views (A₀ and A₁ are positives of each other): an arrow for the force on each vector, minus
-    the gradient of the loss; and from the chosen anchor a line to each of its candidates, blue to what pulls it and
-    orange to what pushes it, as thick as its share. Right, the softmax weights of all anchors. *Let go* follows the
-    forces: pairs meet, texts spread (or, without negatives, only meet).
+    Left, B texts in two views (A₀ and A₁ are positives of each other): an arrow for the force on each vector (minus the
+    gradient of the loss); and from the chosen anchor a line to each of its candidates, blue to what pulls it and orange
+    to what pushes it, as thick as its share. Right, the softmax weights of all anchors. *Let go* follows the forces:
+    pairs meet, texts spread (or, without negatives, only meet).
 
     Args:
         loss: "info_nce", "nt_xent", "sup_con" or "simsiam" (its predictor the identity here).

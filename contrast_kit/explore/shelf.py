@@ -96,7 +96,7 @@ class Shelf(FigurePanel):
 
     @torch.no_grad()
     def figure(self) -> "Figure":
-        """Where [CLS], which answers, and the words of the question look in the last layer, over its heads."""
+        """Where [CLS], which answers, and the words of the question look in the last layer, averaged over its heads."""
         from contrast_kit import plots
         from contrast_kit.data import scenes
 
@@ -121,7 +121,7 @@ class Shelf(FigurePanel):
 
 
 def _sorts(pictures: Pictures) -> dict[str, tuple[int, int, "Toy"]]:
-    """A toy of each sort, of which the detector is surest: where its region stands, and its record."""
+    """For each sort, the toy of which the detector is surest: where its region stands, and its record."""
     from contrast_kit.data import scenes
 
     found: dict[str, tuple[float, tuple[int, int, Toy]]] = {}
@@ -144,19 +144,19 @@ def shelf(
 
     The region of a toy is one that the detector saw on another shelf, of a toy of the same sort; its box is that of the
     place where you put it. The sentence below the picture also says what the model would answer *without* a picture:
-    an answer that stays is none of seeing.
+    an answer that stays the same does not come from seeing.
 
     Args:
         objective: an `Answer`, trained on questions.
         answers: the names of its answers, in order.
-        pictures: the scenes' regions, standardised as in training, such as `scenes.pictures().only(…)` of the test.
+        pictures: the scenes' regions, standardised as in training, such as `scenes.pictures().only(…)` with the test's.
         question: the first one. toys: what stands where, {"top_1": "big green drum"}; places are top_1 to bottom_4.
 
     Returns:
         A panel; `set(question=…, top_1=…)` moves it, `scores()` gives the probability of each answer.
 
     Raises:
-        TypeError, ValueError: another objective, another number of answers, or a toy or a place that is not there.
+        TypeError, ValueError: another objective, a wrong number of answers, or a toy or a place that is not there.
         ImportError: without ipywidgets and anywidget.
 
     Example:

@@ -118,8 +118,8 @@ def temperature_and_queue(
 
     One anchor, its positive, and 2B − 2 + Q negatives (COCO-LM, eq. 3; CAPT, eq. 2 to 4 with its queue). The weight of
     a negative is its softmax probability, e^{c/τ}/Z: a small τ leaves the push to the few hardest ones. More candidates
-    raise the loss, log(candidates) when all vectors are equal, whatever the encoder is worth: losses of different
-    batches or queues cannot be compared.
+    raise the loss, log(candidates) when all vectors are equal, however good the encoder is: losses of different batches
+    or queues cannot be compared.
 
     Args:
         negatives: cosines of random pairs, such as `geometry.random_pair_cosines(vectors)`, drawn with replacement
@@ -134,7 +134,7 @@ def temperature_and_queue(
         A panel; `set(tau=…, positive=…, batch=…, queue=…)` moves it and `numbers()` reads what it shows.
 
     Raises:
-        ValueError: for numbers that are no cosines, or a value that the slider does not have.
+        ValueError: for numbers that are not cosines, or a value that the slider does not have.
         ImportError: without ipywidgets and anywidget.
 
     Example:

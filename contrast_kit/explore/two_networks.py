@@ -76,7 +76,7 @@ class TwoNetworks(Panel):
         return self._worked
 
     def candidates(self) -> list[dict[str, Any]]:
-        """Who stands in the denominator of eq. 3 for the corrupted sentence: the crop, and all other sentences.
+        """What stands in the denominator of eq. 3 for the corrupted sentence: the crop, and all other sentences.
 
         Each with its `text`, `cosine`, `share` of the softmax at τ, and `role`, "positive" or "negative"; the positive
         first, then the most similar ones.
@@ -150,7 +150,7 @@ def two_networks(
     tau: float = 0.1,
     seed: int = 0,
 ) -> TwoNetworks:
-    """Type a sentence, and watch it corrupted, corrected and contrasted: COCO-LM on one line.
+    """Type a sentence, and watch it corrupted, corrected and contrasted: COCO-LM in one line.
 
     Some words are hidden; the small (auxiliary) network draws words in their place (COCO-LM, eq. 1); the large (main)
     one reads the result, without being told where, and says of each word whether it belongs there, and which one does.
@@ -168,7 +168,7 @@ def two_networks(
         others: the negatives, at least one sentence.
         p_m: the probability that a word is hidden. The paper takes 0.15, and a short sentence then often loses none.
         keep: the share of words that the crop keeps.
-        tau: the temperature; COCO-LM takes 1, with which hardly anything is to be seen. One of the slider's values.
+        tau: the temperature; COCO-LM takes 1, at which hardly anything can be seen. One of the slider's values.
         seed: of all draws.
 
     Returns:

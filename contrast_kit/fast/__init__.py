@@ -3,7 +3,7 @@
 Where the readable form of a computation would be slow or large, it hands over to this room in one line and gets the
 same numbers back: contrasts without an N × N matrix (`contrast`), losses over a vocabulary without all its scores
 (`blocked_softmax`), other ways through an encoder (`packed`, `fixed_capacity`). `kernels` and `options` are switches;
-`shapes` spares compiling, `waiting` keeps steps short beside other programs.
+`shapes` avoids compiling, `waiting` keeps steps short beside other programs.
 """
 
 import importlib
@@ -14,7 +14,7 @@ import torch
 from contrast_kit import checks
 
 TILED_FROM = 384 * 384
-"""Cosines from which a contrast is made in tiles: below, the plain form is as fast."""
+"""Cosines from which on a contrast is made in tiles: below that, the plain form is as fast."""
 
 IMPLEMENTATIONS = ("auto", "plain", "tiled", "bf16")
 
@@ -44,7 +44,7 @@ def scores_at_once(device: Any) -> int:
 
 
 def wanted_blocks(encoder: Any, states: Any) -> bool:
-    """Whether an encoder's word scores at states [M, D] are made in blocks: too many to hold, or in fixed shapes."""
+    """Whether an encoder's word scores at states [M, D] are made in blocks: if too many to hold, or in fixed shapes."""
     if encoder.strategy.fixed_shapes:
         return True
     many = len(states) * encoder.vocabulary["vocab_size"] > 2 * scores_at_once(states.device)

@@ -43,7 +43,7 @@ def sum_over_words(
     others: Tensor | None = None,
     numbers_at_once: int | None = None,
 ) -> BlockSums:
-    """Sum a token loss over positions, block after block: the number and the gradient of the plain form.
+    """Sum a token loss over positions, block after block, with the value and the gradient of the plain form.
 
         Σ_i terms( log q_i, rows_i )      q_i = exp(w_{y_i} · h_i + b_{y_i}) / Σ_{v in V} exp(w_v · h_i + b_v)
 
@@ -63,7 +63,7 @@ def sum_over_words(
         `BlockSums`. Under autocast the products are taken in its dtype, all else in float32 or better.
 
     Raises:
-        TypeError, ValueError: labels outside the vocabulary; terms that are not one a position.
+        TypeError, ValueError: labels outside the vocabulary; not one term per position.
         NotFiniteError: the states or words give NaN or infinity.
 
     See also:
@@ -78,7 +78,7 @@ def sum_over_words(
     """
     in_vocabulary(labels, len(weight))
     most = max(1, (numbers_at_once or scores_at_once(states.device)) // len(weight))
-    size = math.ceil(len(labels) / max(1, math.ceil(len(labels) / most))) or 1  # as few blocks, and all as long
+    size = math.ceil(len(labels) / max(1, math.ceil(len(labels) / most))) or 1  # as few blocks, of like size
     found = BlockSums(*_Blocks.apply(terms, size, torch.is_grad_enabled(), others, labels, states, weight, bias, *rows))
     finite(found.total, "The loss over the vocabulary")
     return found

@@ -22,8 +22,8 @@ STEPS = 2**16
 def quick_dropout(model: nn.Module, device: torch.device) -> AbstractContextManager:
     """The context for a model's forward pass: `QuickDropout` where it trains on a CPU, else one that does nothing.
 
-    Nothing where activations are checkpointed, too: they are made again in the backward pass, which knows no context,
-    and would meet other dropout there.
+    It also does nothing where activations are checkpointed: they are made again in the backward pass, outside of this
+    context, and would meet other dropout there.
     """
     again = any(getattr(module, "gradient_checkpointing", False) for module in model.modules())
     return QuickDropout() if model.training and device.type == "cpu" and not again else nullcontext()
@@ -50,7 +50,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     """Zero each element with probability p and divide the others by the share that stays; torch's `dropout` elsewhere.
 
     Args:
-        input: of any shape and floating dtype; of another device than the CPU, torch's own dropout is taken.
+        input: of any shape and floating dtype; on a device other than the CPU, torch's own dropout is taken.
         p: the probability.
         training: without it, the input as it is.
         inplace: write into the input, which torch's own dropout does.

@@ -36,7 +36,7 @@ class FixedPositions:
         return x.flatten(0, 1).index_select(0, self.index)
 
     def weights(self, each: Tensor) -> Tensor:
-        """What each row counts: its text's number of `each` [B], or 0 where it is left over, [M]."""
+        """The weight of each row, [M]: the entry of `each` [B] for its text, or 0 if the row is left over."""
         return self.rows(each.unsqueeze(1).expand(self.where.shape)) * self.counted
 
 
@@ -82,9 +82,9 @@ def draw_words(encoder: nn.Module, view: dict[str, Tensor], generator: torch.Gen
 
 
 def ready_made_mask(model: nn.Module, attention_mask: Tensor) -> Tensor:
-    """A mask [B, T] in the form [B, 1, 1, T] that attention reads; for another kind of attention, as it is.
+    """A mask [B, T] in the form [B, 1, 1, T] that attention reads; for other kinds of attention, as it is.
 
-    When transformers makes it, the program waits for the device to learn whether there is any padding.
+    If transformers made it, the program would wait for the device to learn whether there is any padding.
     """
     real = attention_mask[:, None, None, :].bool()  # [B, 1, 1, T]
     if isinstance(model.base_model, MPNetModel):  # adds it to the scores

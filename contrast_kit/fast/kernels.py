@@ -6,8 +6,8 @@ float32 kernel takes over, as accurate and up to twice as fast (on AMD, where MK
 really rounded, and two digits remain. So nobody should assume: `probe` tries it, and `fast_float32` switches it on for
 the length of a `with` block only if the digits stayed.
 
-The tiles of large contrasts use it by themselves (`tile_products`); `allow(False)` forbids it everywhere. A whole run,
-`with kernels.fast_float32(): fit(…)`, is opted into by name: torch.compile cannot be called inside.
+The tiles of large contrasts use it by themselves (`tile_products`); `allow(False)` forbids it everywhere. For a whole
+run, opt in with `with kernels.fast_float32(): fit(…)`: torch.compile cannot be called inside.
 
 bfloat16 itself, which `precision="bf16"` asks for, is faster than float32 on some processors and much slower on others:
 `bfloat16_speed` measures it, and `fit` warns of a slow one.

@@ -6,7 +6,7 @@ Every contrast with negatives, and the uniformity of a space, is one sum: for ve
 
 plus terms that are linear in N (the positives). Here that sum is made tile by tile with its own gradient:
 
-* Each tile of cosines is used and thrown away, in the backward pass once more: memory is O(N·D), not O(N²).
+* Each tile of cosines is used and thrown away, and made again in the backward pass: memory is O(N·D), not O(N²).
 * Among themselves, cosines are symmetric: only the tiles on and above the diagonal are visited, and each serves its
   rows and its columns. Forward and backward take 4N²D operations; plain autograd takes 6N²D.
 * The gradient needs no second pass either: with weights w_i = g_i / Σ_j exp(…), it is Σ_j (w_i + w_j) e_ij z_j.
@@ -45,11 +45,11 @@ def self_log_sum_exp(
         left_out: distances k > 0 such that rows i and i + k do not meet: with (B,), no row of [a; b] meets its
             partner.
         groups: [N] integers; rows of one group do not meet (views of one text, say).
-        tile: columns of a tile, which has as many rows, or half of them on a CPU; None is what suits the device.
+        tile: columns of a tile, which has as many rows, or half as many on a CPU; None: what suits the device.
         half: multiply vectors rounded to bfloat16, and add up in float32. On GPUs several times as fast.
 
     Returns:
-        [N], in x's dtype; -inf for a row that meets nobody. Its gradient can be taken once, not twice.
+        [N], in x's dtype; -inf for a row that meets no other. Its gradient can be taken once, not twice.
 
     Example:
         >>> import torch
@@ -85,7 +85,7 @@ def cross_log_sum_exp(
         tile, half: as in `self_log_sum_exp`.
 
     Returns:
-        [N], -inf for a row that meets nobody. Its gradient can be taken once, not twice.
+        [N], -inf for a row that meets no candidate. Its gradient can be taken once, not twice.
 
     Example:
         >>> import torch
@@ -191,7 +191,7 @@ class _CrossSum(Function):
 
 
 class _NoSecond(Function):
-    """Hands a gradient on; raises one clear sentence when that gradient is differentiated itself."""
+    """Passes a gradient on; raises an error with one clear sentence if that gradient is itself differentiated."""
 
     @staticmethod
     def forward(ctx, gradient, *sources):
@@ -206,14 +206,14 @@ class _NoSecond(Function):
 
 
 def first_derivative_only(gradient: Tensor | None, *sources: Tensor) -> Tensor | None:
-    """A gradient that says so if somebody (`create_graph=True`) derives it a second time."""
+    """A gradient that raises an error if somebody (`create_graph=True`) differentiates it again."""
     if gradient is None or not torch.is_grad_enabled():
         return gradient
     return _NoSecond.apply(gradient, *sources)
 
 
 def scaled(x: Tensor, tau: float | Tensor) -> tuple[Tensor, float]:
-    """Vectors, and what their dot products are multiplied by. A τ that learns goes into the vectors."""
+    """Vectors, and what their dot products are multiplied by. A learned τ goes into the vectors."""
     return (x * tau**-0.5, 1.0) if isinstance(tau, Tensor) else (x, 1 / tau)
 
 
@@ -235,7 +235,7 @@ def tile_sides(z: Tensor, tile: int | None) -> tuple[int, int]:
         side = tile or math.isqrt(fast.scores_at_once(z.device))
         return side, side
     # 2 MiB stay in a processor's cache, and low strips waste little of themselves below the diagonal; but the faster
-    # product keeps code for each shape, so there are two, full and half. What fits one tile is kept for the gradient.
+    # product keeps code for each shape, so there are only two. What fits one tile is kept for the gradient.
     side = tile or 1024
     return side if len(z) <= side else max(side // 2, 1), side
 
@@ -254,7 +254,7 @@ def _add_terms(total: Tensor, rows: slice, terms: Tensor, dim: int, maximum: boo
 
 
 def _weights(upstream: Tensor, lse: Tensor, maximum: bool) -> tuple[Tensor, Tensor]:
-    """What multiplies e^score (or, with a maximum, e^(score - lse)) in the gradient; 0 for rows that meet nobody."""
+    """What multiplies e^score (or, with a maximum, e^(score - lse)) in the gradient; 0 for rows without candidates."""
     alone = lse == -torch.inf  # [N]
     lse = lse.masked_fill(alone, 0.0)
     weights = upstream if maximum else upstream * torch.exp(-lse)

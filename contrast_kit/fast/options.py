@@ -20,26 +20,26 @@ def faster(
     fixed_capacity: float | None = None,
     compiled: bool | str = False,
 ) -> Objective:
-    """Choose how the encoders of an objective compute, the auxiliary model's too; what is not named is switched off.
+    """Choose how the encoders of an objective compute, the auxiliary model's too; options not given are switched off.
 
     Each is right for some machines and texts, and wrong for others, so nothing is chosen for you. Values and gradients
     stay what they were up to rounding; dropout and samples of an auxiliary model are drawn in another order.
 
     Args:
         objective: changed in place.
-        packing: compute nothing on padding (`packed`). Wins where the texts of a batch differ in length, as with
+        packing: compute nothing on padding (`packed`). Gains much where the texts of a batch differ in length, as with
             `fit(…, group_by_length=False)`; little where `fit` puts texts of like length together.
         fixed_capacity: how many of the positions are masked, 0.15 for most: word scores are then made in a fixed number
             of rows, so that a GPU is never waited for and shapes are static. Costs some unused rows; not with packing,
             which waits for the device.
         compiled: compile the Transformer, `True` for torch's default backend or a backend's name. Pays on a GPU
-            for long runs with few shapes; on a CPU it gave nothing here.
+            for long runs with few shapes; on a CPU it gained nothing here.
 
     Returns:
         the objective.
 
     Raises:
-        ValueError: for a share outside (0, 1], packing with another of the two, or a model that cannot be packed.
+        ValueError: for a share outside (0, 1], packing with either of the others, or a model that cannot be packed.
 
     Example:
         >>> import contrast_kit as ck

@@ -29,10 +29,10 @@ from contrast_kit.fast.shapes import ROUND, rounded_up
 NAME = "contrast_kit_packed"
 
 LONG = 256
-"""Texts above this length go through the fused kernel on a CPU: it is slower there below, but holds no [T, T]."""
+"""Texts above this length go through the fused kernel on a CPU: below, it is slower there, but holds no [T, T]."""
 
 ALIKE = 32
-"""Texts whose lengths differ by less than this attend together: filling them up costs less than more calls.
+"""Texts whose lengths differ by less than this attend together: padding them costs less than further calls would.
 Above `LONG`, and on a GPU, only texts of one length."""
 
 RIGHT = (
@@ -45,12 +45,12 @@ only mixing of tokens is attention. Others mix or place tokens elsewhere too, an
 
 @dataclass(frozen=True)
 class Group:
-    """Texts that attend together, [texts, t] tokens with what fills the short ones up."""
+    """Texts that attend together, [texts, t] tokens, the short ones padded."""
 
     real: Tensor
     """bool [texts, t]."""
     places: Tensor | None
-    """[n] long, where the n real tokens stand among all texts * t; None: there are no others."""
+    """[n] long, where the n real tokens stand among all texts * t; None: there is no padding."""
 
     @classmethod
     def of(cls, lengths: list[int], device: torch.device) -> "Group":
@@ -65,7 +65,7 @@ class Group:
         return self.real.numel() if self.places is None else len(self.places)
 
     def spread(self, x: Tensor) -> Tensor:
-        """[n, H, d] → [texts, H, t, d], zeros at what fills up."""
+        """[n, H, d] → [texts, H, t, d], zeros at padding."""
         if self.places is not None:
             x = x.new_zeros(self.real.numel(), *x.shape[1:]).index_copy(0, self.places, x)
         return x.unflatten(0, self.real.shape).transpose(1, 2)
@@ -84,13 +84,13 @@ class Layout:
     """(B, T)."""
     index: Tensor
     """[R] long, places in the flattened batch: texts from short to long, each in its order. R is N, or, where products
-    are compiled by shape, a round number above it: then the first token fills up, and is cut off in the end."""
+    are compiled by shape, a round number above it: the first token then fills it up, and is cut off in the end."""
     lengths: list[int]
     """Of the texts that have any token, from short to long."""
 
     @cached_property
     def groups(self) -> list[Group]:
-        """The same texts, like with like; made where attention asks for them, which torch's own on a GPU does not."""
+        """The same texts, grouped by length; made when attention asks for them, which torch's own on a GPU does not."""
         starts, device = [], self.index.device
         for place, tokens in enumerate(self.lengths):
             alike = ALIKE if tokens <= LONG and device.type == "cpu" else 1

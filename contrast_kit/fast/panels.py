@@ -1,8 +1,8 @@
 """`info_nce` for large B in 6 B²D operations: whole rows of scores, a few at a time.
 
 A panel of whole rows [R, B] knows its own denominators, so the gradient is made along with the value and no score is
-computed twice. It is made for a loss in which all anchors weigh the same (mean, sum); where they do not, the
-candidates' gradient is made anew. Letters: B texts, D width, R rows of a panel.
+computed twice. It is made for a loss in which all anchors weigh the same (mean, sum); if they do not, the
+candidates' gradient is made again. Letters: B texts, D width, R rows of a panel.
 """
 
 import torch

@@ -1,16 +1,16 @@
 """Few shapes in place of many, where a product is compiled for each shape that it meets.
 
 In half precision on a CPU torch's library of products writes machine code for a shape at its first use and keeps it,
-which takes up to 20 ms each, and memory. Texts of all lengths bring new shapes at every step. Rows that fill up to the
-next round number make it a few for a whole run: in the layers of packed batches, and in the vocabulary head. Attention,
-and a head in blocks, still meet new ones.
+which takes up to 20 ms each, and memory. Texts of all lengths bring new shapes at every step. Filling rows up
+to the next round number leaves a few for a whole run: in the layers of packed batches, and in the vocabulary head.
+Attention, and a head in blocks, still meet new ones.
 """
 
 import torch
 from torch import Tensor
 
 ROUND = 64
-"""Rows of words to name; a batch of tokens, which has more rows, is filled up to a multiple of `4 * ROUND`."""
+"""Rows of words to predict fill up to a multiple of this; a batch of tokens, which has more, to one of `4 * ROUND`."""
 
 
 def rounded_up(rows: int, to: int = ROUND) -> int:
@@ -24,6 +24,6 @@ def rounded_up(rows: int, to: int = ROUND) -> int:
 
 
 def filled_up(x: Tensor) -> Tensor:
-    """x [N, D] with rows of zeros up to a multiple of `ROUND`; what is no matrix is left as it is."""
+    """x [N, D] with rows of zeros up to a multiple of `ROUND`; anything but a matrix is left as it is."""
     missing = rounded_up(len(x)) - len(x) if x.ndim == 2 else 0
     return torch.cat([x, x.new_zeros(missing, x.shape[1])]) if missing else x

@@ -37,7 +37,7 @@ class Tiles:
         """Rows, columns and scores [R, C] of the tiles of z zᵀ on and above the diagonal.
 
         Each overwrites the one before. The first tile of a strip of rows begins with those rows' own columns, and so
-        holds both (i, j) and (j, i) of them; see `above`. Rows of one group meet at -inf.
+        holds both (i, j) and (j, i) of them; see `above`. Scores between rows of one group are -inf.
         """
         z = z.bfloat16() if self.half else z
         room = self._room(z, z)
@@ -83,7 +83,7 @@ class Tiles:
     def _scores(self, x: Tensor, y: Tensor, room: Tensor) -> Tensor:
         """scale x yᵀ / unit in float32 or better, written into `room`: [R, D], [C, D] → [R, C].
 
-        Stored column by column: of low strips, processors multiply the transpose faster, to either side.
+        Stored column by column: for low strips, processors multiply the transpose faster, on either side.
         """
         scores = room[: len(x) * len(y)].view(len(y), len(x))  # [C, R]
         if self.half:

@@ -1,10 +1,10 @@
-"""Threads of torch that wait for each other: they spin while the processor is free, and sleep beside other programs.
+"""Threads of torch that wait for each other: they spin while the processor is free, and sleep if other programs run.
 
 On Linux torch's threads spin for some milliseconds after each parallel loop (libgomp, unless OMP_WAIT_POLICY says
 otherwise when torch is first imported). That is right on a machine with nothing else to do. As soon as *one* other
 program needs a processor, the thread that holds the work sleeps while the others spin, and a step takes many times
 longer (`benchmarks/busy.py`). The same library hardly spins once it has more threads than processors (its manual:
-GOMP_SPINCOUNT). So, as long as others run, one thread is kept that has started a team of its own, which never works.
+GOMP_SPINCOUNT). So, as long as others run, one thread is kept whose own team of threads never works.
 """
 
 import os
@@ -16,16 +16,16 @@ import torch
 
 LOAD = Path("/proc/loadavg")
 PAUSE = 0.05
-"""Seconds between two looks."""
+"""Seconds between two checks."""
 QUIET = 0.3
 """Seconds without another program after which threads spin again."""
 IDLE = 2.0
-"""Seconds without a look after which the team ends by itself."""
+"""Seconds without a check after which the team ends by itself."""
 CHOSEN = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT")
 
 
 class Team(threading.Thread):
-    """A thread with a team of its own, asleep until it ends: when told, or when nobody has looked for a while."""
+    """A thread with a team of its own, asleep until it ends: when told, or when nobody has checked for a while."""
 
     def __init__(self) -> None:
         super().__init__(name="contrast_kit: threads sleep", daemon=True)
@@ -45,14 +45,14 @@ class Team(threading.Thread):
 
 _one_at_a_time = threading.Lock()
 _team: Team | None = None
-_looked = _busy = -IDLE  # when it was looked, and when another program ran last
+_looked = _busy = -IDLE  # the last check, and when another program last ran
 
 
 def share_processor() -> bool:
-    """Look whether other programs run, and let torch's threads sleep or spin while they wait.
+    """Check whether other programs run, and let torch's threads sleep or spin while they wait.
 
-    It looks at most every 50 ms, in some 20 microseconds; where it seems that others run it looks again, in 5 to 20 ms.
-    Nothing is done where it cannot help: with one thread, or more threads than processors; where OMP_WAIT_POLICY or
+    It checks at most every 50 ms, in some 20 microseconds; if others seem to run, it checks again, taking 5 to 20 ms.
+    It does nothing where it cannot help: with one thread, or more threads than processors; where OMP_WAIT_POLICY or
     GOMP_SPINCOUNT is set; for a process that may use only some of the processors; on a system that does not tell how
     many programs run.
 
@@ -104,7 +104,7 @@ def others_run(asleep: bool) -> bool:
 
 
 def crowded() -> bool:
-    """Whether the other threads that run and all of torch's, of which only this one runs now, are too many."""
+    """Whether the other running threads plus all of torch's, of which only this one runs now, are too many."""
     return running() - 1 + torch.get_num_threads() > processors()
 
 
@@ -114,7 +114,7 @@ def processors() -> int:
 
 
 def running() -> int:
-    """How many threads, of all programs, run or want to run now, this one included; 0 where the system tells none."""
+    """How many threads, of all programs, run or want to run now, this one included; 0 if the system does not tell."""
     try:
         return int(LOAD.read_text().split()[3].split("/")[0])
     except (OSError, ValueError, IndexError):

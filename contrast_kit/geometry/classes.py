@@ -1,4 +1,4 @@
-"""How the classes lie among each other: near and far, by the labels."""
+"""How close together the classes lie, and how far apart, by the labels."""
 
 from typing import NamedTuple
 
@@ -20,8 +20,8 @@ class ClassCosines(NamedTuple):
 def class_cosines(x: Tensor, labels: Tensor) -> ClassCosines:
     """The mean cosine of all pairs within a class, and of all pairs across classes.
 
-    Every pair counts alike, never a vector with itself; so large classes weigh more. From sums of vectors, in
-    O(N·D + C·D): no pair is ever formed. For the shapes behind the two means take `random_pair_cosines` and its
+    Every pair counts alike, never a vector with itself; so large classes weigh more. Computed from sums of vectors, in
+    O(N·D + C·D): no pair is ever formed. For the distributions behind the two means use `random_pair_cosines` and its
     `groups`.
 
     `x` [N, D], `labels` [N] integers -> two numbers (0-d tensors) in [−1, 1]. Raises a ValueError for bad vectors,
@@ -56,7 +56,7 @@ def class_cosines(x: Tensor, labels: Tensor) -> ClassCosines:
 
 
 def class_spread(x: Tensor, labels: Tensor) -> Tensor:
-    """How wide a class is, in units of how far apart classes are: 0 a point each, 1 the labels say nothing.
+    """How wide a class is, in units of how far apart classes are: 0 if each is a point, 1 if the labels say nothing.
 
     (1 − mean cosine within classes) / (1 − mean cosine between classes): the mean squared distance of two texts of one
     class over that of two texts of different classes. What "more compact clustering of examples with the same label"
@@ -65,7 +65,7 @@ def class_spread(x: Tensor, labels: Tensor) -> Tensor:
 
     It says how tight classes are, not how well they can be told apart: a few texts on the wrong side, or one class in
     two heaps, cost it much and a classifier little. So read it beside an accuracy, on texts that were not trained on:
-    with enough weights, any labels, also random ones, can be made tight on the training texts.
+    with enough weights, classes of any labels, even random ones, can be made tight on the training texts.
 
     `x` [N, D], `labels` [N] integers -> a number (0-d tensor) in [0, ∞). Raises as `class_cosines` does, and a
     ValueError when all vectors point the same way.

@@ -1,4 +1,4 @@
-"""Cosines of given and of random pairs, and how well the one can be told from the other."""
+"""Cosines of given and of random pairs, and how well the two can be told apart."""
 
 import math
 from numbers import Integral
@@ -14,7 +14,7 @@ def pair_cosines(a: Tensor, b: Tensor) -> Tensor:
     """The cosine of each given pair: row i of `a` with row i of `b`.
 
     `a`, `b` [N, D] -> [N], each in [−1, 1]. The similar pairs of COCO-LM figures 1 and 5; for the random
-    pairs beside them take `random_pair_cosines`, and for their distance in one number `separation`.
+    pairs beside them use `random_pair_cosines`, and for their distance in one number `separation`.
     Raises a ValueError for vectors that are zero, not finite or do not pair up.
 
     >>> import torch
@@ -30,8 +30,8 @@ def triplet_accuracy(anchor: Tensor, positive: Tensor, negative: Tensor) -> Tens
     """The share of rows whose positive lies closer to the anchor than the negative does, by the cosine.
 
     Each [N, D] -> a number (0-d tensor). Ties count half: 0.5 is a coin, and below 0.5 the space prefers the negatives.
-    With negatives that share more words than the positives (`toyshop.triples`) it asks whether meaning counts
-    or wording. Raises a ValueError for vectors that are zero, not finite or do not pair up.
+    With negatives that share more words than the positives (`toyshop.triples`) it asks whether meaning
+    or wording counts. Raises a ValueError for vectors that are zero, not finite or do not pair up.
 
     >>> import torch
     >>> from contrast_kit import geometry
@@ -92,11 +92,11 @@ def separation(similar: Tensor, random: Tensor, *, measure: str = "auc") -> Tens
       cone (all cosines near 0.9) and a wide space are judged alike, and no stretching of the scale helps.
       The plain difference of means would reward a space only for being wide.
     * `"d_prime"`: (mean similar − mean random) / √((var similar + var random)/2), the gap in standard
-      deviations. It goes on growing where the AUC is already 1, but takes the two shapes to be bell-like.
+      deviations. It goes on growing where the AUC is already 1, but assumes two bell-shaped distributions.
 
     `similar` [P], `random` [Q] cosines, from `pair_cosines` and `random_pair_cosines` -> a number (0-d
     tensor). Neither number says why pairs are close: a random encoder scores high on pairs that share words,
-    so always set one beside it. Raises a ValueError for empty, non-finite or (d′) constant input.
+    so always compare with one. Raises a ValueError for empty, non-finite or (d′) constant input.
 
     >>> import torch
     >>> from contrast_kit import geometry
@@ -154,7 +154,7 @@ def _draw_by_permuting(size: int, n: int, ids: Tensor | None, generator: torch.G
 
 
 def _draw_by_rejecting(size: int, n: int, ids: Tensor | None, generator: torch.Generator) -> Tensor:
-    """For at most half of the pairs: draw two rows, drop what is no pair or came before, go on."""
+    """For at most half of the pairs: draw two rows, drop them if they form no pair or came before, repeat."""
     codes = torch.empty(0, dtype=torch.long)
     while len(codes) < n:
         i, j = torch.randint(size, (2, 2 * n), generator=generator)

@@ -44,7 +44,7 @@ def uniformity(x: Tensor, t: float = 2, *, block: int = 1024) -> Tensor:
     spread in high dimension comes close to −4, and only two opposite points reach −8.
 
     `x` is [N, D] with N ≥ 2; the result is a number (0-d tensor) through which gradients flow. It is the same
-    as `torch.pdist(x).pow(2).mul(-t).exp().mean().log()` on unit vectors. Above `block` vectors it is made in tiles
+    as `torch.pdist(x).pow(2).mul(-t).exp().mean().log()` on unit vectors. Above `block` vectors it is summed in tiles
     of block × block (`contrast_kit.fast`): memory is O(N·D), in the backward pass as well; no exp can overflow.
     Where x is traced (`torch.compile`, `torch.func`, the device "meta") there are no tiles, and memory is O(N²).
     Raises a ValueError for fewer than two vectors, or for vectors that are zero or not finite.
@@ -63,7 +63,7 @@ def uniformity(x: Tensor, t: float = 2, *, block: int = 1024) -> Tensor:
     n = len(x)
     if n <= block or checks.is_traced(x):
         cosines, distinct = cosine_block(x, 0, n)  # [N, N], and its pairs i < j
-        terms = (2 * t * (cosines - 1)).masked_fill(~distinct, -math.inf)  # no choice by values, which may not be there
+        terms = (2 * t * (cosines - 1)).masked_fill(~distinct, -math.inf)  # masks, not indexing: x may have no values
         log_sum = torch.logsumexp(terms.flatten(), dim=0)  # [N, N] -> []
     else:  # on the sphere -t|u - v|^2 = 2t cos - 2t: the sum under the contrast, at tau = 1/(2t)
         log_sum = fast.pair_log_sum_exp(x, 1 / (2 * t), tile=block) - 2 * t - math.log(2)  # each pair came twice
@@ -74,8 +74,8 @@ def anisotropy(x: Tensor) -> Tensor:
     """How narrow the cone is in which the vectors lie: the mean cosine of all distinct pairs.
 
     Ethayarajh 2019, section 3.4 (his baseline for random words). Near 0: directions cancel out; 1: all
-    point the same way; −1/(N−1) at the least. It equals `random_pair_cosines(x).mean()`, but from
-    (‖Σ u_i‖² − N) / (N(N−1)), in O(N·D). `x` [N, D], N ≥ 2 -> a number (0-d tensor).
+    point the same way; −1/(N−1) at the least. It equals `random_pair_cosines(x).mean()`, but comes
+    from (‖Σ u_i‖² − N) / (N(N−1)), in O(N·D). `x` [N, D], N ≥ 2 -> a number (0-d tensor).
 
     It only sees the mean direction: two opposite clusters score like an even spread, which `uniformity` and
     `effective_rank` tell apart. Raises a ValueError for bad vectors or fewer than two.

@@ -1,8 +1,8 @@
 """Every equation as a pure function: tensors in, a number out.
 
-`contrast`, `one_direction` and `no_negatives` hold the losses between whole texts, `gradients` what they push,
-`similarity` the cosine under all; `tokens` the losses at single positions, `corrective` those on a corrupted text,
-`regions` those on pictures. It is all to be read beside the papers; `fast` makes the same numbers for many vectors.
+`contrast`, `one_direction` and `no_negatives` hold the losses between whole texts, `gradients` how they push a vector,
+`similarity` the cosine they all use; `tokens` the losses at single positions, `corrective` those on a corrupted text,
+`regions` those on pictures. All are meant to be read beside the papers; `fast` does the same for many vectors.
 """
 
 from contrast_kit._renamed import moved, renamed

@@ -10,10 +10,10 @@ picking an anchor's positive out of its candidates by cosine. They differ in who
 | `sup_con`  | all N      | all but itself                | all others with its label   | N - 1             |
 | `simsiam`  | both       | none: no negatives            | its own partner             | no denominator    |
 
-`info_nce` stands in `one_direction`, `simsiam` in `no_negatives`. This is the definition: one matrix of cosines. From
-384 × 384 of them on, a queue's too, `fast.contrast` makes the same numbers in tiles: set `fast.TILED_FROM = math.inf`
-while you change an equation here. `implementation`: "auto", by size; "plain", the matrix, also for a gradient of the
-gradient; "tiled"; "bf16", tiles of vectors rounded to bfloat16.
+`info_nce` is in `one_direction`, `simsiam` in `no_negatives`. This file is the definition: one matrix of cosines. From
+384 × 384 cosines on, the queue's included, `fast.contrast` computes the same numbers in tiles: set `fast.TILED_FROM =
+math.inf` while you change an equation here. `implementation`: "auto", by size; "plain", the matrix, also for a gradient
+of the gradient; "tiled"; "bf16", tiles of vectors rounded to bfloat16.
 """
 
 from contextlib import nullcontext
@@ -60,9 +60,9 @@ def nt_xent(
         queue: [Q, D], vectors of *earlier* steps: further negatives, constants without gradient (CAPT 2.2). Push the
             batch's own vectors after the loss, or each positive stands in the denominator a second time, as a negative.
             Pass only rows that are filled; Q may be 0.
-        ids: [B], what text each row comes from. Two rows with one id that are not partners are false negatives, and
+        ids: [B], which text each row comes from. Two rows with one id that are not partners are false negatives, and
             are left out of each other's denominator. Without ids nothing is left out, as in the papers.
-        queue_ids: [Q], the same for the queue, where a small corpus comes round again.
+        queue_ids: [Q], the same for the queue, for a small corpus whose texts come round again.
         reduction: "mean" over the 2B anchors, "sum" (CAPT, eq. 4), or "none": [2B], a's rows first.
         implementation: one matrix or tiles, see the top of this file.
 
@@ -111,7 +111,7 @@ def sup_con(x: Tensor, labels: Tensor, tau: float, *, reduction: str = "sum", im
 
     The logarithm stands inside the sum over positives. In the denominator: N - 1 terms, all vectors but the anchor
     itself, *with* the other positives. So the loss of an anchor with P positives cannot fall below log P, and equal
-    vectors of one class give log(N - 1). An anchor whose label occurs once has no positive: its term counts 0.
+    vectors of one class give log(N - 1). An anchor whose label occurs once has no positive: its term is 0.
 
     Args:
         x: vectors [N, D] of one batch; normalised here ("l2 normalization of the encoded embedding").
@@ -159,8 +159,8 @@ def sup_con(x: Tensor, labels: Tensor, tau: float, *, reduction: str = "sum", im
 def pick_positives(similarity: Tensor, positive: Tensor, excluded: Tensor) -> Tensor:
     """-log of the softmax over each row's candidates, averaged over the row's positives: [N, M] -> [N].
 
-    `similarity` is cosine / tau. `excluded` entries are no candidates: their -inf makes e^-inf = 0 in the denominator,
-    exactly. A row without positives gives 0. All contrastive losses with negatives come through here.
+    `similarity` is cosine / tau. `excluded` entries are not candidates: -inf adds exactly e^-inf = 0 to the
+    denominator. A row without positives gives 0. All contrastive losses with negatives come through here.
     """
     log_p = similarity.masked_fill(excluded, -torch.inf).log_softmax(dim=1)  # [N, M]
     # masked_fill, not multiplication: -inf * 0 is NaN, in the value and in the gradient.
@@ -169,14 +169,14 @@ def pick_positives(similarity: Tensor, positive: Tensor, excluded: Tensor) -> Te
 
 
 def dot_products(x: Tensor, y: Tensor) -> Tensor:
-    """x y^T in the wider of the two dtypes; autocast would do this one product in half precision."""
+    """x y^T in the wider of the two dtypes; autocast would take this product in half precision."""
     dtype = torch.promote_types(x.dtype, y.dtype)
     with torch.autocast(x.device.type, enabled=False) if not x.is_meta else nullcontext():
         return x.to(dtype) @ y.to(dtype).T  # [N, D] x [D, M] -> [N, M]
 
 
 def constant_rows(queue: Tensor | None, x: Tensor) -> Tensor:
-    """The queue as unit rows without gradient, as wide as x: [Q, D]. Rows that nothing has filled are refused."""
+    """The queue as unit rows without gradient, as wide as x: [Q, D]. Unfilled rows are refused."""
     queue = x[:0] if queue is None else queue
     shape = list(queue.shape) if isinstance(queue, Tensor) else type(queue).__name__
     if len(shape) != 2 or shape[1] != x.shape[1]:
@@ -185,18 +185,18 @@ def constant_rows(queue: Tensor | None, x: Tensor) -> Tensor:
 
 
 def same_text(like: Tensor, ids: Tensor | None) -> Tensor:
-    """Bool [N, M], `like` another: True where the ids of row and column agree. The rows are the first N of M."""
+    """Bool [N, M], shaped as `like`: True where the ids of row and column agree. The rows are the first N of M."""
     return torch.zeros_like(like) if ids is None else ids[: len(like), None] == ids[None, :]
 
 
 def _candidate_ids(ids: Tensor | None, queue_ids: Tensor | None, b: int, q: int, device: torch.device) -> Tensor | None:
-    """The text of each vector of both views and of the queue, [2B + Q]; None where it is not told."""
+    """The text of each vector of both views and of the queue, [2B + Q]; None if no ids were given."""
     if ids is None:
         if queue_ids is not None:
             raise ValueError("queue_ids need ids to be compared with: pass the ids of the batch too.")
         return None
     ids = integers(ids, b, device, "ids").long()
-    unknown = (ids.min() - 1).expand(q)  # [Q]: nobody's id
+    unknown = (ids.min() - 1).expand(q)  # [Q]: an id that no text has
     return torch.cat([ids, ids, unknown if queue_ids is None else integers(queue_ids, q, device, "queue_ids")])
 
 

@@ -58,8 +58,8 @@ def copy(logits: Tensor, corrupted: Tensor, original: Tensor, valid: Tensor, *, 
         L_copy = -E( sum_i 1(x_i^MLM = x_i^orig) log p_copy(1 | h_i) + 1(x_i^MLM != x_i^orig) log p_copy(0 | h_i) )
         p_copy(y | h) = exp(y w_copy^T h) / (exp(w_copy^T h) + 1)
 
-    y = 1 means "original, copy it". In L_CLM = lambda_copy L_copy + L_LM it weighs lambda_copy = 50, and it alone
-    trains w_copy.
+    y = 1 means "original, copy it". In L_CLM = lambda_copy L_copy + L_LM its weight is lambda_copy = 50, and it
+    alone trains w_copy.
 
     Args:
         logits: [B, T], w_copy^T h_i.
@@ -116,7 +116,7 @@ def corrective_lm(
         variant: "paper" is the printed mixture. "authors_code" is what the authors posted, another loss: the
             cross-entropy weighted by the stopped p_copy(0), which shrinks the gradient everywhere.
         stop_gradient: False is the paper's ablation "CLM w/o Stop-grad", and what All-Token MLM does.
-        reduction: "mean" over the M positions (as the released code; 0 where M = 0), "sum" (printed), or "none": [M].
+        reduction: "mean" over the M positions (as in the released code; 0 if M = 0), "sum" (printed), or "none": [M].
 
     Raises:
         TypeError, ValueError: wrong kinds or shapes, an unknown variant, or an id outside the vocabulary.
@@ -153,7 +153,7 @@ def corrective_lm(
 def corrective_terms(log_q: Tensor, copy_logits: Tensor, same: Tensor, variant: str = "paper") -> Tensor:
     """The terms of `corrective_lm`, [M], from log q_i [M], w_copy^T h_i [M] and where x_i^MLM = x_i^orig, bool [M].
 
-    Logarithms all the way: they stay finite where a probability itself rounds to 0.
+    In logarithms throughout: they stay finite where a probability itself rounds to 0.
     """
     choice("variant", variant, ("paper", "authors_code"))
     log_copy, log_correct = F.logsigmoid(copy_logits), F.logsigmoid(-copy_logits)  # [M]

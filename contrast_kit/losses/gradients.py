@@ -23,11 +23,11 @@ def nt_xent_anchor_gradient(a: Tensor, b: Tensor, tau: float, *, queue: Tensor |
     the l2 norm, so it has a part along s_i, which normalising removes.
 
     Its length is at most 2/tau: at a small temperature a few hard negatives take all the weight, which is what CAPT's
-    schedule (`schedules.inverted_triangle`) steers. The result: [B, D], float32 or float64, detached from any graph.
+    schedule (`schedules.inverted_triangle`) controls. The result: [B, D], float32 or float64, detached from any graph.
 
     Args:
         a: vectors of one view, [B, D], the anchors s_i. Both are normalised here.
-        b: vectors of the other, [B, D]; row i is the positive of row i of a. For eq. 3's gradients, exchange a and b.
+        b: vectors of the other, [B, D]; row i is the positive of row i of a. For eq. 3's gradients, swap a and b.
         tau: the temperature, > 0. queue: [Q, D], further negatives.
 
     Raises:

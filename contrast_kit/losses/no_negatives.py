@@ -21,20 +21,20 @@ def simsiam(
 
     There is no denominator and no negative: an encoder that gives every text the same vector has the smallest loss
     there is. The stop-gradient on h and the predictor z = W2 gelu(W1 h) (eq. 10) on the other side keep training away
-    from there; without either of them, vectors collapse.
+    from that; if either of them is missing, vectors collapse.
 
     Args:
         z_a: the predictor's output for view a, [B, D].
         h_a: the encoder's first-token vector for view a, [B, D]. No gradient flows into it from here.
         z_b, h_b: the same for view b.
-        stop_gradient: False lets the gradient into h as well, to watch the collapse that it then allows.
+        stop_gradient: False lets the gradient into h as well, to watch the collapse that this allows.
         reduction: "mean" over examples (the paper), "sum", or "none": [B].
 
     Returns:
-        A number, float32 or float64, from 1/e = 0.3679, all predictions right, to e, all opposite.
+        A number, float32 or float64, from 1/e = 0.3679 (all predictions right) to e (all opposite).
 
     Raises:
-        TypeError, ValueError, NotFiniteError: as `normalise`, or four shapes that are not one.
+        TypeError, ValueError, NotFiniteError: as `normalise`, or four shapes that are not equal.
 
     See also:
         `info_nce`, the paper's other contrast (eq. 7), which needs a large batch. SimSiam's own paper minimises the

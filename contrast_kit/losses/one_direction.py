@@ -1,4 +1,4 @@
-"""The contrast in one direction; `contrast` sets it beside the losses that look both ways, and has the letters."""
+"""The contrast in one direction; `contrast` compares it with the losses in both directions and explains the letters."""
 
 import torch
 from torch import Tensor
@@ -30,8 +30,8 @@ def info_nce(
     Args:
         anchors: vectors of view 0, [B, D].
         candidates: vectors of view k, [B, D]; row b is the positive of anchor b. Both are normalised here.
-        tau: the temperature, > 0. The paper does not print it; small values look at the hardest negatives.
-        ids: [B], what text each row comes from. A candidate with the anchor's id that is not its partner is a false
+        tau: the temperature, > 0. The paper does not print it; small values focus on the hardest negatives.
+        ids: [B], which text each row comes from. A candidate with the anchor's id that is not its partner is a false
             negative, and is left out of the denominator. Without ids nothing is left out, as in the paper.
         reduction: "mean" over the B anchors (the paper), "sum", or "none": [B].
         implementation: one matrix or tiles, see the top of `contrast`.

@@ -1,11 +1,11 @@
-"""Losses of words and pictures: what a masked region shows, and which answers a question about a picture has.
+"""Losses on words and pictures: what a masked region shows, and which answers a question about a picture has.
 
 Letters: B examples, M positions (the masked regions, for most), C classes, F features of a region, A answers. Scores
-come at the positions that the loss looks at and nowhere else, as in `tokens`.
+are given at the positions that the loss reads and nowhere else, as in `tokens`.
 
 LXMERT's paper puts its region losses on the masked regions (3.1.2, "Masked Object Prediction"), and CAPT 4.1 says the
-same. LXMERT's released code, and transformers' copy of it, puts the losses on objects and
-attributes on *all* regions, where the feature that shows the object stands in the input: mostly copying. Here the
+same. LXMERT's released code, and transformers' copy of it, puts the losses on objects and attributes
+on *all* regions, including those whose feature is still in the input: mostly copying. Here the
 caller says where: `objectives.LXMERT(…, regions="masked")`.
 """
 
@@ -27,7 +27,7 @@ def masked_objects(
     """Masked region modelling: name the object in each masked region.
 
     CAPT 4.1: "masked region modeling (MRM) that predicts the masked visual region objects based on the corrupted input
-    x-hat". The labels are a detector's, not a person's, and so may be wrong; LXMERT weighs each by the detector's
+    x-hat". The labels are a detector's, not a person's, and so may be wrong; LXMERT weights each by the detector's
     confidence c_i:
 
         L_obj = 1/M sum_{i in M} -c_i log softmax(logits_i)[y_i]
@@ -46,7 +46,7 @@ def masked_objects(
         A number >= 0 in nats, float32 or float64. With no masked region it is 0, with a zero gradient.
 
     Raises:
-        TypeError, ValueError: wrong kinds or shapes, a label that is no class, a confidence outside [0, 1].
+        TypeError, ValueError: wrong kinds or shapes, a label that is not a class, a confidence outside [0, 1].
         NotFiniteError: the logits give NaN or infinity.
 
     See also:
@@ -86,17 +86,17 @@ def masked_attributes(
 
 
 def masked_features(predicted: Tensor, targets: Tensor, *, reduction: str = "mean") -> Tensor:
-    """Masked region modelling: say the feature vector of each masked region (LXMERT's RoI-feature regression).
+    """Masked region modelling: predict the feature vector of each masked region (LXMERT's RoI-feature regression).
 
     The smooth L1 distance of its released code, averaged over the F features (the paper prints an L2 loss):
 
         L_feat = 1/M sum_{i in M} 1/F sum_f huber(x_if - f_if),   huber(d) = d^2 / 2 if |d| < 1, and |d| - 1/2 beyond
 
-    Its size is that of the features: standardise them on the training pictures, or this loss drowns the others.
+    It scales with the features: standardise them on the training pictures, or this loss drowns the others.
 
     Args:
         predicted: [M, F] at the masked regions.
-        targets: [M, F], the features there before the mask.
+        targets: [M, F], the features there before masking.
         reduction: "mean" over regions, "sum", or "none" ([M]).
 
     Returns:
@@ -126,12 +126,12 @@ def masked_features(predicted: Tensor, targets: Tensor, *, reduction: str = "mea
 def soft_answers(logits: Tensor, scores: Tensor, *, reduction: str = "mean") -> Tensor:
     """Answer a question that may have several answers: the binary cross-entropy of each, summed over the answers.
 
-    LXMERT fine-tunes on VQA and GQA so (`BCE.mean() * answers` in its code), and CAPT with "the same hyper-parameters":
+    LXMERT's fine-tuning on VQA and GQA (`BCE.mean() * answers` in its code); CAPT's, with "the same hyper-parameters":
 
         L = 1/B sum_b sum_a -s_ba log sigma(z_ba) - (1 - s_ba) log(1 - sigma(z_ba))
 
-    Without the factor A, as a mean over B and A, the gradient is A times smaller and the papers' learning rates mean
-    something else. No answer stands in another one's denominator.
+    As a mean over both B and A, without the factor A, the gradient would be A times smaller and the papers' learning
+    rates would mean something else. No answer stands in another one's denominator.
 
     Args:
         logits: [B, A], z.
@@ -196,7 +196,7 @@ def one_answer(logits: Tensor, scores: Tensor, *, reduction: str = "mean") -> Te
 def _labelled(
     logits: Tensor, labels: Tensor, confidence: Tensor | None, reduction: str, ignore_index: int, name: str
 ) -> Tensor:
-    """The weighted cross-entropy under both names."""
+    """The weighted cross-entropy of `masked_objects` and `masked_attributes`."""
     logits = floats(logits, "logits")
     labels = checks.integers(labels, None, logits.device, "labels")
     if logits.dim() != 2 or logits.shape[:1] != labels.shape:
@@ -217,7 +217,7 @@ def _labelled(
 
 
 def _answer_logits(logits: Tensor, scores: Tensor) -> Tensor:
-    """The logits in float32 or better, once they and the scores have been found in order."""
+    """The logits in float32 or better, after a check of them and of the scores."""
     logits = floats(logits, "logits")
     if logits.dim() != 2 or logits.shape != floats(scores, "scores").shape:
         shapes = f"{list(logits.shape)} and {list(scores.shape)}"

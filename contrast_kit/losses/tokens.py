@@ -1,10 +1,10 @@
-"""Token-level losses: what a model should say at a position. `corrective` has those that read a corrupted text.
+"""Token-level losses: what a model should predict at a position. `corrective` has those that read a corrupted text.
 
-Letters: B examples, T tokens, V vocabulary, M positions (the masked ones, for most). Logits over the vocabulary come
-as [M, V], at the positions that the loss looks at and nowhere else: a whole [B, T, V] costs 1/p_m times the memory.
+Letters: B examples, T tokens, V vocabulary, M positions (the masked ones, for most). Logits over the vocabulary are
+[M, V], at the positions that the loss reads and nowhere else: a whole [B, T, V] costs 1/p_m times the memory.
 
-A batch encoded in chunks adds up `reduction="sum"` and divides by the number of terms once: the mean of the chunks'
-means is another number.
+For a batch encoded in chunks, add up `reduction="sum"` and divide once by the number of terms: the mean of the chunks'
+means is a different number.
 """
 
 import torch
@@ -19,12 +19,12 @@ def mlm(
 ) -> Tensor:
     """Masked language modelling: name the original token at each selected position.
 
-    CMLM, eq. 6: L_MLM = 1/B sum_b MLM(H_b^0), on view 0 only. COCO-LM 3.1 says what MLM is:
+    CMLM, eq. 6: L_MLM = 1/B sum_b MLM(H_b^0), on view 0 only. COCO-LM 3.1 defines MLM:
 
         L_MLM        = E( -sum_{i in M} log p_MLM(x_i^orig | h_i) )
         p_MLM(x | h) = exp(x^T h) / sum_{x_t in V} exp(x_t^T h)
 
-    M are all selected positions, also those where the token was kept or randomised. In the denominator: all V tokens.
+    M: all selected positions, including those where the token was kept or randomised. In the denominator: all V tokens.
 
     Args:
         logits: [M, V] at the selected positions only (or [..., V], with labels of the same leading shape).
@@ -78,7 +78,7 @@ def mlm(
 
 
 def mlm_terms(log_p: Tensor, weight: Tensor) -> Tensor:
-    """The terms of eq. 6, [M] → [M]: −log p of the original token, times what its position counts."""
+    """The terms of eq. 6, [M] → [M]: −log p of the original token, times the weight of its position."""
     return -weight * log_p
 
 

@@ -15,7 +15,7 @@ BERT_SPLIT = (0.8, 0.1, 0.1)
 class Masked(NamedTuple):
     """A noisy copy of a batch, and where the noise may have fallen.
 
-    `selected` is what was *selected*, before the 80/10/10 split: it is True also where a selected token was kept as it
+    `selected` is what was *selected*, before the 80/10/10 split: it is also True where a selected token was kept as it
     is, or was replaced by a random token. The loss is taken there, and complementary masking avoids it (CMLM, eq. 2
     says "selected", not "became [MASK]"). The labels are the original ids there: `ids[selected]`.
     """
@@ -37,8 +37,8 @@ def dynamic_random_mask(
     """Select each token with probability p, then mask, randomise or keep it.
 
     CMLM, eq. 1: P_DRM(t_n) = p_m. "Dynamic" means that a new pattern is drawn each time a text is fed: call this once
-    a step, never once a data set. Each token is selected on its own, so the *number* selected varies (a short text may
-    have none). Of the selected tokens, 80 % become [MASK], 10 % a token drawn uniformly from the whole vocabulary
+    per step, never once per data set. Each token is selected on its own, so the *number* selected varies (a short text
+    may have none). Of the selected tokens, 80 % become [MASK], 10 % a token drawn uniformly from the whole vocabulary
     (which may happen to be the same token), and 10 % stay as they are (CMLM 3.1, after BERT).
 
     One uniform number u per token decides everything: the token is selected if u < p, and where u falls inside [0, p)
@@ -53,13 +53,13 @@ def dynamic_random_mask(
         mask_id: the id of [MASK], `tokenizer.mask_token_id`.
         vocab_size: V, `len(tokenizer)`; random tokens are drawn from 0 .. V-1.
         split: shares of selected tokens that become ([MASK], a random token, itself); (1, 0, 0) is "all [MASK]".
-        generator: where the draws come from, on the device of ids; torch's own if left out.
+        generator: where the draws come from, on the device of ids; by default torch's own.
 
     Returns:
         `Masked(input_ids, selected)`, both [B, T]. The labels of the masked language model are `ids[selected]`, [M].
 
     Raises:
-        TypeError: ids are no integers, or maskable is not bool.
+        TypeError: ids are not integers, or maskable is not bool.
         ValueError: shapes or devices differ, p is outside [0, 1], or split does not sum to 1.
 
     Example:
@@ -77,13 +77,13 @@ def dynamic_random_mask(
     check_masking(p, split, mask_id, vocab_size)
 
     u = torch.rand(ids.shape, generator=generator, device=ids.device)  # [B, T] in [0, 1)
-    # Drawn for every token, used for few: the generator then moves on equally far whatever p and split are.
+    # Drawn for every token, used for few: so the generator advances equally far whatever p and split are.
     random_ids = torch.randint(vocab_size, ids.shape, generator=generator, device=ids.device, dtype=ids.dtype)  # [B, T]
     to_mask, _, to_keep = split
     selected = maskable & (u < p)
     becomes_mask = maskable & (u < p * to_mask)
     becomes_new = selected & (u < p * (1 - to_keep))  # [MASK] or random
-    # Random first, [MASK] over it, both in the memory of the draw: fresh pages would cost more than the work.
+    # Random first, [MASK] over it, both in the memory of the draw: fresh memory would cost more than the work.
     noisy = torch.where(becomes_new, random_ids, ids, out=random_ids).masked_fill_(becomes_mask, mask_id)
     return Masked(noisy, selected)
 
@@ -111,7 +111,7 @@ def complementary_random_mask(
 
     Args:
         ids: the original token ids [B, T], never view 0's.
-        selected: bool [B, T], view 0's `Masked.selected`, with the kept and the randomised tokens in it.
+        selected: bool [B, T], view 0's `Masked.selected`, which includes the kept and the randomised tokens.
         p: the probability that a free token is selected, p_c in the paper: 0.7.
         maskable, mask_id, vocab_size, split, generator: as in `dynamic_random_mask`. The paper does not say whether
             the 80/10/10 split holds in this view too; it is applied here; split=(1, 0, 0) makes all of them [MASK].
@@ -184,14 +184,14 @@ def replace(ids: Tensor, selected: Tensor, logits: Tensor, *, generator: torch.G
 
 
 def allowed(batch: Mapping[str, Tensor]) -> Tensor:
-    """Which tokens of a batch may be masked, bool [B, T]; ValueError where a tokenizer made it, which does not say."""
+    """Which tokens of a batch may be masked, bool [B, T]; ValueError if it does not say, as a tokenizer's own batch."""
     if not isinstance(batch, Mapping) or "maskable" not in batch:
         raise ValueError("A batch must say which tokens may be masked: Texts(texts, tokenizer).batch(range(8)).")
     return batch["maskable"]
 
 
 def masked_view(batch: Mapping[str, Tensor], masked: Masked) -> dict[str, Tensor]:
-    """Put a masked copy in the place of a batch's ids, and keep what a token loss needs beside it.
+    """Replace a batch's ids by a masked copy, and keep what a token loss needs beside it.
 
     Args:
         batch: a dict of tensors with `input_ids` [B, T]; it is not changed.
@@ -201,7 +201,7 @@ def masked_view(batch: Mapping[str, Tensor], masked: Masked) -> dict[str, Tensor
         A new dict: the batch with the noisy `input_ids`, `selected` [B, T], and `targets` [B, T], the original ids.
 
     Raises:
-        TypeError, ValueError: for what is no batch, no `Masked`, or one of other ids.
+        TypeError, ValueError: not a batch, not a `Masked`, or a `Masked` of other ids.
 
     Example:
         >>> import torch
@@ -222,7 +222,7 @@ def masked_view(batch: Mapping[str, Tensor], masked: Masked) -> dict[str, Tensor
 
 
 def kinds(ids: Tensor, masked: Masked, mask_id: int) -> Tensor:
-    """Say what happened to each token, for a picture.
+    """Say what happened to each token, for a figure.
 
     Read off the ids, as a reader of the text would: a random token that happens to be the original looks kept.
 
@@ -233,7 +233,7 @@ def kinds(ids: Tensor, masked: Masked, mask_id: int) -> Tensor:
 
     Returns:
         [B, T] long: 0 not selected, 1 became [MASK], 2 became another token, 3 selected and kept as it is. Raises a
-        TypeError or ValueError for ids that are no integers [B, T], or have another shape than the masked ids.
+        TypeError or ValueError for ids that are not integers [B, T], or not of the same shape as the masked ids.
 
     Example:
         >>> import torch
@@ -250,7 +250,7 @@ def kinds(ids: Tensor, masked: Masked, mask_id: int) -> Tensor:
 
 
 def check_tokens(ids: Tensor, generator: torch.Generator | None = None, **flags: Tensor) -> None:
-    """Refuse ids that are no [B, T] of integers, flags that are no bool [B, T] beside them, another device."""
+    """Refuse ids that are not integers [B, T], flags that are not bool [B, T], and a device other than that of ids."""
     if not isinstance(ids, Tensor) or ids.dtype not in (torch.int64, torch.int32):
         raise TypeError(f"ids must be a tensor of token ids (torch.long), not {_kind(ids)}.")
     if ids.dim() != 2:
@@ -275,7 +275,7 @@ def check_tokens(ids: Tensor, generator: torch.Generator | None = None, **flags:
 
 
 def check_masking(p: float, split: tuple[float, float, float], mask_id: int, vocab_size: int) -> None:
-    """Refuse a rate or a split that is none, and ids that no vocabulary has."""
+    """Refuse an invalid rate or split, and a mask id or size that no vocabulary has."""
     checks.probability("p", p)
     check_split(split)
     checks.count("mask_id", mask_id, "the id of [MASK] (tokenizer.mask_token_id)", least=0, most=2**31 - 1)

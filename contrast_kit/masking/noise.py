@@ -1,17 +1,17 @@
-"""Noise: a batch in, a corrupted view of it out. What the methods call x̂ of x.
+"""Noise: a batch in, a corrupted view of it out: what the methods call x̂, made from x.
 
 A noise is anything that can be called as `noise(batch, generator, vocabulary) -> view`:
 
 * `batch` is a dict of tensors, examples first; it is not changed;
 * `generator` draws everything that is random, so that a run can be repeated;
 * `vocabulary` is what the encoder says of its tokens, `encoder.vocabulary` = `{"mask_id": …, "vocab_size": …}`;
-* the view is such a dict again, its rows in the same order. Where the noise fell on tokens it also has `selected`
+* the view is again such a dict, its rows in the same order. Where the noise fell on tokens it also has `selected`
   [B, T] bool and `targets` [B, T], the original ids: a masked language model then recovers `targets[selected]`. A view
   without them has nothing to recover.
 
 An objective that takes a noise never looks into the view, so a noise for image regions, or for words and regions
-together, is one more function of this form. These six put the kinds of CAPT's Table 1 on token ids (all
-but XLNet's, which changes the order of prediction and not the text):
+together, is one more function of this form. These six apply the noises of CAPT's Table 1 to token
+ids (all but XLNet's, which changes the order of prediction and not the text):
 
 | name                     | class                | whose            | what falls on the text                          |
 |--------------------------|----------------------|------------------|-------------------------------------------------|
@@ -114,7 +114,7 @@ class MaskSpans:
 
 @dataclass(frozen=True)
 class Replace:
-    """Put random tokens, drawn uniformly from the vocabulary, in the place of selected ones.
+    """Put random tokens, drawn uniformly from the vocabulary, in place of selected ones.
 
     ELECTRA draws them from a small masked language model (`masking.replace`, and the objectives that train such a
     model); here nothing is learned.
@@ -128,7 +128,7 @@ class Replace:
     """
 
     p: float = 0.15
-    """Probability that a token is replaced (by itself in one draw of V)."""
+    """Probability that a token is replaced (in one draw out of V, by itself)."""
     kind: str = field(default="replace", init=False, repr=False)
 
     def __post_init__(self):
@@ -142,8 +142,8 @@ class Replace:
 class Shuffle:
     """Let tokens change places within a window (CAPT 5.2: k = 3): `masking.shuffle`.
 
-    `selected` are the positions at which another token stands than before. There the original is to be recovered: the
-    model learns to "reorder words", as the paper puts it. It does not say which token-level loss goes with shuffling;
+    `selected` are the positions at which the token has changed. There the original is to be recovered: the model
+    learns to "reorder words", as the paper puts it. It does not say which token-level loss goes with shuffling;
     this reading is ours (and StructBERT's).
 
     >>> import torch

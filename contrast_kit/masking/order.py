@@ -49,7 +49,7 @@ def crop(
         `Cropped(input_ids, attention_mask, positions)`, each [B, T]: the real tokens moved to the left, padding after.
 
     Raises:
-        TypeError, ValueError: ids are no integers, shapes or devices differ, or keep is outside (0, 1].
+        TypeError, ValueError: ids are not integers, shapes or devices differ, or keep is outside (0, 1].
 
     Example:
         >>> import torch
@@ -88,7 +88,7 @@ def crop(
 
 
 def check_keep(keep: float) -> None:
-    """Refuse what is no share that a crop can keep."""
+    """Refuse a share that a crop cannot keep."""
     if not (checks.is_number(keep) and 0 < keep <= 1):
         raise ValueError(f"keep is the share of tokens that stays and must lie in (0, 1], got {checks.shown(keep)}.")
 
@@ -99,7 +99,7 @@ def check_window(window: int) -> None:
 
 
 def shuffle(ids: Tensor, maskable: Tensor, window: int = 3, *, generator: torch.Generator | None = None) -> Tensor:
-    """Permute tokens, none of them further than `window` places from home.
+    """Permute tokens, moving none of them further than `window` places.
 
     CAPT 5.2: "a random permutation to the input sequence x within a fixed window k" with k = 3, after Lample et al.:
     sort the tokens by i + U(0, k + 1), which gives |sigma(i) - i| <= k for each token. Special tokens and padding stay
@@ -127,7 +127,7 @@ def shuffle(ids: Tensor, maskable: Tensor, window: int = 3, *, generator: torch.
 
     u = torch.rand(ids.shape, generator=generator, device=ids.device)  # [B, T]
     home = torch.arange(ids.shape[1], device=ids.device)  # [T]
-    # A fixed token opens a new run, and -inf keeps it at the front. Stable: a tie cannot break the bound.
+    # A fixed token opens a new run, and -inf keeps it at the front. Stable, so a tie cannot break the bound.
     key = (home + u * (window + 1)).masked_fill(~maskable, -torch.inf)  # [B, T]
     run = (~maskable).cumsum(1)  # [B, T]
     by_key = torch.argsort(key, dim=1, stable=True)

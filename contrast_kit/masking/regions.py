@@ -1,6 +1,6 @@
 """Noise on pictures, and on words and pictures together: CAPT's x̂ of a pair (section 4.1), after LXMERT.
 
-A pair is a text beside a picture, and a picture is its regions: a batch has, beside the keys of a text,
+A pair is a text beside a picture, and a picture is its regions: a batch has, besides the keys of a text,
 
 | key | shape | what |
 |---|---|---|
@@ -25,27 +25,27 @@ from contrast_kit.masking.masks import BERT_SPLIT, check_split
 from contrast_kit.masking.noise import Batch, Noise, Vocabulary, named
 
 PICTURE = ("regions", "boxes", "region_mask")
-"""What of a batch an encoder sees of the picture."""
+"""The keys of a batch that an encoder reads of the picture."""
 TEXT = ("input_ids", "attention_mask", "maskable", "token_type_ids", "text_id")
-"""What of a batch belongs to the text, and goes where the text goes."""
+"""The keys of a batch that belong to the text, and move with it."""
 
 
 @dataclass(frozen=True)
 class MaskRegions:
-    """Select regions at random; of most the feature is hidden. LXMERT's "masked object prediction", on pictures alone.
+    """Select regions at random, and hide the feature of most. LXMERT's "masked object prediction", on pictures alone.
 
     Each real region is drawn with probability p. Of the drawn, 80 % are hidden, 10 % get the feature of a region of
-    *another picture* of the batch, and 10 % stay. Boxes stay: where the region lies is told.
+    *another picture* of the batch, and 10 % stay. Boxes stay, so they still tell where the region lies.
 
     The view has `region_selected` [B, R] bool, what was drawn and is to be recovered; `region_targets` [B, R, F], the
     features before; and `region_hidden` [B, R] bool. A hidden feature is zero here, so that nothing of it is left, and
-    an encoder puts a *learned* vector there. (LXMERT leaves the zero. Its first layer makes the bias of it, which
-    begins as zero too, and a LayerNorm divides by that: the first gradient is some thousand times too large.)
+    an encoder puts a *learned* vector there. (LXMERT leaves the zero. Its first layer maps it to the bias, which also
+    begins at zero, and a LayerNorm divides by that: the first gradient is some thousand times too large.)
 
-    Boxes that lie over each other show the same pixels. So a region is hidden too, but not to be recovered, where its
-    box has an IoU above `overlap` with one that was hidden or replaced.
+    Boxes that overlap show the same pixels. So a region is hidden too, but not to be recovered, where its box has an
+    IoU above `overlap` with one that was hidden or replaced.
 
-    Raises as `check_pair` does, and ValueError for a rate, a share or an `overlap` that is none.
+    Raises as `check_pair` does, and ValueError for an invalid rate, share or `overlap`.
 
     >>> import torch
     >>> left, over, right = [0.0, 0.0, 0.4, 1.0], [0.0, 0.0, 0.5, 1.0], [0.6, 0.0, 1.0, 1.0]  # `over` lies over `left`
@@ -57,12 +57,12 @@ class MaskRegions:
     """
 
     p: float = 0.15
-    """Probability that a region is drawn. LXMERT: 0.15; CAPT prints none but for words, 0.15."""
+    """Probability that a region is drawn. LXMERT: 0.15; CAPT prints it for words only, 0.15."""
     split: tuple[float, float, float] = BERT_SPLIT
     """Of the drawn: share that is hidden, gets another picture's feature, or stays. LXMERT's code: 80/10/10."""
     overlap: float = 0.4
-    """The IoU above which a region goes with another. Not in LXMERT, whose boxes overlap and are masked one by one; 0.4
-    is that of Lu et al. 2020, "12-in-1". 1: none goes with another."""
+    """The IoU above which a region is hidden along with another. Not in LXMERT, whose boxes overlap and are masked one
+    by one; 0.4 is that of Lu et al. 2020, "12-in-1". 1: none is hidden along with another."""
     kind: str = field(default="regions", init=False, repr=False)
 
     def __post_init__(self):
@@ -94,7 +94,7 @@ class MaskPair:
     """Noise on the words or on the regions of a pair: CAPT's x̂, "masking part of visual features or textual words".
 
     CAPT 4.1 does not say whether one example may lose both. `which="either"` flips a coin for each example; "both" puts
-    both noises on every example, as LXMERT's code does. A word that is masked beside its masked region can be read off
+    both noises on every example, as LXMERT's code does. A word that is masked along with its region can be read off
     neither.
 
     The view has the keys of the words' noise (`selected`, `targets`) and those of `MaskRegions`.
@@ -141,7 +141,7 @@ def mismatched(batch: Batch, p: float = 0.5, *, generator: torch.Generator | Non
 
     Args:
         batch: a batch of pairs; without `image_id` all its pictures count as different.
-        p: LXMERT 0.5. 0: none.
+        p: LXMERT: 0.5. With 0, no text is swapped.
         generator: where the draws come from.
 
     Returns:
@@ -186,7 +186,7 @@ def mismatched(batch: Batch, p: float = 0.5, *, generator: torch.Generator | Non
 
 
 def overlaps(boxes: Tensor) -> Tensor:
-    """IoU of each two boxes of a picture: the area they share over the area of both, [..., R, 4] → [..., R, R].
+    """IoU of every two boxes of a picture: the area they share over the area of both, [..., R, 4] → [..., R, R].
 
     >>> import torch
     >>> overlaps(torch.tensor([[0.0, 0.0, 0.5, 1.0], [0.25, 0.0, 0.75, 1.0]]))
@@ -243,7 +243,7 @@ def _features_of_other_pictures(batch: Batch, real: Tensor, generator: torch.Gen
 
 
 def _undone(view: Batch, batch: Batch, rows: Tensor) -> dict[str, Tensor]:
-    """The view with the noise taken back in some rows [B]: their entries are the batch's, their flags False."""
+    """The view with the noise undone in some rows [B]: their entries are the batch's, their flags False."""
     found = dict(view)
     for key, value in view.items():
         here = rows.view(-1, *[1] * (value.dim() - 1))  # [B, 1, ...]

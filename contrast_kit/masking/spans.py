@@ -21,12 +21,12 @@ def span_mask(
 ) -> Masked:
     """Select spans of tokens until the share p of each text is selected, then mask, randomise or keep them.
 
-    CAPT, Table 1, lists it among the kinds of noise ("SpanBERT: mask spans"). Span lengths follow a geometric
+    CAPT, Table 1, lists this among the kinds of noise ("SpanBERT: mask spans"). Span lengths follow a geometric
     distribution cut off at `max_span`, P(l) ~ (1 - span_p)^(l-1), with a mean of 3.8 tokens at (0.2, 10). The start of
     a span is any token that is still free. A span ends early at a special token, at another span, or where the budget
     of round(p * n) tokens is spent. The 80/10/10 split is drawn once for each span.
 
-    Two differences to `dynamic_random_mask`: the *number* selected is fixed, and neighbours are hidden together, so
+    Two differences from `dynamic_random_mask`: the *number* selected is fixed, and neighbours are hidden together, so
     that a masked token cannot be read off the token beside it. SpanBERT's spans consist of whole words; these consist
     of tokens, since ids do not tell where words begin.
 
@@ -69,7 +69,7 @@ def check_spans(span_p: float, max_span: int) -> None:
 def _draw_spans(
     maskable: Tensor, p: float, span_p: float, max_span: int, generator: torch.Generator | None
 ) -> tuple[Tensor, Tensor]:
-    """Which tokens are selected, and a uniform number for each span, both [B, T]: each round draws one span a text."""
+    """Which tokens are selected, and a uniform number for each span, both [B, T]; each round draws a span per text."""
     (rows, length), device = maskable.shape, maskable.device
     draw = {"generator": generator, "device": device}
     where = torch.arange(length, device=device)  # [T]

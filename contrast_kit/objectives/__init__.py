@@ -26,7 +26,7 @@ __all__ += ["Span", "SpanConfig"]
 __all__ += ["AllTokenMLMConfig", "CAPTConfig", "CMLMConfig", "COCOLMConfig", "CSSLConfig", "ELECTRAConfig"]
 __all__ += ["FineTuneConfig", "MLMConfig", "PromptConfig", "SCLConfig", "SimCSEConfig"]
 
-__getattr__ = former_names(__name__, {})  # asks which method was meant
+__getattr__ = former_names(__name__, {})  # suggests the method that was meant
 
 METHODS: dict[str, type[Objective]] = {
     "mlm": MLM,

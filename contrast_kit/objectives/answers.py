@@ -37,12 +37,12 @@ class Answer(Objective):
     """Answer a question about a picture, where several answers may be right: VQA and GQA (CAPT 4.2).
 
     An MLP takes [CLS] to A scores. The loss is `losses.soft_answers`, a binary cross-entropy for each answer, summed
-    over the answers. `score` is logged beside it: how right the best answer is, in the mean; where `answer_scores` are
+    over the answers. `score` is logged beside it: how right the best answer is, on average; if `answer_scores` are
     min(people / 3, 1), it is near VQA's accuracy (`tasks.vision` has the official one). One view, `"pair"`: the batch
     as it is, with `answer_scores` [B, A]. No contrast, so chunks are free.
 
-    The head is LXMERT's, `encoder.answer_logits`, and lies in the encoder: a saved folder answers in transformers'
-    `LxmertForQuestionAnswering` too. The two maps of its MLP read LXMERT's pooler.
+    The head is LXMERT's, `encoder.answer_logits`, and part of the encoder: a saved folder also answers in transformers'
+    `LxmertForQuestionAnswering`. The two maps of its MLP read the output of LXMERT's pooler.
 
     Relation to its neighbours: `FineTune` has one right class, a softmax, and a head of its own.
 
@@ -120,8 +120,8 @@ class TwoPictures(FineTune):
     statement once, `input_ids` and so on, and the pictures as `left/regions`, `left/boxes`, `left/region_mask`,
     `right/…`.
 
-    Relation to its neighbours: `Answer` reads one picture. The head here is not in a saved folder, as `FineTune`'s is
-    not.
+    Relation to its neighbours: `Answer` reads one picture. As with `FineTune`, the head is not part of a saved
+    folder.
 
     Raises as `FineTune` does, and ValueError for a batch without one of the pictures.
 

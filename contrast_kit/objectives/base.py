@@ -1,7 +1,7 @@
 """What every method is: views, local losses, and one contrast over the whole batch.
 
-An `Objective` says these three things and nothing about training. The trainer knows only this page: a contrastive batch
-larger than memory, several processes and the log of each part are written once, in `training.gradient`.
+An `Objective` says these three things and nothing about training. The trainer knows only this file: a contrastive batch
+larger than memory, several processes and the log of each part are handled once, in `training.gradient`.
 """
 
 from dataclasses import fields, replace
@@ -37,14 +37,14 @@ class Encoded(NamedTuple):
 
 
 class Objective(nn.Module):
-    """A training objective: subclass it, say `views`, `vectors`, `contrast`, `local_sums` and `term_counts`, as far as
-    it has them, and `fit` can train it.
+    """A training objective. Subclass it and define `views`, `vectors`, `contrast`, `local_sums` and `term_counts`, as
+    far as it has them; `fit` can then train it.
 
     Four rules let the trainer cut a batch freely:
 
     * `views` draws all noise, without gradient. Each view has the batch's examples in the batch's order.
     * `encode` works example by example and holds every learnable head (projector, predictor, vocabulary head).
-    * `contrast` sees all sequence vectors of the batch and has **no parameters**: a temperature that learns is a vector
+    * `contrast` sees all sequence vectors of the batch and has **no parameters**: a learned temperature is a vector
       too, `{"h": h, "tau": self.log_tau.exp().expand(len(h), 1)}`, whose mean the contrast takes.
     * A local loss is a sum, and `term_counts` counts its terms from the view alone. The trainer divides the sum over
       the whole batch by the count over the whole batch: a token mean stays one however the batch is cut.
@@ -56,7 +56,7 @@ class Objective(nn.Module):
         changes: single fields of the config: `CMLM(encoder, contrast_weight=0.1)`.
 
     Raises:
-        TypeError: what is no `Encoder`; another method's config; a setting that the config does not have.
+        TypeError: not an `Encoder`; another method's config; a setting that the config does not have.
 
     Example: a contrast of two dropout passes, complete; `fit` trains it, also in chunks and on several processes.
 
@@ -107,7 +107,7 @@ class Objective(nn.Module):
         self.encoder = encoder
         self.config = replace(config, **changes) if config is not None else self.Config(**changes)
         method_checks.switches(self.config)
-        with torch.random.fork_rng(devices=[]):  # heads are drawn on the CPU: no other stream is touched
+        with torch.random.fork_rng(devices=[]):  # heads are drawn on the CPU: no other random stream is touched
             torch.default_generator.manual_seed(int(seed))
             self.build()
 
@@ -125,18 +125,18 @@ class Objective(nn.Module):
         return training(cls.in_tables, setting)
 
     def build(self) -> None:
-        """Make the heads that the method needs beside the encoder. Most need none."""
+        """Make the heads that the method needs besides the encoder. Most need none."""
 
     def check_data(self, labels: Tensor | None) -> None:
-        """Refuse labels [N] that the method cannot train on: `fit` asks once, before any GPU has to be waited for."""
+        """Refuse labels [N] that the method cannot train on: `fit` calls it once, before it must wait for any GPU."""
 
     def views(self, batch: View, generator: torch.Generator | None = None) -> dict[str, View]:
-        """Noisy copies of a batch, by name. No gradient. Several processes each call it for the whole batch."""
+        """Noisy copies of a batch, by name. No gradient. With several processes, each calls it for the whole batch."""
         raise NotImplementedError(f"{type(self).__name__} must say which views of a batch it takes.")
 
     def encode(self, name: str, view: View) -> Encoded:
         """Sequence vectors and summed local losses of the view called `name`, or of any chunk of its examples: by
-        `vectors`, then `local_sums`, from the encoder's last states. Override these two, or all of it."""
+        `vectors`, then `local_sums`, from the encoder's last states. Override those two, or this."""
         if type(self).vectors is Objective.vectors and type(self).local_sums is Objective.local_sums:
             raise NotImplementedError(f"{type(self).__name__} must say its vectors or its local_sums.")
         hidden = self.encoder(view)  # [B, T, D]
@@ -162,7 +162,7 @@ class Objective(nn.Module):
     def encode_for_contrast(self, name: str, view: View) -> dict[str, Tensor]:
         """The vectors of `encode`, without its other heads: a batch in chunks is encoded twice, first for these."""
         last_word = next(c for c in type(self).__mro__ if {"encode", "vectors"} & vars(c).keys())
-        if last_word is not Objective and "encode" in vars(last_word):  # one of its own
+        if last_word is not Objective and "encode" in vars(last_word):  # the method has its own
             return self.encode(name, view).vectors
         return by_name(self, "vectors", self.vectors(name, self.encoder(view), view))
 
@@ -180,7 +180,7 @@ class Objective(nn.Module):
         return {}
 
     def negatives(self, facts: ExampleInfo) -> float | None:
-        """How many negatives an anchor meets in a batch with these facts, on average; None: none; NaN: not told."""
+        """How many negatives an anchor meets in a batch with these facts, on average; None: none; NaN: unknown."""
         return float("nan") if self.contrastive else None
 
     @property
@@ -193,7 +193,7 @@ class Objective(nn.Module):
 
     def after_step(self, vectors: Vectors, facts: ExampleInfo) -> None:
         """Called after the optimizer's step with the whole batch's detached vectors (`gradient` returns them), for
-        whatever remembers: CAPT's queue. A loop of one's own calls these two itself."""
+        whatever remembers: CAPT's queue. Your own training loop must call these two itself."""
 
     def forward(self, batch: View, generator: torch.Generator | None = None) -> dict[str, Tensor]:
         """The loss of one batch and its parts by name, whole and in one graph: the definition, to read and to test."""
@@ -250,7 +250,7 @@ def mlm_count(view: View, mean: str = "tokens") -> Tensor:
 def duplicates(facts: ExampleInfo, ignored: bool) -> Tensor | None:
     """The `text_id` of each example, [B], by which a contrast ignores duplicates; None where they are not ignored.
 
-    ValueError: they shall be, and the batch does not say which texts are equal.
+    ValueError: they are to be ignored, but the batch does not say which texts are equal.
     """
     if ignored and "text_id" not in facts:
         raise ValueError("ignore_duplicates=True needs each example's text_id, [B]: make the batch with Texts.batch.")
@@ -273,6 +273,6 @@ def others(facts: ExampleInfo, ignore_duplicates: bool = False, by: str = "text_
 
 
 def add(total: dict[str, Tensor], more: dict[str, Tensor]) -> None:
-    """Add `more` to `total` name by name, in place of the dict."""
+    """Add `more` to the dict `total` in place, name by name."""
     for name, value in more.items():
         total[name] = total[name] + value if name in total else value

@@ -1,4 +1,4 @@
-"""CAPT: pull a text and its corrupted self together, push both away from all other texts, also of earlier steps.
+"""CAPT: pull a text and its corrupted self together, push both away from all other texts, even of earlier steps.
 
 Contrastive Pre-Training of "CAPT: Contrastive Pre-Training for Learning Denoised Sequence Representations".
 """
@@ -25,25 +25,25 @@ class CAPTConfig:
     """Everything that CAPT varies; the defaults are the paper's, where it prints them, but for `reduction`."""
 
     noise: str | Noise = "mask"
-    """What makes x̂ of x. Paper: "mask" (15 % of tokens, 80/10/10 "as BERT"); section 5.2: "shuffle" (window 3), a
+    """What turns x into x̂. Paper: "mask" (15 % of tokens, 80/10/10 "as BERT"); section 5.2: "shuffle" (window 3), a
     little worse. Or "mask+shuffle", "spans", "replace", `noise.Mask(0.3)`, any function (batch, generator, vocabulary)
     → view."""
     tau: float | Literal["adaptive"] = "adaptive"
     """Temperature of eq. 2 and 3. "adaptive" (paper): eq. 6, 0.55 → 0.05 → 0.55 over the run's optimizer steps. A
     number: constant, what figure 3 (left) compares it with; the paper does not print which."""
     queue: int = 8192
-    """Capacity of the memory queue in vectors; a step pushes two a text. Paper: 8192, *two steps* of its small model's
+    """Capacity of the memory queue in vectors; each text pushes two. Paper: 8192, *two steps* of its small model's
     batch, half a step of its large one's (more if it contrasted a part of a batch, as the "size of 128" without a queue
     in figure 3 may mean); 0, no queue, is worse (figure 3, left). With a batch of 32 it is 128 steps.
     CAPT has no slowly moving encoder as MoCo has: vectors that old come from another model, and a batch can leave them
     behind by moving as one, until all its vectors point the same way. In small runs (`data.recorded("capt_queue")`) 4 ·
-    batch_size vectors and a start from MLM ended at a mean cosine of 0.8 to 0.9; only with a sixth of the rate for six
-    times the steps as well did texts stay apart (0.06; with 16 · batch_size 0.99). Without a queue they always did."""
+    batch_size vectors and a start from MLM ended at a mean cosine of 0.8 to 0.9. Texts stayed apart only when the rate
+    was also a sixth for six times the steps (0.06; 0.99 with 16 · batch_size). Without a queue they always did."""
     reduction: Literal["mean", "sum"] = "mean"
     """Over the 2n anchors. Paper (eq. 4): "sum", 2n times as much; over 4096 anchors it would drown an MLM loss that is
-    a mean over tokens, and the right learning rate would depend on n. So "mean", ours."""
+    a mean over tokens, and the right learning rate would depend on n. Hence our "mean"."""
     contrast_weight: float = 1.0
-    """Of the contrast beside MLM. Paper: 1, "the final training loss is the sum of the above two"."""
+    """Weight of the contrast beside MLM. Paper: 1, "the final training loss is the sum of the above two"."""
     mlm: bool = True
     """MLM on x̂ where the noise fell (x has nothing to recover). False: the contrast alone."""
     aggregation: Literal["mlp", "none"] = "mlp"
@@ -51,7 +51,7 @@ class CAPTConfig:
     inner: int | None = None
     """Width of A's hidden layer. Paper: the encoder's FFN width, which None takes (4·D if it has none)."""
     ignore_duplicates: bool = False
-    """True: no other vector of the anchor's own text, in batch or queue, is a negative. Paper: leaves nothing
+    """True: no other vector of the anchor's own text, in batch or queue, is a negative. Paper: nothing is left
     out, which can do little harm on a large corpus; a small one comes round while its old vectors are still queued."""
 
     def __post_init__(self):
@@ -76,10 +76,10 @@ class CAPT(Objective):
     """Learn representations that do not follow the noise: L = L_MLM + L_capt (CAPT, section 3.1).
 
     Views: `"clean"`, the text x, and `"noisy"`, its corrupted version x̂. Local loss: MLM on x̂ only. Contrast:
-    `losses.nt_xent` in both directions on s = ℓ2 ∘ A ∘ h (eq. 1–4), h being what the encoder's `pooling` takes. In
+    `losses.nt_xent` in both directions on s = ℓ2 ∘ A ∘ h (eq. 1–4), h being the vector that the encoder pools. In
     the denominator of an anchor: 2n - 1 + Q terms, from both views *and* from earlier steps.
 
-    For inputs other than text give another noise, and override `local_sums` and `term_counts`: {} for `"clean"`.
+    For inputs other than text pass another noise, and override `local_sums` and `term_counts`: {} for `"clean"`.
 
     Relation to its neighbours: without the queue and with a crop for the clean view it is COCO-LM's contrast;
     `contrast_weight=0` is `MLM`; with dropout as the only noise and no MLM it is near `SimCSE`.
@@ -148,7 +148,7 @@ class CAPT(Objective):
         return {"s": self.aggregate(self.encoder.pool(hidden, view))}
 
     def contrast(self, vectors: Vectors, facts: ExampleInfo) -> dict[str, Tensor]:
-        """Eq. 2 to 4, both directions, with the queue, at the present τ, which is logged beside it."""
+        """Eq. 2 to 4, both directions, with the queue, at the current τ, which is logged beside it."""
         clean, noisy = vectors["clean"]["s"], vectors["noisy"]["s"]  # [B, D] each
         options = {} if self.queue is None else {"queue": self.queue.vectors}  # [Q, D], of earlier steps only
         if self.config.ignore_duplicates:
@@ -185,6 +185,6 @@ class Aggregation(nn.Module):
 
 
 def ffn_width(encoder: nn.Module) -> int:
-    """The inner width of an encoder's feed-forward layers, or 4 D where it does not tell."""
+    """The inner width of an encoder's feed-forward layers, or 4 D if it does not say."""
     config = getattr(getattr(encoder, "model", None), "config", None)
     return getattr(config, "intermediate_size", None) or 4 * encoder.width

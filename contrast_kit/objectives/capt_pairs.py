@@ -18,20 +18,20 @@ from contrast_kit.objectives.lxmert import LXMERT, LXMERTConfig, check_reads_pai
 
 @dataclass(frozen=True)
 class CAPTPairsConfig(LXMERTConfig, CAPTConfig):
-    """The settings of `CAPTConfig` and of `LXMERTConfig`; these differ in their default or meaning."""
+    """The settings of `CAPTConfig` and of `LXMERTConfig`; the ones below differ in default or meaning."""
 
     noise: str | Noise = MaskPair(which="either")
-    """What makes x̂ of x. Paper (4.1): "masking part of visual features or textual words"; it prints no rates. Here
+    """What turns x into x̂. Paper (4.1): "masking part of visual features or textual words"; it prints no rates. Here
     15 %, as in section 3.1, of one of the two in each example."""
     mlm: bool = True
     """All local losses on x̂: MLM, MRM, ITM. False: the contrast alone; then take `mismatch=0` too."""
     queue: int = 8192
     """Capacity of the memory queue in vectors. Paper: 8192, eight steps of its batch of 512. **From random weights a
-    queue kills a small model**: the contrast falls back to the logarithm of the number of its candidates, which is all
+    queue kills a small model**: the contrast falls back to the logarithm of the number of its candidates, with all
     vectors equal, and image-text matching, which reads the same [CLS], stays at chance. Start from an encoder that
     `LXMERT` has trained, or take `queue=0`."""
     ignore_duplicates: bool = True
-    """True: pairs of one picture are no negatives of each other, in batch or queue; all its captions are true of it.
+    """True: pairs of one picture are not negatives of each other, in batch or queue; all its captions are true of it.
     Paper: eq. 2 leaves nothing out; its data has five captions and many questions for each picture."""
 
     def __post_init__(self):
@@ -43,15 +43,15 @@ class CAPTPairs(CAPT):
     """Learn vectors of pairs that do not follow the noise: L = L_MLM + L_MRM + L_ITM + L_capt (CAPT, section 4).
 
     Views: `"clean"`, the pair x, and `"noisy"`, its corrupted version x̂. Image-text matching first gives some pictures
-    another picture's text, and **both** views are of the pair after that: a wrong pair is corrupted as itself, or its
+    another picture's text, and **both** views are of the pair after that: a wrong pair is corrupted as it is, else its
     two views would mean different things. Local losses: `LXMERT`'s, on x̂ alone. Contrast: `CAPT`'s, with its queue and
     temperature, on [CLS].
 
     In the denominator of an anchor: 2n - 1 + Q terms, less those of `ignore_duplicates`. `facts` say what is the same:
     `text_id` is the picture's `image_id` for a matched pair, and for a mismatched one an id of that text with that
-    picture. So two captions of one picture are no negatives, while a wrong caption of it is one.
+    picture. So two captions of one picture are not negatives, but a wrong caption of it is one.
 
-    It encodes each pair twice where `LXMERT` does once: equal steps are twice the passes.
+    It encodes each pair twice where `LXMERT` does once: equal steps mean twice the passes.
 
     Relation to its neighbours: `contrast_weight=0` is `LXMERT`; `CAPT` reads texts alone.
 
@@ -107,7 +107,7 @@ class CAPTPairs(CAPT):
         return name == "noisy" and self.config.mlm
 
     def facts(self, batch: View, views: dict[str, View]) -> ExampleInfo:
-        """Of each pair as it stands in the views: `matched`, `image_id`, and as `text_id` what counts as the same."""
+        """Of each pair as it is in the views: `matched`, `image_id`, and, in `text_id`, what counts as the same."""
         facts = super().facts(views["clean"], views)
         if "text_id" in facts:
             picture = batch.get("image_id", batch["text_id"])  # [B]

@@ -46,7 +46,7 @@ class CMLMConfig(MLMConfig):
     crm_replace: Literal["split", "mask"] = "split"
     """What the selected tokens of T^k become: the same 80/10/10 as T^0, or [MASK] always. The paper does not say."""
     stop_gradient: bool = True
-    """False removes eq. 11's stop-gradient, to watch what it prevents. Never what you want otherwise."""
+    """False removes eq. 11's stop-gradient, to watch what it prevents. Of no other use."""
     ignore_duplicates: bool = False
     """True leaves other copies of the anchor's own text, common in small task sets, out of its negatives. Paper: no."""
 
@@ -73,7 +73,7 @@ class CMLM(Objective):
     In the denominator: nothing for SimSiam (eq. 9), which has no negatives; the B candidates of T^k for eq. 7.
 
     Relation to its neighbours: α = 0 is `MLM`; back-translation in place of the masks and no MLM is `CSSL`. For other
-    masks override `views`: any T0 with `selected` and `targets`, any T1 beside it.
+    masks override `views`: any T0 with `selected` and `targets`, with any T1.
 
     Example:
         >>> import contrast_kit as ck
@@ -103,7 +103,7 @@ class CMLM(Objective):
 
     @property
     def weights(self) -> dict[str, float]:
-        """1 for the masked LM, α for the contrast (eq. 12); without a part that the config leaves out."""
+        """1 for the masked LM, α for the contrast (eq. 12); a part that the config leaves out has no weight."""
         weights = {"mlm": 1.0} if self.config.mlm else {}
         return weights | ({"contrast": self.config.contrast_weight} if self.contrastive else {})
 

@@ -27,7 +27,7 @@ class CSSLConfig:
     tau: float = 0.1
     """Temperature of eq. 7. The paper does not print one; this value is ours."""
     stop_gradient: bool = True
-    """Of eq. 11, with "simsiam". False shows what it prevents."""
+    """The stop-gradient of eq. 11, with "simsiam". False shows what it prevents."""
     ignore_duplicates: bool = False
     """True leaves other copies of the anchor's own text out of its negatives. The paper does not."""
 
@@ -39,7 +39,7 @@ class CSSLConfig:
 class CSSL(Objective):
     """Contrast of two back-translations: L_CSSL = L_CL (CMLM, eq. 14), and no local loss.
 
-    Views: `"T0"` and `"T1"`, T_b^k = back(T_b) (eq. 13), two paraphrases of each text, not the text itself. They stand
+    Views: `"T0"` and `"T1"`, T_b^k = back(T_b) (eq. 13), two paraphrases of each text, not the text itself. They are
     in the batch, made before training: give `fit` a `data.Paraphrased` (rows: `paraphrase.reworded`). A batch without
     them is a ValueError. In the denominator of eq. 7: the B candidates of T^1, the positive among them; the anchor is
     T^0.

@@ -62,7 +62,7 @@ class AllTokenMLMConfig(CorruptionConfig):
     """ELECTRA's All-Token MLM, in the setting in which figure 8 compares it with COCO-LM."""
 
     lm_projection: bool = False
-    """True gives the main model's word scores the projection of BERT's head. As for COCO-LM: none."""
+    """True gives the main model's word scores the projection of BERT's head. Default: none, as in COCO-LM."""
     head_biases: bool = False
     """Biases in w^T h and in the word scores. The paper prints none; the released code has both."""
 

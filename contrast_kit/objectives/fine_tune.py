@@ -15,7 +15,7 @@ from contrast_kit.objectives.base import Encoded, Objective
 
 @dataclass(frozen=True)
 class FineTuneConfig:
-    """What fine-tuning has to choose. All four papers fine-tune so."""
+    """What fine-tuning has to choose. All four papers fine-tune this way."""
 
     classes: int = 2
     """How many classes there are; 1 means that the label is a score (STS-B), as in transformers."""
@@ -23,7 +23,7 @@ class FineTuneConfig:
     """"linear": dropout and one linear map. "tanh": dropout, dense, tanh, dropout, linear: RoBERTa's head, and so
     CAPT's "extra multi-layer perceptrons" on [CLS] (3.2)."""
     dropout: float = 0.1
-    """Of the head. SCL, CMLM, COCO-LM and CAPT: 0.1."""
+    """Dropout of the head. SCL, CMLM, COCO-LM and CAPT: 0.1."""
 
     def __post_init__(self):
         checks.count("classes", self.classes, "how many classes there are, or 1 for a score")
@@ -96,7 +96,7 @@ class FineTune(Objective):
         return Encoded({}, self.label_sums(self.logits(view), view["label"]))
 
     def logits(self, view: View) -> Tensor:
-        """Class scores of a view, [B, C], before the softmax; of a regression the score, [B, 1]."""
+        """Class scores of a view, [B, C], before the softmax; for a regression the score, [B, 1]."""
         return self.head(self.encoder.pool(self.encoder(view), view))  # [B, T, D] -> [B, D] -> [B, C]
 
     def predicted_logits(self, view: View, generator: torch.Generator | None = None) -> Tensor:
@@ -104,7 +104,7 @@ class FineTune(Objective):
         return self.logits(view)
 
     def label_sums(self, logits: Tensor, label: Tensor) -> dict[str, Tensor]:
-        """The summed loss of `logits` [B, C]; beside a cross-entropy the number of right answers, not trained."""
+        """The summed loss of `logits` [B, C]; with a cross-entropy also the number of right answers, not trained."""
         logits = checks.floats(logits, "logits")
         if self.regression:
             score = logits.squeeze(1)  # [B, 1] -> [B]
@@ -121,7 +121,7 @@ class Head(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self.dense = nn.Linear(width, width) if tanh else None
         self.out = nn.Linear(width, classes)
-        for linear in filter(None, (self.dense, self.out)):  # as BERT and RoBERTa begin
+        for linear in filter(None, (self.dense, self.out)):  # initialised as in BERT and RoBERTa
             nn.init.normal_(linear.weight, std=0.02)
             nn.init.zeros_(linear.bias)
 
@@ -138,8 +138,8 @@ class Head(nn.Module):
 
 
 def check_labels(label: Tensor | None, classes: int, below: bool = False) -> None:
-    """Refuse labels that cannot be trained on, in words: on a GPU a label too large would end the process, and there
-    `Objective.check_data` has looked at all of them before. `below`: their scale goes below -1, which is a score."""
+    """Refuse labels that cannot be trained on, in words: on a GPU a label too large would end the process, so there
+    `Objective.check_data` has checked all of them before. `below`: their scale goes below -1, so -1 is a score."""
     if label is None:
         raise ValueError(
             "Fine-tuning needs the label of each example: give rows with a column 'label' that is not -1, unlabelled, "

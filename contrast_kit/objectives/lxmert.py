@@ -29,18 +29,18 @@ class LXMERTConfig:
 
     noise: str | Noise = MaskPair(which="both")
     """What hides words and regions. LXMERT's code: 15 % of both at once, 80/10/10. `MaskRegions()` alone, or a noise on
-    words alone, such as "mask", leaves out the losses on the other."""
+    words alone, such as "mask", leaves out the losses on the other kind."""
     regions: Literal["masked", "lxmert"] = "masked"
     """Where the losses on objects and attributes fall. "masked": on the masked regions, as both papers print. "lxmert":
-    on *all* regions, times 1/0.15, as its released code has it; there the input shows what is asked, and the model
+    on *all* regions, times 1/0.15, as its released code has it; there the input shows the answer, and the model
     learns to copy."""
     confidence: bool = True
-    """Weigh each object and attribute by the detector's confidence. LXMERT's code: True; the papers print nothing."""
+    """Weight each object and attribute by the detector's confidence. LXMERT's code: True; the papers print nothing."""
     mismatch: float = 0.5
     """Share of the pictures that get another picture's text, for image-text matching. LXMERT: 0.5. 0: no such loss."""
     recover_mismatched: bool = True
     """Whether masked words and regions of a mismatched pair are to be recovered too. LXMERT's code: True. There the
-    picture does not help to find a word: half of the examples teach to ignore it."""
+    picture does not help to find a word: half of the examples teach the model to ignore it."""
     qa: bool = False
     """Answer the questions among the texts (`answer_scores` in the batch). LXMERT: True. CAPT prints "three other
     pre-training tasks", without this one: False."""
@@ -54,15 +54,15 @@ class LXMERTConfig:
 class LXMERT(Objective):
     """Recover masked words and regions, and tell whether text and picture match: L = L_MLM + L_MRM + L_ITM (+ L_QA).
 
-    One view, `"noisy"`: some pictures have got another picture's text (`masking.regions.mismatched`), and then the
-    noise has fallen on the pair as it is. Local losses, a mean each, and their plain sum:
+    One view, `"noisy"`: some pictures get another picture's text (`masking.regions.mismatched`), and then the
+    noise falls on the pair as it is. The local losses, each a mean, are simply summed:
 
     * `mlm`: the masked words;
     * `objects`, `attributes`, `features`: the masked regions (`losses.regions`), each where the batch has its labels;
     * `itm`: matched or not, a softmax over two; `itm_accuracy` is logged beside it;
     * `qa`, if asked for: the answer, on matched pairs.
 
-    No contrast, so chunks are free. A batch is that of `data.Regions`; the encoder is a `CrossModalEncoder`.
+    No contrast, so chunks are free. Batches are those of `data.Regions`; the encoder is a `CrossModalEncoder`.
 
     Relation to its neighbours: `CAPTPairs` adds the contrast; `MLM` on the same encoder reads whole pictures and
     recovers words alone. `Answer` and `TwoPictures` fine-tune what it has trained.
@@ -128,7 +128,7 @@ class LXMERT(Objective):
         return found
 
     def region_sums(self, regions: Tensor, view: View) -> dict[str, Tensor]:
-        """The losses of what chosen regions show. The region head runs at these alone."""
+        """The losses on what the chosen regions show. The region head runs at these alone."""
         drawn, named_at = selected_regions(self.config, view)  # [B, R] each
         shown = self.encoder.region_logits(regions[named_at])  # [B, R, D] -> [M, D] -> [M, C]
         found = {}
@@ -162,7 +162,7 @@ def selected_words(config: LXMERTConfig, view: View) -> Tensor:
 
 
 def selected_regions(config: LXMERTConfig, view: View) -> tuple[Tensor, Tensor]:
-    """The regions to recover the feature of, and those to name; the first among the second, [B, R] each."""
+    """The regions whose feature is to be recovered, and those to name, which include the former, [B, R] each."""
     drawn, real = view["region_selected"], view["region_mask"].bool()
     if not config.recover_mismatched:
         drawn, real = (at & view["matched"].bool()[:, None] for at in (drawn, real))
@@ -175,7 +175,7 @@ def asks(view: View) -> Tensor:
 
 
 def check_reads_pairs(objective: Objective) -> None:
-    """Refuse an encoder of texts."""
+    """Refuse an encoder that reads texts only."""
     if not isinstance(objective.encoder, CrossModalEncoder):
         raise TypeError(
             f"{type(objective).__name__} trains a CrossModalEncoder, such as CrossModalEncoder.tiny(tokenizer, "

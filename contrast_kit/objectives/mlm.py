@@ -31,7 +31,7 @@ class MLMConfig:
 
 
 class MLM(Objective):
-    """Recover selected tokens from what is left of the text. Started from a checkpoint, on task text, it is TAPT.
+    """Recover selected tokens from what is left of the text. On task text, started from a checkpoint, it is TAPT.
 
     One view, `"T0"`; one local loss, `"mlm"`, the vocabulary V in its denominator; no contrast, so chunks are free.
 

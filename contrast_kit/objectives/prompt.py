@@ -18,15 +18,15 @@ from contrast_kit.objectives.fine_tune import FineTune, FineTuneConfig
 
 
 class Demonstrations(NamedTuple):
-    """Solved examples, by class: `tasks.prompting.demonstrations` makes them of the training rows."""
+    """Solved examples, by class: `tasks.prompting.demonstrations` makes them from the training rows."""
 
     solved: list[list[Tensor]]  # token ids with the label word in its place, [T] each, their separator at the end
-    asked: list[list[tuple[int, ...]]]  # token ids of the same row as a question, by which it knows itself
+    asked: list[list[tuple[int, ...]]]  # token ids of the same row as a question, by which it is recognised
 
 
 @dataclass(frozen=True)
 class PromptConfig(FineTuneConfig):
-    """What prompting varies beside the number of classes. It has no head: `head` and `dropout` have no use here."""
+    """What prompting varies besides the number of classes. It has no head: `head` and `dropout` are unused."""
 
     words: tuple[str, ...] = ()
     """The label word of each class, in the order of the label integers: ("terrible", "great")."""
@@ -46,7 +46,7 @@ class PromptConfig(FineTuneConfig):
 
 
 class Prompt(FineTune):
-    """Fine-tuning without a new weight: the class whose *word* the masked LM expects at the [MASK] of a prompt.
+    """Fine-tuning without new weights: the class whose *word* the masked LM expects at the [MASK] of a prompt.
 
     p(y | x) = softmax over the classes of w_{M(y)} · h_{[MASK]}, with M(y) the label word of class y; the loss is its
     cross-entropy. Only the label words stand in the denominator, not the vocabulary. Each text holds exactly one
@@ -56,7 +56,7 @@ class Prompt(FineTune):
 
     Relation to its neighbours: `FineTune` learns a new head on the sequence vector; this keeps the masked LM's own.
 
-    Raises ValueError for a missing label word; for one of several tokens *at the mask*, after a space (to RoBERTa
+    Raises ValueError for a missing label word; for one that is several tokens *at the mask*, after a space (to RoBERTa
     "great" and " great" are different tokens); for a text without exactly one [MASK]; and for an encoder without word
     scores: ELECTRA's main model, which names no words. (COCO-LM's does, though it never saw a [MASK].)
 
@@ -142,7 +142,7 @@ def refuse_without_word_scores(encoder: Any) -> None:
 
 
 def taught_without_words(config: Mapping[str, Any]) -> str | None:
-    """What a model was trained by, as its configuration says, where that taught it no word scores; else None."""
+    """The training that a model's configuration names, if that taught it no word scores; else None."""
     kinds = config.get("architectures") or []
     if config.get("model_type") == "electra" and any("PreTraining" in kind for kind in kinds):
         return "ELECTRA's replaced token detection"

@@ -15,7 +15,7 @@ class MemoryQueue(nn.Module):
 
     CAPT 2.2: the representations of "original inputs and its corresponding corrupted inputs are enqueued into Q. Once
     reaching the preset capacity of Q, the oldest redundant representations are dequeued." There is no slowly moving
-    encoder as in MoCo: only new vectors in the place of old ones keep the queue close to the present model.
+    encoder as in MoCo: only the replacement of old vectors by new ones keeps the queue close to the current model.
 
     The capacity counts *vectors* (CAPT: 8,192); a step on n texts pushes 2n, and neither has to divide the other. The
     queue starts empty: an unfilled row is never a negative. Rows have length 1 and no gradient. Contents and position
@@ -43,14 +43,14 @@ class MemoryQueue(nn.Module):
         self.register_buffer("rows", torch.zeros(capacity, width))  # [capacity, D], a ring
         self.register_buffer("row_ids", torch.full((capacity,), UNKNOWN))  # [capacity]
         self.register_buffer("pushed", torch.zeros((), dtype=torch.long))  # since the first step
-        self._known = (None, 0, 0)  # `pushed`, its version, its value: reading it waits for a device
+        self._known = (None, 0, 0)  # `pushed`, its version, its value: to read it is to wait for a device
 
     def __len__(self) -> int:
         """How many vectors are in it now, Q."""
         return min(self._count(), self.capacity)
 
     def _count(self) -> int:
-        """How many vectors were pushed; read anew where something other than `push` wrote it, such as a checkpoint."""
+        """How many vectors were pushed; read anew if something other than `push` wrote it, such as a checkpoint."""
         tensor, version, count = self._known
         if tensor is not self.pushed or version != self.pushed._version:
             count = int(self.pushed)
@@ -64,7 +64,7 @@ class MemoryQueue(nn.Module):
 
     @property
     def ids(self) -> Tensor:
-        """The text that each of these vectors came from, [Q]; -1 where it was not told. A copy."""
+        """The text that each of these vectors came from, [Q]; -1 where it is not known. A copy."""
         return self.row_ids[self._order()]
 
     def _order(self) -> Tensor:
@@ -74,9 +74,9 @@ class MemoryQueue(nn.Module):
 
     @torch.no_grad()
     def push(self, vectors: Tensor, ids: Tensor | None = None) -> None:
-        """Put vectors in, and the oldest out where there is no room. Call it *after* the loss.
+        """Add vectors, and drop the oldest where there is no room. Call it *after* the loss.
 
-        Pushed before, each positive would stand in its own denominator a second time, as a negative. `vectors` [N, D]
+        Pushed earlier, each positive would stand in its own denominator a second time, as a negative. `vectors` [N, D]
         are normalised here; if N is above the capacity, the last ones remain. `ids` [N], integers, are the texts they
         came from. TypeError or ValueError: wrong kind, width or number of ids, or a row of zeros.
         """

@@ -1,7 +1,7 @@
 """SimCSE: the same text twice through the same encoder; dropout is the only noise.
 
-Unsupervised SimCSE of "SimCSE: Simple Contrastive Learning of Sentence Embeddings" (Gao, Yao & Chen 2021): none of the
-four papers here, but the baseline that everybody knows.
+Unsupervised SimCSE of "SimCSE: Simple Contrastive Learning of Sentence Embeddings" (Gao, Yao & Chen 2021): not one of
+the four papers here, but the baseline that everybody knows.
 """
 
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ class SimCSEConfig:
 
 
 class SimCSE(Objective):
-    """Tell the other pass of a text from other texts: two passes differ by their dropout masks alone.
+    """Tell the other pass of a text from other texts: the two passes differ in their dropout masks alone.
 
     SimCSE, eq. 4: -log( e^{sim(h_i^{z_i}, h_i^{z'_i})/τ} / Σ_{j=1..N} e^{sim(h_i^{z_i}, h_j^{z'_j})/τ} ), where z and
     z' are two dropout masks. In the denominator: N terms, the second passes of all texts of the batch.
@@ -53,9 +53,9 @@ class SimCSE(Objective):
     Views: `"first"` and `"second"`, the same clean batch; `encode` draws a dropout mask for each. With `mlm_weight`
     also `"masked"`, for the masked LM alone. The result is the encoder's vectors, without the projector.
 
-    Relation to its neighbours: `CAPT` with another noise, one direction and no queue. Without dropout the positive's
-    cosine is 1 whatever the encoder does; only spreading is left to learn (the paper's "p = 0" and "fixed 0.1" do
-    badly).
+    Relation to its neighbours: it is `CAPT` with another noise, one direction and no queue. Without dropout, the
+    positive's cosine is 1 whatever the encoder does; only spreading is left to learn (the paper's "p = 0" and "fixed
+    0.1" do badly).
 
     Example:
         >>> import contrast_kit as ck
@@ -87,7 +87,7 @@ class SimCSE(Objective):
         return {"contrast": 1.0} | ({"mlm": self.config.mlm_weight} if self.config.mlm_weight else {})
 
     def negatives(self, facts: ExampleInfo) -> float:
-        """N - 1 in eq. 4; in the symmetric form those of the anchors' own pass too."""
+        """N - 1 in eq. 4; in the symmetric form also those of the anchors' own pass."""
         return (1 if self.config.contrast == "info_nce" else 2) * others(facts, self.config.ignore_duplicates)
 
     def views(self, batch: View, generator: torch.Generator | None = None) -> dict[str, View]:

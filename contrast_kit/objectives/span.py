@@ -19,7 +19,7 @@ class SpanConfig:
     """What span prediction has to choose."""
 
     dropout: float = 0.1
-    """Of the head. COCO-LM, table 8: 0.1."""
+    """Dropout of the head. COCO-LM, table 8: 0.1."""
 
     def __post_init__(self):
         checks.number("dropout", self.dropout, "a probability below 1", 0, 1 - 1e-6)

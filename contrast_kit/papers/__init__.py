@@ -32,7 +32,7 @@ def available() -> dict[str, dict[int, str]]:
 
 
 def table(paper: str, number: int) -> "pd.DataFrame":
-    """A published table, one row a printed row; its caption is in `.attrs["caption"]`.
+    """A published table, one row per printed row; its caption is in `.attrs["caption"]`.
 
     Numbers are as printed (CMLM: fractions; the others: percent). Where a deviation is printed, a column `… sd` stands
     beside the mean, in the mean's unit (CMLM prints it in units of 10^-2). Where two numbers are printed in one cell
@@ -44,7 +44,7 @@ def table(paper: str, number: int) -> "pd.DataFrame":
             `papers.settings`.
 
     Raises:
-        ValueError: for a paper or a table that is not here; names those that are.
+        ValueError: for a paper or a table that is not here; the message names those that are.
 
     >>> from contrast_kit import papers
     >>> papers.table("scl", 4)[["n", "method", "SST-2", "SST-2 sd"]].head(2)
@@ -70,7 +70,7 @@ def table(paper: str, number: int) -> "pd.DataFrame":
 def cells(paper: str, number: int) -> "pd.DataFrame":
     """The same table with one row for each printed number: its keys (`method`, often `n`), `column`, `score` and `sd`.
 
-    To count over columns, such as on how many tasks a method is above another one. `sd` is NaN where none is printed.
+    For counting over columns, such as on how many tasks one method is above another. `sd` is NaN where none is printed.
 
     >>> from contrast_kit import papers
     >>> papers.cells("scl", 4).query("n == 20 and column == 'SST-2'")[["method", "score", "sd"]]

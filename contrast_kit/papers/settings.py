@@ -24,7 +24,7 @@ _CMLM_FINE_TUNING = {
     "full size": dict(epochs=3, batch_size=16, lr=3e-5, warmup=0.0),
 }
 
-# COCO-LM, table 6. Printed alike for all three: batch, length, Adam's betas and epsilon, clip norm, weight decay.
+# COCO-LM, table 6. Printed the same for all three: batch, length, Adam's betas and epsilon, clip norm, weight decay.
 # Warm-up is printed as 10K steps.
 _COCO_LM = dict(batch_size=2048, betas=(0.9, 0.98), eps=1e-6, clip=2.0, weight_decay=0.01, max_length=512)
 _COCO_LM_SETTINGS: dict[str, dict[str, Any]] = {
@@ -72,7 +72,7 @@ TRAINING: dict[str, dict[str, dict[str, Any]]] = {
 # CMLM, section 4.3: the grid of which α = 0.5 and p_c = 0.7 were best on the development sets.
 CMLM_SEARCH = {"contrast_weight": (0.01, 0.1, 0.3, 0.5, 0.7, 1.0), "p_c": (0.1, 0.3, 0.5, 0.7, 0.9)}
 
-# COCO-LM, tables 7 and 8: alike for GLUE and SQuAD. "Clip Norm -" is read as none.
+# COCO-LM, tables 7 and 8: the same for GLUE and SQuAD. "Clip Norm -" is read as none.
 COCO_LM_FINE_TUNING: dict[str, Any] = dict(
     decay="linear", max_length=512, eps=1e-6, betas=(0.9, 0.98), clip=None, weight_decay=0.01
 )
@@ -90,7 +90,7 @@ COCO_LM_SEARCH: dict[str, dict[str, dict[str, tuple]]] = {
     | {"squad": _SQUAD | {"lr": small}}
     for model, (small, large) in _RATES.items()
 }
-"""What COCO-LM searched for each task, by the size of model: tables 7 and 8. Those of base are base++'s too."""
+"""What COCO-LM searched for each task, by the size of model: tables 7 and 8. Those of base also hold for base++."""
 
 # CAPT, section 3.2, "the same settings and hyper-parameters as those of RoBERTa". Those are in RoBERTa's recipes for
 # GLUE: 10 epochs, 6 % warm-up, rate and batch searched, 512 tokens, no clipping, weight decay 0.1.
@@ -107,7 +107,7 @@ LM_BFF: dict[str, Any] = dict(
     lr=(1e-5, 2e-5, 5e-5),
     batch_size=(2, 4, 8),
     coco_lm_lr=(3e-6, 4e-6, 5e-6),
-    # The library that its authors used has these where nothing is said (transformers 3.4).
+    # The defaults of the library that its authors used (transformers 3.4).
     fine_tuning=dict(decay="linear", weight_decay=0.0, clip=1.0, eps=1e-8, betas=(0.9, 0.999)),
 )
 """LM-BFF, section 3.3 and its scripts, which COCO-LM's table 4 follows with other learning rates (section 5.3)."""
@@ -135,7 +135,7 @@ COCO_LM_TABLE_3: dict[str, dict[str, Any]] = {
 
 Two rows are not a matter of the config alone. "w/o. Rel-Pos" is an encoder built without relative positions. "w.
 Converged Auxiliary" needs a trained one: `COCOLM(encoder, converged=trained)`. The paper does not say whether the rows
-on the "CLM Setup" keep the contrast (here they do), nor how "CLM w/o. Copy" names words (here by a softmax at M alone),
+under "CLM Setup" keep the contrast (here they do), nor how "CLM w/o. Copy" names words (here by a softmax at M alone),
 nor whether ELECTRA's auxiliary model has relative positions and samples with dropout (here neither)."""
 
 
@@ -147,7 +147,7 @@ def training(method: str, setting: str | int) -> dict[str, Any]:
         setting: one of its settings: `"base"`, `"large"`, `"full size"`; `100` or `"100"` for a number of texts.
 
     Raises:
-        ValueError: for a method or setting that no paper here prints; names those that are printed.
+        ValueError: for a method or setting that no paper here prints; the message names those that are printed.
 
     >>> from contrast_kit.papers import settings
     >>> settings.training("CMLM", 100)

@@ -6,7 +6,7 @@ A `Paraphraser` takes texts and gives texts back: `again = paraphraser(texts, te
 |---|---|---|
 | `Toyshop` | exchanges words and clauses of the toyshop's grammar for others that mean the same | nothing |
 | `BackTranslation` | to German and back with two MarianMT models, by sampling | their folders, or the hub |
-| `FromFile` | looks up paraphrases that stand in a file | the file |
+| `FromFile` | looks paraphrases up in a file | the file |
 
 `reworded` puts paraphrases beside each text, for `CSSL`; `augmented` adds them as further training rows (SCL 4.2).
 """

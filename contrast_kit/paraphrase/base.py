@@ -13,13 +13,13 @@ from contrast_kit.data.rows import column as texts_of
 
 
 def check_temperature(temperature: float | None) -> None:
-    """Refuse, by a ValueError, what is no temperature of a sampling; None leaves it to the paraphraser."""
+    """Refuse, with a ValueError, what is not a sampling temperature; None leaves it to the paraphraser."""
     if temperature is not None and not (isinstance(temperature, Real) and temperature >= 0):
         raise ValueError(f"temperature must be a number of 0 or more, not {checks.shown(temperature)}.")
 
 
 class Paraphraser(ABC):
-    """Texts in, as many texts out: each a paraphrase of the text at its place.
+    """Texts in, as many texts out: each a paraphrase of the text in the same place.
 
     A subclass implements `_say_again`; the checks are done here.
 
@@ -36,12 +36,12 @@ class Paraphraser(ABC):
 
         Args:
             texts: the texts to paraphrase.
-            temperature: of the sampling: 0 is the likeliest wording, higher is freer, and above about 0.5 meaning
+            temperature: of the sampling: 0 gives the likeliest wording, higher is freer, and above about 0.5 meaning
                 begins to be lost. None takes the paraphraser's own.
             seed: the same texts, temperature and seed give the same answer.
 
         Raises:
-            TypeError: for one string in place of several, or something that is no text.
+            TypeError: for one string in place of several, or something that is not text.
             ValueError: for a temperature below 0.
         """
         if isinstance(texts, str):
@@ -75,9 +75,9 @@ def reworded(
     Args:
         rows: a `Dataset`, row dicts, or strings (which become a column `text`).
         paraphraser: makes the two wordings.
-        columns: the text columns, found by name where not given. Of a pair, each text is reworded by itself.
+        columns: the text columns, found by name where not given. In a pair, each text is reworded by itself.
         temperature, seed: as the paraphraser takes them.
-        keep_original: T^0 is the text itself and T^1 its one paraphrase: where there is only one wording, as in a
+        keep_original: T^0 is the text itself and T^1 its one paraphrase, for when there is only one wording, as in a
             file of pairs.
 
     Returns:
@@ -119,9 +119,9 @@ def augmented(
     """Labelled rows and, after them, `copies` paraphrases of each under the same label: a noisy training set.
 
     SCL, section 4.2: "an augmentation ratio of 1:3 for supervised examples:augmented examples", T from 0.3 to 0.9.
-    The higher the temperature, the more rows whose label is no longer true: that is the noise.
+    The higher the temperature, the more rows have a label that is no longer true: that is the noise.
 
-    Args and raises: as `reworded`.
+    Args and raises: as for `reworded`.
 
     >>> from contrast_kit.paraphrase import Toyshop, augmented
     >>> rows = augmented([{"sentence": "This kite is a joy.", "label": 1}], Toyshop(), temperature=0.3)

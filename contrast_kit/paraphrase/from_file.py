@@ -12,16 +12,16 @@ from contrast_kit.paraphrase.base import Paraphraser, check_temperature
 
 @dataclass
 class FromFile(Paraphraser):
-    """Paraphrases read from a file of pairs: text, tab, the text in other words; one pair a line, no header.
+    """Paraphrases read from a file of pairs: text, tab, the text in other words; one pair per line, no header.
 
-    A text may stand on several lines; then `seed` chooses among its wordings (seed 0 the first, 1 the second, …, and
-    around). `pairs` are all of them in order. `write_pairs` writes such a file, for example of a day of
+    A text may occur on several lines; `seed` then chooses among its wordings (seed 0 the first, 1 the second, …,
+    wrapping around). `pairs` holds all pairs in order. `write_pairs` writes such a file, for example after a day of
     `BackTranslation`; ParaNMT's files have the same form.
 
     Args:
         path: the file, UTF-8.
-        temperature: the one it was made at, if that is known; asking for another is then refused, and where it is
-            not known, asking for any.
+        temperature: the one that the file was made at, if known; a call for another is then refused, and if it is not
+            known, a call for any.
 
     Raises:
         FileNotFoundError: if there is no such file.
@@ -58,7 +58,7 @@ class FromFile(Paraphraser):
 
     @property
     def texts(self) -> list[str]:
-        """Every text of the file once, in its order."""
+        """Every text of the file once, in the file's order."""
         return list(self._wordings)
 
     def _say_again(self, texts: list[str], temperature: float | None, seed: int) -> list[str]:

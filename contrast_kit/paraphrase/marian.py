@@ -12,22 +12,22 @@ from contrast_kit.paraphrase.base import Paraphraser
 
 @dataclass
 class BackTranslation(Paraphraser):
-    """Translate to German and back with two MarianMT models; both ways are sampled at the temperature.
+    """Translate to German and back with two MarianMT models; both directions are sampled at the temperature.
 
     Beam search says nearly the same each time; sampling gives other words each time (SCL 4.2; Edunov et al. 2018). At
     temperature 0 the likeliest next word is always taken. Models are opened at first use and kept.
 
     Args:
-        to: names a model to the other language: a folder, or its name on the hub.
-        back: the model that returns.
-        temperature: where a call gives none. SCL: 0.3 to 0.9; its models are those of WMT'18, not these.
+        to: the model into the other language: a folder, or its name on the hub.
+        back: the model that translates back.
+        temperature: used where a call gives none. SCL: 0.3 to 0.9; its models are those of WMT'18, not these.
         batch_size: texts translated at once. Sampled words depend on it, as on the seed.
-        max_length: most tokens of a text; longer ones are cut, and so are translations.
+        max_length: the most tokens of a text; longer ones are cut, and so are translations.
         device: where the models run; by default a GPU if there is one.
 
     Raises:
-        FileNotFoundError: if a model is neither a folder nor to be had from the hub: one sentence, within seconds; or
-            if its folder holds no tokenizer.
+        FileNotFoundError: if a model is neither a folder nor available from the hub (in one sentence, within seconds),
+            or if its folder holds no tokenizer.
         ValueError: if some of its weights are missing, or it needs code of its own.
         ImportError: where the hub's models need the package `sentencepiece` and it is not installed.
 
@@ -61,7 +61,7 @@ class BackTranslation(Paraphraser):
 
     @torch.no_grad()
     def _translate(self, texts: list[str], model: Any, tokenizer: Any, temperature: float) -> list[str]:
-        """Texts in the other language, in the order given; texts of like length are translated together."""
+        """Texts in the other language, in the order given; texts of similar length are translated together."""
         sampling = {"do_sample": False}
         if temperature > 0:  # top_k=0: from all words, not transformers' default of the best 50
             sampling = {"do_sample": True, "temperature": temperature, "top_k": 0}
@@ -87,7 +87,7 @@ class BackTranslation(Paraphraser):
 
 
 def _open(name: str | Path) -> tuple[Any, Any]:
-    """A translation model and its tokenizer, from a folder or from the hub; all of it, or one sentence."""
+    """A translation model and its tokenizer, from a folder or from the hub; complete, or an error in one sentence."""
     from transformers import AutoModelForSeq2SeqLM
 
     local = "the folder of a MarianMT model, paraphrase.Toyshop() or paraphrase.FromFile(file)"

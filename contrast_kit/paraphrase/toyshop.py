@@ -1,8 +1,8 @@
 """Paraphrases of toyshop sentences: other words of the same meaning, clauses in another order.
 
 Every exchange is taken from the toyshop's own grammar, so at temperature 0 the meaning is kept *by construction*: the
-grammar would write either text for the same record. Above, words are mistaken for others of their kind, and because
-it is known which words mean the same, so is how much was lost: `same_meaning`.
+grammar would write either text for the same record. Above that, words are mistaken for others of their kind, and
+because it is known which words mean the same, it can be told how much was lost: `same_meaning`.
 """
 
 import math
@@ -21,19 +21,19 @@ from contrast_kit.paraphrase.base import Paraphraser, check_temperature
 
 @dataclass
 class Toyshop(Paraphraser):
-    """Say a toyshop sentence in other words of its grammar: of the corpus or of any task, of either shop.
+    """Say a sentence of the toyshop, from the corpus or any task, of either shop, in other words of its grammar.
 
     Each phrase that the grammar can say in several ways (charming, delightful, lovely; "far from", "by no means") is
-    said in one of them, and of two clauses the order is drawn anew ("although the fur is dull, …" ↔ "…, even though
-    the fur is dull"). With probability e^(-1/T), Boltzmann's factor for a mistake that costs 1, a phrase is mistaken
-    for another of its kind: an adjective for any other, perhaps of the opposite side, a colour for a colour, a toy for
-    a toy. T = 0.3, 0.5, 0.7, 0.9 mistake 4, 14, 24 and 33 % of the phrases. Other text stays as it is.
+    said in one of them, and the order of two clauses is drawn anew ("although the fur is dull, …" ↔ "…, even though the
+    fur is dull"). With probability e^(-1/T), Boltzmann's factor for a mistake that costs 1, a phrase is mistaken for
+    another of its kind: an adjective for any other, perhaps of the opposite side, a colour for a colour, a toy for a
+    toy. T = 0.3, 0.5, 0.7, 0.9 mistake 4, 14, 24 and 33 % of the phrases. Other text stays as it is.
 
     Args:
-        temperature: where a call gives none.
+        temperature: used where a call gives none.
 
     Relation to its neighbours: `data.toyshop.paraphrase` tells the *record* of a corpus sentence anew, in another
-    sentence pattern; this knows words only, but needs no record.
+    sentence pattern; this class knows only words, but needs no record.
 
     Example:
         >>> from contrast_kit.paraphrase import Toyshop
@@ -133,7 +133,7 @@ def _with_other_clauses(text: str, rng: Random) -> str:
 
 
 def _lower(text: str) -> str:
-    """Without the capital of the first word, unless it is a name."""
+    """The text without its first capital, unless the first word is a name."""
     first = text.split(" ", 1)[0].rstrip(",.").removesuffix("'s")
     if not text or any(first in shop.people for shop in SHOPS.values()):
         return text
@@ -155,7 +155,7 @@ class _Phrases:
         found |= {
             "a treasure hunt": set(),
             "a little": set(),
-        }  # no treasure; "a little dull", "a little robot"
+        }  # a hunt is no treasure; "a little" has two meanings: "a little dull", "a little robot"
         # a phrase of two meanings ("selected": chose, chosen) is left alone
         self.group_of = {phrase: groups.pop() for phrase, groups in found.items() if len(groups) == 1}
         self.groups = {
@@ -180,7 +180,7 @@ def _phrases() -> _Phrases:
 
 
 def _all_groups():
-    """Kind, name and phrases of every meaning: those of one name mean the same, those of one kind can be mistaken."""
+    """Kind, name and phrases of every meaning: those of one name mean the same, those of one kind can be confused."""
     for axis, sides in words.AXES.items():
         for side, bag in zip(("good", "bad"), sides, strict=True):
             yield "adjective", f"{axis} {side}", bag

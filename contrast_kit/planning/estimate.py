@@ -38,7 +38,7 @@ def plan(
 ) -> Plan:
     """Estimate what `fit(objective, dataset, …)` with these settings will cost, without training anything.
 
-    It takes a few texts through one step, and as many random vectors as the batch has through the contrast. Time and
+    It takes a few texts through one step, and as many random vectors as a batch has through the contrast. Time and
     memory of the encoder are extrapolated in proportion to the number of texts, so they are estimates for this machine
     at this moment. The negatives are counted exactly, in the first batch. On a CPU the memory is what autograd keeps
     for the backward pass; temporary buffers come on top.
@@ -46,7 +46,7 @@ def plan(
     Args:
         objective, dataset, training, settings: as for `fit`. If the objective needs no labels, the lengths of the texts
             in tokens are enough as data.
-        processes: how many will share each batch, by default as many as run now. The work of one of them is measured.
+        processes: how many will share each batch, by default as many as now run. One of them is measured.
 
     Returns:
         the `Plan`; print it.
@@ -80,7 +80,7 @@ def plan(
     size = min(training.batch_size, len(texts))
     facts = _facts(texts, batches.epoch(0)[0], objective.encoder.device)
     more = _facts(texts, _first_rows(batches, size * training.accumulate), objective.encoder.device)
-    with torch.inference_mode(False):  # gradients, also where a reader's torch.no_grad() stands around
+    with torch.inference_mode(False):  # with gradients, even inside a reader's torch.no_grad()
         cost = _cost(objective, texts, training, facts, math.ceil(size / processes), processes)
     return Plan(
         method=type(objective).__name__,
@@ -165,7 +165,7 @@ def _texts_of_lengths(objective: Objective, dataset: Any) -> Any:
 
 
 class _OfLengths(Texts):
-    """Texts of given lengths: each as many of the same random words, so that one takes 8 bytes."""
+    """Texts of given lengths, each the beginning of the same random words, so that one takes 8 bytes."""
 
     def __init__(self, lengths: Tensor, tokenizer: Any, longest: int):
         if lengths.ndim != 1:

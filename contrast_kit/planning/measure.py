@@ -16,7 +16,7 @@ from contrast_kit.training.gradient import backward, gradient
 from contrast_kit.training.settings import Training, autocast
 
 LARGEST_MEASURED = 4096
-"""Rows of a contrast up to which its time and memory are measured; beyond, they are extrapolated from two sizes."""
+"""Rows of a contrast up to which its time and memory are measured; above it they are extrapolated from two sizes."""
 MOST_TEXTS = 32
 """Texts of the smaller of the two steps that are measured; the larger takes twice as many."""
 
@@ -107,9 +107,9 @@ class Encoding:
     def measure(cls, objective: Objective, texts: Texts, training: Training, *, chunked: bool) -> "Encoding":
         """Measure steps of n and 2n texts, n as large as a fraction of a second allows; if chunked, in two chunks each.
 
-        The longest texts are measured for memory; for time texts of ordinary length, or any where batches are mixed.
+        The longest texts are measured for memory; for time, texts of ordinary length, or any if batches are mixed.
         """
-        order = np.argsort(texts.lengths.numpy())[::-1]  # [N], longest first: no list, for there may be millions
+        order = np.argsort(texts.lengths.numpy())[::-1]  # [N], longest first: not a list, as there may be millions
         usual = order[max(0, len(order) // 2 - MOST_TEXTS) :]
         if not training.group_by_length:
             usual = np.random.default_rng(0).choice(order, min(2 * MOST_TEXTS, len(order)), replace=False)
@@ -129,7 +129,7 @@ class Encoding:
         return cls(b1 - bytes_each * at_once, bytes_each, max(0.0, t1 - seconds_each * n), seconds_each, vectors)
 
     def bytes_at(self, texts: int) -> int:
-        """What so many texts keep when they are encoded at once."""
+        """Bytes that so many texts keep when they are encoded at once."""
         return int(max(0, self.bytes_zero) + self.bytes_each * texts)
 
     def seconds_at(self, texts: int) -> float:

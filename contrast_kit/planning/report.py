@@ -118,5 +118,5 @@ class Plan:
 
 
 def _number(value: float) -> str:
-    """Whole numbers as such, others with one digit behind the point."""
+    """Whole numbers as such, others with one digit after the point."""
     return f"{value:,.0f}" if value == round(value) else f"{value:,.1f}"

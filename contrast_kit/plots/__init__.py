@@ -1,8 +1,8 @@
 """Numbers in, a matplotlib figure out: one call for each picture of the course.
 
-Nothing here trains or loads. Tensors, arrays and lists are welcome alike. Every function returns a
-figure that belongs to nobody else (pyplot never hears of it): make it the last line of a cell and it is
-shown once, or keep it with `figure.savefig("name.png")`. matplotlib is loaded by the first picture.
+Nothing here trains or loads. Tensors, arrays and lists are all welcome. Every function returns a figure that belongs to
+you alone (pyplot does not know of it): make it the last line of a cell and it is shown once, or keep it with
+`figure.savefig("name.png")`. matplotlib is loaded by the first picture.
 
 | what | call |
 |---|---|
@@ -10,7 +10,7 @@ shown once, or keep it with `figure.savefig("name.png")`. matplotlib is loaded b
 | the parts of a loss over training | `loss_curves` |
 | similar against random pairs | `cosine_histograms` |
 | a map of the sentences | `embedding_map`, with `project` |
-| that map along training | `animation`, with `Camera` and `align` |
+| that map during training | `animation`, with `Camera` and `align` |
 | every anchor against every candidate | `similarity_matrix` |
 | a matrix that is computed in pieces | `tiles` |
 | vectors one can see | `circle` |
@@ -21,7 +21,7 @@ shown once, or keep it with `figure.savefig("name.png")`. matplotlib is loaded b
 | methods over seeds, along a quantity | `lines_with_errors` |
 | alignment and uniformity at once | `alignment_uniformity_plane` |
 | two other numbers at once, a mark for each method | `plane` |
-| two wishes at once, along a dial | `trade_off` |
+| two goals at once, along a dial | `trade_off` |
 | what a temperature does to the negatives | `negative_weights` |
 | a method: views, networks, losses, negatives | `schematic` |
 | a picture and its regions | `shelf` |

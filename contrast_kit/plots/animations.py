@@ -1,4 +1,4 @@
-"""The space along training: maps of the same sentences, turned onto one another, as an animation."""
+"""The space during training: maps of the same sentences, aligned with one another, as an animation."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 CIRCLE = "circle"
 RING = 0.045  # between the rings of two labels
-LEGEND = 4  # labels a line
+LEGEND = 4  # labels per line
 
 
 @checked
@@ -44,7 +44,7 @@ def align(points: Any, reference: Any, *, center: bool = True) -> np.ndarray:
     maps can be compared by eye only after this. Nothing is stretched: distances between points stay as they are.
 
     `points`, `reference` [N, D]: row i of both is the same sentence. With `center` the points also move as a whole,
-    their mean onto the reference's; without, they turn about the origin, as directions do. Returns [N, D] float64.
+    their mean onto the reference's; without it they turn about the origin, as directions do. Returns [N, D] float64.
     Raises a ValueError when the shapes differ. `animation` aligns each frame with the one before.
 
     >>> from contrast_kit import plots
@@ -78,17 +78,17 @@ def animation(
 ) -> "Animation":
     """The same sentences at several moments of training, as a player with a slider: where does each point go?
 
-    * `frames`: {"step 0": [N, D], "step 5": …}, the vectors of the *same* sentences in the same order, for example
-      kept by `fit(…, callback=…)`. Vectors of width 2 stand on the unit circle as they are. Wider ones are mapped
-      to two dimensions, frame by frame, and each map is turned onto the one before (`align`), since the axes of a map
-      may turn or flip from one frame to the next without any sentence having moved.
+    * `frames`: {"step 0": [N, D], "step 5": …}, the vectors of the *same* sentences in the same order, for example kept
+      by `fit(…, callback=…)`. Vectors of width 2 stand on the unit circle as they are. Wider ones are mapped to two
+      dimensions, frame by frame, and each map is turned onto the one before (`align`), since the axes of a map may turn
+      or flip from one frame to the next without any sentence having moved.
     * `labels`: N classes; colour and shape carry them (from 60 points on each on a ring of its own, as in `circle`).
-    * `method`, `seed`, `perplexity`, `neighbors`: as in `project`. `"pca"` keeps one scale over all frames, so a
-      space that opens is seen to open. `"tsne"` (a second or so a frame) and `"umap"` have no scale: each frame is
-      drawn in the same size and begins where the last one ended.
-    * `measures`: {"alignment": [one number a frame], …}, drawn beside the map with a mark that moves along.
+    * `method`, `seed`, `perplexity`, `neighbors`: as in `project`. `"pca"` keeps one scale over all frames, so a space
+      that opens up is seen to. `"tsne"` (a second or so per frame) and `"umap"` have no scale: each frame is drawn at
+      the same size and begins where the last one ended.
+    * `measures`: {"alignment": [one number per frame], …}, drawn beside the map with a mark that moves along.
     * `pairs` [P, 2]: row numbers of positive pairs, joined by a line.
-    * `max_points`: of more sentences, this many are drawn, at random by `seed`.
+    * `max_points`: where there are more sentences, this many are drawn, chosen at random by `seed`.
 
     Returns an `Animation`: the last line of a cell shows the player, `.sheet()` gives its frames side by side as a
     figure (for paper, and for pages that run no script), `.save("space.gif")` a file. Between two frames the player
@@ -182,7 +182,7 @@ class Animation:
             path.write_text(page, encoding="utf-8")
         elif path.suffix == ".gif":
             pictures = [self._picture(name) for name in self.maps]
-            times = [int(1000 * player.SECONDS)] * (len(pictures) - 1) + [2000]  # the last one stays to be looked at
+            times = [int(1000 * player.SECONDS)] * (len(pictures) - 1) + [2000]  # the last one stays longer
             pictures[0].save(path, save_all=True, append_images=pictures[1:], duration=times, loop=0)
         else:
             raise ValueError(f"An animation is saved as .gif or .html, not as {path.suffix or path.name!r}.")

@@ -25,13 +25,13 @@ def bars_with_errors(
     digits: int = 3,
     title: str | None = None,
 ) -> "Figure":
-    """One bar a method: its mean over seeds, a line of ± one standard deviation, and each seed as a dot.
+    """One bar per method: its mean over seeds, a line of ± one standard deviation, and each seed as a dot.
 
-    * `results`: {"MLM": [0.71, 0.69, 0.70], "CMLM": …}, one number a seed; or a dict of such dicts,
-      {"STS-B": {"MLM": …}, "SST-2": …}, for a panel each, with the methods in the order of the first.
-    * `label`: what is measured, with its unit; in the case of panels their names say it.
-    * `baseline`: where the bars start. Let it be the score of guessing (0.5) and a bar's length is what was
-      learnt; a bar that starts anywhere else overstates. `baseline_label` names that line.
+    * `results`: {"MLM": [0.71, 0.69, 0.70], "CMLM": …}, one number per seed; or a dict of such dicts, {"STS-B": {"MLM":
+      …}, "SST-2": …}, for a panel each, with the methods in the order of the first.
+    * `label`: what is measured, with its unit; where there are panels, their names say it.
+    * `baseline`: where the bars start. Let it be the score of guessing (0.5) and a bar's length is what was learnt; a
+      bar that starts anywhere else overstates. `baseline_label` names that line.
     * `limit`: the best score there can be, such as 1 for a share; the axis has no ticks beyond it. Where only some
       panels have one: {panel: limit}.
 
@@ -73,7 +73,7 @@ def bars_with_errors(
 
 
 def scores_of(table: Any, name: str) -> dict[str, np.ndarray]:
-    """The scores of each method as an array, one score a seed."""
+    """The scores of each method as an array, one score per seed."""
     return {method: runs(values, f"results of {method!r}") for method, values in named(table, name).items()}
 
 
@@ -88,7 +88,7 @@ def _draw_bar(panel: Any, row: int, scores: np.ndarray, baseline: float, digits:
         panel.errorbar(mean, row, xerr=sd, color=INK, linewidth=1.3, capsize=4, zorder=3)
         words += f" ± {sd:.{digits}f}"
         reach = max(reach, mean + sd)
-        # Seeds a little apart, so that equal scores stay countable; fixed places, no chance in a picture.
+        # Seeds a little apart, so that equal scores stay countable; at fixed places: no chance in a picture.
         rows = row + np.linspace(-0.16, 0.16, len(scores))
         panel.scatter(scores, rows, s=20, color=color, edgecolors="white", linewidths=0.6, zorder=4)
     at = max(reach, baseline)
@@ -98,7 +98,7 @@ def _draw_bar(panel: Any, row: int, scores: np.ndarray, baseline: float, digits:
 def _leave_room(
     panel: Any, table: Mapping[str, np.ndarray], baseline: float, limit: float | None, share: float
 ) -> None:
-    """Leave space for the numbers at the right, a `share` of the bars' own; no ticks beyond `limit`."""
+    """Leave space for the numbers at the right, a `share` of the bars' own width; no ticks beyond `limit`."""
     everything = np.concatenate([*table.values(), [baseline]])
     low, high = everything.min(), everything.max()
     span = (high - low) or 1.0

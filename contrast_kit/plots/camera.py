@@ -1,4 +1,4 @@
-"""Frames for `animation`: the vectors of the same texts, kept at chosen steps of a training."""
+"""Frames for `animation`: the vectors of the same texts, kept at chosen steps of a training run."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -12,7 +12,7 @@ class Camera:
     Args:
         look: called without arguments at each chosen step; what it returns is kept, for example the vectors
             `encoder.encode(texts).cpu()`.
-        steps: at which steps; step 0, before training, is always kept.
+        steps: the steps at which to look; step 0, before training, is always kept.
 
     >>> from contrast_kit import plots
     >>> weight = [0.0]

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WORD = (0.09, 0.17)  # a letter's width and a word's height, in radii
-MANY = 60  # points, from which on they are drawn small
+MANY = 60  # from this many points on, they are drawn small
 MARGIN, ROOM_FOR_WORDS = 1.25, 1.6  # from the centre to the edge of the picture, in radii
 
 
@@ -27,13 +27,13 @@ def circle(
     vectors: bool = False,
     title: str | None = None,
 ) -> "Figure":
-    """Vectors of width 2 as points on the unit circle, if you like with an arrow for the force on each.
+    """Vectors of width 2 as points on the unit circle, optionally with an arrow for the force on each.
 
     * `points` [N, 2], put on the circle by their direction; or a dict {"step 0": [N, 2], "step 50": …} for a
       panel each.
-    * `labels`: N classes or texts; colour and shape carry them. From 60 points on, each label gets a ring of
-      its own just outside the last, or one would hide the other. `names`: N words written beside the points;
-      where each begins with its label, they say what a legend would.
+    * `labels`: N classes or texts; colour and shape carry them. From 60 points on, each label gets a ring of its own
+      just outside the last, since one would hide the other. `names`: N words written beside the points; where each
+      begins with its label, they say what a legend would.
     * `forces` [N, 2] (or a dict like `points`): drawn as they are, for example *minus* the gradient, the way
       the loss pushes a vector. All arrows of a figure share one scale, the longest being half a radius.
     * `pairs` [P, 2]: row numbers of positive pairs, joined by a line.
@@ -80,7 +80,7 @@ def circle(
 
 
 def _size(sets: Mapping[str, Any]) -> dict[str, float]:
-    """The size in inches: of a single panel, or of up to four abreast.
+    """The size in inches: of a single panel, or of up to four side by side.
 
     Heights at which the layout leaves the legend and the titles free: it does not know that the panels stay square.
     """
@@ -131,7 +131,7 @@ def _draw_circle(panel: Any, name: str) -> None:
 
 
 def rings(at: np.ndarray, kinds: list[str] | None, gap: float = 0.08) -> np.ndarray:
-    """Many points as one ring a kind, each `gap` further out, so that no kind hides another: [N, 2] -> [N, 2]."""
+    """Many points as one ring per kind, each `gap` further out, so that no kind hides another: [N, 2] -> [N, 2]."""
     if kinds is None or len(at) < MANY:
         return at
     ring = {kind: 1 + gap * i for i, kind in enumerate(in_order(kinds))}

@@ -25,15 +25,15 @@ def loss_curves(
 ) -> "Figure":
     """One panel for each part of the loss, over the steps: the raw values faint, a running mean strong.
 
-    * `history`: a table with a column `step` and one column a part (such as `Run.history`), or a dict of
-      such tables, {"MLM": …, "CMLM": …}, which are drawn over one another, each in its own colour.
-    * `parts`: the columns to draw, in this order; by default every column of numbers but `step`. A table
-      that lacks one of them is left out of that panel, and rows where it is NaN are skipped.
-    * `smooth`: rows in the running mean, centred so that nothing is shifted in time; by default a
-      25th of the run, 1 turns it off.
+    * `history`: a table with a column `step` and one column per part (such as `Run.history`), or a dict of such tables,
+      {"MLM": …, "CMLM": …}, which are drawn over one another, each in its own colour.
+    * `parts`: the columns to draw, in this order; by default every column of numbers but `step`. A table that lacks one
+      of them is left out of that panel, and rows where it is NaN are skipped.
+    * `smooth`: rows in the running mean, centred so that nothing is shifted in time; by default a 25th of the run, 1
+      turns it off.
     * `levels`: dashed lines to read a curve against, {"contrast": {"chance: log 64": 4.16}}.
-    * `ylabel`: what is drawn, where it is no loss: "share of tokens"; or by part, {"spread": "distance"}, for the
-      parts that are none.
+    * `ylabel`: what is drawn, where it is not a loss: "share of tokens"; or by part, {"spread": "distance"}, for the
+      parts that are not losses.
 
     The vertical axes are not shared, because the parts have different units. Returns the figure. Raises a
     ValueError when a table has no `step`, or none of them has a wanted part.

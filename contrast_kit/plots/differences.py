@@ -24,20 +24,20 @@ def differences_from(
     digits: int = 3,
     title: str | None = None,
 ) -> "Figure":
-    """One row a method: how far its mean lies from that of `reference`, with the interval that chance leaves open.
+    """One row per method: how far its mean lies from that of `reference`, with the interval that chance leaves open.
 
-    Where the interval crosses zero, seeds alone explain the difference, and the row is grey; in colour it is larger
-    than that. `bars_with_errors` shows the scores themselves.
+    Where the interval crosses zero, seeds alone explain the difference, and the row is grey; in a coloured row it is
+    larger than that. `bars_with_errors` shows the scores themselves.
 
-    * `results`: {"COCO-LM": [seeds …], "CLM Only": [seeds …]}, or a dict of such dicts for a panel each. `reference`
-      is one of the methods, in every panel.
-    * `label`: what is compared, with its unit; in the case of panels their names say it.
-    * `level`: of the intervals.
+    * `results`: {"COCO-LM": [seeds …], "CLM Only": [seeds …]}, or a dict of such dicts for a panel each. `reference` is
+      one of the methods, in every panel.
+    * `label`: what is compared, with its unit; where there are panels, their names say it.
+    * `level`: the confidence level of the intervals.
 
     The interval is Student's t with the standard deviation *pooled* over all methods of the panel: two or three seeds
-    of one method say little about their own spread, those of five methods together say more. It takes the methods to
-    vary alike, and says nothing of the many comparisons that a figure holds. Returns the figure. Raises a ValueError
-    where `reference` is missing, or where no method has a second seed.
+    of one method say little about their own spread, those of five methods together say more. It assumes that the
+    methods vary alike, and makes no allowance for the many comparisons in a figure. Returns the figure. Raises a
+    ValueError where `reference` is missing, or where no method has a second seed.
 
     >>> from contrast_kit import plots
     >>> figure = plots.differences_from({"MLM": [0.7, 0.72], "CMLM": [0.8, 0.82], "CAPT": [0.7, 0.74]}, "MLM")

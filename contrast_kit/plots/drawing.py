@@ -6,7 +6,7 @@ from html import escape
 from pathlib import Path
 from typing import NamedTuple
 
-# Told apart on white and on black alike, and as greys; ink is `currentColor`, whatever that is on the page.
+# Distinct on white and on black, and as greys; ink is `currentColor`, whatever that is on the page.
 TONES = {"local": "#D98200", "contrast": "#2A86C7", "network": "#7A7A7A", "good": "#1F9E7A"}
 CELL, ROW = 40, 26  # a word's width and height
 SIDE = 17  # of a cell of a matrix
@@ -45,10 +45,10 @@ class Place(NamedTuple):
 
 
 class Drawing:
-    """A picture in SVG, with the words that say the same to those who do not see it.
+    """A picture in SVG, with words that say the same to those who cannot see it.
 
-    The last line of a cell shows it; `save("cmlm.svg")` writes a file; `alt` are its words. Inside a page, as in
-    notebooks and on the website, it takes the page's colour of text; as a file it follows the reader's light or dark
+    The last line of a cell shows it; `save("cmlm.svg")` writes a file; `alt` holds its words. Inside a page, as in
+    notebooks and on the website, it takes the page's text colour; as a file it follows the reader's light or dark
     setting. Nothing in it needs a script, a font or an address.
     """
 
@@ -61,7 +61,7 @@ class Drawing:
     def words(
         self, x: float, y: float, text: str, *, anchor: str = "middle", size: float = 12.5, style: str = ""
     ) -> None:
-        """A line of text, "L_MLM" and "X^MLM" with an index; `style` is "bold", "faint" or both."""
+        """A line of text, in which "L_MLM" and "X^MLM" get an index; `style` is "bold", "faint" or both."""
         look = ' font-weight="600"' if "bold" in style else ""
         look += ' opacity="0.7"' if "faint" in style else ""
         look += f' font-size="{size:g}"' if size != 12.5 else ""
@@ -87,7 +87,7 @@ class Drawing:
         return Place(x, y, cell * len(tokens), ROW)
 
     def box(self, x: float, y: float, width: float, height: float, *lines: str, tone: str = "network") -> Place:
-        """A network or another thing that computes; the first line is its name."""
+        """A network or something else that computes; the first line is its name."""
         return self._filled(Place(x, y, width, height), lines, tone, radius=5)
 
     def loss(self, x: float, y: float, width: float, *lines: str, tone: str = "local") -> Place:

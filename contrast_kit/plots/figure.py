@@ -5,11 +5,11 @@ from typing import Any
 
 from matplotlib.figure import Figure as MatplotlibFigure
 
-MOST = 500  # letters that a screen reader should have to read of one figure
+MOST = 500  # the most letters of one figure that a screen reader should have to read
 
 
 class Figure(MatplotlibFigure):
-    """A matplotlib figure that no pyplot state holds and that shows itself as a PNG in a notebook.
+    """A matplotlib figure that pyplot does not keep and that shows itself as a PNG in a notebook.
 
     `%matplotlib inline` teaches notebooks to show figures only once pyplot has been loaded; this
     one brings its picture along, and is never shown a second time at the end of the cell.
@@ -28,7 +28,7 @@ class Figure(MatplotlibFigure):
         return small.getvalue()
 
     alt = ""
-    """Words for a reader who does not see it: `figure.alt = "…"`. Without them it describes itself."""
+    """Words for a reader who cannot see it: `figure.alt = "…"`. Without them it describes itself."""
 
     def described(self) -> str:
         """`alt`, or what is written on the figure: titles, axes and legends, panel by panel."""

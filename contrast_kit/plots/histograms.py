@@ -29,11 +29,11 @@ def cosine_histograms(
     [P] of pairs that mean the same (`geometry.pair_cosines`) and the cosines [Q] of random pairs
     (`geometry.random_pair_cosines`). All panels share the cosine axis, over `range` (by default all cosines
     given). Every histogram has area 1, so numbers of pairs need not agree; heights are shared only with
-    `sharey`, because a narrow cone is a very high peak. The curve is a Gaussian kernel density, reflected at
-    −1 and 1, where cosines end. Dashed lines mark the means, and each title gives `geometry.separation`:
-    the probability that a similar pair has the higher cosine.
+    `sharey`, because a narrow cone makes a very high peak. The curve is a Gaussian kernel density, reflected at −1 and
+    1, where cosines end. Dashed lines mark the means, and each title gives `geometry.separation`: the probability that
+    a similar pair has the higher cosine.
 
-    Returns the figure. Raises a ValueError for anything that is no cosine.
+    Returns the figure. Raises a ValueError for anything that is not a cosine.
 
     >>> from contrast_kit import plots
     >>> figure = plots.cosine_histograms({"an encoder": ([0.9, 0.8, 0.7], [0.1, -0.1, 0.0, 0.2])})
@@ -71,7 +71,7 @@ def density(cosines: np.ndarray, low: float, high: float, points: int = 512) -> 
     # Cells as fine as the range that is drawn: the cosines of a narrow cone may differ in the fifth decimal only.
     ends = max(-1.0, min(low, cosines.min())), min(1.0, max(high, cosines.max()))
     cell = (ends[1] - ends[0]) / 2048
-    # Nor finer than half a bar, or the curve of a cone would tower above its own histogram.
+    # But no finer than half a bar, or the curve of a cone would tower above its own histogram.
     bandwidth = max(0.9 * min(spreads, default=0) * len(cosines) ** -0.2, 2 * cell, (high - low) / 240)
     counts, edges = np.histogram(cosines, bins=2048, range=ends)
     filled = counts > 0

@@ -1,4 +1,4 @@
-"""Estimates with their intervals, a row each: which of them are clear of zero is seen at once."""
+"""Estimates with their intervals, one row each: those that are clear of zero stand out."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -17,13 +17,13 @@ def intervals(
 ) -> "Figure":
     """One row each: an estimate as a dot, its interval as a line, zero as a rule from top to bottom.
 
-    A row whose interval holds zero is grey: nothing is shown by it. The others are blue above zero, red below.
+    A row whose interval contains zero is grey: it shows nothing. The others are blue above zero, red below.
 
     * `results`: {"CMLM": (estimate, low, high), …}, such as the differences of `tasks.Results.differences`; or a dict
       of such dicts for a panel each, with the rows in the order of the first.
     * `label`: what the estimates are, with their unit; panels have their names above them.
 
-    Returns the figure. Raises a ValueError for an interval that does not hold its estimate. `differences_from` makes
+    Returns the figure. Raises a ValueError for an interval that does not contain its estimate. `differences_from` makes
     such rows from the runs of unpaired methods.
 
     >>> from contrast_kit import plots
@@ -49,7 +49,7 @@ def intervals(
 
 
 def interval_row(panel: Any, row: int, estimate: float, low: float, high: float, words: str) -> None:
-    """A dot, its interval, and words above it; grey if the interval holds zero."""
+    """A dot, its interval, and words above it; grey if the interval contains zero."""
     clear = low > 0 or high < 0
     color = colour(0 if estimate > 0 else 3) if clear else UNCLEAR
     look = {"color": color, "linewidth": 2.2 if clear else 1.4, "capsize": 4, "zorder": 3}

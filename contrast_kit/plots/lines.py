@@ -1,4 +1,4 @@
-"""Methods along a quantity that is turned up step by step, with every seed to be seen."""
+"""Methods along a quantity that is turned up step by step, with every seed visible."""
 
 from collections.abc import Mapping
 from itertools import pairwise
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DODGE = 0.006  # of the width between neighbouring methods, so that their error bars do not cover one another
-MARKED = 30  # points a line; with more, markers would hide it
+MARKED = 30  # points per line; with more, markers would hide it
 
 
 @styled
@@ -28,16 +28,16 @@ def lines_with_errors(
     log: bool = False,
     title: str | None = None,
 ) -> "Figure":
-    """One line a method: its mean over seeds along x, bars of ± one standard deviation, each seed as a faint dot.
+    """One line per method: its mean over seeds along x, bars of ± one standard deviation, each seed as a faint dot.
 
     * `results`: {"MLM": {0.0: [seeds …], 0.15: [seeds …]}, "CAPT": …}, for each x the numbers of its seeds (or one
       number); or a dict of such dicts for a panel each, with the same methods in the same colours.
     * `x_label`, `label`: what the axes mean, with units; where panels differ, {panel: label}. A single line with the
       name "" has no legend.
-    * `even`: place the values of x at even distances, as names, which suits 128, 512, 2048 … or words.
+    * `even`: place the values of x at even distances, like names, which suits 128, 512, 2048 … or words.
     * `levels`: dashed lines to read the curves against, {"another text": 1.0}, or {panel: {"another text": 1.0}}.
-    * `log`: a logarithmic vertical axis, where methods differ by factors. Mean and standard deviation are then those
-      of the logarithms (the mean is the geometric one), so no bar reaches below 0; all values must be above 0.
+    * `log`: a logarithmic vertical axis, where methods differ by factors. Mean and standard deviation are then those of
+      the logarithms (the mean is the geometric one), so no bar reaches below 0; all values must be above 0.
 
     The standard deviation is that of the seeds (n − 1 in its denominator), not of their mean; one seed has none.
     Returns the figure. Raises a ValueError for empty or non-finite numbers, or values ≤ 0 with `log`.
@@ -134,7 +134,7 @@ def _levels_of(levels: Mapping[str, Any], name: str) -> Mapping[str, float]:
 
 
 def _ticks(panel: Any, places: Mapping[Any, float], even: bool) -> None:
-    """A tick at every x where these are few and apart; else at round numbers, whole ones for whole x."""
+    """A tick at every x where these are few and far apart; else at round numbers, whole ones for whole x."""
     from matplotlib.ticker import MaxNLocator
 
     at = sorted(places.values())

@@ -37,11 +37,10 @@ def project(
     `vectors` [N, D] are put on the unit sphere first, so near means a high cosine. Methods:
 
     * `"tsne"`: van der Maaten & Hinton 2008; keeps neighbours, about `perplexity` of them. Sizes of
-      clusters and distances between them mean nothing. Starts from the principal components; or goes on
-      from the map `start` [N, 2], so that the maps of a run stay alike from frame to frame (`animation`); or, with
-      `start="random"`, begins at random places drawn by `seed`. (`seed` alone changes nothing in it.)
-    * `"umap"`: McInnes et al. 2018; keeps `neighbors` neighbours. Its first call in a process compiles for
-      seconds.
+      clusters and distances between them mean nothing. Starts from the principal components; or continues from the map
+      `start` [N, 2], so that the maps of a run stay alike from frame to frame (`animation`); or, with `start="random"`,
+      begins at random places drawn by `seed`. (`seed` alone changes nothing.)
+    * `"umap"`: McInnes et al. 2018; keeps `neighbors` neighbours. Its first call in a process spends seconds compiling.
     * `"pca"`: the two directions of largest variance; linear, so distances can be read, but much is hidden.
 
     Returns [N, 2] float64. Raises a ValueError for bad vectors, or when N is not above the perplexity or the
@@ -95,9 +94,9 @@ def embedding_map(
     * `method`, `seed`, `perplexity`, `neighbors`, `start`: as in `project`. Several perplexities, (5, 30, 100), numbers
       of neighbours or seeds draw a panel each: what holds for only one of them is an artefact.
     * `pairs` [P, 2]: row numbers of similar sentences, joined by a line (COCO-LM figure 6).
-    * `points`: [N, 2] made before by `project` with the same `method` (or a dict of them, like `vectors`), to be drawn
-      as they are.
-    * `max_points`: of more sentences, this many are drawn at random (`seed`), the same in all panels.
+    * `points`: [N, 2], made earlier by `project` with the same `method` (or a dict of them, like `vectors`), to be
+      drawn as they are.
+    * `max_points`: where there are more sentences, this many are drawn at random (`seed`), the same in all panels.
 
     The axes have no ticks: t-SNE and UMAP coordinates have no unit. Returns the figure. Raises a ValueError when the
     vectors, labels or pairs do not fit each other.
@@ -150,12 +149,12 @@ def _tsne(points: np.ndarray, perplexity: float, seed: int, start: Any) -> np.nd
 
     options = {"init": _start(start, points, seed), "learning_rate": "auto", "random_state": seed % 2**32}
     if not (start is None or isinstance(start, str)):
-        options["early_exaggeration"] = 1.0  # that phase would scatter the map one goes on from
+        options["early_exaggeration"] = 1.0  # that phase would scatter the map that it continues from
     return TSNE(perplexity=perplexity, **options).fit_transform(points).astype(float)
 
 
 def _start(start: Any, points: np.ndarray, seed: int) -> np.ndarray:
-    """Where t-SNE begins: 1e-4 wide as van der Maaten advises, unless it goes on from a map."""
+    """Where t-SNE begins: 1e-4 wide as van der Maaten advises, unless it continues from a map."""
     if start is None or (isinstance(start, str) and start == "random"):
         # scikit-learn's own "pca" start is not quite deterministic in its sign
         random = np.random.default_rng(seed).normal(size=(len(points), 2))
@@ -177,7 +176,7 @@ def _principal(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Coordinates [N, 2] on the two first principal components, and the share of variance of each."""
     centred = points - points.mean(axis=0)
     _, sigma, directions = np.linalg.svd(centred, full_matrices=False)
-    # A singular vector may come out with either sign; its largest entry shall be positive.
+    # A singular vector may come out with either sign; make its largest entry positive.
     signs = np.sign(np.take_along_axis(directions, np.abs(directions).argmax(axis=1)[:, None], axis=1))
     variance = sigma**2 / max((sigma**2).sum(), 1e-300)
     return centred @ (directions * signs)[:2].T, variance[:2]  # [N, D] @ [D, 2] -> [N, 2]

@@ -32,14 +32,13 @@ def similarity_matrix(
     numbers: bool | None = None,
     title: str | None = None,
 ) -> "Figure":
-    """One row an anchor, one column a candidate: similarities as colour, and what a loss makes of them.
+    """One row per anchor, one column per candidate: similarities as colour, and what a loss makes of them.
 
-    * `similarities` [A, C], or a dict of them for a panel each. Colours run from orange (`limits[0]`) over
-      white to blue (`limits[1]`).
-    * `roles` [A, C] of "positive" (in the numerator and the denominator), "numerator" (there only),
-      "negative" (denominator only) and "out", or a dict with a panel each. Positives get a frame, what
-      is left out is grey. Without `similarities` the roles themselves are coloured: which terms are in
-      whose denominator.
+    * `similarities` [A, C], or a dict of them for a panel each. Colours run from orange (`limits[0]`) through white to
+      blue (`limits[1]`).
+    * `roles` [A, C] of "positive" (in the numerator and the denominator), "numerator" (there only), "negative"
+      (denominator only) and "out", or a dict with a panel each. Positives get a frame; what is left out is grey.
+      Without `similarities` the roles themselves are coloured, to show which terms are in whose denominator.
     * `rows`, `columns`: names of the anchors and candidates; 0, 1, 2 … by default.
     * `numbers`: write the similarity into each cell; by default up to 12 columns.
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 def plane(methods: Mapping[str, Any], x_label: str, y_label: str, *, title: str | None = None) -> "Figure":
     """Methods by two numbers that need not agree, such as a score for meaning and one for grammar.
 
-    `methods` is {"MLM": (x, y), …}, or [S, 2] with a row a seed: then each seed is a small mark and the mean a large
-    one. Returns the figure. Raises a ValueError for rows that are no pairs, and for NaN.
+    `methods` is {"MLM": (x, y), …}, or [S, 2] with one row per seed: then each seed is a small mark and the mean a
+    large one. Returns the figure. Raises a ValueError for rows that are not pairs, and for NaN.
 
     >>> from contrast_kit import plots
     >>> figure = plots.plane({"MLM": (0.2, 0.3), "CMLM": [(0.1, 0.2), (0.1, 0.3)]}, "meaning", "grammar")
@@ -36,9 +36,9 @@ def alignment_uniformity_plane(methods: Mapping[str, Any], *, title: str | None 
     """Where each method lies between "positives close" and "everything spread out": lower left is better.
 
     Wang & Isola 2020; drawn as in the papers that followed, uniformity across and alignment up. `methods` is
-    {"MLM": (alignment, uniformity), …}, from `geometry.alignment` and `geometry.uniformity`, or [S, 2] with a
-    row a seed: then each seed is a small mark and the mean a large one. Low alignment alone is no merit: a
-    collapsed encoder sits at (0, 0), the lower right corner, which is marked.
+    {"MLM": (alignment, uniformity), …}, from `geometry.alignment` and `geometry.uniformity`, or [S, 2] with one row per
+    seed: then each seed is a small mark and the mean a large one. Low alignment alone is no merit: a collapsed encoder
+    sits at (0, 0), the lower right corner, which is marked.
 
     Returns the figure. Raises a ValueError for values these measures cannot have.
 

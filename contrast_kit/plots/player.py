@@ -1,8 +1,8 @@
 """The player of an animation: one canvas, a button and a slider, in plain HTML that needs nothing from elsewhere.
 
-Matplotlib's `Animation.to_jshtml` stores a picture a frame: for 168 points in 21 frames 1.3 MB in 1.2 s, where this
-page holds the numbers alone, 46 kB in 1 ms (14 points in 29 frames: 1.8 MB against 12 kB). It would also lose the
-paths between frames, the arcs on the circle, and equal pages from equal numbers.
+Matplotlib's `Animation.to_jshtml` stores one picture per frame: for 168 points in 21 frames 1.3 MB in 1.2 s, where this
+page holds the numbers alone, 46 kB in 1 ms (14 points in 29 frames: 1.8 MB against 12 kB). It would also lose the paths
+between frames and the arcs on the circle, and equal numbers would not give equal pages.
 """
 
 import hashlib
@@ -32,7 +32,7 @@ def html(
     """A piece of HTML that plays the frames: their numbers, rounded to a thousandth of the map, and the script below.
 
     `maps`: {"step 0": [N, 2], …}, in a square of ±`half_width`; `on_circle` moves points along arcs. `labels` names the
-    kind of each point, `kinds` lists them; `pairs` [P, 2] are joined; `measures` hold one number a frame.
+    kind of each point, `kinds` lists them; `pairs` [P, 2] are joined; `measures` hold one number per frame.
     """
     measures = measures or {}
     kind = {word: i for i, word in enumerate(kinds)}

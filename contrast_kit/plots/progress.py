@@ -1,4 +1,4 @@
-"""What one sees while a model trains: one line that is rewritten, and in a notebook a figure that grows."""
+"""What you see while a model trains: one line that is rewritten, and in a notebook a figure that grows."""
 
 import sys
 import time
@@ -19,7 +19,7 @@ class Progress:
         total: steps of the run.
         start: steps done before (of a resumed run).
         show: False prints nothing.
-        live: in a notebook, also draw the loss curves anew every 2 seconds.
+        live: in a notebook, also redraw the loss curves every 2 seconds.
         unit: what is counted.
     """
 

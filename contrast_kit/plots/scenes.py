@@ -28,9 +28,9 @@ def shelf(
         picture: [H, W, 3], bytes or numbers from 0 to 1.
         boxes: [R, 4], corners x1, y1, x2, y2 in 0 … 1; None: the picture alone.
         names: R words, one above each box, such as what the detector saw.
-        masked: regions to hide under a grey area, as a model meets them: it has their boxes still.
+        masked: regions to hide under a grey area, as a model meets them: it still has their boxes.
 
-    Returns the figure. Raises ValueError for another shape, boxes in pixels, or names of another number than boxes.
+    Returns the figure. Raises ValueError for another shape, boxes in pixels, or not as many names as boxes.
 
     >>> from contrast_kit import plots
     >>> from contrast_kit.data import scenes
@@ -60,12 +60,12 @@ def shelf(
 def attention(
     picture: Any, boxes: Any, weights: Any, words: Sequence[str], *, columns: int = 3, title: str | None = None
 ) -> "Figure":
-    """Where each word looks: the picture once for every word, its regions lighted by the word's attention to them.
+    """Where each word looks: the picture once for every word, its regions lit by the word's attention to them.
 
     Args:
         picture: [H, W, 3], bytes or numbers from 0 to 1.
         boxes: [R, 4], corners in 0 … 1.
-        weights: [words, R], at least 0. Each row is drawn against its own largest weight, which stands in the title.
+        weights: [words, R], at least 0. Each row is drawn relative to its own largest weight, which the title gives.
         words: the words, one for each row.
 
     Attention is drawn as it is; that a word looks at a region does not prove that its answer comes from there.

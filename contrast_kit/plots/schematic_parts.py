@@ -11,7 +11,7 @@ DRAWN: dict[str, Callable[[], Drawing]] = {}
 
 
 def drawn(name: str) -> Callable[[Callable[[], Drawing]], Callable[[], Drawing]]:
-    """Decorate what draws a method: it goes into `DRAWN` under this name."""
+    """Decorator of a function that draws a method: it goes into `DRAWN` under this name."""
 
     def register(draw: Callable[[], Drawing]) -> Callable[[], Drawing]:
         DRAWN[name] = draw
@@ -67,13 +67,13 @@ def partner(n: int) -> list[str]:
 
 
 def both_ways(n: int, queue: int = 0) -> list[str]:
-    """Roles of 2n anchors among all 2n vectors, and a queue: everyone but oneself; the partner is the positive."""
+    """Roles of 2n anchors among all 2n vectors, and a queue: all but the anchor itself; its partner is the positive."""
     signs = {0: ".", n: "+"}
     return ["".join(signs.get(abs(i - j), "-") for j in range(2 * n)) + "-" * queue for i in range(2 * n)]
 
 
 def by_label(labels: str) -> list[str]:
-    """Roles among labelled texts: those of one's own label are positives, all others negatives."""
+    """Roles among labelled texts: those with the anchor's label are positives, all others negatives."""
     n = len(labels)
     return ["".join("." if i == j else "+" if labels[i] == labels[j] else "-" for j in range(n)) for i in range(n)]
 

@@ -31,15 +31,15 @@ def schematic(name: str) -> Drawing:
     """A method as a drawing: views → networks → losses, and beside it who stands in whose denominator.
 
     Words are `[M]` where they are masked, orange where they were replaced, dashed where they were cut away. Orange
-    losses are local: a text needs nobody else for them. Blue ones are contrasts: they need the whole batch. Dashed
+    losses are local: a text needs no other text for them. Blue ones are contrasts: they need the whole batch. Dashed
     arrows carry no gradient back. In the matrix each row is an anchor, + its positive, − a negative of it.
 
     Args:
         name: "mlm", "electra", "all-token", "cmlm", "coco-lm", "simcse", "cssl", "scl", "capt", "lxmert", "capt-pairs",
-            as on the command line where they are there; or "three-steps", what all of them have in common.
+            named as on the command line, where they exist there; or "three-steps", what all of them have in common.
 
-    Returns a `Drawing`: SVG that takes the page's colour of text, with its content in words as `alt`. Raises a
-    ValueError for another name.
+    Returns a `Drawing`: SVG that takes the page's text colour, with its content in words as `alt`. Raises a ValueError
+    for another name.
 
     >>> from contrast_kit import plots
     >>> drawing = plots.schematic("cmlm")

@@ -12,7 +12,7 @@ Setting = Callable[[str, Any], Any]
 
 
 def checked(function: Function) -> Function:
-    """Decorator: arguments that have a default, and are given, go through `SETTINGS` by their names."""
+    """Decorator: arguments that have a default, and are given, are checked by `SETTINGS`, each by its name."""
     signature = inspect.signature(function)
     asked = [name for name, each in signature.parameters.items() if name in SETTINGS and each.default is not each.empty]
     usual = {name: signature.parameters[name].default for name in asked}
@@ -32,7 +32,7 @@ def checked(function: Function) -> Function:
 
 
 def whole(what: str, least: int = 1, most: int = 2**63 - 1) -> Setting:
-    """A whole number; a tensor or an array of one is welcome."""
+    """A whole number; a tensor or array that holds one is welcome."""
 
     def check(name: str, value: Any) -> int:
         value = one(value)
@@ -43,7 +43,7 @@ def whole(what: str, least: int = 1, most: int = 2**63 - 1) -> Setting:
 
 
 def real(what: str, least: float = -1e18, most: float = 1e18) -> Setting:
-    """A finite number; a tensor or an array of one is welcome."""
+    """A finite number; a tensor or array that holds one is welcome."""
 
     def check(name: str, value: Any) -> float:
         value = one(value)
@@ -74,7 +74,7 @@ def _switch(name: str, value: Any) -> bool:
 
 
 def _words(name: str, value: Any) -> Any:
-    """Anything can be written in a figure, a number, too; where panels differ, words come as a dict."""
+    """Anything can be written in a figure, even a number; where panels differ, words come as a dict."""
     return value if value is None or isinstance(value, Mapping) else str(value)
 
 

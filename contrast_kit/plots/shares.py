@@ -25,14 +25,14 @@ def shares(
     points: Mapping[str, float] | None = None,
     title: str | None = None,
 ) -> "Figure":
-    """One bar from 0 to 1 a row, cut into parts that lie end to end, each with its share written in it.
+    """One bar from 0 to 1 per row, cut into parts that lie end to end, each with its share written in it.
 
-    * `wholes`: {"one mask": {"readable": 0.85, "hidden": 0.15}, …}, the parts of each row in one order and with one
-      colour; their sum is 1.
-    * `label`: of what they are shares. `colours`: one for each part; the palette's by default.
+    * `wholes`: {"one mask": {"readable": 0.85, "hidden": 0.15}, …}, the parts of every row, in the same order and
+      colours; their sum is 1.
+    * `label`: what they are shares of. `colours`: one for each part; the palette's by default.
     * `points`: {"word": 0.23, …}, places on the bars' common scale, marked above the first bar with their names.
 
-    Returns the figure. Raises a ValueError for rows with other parts, or that do not sum to 1.
+    Returns the figure. Raises a ValueError for rows whose parts differ or do not sum to 1.
 
     >>> from contrast_kit import plots
     >>> figure = plots.shares({"first": {"seen": 0.25, "hidden": 0.75}})

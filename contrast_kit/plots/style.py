@@ -1,4 +1,4 @@
-"""What all pictures share: colours, type sizes, a grid of panels, and the way numbers are taken in."""
+"""What all pictures share: colours, type sizes, a grid of panels, and the way numbers are read in."""
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
@@ -51,7 +51,7 @@ STYLE = {
 def styled(draw: Draw) -> Draw:
     """Decorator: draw under the kit's style, and leave the reader's own matplotlib settings alone.
 
-    Settings are looked through first (`settings.checked`).
+    Settings are checked first (`settings.checked`).
     """
     draw = checked(draw)
 
@@ -68,7 +68,7 @@ def styled(draw: Draw) -> Draw:
 def panels(
     n: int, height: float, columns: int = 3, title: str | None = None, width: float = WIDTH, **shared: Any
 ) -> tuple["Figure", list["Axes"]]:
-    """A figure of n panels, as wide as a notebook, each `height` inches high, at most `columns` abreast."""
+    """A figure of n panels, as wide as a notebook, each `height` inches high, at most `columns` side by side."""
     from contrast_kit.plots.figure import Figure
 
     checks.count("columns", columns, "how many panels stand abreast")
@@ -107,7 +107,7 @@ def in_order(labels: Sequence[str]) -> list[str]:
 
 
 def colour(i: int) -> str:
-    """The i-th colour of the palette, from the first again after the last."""
+    """The i-th colour of the palette, which starts again after the last."""
     return PALETTE[i % len(PALETTE)]
 
 
@@ -138,12 +138,12 @@ def array(values: Any, name: str, ndim: int | None, missing: bool = False) -> np
 
 
 def runs(values: Any, name: str) -> np.ndarray:
-    """One number a run, or a single number: [S]."""
+    """One number per run, or a single number: [S]."""
     return array(np.atleast_1d(array(values, name, None)), name, 1)
 
 
 def named(values: Any, name: str) -> dict[str, Any]:
-    """The mapping as a dict, refused where it is empty or none: each of its names gets a panel or a mark."""
+    """The mapping as a dict, refused where it is empty or no mapping: each of its names gets a panel or a mark."""
     if not isinstance(values, Mapping):
         raise TypeError(f"{name} must be a dict from a name to its numbers, not {type(values).__name__}.")
     if not values:
@@ -211,7 +211,7 @@ def _free_height(panel: "Axes", level: float, words: str, right: bool) -> float:
     """The distance of the curves from words just above `level`, as a share of the panel's height, at most a quarter."""
     panel.get_xlim(), panel.get_ylim()  # brings the transform up to date
     grid = panel.get_subplotspec().get_gridspec()
-    width = min(0.9, 0.075 * len(words) / (panel.figure.get_figwidth() / grid.ncols))  # inches a letter
+    width = min(0.9, 0.075 * len(words) / (panel.figure.get_figwidth() / grid.ncols))  # inches per letter
     at = np.linspace(1 - width, 1, 20) if right else np.linspace(0, width, 20)
     transform = panel.transData + panel.transAxes.inverted()  # data to fractions of the panel
     middle = transform.transform((1, level))[1] + 0.05

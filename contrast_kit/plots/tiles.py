@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 def tiles(matrix: Any, side: int, *, title: str | None = None) -> "Figure":
     """A symmetric matrix [N, N] cut into tiles of `side`, numbered in the order in which they are computed.
 
-    Only tiles on and above the diagonal are; those below are pale and carry the number of the tile that they mirror.
-    Colours run from orange over white to blue, 0 in the middle; what is not finite stays white.
+    Only tiles on and above the diagonal are computed; those below are pale and carry the number of the tile that they
+    mirror. Colours run from orange through white to blue, 0 in the middle; what is not finite stays white.
 
-    Returns the figure. Raises a ValueError when the matrix is not square and symmetric, or `side` not 1 … N.
+    Returns the figure. Raises a ValueError when the matrix is not square and symmetric, or `side` is not in 1 … N.
 
     >>> import torch
     >>> from contrast_kit import plots

@@ -65,11 +65,11 @@ def mask_heatmap(
     legend: Mapping[str, str] | None = None,
     title: str | None = None,
 ) -> "Figure":
-    """One row a view, each token written in its cell, the colour saying what the masking did there.
+    """One row per view, each token written in its cell; the colour says what the masking did there.
 
-    * `tokens`: K rows of T strings, as a list, or as a dict whose keys name the rows ("view 0", …). A text
-      wider than the page goes on below, all rows together. `None` writes nothing and draws one small cell a
-      token: for many rows or long texts (what 15 % looks like).
+    * `tokens`: K rows of T strings, as a list, or as a dict whose keys name the rows ("view 0", …). A text wider than
+      the page continues below, all rows together. `None` writes nothing and draws one small cell per token: for many
+      rows or long texts (what 15 % looks like).
     * `kinds`: for each row T names from `mask_kinds`, or T booleans (selected or not). Without tokens also a dict of
       such dicts, {"static": {"epoch 1": […], …}, "dynamic": …}, for boards side by side; `columns` are then the words
       below each.
@@ -218,7 +218,7 @@ def _handles(codes: list, words: Mapping[str, str]) -> list[Any]:
 
 
 def _draw_cells(boards: dict[str, tuple[list[str], list]], words: Mapping, columns: Any, title: str | None) -> "Figure":
-    """A panel for each board of small cells, side by side; rows and cells are parted by fine white lines."""
+    """A panel for each board of small cells, side by side; rows and cells are separated by fine white lines."""
     from matplotlib.colors import to_rgb
 
     from contrast_kit.plots.style import panels

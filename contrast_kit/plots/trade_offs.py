@@ -1,4 +1,4 @@
-"""Two wishes at once: where each setting of each method lies."""
+"""Two goals at once: where each setting of each method lies."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -23,8 +23,8 @@ def trade_off(
 
     For two things of which more is wanted, so that the upper right corner is the best.
 
-    * `methods`: {"one rate": {"p = 0.1": (x, y), "p = 0.2": …}, "two rates": …}; a setting named "" has no words.
-    * `x_label`, `label`: the two wishes. `levels`: dashed lines across, {"chance": 4.16}.
+    * `methods`: {"one rate": {"p = 0.1": (x, y), "p = 0.2": …}, "two rates": …}; a setting named "" gets no words.
+    * `x_label`, `label`: the two goals. `levels`: dashed lines across, {"chance": 4.16}.
     * `corner`: the word at an arrow to the upper right; "" draws none, where more is not always better.
 
     Returns the figure. Raises a ValueError for a point that is not two finite numbers.

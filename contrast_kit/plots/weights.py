@@ -31,7 +31,7 @@ def negative_weights(
     * `tau`: the temperature; `positive`: the cosine c⁺ with its positive.
     * `more` [Q]: further negatives, which the right panel goes on to count but the anchor does not have.
 
-    Returns the figure. Raises a ValueError for numbers that are no cosines, or a temperature that is not above 0.
+    Returns the figure. Raises a ValueError for numbers that are not cosines, or a temperature that is not above 0.
 
     >>> from contrast_kit import plots
     >>> figure = plots.negative_weights([0.5, 0.0, -0.5], tau=0.1, positive=0.8)
@@ -45,7 +45,7 @@ def negative_weights(
     figure, (left, right) = panels(2, height=3.4, columns=2, title=title)
     _draw_weights(left, negatives, tau, positive)
     _draw_loss(right, negatives, later, tau, positive)
-    # The furniture never changes, so its place is known: seeking it anew would take as long as all the drawing.
+    # Axes, titles and legend never move, so their places are set: laying them out would take as long as the drawing.
     figure.set_layout_engine(None)
     top = 0.85 - 0.07 * bool(title)
     figure.subplots_adjust(left=0.065, right=0.985, bottom=0.335, top=top, wspace=0.17)

@@ -1,4 +1,4 @@
-"""The tests that researchers know, so that a number can be had again with other tools.
+"""The tests that researchers know, so that a number can be reproduced with other tools.
 
 | question | call | as |
 |---|---|---|

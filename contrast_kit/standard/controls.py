@@ -1,4 +1,4 @@
-"""What a number is set beside: an encoder that has learnt nothing, and words that are only counted."""
+"""What a number is compared with: an encoder that has learnt nothing, and words that are only counted."""
 
 import copy
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from contrast_kit.encoder import Encoder
 def random_twin(encoder: Encoder, seed: int = 10_007) -> Encoder:
     """An encoder of the same build, tokenizer and pooling, with freshly drawn weights.
 
-    The `seed` is none that a user is likely to have built the encoder with: the two would be one and the same.
+    The default `seed` is one that no user is likely to have built the encoder with, or the two would be identical.
 
     >>> import contrast_kit as ck
     >>> encoder = ck.Encoder.tiny(ck.data.train_tokenizer(["a red kite"], vocab_size=60), seed=5)
@@ -28,9 +28,9 @@ def random_twin(encoder: Encoder, seed: int = 10_007) -> Encoder:
 
 
 class TfIdf:
-    """Words counted, the rare ones more: vectors of texts by scikit-learn's `TfidfVectorizer` on the same texts.
+    """Word counts, with rare words weighing more: vectors by scikit-learn's `TfidfVectorizer` on the same texts.
 
-    It has learnt nothing but how often a word occurs in what it is tested on; what does not beat it has found words.
+    It knows only how often a word occurs in what it is tested on; what does not beat it has only found words.
     """
 
     def __init__(self, texts: Sequence[str]) -> None:

@@ -24,7 +24,7 @@ class ForMTEB:
         name: what results are filed under; mteb wants "who/what".
         batch_size: texts at once, where mteb does not say.
 
-    Similarity is the cosine. Prompts and instructions are passed over: encoders of this kit know none.
+    Similarity is the cosine. Prompts and instructions are ignored: encoders of this kit know none.
 
     >>> import contrast_kit as ck
     >>> encoder = ck.Encoder.tiny(ck.data.train_tokenizer(["a red kite", "a drum"], vocab_size=60))
@@ -80,15 +80,15 @@ def mteb_task(kind: str, name: str, splits: Mapping[str, Any], *, language: str 
     Args:
         kind: `"STS"` (pairs with a score), `"PairClassification"` (pairs with 0 or 1), or `"Classification"` (texts
             with a class; needs a split `"train"` beside `"test"`).
-        name: of the task in mteb's results.
-        splits: split → rows (a `Dataset` or a list of dicts) with text columns and `label`; tested is `"test"`.
+        name: what the task is called in mteb's results.
+        splits: split → rows (a `Dataset` or a list of dicts) with text columns and `label`; `"test"` is tested.
         language: as mteb writes it.
 
     Returns:
         an instance of mteb's task class. `mteb.evaluate(ForMTEB(encoder), mteb_task(…), cache=None)` runs it.
 
     Raises:
-        ValueError: another kind, or splits or columns that it lacks. ModuleNotFoundError: without mteb.
+        ValueError: for another kind, or for missing splits or columns. ModuleNotFoundError: without mteb.
     """
     checks.choice("kind", kind, KINDS)
     needed = ("train", "test") if kind == "Classification" else ("test",)

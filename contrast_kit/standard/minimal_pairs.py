@@ -1,8 +1,8 @@
 """BLiMP: which of two sentences is English? Asked of a masked language model by pseudo-log-likelihood.
 
 "BLiMP: The Benchmark of Linguistic Minimal Pairs for English" (Warstadt et al. 2020): 67 phenomena of 1,000 pairs that
-differ in little but in grammar. "Masked Language Model Scoring" (Salazar et al. 2020): a masked model's score of a text
-is the sum over its tokens of log P(token | all others), each in a copy of the text with that token masked.
+differ in little but grammar. "Masked Language Model Scoring" (Salazar et al. 2020): a masked model's score of a text is
+the sum over its tokens of log P(token | all others), each in a copy of the text with that token masked.
 """
 
 import json
@@ -35,7 +35,7 @@ def blimp(
     batch_size: int = 256,
     progress: bool = True,
 ) -> "DataFrame":
-    """The share of minimal pairs whose good sentence has the higher score, for an encoder the pseudo-log-likelihood.
+    """The share of minimal pairs whose good sentence has the higher score: for an encoder, the pseudo-log-likelihood.
 
     Chance is 0.5.
 
@@ -43,18 +43,18 @@ def blimp(
         encoder: a trained masked language model; not changed. (An encoder whose vocabulary head was never trained, such
             as most sentence encoders, gives chance.) Or a function: a list of texts → a tensor [N], higher is better.
             It is given all sentences of a phenomenon at once.
-        folder: BLiMP's files, a `.jsonl` a phenomenon, or the folder that holds them as `blimp` or `data`.
-        limit: the first pairs of each phenomenon only. All 67,000 pairs take a base model hours on a CPU.
+        folder: BLiMP's files, one `.jsonl` per phenomenon, or the folder that holds them as `blimp` or `data`.
+        limit: use only this many pairs of each phenomenon. All 67,000 pairs take a base model hours on a CPU.
         phenomena: names of files; by default all.
         batch_size: masked copies at once, for an encoder. progress: show a bar.
 
     Returns:
-        a DataFrame with a row a phenomenon, then "all": `field`, `pairs`, `accuracy`. A tie counts half. "all" is the
-        mean of the phenomena, as in the paper.
+        a DataFrame with one row per phenomenon, then "all": `field`, `pairs`, `accuracy`. A tie counts half. "all" is
+        the mean of the phenomena, as in the paper.
 
     Raises:
         FileNotFoundError: no such folder, or no such phenomenon in it. ValueError: a line that is no pair, or a
-            function that gives no score a text. TypeError: neither an encoder nor a function.
+            function that does not give one score per text. TypeError: neither an encoder nor a function.
     """
     from pandas import DataFrame
     from tqdm.auto import tqdm
@@ -86,7 +86,7 @@ def pseudo_log_likelihoods(encoder: Encoder, texts: Sequence[str], batch_size: i
     minimal pairs often do at the word in which they differ, is computed once. Copies of one length are computed
     together, so none is padded.
 
-    Raises ValueError and TypeError for what is no list of texts.
+    Raises ValueError or TypeError for what is not a list of texts.
 
     >>> import contrast_kit as ck
     >>> encoder = ck.Encoder.tiny(ck.data.train_tokenizer(["a red kite", "a small drum"], vocab_size=60))

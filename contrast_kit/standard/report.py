@@ -1,4 +1,4 @@
-"""One table for a saved encoder: GLUE probes, similarity, minimal pairs and geometry, each beside what is no merit."""
+"""One table for a saved encoder: GLUE probes, similarity, minimal pairs and geometry, each beside its controls."""
 
 import json
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 PARTS = ("glue", "sts", "blimp", "geometry")
 SIMILAR = 4.0
-"""STS-B's score from which two sentences count as a positive pair (Gao et al. 2021, appendix)."""
+"""The score of STS-B from which two sentences count as a positive pair (Gao et al. 2021, appendix)."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Report:
 
     name: str
     table: "DataFrame"
-    """A row a measurement: `part`, `measurement`, `data`, `value`, `random weights`, `baseline`, `baseline is`."""
+    """One row per measurement: `part`, `measurement`, `data`, `value`, `random weights`, `baseline`, `baseline is`."""
     notes: tuple[str, ...] = ()
     """What was left out, and why."""
 
@@ -123,7 +123,7 @@ def evaluate(
 
 
 def has_word_head(name: str | Path | Encoder) -> bool:
-    """Whether a folder says that it holds a trained vocabulary head; transformers makes a random one where it lacks.
+    """Whether a folder says that it holds a trained vocabulary head; transformers makes a random one where none is.
 
     True where the folder does not say, and for names on the hub. An encoder knows whether it was taught without words.
     """
@@ -136,7 +136,7 @@ def has_word_head(name: str | Path | Encoder) -> bool:
 
 
 class _Evaluation:
-    """One evaluation: what it measures with, and a method a part."""
+    """One evaluation: what it measures with, and a method for each part."""
 
     head = True
 

@@ -9,7 +9,7 @@ subsets each, and papers differ in what they do with them (SimCSE, table B.1):
 | `"mean"` | the mean of the subsets' correlations | DeCLUTR |
 | `"weighted"` | their mean, weighted by the number of rows | BERT-flow, BERT-whitening |
 
-The same vectors give other numbers: a table without its aggregation cannot be compared.
+The same vectors give different numbers, so a table that does not name its aggregation cannot be compared.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -42,9 +42,10 @@ def read_sts(folder: str | Path) -> dict[str, dict[str, Rows]]:
 
     `STS/STS12-en-test/STS.input.*.txt` beside `STS.gs.*.txt`, `STS/STSBenchmark/sts-test.csv`,
     `SICK/SICK_test_annotated.txt`; pairs without a score are left out, as in SentEval. Where the test set of STS-B has
-    no scores, as in GLUE's folder `STS-B`, its validation rows are the task `"STS-B validation"`: another number.
+    no scores, as in GLUE's folder `STS-B`, its validation rows are the task `"STS-B validation"`, which is a different
+    number.
 
-    Raises `FileNotFoundError` where there is none of them, `ValueError` for files that do not fit together.
+    Raises `FileNotFoundError` where none of them is there, `ValueError` for files that do not fit together.
     """
     folder = Path(folder).expanduser()
     if not folder.is_dir():
@@ -81,21 +82,21 @@ def sts(
     controls: bool = True,
     batch_size: int = 64,
 ) -> "DataFrame":
-    """Spearman × 100 of an encoder on STS tasks, a column each and their mean, with two rows that have learnt nothing.
+    """Spearman × 100 of an encoder on STS tasks, one column each and their mean, with two controls that learnt nothing.
 
     Args:
         encoder: an `Encoder`, not changed; its own pooling counts. Or another model with `encode(texts, batch_size=)`,
             such as a `SentenceTransformer`.
-        tasks: task → subset → rows, from `read_sts`; or of one's own, where rows without subsets are one.
-        aggregation: `"all"`, `"mean"` or `"weighted"`; it is the name of the index.
-        controls: also the rows "random weights" (the same build, of an `Encoder`) and "TF-IDF".
+        tasks: task → subset → rows, from `read_sts` or of one's own; rows without subsets count as one subset.
+        aggregation: `"all"`, `"mean"` or `"weighted"`; the index of the table names it.
+        controls: add the rows "random weights" (the same build; for an `Encoder` only) and "TF-IDF".
         batch_size: texts encoded at once.
 
     Returns:
-        a DataFrame; "mean" is that of the columns that are there, so only all seven make SimCSE's "Avg.".
+        a DataFrame; "mean" is over the columns that are there, so it is SimCSE's "Avg." only with all seven.
 
     Raises:
-        TypeError: for rows that are no triples of two texts and a score; says how to make them of a frame.
+        TypeError: for rows that are not triples of two texts and a score; says how to make them from a frame.
 
     >>> import contrast_kit as ck
     >>> texts = ["a red kite", "a small drum", "the kite is red"]
@@ -128,7 +129,7 @@ def sts(
 
 
 def _checked(tasks: Any) -> dict[str, Mapping[str, Rows]]:
-    """Tasks of one's own as subsets of rows, or one sentence."""
+    """The tasks as subsets of rows; anything else is refused in one sentence."""
     if not isinstance(tasks, Mapping):
         raise TypeError(
             f"tasks is {{'mine': [(text, text, score), …]}}, or read_sts(folder), not {checks.shown(tasks)}."

@@ -7,11 +7,11 @@
 | do texts that mean the same lie closer than random ones? | `similar_against_random` |
 | does it name a hidden word? | `fill_rate` |
 | which method is better, and is that more than luck? | `run(protocols.CMLM, data, encoder)` → `.differences("FT")` |
-| and than counting words on the same rows? | `baseline(protocols.CMLM, data)` |
+| is it better than counting words on the same rows? | `baseline(protocols.CMLM, data)` |
 | how does that change with noise, or the batch size? | `sweep(protocols.SCL_NOISE, data, encoder, paraphraser=…)` |
 | with which settings? | `search(protocols.COCO_LM, data, encoder, budget=8)` |
 | does it find answers, and know when there are none? | `squad.run(data.load("squad_v2"), encoder)` |
-| and when the masked LM is asked in words? | `run(protocols.COCO_LM_PROMPTS, mnli, encoder, {"prompt": …})` |
+| how well does a masked LM do when asked in words? | `run(protocols.COCO_LM_PROMPTS, mnli, encoder, {"prompt": …})` |
 | what does GLUE's server say? | `write_submission("glue.zip", predict_test(best_of_seeds(encoder, data), data) | …)` |
 | is an answer about a picture right? | `soft_accuracy`, `gqa_scores`, `nlvr2_scores` |
 | could it be given without looking? | `question_only`, `picture_only` |

@@ -28,12 +28,12 @@ def normalized(answer: str) -> str:
 
 
 def exact(predicted: str, gold: str) -> float:
-    """1 where both are equal once normalised, else 0."""
+    """1 if the two are equal once normalised, else 0."""
     return float(normalized(predicted) == normalized(gold))
 
 
 def f1(predicted: str, gold: str) -> float:
-    """The harmonic mean of precision and recall of words, as bags; where either is empty, 1 if both are.
+    """The harmonic mean of precision and recall over words, as bags; where either answer is empty, 1 if both are.
 
     >>> f1("the red kite", "a kite"), f1("", "a kite"), f1("", "")
     (0.666..., 0.0, 1.0)
@@ -54,9 +54,9 @@ def golds(row: Mapping[str, Any]) -> list[str]:
 
 
 def score(predictions: Mapping[str, str], rows: Any) -> dict[str, float]:
-    """EM and F1 in percent over all questions, and over those with and without an answer apart.
+    """EM and F1 in percent over all questions, and separately over those with and without an answer.
 
-    Each question counts with the best of its gold answers. "" says that there is no answer.
+    Each prediction is scored against the gold answer that fits it best. "" says that there is no answer.
 
     Args:
         predictions: an answer for each question, by `id`.
@@ -67,7 +67,7 @@ def score(predictions: Mapping[str, str], rows: Any) -> dict[str, float]:
         questions: the official script's names.
 
     Raises:
-        ValueError: for a question without a prediction, an id that comes twice, or no question.
+        ValueError: for a question without a prediction, an id that occurs twice, or no questions at all.
 
     >>> row = {"id": "1", "answers": {"text": ["a red kite", "kite"], "answer_start": [0, 6]}}
     >>> score({"1": "The kite"}, [row])["exact"]
@@ -98,7 +98,7 @@ def _means(name: str, each: np.ndarray) -> dict[str, float]:
 def best_threshold(answers: Mapping[str, tuple[str, float]], rows: Any, metric: str = "f1") -> float:
     """The threshold on the score of "no answer" with the highest mean EM or F1 on *these* rows.
 
-    Choose it on rows that are not tested: on the test rows themselves it flatters, if only a little.
+    Choose it on other rows than those tested: chosen on the test rows themselves it flatters, if only a little.
 
     Args:
         answers: by `id`, the best answer that is not empty and the null score: how much better "no answer" scores.
@@ -135,7 +135,7 @@ def apply_threshold(answers: Mapping[str, tuple[str, float]], threshold: float) 
 
 
 def with_null_scores(answers: Any) -> Mapping[str, tuple[str, float]]:
-    """Answers by id, each with its null score, or a sentence on what is none."""
+    """The answers by id, each with its null score; raises TypeError for the first that is not such a pair."""
     for one, said in arguments.mapping("answers", answers, "of answers with their null scores, by id").items():
         pair = said if isinstance(said, tuple | list) and len(said) == 2 else (None, None)
         if not isinstance(pair[0], str) or not checks.is_number(pair[1]):
@@ -144,7 +144,7 @@ def with_null_scores(answers: Any) -> Mapping[str, tuple[str, float]]:
 
 
 def questions(rows: Any, said: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Questions as dicts, each with an id of its own under which something is said, and its gold answers."""
+    """The questions as dicts: each with its gold answers and an id of its own, under which `said` has an entry."""
     rows = numbered(rows)
     if isinstance(rows, list) and not rows:
         return []

@@ -1,4 +1,4 @@
-"""A baseline without an encoder, on the very rows that a protocol's runs have."""
+"""A baseline without an encoder, on exactly the rows that a protocol's runs get."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -22,7 +22,7 @@ Predict = Callable[[Sequence[str], np.ndarray, Sequence[str]], np.ndarray]
 
 
 def count_words(texts: Sequence[str], labels: np.ndarray, unseen: Sequence[str]) -> np.ndarray:
-    """Classes of unseen texts by counted words: TF-IDF and a logistic regression, which has no seed.
+    """Classes of unseen texts from word counts: TF-IDF and a logistic regression, which has no seed.
 
     >>> count_words(["a red kite", "a blue kite", "a red drum"], np.array([0, 0, 1]), ["my old kite", "the drum"])
     array([0, 1])
@@ -46,14 +46,14 @@ def baseline(
 ) -> Results:
     """`predict` on every draw of a protocol, with the training, validation and test rows that `run` gives its methods.
 
-    So it can stand in one table with them and be compared in pairs. What draws nothing at random gets one score for all
-    seeds of a draw.
+    So it can stand in one table with them and be compared in pairs. A baseline without randomness gets the same score
+    for all seeds of a draw.
 
     Args:
         protocol: as for `run`. Its settings of training do not matter here.
-        data: a task with classes. A pair of texts is joined to one.
+        data: a task with classes. A pair of texts is joined into one.
         predict: (training texts, their labels, unseen texts) -> classes.
-        name: of the method, in the table.
+        name: what the method is called in the table.
 
     Raises:
         ValueError: for a task whose labels are scores.

@@ -1,4 +1,4 @@
-"""Naming a hidden word: what a language model is asked in one line."""
+"""Naming a hidden word: what a language model is for, tested in one line."""
 
 import torch
 
@@ -13,7 +13,7 @@ def fill_rate(encoder: Encoder, texts: list[str], k: int = 5) -> float:
 
     Args:
         encoder: with a head that names words; its weights stay as they are.
-        texts: of a few hundred tokens in all: every token is a pass of its text through the encoder.
+        texts: a few hundred tokens in all, since each token costs one pass of its text through the encoder.
         k: how many guesses count; 1 is accuracy.
 
     Raises:

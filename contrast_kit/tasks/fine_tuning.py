@@ -55,7 +55,7 @@ class FineTuned:
         return f"{type(self.objective).__name__} on {self.task.name}: {kept}"
 
     def predict(self, rows: Any) -> np.ndarray:
-        """Classes, or scores, of rows, [N]."""
+        """The predicted class, or score, of each row, [N]."""
         precision = self.run.training.precision
         return predict(self.objective, rows, task=self.task, max_length=self.max_length, precision=precision)
 
@@ -80,17 +80,17 @@ def fine_tune(
     progress: bool = False,
     **settings: Any,
 ) -> FineTuned:
-    """Fine-tune a *copy* of `start`; `start` itself stays as it is, so that many runs can begin at one point.
+    """Fine-tune a *copy* of `start`; `start` itself stays as it is, so that many runs can start from the same point.
 
-    The validation metric (the task's first) is computed every `evaluate_every` updates and at the end. The weights
-    with the best one are returned, the earliest of equals. No argument takes test rows, so selection cannot see them.
+    The validation metric (the task's first) is computed every `evaluate_every` updates and at the end. The weights with
+    the best value are returned; among equals, the earliest. No argument takes test rows, so selection cannot see them.
 
     Args:
         start: an encoder, which gets a new head; or a fine-tuned objective (`tuned.objective`), which keeps its head
             where the shape fits (SCL 5.4, SST-2 → Yelp-2).
         train: rows with the task's columns and `label`.
         validation: rows to select by; without them the last step is kept.
-        task: a row of the table, or its name.
+        task: a `Task`, or its name in the table `TASKS`.
         method: what makes the objective: `FineTune` (plain), `SCL`, or `partial(SCL, lam=0.9)`.
         epochs, steps: how long; an epoch is every row once, in ⌈N / batch size⌉ updates. One epoch by default.
         batch_size, lr: CMLM, SCL: 16 and 1e-5 (for RoBERTa). Encoders of this kit's tiny kind want 5e-4 or so.
@@ -208,7 +208,7 @@ def predict(
 ) -> np.ndarray:
     """The predictions of a fine-tuned objective, in evaluation mode: classes [N] (integers) or scores [N].
 
-    Labels of the rows are not read. `rows` may be `Texts`. A run predicts in the `precision` that it was trained in.
+    The rows' labels are not read. `rows` may be `Texts`. `FineTuned` predicts in the precision that it was trained in.
     """
     task = get_task(task)
     arguments.of_kind("objective", objective, FineTune, "a fine-tuned objective, such as tuned.objective")
@@ -239,11 +239,12 @@ def tokenized(rows: Any, encoder: Encoder, task: Task, max_length: int) -> Texts
 
 
 def describe(method: Any) -> str:
-    """The name of what makes an objective: `SCL`, or `SCL(lam=0.9)` for a partial; of a lambda, and of a class from
-    outside the kit, also the digest of its code.
+    """The name of what makes an objective: `SCL`, or `SCL(lam=0.9)` for a partial; for a lambda, or a class from
+    outside the kit, with a digest of its code.
 
-    Equal in every process: tables of runs go on by it. Another name, number, lambda, config or edited class of one's
-    own is another method; a function with a name counts by it, an object that is no config by its class.
+    The same in every process, so that stored tables of runs can be continued. Another name, number, lambda, config or
+    edited class of one's own is another method; a named function is known by its name alone, an object that is no
+    config by its class.
     """
     if isinstance(method, partial):
         has_address = FunctionType, partial

@@ -1,4 +1,4 @@
-"""Run methods through a protocol: post-train, fine-tune, test; one row a run, stopped and continued at will."""
+"""Run methods through a protocol: post-train, fine-tune, test; one row per run, stopped and continued at will."""
 
 import copy
 import time
@@ -71,15 +71,15 @@ def run(
 
     All methods see the same draws and held-out rows. Each run selects its step by the validation rows and is then
     tested once. With a `folder`, `results.csv` in it is rewritten after each run. The same call continues from there;
-    it refuses a folder with runs of other settings. Ctrl-C (the stop button) stops after the present update, and the
-    next call repeats the unfinished run. A class of your own is another setting once its code, that of its bases or the
-    defaults of its `Config` are edited (and under another Python); functions that it calls elsewhere do not count, and
-    a named function in its place counts by its name.
+    it refuses a folder with runs of other settings. Ctrl-C (the stop button) stops after the current update, and the
+    next call repeats the unfinished run. A class of your own counts as another setting once its code, its bases' code
+    or the defaults of its `Config` are edited (and under another version of Python). Functions defined elsewhere that
+    it calls do not count, and a named function in its place is known by its name alone.
 
     Args:
         protocol: one of `protocols`, or another made with `dataclasses.replace`.
         data: from `tasks.load`, one or several.
-        start: the encoder that every run starts from; not changed. A fine-tuned objective also gives its head.
+        start: the encoder that every run starts from; not changed. A fine-tuned objective brings its head along.
         methods: names in `PIPELINES`, or `{"name": Pipeline(…)}`.
         folder: where the table is kept.
         paraphraser: makes the noisy copies of training rows, where the protocol has a temperature.
@@ -197,14 +197,14 @@ def _refuse_other_settings(
     plan: list[PlannedRun], done: Mapping, protocol: Protocol, before: str, settings: Mapping, path: Path | None
 ) -> None:
     """Raise before anything runs: for a run in the folder with other settings, or a size without epochs."""
-    rows_now: dict[tuple, str] = {}  # all methods and seeds of a draw have the same
+    rows_now: dict[tuple, str] = {}  # the same for all methods and seeds of a draw
     for planned in plan:
         wanted = setting_hash(planned, protocol, before, settings)
         if planned.key not in done:
             continue
         row = done[planned.key]
         which = (planned.data.name, planned.size, planned.draw, planned.chosen, id(planned.held))
-        if protocol.temperature is not None:  # noisy copies would have to be made anew; the setting tells of their rows
+        if protocol.temperature is not None:  # noisy copies would have to be made again; the setting covers their rows
             rows_now[which] = row["split"]
         elif which not in rows_now:
             rows_now[which] = split_hash(drawn_rows(planned, protocol)[0], *planned.held.parts)

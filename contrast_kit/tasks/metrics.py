@@ -1,7 +1,7 @@
 """Metrics of predictions, by scikit-learn and scipy; and the GLUE average of each paper.
 
 Every metric takes predictions and true labels, [N] each, and gives a number where larger is better. A
-correlation with a constant is 0/0; here it is 0. So predicting one class for all rows has an MCC of 0, and one score
+correlation with a constant is 0/0; here it is 0. So predicting one class for all rows gets an MCC of 0, and one score
 for all rows a Pearson and Spearman of 0.
 """
 
@@ -82,11 +82,11 @@ METRICS: dict[str, Callable[[Any, Any], float]] = {
 
 
 def score(task: Task | str, predicted: Any, labels: Any) -> dict[str, float]:
-    """Every metric of a task, a row of the table or its name; the first one selects.
+    """Every metric of a task, which is a `Task` or its name in the table; runs are selected by the first metric.
 
     Raises:
-        ValueError: for labels that are secret (-1), or of another length than the predictions.
-        TypeError: for predictions or labels that are no numbers.
+        ValueError: for labels that are secret (-1), or not as many as the predictions.
+        TypeError: for predictions or labels that are not numbers.
 
     >>> from contrast_kit import tasks
     >>> tasks.score(tasks.get_task("mrpc"), [0, 1, 1, 0], [0, 1, 0, 0])
@@ -105,7 +105,7 @@ AVERAGED: dict[str, tuple[str, ...]] = {
     "capt": ("mnli", "qqp", "qnli", "sst2", "cola", "rte", "mrpc", "stsb"),
     "scl": ("sst2", "cola", "mrpc", "rte", "qnli", "mnli"),
 }
-"""Which tasks each paper's average is over. CMLM prints none."""
+"""The tasks that each paper averages over. CMLM prints no average."""
 
 
 def glue_average(scores: Mapping[str, float], paper: Literal["coco_lm", "capt", "scl"] = "coco_lm") -> float:
@@ -116,7 +116,7 @@ def glue_average(scores: Mapping[str, float], paper: Literal["coco_lm", "capt", 
         paper: `"coco_lm"` and `"capt"` average eight tasks, `"scl"` six; see `AVERAGED`.
 
     Raises:
-        ValueError: if a task is lacking: a mean over fewer tasks must not be called the GLUE average.
+        ValueError: if a task is missing: a mean over fewer tasks must not be called the GLUE average.
 
     >>> scores = dict(sst2=95.9, cola=87.3, mrpc=87.8, rte=85.6, qnli=95.4, mnli=89.9)  # SCL, table 2
     >>> round(glue_average(scores, "scl"), 1)
@@ -136,7 +136,7 @@ def glue_average(scores: Mapping[str, float], paper: Literal["coco_lm", "capt", 
 
 
 def _finite(name: str, score: Any) -> float:
-    """The score of a task as a number of Python's; one of numpy or torch is a number."""
+    """The score of a task as a Python float; a numpy or torch scalar counts as a number."""
     value = score.item() if hasattr(score, "item") and getattr(score, "shape", None) == () else score
     if not (checks.is_number(value) and abs(value) < 1e18):
         raise ValueError(f"The score of {name} is {checks.shown(score)}: an average needs a number each.")
@@ -144,13 +144,13 @@ def _finite(name: str, score: Any) -> float:
 
 
 def as_numbers(values: Any, name: str) -> np.ndarray:
-    """A list, array or tensor of numbers, from whatever device, as an array."""
+    """A list, array or tensor of numbers, on any device, as an array."""
     try:
         if isinstance(values, torch.Tensor):
             values = values.detach().cpu()
             values = values.float() if values.dtype == torch.bfloat16 else values  # which numpy does not have
         array = np.asarray(values)
-    except (TypeError, ValueError, RuntimeError):  # lists of several lengths, or of tensors
+    except (TypeError, ValueError, RuntimeError):  # lists of different lengths, or of tensors
         array = np.asarray(None)
     if array.dtype.kind not in "biuf":
         raise TypeError(f"{name} are numbers, not {checks.shown(values)}.")
@@ -171,7 +171,7 @@ def as_labels(labels: Any, scores: bool = True) -> np.ndarray:
 
 
 def _pair(predicted: Any, labels: Any, least: int = 1) -> tuple[np.ndarray, np.ndarray]:
-    """Both as flat arrays of one length, free of NaN."""
+    """Both as flat arrays of equal length, free of NaN."""
     predicted, labels = as_numbers(predicted, "Predictions"), as_numbers(labels, "Labels")
     if predicted.shape != labels.shape or predicted.ndim != 1:
         raise ValueError(
@@ -185,7 +185,7 @@ def _pair(predicted: Any, labels: Any, least: int = 1) -> tuple[np.ndarray, np.n
 
 
 def _classes(predicted: Any, labels: Any) -> tuple[np.ndarray, np.ndarray]:
-    """As `_pair`, of class numbers."""
+    """As `_pair`, for class numbers."""
     predicted, labels = _pair(predicted, labels)
     for values in (predicted, labels):
         if (part := values[values != np.round(values)]).size:
@@ -194,5 +194,5 @@ def _classes(predicted: Any, labels: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _constant(values: np.ndarray) -> bool:
-    """Whether all values are one, as far as float32 can tell."""
+    """Whether all values are equal, as far as float32 can tell."""
     return bool(np.ptp(values) <= 1e-7 * float(np.abs(values).max()))

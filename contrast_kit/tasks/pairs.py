@@ -1,4 +1,4 @@
-"""Texts that mean the same, against random ones: the first question to any encoder of sentences."""
+"""Texts that mean the same, against random ones: the first question to ask of any sentence encoder."""
 
 import re
 from typing import Any, NamedTuple
@@ -26,12 +26,12 @@ class PairCosines(NamedTuple):
     @property
     def auc(self) -> float:
         """The chance that a similar pair has a higher cosine than a random one (`geometry.separation`): 0.5 is
-        guessing. It asks for the order alone, so no stretching helps."""
+        guessing. Only the order counts, so stretching does not help."""
         return geometry.separation(self.similar, self.random).item()
 
 
 def similar_against_random(encoder: Any, pairs: Pairs, n: int = 20_000) -> PairCosines:
-    """The cosines of `pairs`, and of `n` random pairs of their first texts (of all, where there are fewer).
+    """The cosines of `pairs`, and of `n` random pairs of their first texts (all pairs, if there are fewer).
 
     Args:
         encoder: anything with `encode(texts)`: an `Encoder`, `scoreboard.WordCounts`, `scoreboard.Centred`.
@@ -39,7 +39,7 @@ def similar_against_random(encoder: Any, pairs: Pairs, n: int = 20_000) -> PairC
         n: how many random pairs.
 
     Raises:
-        ValueError: for less than two pairs.
+        ValueError: for fewer than two pairs.
 
     Example:
         >>> import contrast_kit as ck
@@ -61,9 +61,9 @@ def similar_against_random(encoder: Any, pairs: Pairs, n: int = 20_000) -> PairC
 
 
 def hard_pairs(count: int, seed: int = 1, *, most_shared: float = 1 / 3) -> Pairs:
-    """Pairs of the toyshop that mean the same and share at most a third of their words: counting finds them hard.
+    """Toyshop pairs that mean the same but share at most a third of their words: hard for word counting.
 
-    `count` pairs of the first 20 · `count` that `seed` draws, or fewer where there are not so many.
+    `count` pairs of the first 20 · `count` that `seed` draws, or fewer if there are not that many.
 
     >>> from contrast_kit.tasks import hard_pairs
     >>> hard_pairs(2)[0]

@@ -30,9 +30,9 @@ class Pipeline:
     """Further training texts, without their labels, for post-training (CMLM, section 4.8)."""
     frozen: bool = False
     """Leave the encoder as it is (after post-training, if any) and read the label off its vectors: `linear_probe`,
-    with a strength chosen by cross-validation on the training rows. `tune` has no use then."""
+    with a strength chosen by cross-validation on the training rows. `tune` is then unused."""
     prompt: Any = None
-    """A `prompting.Template`: ask the masked LM instead of learning a head. `tune` has no use then."""
+    """A `prompting.Template`: ask the masked LM instead of learning a head. `tune` is then unused."""
     paraphraser: Paraphraser | None = None
     """Makes the two paraphrases of each text that post-training with `CSSL` contrasts."""
 

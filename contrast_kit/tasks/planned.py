@@ -42,7 +42,7 @@ class PlannedRun:
 def plan(
     protocol: Protocol, data: list[TaskData], pipelines: Mapping[str, Pipeline], paraphraser: Paraphraser | None
 ) -> Iterator[PlannedRun]:
-    """All runs, methods innermost: after a stop, all methods have done the same draws."""
+    """All runs, with the methods innermost, so that after a stop all methods have done the same draws."""
     for one in data:
         held, chosen = held_rows(protocol, one), None
         if protocol.fraction is not None:
@@ -72,7 +72,7 @@ def held_rows(protocol: Protocol, data: TaskData) -> HeldOut:
 
 
 def task_of(protocol: Protocol, data: TaskData) -> Task:
-    """The task, with the metric first that the protocol selects and reports by."""
+    """The task, with the metric that the protocol selects and reports by moved to the front."""
     return data.task.reporting(protocol.metrics.get(data.task.name))
 
 
@@ -94,7 +94,7 @@ def rows_of(planned: PlannedRun, protocol: Protocol) -> tuple[Any, Any]:
 
 
 def drawn_rows(planned: PlannedRun, protocol: Protocol) -> tuple[Any, Any]:
-    """The training rows of a draw as the data has them; and these with further ones, where post-training reads some."""
+    """The training rows of a draw as the data has them; and these plus further ones, where post-training reads some."""
     rows, labels = planned.data.train, labels_of(planned.data.train)
     seed = [protocol.split_seed, planned.draw, planned.size or 0]
     chosen = planned.chosen
@@ -109,13 +109,13 @@ def drawn_rows(planned: PlannedRun, protocol: Protocol) -> tuple[Any, Any]:
 
 
 def setting_hash(planned: PlannedRun, protocol: Protocol, before: str, settings: Mapping[str, Any]) -> str:
-    """A hash of all that decides the result of a run beside its key and the rows that its `split` is a hash of."""
+    """A hash of everything that decides a run's result, apart from its key and the rows that `split` hashes."""
     noise, drawn = {}, ()
     if protocol.temperature is not None or planned.pipeline.unlabeled:
-        drawn = drawn_rows(planned, protocol)  # with noisy copies, or further texts: not those of the split alone
+        drawn = drawn_rows(planned, protocol)  # with noisy copies or further texts, `split` does not tell all
     if protocol.temperature is not None:
         noise = {"noise": [protocol.temperature, protocol.copies, repr(planned.paraphraser)]}
-    further = {}  # named only where they say something, so that tables from before they existed go on
+    further = {}  # only where they are set, so that tables from before they existed can be continued
     for name in ("head", "choose", "fraction", "shots"):
         if value := getattr(protocol, name):
             further[name] = value

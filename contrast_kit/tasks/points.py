@@ -21,7 +21,7 @@ def points(grid: Mapping[str, tuple]) -> Iterator[Point]:
 
 
 def distance(grid: Mapping[str, tuple], a: Point, b: Point) -> int:
-    """Steps along the grid from one point to another, all names together.
+    """Steps along the grid from one point to another, summed over all names.
 
     >>> distance({"lr": (1, 2, 3), "epochs": (2, 5)}, {"lr": 1, "epochs": 2}, {"lr": 3, "epochs": 5})
     3
@@ -30,7 +30,7 @@ def distance(grid: Mapping[str, tuple], a: Point, b: Point) -> int:
 
 
 def describe_point(point: Point) -> str:
-    """A point in words that a folder may be called by.
+    """A point written out, so that a folder can be named after it.
 
     >>> describe_point({"lr": 1e-5, "batch_size": 16})
     'lr=1e-05 batch_size=16'
@@ -39,7 +39,7 @@ def describe_point(point: Point) -> str:
 
 
 def checked_grid(grid: Mapping[str, tuple]) -> dict[str, tuple]:
-    """What is searched by its name, each with the values that it takes in turn."""
+    """The settings that are searched, by name, each with the values that it takes in turn."""
     checked = {}
     for name, values in arguments.mapping("grid", grid, "of the values of each setting, {'lr': (1e-5, 2e-5)}").items():
         arguments.string("A key of the grid", name, "the name of a setting")

@@ -1,6 +1,6 @@
 """What can be answered without looking: answers from the question alone, or from the picture alone, by scikit-learn.
 
-A model of words and pictures has learnt to look by as much as it is better than the better of these two.
+A model of words and pictures has learnt to look only as far as it beats the better of these two.
 """
 
 import re
@@ -16,16 +16,16 @@ from contrast_kit.data.pictures import Pictures
 from contrast_kit.tasks.metrics import as_numbers
 
 WORD = r"[^\W_]+(?:'[^\W_]+)?"
-"""What counts as a word of a question: letters and digits, also with an apostrophe among them."""
+"""What counts as a word of a question: letters and digits, possibly with an apostrophe among them."""
 
 
 def question_only(
     questions: Sequence[str], answers: Sequence[str], asked: Sequence[str], *, most: int = 1_000
 ) -> list[str]:
-    """Answers to the questions `asked` by their words alone, learnt from `questions` and their `answers`.
+    """Answers to the questions `asked` from their words alone, learnt from `questions` and their `answers`.
 
     A bag of words, and a logistic regression over the `most` frequent answers; questions with a rarer answer are left
-    out of the training. Raises ValueError where questions and answers do not pair up, or all answers are one.
+    out of the training. Raises ValueError where questions and answers do not pair up, or all answers are the same.
 
     >>> question_only(["what colour", "what colour", "is it red", "is it big"], ["red", "red", "yes", "yes"],
     ...               ["what colour is it", "is it old"])
@@ -51,9 +51,9 @@ def question_only(
 
 
 def picture_only(features: Any, answers: Sequence[str], shown: Any) -> list[str]:
-    """Answers by the picture alone, learnt from `features` [N, D], one vector a picture, and shown pictures [M, D].
+    """Answers for the pictures `shown` [M, D] from their vectors alone, learnt from `features` [N, D] and `answers`.
 
-    Raises ValueError where features and answers do not pair up, or all answers are one.
+    One vector per picture. Raises ValueError where features and answers do not pair up, or all answers are the same.
 
     >>> import numpy as np
     >>> seen = np.array([[0.0, 1.0], [1.0, 0.0]] * 9)
@@ -73,12 +73,12 @@ def picture_only(features: Any, answers: Sequence[str], shown: Any) -> list[str]
 
 
 def picture_vectors(pictures: Any, ids: Sequence[int]) -> np.ndarray:
-    """One vector a picture, [len(ids), 2·F + 1]: mean and maximum of its regions, and how many there are.
+    """One vector per picture, [len(ids), 2·F + 1]: mean and maximum of its regions, and how many there are.
 
-    `pictures` are `data.Pictures`; it is a fair look for a linear model, which has no question to look with.
+    `pictures` are `data.Pictures`. It is a fair view for a linear model, which has no question to look by.
     """
     arguments.of_kind("pictures", pictures, Pictures, "what data.stack_pictures gives")
-    rows = pictures.rows(ids)  # [N], a picture as often as it is asked about
+    rows = pictures.rows(ids)  # [N], each picture as often as it is asked about
     if rows.dim() != 1:
         raise ValueError(f"ids must be one number for each row, got shape {list(rows.shape)}.")
     mask, regions = pictures.region_mask[rows, :, None], pictures.regions[rows]  # [N, R, 1], [N, R, F]
@@ -102,7 +102,7 @@ def _answers(given: Sequence, answers: Any) -> list:
 
 
 def _vectors(values: Any, name: str) -> np.ndarray:
-    """Finite numbers, one vector a row, [N, D]."""
+    """Finite numbers, one vector per row, [N, D]."""
     values = as_numbers(values, name)
     if values.ndim != 2 or not values.size or not np.isfinite(values).all():
         raise ValueError(f"{name} must be finite numbers [N, D], one vector a row, got shape {list(values.shape)}.")

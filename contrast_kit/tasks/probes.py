@@ -20,7 +20,7 @@ from contrast_kit.tasks.vectors import vectors_of
 STRENGTHS = (1e-4, 1e-3, 1e-2, 0.1, 1.0)
 """What cross-validation chooses among: C of the logistic regression, 1 / α of the ridge regression."""
 MOST_ROWS = 2_000
-"""Training rows that cross-validation looks at, drawn at random: it ranks five strengths, and need not see all."""
+"""Training rows that cross-validation looks at, drawn at random: to rank five strengths it need not see them all."""
 
 
 @dataclass(frozen=True)
@@ -49,15 +49,15 @@ def linear_probe(
     """Logistic regression (for a score: ridge regression) on frozen vectors: is the label linear in them?
 
     The vectors of each column are standardised with the mean and deviation of the training rows. A pair (u, v)
-    becomes [u, v, |u - v|, u · v], as SentEval has it: each text is encoded alone.
+    becomes [u, v, |u - v|, u · v], as in SentEval; each text is encoded on its own.
 
     Args:
-        encoder: whose vectors are read, [D] a text; not changed.
+        encoder: the encoder whose vectors are read, [D] per text; not changed.
         train, test: rows with the task's columns and `label`.
-        task: a row of the table, or its name.
+        task: a `Task`, or its name in the table `TASKS`.
         strength: C of the logistic regression, 1 / α of the ridge regression: smaller means simpler. "cv" takes the one
             of `STRENGTHS` that is best in three-fold cross-validation on (at most 2,000 of) the training rows. A fixed
-            number is faster, but 1.0 fits a few thousand pairs by heart.
+            number is faster, but 1.0 learns a few thousand pairs by heart.
         seed: of the solver, and of the folds.
 
     Returns:
@@ -75,9 +75,9 @@ def linear_probe(
 def fit_probe(
     encoder: Encoder, train: Any, *, task: Task | str, strength: float | Literal["cv"] = "cv", seed: int = 0
 ) -> Probe:
-    """The model of `linear_probe`, to be asked about several sets of rows. Arguments and errors as there."""
+    """The model of `linear_probe`, to be evaluated on several sets of rows. Arguments and errors as there."""
     task = get_task(task)
-    checks.count("seed", seed, "a number to draw by", least=0, most=2**32 - 1)  # as large as scikit-learn takes
+    checks.count("seed", seed, "a number to draw by", least=0, most=2**32 - 1)  # the largest that scikit-learn takes
     y = _training_labels(task, train)
     if not task.regression and len(np.unique(y)) < 2:
         raise ValueError("The training rows hold one class only, so there is nothing to tell apart.")
@@ -99,9 +99,9 @@ def _model(task: Task, strength: float, seed: int, **options: Any) -> Any:
 
 
 def _cross_validated(x: np.ndarray, y: np.ndarray, task: Task, seed: int) -> float:
-    """The strength with the least log loss (of scores: squared error) over three folds; the simplest of equals.
+    """The strength with the least log loss (for scores: squared error) over three folds; of equals, the simplest.
 
-    Where a class has fewer than two rows, nothing can be left out: then it is 1.
+    Where a class has fewer than two rows, none can be left out, and the strength is 1.
     """
     import warnings
 
@@ -122,7 +122,7 @@ def _cross_validated(x: np.ndarray, y: np.ndarray, task: Task, seed: int) -> flo
         for strength in STRENGTHS:
             model = _model(task, strength, seed, **rough)
             scores.append(cross_val_score(model, x, y, cv=split, scoring=measure).mean())
-            if scores[-1] < max(scores):  # from here on it learns the rows by heart, more slowly each time
+            if scores[-1] < max(scores):  # stronger ones learn the rows by heart, and take longer each time
                 break
     return STRENGTHS[int(np.argmax(scores))]
 
@@ -130,8 +130,8 @@ def _cross_validated(x: np.ndarray, y: np.ndarray, task: Task, seed: int) -> flo
 def knn_probe(encoder: Encoder, train: Any, test: Any, *, task: Task | str, k: int = 5) -> dict[str, float]:
     """Each test text gets the majority label (for a score: the mean) of its `k` nearest training texts by cosine.
 
-    It shows what the neighbourhoods of the space hold, without learning. Pairs as in `linear_probe`. The label of the
-    nearer texts wins a tie.
+    It shows what the neighbourhoods of the space hold, without learning. Pairs are treated as in `linear_probe`. In a
+    tie the label of the nearer texts wins.
 
     Returns:
         the task's metrics on `test`.
@@ -206,9 +206,9 @@ def features(encoder: Encoder, rows: Any, task: Task) -> np.ndarray:
 
 
 def labels_of(rows: Any) -> np.ndarray:
-    """The labels as an array of numbers, [N]; None, like -1, is no label."""
+    """The labels as an array of numbers, [N]; None, like -1, means no label."""
     labels = column(rows, "label")
-    label_tensor(labels)  # which says what is no number, and in which row
+    label_tensor(labels)  # raises for what is no number, naming its row
     return np.asarray([-1 if label is None else label for label in labels])
 
 

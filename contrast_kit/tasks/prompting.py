@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def _columns_of(template: Any) -> set[str]:
-    """The columns that a template names; a sentence on what is no template."""
+    """The columns that a template names; raises for what is not a template."""
     arguments.string("template", template, "how a row is asked")
     try:
         names = [name for _, name, _, _ in Formatter().parse(template) if name is not None]
@@ -69,7 +69,7 @@ class Template:
         arguments.length(self.max_length)
 
     def pipeline(self, **options: Any) -> "Pipeline":
-        """A `Pipeline` that asks so: `tasks.run(protocols.COCO_LM_PROMPTS, data, encoder, {"prompt": …})`."""
+        """A `Pipeline` that asks this way: `tasks.run(protocols.COCO_LM_PROMPTS, data, encoder, {"prompt": …})`."""
         from contrast_kit.tasks.pipelines import Pipeline
 
         return Pipeline(prompt=self, **options)
@@ -94,7 +94,7 @@ TEMPLATES: dict[str, Template] = {
 
 
 class _Text(str):
-    """A text that a template may also take without its last character, `{premise:cut}`, or begun in lower case."""
+    """A text that a template may also take without its last character, `{premise:cut}`, or beginning in lower case."""
 
     def __format__(self, how: str) -> str:
         if how == "cut":
@@ -103,7 +103,7 @@ class _Text(str):
 
 
 def _check_rows(rows: Any, template: str) -> None:
-    """Rows have what the template names: a gap would be asked about as "None"."""
+    """Check that rows have what the template names: a gap would be filled with "None"."""
     named, there = _columns_of(template), column_names(rows)
     if lacking := sorted(name or "{}" for name in named - {*there}):
         raise ValueError(f"The template names {', '.join(lacking)}, but the columns are {', '.join(there)}.")
@@ -134,15 +134,15 @@ def prompts(
 
     Args:
         rows: labelled rows.
-        template: with the names of columns and `{mask}` once: "{sentence} It was {mask}." The place of the mask must
-            follow a space, so that the label words are the tokens that they are in running text. `{premise:cut}` leaves
-            out a text's last character, its full stop; `{hypothesis:lower}` begins it in lower case. Numbers are
-            written as Python's formats say, `{price:.2f}`.
-        tokenizer: whose mask token is put in.
+        template: with the names of columns and `{mask}` once: "{sentence} It was {mask}." The mask must follow a space,
+            so that the label words are tokenized as they are in running text. `{premise:cut}` drops a text's last
+            character, its full stop; `{hypothesis:lower}` makes its first letter lower case. Numbers take Python's
+            formats, `{price:.2f}`.
+        tokenizer: its mask token is put in.
         words: the label word of each class, needed for demonstrations.
         demonstrations: training rows. One of each class follows each row, solved: the same template with its label
-            word in it. It is drawn at random and is never the row itself. They stay as they are written here; LM-BFF
-            draws them afresh for each use, as `demonstrations` and `Prompt` do.
+            word in it. It is drawn at random and is never the row itself. They are then fixed; LM-BFF draws them afresh
+            for each use, as `demonstrations` and `Prompt` do.
         seed: of that draw.
 
     Raises:
@@ -183,7 +183,7 @@ def demonstrations(rows: Any, template: str, tokenizer: Any, words: Sequence[str
     """Rows as solved examples for `Prompt`, which draws one of each class afresh at every use.
 
     Raises:
-        ValueError: for a class without a row, a template as in `prompts`, or a tokenizer without a separator.
+        ValueError: for a class without a row, a template that `prompts` refuses, or a tokenizer without a separator.
     """
     labels, words = labels_of(rows), arguments.strings("words", words, "label words")
     if labels.dtype.kind not in "biu" or not ((labels >= 0) & (labels < len(words))).all():
@@ -248,7 +248,7 @@ def fine_tune(
 
 @dataclass
 class Prompted(fine_tuning.FineTuned):
-    """A `FineTuned` that asks rows by its template."""
+    """A `FineTuned` that asks about rows in the words of its template."""
 
     template: Template | None = None
 
@@ -271,8 +271,8 @@ def predict(
 ) -> np.ndarray:
     """Classes of rows, [N]; with demonstrations, by the mean of the *logits* over `samples` draws of them.
 
-    A single draw of demonstrations adds its luck to the answer; LM-BFF averages the logits of 16, so that a sure one
-    counts more.
+    A single draw of demonstrations adds its luck to the answer; LM-BFF averages the logits of 16, so that a confident
+    one counts more.
 
     Raises:
         ValueError: as `prompts`, and where `max_length` cuts the mask off.

@@ -24,12 +24,12 @@ class Protocol:
     draws: int = 5
     """How many training sets are drawn at each size."""
     first_draw: int = 0
-    """The number of the first one. A search on draws 30 to 34 leaves draws 0 to 29 to the runs, and the held-out rows,
+    """The number of the first draw. A search on draws 30 to 34 leaves draws 0 to 29 to the runs, and the held-out rows,
     which `split_seed` divides, are the same: no test row of a run has chosen anything."""
     seeds: tuple[int, ...] = (31, 42, 53)
     """Each draw is trained once with each of these."""
     stratified: bool = False
-    """Whether draws keep the proportions of the classes; so do the parts, where validation rows are divided here."""
+    """Whether draws keep the proportions of the classes; where validation rows are divided, so do the parts."""
     per_class: bool = False
     """Whether a draw has the same number of each class."""
     validation: int = 500
@@ -39,12 +39,12 @@ class Protocol:
     most_test: Mapping[str, int] = field(default_factory=dict)
     """Upper limits on the test rows, by task."""
     report: Literal["mean", "top", "median", "best"] = "mean"
-    """The number that is reported of the runs: the mean of all; of the `top` ones by validation; the median; the single
-    best by validation."""
+    """The number that is reported for the runs: the mean of all; the mean of the `top` ones by validation; the median;
+    the single best by validation."""
     top: int = 3
     """How many runs "top" keeps."""
     ddof: int = 1
-    """The deviation beside the reported number divides by runs - ddof; 0 is the population's."""
+    """The deviation beside the reported number divides by runs - ddof; 0 gives the population's."""
     metrics: Mapping[str, str] = field(default_factory=dict)
     """The metric that selects and is reported, by task, where it is not the task's first."""
     mismatched: bool = False
@@ -52,21 +52,21 @@ class Protocol:
     fraction: float | None = None
     """Train on this share of the training rows, drawn once for all seeds; None leaves it to `sizes`."""
     shots: int | None = None
-    """Instead of draws: so many rows of each class to train on and as many others to select by, both of the training
-    rows and drawn by each *seed* as LM-BFF draws them (`splits.shots`). `test` says what is tested on."""
+    """Instead of draws: this many rows of each class to train on and as many others to select by, both from the
+    training rows and drawn by each *seed* as LM-BFF draws them (`splits.shots`). `test` says what is tested on."""
     epochs: Mapping[int | None, float] = field(default_factory=dict)
     """Fine-tuning epochs by size. An epoch is every row once."""
     steps: int | None = None
     """Fine-tuning updates, instead of epochs."""
     lr: float = 1e-5
-    """Of fine-tuning."""
+    """Learning rate of fine-tuning."""
     batch_size: int = 16
-    """Of fine-tuning."""
+    """Batch size of fine-tuning."""
     warmup: float = 0.06
-    """Of both stages."""
+    """Share of the updates that warm up, in both stages."""
     group_by_length: bool = False
-    """Whether rows of like length share a batch, in both stages. No paper prints that; among few rows the same ones
-    would meet in every epoch, so that a contrast sees few others."""
+    """Whether rows of similar length share a batch, in both stages. No paper prints that; among few rows the same ones
+    would meet in every epoch, so that a contrast would see few others."""
     evaluate_every: int = 100
     """Updates between two evaluations on the validation rows."""
     fine_tuning: Mapping[str, Any] = field(default_factory=dict)
@@ -76,21 +76,21 @@ class Protocol:
     post_epochs: Mapping[int | None, float] = field(default_factory=dict)
     """Post-training epochs by size."""
     post_lr: float = 1e-5
-    """Of post-training."""
+    """Learning rate of post-training."""
     post_batch_size: int = 8
-    """Of post-training."""
+    """Batch size of post-training."""
     temperature: float | None = None
     """Add paraphrases of the drawn rows, sampled at this temperature, to the training rows (SCL 4.2): noise. None
-    adds nothing. `run` then wants a paraphraser."""
+    adds nothing. `run` then needs a paraphraser."""
     copies: int = 3
     """How many paraphrases of each row are added. SCL: 1:3."""
     split_seed: int = 0
-    """Of the held-out rows and of the draws: one for all methods, so that their runs can be compared in pairs."""
+    """Seed of the held-out rows and of the draws: one for all methods, so that their runs can be compared in pairs."""
     search: Mapping[str, Mapping[str, tuple]] = field(default_factory=dict)
     """The grid that the paper searched: by task (or `ANY`), then by what is searched, a field of the protocol or of the
     method's config. `tasks.search` runs it: one point for all runs."""
     choose: Mapping[str, tuple] = field(default_factory=dict)
-    """A grid within each run: it trains once at each point, keeps the best by validation and tests that one only."""
+    """A grid within each run: it trains once at each point, keeps the best by validation and tests only that one."""
 
     def __post_init__(self):
         for name in ("sizes", "seeds"):
@@ -129,7 +129,7 @@ class Protocol:
 
     @property
     def _batches(self) -> dict[str, bool]:
-        """Nothing where grouped, as `Training` has it by itself: so go on the runs that were kept when all were."""
+        """Empty where grouped, the default of `Training`: so runs stored when all were grouped can be continued."""
         return {} if self.group_by_length else {"group_by_length": False}
 
     def grid_for(self, task: str) -> dict[str, tuple]:
@@ -188,18 +188,18 @@ LEAST = {
     0: ("first_draw", "validation", "ddof", "split_seed"),
     1: ("draws", "top", "copies", "shots", "steps", "batch_size", "evaluate_every", "post_batch_size"),
 }
-"""The fields that count something, by the least that they may be; shots and steps may be None. `_check` has the others,
-but for those in `BY`."""
+"""The fields that count something, by the least that they may be; shots and steps may be None. `_check` sees to the
+others, except those in `BY`."""
 BY = {
     "task": ("most_test", "metrics", "search"),
     "size": ("epochs", "post_epochs"),
     "setting": ("fine_tuning", "choose"),
 }
-"""The fields that are dicts, by their keys. `_check_tables` says what their values may be."""
+"""The fields that are dicts, by what their keys are. `_check_tables` says what their values may be."""
 
 
 def _check(protocol: Protocol) -> None:
-    """Each field by itself."""
+    """Check each field by itself."""
     arguments.string("name", protocol.name, "what the protocol is called")
     given = {field.name: getattr(protocol, field.name) for field in fields(protocol)}
     for least, names in LEAST.items():
@@ -229,7 +229,7 @@ def _check(protocol: Protocol) -> None:
 
 
 def _check_tables(protocol: Protocol) -> None:
-    """The fields that are dicts."""
+    """Check the fields that are dicts."""
     for by, names in BY.items():
         for name in names:
             arguments.mapping(name, getattr(protocol, name), f"by {by}")

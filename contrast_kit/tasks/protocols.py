@@ -1,8 +1,8 @@
 """How each paper turns many runs into one number: protocols as data.
 
-A protocol says how many rows are drawn, how often, with which seeds, what is selected by and tested on, how long to
-train, and what is reported. The named ones are the papers' own; `dataclasses.replace` makes another of them, such as
-one with the learning rate and the few epochs that a tiny encoder wants:
+A protocol says how many rows are drawn, how often, with which seeds, which rows select and which test, how long to
+train, and what is reported. The named ones are the papers' own; `dataclasses.replace` makes another from them, such as
+one with the learning rate and the few epochs that a tiny encoder needs:
 
 >>> from dataclasses import replace
 >>> from contrast_kit.tasks import protocols
@@ -50,8 +50,8 @@ CMLM = Protocol(
 )
 """CMLM, sections 4.1 to 4.5: 5 draws × 3 seeds = 15 runs, mean and standard deviation of all. "With replacement" is
 read as: two draws may share rows. Validation rows: 500, or half of the original ones where there are fewer (RTE, MRPC).
-No warm-up is printed; the authors' flags have 0. Nor how MNLI-MM is selected: here by the matched rows, so that all
-mismatched ones can test. Nor the head, here one linear map; nor the deviation's denominator, which is n - 1."""
+Not printed: the warm-up (0 in the authors' flags); how MNLI-MM is selected (here by the matched rows, so that all
+mismatched ones can test); the head (here one linear map); the deviation's denominator (here n - 1)."""
 
 CMLM_FULL = Protocol(
     "CMLM full size",
@@ -87,8 +87,8 @@ SCL_FEW_SHOT = Protocol(
 )
 """SCL, section 4.1: 10 stratified draws, mean and deviation of the *top 3 by validation*: a number that flatters every
 method, the more so the more its draws differ, and whose deviation is that of three picked runs. It selects by accuracy,
-and reads as if it reports it for CoLA too. Epochs and warm-up are not printed: the epochs are CMLM's, the warm-up is
-RoBERTa's. Nor are the seeds of a draw, here one, and the grids of λ and τ: those here are ours."""
+and reads as if it reports it for CoLA too. Not printed: the epochs (here CMLM's), the warm-up (here RoBERTa's), the
+seeds of a draw (here one) and the grids of λ and τ (here ours)."""
 
 SCL_FULL = Protocol(
     "SCL full data",
@@ -123,8 +123,9 @@ SCL_NOISE = Sweep(replace(SCL_FEW_SHOT, name="SCL noise", sizes=(100,)), "temper
 about the epochs is printed: they are those of 100 rows, so that an augmented run takes four times as many updates."""
 
 SCL_BATCH_SIZE = Sweep(replace(SCL_FULL, name="SCL batch size"), "batch_size", (16, 64, 256))
-"""SCL, table 3: all rows. Epochs and learning rate stay, as far as the paper says: a larger batch means fewer updates.
-The batch is that of the contrast (`chunk_size` where it does not fit); accumulation would add no positives."""
+"""SCL, table 3: all rows. Epochs and learning rate stay the same, as far as the paper says: a larger batch means fewer
+updates. The batch is that of the contrast (set `chunk_size` where it does not fit); accumulation would add no
+positives."""
 
 COCO_LM = Protocol(
     "COCO-LM GLUE",
@@ -143,23 +144,23 @@ COCO_LM = Protocol(
     search=COCO_LM_SEARCH["base"],
 )
 """COCO-LM, section 4 and appendix B: development set, *median* of 5 seeds, after a search for each task (table 7, on
-the rows that are reported) of which one point in the middle stands here. The seeds' numbers are ours; the head, which
-is not printed, is that of the library that it builds on. `SQUAD` is its other half, and table 7's other column of rates
-is `COCO_LM_LARGE`."""
+the rows that are reported); here stands one point from the middle of that grid. The seeds' numbers are ours; the head,
+which is not printed, is that of the library that COCO-LM builds on. `SQUAD` is its other half, and `COCO_LM_LARGE` has
+table 7's other column of rates."""
 
 COCO_LM_LARGE = replace(COCO_LM, name="COCO-LM GLUE, large++", lr=1e-5, search=COCO_LM_SEARCH["large++"])
 """As `COCO_LM`, with the rates that table 7 prints for large++."""
 
 SQUAD = replace(COCO_LM, name="COCO-LM SQuAD 2.0", epochs={None: 2}, lr=3e-5, head=None, mismatched=False)
-"""COCO-LM, tables 1 and 8: SQuAD 2.0's development set, EM and F1, median of 5 seeds, after a search for which
-`tasks.squad.search` runs table 8's grid. `tasks.squad.run` runs it."""
+"""COCO-LM, tables 1 and 8: SQuAD 2.0's development set, EM and F1, median of 5 seeds, after a search:
+`tasks.squad.search` runs table 8's grid, `tasks.squad.run` this protocol."""
 
 MNLI_FRACTIONS = Sweep(
     replace(COCO_LM, name="COCO-LM few-label MNLI", report="mean"), "fraction", (0.01, 0.1, 0.2, 1.0)
 )
 """COCO-LM, figure 7 (c) and (d): MNLI, matched and mismatched, with a share of its labels; five runs each, their mean,
-lowest and highest (`Results.summary`). The figure's axis is not in print: these are the shares that its text names. How
-the share was drawn is not said either: here at random, one subset for all five runs."""
+lowest and highest (`Results.summary`). The figure's axis is not printed: these are the shares that its text names. How
+the share was drawn is not said either; here it is drawn at random, one subset for all five runs."""
 
 CAPT = Protocol(
     "CAPT GLUE",
@@ -177,7 +178,7 @@ CAPT = Protocol(
     head="tanh",
     search={ANY: CAPT_SEARCH},
 )
-"""CAPT, section 3: development set, 5 seeds. Its text says median, the header of its table "averaged"; this is the
+"""CAPT, section 3: development set, 5 seeds. Its text says median, the header of its table "averaged"; this follows the
 text. Epochs, rate, batch and the rest are RoBERTa's settings, which it adopts; so is the MLP on [CLS] ("extra
 multi-layer perceptrons"): dense, tanh, linear. The seeds' numbers are ours."""
 
@@ -200,9 +201,9 @@ LM_BFF_MNLI = Protocol(
     choose={"lr": LM_BFF["lr"], "batch_size": LM_BFF["batch_size"]},
 )
 """LM-BFF (Gao, Fisch & Chen 2021), section 3.3: 16 rows of each class to train on and 16 to select by, five splits by
-its seeds; a grid for each split, chosen by its 16; mean and *population* deviation, tested on GLUE's validation rows.
-`tasks.run(protocols.LM_BFF_MNLI, mnli, encoder, {"prompt": tasks.prompting.MNLI.pipeline(), "FT": Pipeline()})`. Its
-filter of demonstrations by likeness is left out, as in its scripts' default."""
+its seeds; for each split a grid, whose best point is chosen by those 16; tested on GLUE's validation rows; mean and
+*population* deviation. `tasks.run(protocols.LM_BFF_MNLI, mnli, encoder, {"prompt": tasks.prompting.MNLI.pipeline(),
+"FT": Pipeline()})`. Its filter of demonstrations by similarity is left out, as it is by default in its scripts."""
 
 COCO_LM_PROMPTS = replace(
     LM_BFF_MNLI,

@@ -1,4 +1,4 @@
-"""A table with one row a run, and its statistics: means, deviations, intervals, paired differences."""
+"""A table with one row per run, and its statistics: means, deviations, intervals, paired differences."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -26,14 +26,14 @@ MISMATCHED = "test_mismatched"
 class Results:
     """All runs of a protocol so far.
 
-    `table` is tidy: one row a run, with `method`, `task`, `n`, `draw`, `seed`, the `metric`, its value on `validation`
-    (at the best step), on `test`, and on `test_mismatched` where the protocol asks for it; `split`, the `split_hash` of
-    the rows, `start`, the `encoder_hash` of the encoder that the run started from, `post`, the `weights_hash` of what
-    fine-tuning started from; `best_step`, `steps`, `seconds`; `chosen` is the point of a protocol's grid within a run.
-    `complete` is False after an interruption.
+    `table` is tidy: one row per run, with `method`, `task`, `n`, `draw`, `seed`, the `metric`, its value on
+    `validation` (at the best step), on `test`, and on `test_mismatched` where the protocol asks for it; `split` (the
+    `split_hash` of the rows), `start` (the `encoder_hash` of the encoder that the run started from), `post` (the
+    `weights_hash` of what fine-tuning started from), `best_step`, `steps`, `seconds`, and `chosen` (the point of a
+    protocol's grid within a run). `complete` is False after an interruption.
 
-    Runs from several starts make one table: give the methods of each names of their own and put the rows together. On
-    one protocol and one data set they are pairs, row by row.
+    Runs from several starts can share one table: give the methods of each start names of their own and concatenate the
+    rows. With one protocol and one data set, the runs pair up row by row.
 
     >>> import pandas as pd
     >>> from contrast_kit.tasks import Results, protocols
@@ -70,12 +70,12 @@ class Results:
     def summary(self, level: float = 0.95) -> "pd.DataFrame":
         """One row for each task, size and method, with the number that the protocol reports.
 
-        Columns: `reported`, by the protocol's rule (`rule`), and `reported_sd`, the deviation of the runs that it is
-        reported of, with the protocol's `ddof`; `mean`, `sd` (n - 1 in its denominator), `lowest`, `highest` and number
-        of *all* `runs`; `low` and `high`, the `level` confidence interval of the mean by Student's t. Runs on one draw
-        share their training rows, so where there are several draws it is their means that count as independent:
-        5 draws × 3 seeds are 5 observations, not 15. With one observation there is no interval: the cell is empty.
-        MNLI has a second row, "…-mm", where the protocol also tests on the mismatched rows.
+        Columns: `reported`, by the protocol's rule (`rule`), and `reported_sd`, the deviation of the runs behind it,
+        with the protocol's `ddof`; `mean`, `sd` (n - 1 in its denominator), `lowest`, `highest` and number of *all*
+        `runs`; `low` and `high`, the `level` confidence interval of the mean by Student's t. Runs on one draw share
+        their training rows, so where there are several draws it is their means that count as independent: 5 draws × 3
+        seeds are 5 observations, not 15. With one observation there is no interval: the cell is empty. MNLI has a
+        second row, "…-mm", where the protocol also tests on the mismatched rows.
         """
         import pandas as pd
 
@@ -102,7 +102,7 @@ class Results:
         better (ties count half).
 
         Raises:
-            ValueError: if no run of `baseline` is there.
+            ValueError: if there is no run of `baseline`.
         """
         import pandas as pd
 
@@ -127,16 +127,16 @@ class Results:
         return pd.DataFrame(rows)
 
     def intervals(self, baseline: str, methods: Sequence[str] | None = None) -> dict[str, tuple[float, float, float]]:
-        """The `differences` of one task and size as `plots.intervals` takes them: by method, of all or of these."""
+        """The `differences` of one task and size as `plots.intervals` takes them: by method, for all or for these."""
         of = self.differences(baseline)
         wanted = of if methods is None else of[of["method"].isin(self._known(methods))]
         return {row.method: (row.difference, row.low, row.high) for row in wanted.itertuples()}
 
     def spread(self) -> "pd.DataFrame":
-        """How much a draw decides, and how much a seed: deviations of the test score, one row a method.
+        """How much depends on the draw, and how much on the seed: deviations of the test score, one row per method.
 
-        Columns: `between_draws`, of the draws' own means, and `between_seeds`, within a draw. What seeds alone bring
-        into the means is taken out of the former. For one task and size with several seeds on each draw.
+        Columns: `between_draws`, between the draws' means, and `between_seeds`, within a draw. What the seeds alone
+        contribute to the means is subtracted from the former. For one task and size with several seeds on each draw.
         """
         import pandas as pd
 
@@ -157,7 +157,7 @@ class Results:
         return max(scores, key=scores.get)
 
     def scores(self, metric: str = "test") -> dict[str, dict[str, list[float]]]:
-        """Runs as `plots.bars_with_errors` takes them: by task and size, then by method."""
+        """The runs' scores as `plots.bars_with_errors` takes them: by task and size, then by method."""
         arguments.known(metric, self.table.columns, "column")
         scores: dict[str, dict[str, list[float]]] = {}
         for (task, n, method), runs in _groups(self.table):
@@ -169,7 +169,7 @@ class Results:
         return write(self.table, path)
 
     def _known(self, methods: Sequence[str]) -> list[str]:
-        """The names of methods, each with runs."""
+        """The names of methods, after checking that each has runs."""
         there = self.table["method"].unique()
         methods = arguments.strings("methods", methods, "names of methods")
         if not methods:
@@ -209,10 +209,11 @@ def selected_runs(runs: "pd.DataFrame", protocol: Protocol) -> "pd.DataFrame":
 
 
 def validation_score(runs: "pd.DataFrame", protocol: Protocol) -> float:
-    """What settings are compared by: a mean over tasks and sizes, for each the validation score of its runs.
+    """What settings are compared by: the mean, over tasks and sizes, of the validation score of their runs.
 
-    It is the mean of the top runs where the protocol reports those, else of all, also where it reports the best one.
-    So SCL chooses: "based on the average validation accuracy of the top 3 models", and with all rows "across 10 seeds".
+    That score is the mean of the top runs where the protocol reports those, else of all, even where it reports the best
+    one. SCL chooses this way: "based on the average validation accuracy of the top 3 models", and with all rows "across
+    10 seeds".
     """
     each = [scores for _, scores in runs.groupby(["task", "n"], dropna=False)["validation"]]
     return float(np.mean([(x.nlargest(protocol.top) if protocol.report == "top" else x).mean() for x in each]))
@@ -244,12 +245,12 @@ def interval(values: np.ndarray, level: float = 0.95) -> tuple[float | None, flo
 
 
 def inside(folder: str | Path | None, name: str) -> Path | None:
-    """The file or folder of this name inside a folder, where one is given."""
+    """The file or folder of this name inside `folder`; None where no folder is given."""
     return None if folder is None else arguments.path("folder", folder, "where results are kept") / name
 
 
 def table_of(runs: Iterable[dict]) -> "pd.DataFrame":
-    """One row a run; where there is none yet, the columns that each has."""
+    """One row per run; where there is none yet, an empty table with the columns that every run has."""
     import pandas as pd
 
     runs = list(runs)
@@ -257,7 +258,7 @@ def table_of(runs: Iterable[dict]) -> "pd.DataFrame":
 
 
 def write(table: "pd.DataFrame", path: str | Path) -> Path:
-    """Write a table as `.csv` or `.parquet`, renamed into place: a kill at any moment leaves a whole file."""
+    """Write a table as `.csv` or `.parquet`, renamed into place: a process killed at any moment leaves a whole file."""
     path = arguments.path("path", path, "where the table is written")
     writers = {".csv": lambda draft: table.to_csv(draft, index=False), ".parquet": table.to_parquet}
     if path.suffix not in writers:

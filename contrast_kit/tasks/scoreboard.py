@@ -9,7 +9,7 @@ an encoder, whose weights stay as they are, and returns one row:
 | `<task>`           | can a linear probe read the label off the vector? the task's metric  | higher  |
 | `auc`, `auc_hard`  | are similar pairs closer than random ones? hard: few words in common | higher  |
 | `alignment`        | mean squared distance of similar pairs (Wang & Isola 2020)           | lower   |
-| `uniformity`       | log mean exp(−2 d²) of all pairs (same)                              | lower   |
+| `uniformity`       | log mean exp(−2 d²) of all pairs (same paper)                        | lower   |
 | `effective_rank`   | how many directions are in use?                                      | –       |
 | `noise`            | how far does 15 % masking move a text, in distances between texts?   | lower   |
 
@@ -38,8 +38,9 @@ from contrast_kit.tasks.probes import first_rows, probe
 from contrast_kit.tasks.table import TaskData, load
 from contrast_kit.tasks.vectors import check_encodes
 
-# Ours, not the papers': the encoder pools by the mean, and all who contrast without labels share one temperature but
-# CAPT, whose triangle is printed. Its queue suits a small run (8,192 vectors would come from an encoder of long ago).
+# Ours, not the papers': the encoder pools by the mean, and all that contrast without labels share one temperature,
+# except CAPT, whose triangle is printed. Its queue suits a small run (8,192 vectors would date from a much older
+# encoder).
 TAU = 0.05
 PROBE_STRENGTH = 1.0  # fixed, as in the recorded runs: one table, one probe
 _of = objectives.METHODS
@@ -74,7 +75,7 @@ class EvalSuite:
     pairs: Pairs
     """Pairs of texts that mean the same."""
     hard: Pairs
-    """Such pairs with at most a third of their words in common: counting words does not find them."""
+    """Such pairs with at most a third of their words in common, which counting words does not find."""
     graded: list[tuple[str, str, float]]
     """Pairs with a score of similarity."""
     probes: Mapping[str, TaskData] = field(default_factory=dict)
@@ -106,7 +107,7 @@ class EvalSuite:
     ) -> "EvalSuite":
         """A suite from the toyshop: `pairs` pairs of each kind, `rows` rows of each split of each probe.
 
-        `seed` draws the pairs; the graded pairs are those of `split`. Choose settings on one suite, report another.
+        `seed` draws the pairs; the graded pairs are those of `split`. Choose settings on one suite, report on another.
         """
         from contrast_kit.data import toyshop
 
@@ -126,8 +127,8 @@ class EvalSuite:
 class WordCounts:
     """A control that has learnt nothing: a bag of words. A text's vector counts how often it has each token.
 
-    It has the methods that `measure` calls on an encoder, so that every number has its bag of words beside it.
-    With `idf`, some texts, a count is weighed by how rare the token is among them (TF-IDF): log((1 + N) / (1 + n)) + 1
+    It has the methods that `measure` calls on an encoder, so that every number can have a bag of words beside it. With
+    `idf`, a list of texts, a count is weighted by how rare the token is among them (TF-IDF): log((1 + N) / (1 + n)) + 1
     for a token that n of the N texts have.
 
     >>> import contrast_kit as ck
@@ -167,7 +168,7 @@ class WordCounts:
 
 
 class Centred:
-    """A control: an encoder whose vectors are centred, that is the mean vector of some texts is subtracted.
+    """A control: an encoder whose vectors are centred: the mean vector of some texts is subtracted.
 
     Centring opens the narrow cone without any training. A contrast has to do more than that.
 
@@ -199,7 +200,7 @@ class Centred:
 
 @renamed(exam="suite")
 def measure(encoder: Encoder | WordCounts | Centred, suite: EvalSuite) -> dict[str, float]:
-    """One row of the scoreboard; the columns are explained above.
+    """One row of the scoreboard; the columns are explained at the top of this module.
 
     Args:
         encoder: not changed; an `Encoder`, or a control with `encode(texts)`, `encode_view(view)`, `tokenizer` and
@@ -207,7 +208,7 @@ def measure(encoder: Encoder | WordCounts | Centred, suite: EvalSuite) -> dict[s
         suite: the data to measure with.
 
     Returns:
-        column -> number; `noise` is NaN where all texts have one vector: no distance between texts is left as its unit.
+        column -> number; `noise` is NaN where all texts have the same vector: no distance is left to measure it by.
 
     Example:
         >>> import contrast_kit as ck

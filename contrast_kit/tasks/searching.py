@@ -1,4 +1,4 @@
-"""Search a grid in order of promise: the paper's point first, then next to the best so far, within a budget.
+"""Search a grid in order of promise: the paper's point first, then the neighbours of the best so far, within a budget.
 
 `search` does so for a protocol, `explore` for anything that gives a point a score.
 """
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
 @dataclass
 class Found:
-    """What a search found: `table`, one row a point in the order in which they ran, best score first by `ranked`.
+    """What a search found: `table` has one row per point, in the order in which they ran; `ranked` sorts it by score.
 
-    `score` is what points were compared by; `complete` is False after an interruption, or where the budget ended the
-    search before the grid.
+    `score` is what points were compared by; `complete` is False after an interruption, or where the budget ran out
+    before the grid did.
     """
 
     table: "pd.DataFrame"
@@ -70,30 +70,30 @@ def search(
 ) -> Found:
     """Run the grid that a paper searched, one point after another, each with all runs of the protocol.
 
-    The first point is the protocol's own (or the grid's nearest); each next one is the point nearest to the best so
-    far, counted in steps along the grid, so that a budget is spent where there is promise. Without a budget all points
-    run, and the order does not matter. Points are compared by the mean validation score of their runs (SCL's few-shot
-    protocol: of the top three of each size); several sizes count alike. A protocol without validation rows, COCO-LM's
-    and CAPT's, compares by the number that it reports, as those papers do: then the best one is flattered, the more so
-    the larger the grid.
+    The first point is the protocol's own (or the nearest on the grid); each next one is the point nearest to the best
+    so far, counted in steps along the grid, so that a budget is spent where it is promising. Without a budget all
+    points run, and the order does not matter. Points are compared by the mean validation score of their runs (SCL's
+    few-shot protocol: of the top three of each size); several sizes count equally. A protocol without validation rows,
+    such as COCO-LM's and CAPT's, compares by the number that it reports, as those papers do: then the best one is
+    flattered, the more so the larger the grid.
 
     Args:
         protocol: one of `protocols`. To leave its draws to the runs that follow, search on others:
             `replace(protocol, first_draw=protocol.draws)`. Another `split_seed` would divide the held-out rows anew,
-            so that rows which test those runs would have chosen their settings.
+            so that rows that test those runs would have helped to choose their settings.
         data: one task, from `tasks.load`: the papers search for each task.
         start: the encoder that every run starts from.
         method: a name in `PIPELINES`, or a `Pipeline`.
         grid: what to search: fields of the protocol (`epochs` is then one number for all sizes), or of the config of
             the pipeline's post-training or else its fine-tuning objective. By default the paper's grid for this task.
-        budget: the most points that run, those in the folder included.
-        seconds: no point starts after so many seconds.
-        folder: keeps `search.csv` and the runs of each point; the same call goes on from there, in the middle of a
-            point too.
+        budget: the largest number of points to run, including those already in the folder.
+        seconds: no point starts after this many seconds.
+        folder: keeps `search.csv` and the runs of each point; the same call continues from there, even in the middle of
+            a point.
         progress, settings: as `run`.
 
     Raises:
-        ValueError: for a protocol without a grid for this task, a name that nothing has, or what `run` refuses.
+        ValueError: for a protocol without a grid for this task, a name that is no setting, or what `run` refuses.
 
     Example:
         >>> from dataclasses import replace
@@ -114,7 +114,7 @@ def search(
     if not grid:
         raise ValueError(f"{protocol.name} prints no grid for {data.task.name}: give one, grid={{'lr': (1e-5, 2e-5)}}.")
     pipeline = pipeline_of(method)
-    for point in points(grid):  # an unknown name, or no value of it, is refused before anything runs
+    for point in points(grid):  # an unknown name, or a value it cannot take, is refused before anything runs
         with_point(protocol, pipeline, point)
 
     def measure(point: Point) -> tuple[float, bool]:
@@ -125,9 +125,9 @@ def search(
 
     planned = next(plan(protocol, [data], {"searched": pipeline}, settings.get("paraphraser")))
     setting = setting_hash(planned, protocol, encoder_hash(start), settings)
-    setting += split_hash(data.train)  # all draws are drawn from them
+    setting += split_hash(data.train)  # all draws come from these rows
     if protocol.report == "best" or len(protocol.sizes) > 1:
-        setting += "-mean"  # scores from before `validation_score` were others here
+        setting += "-mean"  # here scores differed before `validation_score` existed
     known = {name: _own_value(protocol, pipeline, name) for name in grid}
     return explore(grid, measure, first=known, budget=budget, seconds=seconds, folder=folder, setting=setting)
 
@@ -143,7 +143,7 @@ def explore(
     setting: str = "",
 ) -> Found:
     """Measure points of a grid in order of promise, as `search` says; `measure(point)` gives a score and whether it ran
-    to its end. `setting` tells searches apart that must not go on in one folder.
+    to the end. `setting` tells apart searches that must not continue one another in one folder.
 
     >>> grid = {"lr": (1, 2, 3, 4, 5), "epochs": (1, 2)}
     >>> found = explore(grid, lambda point: (-abs(point["lr"] - 4), True), first={"lr": 2}, budget=6)
@@ -167,10 +167,10 @@ def explore(
             break
         best = max(done, key=lambda row: row["score"])["point"] if done else first
         left = [point for point in every if all(point != row["point"] for row in done)]
-        point = min(left, key=lambda other: distance(grid, other, best))  # of equals the earlier in the grid
+        point = min(left, key=lambda other: distance(grid, other, best))  # of equals, the earlier in the grid
         score, complete = measure(point)
         if complete:
-            done.append({"point": point, "score": round(score, 12)})  # equal means tie, whatever their last bit
+            done.append({"point": point, "score": round(score, 12)})  # equal means tie, whatever their last bits
             if path is not None:
                 words = {name: [str(row["point"][name]) for row in done] for name in grid}
                 write(_table(done, grid).assign(**words, setting=setting), path)
@@ -179,7 +179,7 @@ def explore(
 
 
 def _table(done: list[dict[str, Any]], grid: Mapping[str, tuple]) -> Any:
-    """A row a point; the values stay the objects of the grid, which a column of one type would change (0 to 0.0)."""
+    """One row per point; the values stay the grid's own objects, which a column of one type would change (0 to 0.0)."""
     import pandas as pd
 
     values = {name: pd.Series([row["point"][name] for row in done], dtype=object) for name in grid}
@@ -214,7 +214,7 @@ def _stage(pipeline: Pipeline, name: str) -> str | None:
 
 
 def _own_value(protocol: Protocol, pipeline: Pipeline, name: str) -> Any:
-    """The value that is there before the search."""
+    """The value that a setting has before the search."""
     if hasattr(protocol, name):
         value = getattr(protocol, name)
         return value.get(protocol.sizes[-1]) if isinstance(value, Mapping) else value
@@ -232,7 +232,7 @@ def _score(results: Results) -> float:
 
 
 def _nearest(values: tuple, wanted: Any, middle: Any) -> Any:
-    """The value of the grid nearest to one that may lie beside it; the middle where there is none to be near to."""
+    """The grid's value nearest to `wanted`, which may lie off the grid; `middle` where nearness has no meaning."""
     if wanted in values:
         return wanted
     if not isinstance(wanted, int | float) or not all(isinstance(value, int | float) for value in values):

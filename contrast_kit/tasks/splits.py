@@ -34,11 +34,11 @@ def draw(
         seed: of the draw.
         stratified: each class in proportion (SCL: "taking the label distribution … into account"), rounded so that
             the sum is n, and at least one of each class where n allows. Scores are drawn without strata.
-        per_class: the same number of each class (SCL 5.4: 20 a class), n in all.
+        per_class: the same number of each class (SCL 5.4: 20 per class), n in all.
         among: row numbers to draw from; by default all.
 
     Raises:
-        ValueError: if there are not enough rows, or n does not divide into the classes.
+        ValueError: if there are not enough rows, or n does not divide evenly into the classes.
 
     >>> labels = [0] * 70 + [1] * 30
     >>> rows = draw(labels, 10, seed=0, stratified=True)
@@ -84,7 +84,7 @@ def shots(labels: Any, k: int, seed: int) -> tuple[list[int], list[int]]:
     """
     labels = as_labels(labels)
     checks.count("k", k, "a number of rows of each class")
-    checks.count("seed", seed, "a number to draw by", least=0, most=2**32 - 1)  # as large as this generator takes
+    checks.count("seed", seed, "a number to draw by", least=0, most=2**32 - 1)  # the largest that this generator takes
     if np.issubdtype(labels.dtype, np.floating):
         raise ValueError("Shots are counted by class, and these labels are scores.")
     order = np.arange(len(labels))
@@ -100,9 +100,9 @@ def shots(labels: Any, k: int, seed: int) -> tuple[list[int], list[int]]:
 
 
 def _seeds(seed: Any) -> list[int]:
-    """A seed of numpy's generators: a whole number, or several for a draw of its own. None would draw anew each time.
+    """A seed for numpy's generators: a whole number, or several for a draw of its own. None would differ each time.
 
-    numpy takes 5 and [5] for one seed.
+    numpy treats 5 and [5] as the same seed.
     """
     several = [seed] if isinstance(seed, Integral) else arguments.listed("seed", seed, "whole numbers")
     for one in several or [None]:
@@ -145,11 +145,11 @@ class HeldOut:
     test: Any
     note: str
     mismatched: Any = None
-    """MNLI's mismatched rows, to test with beside `test`, where they are asked for."""
+    """MNLI's mismatched rows, to test with as well as `test`, where they are asked for."""
 
     @cached_property
     def hash(self) -> str:
-        """The `split_hash` of all."""
+        """The `split_hash` of all these rows."""
         return split_hash(*self.parts)
 
     @property
@@ -174,7 +174,7 @@ def hold_out(
     splits have labels (toyshop), they are taken as they are.
 
     Args:
-        data: a `TaskData`. Of MNLI the matched rows are divided.
+        data: a `TaskData`. For MNLI, the matched rows are divided.
         validation: rows to select by, or as many as possible: never more than half (RTE has 277 rows in all).
             0 keeps none.
         test: `"rest"`, all others (CMLM); `"half"`, half of the original rows, before the validation rows are drawn
@@ -182,7 +182,7 @@ def hold_out(
         most_test: an upper limit on the test rows (CMLM's QQP: 2,000).
         stratified: where one split is divided, both parts keep the classes' proportions (SCL).
         seed: of the division.
-        mismatched: of MNLI, also give all mismatched rows to test with: of the split that `test` is of.
+        mismatched: for MNLI, also give all mismatched rows to test with, from the split that `test` comes from.
 
     Raises:
         ValueError: where no split with labels is left to divide.
@@ -228,7 +228,7 @@ def hold_out(
 
 
 def _check(data: Any, validation: Any, test: Any, most_test: Any, stratified: Any, mismatched: Any) -> None:
-    """The arguments of `hold_out`; its seed is `draw`'s."""
+    """Check the arguments of `hold_out`, except its seed, which `draw` checks."""
     arguments.of_kind("data", data, TaskData, "what tasks.load gives")
     checks.choice("test", test, ("rest", "half", "validation"))
     checks.count("validation", validation, "a number of rows to select by", least=0)
@@ -239,7 +239,7 @@ def _check(data: Any, validation: Any, test: Any, most_test: Any, stratified: An
 
 
 def _mismatched(data: Any, test: str) -> Any:
-    """The labelled mismatched rows, of the test split where there are some and `test` does not say otherwise."""
+    """The labelled mismatched rows, from the test split if it has some and `test` does not say otherwise."""
     for name in ("validation",) if test == "validation" else ("test", "validation"):
         rows = data.splits.get(f"{name}_mismatched")
         if rows is not None and (labels_of(rows) != -1).any():
@@ -278,7 +278,7 @@ def split_hash(*parts: Any) -> str:
 
 
 def _rows(part: Any) -> Any:
-    """The rows of a part, strings as they are; none where it is empty, or None."""
+    """The rows of a part, with strings as they are; no rows where it is empty or None."""
     part = numbered(part)
     sized = isinstance(part, Sized) and getattr(part, "shape", None) != ()  # a tensor of one number has no length
     if part is None or (sized and not len(part)):
@@ -288,7 +288,7 @@ def _rows(part: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """A number or a list of Python's for one of numpy or torch, which JSON does not write."""
+    """A Python number or list in place of a numpy or torch one, which JSON cannot write."""
     if not hasattr(value, "tolist"):
         raise TypeError(f"A row holds {checks.shown(value)}: only texts, numbers and lists of them make a hash.")
     return value.tolist()

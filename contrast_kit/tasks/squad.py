@@ -1,5 +1,5 @@
-"""SQuAD 2.0: train a reader, find its n best answers, choose when it says that there is none, score as the official
-script does.
+"""SQuAD 2.0: train a reader, find its n best answers, choose when it should say that there is none, score as the
+official script does.
 
     data = ck.data.load("toyshop/squad")
     reader = ck.tasks.squad.fine_tune(encoder, data["train"], epochs=3, lr=5e-4)
@@ -41,7 +41,7 @@ class Answered:
     best: list[tuple[str, float]]
     """The n best answers that are not empty, with their scores, the best first; equal texts once."""
     null: float
-    """The score of "no answer": the least of the windows'."""
+    """The score of "no answer": the lowest over the windows."""
 
     @property
     def null_score(self) -> float:
@@ -51,7 +51,7 @@ class Answered:
 
 @dataclass
 class Reader:
-    """A fine-tuned `Span` objective, with the windows' settings that it was trained on."""
+    """A fine-tuned `Span` objective, with the window settings that it was trained with."""
 
     objective: Span
     run: Run | None = None
@@ -63,12 +63,12 @@ class Reader:
         """The n best answers to each question, by `id`.
 
         An answer's score is that of its start plus that of its end; both lie in one window, the end not before the
-        start. Of several windows the best answers of all are ranked together.
+        start. Where there are several windows, the best answers of all of them are ranked together.
 
         Args:
             rows: questions, as `Windows` takes them; their answers are not read.
-            n: answers to keep; also the starts and ends that are looked at in each window.
-            max_answer: the longest answer in tokens. Not in print; 30 is usual.
+            n: answers to keep; also how many starts and ends are considered in each window.
+            max_answer: the longest answer in tokens. Not printed; 30 is usual.
         """
         for name, value in (("n", n), ("max_answer", max_answer), ("batch_size", batch_size)):
             checks.count(name, value, "a whole number")
@@ -91,7 +91,7 @@ class Reader:
         return {one: Answered(_ranked(best, n), null) for one, best, null in zip(ids, found, nulls, strict=True)}
 
     def answers(self, rows: Any, **options: Any) -> dict[str, tuple[str, float]]:
-        """Of each question the best answer that is not empty, and its null score; `answers.apply_threshold` decides."""
+        """For each question the best non-empty answer, and the null score; `answers.apply_threshold` decides."""
         said = self.read(rows, **options)
         return {one: (each.best[0][0] if each.best else "", each.null_score) for one, each in said.items()}
 
@@ -179,9 +179,9 @@ def fine_tune(
 def evaluate_across(answers: Mapping[str, tuple[str, float]], rows: Any) -> dict[str, float]:
     """EM and F1 on all rows, the threshold of each half chosen on the other half.
 
-    The halves share no paragraph, so no question's threshold has seen it, its answer or its paragraph, and yet all
-    rows are tested. `best_f1` and `best_exact` are what the official script prints beside: the threshold chosen on the
-    very rows that are tested, which flatters.
+    The halves share no paragraph, so the threshold for a question was chosen without it, its answer or its paragraph,
+    and yet all rows are tested. `best_f1` and `best_exact` are what the official script also prints: with the threshold
+    chosen on the very rows that are tested, which flatters.
     """
     rows = questions(rows, with_null_scores(answers))
     contexts = list(dict.fromkeys(arguments.strings("context", column(rows, "context"), "paragraphs")))
@@ -214,8 +214,8 @@ def run(
         data: splits, from `data.load("squad_v2")`, `data.load("toyshop/squad")`.
         start: the encoder.
         protocol: its seeds, epochs, rate, batch and what is reported.
-        name: of the data in the table.
-        folder: keeps `results.csv`, rewritten after each run; the same call goes on from there.
+        name: what the data are called in the table.
+        folder: keeps `results.csv`, rewritten after each run; the same call continues from there.
         settings: further arguments of `fine_tune`.
 
     Returns:
@@ -269,8 +269,8 @@ def search(
 ) -> Found:
     """Run COCO-LM's table 8 in order of promise (`tasks.search`): each point with all seeds, compared by median F1.
 
-    As in the paper the points are compared on the rows that are reported, which flatters the best. Arguments as `run`
-    and `tasks.search`.
+    As in the paper, the points are compared on the rows that are reported, which flatters the best. Arguments as for
+    `run` and `tasks.search`.
     """
     _check(data, start, protocol)
     grid = checked_grid(grid if grid is not None else protocol.grid_for("squad"))
@@ -289,7 +289,7 @@ def search(
 
 
 def _check(data: Any, start: Any, protocol: Any) -> None:
-    """The arguments of `run` and `search`."""
+    """Check the arguments of `run` and `search`."""
     for name in ("train", "validation"):
         arguments.known(name, arguments.mapping("data", data, "of splits, as data.load gives"), "split")
     arguments.of_kind("start", start, Encoder, "an Encoder")

@@ -25,7 +25,7 @@ from contrast_kit.tasks.table import TASKS, TaskData
 class TestFile:
     """One file of a submission: its name, its task, how many rows the server expects."""
 
-    __test__ = False  # no test of ours
+    __test__ = False  # not a test for pytest
     name: str
     task: str
     rows: int
@@ -71,7 +71,7 @@ def best_of_seeds(
         settings: as `run`.
 
     Raises:
-        KeyboardInterrupt: for the stop button, so that no file is made of half of the seeds.
+        KeyboardInterrupt: for the stop button, so that no file is made from half of the seeds.
     """
     check_start(start)
     arguments.of_kind("data", data, TaskData, "what tasks.load gives")
@@ -99,7 +99,7 @@ def best_of_seeds(
 
 
 def predict_test(tuned: FineTuned, data: TaskData, ax: Any = None) -> dict[str, np.ndarray]:
-    """Predictions of a task's test rows, by the names of their files: `{"RTE.tsv": [3000]}`; of MNLI both, and AX.
+    """Predictions of a task's test rows, by the names of their files: `{"RTE.tsv": [3000]}`; for MNLI both, and AX.
 
     Args:
         ax: the diagnostic rows, with MNLI's columns; without them AX is left out.
@@ -121,8 +121,8 @@ def write_submission(
 
     Args:
         path: of the zip file.
-        predictions: class integers (or scores) by the names of the files, such as `predict_test` gives for each task,
-            in the order of the test rows.
+        predictions: class integers (or scores) by file name, as `predict_test` gives them for each task, in the order
+            of the test rows.
         fill: files that may be filled with one constant where there are no predictions: the papers leave out WNLI, and
             the server wants it all the same. Its score is then that of the constant.
 
@@ -130,7 +130,7 @@ def write_submission(
         the path.
 
     Raises:
-        ValueError: for a file that is lacking or unknown, a wrong number of rows, a class that the task does not have,
+        ValueError: for a file that is missing or unknown, a wrong number of rows, a class that the task does not have,
             or a score that is not finite.
 
     >>> import tempfile, zipfile

@@ -1,4 +1,4 @@
-"""Two experiments of several protocols: a sweep of one field, and transfer between tasks."""
+"""Two experiments that run several protocols: a sweep of one field, and transfer between tasks."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,7 @@
 """The table of tasks: their text columns, their labels, and their metrics.
 
-One table: the GLUE rows are those of `data.glue`, with the metrics that the papers print beside them. Amazon-2 and
-Yelp-2 (SCL, section 5.4) follow. The same rows serve toyshop, the hub and local folders, since all share one schema.
+The GLUE rows are those of `data.glue`, with the metrics that the papers print beside them. Amazon-2 and Yelp-2 (SCL,
+section 5.4) follow. The same rows serve toyshop, the hub and local folders, since all share one schema.
 """
 
 from collections.abc import Iterable, Mapping
@@ -38,7 +38,7 @@ class Task:
 
     @property
     def kind(self) -> str:
-        """`"single"`, `"pair"`."""
+        """`"single"` or `"pair"`."""
         return "pair" if len(self.columns) == 2 else "single"
 
     @property
@@ -52,10 +52,10 @@ class Task:
         return 1 if self.label_names is None else len(self.label_names)
 
     def reporting(self, metric: str | None) -> "Task":
-        """The task with another of its metrics first: CAPT's STS-B is Pearson's. None leaves it as it is.
+        """The task with another of its metrics first: CAPT reports Pearson for STS-B. None leaves it as it is.
 
         Raises:
-            ValueError: for a metric that the task does not have; names those it has.
+            ValueError: for a metric that the task does not have; the message names those it has.
 
         >>> TASKS["stsb"].reporting("pearson").metrics
         ('pearson', 'spearman')
@@ -93,7 +93,7 @@ def get_task(name: str | Path | Task) -> Task:
     """The row of the table for `"sst2"`, `"toyshop/sst2"`, `"glue/sst2"` or a GLUE folder such as `…/SST-2`.
 
     Raises:
-        ValueError: for a name that is not in the table; names those that are.
+        ValueError: for a name that is not in the table; the message names those that are.
 
     >>> from contrast_kit.tasks import get_task
     >>> get_task("toyshop/stsb").metrics, get_task("SST-2").classes, get_task("glue/mnli").kind
@@ -134,7 +134,7 @@ class TaskData:
 
     @property
     def validation(self) -> Any:
-        """The validation rows; of MNLI the matched ones (the mismatched are `splits["validation_mismatched"]`)."""
+        """The validation rows; for MNLI the matched ones (the mismatched are `splits["validation_mismatched"]`)."""
         return self._split("validation")
 
     @property
@@ -178,7 +178,7 @@ def load(name: str | Path, *, task: Task | str | None = None, label: str = "labe
     Args:
         name: `"toyshop/sst2"`, `"glue/rte"`, a folder, `"yelp"`, …
         task: which task this is, where the name does not say it.
-        label: the column of the labels; in the splits it is called `label`.
+        label: the column of the labels; in the returned splits it is called `label`.
 
     Raises:
         ValueError, FileNotFoundError: as `get_task` and `data.load` do; no such column; a class of the data that the

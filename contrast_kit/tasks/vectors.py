@@ -1,4 +1,4 @@
-"""The vectors of many texts, with a progress bar, and kept: asked twice of the same texts, an encoder encodes once."""
+"""The vectors of many texts, with a progress bar, and kept: asked twice for the same texts, an encoder runs once."""
 
 import hashlib
 from collections import OrderedDict
@@ -16,9 +16,9 @@ from contrast_kit.encoder.inputs import longest_first, parts_of
 from contrast_kit.objectives import Objective
 
 MANY = 5_000
-"""Texts from which on a bar shows how far the encoder is."""
+"""From this many texts on, a bar shows how far the encoder is."""
 KEPT = 256 * 2**20
-"""Bytes of vectors that are kept, the least recently asked given up first: 67,000 texts of width 384 take 103 MB."""
+"""Bytes of vectors that are kept; the least recently used are dropped first: 67,000 texts of width 384 take 103 MB."""
 PORTION = 16 * 64  # texts between two moves of the bar: whole batches of `encode`
 
 _kept: OrderedDict[str, Tensor] = OrderedDict()
@@ -28,7 +28,7 @@ def vectors_of(encoder: Any, texts: Sequence[Any], *, progress: bool | None = No
     """The vectors [N, D] of `encoder.encode(texts)`, on the CPU; encoded anew only where encoder or texts have changed.
 
     Args:
-        encoder: an `Encoder`; anything else with `encode(texts)` is asked each time, since nobody knows what it holds.
+        encoder: an `Encoder`; anything else with `encode(texts)` is asked each time, since its state is unknown.
         texts: strings or pairs of strings, in any order.
         progress: show a bar; by default from 5,000 texts on.
 
@@ -51,7 +51,7 @@ def vectors_of(encoder: Any, texts: Sequence[Any], *, progress: bool | None = No
     key = _key(encoder, texts)
     if key in _kept:
         _kept.move_to_end(key)
-        return _kept[key].clone()  # what the reader does to it is not done to the next one's
+        return _kept[key].clone()  # so that what a caller does to it reaches no other caller
     vectors = _kept[key] = _encoded(encoder, texts, len(texts) >= MANY if progress is None else progress)
     while sum(each.nbytes for each in _kept.values()) > KEPT:
         _kept.popitem(last=False)
@@ -71,7 +71,7 @@ def weights_hash(module: nn.Module) -> str:
 def encoder_hash(module: Any) -> str:
     """Twelve digits that change with anything that a vector depends on: weights, shape, pooling, tokenizer, length.
 
-    `weights_hash` alone would be the same for new encoders of one seed with other heads, positions or tokenizers.
+    `weights_hash` alone would be the same for new encoders of one seed that differ in heads, positions or tokenizer.
 
     >>> import contrast_kit as ck
     >>> tokenizer = ck.data.train_tokenizer(["a red kite"], vocab_size=60)
@@ -89,13 +89,13 @@ def encoder_hash(module: Any) -> str:
 
 
 def check_encodes(encoder: Any) -> None:
-    """Refuse what cannot be asked for vectors: strings, classes and objectives have an `encode` of another kind."""
+    """Refuse what cannot be asked for vectors; the `encode` of strings, classes and objectives is something else."""
     if isinstance(encoder, str | type | Objective) or not callable(getattr(encoder, "encode", None)):
         raise TypeError(f"encoder is an Encoder, or something else with encode(texts), not {checks.shown(encoder)}.")
 
 
 def forget() -> None:
-    """Give all kept vectors up."""
+    """Drop all kept vectors."""
     _kept.clear()
 
 
@@ -108,7 +108,7 @@ def _checked(texts: Any) -> list[Any]:
 
 
 def _key(encoder: Any, texts: list[Any]) -> str:
-    """What the vectors depend on. `repr` keeps a pair apart from its two texts in one."""
+    """A digest of what the vectors depend on. `repr` tells a pair from its two texts joined into one."""
     digest = hashlib.sha256()
     for part in (encoder_hash(encoder), encoder.device, *texts):
         digest.update(repr(part).encode("utf-8", "surrogatepass") + b"\0")
@@ -117,11 +117,11 @@ def _key(encoder: Any, texts: list[Any]) -> str:
 
 @torch.no_grad()
 def _encoded(encoder: Any, texts: list[Any], progress: bool) -> Tensor:
-    """Portions of like length, the longest first: the batches are those that one call of `encode` would make."""
+    """Encode in portions of similar length, longest first: in the batches that one call of `encode` would make."""
     from tqdm.auto import tqdm
 
     order = longest_first(texts)
-    rows = [encoder.encode([])] if not texts else []  # which says what is wrong with none
+    rows = [encoder.encode([])] if not texts else []  # raises, saying what is wrong with no texts
     with tqdm(total=len(texts), desc="encoding", unit=" texts", disable=not progress) as bar:
         for start in range(0, len(order), PORTION):
             chosen = order[start : start + PORTION]

@@ -23,14 +23,14 @@ _CONTRACTIONS = (
     "would've wouldn't y'all you'd you're you've"
 )
 CONTRACTIONS = {word.replace("'", ""): word for word in _CONTRACTIONS.split()}
-"""Contractions without their apostrophe, where that is no word of its own ("its", "well", "were")."""
+"""Contractions by their spelling without apostrophe, where that is no word of its own ("its", "well", "were")."""
 
 
 def normalise_answer(answer: str) -> str:
     """An answer as VQA compares it: lower case, no articles, digits for number words, apostrophes in contractions.
 
     The rules are those of VQA's evaluation page: a full stop goes unless it is a decimal point; other punctuation
-    becomes a space, but for apostrophes and colons, and a comma between digits goes without one.
+    becomes a space, except apostrophes and colons, which stay, and a comma between digits, which goes.
 
     >>> [normalise_answer(answer) for answer in ("The Two dogs!", "1,000.", "dont know", "2.5", "3-4")]
     ['2 dogs', '1000', "don't know", '2.5', '3 4']
@@ -45,7 +45,7 @@ def normalise_answer(answer: str) -> str:
 
 
 def soft_accuracies(predicted: Sequence[str], answers: Sequence[Sequence[str]]) -> np.ndarray:
-    """How right each answer is by the people who were asked, [N] from 0 to 1.
+    """How right each answer is according to the people who were asked, [N] from 0 to 1.
 
     VQA (Antol et al. 2015): an answer is right where three *other* people gave it. So each person is left out in turn,
     and the accuracy is the mean over these subsets of min(n / 3, 1), n counted among the nine others. That is less
@@ -56,8 +56,8 @@ def soft_accuracies(predicted: Sequence[str], answers: Sequence[Sequence[str]]) 
         answers: for each question the answers of several people, ten in VQA.
 
     Raises:
-        TypeError, ValueError: an answer that is no text; another number of predictions; a question that fewer than two
-            people answered.
+        TypeError, ValueError: an answer that is not text; a different number of predictions; a question that fewer than
+            two people answered.
 
     >>> soft_accuracies(["red"] * 5, [["red"] * n + ["blue"] * (10 - n) for n in range(5)]).round(2).tolist()
     [0.0, 0.3, 0.6, 0.9, 1.0]
@@ -73,7 +73,7 @@ def soft_accuracies(predicted: Sequence[str], answers: Sequence[Sequence[str]]) 
             raise ValueError(f"Question {row} needs the answers of at least two people, not {shown(given)}.")
         counts = Counter(map(normalise_answer, given))
         n, people = counts[normalise_answer(one)], len(given)
-        # n of the subsets lack one of those who said so, the others lack someone else
+        # n of the subsets leave out one of those who gave this answer, the others someone else
         scores[row] = (n * min((n - 1) / 3, 1) + (people - n) * min(n / 3, 1)) / people
     return scores
 
@@ -112,13 +112,13 @@ def gqa_scores(rows: Any, predicted: Sequence[str]) -> dict[str, float]:
     | name | what | needs the column |
     |---|---|---|
     | accuracy | share of right answers | `answer` |
-    | consistency | of the questions answered *right*: the mean share right of those they entail | `entailed` |
+    | consistency | over questions answered *right*: mean share of right answers among those they entail | `entailed` |
     | validity | share of answers of the right kind: a colour, where a colour is asked | `valid` |
     | plausibility | share of answers that occur in the world: no train is pink | `plausible` |
     | distribution | χ² between given and true answers, mean over groups by size; lower is better | `group` |
 
     `rows` have those columns and `question_id` (the numbers in `entailed`); a number whose column is not there is left
-    out. Raises ValueError for another number of predictions, or an entailed question that is not among the rows.
+    out. Raises ValueError for a different number of predictions, or an entailed question that is not among the rows.
 
     >>> rows = [{"question_id": 0, "answer": "red", "entailed": [1], "valid": ["red", "blue"]},
     ...         {"question_id": 1, "answer": "yes", "entailed": [], "valid": ["yes", "no"]}]
@@ -145,8 +145,8 @@ def gqa_scores(rows: Any, predicted: Sequence[str]) -> dict[str, float]:
 def nlvr2_scores(predicted: Sequence[int], labels: Sequence[int], identifiers: Sequence[str]) -> dict[str, float]:
     """NLVR2's accuracy, and its consistency: the share of sentences that are right on *all* their pairs of pictures.
 
-    Pairs of one sentence have one identifier but for its third field, `split-set-pair-sentence`. With four pairs
-    guessing is consistent on 1 sentence of 16. Raises ValueError for an identifier of another form, TypeError for
+    The pairs of one sentence have identifiers that differ only in the third field, `split-set-pair-sentence`. With four
+    pairs guessing is consistent on 1 sentence of 16. Raises ValueError for an identifier of another form, TypeError for
     labels that are neither 0, 1 nor bool: `bool("false")` is True.
 
     >>> nlvr2_scores([1, 0, 1, 1], [1, 0, 1, 0], ["dev-0-0-0", "dev-0-1-0", "dev-7-0-0", "dev-7-1-0"])
@@ -181,12 +181,12 @@ def _sentence(identifier: str) -> tuple[str, ...]:
 
 
 def _lists(rows: Any, name: str) -> list[list]:
-    """A column with a list in each row; a string would be searched for a part of it."""
+    """A column with a list in each row; a string is refused, as it would be searched for substrings."""
     return [arguments.listed(f"{name} of row {row}", each, "its own") for row, each in enumerate(column(rows, name))]
 
 
 def _consistency(right: np.ndarray, ids: Sequence[int], entailed: Sequence[Sequence[int]]) -> float:
-    """0 where no question that entails others was answered right."""
+    """As in `gqa_scores`; 0 where no question that entails others was answered right."""
     for number in (*ids, *(other for others in entailed for other in others)):
         if not isinstance(number, str | Integral):
             raise TypeError(f"A question_id is a number or a word, and so is what it entails, not {shown(number)}.")
@@ -203,7 +203,7 @@ def _consistency(right: np.ndarray, ids: Sequence[int], entailed: Sequence[Seque
 
 
 def _distribution(predicted: Sequence[str], truth: Sequence[str], groups: Sequence[str]) -> float:
-    """Σ over true answers of (given - true)² / true, counts within a group; the mean over groups by their size."""
+    """Σ over true answers of (given - true)² / true, counts within a group; the mean over groups, weighted by size."""
     counts: Mapping[str, tuple[Counter, Counter]] = defaultdict(lambda: (Counter(), Counter()))
     for one, true, group in zip(predicted, truth, groups, strict=True):
         counts[group][0][one] += 1

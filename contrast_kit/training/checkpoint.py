@@ -5,9 +5,9 @@ A checkpoint is a folder `step-00000100/` with the objective and the optimizer a
 whole, and renamed before it is deleted, so a folder with this name is always whole. Folders of other names, such as a
 copy `step-00000100-best`, belong to the reader: they are neither read nor deleted.
 
-A run may be resumed on another number of processes. Order of the data, batches and the noise of the views are the same
-then, so the gradients are equal up to rounding; dropout starts anew, from seed, step and process (on another kind of
-device the noise too). On the same number everything is restored, and on a CPU the end is bit for bit the same.
+A run may be resumed on another number of processes. The order of the data, the batches and the noise of the views are
+then the same, so gradients are equal up to rounding; dropout starts anew, from seed, step and process (on another kind
+of device, so does the noise). On the same number everything is restored, and on a CPU the end is bit for bit the same.
 """
 
 import copy
@@ -65,7 +65,7 @@ def save(folder: Path, step: int, trained: Trained, state: dict[str, Any]) -> Pa
     """Write `folder/step-…` atomically, then delete all but the newest two; returns the new folder.
 
     All processes call it: the first one writes, with the random states of all; the others wait, and learn whether it
-    could. `state` is what else to remember, as JSON takes it: the settings, the history, …
+    succeeded. `state` is what else to remember, in a form JSON takes: the settings, the history, …
     """
     final = folder / f"{PREFIX}{step:08d}"
     device, problem = trained.objective.encoder.device, None
@@ -118,7 +118,7 @@ def _marked(path: Path) -> bool:
 
 
 def damage(path: Path) -> str | None:
-    """What is wrong with a checkpoint; None if its files are as they were written, or older than their digests."""
+    """What is wrong with a checkpoint; None if its files are as written, or from before there were digests."""
     return intact.damage(path, FILES) if _marked(path) else f"it holds no {STATE}"
 
 
@@ -198,9 +198,9 @@ def _load_all(trained: Trained, file: Path, tensors: dict[str, Tensor], groups: 
 
 
 def _check_whole(trained: Trained, found: int, written: int | None) -> None:
-    """Raise where a weight is not finite, or the optimizer has lost moments, or their shape.
+    """Raise where a weight is not finite, or the optimizer's moments are missing or misshapen.
 
-    A weight without gradient so far has none, so the number of tensors was `written`, but in old checkpoints (None).
+    A weight that has had no gradient has none, so their number was `written` too, except in old checkpoints (None).
     """
     if spoiled := [name for name, weight in trained.objective.named_parameters() if not weight.isfinite().all()]:
         raise intact.UnfitError(f"{spoiled[0]} is not finite")
@@ -258,7 +258,7 @@ def _new_seed(*numbers: int) -> int:
 
 
 def _pack(optimizer: torch.optim.Optimizer) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """An optimizer's state as flat tensors, and the rest as JSON takes it."""
+    """An optimizer's state as flat tensors, and the rest in a form JSON takes."""
     state = optimizer.state_dict()
     tensors = {f"{i}.{key}": value for i, of in state["state"].items() for key, value in of.items()}
     return tensors, {"param_groups": state["param_groups"], "tensors": len(tensors)}

@@ -29,7 +29,7 @@ _alone = False
 
 
 class LostError(ConnectionError):
-    """Another process ended, or did not answer; `seen` is what this one noticed of it."""
+    """Another process ended, or did not answer; `seen` is what this one noticed."""
 
     def __init__(self, seen: str, sentence: str | None = None):
         super().__init__(sentence or f"Another process ended or did not answer, so this one ends too ({seen}).")
@@ -74,7 +74,7 @@ def rank() -> int:
 
 
 def own(rows: int) -> slice:
-    """This process's share of so many rows: shares are contiguous, the first ones longer by one at most.
+    """This process's share of that many rows: shares are contiguous, the first ones longer by at most one.
 
     Example:
         >>> from contrast_kit.training import distributed
@@ -155,7 +155,7 @@ def shared_drawing(objective: nn.Module) -> Iterator[None]:
 def draw_together(encoder: nn.Module, view: dict[str, Tensor], generator: torch.Generator | None) -> Tensor:
     """What `draw_words` gives, [B, T]: each process scores its own rows, makes the draws of all, and sends its words.
 
-    So everyone's draws are those of one process; where scores are another's, the draw is made for nothing.
+    So the draws are those that one process alone would make; those for the rows of others are thrown away.
     """
     selected = view["selected"]  # [B, T], M of them True
     mine = own(len(selected))
@@ -172,7 +172,7 @@ def draw_together(encoder: nn.Module, view: dict[str, Tensor], generator: torch.
 def same_settings(settings: dict[str, Any], device: torch.device) -> None:
     """Raise a `ValueError` on every process where one was started with other settings, or other data, than the first.
 
-    `settings` is what JSON takes; the processes exchange a digest of each of its entries.
+    `settings` is in a form JSON takes; the processes exchange a digest of each of its entries.
     """
     if count() == 1:
         return
@@ -200,7 +200,7 @@ def sum_gradients(parameters: Iterable[nn.Parameter]) -> None:
     """Add up the gradients of all processes, in place.
 
     A parameter without gradient here counts as zero; one without gradient anywhere keeps none, so that an optimizer
-    passes over it as it does with one process.
+    skips it as it does with one process.
     """
     trained = [parameter for parameter in parameters if parameter.requires_grad]
     if count() == 1 or not trained:

@@ -34,7 +34,7 @@ def fit(
     live: bool = False,
     **settings: Any,
 ) -> Run:
-    """Train an objective, and so its encoder, in place; it stays on the accelerator, in evaluation mode.
+    """Train an objective, and with it its encoder, in place; it stays on the accelerator, in evaluation mode.
 
     Args:
         objective: from `contrast_kit.objectives`, around the encoder to train.
@@ -42,20 +42,20 @@ def fit(
             can only be walked through becomes a `data.Stream`.
         training: a `Training`; or give its fields as `settings`: `fit(objective, texts, steps=200, lr=1e-3)`.
         folder: where to keep the two newest checkpoints; none are kept without it.
-        resume: go on from the newest checkpoint in `folder`, if there is one: on a CPU to the weights, bit for bit, of
-            a run never stopped (`training/checkpoint.py` says how it is elsewhere).
+        resume: go on from the newest checkpoint in `folder`, if there is one; on a CPU the weights end up, bit for bit,
+            as in a run that never stopped (`training/checkpoint.py` covers other devices).
         callback: called with the run so far after each logged step, for example to measure the space on the way; it
             may end the run with `run.stop()`.
         progress: show a progress line.
         live: in a notebook, also draw the loss curves while they grow.
 
     Returns:
-        the `Run`. Ctrl-C (in a notebook: the stop button) ends it after the present step and returns it so far.
+        the `Run`. Ctrl-C (in a notebook: the stop button) ends it after the current step and returns it so far.
 
     Raises:
         FloatingPointError: when the loss or gradient is no longer finite; names the step, the parts and the last good
             checkpoint, and carries the run so far as `.run`.
-        ConnectionError: when one of several processes ended; the others end with a sentence, too.
+        ConnectionError: when one of several processes ended; the others then end too, with a message.
         ValueError: for settings that contradict each other, a checkpoint of another run, or a `folder` that already
             holds checkpoints, without `resume=True`: two runs never mix in one folder.
         TypeError: for something that is no objective, or rows that hold no text.
@@ -77,7 +77,7 @@ def fit(
     if folder is not None:
         folder = arguments.path("folder", folder, "where checkpoints are kept")
         checkpoint.check_folder(folder, resume)
-    with torch.inference_mode(False):  # gradients, also where a reader's torch.no_grad() stands around
+    with torch.inference_mode(False):  # with gradients, even inside a reader's torch.no_grad()
         loop = _Loop(objective, dataset, training, folder)
         with intact.one_writer(folder) if folder and distributed.rank() == 0 else nullcontext():
             return loop.run(resume, callback, progress and distributed.rank() == 0, live)
@@ -107,14 +107,14 @@ class _Loop:
         if training.whole_epochs and 1 < len(self.batches) > len(self.texts) // training.batch_size:
             data["batches"] = len(self.batches)  # a checkpoint from before short batches were trained does not fit
         self.settings = checkpoint.settings(objective, training) | {"data": data}
-        distributed.same_settings(self.settings, self.device)  # before what only one process may find
+        distributed.same_settings(self.settings, self.device)  # before a check that only one process may fail
         if (smallest := min(map(len, self.batches.epoch(0)))) < distributed.count():
             raise ValueError(
                 f"A batch of {smallest} gives nothing to do to some of {distributed.count()} processes: take a "
                 "larger batch_size, more text, fewer processes, or steps in place of epochs."
             )
         distributed.same_weights(objective)
-        # Order of the data and noise of the views are the same on all processes; each draws dropout of its own.
+        # The order of the data and the noise of the views are the same on all processes; each draws its own dropout.
         self.seed = int(training.seed) * 1_000_003 % 2**63  # as large as a generator takes
         generator = torch.Generator(self.device).manual_seed(self.seed)
         self.trained = checkpoint.Trained(objective, self.optimizer, generator)
@@ -173,7 +173,7 @@ class _Loop:
             raise self.not_finite_error(step, str(error)) from error
         if step < round(training.warm_heads * self.total):
             for weight in objective.encoder.model.base_model.parameters():
-                weight.grad = None  # at rest: the optimizer passes over it
+                weight.grad = None  # at rest: the optimizer skips it
         if step == 0:
             method_checks.warn_untrained(objective, parts)
         norm = torch.nn.utils.clip_grad_norm_(objective.parameters(), training.clip or math.inf)
@@ -184,7 +184,7 @@ class _Loop:
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         self.optimizer.step()
-        with checks.unchecked(self.device.type != "cpu"):  # as in `gradient`: NaN is told where the losses are read
+        with checks.unchecked(self.device.type != "cpu"):  # as in `gradient`: NaN is found where losses are read
             for vectors, facts in seen:
                 objective.after_step(vectors, facts)
         return {**parts, "lr": rate, "grad_norm": norm}
@@ -232,7 +232,7 @@ class _Loop:
         )
 
     def save(self) -> None:
-        """Write a checkpoint, if the run has a folder and has gone on since the last one."""
+        """Write a checkpoint, if the run has a folder and has made steps since the last one."""
         result = self.result
         if result.folder is None or result.steps == self.saved:
             return
@@ -251,7 +251,7 @@ class _Loop:
 
 
 def training_settings(objective: Any, training: Training | None, settings: dict[str, Any]) -> Training:
-    """The `Training` of a call, given whole or by its fields; refuses both at once, and what is no objective."""
+    """The `Training` of a call, given whole or by its fields; refuses both at once, and anything but an objective."""
     if training is not None and settings:
         raise TypeError("Give a Training or single settings, not both: dataclasses.replace changes a Training.")
     if not isinstance(objective, Objective):

@@ -1,7 +1,7 @@
 """One gradient over a whole contrastive batch, however small the pieces in which it is encoded.
 
-A contrast needs every sequence vector of the batch at once, so a batch that does not fit cannot simply be cut: eight
-batches of 32 have 31 negatives an anchor, not 255. Cached gradients cut it all the same. Because the loss L depends on
+A contrast needs every sequence vector of the batch at once, so a batch that does not fit cannot simply be cut: in eight
+batches of 32 an anchor has 31 negatives, not 255. Cached gradients cut it all the same. As the loss L depends on
 the encoder's parameters θ only through the vectors v_i and through local sums,
 
     dL/dθ = Σ_i (dL/dv_i) · (dv_i/dθ) + local terms,
@@ -62,7 +62,7 @@ def gradient(
         autocast: makes the context in which views are encoded, for mixed precision.
 
     Returns:
-        each part of the loss and `"loss"`, detached scalars over all batches and processes; and of each batch the
+        each part of the loss and `"loss"`, detached scalars over all batches and processes; and for each batch the
         detached vectors and the facts of all processes, for `Objective.after_step`.
 
     Example:
@@ -131,7 +131,7 @@ def each_rows(vectors: Vectors, function: Callable[[Tensor], Tensor]) -> Vectors
 def encode_all(
     objective: Objective, pieces: list[Piece], counts: dict[str, Tensor], keep_graph: bool, autocast: Autocast
 ) -> tuple[dict[str, Tensor], list[Piece]]:
-    """Step 1: the vectors of every piece, with their graph where it is kept, else with the way to repeat them.
+    """Step 1: the vectors of every piece, with their graph if it is kept, else with the random state to repeat them.
 
     A piece that takes no part in the contrast waits for nothing: it is encoded and sent back at once. Returns the
     summed local losses of those that are done, and the pieces that wait for the contrast.
@@ -221,7 +221,7 @@ class RandomState:
 
 
 def _streams(device: torch.device) -> tuple[Any, tuple]:
-    """The module of torch that keeps a device's random stream, and how it is told which device; None for the CPU."""
+    """The module of torch that keeps a device's random stream, and its arguments for the device; None for the CPU."""
     if device.type == "cpu":
         return None, ()
     return torch.get_device_module(device), () if device.type == "mps" else (device,)  # a Mac has one GPU

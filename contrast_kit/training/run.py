@@ -17,8 +17,8 @@ from contrast_kit.training.settings import Training
 class Run:
     """What `fit` returns: the trained encoder and what happened on the way.
 
-    `steps` of `total` are done; `history` has one row per logged step: the loss, its parts (as trained, before their
-    weights), learning rate, gradient norm before clipping, and seconds so far. `interrupted` is True where Ctrl-C or
+    `steps` of `total` are done; `history` has one row per logged step: the loss, its parts (before they are
+    weighted), learning rate, gradient norm before clipping, and seconds so far. `interrupted` is True where Ctrl-C or
     `stop()` ended it early.
 
     Example:

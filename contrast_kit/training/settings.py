@@ -37,14 +37,14 @@ class Training:
     steps: int | None = None
     """Optimizer steps; or give `epochs`."""
     epochs: float | None = None
-    """Passes over the data, as papers count them: every row once a pass, so that the last batch of a pass may be short:
-    20 rows in batches of 16 are two updates a pass. With `steps`, or with neither, all batches are full and the rows
-    that do not fill one wait for another pass; with neither it is one pass."""
+    """Passes over the data, as papers count them: every row once per pass, so the last batch of a pass may be short:
+    20 rows in batches of 16 are two updates per pass. With `steps`, or with neither, all batches are full, and rows
+    that do not fill one wait for another pass; with neither, the run is one pass."""
     batch_size: int = 32
     """Examples in one contrast: each anchor meets the vectors of all of them. Shared among processes. Data with fewer
     examples make one batch."""
     chunk_size: int | None = None
-    """Examples encoded at once: as small as memory asks; loss and gradient stay those of the whole batch."""
+    """Examples encoded at once: as small as memory requires; loss and gradient stay those of the whole batch."""
     accumulate: int = 1
     """Batches per optimizer step. Their gradients are averaged; it adds **no** negatives to any contrast."""
     lr: float | None = None
@@ -60,25 +60,25 @@ class Training:
     weight_decay: float = 0.01
     """On matrices only, never on biases or LayerNorm."""
     betas: tuple[float, float] = (0.9, 0.98)
-    """Of AdamW: RoBERTa's, COCO-LM's and CAPT's; the long memory of 0.999 is too slow for large batches."""
+    """AdamW's betas: RoBERTa's, COCO-LM's and CAPT's; the long memory of 0.999 is too slow for large batches."""
     eps: float = 1e-6
-    """Of AdamW, from the same papers."""
+    """AdamW's epsilon, from the same papers."""
     clip: float | None = 2.0
     """Largest norm of the whole gradient (COCO-LM: 2.0); None leaves it as it is."""
     precision: Literal["float32", "bf16"] = "float32"
     """bf16 encodes under autocast; weights, similarities and the optimizer stay in float32. Some processors are much
-    slower so: `fit` measures and warns (`fast.kernels.bfloat16_speed`)."""
+    slower with it: `fit` measures this and warns (`fast.kernels.bfloat16_speed`)."""
     max_length: int = 128
     """Tokens at which a text is cut; an encoder that takes fewer cuts it there."""
     group_by_length: bool = True
     """Rows of like length make a batch, so that little of it is padding. False: any rows, as in the papers. Take False
-    for a contrast among fewer rows than fill 50 batches, where nearly the same ones would meet in each epoch (so do
-    `tasks.protocols`); and where texts are short *and* long: masked LM on docstrings stood at 5.87 nats after 1,200
+    for a contrast among fewer rows than fill 50 batches, where nearly the same ones would meet in each epoch (as
+    `tasks.protocols` does); and where texts are short *and* long: masked LM on docstrings was at 5.87 nats after 1,200
     steps, and at 4.89 with any rows (one seed). `ck.faster(objective, packing=True)` then leaves padding out."""
     seed: int = 0
-    """Of the order of the data, of the noise in views, and of dropout."""
+    """The seed of the order of the data, of the noise in views, and of dropout."""
     log_every: int = 1
-    """Steps between rows of the history. Each row waits for the device once."""
+    """Steps between rows of the history. For each row the run has to wait for the device once."""
     save_every: int = 100
     """Steps between checkpoints, where a folder is given."""
 
@@ -114,7 +114,7 @@ class Training:
         return cls(**settings)
 
     def for_encoder(self, pretrained: bool) -> "Training":
-        """The same with a learning rate, where none was given. Warns of one that destroys pre-trained weights."""
+        """The same settings, with a learning rate if none was given. Warns of one that destroys pre-trained weights."""
         if self.lr is None:
             return replace(self, lr=PRETRAINED_LR if pretrained else NEW_LR)
         if pretrained and self.lr >= 10 * PRETRAINED_LR:
@@ -130,7 +130,7 @@ class Training:
         return self.epochs is not None
 
     def total_steps(self, batches: int) -> int:
-        """Optimizer steps of a run over data that makes so many batches an epoch."""
+        """Optimizer steps of a run over data with so many batches per epoch."""
         return self.steps or math.ceil(round((self.epochs or 1) * batches / self.accumulate, 6))
 
 

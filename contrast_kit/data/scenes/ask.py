@@ -1,4 +1,4 @@
-"""Questions on scenes as in VQA v2: ten customers answer each, and each is asked of two pictures with other answers."""
+"""Questions on scenes as in VQA v2: ten customers answer each, and two pictures with different answers share each."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def words(question: Question, rng: Random) -> str:
 def customers(question: Question, truth: str, rng: Random) -> list[str]:
     """The answers of ten customers who look at one picture.
 
-    Colours have other names (SHADES of the toyshop: one eye's red is another's crimson), counts above four are missed
+    Colours have other names (SHADES of the toyshop: one eye's red is another's crimson), counts above four may be off
     by one, and anyone may look at the wrong toy. The rest say what is true.
     """
     return [_one(question, truth, rng) for _ in range(CUSTOMERS)]
@@ -143,7 +143,7 @@ def possible(kind: str) -> tuple[str, ...]:
 
 def draw_question(rng: Random, scene: Scene, kind: str) -> Question:
     """A question of this kind about some toy of the scene; of those that ask whether there is one, half miss by one
-    field, so that "no" too needs a look."""
+    field, so that saying "no" also takes a look."""
     toy = pick(rng, scene.toys)
     told = {"colour": 0.0, "exist": 0.8, "count": 0.4}.get(kind, 0.35)
     named = kind not in ("count", "exist") or rng.random() < 0.5

@@ -10,7 +10,7 @@
 | `("choose", field, a, b, set)` | which of the two values *the* toy has |
 | `("exist", set)` | yes or no |
 | `("same", field, set, set)` | yes or no: do *the* two toys agree? |
-| `("compare", "cheaper" or "dearer", set, set)` | the good that is |
+| `("compare", "cheaper" or "dearer", set, set)` | the good that is so |
 | `("and" or "or", program, program)` | of two programs of yes or no |
 
 *The* toy is the only one of its set; where there is none or several, the program has no value.
@@ -37,7 +37,7 @@ VALUES = {
 
 
 class NoAnswer(Exception):
-    """The question makes no sense of this scene."""
+    """The question makes no sense for this scene."""
 
 
 def run(program: Program, scene: Scene) -> str | None:

@@ -38,7 +38,7 @@ _MOST = 3  # facts in a caption
 def draw_facts(rng: Random, scene: Scene) -> Facts:
     """One to three facts of a scene, each a `Stock` of all toys on one shelf that fit its description.
 
-    No toy is told of twice.
+    No toy is mentioned twice.
     """
     facts: list[Stock] = []
     left = list(scene.toys)
@@ -102,7 +102,7 @@ def truth(rows: Any) -> Callable[[Sequence[int], Tensor], Tensor]:
     """`true_of` for whole batches: a function of row numbers [B] and picture numbers [P] → [B, P] bool.
 
     Give it to `Regions(rows, …, truth=scenes.truth(rows))`, and each batch says in `true_of` which caption is true of
-    which picture. Where `true_of[b, p]` holds, picture p is no negative for caption b, though it may not be its own.
+    which picture. Where `true_of[b, p]` holds, picture p is not a negative for caption b, though it may not be its own.
 
     >>> from contrast_kit.data import scenes
     >>> import torch

@@ -254,7 +254,7 @@ def probe_pairs(n: int, seed: int = 0, shop: str = "toyshop") -> list[tuple[str,
 def triples(n: int, seed: int = 0, shop: str = "toyshop", change: str = "good") -> list[tuple[str, str, str]]:
     """`n` times a sentence, the same in other words, and something else in nearly the same words: an unkind test.
 
-    `change` says in what the third differs: `"good"`, `"number"` or `"colour"`. Who goes by shared words prefers the
+    `change` says in what the third differs: `"good"`, `"number"` or `"colour"`. What goes by shared words prefers the
     third: `geometry.triplet_accuracy` of counted words is about 0.2. Weighing rare words more (TF-IDF) finds another
     good, which is a rare word, in about 0.9 of the cases, and another number, a frequent one, in about 0.15.
 

@@ -1,4 +1,4 @@
-"""COCO-LM: the method on two screens (`coco_lm`), its small auxiliary model, its token losses, and reading with it."""
+"""COCO-LM: the method on two screens (`coco_lm`), its small auxiliary model, its token losses, how to read with it."""
 
 from contrast_kit.objectives.coco_lm.coco_lm import COCOLM, COCOLMConfig
 

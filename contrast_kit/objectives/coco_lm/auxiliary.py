@@ -1,7 +1,7 @@
 """The auxiliary model of ELECTRA and COCO-LM: a small masked language model that corrupts texts for the main one.
 
 It learns masked language modelling beside the main model, and its *samples* stand where the masks were (COCO-LM, eq.
-1). No gradient of the main model's losses goes back through a sample. It is thrown away in the end.
+1). No gradient of the main model's losses goes back through a sample. It is thrown away at the end.
 """
 
 import copy
@@ -26,18 +26,18 @@ from contrast_kit.objectives.coco_lm.token_losses import CopyHead, Task, token_c
 
 COPY_HEAD = "copy_head.safetensors"
 TOKENS_AT_ONCE = 2**14
-"""Tokens from which samples are drawn at once: of a million tokens the scores must not all stand in memory."""
+"""Tokens for which samples are drawn at once: the scores of a million tokens must not all be in memory."""
 
 
 @dataclass(frozen=True)
 class ReleasedCode:
-    """What the papers' texts leave open or do not have and the released code does: switches, and the losses' scale."""
+    """What the papers' texts leave open or lack, but the released code has: switches, and the scale of the losses."""
 
     mask_cls: bool = False
     """With `mask_special`: the first token may be masked too. The paper does not say; the released code: off."""
     sample_dropout: bool = False
-    """Dropout while sampling. Paper: off, "slightly improves" (appendix D); ELECTRA's own code, so perhaps the paper's
-    rows of ELECTRA too, on."""
+    """Dropout while sampling. Paper: off, "slightly improves" (appendix D); on in ELECTRA's own code, so perhaps in the
+    paper's rows of ELECTRA too."""
     reduction: Literal["mean", "paper_sum"] = "mean"
     """Token losses as means over their tokens (the released code's scale, to which λ = 50 belongs), or as printed:
     summed over a sequence's tokens, averaged over sequences (E Σ_i). There L_copy is n/|M| ≈ 7 times heavier."""
@@ -50,7 +50,7 @@ class CorruptionConfig(ReleasedCode):
     """How texts are corrupted; the defaults are COCO-LM's (section 3.3, appendices B and D)."""
 
     p_m: float = 0.15
-    """Probability that a token is masked for the auxiliary model, and may so be replaced. The paper: 0.15."""
+    """Probability that a token is masked for the auxiliary model, and so may be replaced. The paper: 0.15."""
     split: tuple[float, float, float] = (1.0, 0.0, 0.0)
     """Of these: share that becomes [MASK], a random word, or stays. The paper speaks of "[MASK] symbols" only, and so
     does its code; BERT's 80/10/10 does not help here, where the main model never sees a [MASK]."""
@@ -105,7 +105,7 @@ class Auxiliary(nn.Module):
     def sample(self, view: View, generator: torch.Generator | None = None) -> Tensor:
         """X^MLM of eq. 1, [B, T]: a word drawn from p_MLM at each selected position, the original elsewhere.
 
-        No gradient, no dropout unless it is asked for. In slices: the scores of a large batch never stand together.
+        No gradient, no dropout unless it is asked for. In slices: the scores of a large batch are never all in memory.
         """
         with evaluating(self.encoder):
             self.encoder.train(self.sample_dropout)
@@ -161,7 +161,7 @@ class Corrupting(Objective):
         with torch.random.fork_rng(devices=[]):  # weights are drawn on the CPU: no other stream is touched
             torch.default_generator.manual_seed(int(seed) + 1)  # not the numbers that may have made the main model
             self.auxiliary = make_auxiliary(encoder, self.config, converged)
-        self.register_load_state_dict_post_hook(Corrupting.set_progress)  # a finished run, resumed, takes no step
+        self.register_load_state_dict_post_hook(Corrupting.set_progress)  # a finished run takes no step when resumed
 
     @property
     def auxiliary_weight(self) -> dict[str, float]:
@@ -181,7 +181,7 @@ class Corrupting(Objective):
         return ({} if self.auxiliary.frozen else {"masked": masked}) | {"corrupted": corrupted}
 
     def encode(self, name: str, view: View) -> Encoded:
-        """Of `"masked"` the auxiliary's masked LM, summed; of other views what the main model's states give."""
+        """For `"masked"` the auxiliary's masked LM, summed; for other views what the main model's states give."""
         if name == "masked":
             return Encoded({}, self.auxiliary.sums(view, self.config.diagnostics))
         return super().encode(name, view)
@@ -233,7 +233,7 @@ class Corrupting(Objective):
 
 
 def make_auxiliary(main: Encoder, config: CorruptionConfig, given: Encoder | None = None) -> nn.Module:
-    """The auxiliary model that a config asks for, beside a main model. TypeError or ValueError: `given` is no encoder,
+    """The auxiliary model that a config asks for, for a main model. TypeError or ValueError: `given` is not an encoder,
     is missing or not asked for, or has another vocabulary."""
     if (given is not None) != (config.auxiliary == "given"):
         raise ValueError("A trained auxiliary model is passed as converged=encoder, with auxiliary='given'.")

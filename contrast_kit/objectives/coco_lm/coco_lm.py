@@ -27,7 +27,7 @@ from contrast_kit.papers.settings import coco_lm_model
 
 @dataclass(frozen=True)
 class COCOLMReleasedCode(CorruptionConfig):
-    """What the paper's text does not have, and the released code does (`ReleasedCode`, continued)."""
+    """What the paper's text lacks, but the released code has (`ReleasedCode`, continued)."""
 
     lm_variant: Literal["paper", "authors_code"] = "paper"
     """L_LM as printed, the log of the copy mixture; or as the authors posted it, the cross-entropy weighted by the
@@ -83,8 +83,8 @@ class COCOLM(Corrupting):
     of X^crop, both ways, 2B − 2 negatives (eq. 3). Logged, without a weight: the accuracies of figure 8
     (`token_losses.token_counts`), and `cos_positive` and `cos_negative`, figure 7.
 
-    The main model's word scores are h · x, without projection: the encoder gives up its own, and its word bias, for
-    good when the objective is made. `run.encoder.save_pretrained(folder)` still writes an ordinary folder whose
+    The main model's word scores are h · x, without projection: the encoder gives up its projection and its word bias,
+    for good, when the objective is made. `run.encoder.save_pretrained(folder)` still writes an ordinary folder whose
     fill-mask gives these scores (`mlm_head`): p_LM ranks words although the main model never saw a [MASK]. Build the
     encoder with `relative_positions=True` for the paper's architecture.
 
@@ -162,7 +162,7 @@ class COCOLM(Corrupting):
 
     @property
     def token_options(self) -> dict[str, Any]:
-        """How L_LM is read."""
+        """How L_LM is computed."""
         return {"variant": self.config.lm_variant, "stop_gradient": self.config.stop_gradient}
 
     def term_counts(self, name: str, view: View) -> dict[str, Tensor]:

@@ -60,7 +60,7 @@ def token_sums(
     stop_gradient: bool = True,
     diagnostics: bool = True,
 ) -> dict[str, Tensor]:
-    """The summed token losses of a corrupted view, and, untrained, how many tokens were treated rightly.
+    """The summed token losses of a corrupted view, and, untrained, how many tokens were handled rightly.
 
     Args:
         encoder: for its word scores. copy_head: w_copy; None for "plain_lm".
