@@ -99,7 +99,7 @@ def matmul_rate(dtype: torch.dtype = torch.float32, n: int | None = None, device
 
 
 def limit() -> float:
-    """FLOP/s of the faster of the float32 products that this processor has (`contrast_kit.kernels`)."""
+    """FLOP/s of the faster of the float32 products that this processor has (`contrast_kit.fast.kernels`)."""
     with kernels.fast_float32():
         fast = matmul_rate()
     return max(fast, matmul_rate())

@@ -82,7 +82,7 @@ def place(index: Any, length: int, what: str) -> int:
     try:
         index = operator.index(index)
     except TypeError:
-        raise TypeError(f"A {what} is asked for by its number, not by {shown(index)}.") from None
+        raise TypeError(f"A {what} is selected by its number, not by {shown(index)}.") from None
     if not -length <= index < length:
         raise IndexError(f"There is no {what} {index}: these are {length} {what}s.")
     return index

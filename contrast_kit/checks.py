@@ -129,7 +129,7 @@ def classes(x: Tensor, n: int, device: torch.device, name: str) -> Tensor:
     x = integers(x, n, device, name)
     if reads(x) and (x < 0).any():
         row = int((x < 0).nonzero()[0])
-        raise ValueError(f"{name} hold {int(x[row])} in row {row}, the mark of an unlabeled text: leave such rows out.")
+        raise ValueError(f"{name} hold {int(x[row])} in row {row}, which marks an unlabeled text: leave such rows out.")
     return x
 
 
@@ -181,7 +181,7 @@ def probability(name: str, value: Any) -> None:
 def weight(name: str, value: Any) -> None:
     """What a part of the loss is multiplied by."""
     if not is_number(value) or not value >= 0:
-        raise ValueError(f"{name} weighs a part of the loss and must be a number of at least 0, not {shown(value)}.")
+        raise ValueError(f"{name} is the weight of a part of the loss and must be a number of at least 0, not {shown(value)}.")
 
 
 def choice(name: str, value: Any, choices: tuple) -> None:

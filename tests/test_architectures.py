@@ -101,7 +101,7 @@ def test_models_that_name_no_word_at_a_mask_are_refused(kind, words):
     sizes = dict(hidden_size=16, num_hidden_layers=1, num_attention_heads=2)
     config = AutoConfig.for_model(kind, vocab_size=len(words), pad_token_id=words.pad_token_id, **sizes)
     auto = {"gpt2": AutoModelForCausalLM, "bert": AutoModelForSequenceClassification}[kind]
-    with pytest.raises(ValueError, match="is no masked language model of transformers"):
+    with pytest.raises(ValueError, match="is not a masked language model of transformers"):
         ck.Encoder(auto.from_config(config), words)
 
 

@@ -180,7 +180,7 @@ def test_a_first_line_that_names_nothing_is_refused_in_a_sentence_that_works(tmp
         data.load(file)
     found = data.load(file, columns=("sentence1", "sentence2"))["train"]
     assert found["sentence1"][:] == ["It rains today.", "He left us."]
-    with pytest.raises(ValueError, match="has 2 columns, and columns= names 3"):
+    with pytest.raises(ValueError, match="has 2 columns, but columns= names 3"):
         data.load(file, columns=("a", "b", "c"))
     named = write(tmp_path, "named.tsv", "one\ttwo\nA.\tB.\n")
     assert data.load(named, columns=("one", "two"))["train"]["one"][:] == ["A."]  # not a row of data

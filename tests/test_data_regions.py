@@ -197,7 +197,7 @@ def test_pictures_that_no_model_should_read_are_refused(changes, error, says):
 
 
 def test_a_padded_region_has_no_class():
-    with pytest.raises(ValueError, match="A padded region has the object class -100"):
+    with pytest.raises(ValueError, match="A padded region must have the object class -100"):
         one(region_mask=torch.tensor([[True, False]]))
 
 
@@ -275,8 +275,8 @@ def test_the_region_table_is_read_with_boxes_as_shares(tmp_path):
 @pytest.mark.parametrize("text, says", [
     ("a\tb\n", "Line 1 of regions.tsv has 2 columns, not the 10"),
     (line(name="cat.jpg"), "the picture 'cat.jpg' does not end in a number"),
-    (line(num_boxes="3"), "Line 1 of regions.tsv is no row of LXMERT's tables"),
-    (line(boxes="%%%"), "Line 1 of regions.tsv is no row of LXMERT's tables"),
+    (line(num_boxes="3"), "Line 1 of regions.tsv is not a row of LXMERT's tables"),
+    (line(boxes="%%%"), "Line 1 of regions.tsv is not a row of LXMERT's tables"),
     (line(img_w="50"), "between 0 and 1"),
 ])  # fmt: skip
 def test_another_table_is_refused_by_its_line(tmp_path, text, says):
@@ -331,7 +331,7 @@ def test_vqa_is_read_plain_or_packed_and_misfits_are_said(tmp_path):
     with pytest.raises(ValueError, match="Question 7 of q.json has no annotation"):
         vision_files.vqa_v2(tmp_path / "q.json", tmp_path / "b.json")
     (tmp_path / "lines.json").write_text('{"sentence": "a", "label": "true", "identifier": "dev-0-0-0"}\n{')
-    with pytest.raises(ValueError, match="Line 2 of lines.json is no JSON"):
+    with pytest.raises(ValueError, match="Line 2 of lines.json is not JSON"):
         vision_files.nlvr2(tmp_path / "lines.json")
 
 

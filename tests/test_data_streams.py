@@ -377,7 +377,7 @@ def test_files_that_cannot_be_walked_through_are_named(tokenizer, tmp_path):
     with pytest.raises(ValueError, match=r"a.csv cannot be read line by line .*data.load"):
         Stream(tmp_path, tokenizer)
     (tmp_path / "b.jsonl").write_text('{"text": "a"}\n{no}\n')
-    with pytest.raises(ValueError, match="Line 2 of .*b.jsonl is no JSON"):
+    with pytest.raises(ValueError, match="Line 2 of .*b.jsonl is not JSON"):
         Stream(tmp_path / "b.jsonl", tokenizer)
     (tmp_path / "c.txt").write_bytes("gr\xfcn".encode("latin-1"))
     with pytest.raises(ValueError, match="not UTF-8"):

@@ -37,7 +37,7 @@ SAID = {
     "pictures of another width": (
         lambda: tasks.picture_only([[0.0, 1.0], [1.0, 0.0]], ["no", "yes"], [[1.0]]),
         ValueError,
-        "learnt by 2 features and are shown by 1",
+        "have 2 features, the shown ones 1",
     ),
     "graded without a score": (
         lambda: scoreboard.EvalSuite(pairs=[("a", "b")] * 2, hard=[("a", "b")] * 2, graded=[("a", "b")], probes={}),

@@ -87,7 +87,7 @@ def test_an_error_without_words_is_told_by_its_kind(tmp_path, monkeypatch):
 
     (tmp_path / "rows.parquet").write_bytes(b"")
     monkeypatch.setattr("pyarrow.parquet.read_table", silent)
-    with pytest.raises(ValueError, match="is no whole Parquet file: OSError"):
+    with pytest.raises(ValueError, match="is not a complete Parquet file: OSError"):
         files._table(tmp_path / "rows.parquet", None, None)
 
 

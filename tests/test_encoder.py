@@ -302,7 +302,7 @@ def test_wrong_arguments_are_said(tokenizer, tmp_path):
         ck.Encoder.build("huge", tokenizer)
     with pytest.raises(TypeError, match="Encoder.from_pretrained"):
         ck.Encoder.tiny("roberta-base")
-    with pytest.raises(TypeError, match="with a head, as RobertaForMaskedLM, not RobertaModel"):
+    with pytest.raises(TypeError, match="with a head, such as RobertaForMaskedLM, not RobertaModel"):
         ck.Encoder(make_encoder(tokenizer).model.base_model, tokenizer)
     shape = dict(hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
     small = BertConfig(vocab_size=len(tokenizer), pad_token_id=tokenizer.pad_token_id, **shape)

@@ -112,7 +112,7 @@ def test_bad_input_is_refused():
         summed(x, lambda log_q: -log_q, labels + V)
     with pytest.raises(ck.losses.NotFiniteError, match="diverged"):
         summed(x | {"states": x["states"] * torch.nan}, lambda log_q: -log_q, labels)
-    with pytest.raises(ValueError, match="one number a position"):  # or it would depend on the blocks
+    with pytest.raises(ValueError, match="one number per position"):  # or it would depend on the blocks
         summed(x, lambda log_q: -log_q.mean(), labels)
     total = summed(x, lambda log_q: -log_q, labels).total
     total.backward(retain_graph=True)

@@ -116,7 +116,7 @@ def test_an_objective_that_says_nothing_is_told_what_to_say(encoder, batch):
 
     with pytest.raises(NotImplementedError, match="Empty must say which views"):
         Empty(encoder)(batch)
-    with pytest.raises(NotImplementedError, match="Empty must say its vectors or its local_sums"):
+    with pytest.raises(NotImplementedError, match="Empty must define vectors or local_sums"):
         Empty(encoder).encode("text", batch)
     with pytest.raises(NotImplementedError, match="Empty must weigh"):
         Empty(encoder).weights  # noqa: B018

@@ -79,7 +79,7 @@ def test_an_unlabeled_row_is_no_class():
         lambda: losses.sup_con(torch.eye(4), labels, 0.1),
         lambda: ck.geometry.class_cosines(torch.eye(4), labels),
     ):
-        with pytest.raises(ValueError, match="hold -1 in row 3, the mark of an unlabeled text"):
+        with pytest.raises(ValueError, match="hold -1 in row 3, which marks an unlabeled text"):
             call()
 
 
@@ -205,7 +205,7 @@ def test_answers_of_any_kind_get_a_verdict(answer):
 
 def test_a_recorded_table_lies_in_its_folder(tmp_path):
     for name in ("../secret", "/etc/passwd", "a/../../b", "."):
-        with pytest.raises(FileNotFoundError, match="no name of a recorded table|No recorded table"):
+        with pytest.raises(FileNotFoundError, match="not the name of a recorded table|No recorded table"):
             ck.data.recorded(name)
 
 

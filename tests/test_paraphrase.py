@@ -153,7 +153,7 @@ def test_what_is_written_is_read(tmp_path, reviews):
     again = Toyshop()(reviews)
     say = FromFile(write_pairs(tmp_path / "new" / "pairs.tsv", reviews, again), temperature=0.0)
     assert say(reviews) == say(reviews, temperature=0.0, seed=5) == again and say.texts == reviews
-    with pytest.raises(ValueError, match=r"made at temperature 0.0 and cannot be had at 0.7"):
+    with pytest.raises(ValueError, match=r"made at temperature 0.0 and are not available at 0.7"):
         say(reviews, temperature=0.7)
     with pytest.raises(ValueError, match="no paraphrase of 'no such text'"):
         say([reviews[0], "no such text"])

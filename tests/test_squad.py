@@ -286,9 +286,9 @@ def test_the_best_of_several_golds_counts():
     assert answers.golds(row) == ["in the attic", "attic"]  # "the" is nothing once normalised
     assert answers.scores_of("The attic!", row) == (1.0, 1.0)
     assert answers.scores_of("an attic room", row) == (0.0, pytest.approx(2 / 3))
-    with pytest.raises(ValueError, match="1 questions have no prediction, the first is '1'"):
+    with pytest.raises(ValueError, match="1 questions have no prediction; the first is '1'"):
         answers.score({}, [row])
-    with pytest.raises(ValueError, match="comes twice"):
+    with pytest.raises(ValueError, match="occurs twice"):
         answers.score({"1": ""}, [row, row])
     with pytest.raises(ValueError, match="no questions"):
         answers.score({}, [])

@@ -1,7 +1,7 @@
 """The defaults of `train`: at two scales the settings of the notebooks, at the others those of the papers.
 
-At base and large `PRINTED` says which printed setting a method trains by, and `OURS` what no paper prints: those are
-the only two sources of a number there, and `Recipe.ours` says it in words.
+At base and large `PRINTED` says which printed setting a method trains by; `OURS` and `BORROWED` say what no paper
+prints, and `Recipe.ours` says it in words.
 """
 
 from dataclasses import dataclass, field, replace

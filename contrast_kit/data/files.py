@@ -132,7 +132,7 @@ def _table(file: Path, columns: Sequence[str] | None, quoted: bool | None) -> Da
         try:
             return Dataset(pyarrow.parquet.read_table(file))
         except (pyarrow.ArrowException, OSError) as error:
-            raise ValueError(f"{file} is no whole Parquet file: {arguments.in_a_line(error)}") from error
+            raise ValueError(f"{file} is not a complete Parquet file: {arguments.in_a_line(error)}") from error
     if file.suffix.lower() in (".json", ".jsonl"):
         rows = _json_rows(file)
         for name in [name for name, value in rows[0].items() if isinstance(value, str) and value[:1] == "b"]:

@@ -1,4 +1,4 @@
-"""Class names to the integers that their task gives them, never to those of the alphabet.
+"""Class names to the integers that their task gives them, not to their places in the alphabet.
 
 GLUE says which integer a name is: MNLI's entailment, neutral, contradiction are 0, 1, 2, though not in alphabetical
 order; RTE's entailment is 0, and WNLI's is 1. Names of a data set that GLUE does not know have no such order; they

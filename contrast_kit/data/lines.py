@@ -109,5 +109,5 @@ def _rows(file: Path) -> Iterator[Mapping]:
                 yield json.loads(line)
             except json.JSONDecodeError as error:
                 raise ValueError(
-                    f"Line {number} of {file} is no JSON ({error}): a .jsonl has one object a line."
+                    f"Line {number} of {file} is not JSON ({error}): a .jsonl has one object per line."
                 ) from error

@@ -154,7 +154,7 @@ class Pictures:
                 f"0 … {top - 1}, and {NONE} where there is none."
             )
         if (classes[~self.region_mask] != NONE).any():
-            raise ValueError(f"A padded region has the {name} class {NONE}, no other: it is no region.")
+            raise ValueError(f"A padded region must have the {name} class {NONE}: it is not a region.")
 
     def _check_confidence(self, name: str, confidence: Tensor) -> None:
         picture_checks.shares(checks.floats(confidence, f"{name}_confidence"), f"{name}_confidence")

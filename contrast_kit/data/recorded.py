@@ -40,7 +40,7 @@ def recorded(name: str, folder: str | Path = FOLDER) -> "DataFrame":
         raise TypeError(f"A recorded table has a name, such as 'scoreboard', not {checks.shown(name)}.")
     folder = arguments.path("folder", folder, "where recorded tables lie")
     if name != Path(name).as_posix() or Path(name).is_absolute() or ".." in Path(name).parts:
-        raise FileNotFoundError(f"{name!r} is no name of a recorded table, such as 'scoreboard'.")
+        raise FileNotFoundError(f"{name!r} is not the name of a recorded table, such as 'scoreboard'.")
     table, origin = (folder / f"{name}.{kind}" for kind in ("csv", "json"))
     if not table.exists():
         have = sorted(path.stem for path in folder.glob("*.csv"))

@@ -74,7 +74,7 @@ def _picture(row: list[str], number: int, name: str) -> dict[str, Any]:
             )
         }
     except ValueError as error:
-        raise ValueError(f"Line {number} of {name} is no row of LXMERT's tables: {error}.") from None
+        raise ValueError(f"Line {number} of {name} is not a row of LXMERT's tables: {error}.") from None
     return {
         "image_id": int(digits[1]),
         "regions": arrays["features"].copy(),

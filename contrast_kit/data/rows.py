@@ -62,7 +62,7 @@ def as_rows(rows: Any) -> Any:
         )
     kind = type(rows)
     if kind.__module__.startswith("pandas"):
-        raise TypeError(f"Rows are no pandas {kind.__name__}: give frame.to_dict('records') or series.tolist().")
+        raise TypeError(f"Rows cannot be a pandas {kind.__name__}: give frame.to_dict('records') or series.tolist().")
     if isinstance(rows, str):
         found = os.path.exists(rows)
         there = "data.load reads that file or folder" if found else f"there is no file or folder {rows[:80]!r}"

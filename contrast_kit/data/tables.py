@@ -67,7 +67,7 @@ def read_table(file: Path, columns: Sequence[str] | None, quoted: bool | None) -
             "for example 'text', 'label', 'sentence1' and 'sentence2'."
         )
     if names and len(names) != len(first):
-        raise ValueError(f"{file} has {len(first)} columns, and columns= names {len(names)}: {', '.join(names)}.")
+        raise ValueError(f"{file} has {len(first)} columns, but columns= names {len(names)}: {', '.join(names)}.")
     if names and tuple(first) == names:  # the file names them too
         columns = names = None
     frame = _frame(file, separator, names, quoted)
@@ -204,7 +204,7 @@ def _frame(file: Path, separator: str, names: Sequence[str] | None, quoted: bool
             remedy = f"try quoted={not quoted}"
         except errors:
             remedy = "give each row as many fields as the first"
-        raise ValueError(f"{file} is no even table ({str(error).strip()}): {remedy}.") from error
+        raise ValueError(f"{file} is not an even table ({str(error).strip()}): {remedy}.") from error
 
 
 def _one_row_a_line(file: Path, separator: str) -> bool:

@@ -152,4 +152,4 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
         try:
             yield json.loads(line)
         except json.JSONDecodeError:
-            raise ValueError(f"Line {number} of {path.name} is no JSON: the file holds one object a line.") from None
+            raise ValueError(f"Line {number} of {path.name} is not JSON: the file holds one object per line.") from None

@@ -228,7 +228,7 @@ class Encoder(Presets, nn.Module):
         log_q = -nn.functional.cross_entropy(logits, labels, reduction="none")  # [M]
         each = terms(log_q, *rows)  # [M]
         if each.shape != log_q.shape:
-            raise ValueError(f"terms must give one number a position, [{len(log_q)}], not {list(each.shape)}.")
+            raise ValueError(f"terms must give one number per position, [{len(log_q)}], not {list(each.shape)}.")
         found = Words(each.sum(), log_q.detach())
         checks.finite(found.total, "The loss over the vocabulary")
         if others is None:

@@ -43,7 +43,7 @@ def located(name: str | Path) -> str | Path:
         return name
     if not which or not (SHIPPED / which / "config.json").is_file():
         have = [f"kit/{file.parent.name}" for file in sorted(SHIPPED.glob("*/config.json"))]
-        raise FileNotFoundError(f"The kit brings no encoder {str(name)!r}; {meant(name, have)}")
+        raise FileNotFoundError(f"The kit ships no encoder {str(name)!r}; {meant(name, have)}")
     return SHIPPED / which
 
 

@@ -119,7 +119,7 @@ class LiveTraining(Panel):
         Raises a RuntimeError while it trains.
         """
         if self.running:
-            raise RuntimeError("The run goes on: stop it first, then reset the encoder.")
+            raise RuntimeError("The run is still going: stop it first, then reset the encoder.")
         for name, weights in self._first.items():
             self.objectives[name].load_state_dict(weights)
         self.runs, self.problem, self._phase, self._film = {}, "", "ready", page.Film()
@@ -211,7 +211,7 @@ class LiveTraining(Panel):
         if self.problem:
             return f"<b>The run has ended</b>: {html.escape(self.problem)}"
         if self._phase == "ready":
-            return "<i>start</i> trains, <i>stop</i> ends it after the present step and keeps the run."
+            return "<i>start</i> trains, <i>stop</i> ends it after the current step and keeps the run."
         if self.running:
             return "It trains. The notebook stays free; the run so far is <code>panel.run</code>."
         end = "Stopped" if self._phase == "stopped" else "Done"

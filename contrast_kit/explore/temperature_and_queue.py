@@ -122,9 +122,8 @@ def temperature_and_queue(
     or queues cannot be compared.
 
     Args:
-        negatives: cosines of random pairs, such as `geometry.random_pair_cosines(vectors)`, drawn with replacement
-            where they are fewer than the largest batch and queue need. By default those of random directions in 32
-            dimensions.
+        negatives: cosines of random pairs, such as `geometry.random_pair_cosines(vectors)`, drawn with
+            replacement. By default those of random directions in 32 dimensions.
         positive: the cosine of the anchor with its positive.
         tau: the temperature: one of the slider's values, 0.02, 0.03, 0.05, 0.07, 0.1 … 2.
         batch, queue: B texts in the batch (4, 8 … 512) and Q vectors in the queue (0, 64, 256, 1024, 4096, 8192).

@@ -185,7 +185,7 @@ def _one_block(
     with torch.enable_grad():
         each = terms(*leaves)  # [R]
         if each.shape != log_q.shape:
-            raise ValueError(f"terms must give one number a position, [{len(log_q)}], not {list(each.shape)}.")
+            raise ValueError(f"terms must give one number per position, [{len(log_q)}], not {list(each.shape)}.")
         total = each.sum()
     if all(g is None for g in gradients):
         return total.detach()

@@ -200,7 +200,7 @@ class _NoSecond(Function):
     @staticmethod
     def backward(ctx, *upstream):
         raise NotImplementedError(
-            "Made piece by piece, a loss gives first derivatives only; for a gradient of the gradient take its plain "
+            "A loss computed piece by piece has first derivatives only; for a gradient of the gradient take its plain "
             'form (of a contrast: implementation="plain").'
         )
 

@@ -214,7 +214,7 @@ def check_pair(batch: Batch, width: int | None = None) -> None:
     if missing := [key for key in PICTURE if not isinstance(batch.get(key), Tensor)]:
         raise ValueError(
             f"A pair of text and picture needs {', '.join(PICTURE)}, and this batch has no {missing[0]}: make it with "
-            "data.Regions; region_mask says which regions are no padding."
+            "data.Regions; region_mask says which regions are not padding."
         )
     features, boxes, real = (batch[key] for key in PICTURE)
     if features.dim() != 3 or boxes.shape != (*features.shape[:2], 4) or real.shape != features.shape[:2]:

@@ -138,7 +138,7 @@ class Objective(nn.Module):
         """Sequence vectors and summed local losses of the view called `name`, or of any chunk of its examples: by
         `vectors`, then `local_sums`, from the encoder's last states. Override those two, or this."""
         if type(self).vectors is Objective.vectors and type(self).local_sums is Objective.local_sums:
-            raise NotImplementedError(f"{type(self).__name__} must say its vectors or its local_sums.")
+            raise NotImplementedError(f"{type(self).__name__} must define vectors or local_sums.")
         hidden = self.encoder(view)  # [B, T, D]
         vectors = by_name(self, "vectors", self.vectors(name, hidden, view)) if self.contrasted(name) else {}
         return Encoded(vectors, by_name(self, "local_sums", self.local_sums(name, hidden, view)))
@@ -186,7 +186,7 @@ class Objective(nn.Module):
     @property
     def weights(self) -> dict[str, float]:
         """The weight of each part in the loss. A part without a weight is a diagnostic: logged, not trained."""
-        raise NotImplementedError(f"{type(self).__name__} must weigh its parts.")
+        raise NotImplementedError(f"{type(self).__name__} must define the weights of its parts.")
 
     def set_progress(self, step: int, total: int) -> None:
         """Called before step 0, 1, … of `total` optimizer steps, for whatever changes along a run: CAPT's τ."""

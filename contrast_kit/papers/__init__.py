@@ -58,7 +58,7 @@ def table(paper: str, number: int) -> "pd.DataFrame":
     module = _PAPERS[paper]
     if not checks.is_number(number) or number not in module.TABLES:
         there = ", ".join(map(str, module.TABLES))
-        raise ValueError(f"Of {paper} there are the tables {there}, not {checks.shown(number)}.")
+        raise ValueError(f"{paper} has the tables {there}, not {checks.shown(number)}.")
     caption, header, block = module.TABLES[number]
     *keys, columns = (part.strip() for part in header.split("|"))
     rows = [_row(line, keys, columns.split(), module.SD_UNIT) for line in block.strip().splitlines()]

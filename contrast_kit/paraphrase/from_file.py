@@ -65,7 +65,7 @@ class FromFile(Paraphraser):
         if temperature is not None and temperature != self.temperature:
             made = "an unknown temperature" if self.temperature is None else f"temperature {self.temperature}"
             raise ValueError(
-                f"The paraphrases of {self.path} were made at {made} and cannot be had at {temperature}: leave the "
+                f"The paraphrases of {self.path} were made at {made} and are not available at {temperature}: leave the "
                 "temperature out, or use a file of that temperature, FromFile(path, temperature=…)."
             )
         lacking = [text for text in texts if text.strip() not in self._wordings]

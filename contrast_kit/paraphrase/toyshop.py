@@ -67,7 +67,7 @@ def same_meaning(first: str, second: str) -> bool:
 
 def _meanings(text: str) -> Counter:
     if not isinstance(text, str):
-        raise TypeError(f"Two sentences, strings, are compared; {checks.shown(text)} is none.")
+        raise TypeError(f"same_meaning compares two sentences (strings), not {checks.shown(text)}.")
     phrases = _phrases()
     found = phrases.pattern.findall(_lower(text))
     return Counter(phrases.group_of.get(phrase, phrase) for phrase in found)

@@ -73,7 +73,7 @@ def pooled_interval(table: Mapping[str, np.ndarray], method: str, reference: str
 
     freedom = sum(len(seeds) - 1 for seeds in table.values())
     if not freedom:
-        raise ValueError("No method has a second seed, so there is no noise to hold a difference against.")
+        raise ValueError("No method has a second seed, so there is no noise to compare a difference with.")
     pooled = np.sqrt(sum(((seeds - seeds.mean()) ** 2).sum() for seeds in table.values()) / freedom)
     one, other = table[method], table[reference]
     half = t.ppf((1 + level) / 2, freedom) * pooled * np.sqrt(1 / len(one) + 1 / len(other))

@@ -127,7 +127,7 @@ def array(values: Any, name: str, ndim: int | None, missing: bool = False) -> np
     except (TypeError, ValueError):
         numbers = None
     if numbers is None:
-        raise ValueError(f"{name} must hold numbers in {ndim or 'some'} dimension(s), all rows alike.")
+        raise ValueError(f"{name} must hold numbers in {ndim or 'some'} dimension(s), all rows of equal length.")
     if ndim is not None and numbers.ndim != ndim:
         raise ValueError(f"{name} must have {ndim} dimension(s), not {numbers.ndim} (shape {numbers.shape}).")
     if not numbers.size:

@@ -155,7 +155,7 @@ def questions(rows: Any, said: Mapping[str, Any]) -> list[dict[str, Any]]:
         name = f"answers of question {one!r}"
         arguments.strings(name, arguments.mapping(name, gold, "of texts and their starts").get("text"), "texts")
     if len(set(ids)) < len(ids):
-        raise ValueError(f"The id {Counter(ids).most_common(1)[0][0]!r} comes twice: ids tell questions apart.")
+        raise ValueError(f"The id {Counter(ids).most_common(1)[0][0]!r} occurs twice: ids tell questions apart.")
     if lacking := [one for one in ids if one not in said]:
-        raise ValueError(f"{len(lacking)} questions have no prediction, the first is {lacking[0]!r}.")
+        raise ValueError(f"{len(lacking)} questions have no prediction; the first is {lacking[0]!r}.")
     return [dict(row) for row in as_rows(rows)]

@@ -122,7 +122,7 @@ def fine_tune(
     if own := {name for name in ("folder", "resume") if settings.pop(name, None)}:
         raise TypeError(
             f"fine_tune keeps its best weights in memory, not in checkpoints: leave {own.pop()} out (tasks.run has a "
-            "folder, and goes on run by run)."
+            "folder, and continues run by run)."
         )
     checks.count("evaluate_every", evaluate_every, "a number of updates")
     show = dict(progress=progress, live=settings.pop("live", False))

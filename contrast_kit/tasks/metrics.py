@@ -47,7 +47,7 @@ def f1(predicted: Any, labels: Any) -> float:
 
     predicted, labels = _classes(predicted, labels)
     if others := set(np.unique(np.concatenate([predicted, labels])).tolist()) - {0, 1}:
-        raise ValueError(f"F1 asks for class 1 among two classes, 0 and 1; here is also {sorted(others)[0]}.")
+        raise ValueError(f"F1 scores class 1 of the classes 0 and 1; there is also class {sorted(others)[0]}.")
     return float(f1_score(labels, predicted, pos_label=1, average="binary", zero_division=0.0))
 
 
@@ -171,7 +171,7 @@ def as_labels(labels: Any, scores: bool = True) -> np.ndarray:
 
 
 def _pair(predicted: Any, labels: Any, least: int = 1) -> tuple[np.ndarray, np.ndarray]:
-    """Both as flat arrays of equal length, free of NaN."""
+    """Both as flat arrays of equal length, all finite."""
     predicted, labels = as_numbers(predicted, "Predictions"), as_numbers(labels, "Labels")
     if predicted.shape != labels.shape or predicted.ndim != 1:
         raise ValueError(

@@ -66,7 +66,7 @@ def picture_only(features: Any, answers: Sequence[str], shown: Any) -> list[str]
 
     features, shown = _vectors(features, "Features"), _vectors(shown, "Pictures shown")
     if features.shape[1] != shown.shape[1]:
-        raise ValueError(f"Pictures were learnt by {features.shape[1]} features and are shown by {shown.shape[1]}.")
+        raise ValueError(f"The training pictures have {features.shape[1]} features, the shown ones {shown.shape[1]}.")
     answers = _answers(features, answers)
     model = make_pipeline(StandardScaler(), LogisticRegression(C=0.01, max_iter=500))
     return model.fit(features, answers).predict(shown).tolist()

@@ -165,7 +165,7 @@ def zero_shot_sts(encoder: Encoder, rows: Any, *, columns: tuple[str, str] | Non
     task = get_task("stsb")
     columns = given_columns(columns) or task.columns_in(column_names(rows))
     if len(columns) != 2:
-        raise ValueError(f"Similarity is that of pairs, and these rows hold one text each ({columns[0]!r}).")
+        raise ValueError(f"Similarity needs pairs, and these rows hold one text each ({columns[0]!r}).")
     first, second = (vectors_of(encoder, column(rows, name)) for name in columns)  # [N, D] each
     cosines = pair_cosines(first, second).numpy()  # [N]
     return score(task, cosines, labels_of(rows))

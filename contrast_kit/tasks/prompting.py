@@ -34,7 +34,7 @@ def _columns_of(template: Any) -> set[str]:
         names = [name for _, name, _, _ in Formatter().parse(template) if name is not None]
     except ValueError as error:
         wrong = f"The template {checks.shown(template)} cannot be read ({error})"
-        raise ValueError(f"{wrong}: close each bracket, and write one that is text twice.") from None
+        raise ValueError(f"{wrong}: close each bracket, and double a bracket that is meant as text.") from None
     if names.count("mask") != 1 or not re.search(r"\s\{mask\}", template):
         raise ValueError("A template has {mask} once, after a space: '{sentence} It was {mask}.'")
     return {*names} - {"mask"}
@@ -141,7 +141,7 @@ def prompts(
         tokenizer: its mask token is put in.
         words: the label word of each class, needed for demonstrations.
         demonstrations: training rows. One of each class follows each row, solved: the same template with its label
-            word in it. It is drawn at random and is never the row itself. They are then fixed; LM-BFF draws them afresh
+            word in it. It is drawn at random, and is the row itself only where its class has no other. They are then fixed; LM-BFF draws them afresh
             for each use, as `demonstrations` and `Prompt` do.
         seed: of that draw.
 

@@ -140,7 +140,7 @@ class Protocol:
 def _at(table: Mapping[int | None, float], n: int | None, name: str) -> float:
     if n not in table:
         raise ValueError(
-            f"This protocol does not say {name} at size {n}: dataclasses.replace(protocol, {name}={{{n}: …}})."
+            f"This protocol has no {name} for size {n}: dataclasses.replace(protocol, {name}={{{n}: …}})."
         )
     return table[n]
 

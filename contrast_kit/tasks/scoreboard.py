@@ -91,7 +91,7 @@ class EvalSuite:
             if not (isinstance(one, str) and isinstance(other, str) and checks.is_number(score)):
                 raise TypeError(f"graded must be pairs with a score, (one, other, 3.5), not {checks.shown(row)}.")
         if len(self.graded) < 2:
-            raise ValueError("graded must be at least two pairs with a score: it is asked whether they are in order.")
+            raise ValueError("graded must be at least two pairs with a score, since their order is measured.")
         for name, data in arguments.mapping("probes", self.probes, "of tasks by name").items():
             arguments.of_kind(f"probes[{name!r}]", data, TaskData, "what tasks.load gives")
         arguments.of_kind("disturb", self.disturb, Callable, "a noise, such as masking.noise.Mask()")

@@ -102,7 +102,7 @@ def by_type(scores: Sequence[float], types: Sequence[str]) -> dict[str, float]:
     if values.shape != names.shape or not len(names):
         raise ValueError(f"There must be a type for each score: {values.size} scores, {len(names)} types.")
     if not np.isfinite(values).all():
-        raise ValueError("A score is not finite, so no mean is.")
+        raise ValueError("A score is not finite, so the mean would not be either.")
     return {"all": float(values.mean())} | {str(name): float(values[names == name].mean()) for name in np.unique(names)}
 
 
