@@ -73,4 +73,4 @@ def warn_untrained(method: Any, parts: dict[str, Any]) -> None:
         return
     have = [name for name in parts if name != "loss"]
     if lost := [name for name, weight in method.weights.items() if weight and name not in parts]:
-        warn(f"weights names {lost[0]!r}, and no part of the loss has that name; there are {', '.join(have) or 'none'}.")
+        warn(f"weights names {lost[0]!r}, which no part of the loss is called; there are {', '.join(have) or 'none'}.")

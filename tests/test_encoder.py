@@ -308,7 +308,7 @@ def test_wrong_arguments_are_said(tokenizer, tmp_path):
     small = BertConfig(vocab_size=len(tokenizer), pad_token_id=tokenizer.pad_token_id, **shape)
     with pytest.raises(TypeError, match=r"Encoder.from_pretrained\(d\) adds one") as no:
         ck.Encoder(bare := BertModel(small), tokenizer)
-    code = str(no.value).partition("none, ")[2].removesuffix(" adds one.")  # as the sentence says
+    code = str(no.value).partition("Without one: ")[2].removesuffix(" adds one.")  # as the sentence says
     space = {"model": bare, "tokenizer": tokenizer, "Encoder": ck.Encoder, "d": str(tmp_path / "bare")}
     with pytest.warns(UserWarning, match="holds no vocabulary head"):
         exec(code.replace("Encoder.from", "opened = Encoder.from"), space)

@@ -118,7 +118,7 @@ def test_an_objective_that_says_nothing_is_told_what_to_say(encoder, batch):
         Empty(encoder)(batch)
     with pytest.raises(NotImplementedError, match="Empty must define vectors or local_sums"):
         Empty(encoder).encode("text", batch)
-    with pytest.raises(NotImplementedError, match="Empty must weigh"):
+    with pytest.raises(NotImplementedError, match="Empty must define the weights"):
         Empty(encoder).weights  # noqa: B018
     assert Empty(encoder).term_counts("text", batch) == Empty(encoder).contrast({}, {}) == {}
 

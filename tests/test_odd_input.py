@@ -244,7 +244,7 @@ def test_splits_are_no_texts(encoder, texts):
 def test_damaged_files_are_named(tmp_path):
     broken = tmp_path / "rows.parquet"
     broken.write_bytes(b"PAR1 and no more")
-    with pytest.raises(ValueError, match="no whole Parquet file"):
+    with pytest.raises(ValueError, match="not a complete Parquet file"):
         ck.data.load(broken)
     mixed = tmp_path / "rows.jsonl"
     mixed.write_text('{"text": "a kite", "label": 1}\n{"text": "a drum", "label": "one"}\n')

@@ -237,7 +237,7 @@ def test_blimp_asks_any_function_that_scores_texts(tmp_path):
     table = ck.standard.blimp(lengths, tmp_path, progress=False)
     assert table.loc["all", "accuracy"] == 0.5  # one right, one wrong, one tie
     for wrong in (torch.zeros(2), [0.0] * 6, np.zeros(6), torch.full((6,), torch.nan)):
-        with pytest.raises(ValueError, match=r"must give a tensor with one number per text, \[6\]"):
+        with pytest.raises(ValueError, match=r"must give one number per text, a tensor \[6\]"):
             ck.standard.blimp(lambda texts, wrong=wrong: wrong, tmp_path, progress=False)
     for wrong in ("kit/books-mlm", torch.nn.Linear(2, 2)):
         told = f"asked of an Encoder, or of a function of texts, not of {type(wrong).__name__}"

@@ -32,8 +32,8 @@ def checked_model(model: nn.Module, tokenizer: PreTrainedTokenizerBase) -> nn.Mo
     tokens than the tokenizer has, and one that counts positions from another token than the tokenizer's padding."""
     if not isinstance(model, PreTrainedModel) or model.base_model is model:
         raise TypeError(
-            f"An encoder wraps a model with a head, such as RobertaForMaskedLM, not {type(model).__name__}; where there is "
-            "none, model.save_pretrained(d); tokenizer.save_pretrained(d); Encoder.from_pretrained(d) adds one."
+            f"An encoder wraps a model with a head, such as RobertaForMaskedLM, not {type(model).__name__}. "
+            "Without one: model.save_pretrained(d); tokenizer.save_pretrained(d); Encoder.from_pretrained(d) adds one."
         )
     rows = model.get_input_embeddings().num_embeddings
     if len(tokenizer) > rows:
@@ -44,8 +44,8 @@ def checked_model(model: nn.Module, tokenizer: PreTrainedTokenizerBase) -> nn.Mo
     known = {*MODEL_FOR_MASKED_LM_MAPPING_NAMES.values(), *OTHERS}
     if not any(base.__name__ in known for base in type(model).__mro__):
         raise ValueError(
-            f"{type(model).__name__} is not a masked language model of transformers, and cannot say which word belongs at "
-            "a masked place: take one such as BertForMaskedLM (AutoModelForMaskedLM lists them)."
+            f"{type(model).__name__} is not a masked language model of transformers, and cannot say which word belongs "
+            "at a masked place: take one such as BertForMaskedLM (AutoModelForMaskedLM lists them)."
         )
     pad, counted = tokenizer.pad_token_id, getattr(getattr(model.base_model, "embeddings", None), "padding_idx", None)
     if counted not in (None, pad) and not isinstance(model.config, MPNetConfig):  # whose id is fixed

@@ -29,7 +29,7 @@ class Camera:
 
     def __init__(self, look: Callable[[], Any], steps: Iterable[int]) -> None:
         if not callable(look):
-            raise TypeError(f"look is a function without arguments that returns what to keep, not {checks.shown(look)}.")
+            raise TypeError(f"look is a function without arguments, returning what to keep, not {checks.shown(look)}.")
         steps = arguments.listed("steps", steps, "numbers of steps")
         for at, step in enumerate(steps):
             checks.number(f"steps[{at}]", step, "a step at which to look")

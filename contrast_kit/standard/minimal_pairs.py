@@ -69,7 +69,9 @@ def blimp(
         pairs, field = _pairs(file, limit)
         scores = score([text for pair in pairs for text in pair])
         if not isinstance(scores, Tensor) or scores.shape != (2 * len(pairs),) or scores.isnan().any():
-            raise ValueError(f"A function that scores texts must give a tensor with one number per text, [{2 * len(pairs)}].")
+            raise ValueError(
+                f"A function that scores texts must give one number per text, a tensor [{2 * len(pairs)}]."
+            )
         scores = scores.view(-1, 2)  # [2 pairs] → [pairs, 2]
         good = (scores[:, 0] > scores[:, 1]).double() + 0.5 * (scores[:, 0] == scores[:, 1]).double()  # [pairs]
         rows.append({"phenomenon": file.stem, "field": field, "pairs": len(pairs), "accuracy": good.mean().item()})

@@ -140,9 +140,9 @@ def prompts(
             formats, `{price:.2f}`.
         tokenizer: its mask token is put in.
         words: the label word of each class, needed for demonstrations.
-        demonstrations: training rows. One of each class follows each row, solved: the same template with its label
-            word in it. It is drawn at random, and is the row itself only where its class has no other. They are then fixed; LM-BFF draws them afresh
-            for each use, as `demonstrations` and `Prompt` do.
+        demonstrations: training rows. One of each class follows each row, solved: the same template with its label word
+            in it. It is drawn at random, and is the row itself only where its class has no other. They are then fixed;
+            LM-BFF draws them afresh for each use, as `demonstrations` and `Prompt` do.
         seed: of that draw.
 
     Raises:

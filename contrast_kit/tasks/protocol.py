@@ -139,9 +139,7 @@ class Protocol:
 
 def _at(table: Mapping[int | None, float], n: int | None, name: str) -> float:
     if n not in table:
-        raise ValueError(
-            f"This protocol has no {name} for size {n}: dataclasses.replace(protocol, {name}={{{n}: …}})."
-        )
+        raise ValueError(f"This protocol has no {name} for size {n}: dataclasses.replace(protocol, {name}={{{n}: …}}).")
     return table[n]
 
 

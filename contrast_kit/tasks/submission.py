@@ -49,7 +49,8 @@ FILES: tuple[TestFile, ...] = (
 AS_NUMBERS = ("cola", "sst2", "mrpc", "qqp", "wnli")
 """Tasks whose classes the server wants as 0 and 1; those of the others are written in words."""
 FILL: dict[str, int | float] = {"wnli": 0, "mnli": 0, "stsb": 2.5}
-"""What a file without predictions is filled with: WNLI's most frequent class ("not_entailment"), MNLI's class 0, and the middle of STS-B's scale."""
+"""What a file without predictions is filled with: WNLI's most frequent class ("not_entailment"), MNLI's class 0, and
+the middle of STS-B's scale."""
 
 
 def best_of_seeds(
@@ -145,7 +146,7 @@ def write_submission(
     arguments.mapping("predictions", predictions, "of the predictions of each file")
     fill = arguments.strings("fill", fill, "names of files")
     if path.suffix != ".zip":
-        raise ValueError(f"The server takes a zip file, so the path must end in .zip, not in {path.suffix or 'nothing'}.")
+        raise ValueError(f"The server takes a zip file: the path must end in .zip, not in {path.suffix or 'nothing'}.")
     if unknown := [name for name in (*predictions, *fill) if name not in by_name]:
         raise ValueError(f"A submission has no file {unknown[0]!r}; there are {', '.join(by_name)}.")
     if lacking := [name for name in by_name if name not in predictions and name not in fill]:
