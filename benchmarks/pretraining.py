@@ -7,7 +7,7 @@
 Masked LM of a 4 × 256 encoder with 8,000 words: the same texts, rate and decay for all, in bfloat16 where this machine
 is faster so. BOOKS is a folder of text files, of which the sentences are drawn. A batch is
 
-- 128 texts of similar length, as `fit` has it by default (and the Trainer on request);
+- 128 texts of like length, as `fit` has it by default (and the Trainer on request);
 - "mixed": any 128 texts, as the Trainer has it by default;
 - "blocks": texts joined to blocks of 128 tokens, much as the Trainer's example script does; about as many tokens.
 

@@ -9,7 +9,7 @@ Masked LM with AdamW on texts tokenized beforehand, one pass over the same texts
 | made | 2 layers × 128, 2,000 words | 8 to 24 tokens, drawn | 32 |
 | prose | 4 layers × 256, 8,000 words, as pre-training on a CPU has it | docstrings of the installed libraries | 128 |
 
-The Trainer draws texts of any length, as is its default, or groups those of similar length, as `fit` does; in bfloat16
+The Trainer draws texts of any length, as is its default, or groups those of like length, as `fit` does; in bfloat16
 both keep their weights in float32. A rate counts texts.
 """
 

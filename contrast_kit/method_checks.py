@@ -23,7 +23,7 @@ def config_class(method: Any) -> None:
 
 
 def switches(config: Any) -> None:
-    """Refuse a field annotated as bool that is none, such as "no": Python takes any non-empty string as True."""
+    """Refuse a field annotated as bool with another value, such as "no": Python takes any non-empty string as True."""
     for field in fields(config):
         if field.type in (bool, "bool"):
             checks.switch(field.name, getattr(config, field.name))
@@ -73,4 +73,4 @@ def warn_untrained(method: Any, parts: dict[str, Any]) -> None:
         return
     have = [name for name in parts if name != "loss"]
     if lost := [name for name, weight in method.weights.items() if weight and name not in parts]:
-        warn(f"weights names {lost[0]!r}, which no part of the loss is called; there are {', '.join(have) or 'none'}.")
+        warn(f"weights names {lost[0]!r}, but no part of the loss is named so; there are {', '.join(have) or 'none'}.")

@@ -19,7 +19,11 @@ QUESTION = {
 }  # fmt: skip
 
 SAID = {
-    "f1 of three classes": (lambda: tasks.f1([0, 2], [0, 1]), ValueError, "class 1 of the classes 0 and 1; there is also class 2"),
+    "f1 of three classes": (
+        lambda: tasks.f1([0, 2], [0, 1]),
+        ValueError,
+        "class 1 of the classes 0 and 1; there is also class 2",
+    ),
     "pearson of one": (lambda: tasks.pearson([1.0], [1.0]), ValueError, "at least 2 examples, not 1"),
     "spearman of one": (lambda: tasks.spearman([1.0], [1.0]), ValueError, "at least 2 examples, not 1"),
     "accuracy of scores": (lambda: tasks.accuracy([0.5], [1]), ValueError, "0.5 is no class number: round a score"),

@@ -554,7 +554,7 @@ def test_bad_input_gets_one_sentence(call, sentence):
 
 
 def test_what_must_be_named_is_asked_for_by_name():
-    with pytest.raises(TypeError, match="selected must be a list of entries, one a token, not 1"):
+    with pytest.raises(TypeError, match="selected must be a list of entries, one per token, not 1"):
         plots.mask_kinds(["a"], ["a"], 1)
     with pytest.raises(TypeError, match="Each row of kinds must be a list"):
         plots.mask_heatmap([["a"]], [1])

@@ -98,7 +98,7 @@ OURS: dict[str, tuple[dict[str, Any], str]] = {
 
 
 def recipe(method: str, scale: str, *, start: bool = False) -> Recipe:
-    """The defaults of `train METHOD --scale SCALE`; with `start`, those for training on from a checkpoint.
+    """The defaults of `train METHOD --scale SCALE`; with `start`, those for post-training from a checkpoint.
 
     Example:
         >>> from contrast_kit.commands.recipes import recipe

@@ -23,7 +23,7 @@ class Batches:
     of an epoch.
 
     Rows are shuffled, then sorted by length within pools of 50 batches, then the batches are shuffled: nearly no
-    padding, and of many rows others meet in every epoch, all of like length. In fewer than 50 batches nearly the
+    padding, and of many rows different ones meet in each epoch, all of like length. In fewer than 50 batches nearly the
     same rows meet again, and a contrast sees few others. Without `group_by_length` rows are only shuffled, and a batch
     is as mixed as the texts (COCO-LM, section 3.3: "a random set"; no paper here prints grouping). With `drop_last`
     (the default, since in a contrast a short batch has fewer negatives) the rows that do not fill a batch are left out

@@ -157,7 +157,7 @@ def _rows_of_one_kind(file: Path, rows: list[dict[str, Any]]) -> Dataset:
 
 
 def _json_rows(file: Path) -> list[dict[str, Any]]:
-    """Read one JSON list, one object a line, or SQuAD's nested form (one row a question)."""
+    """Read one JSON list, one object per line, or SQuAD's nested form (one row per question)."""
     with in_utf8(file):
         text = file.read_text("utf-8-sig")
     try:
@@ -174,7 +174,7 @@ def _json_rows(file: Path) -> list[dict[str, Any]]:
     if isinstance(content, dict):
         content = [content]
     if not content or not all(isinstance(row, dict) for row in content):
-        raise ValueError(f"{file} must hold a list of objects, one a row.")
+        raise ValueError(f"{file} must hold a list of objects, one per row.")
     return content
 
 

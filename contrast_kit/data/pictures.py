@@ -241,7 +241,7 @@ def random_pictures(n: int = 8, regions: int = 5, width: int = 6, seed: int = 0,
     """`n` pictures of noise with 2 … `regions` regions each, numbered from 0: for tests and examples.
 
     A feature tells its object and its attribute, with noise, so that a probe has something to find; a quarter of
-    the attributes is -100.
+    the attributes are -100.
     """
     draw = torch.Generator().manual_seed(int(seed))
     patterns = torch.randn(2, classes, width, generator=draw)

@@ -31,7 +31,7 @@ HUB_NAMES: dict[str, tuple[str, str | None]] = {
 
 SHOPS = ("toyshop", "othershop")
 RUNNING = ("unit", "headings")
-"""The options that only running text reads."""
+"""The options of `load` that matter for running text alone."""
 
 
 def load(

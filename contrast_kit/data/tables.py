@@ -144,7 +144,7 @@ def is_table(file: Path) -> bool:
 
 
 def _separator(file: Path) -> str:
-    """That of the file's ending; but a `.csv` whose every line has tabs, and no fewer than commas, is read by tabs."""
+    """The ending's; but a tab for a `.csv` whose lines have two or more, and at least a quarter as many as commas."""
     if file.suffix.lower() != ".csv":
         return "\t"
     with file.open(encoding="utf-8-sig", newline="\n") as lines:

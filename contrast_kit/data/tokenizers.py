@@ -89,7 +89,7 @@ def train_tokenizer(
 
 
 def check_is_tokenizer(tokenizer: Any) -> None:
-    """TypeError for anything but a tokenizer of transformers; an encoder asks for its mask token (`encoder.inputs`)."""
+    """TypeError for anything but a tokenizer of transformers; an encoder also needs a mask token (`encoder.inputs`)."""
     if not callable(tokenizer) or not hasattr(tokenizer, "pad_token_id"):
         raise TypeError(
             "tokenizer must be one of transformers, such as data.train_tokenizer(texts) makes, not "

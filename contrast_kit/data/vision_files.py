@@ -1,4 +1,4 @@
-"""Files of questions and statements on pictures, as rows: VQA v2, easy-VQA, NLVR, NLVR2 and SHAPES.
+"""Files of questions and statements about pictures, as rows: VQA v2, easy-VQA, NLVR, NLVR2 and SHAPES.
 
 Nothing here is downloaded, and only easy-VQA and SHAPES come with pictures one may use; the rows name the others.
 """

@@ -60,7 +60,7 @@ def evaluating(*modules: nn.Module) -> Iterator[None]:
 
 
 class Padded:
-    """The plain form: texts padded to the longest, one row per chosen position. `fast` has others of equal results."""
+    """The plain form: texts padded to the longest, a row per chosen position. `fast` has others with equal results."""
 
     fixed_shapes = False
 

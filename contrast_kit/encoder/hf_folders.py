@@ -107,7 +107,7 @@ def _open(name: str | Path, kind: type, whole: bool) -> tuple[nn.Module, PreTrai
 def write(
     folder: Path, model: nn.Module, tokenizer: PreTrainedTokenizerBase, pooling: str, max_length: int, normalizes: bool
 ) -> None:
-    """Write a model, its tokenizer, and files that tell sentence-transformers how it pools and normalises."""
+    """Write a model, its tokenizer, and files that tell sentence-transformers its pooling, and if it normalises."""
     folder.mkdir(parents=True, exist_ok=True)
     with without_bars():
         model.save_pretrained(folder)

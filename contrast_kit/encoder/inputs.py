@@ -61,7 +61,7 @@ def checked_model(model: nn.Module, tokenizer: PreTrainedTokenizerBase) -> nn.Mo
 
 @torch.no_grad()
 def check_alone(model: nn.Module, alone: dict[str, Tensor], beside: dict[str, Tensor]) -> None:
-    """Warn of a model whose states for a text change when it is padded: `alone`, or first `beside` a longer text."""
+    """Warn of a model whose states for a text change with padding: given `alone`, and first `beside` a longer text."""
     model.eval()
     states = model.base_model(**alone).last_hidden_state[0]  # [T, D]
     moved = model.base_model(**beside).last_hidden_state[0, : len(states)] - states

@@ -93,7 +93,7 @@ class Film:
         return made
 
     def keep(self, step: int, now: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-        """The same, and keep it; when the film gets too long, every second moment is dropped."""
+        """As `moment`, and keep it; when the film gets too long, every second moment is dropped."""
         self.moments.append(made := self.moment(step, now))
         if len(self.moments) > MOST_MOMENTS:
             del self.moments[1:-1:2]

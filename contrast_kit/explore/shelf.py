@@ -149,7 +149,7 @@ def shelf(
     Args:
         objective: an `Answer`, trained on questions.
         answers: the names of its answers, in order.
-        pictures: the scenes' regions, standardised as in training, such as `scenes.pictures().only(…)` with the test's.
+        pictures: the scenes' regions, standardised as in training, like `scenes.pictures().only(…)` of the test split.
         question: the first one. toys: what stands where, {"top_1": "big green drum"}; places are top_1 to bottom_4.
 
     Returns:

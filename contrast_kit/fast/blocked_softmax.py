@@ -78,7 +78,7 @@ def sum_over_words(
     """
     in_vocabulary(labels, len(weight))
     most = max(1, (numbers_at_once or scores_at_once(states.device)) // len(weight))
-    size = math.ceil(len(labels) / max(1, math.ceil(len(labels) / most))) or 1  # as few blocks, of like size
+    size = math.ceil(len(labels) / max(1, math.ceil(len(labels) / most))) or 1  # the fewest blocks, of like size
     found = BlockSums(*_Blocks.apply(terms, size, torch.is_grad_enabled(), others, labels, states, weight, bias, *rows))
     finite(found.total, "The loss over the vocabulary")
     return found

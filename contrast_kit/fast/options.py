@@ -64,7 +64,7 @@ def faster(
     if fixed_capacity is not None and packing:
         raise ValueError("Packing gives every batch its own shape, a fixed capacity keeps shapes fixed: choose one.")
     if compiled and packing:
-        raise ValueError("Packing makes a shape of its own for every batch, each to be compiled anew: choose one.")
+        raise ValueError("Packing gives every batch its own shape, each to be compiled anew: choose one.")
     for module in objective.modules():
         if hasattr(module, "strategy"):  # an encoder
             module.use_packing(packing)

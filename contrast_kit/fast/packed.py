@@ -29,7 +29,7 @@ from contrast_kit.fast.shapes import ROUND, rounded_up
 NAME = "contrast_kit_packed"
 
 LONG = 256
-"""Texts above this length go through the fused kernel on a CPU: below, it is slower there, but holds no [T, T]."""
+"""Texts above this length go through the fused kernel on a CPU: it holds no [T, T], but is slower on shorter ones."""
 
 ALIKE = 32
 """Texts whose lengths differ by less than this attend together: padding them costs less than further calls would.

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 ROUND = 64
-"""Rows of words to predict fill up to a multiple of this; a batch of tokens, which has more, to one of `4 * ROUND`."""
+"""Rows of words to predict are filled up to a multiple of this; a batch of tokens, with more, to one of `4 * ROUND`."""
 
 
 def rounded_up(rows: int, to: int = ROUND) -> int:

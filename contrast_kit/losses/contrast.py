@@ -11,9 +11,9 @@ picking an anchor's positive out of its candidates by cosine. They differ in who
 | `simsiam`  | both       | none: no negatives            | its own partner             | no denominator    |
 
 `info_nce` is in `one_direction`, `simsiam` in `no_negatives`. This file is the definition: one matrix of cosines. From
-384 × 384 cosines on, the queue's included, `fast.contrast` computes the same numbers in tiles: set `fast.TILED_FROM =
-math.inf` while you change an equation here. `implementation`: "auto", by size; "plain", the matrix, also for a gradient
-of the gradient; "tiled"; "bf16", tiles of vectors rounded to bfloat16.
+384 × 384 cosines on, the queue's included, `fast.contrast` computes the same numbers in tiles: while you change an
+equation here, set `fast.TILED_FROM = math.inf`. `implementation`: "auto", by size; "plain", the matrix, also for a
+gradient of the gradient; "tiled"; "bf16", tiles of vectors rounded to bfloat16.
 """
 
 from contextlib import nullcontext

@@ -126,7 +126,7 @@ def masked_features(predicted: Tensor, targets: Tensor, *, reduction: str = "mea
 def soft_answers(logits: Tensor, scores: Tensor, *, reduction: str = "mean") -> Tensor:
     """Answer a question that may have several answers: the binary cross-entropy of each, summed over the answers.
 
-    LXMERT's fine-tuning on VQA and GQA (`BCE.mean() * answers` in its code); CAPT's, with "the same hyper-parameters":
+    LXMERT fine-tunes by it on VQA and GQA (`BCE.mean() * answers` in its code); CAPT with "the same hyper-parameters":
 
         L = 1/B sum_b sum_a -s_ba log sigma(z_ba) - (1 - s_ba) log(1 - sigma(z_ba))
 

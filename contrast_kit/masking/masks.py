@@ -184,7 +184,7 @@ def replace(ids: Tensor, selected: Tensor, logits: Tensor, *, generator: torch.G
 
 
 def allowed(batch: Mapping[str, Tensor]) -> Tensor:
-    """Which tokens of a batch may be masked, bool [B, T]; ValueError if it does not say, as a tokenizer's own batch."""
+    """Which tokens of a batch may be masked, bool [B, T]; ValueError if it does not say, like a tokenizer's own."""
     if not isinstance(batch, Mapping) or "maskable" not in batch:
         raise ValueError("A batch must say which tokens may be masked: Texts(texts, tokenizer).batch(range(8)).")
     return batch["maskable"]

@@ -1,4 +1,4 @@
-"""Noise: a batch in, a corrupted view of it out: what the methods call x̂, made from x.
+"""Noise: a batch in, a corrupted view of it out, which the methods call x̂, made from x.
 
 A noise is anything that can be called as `noise(batch, generator, vocabulary) -> view`:
 

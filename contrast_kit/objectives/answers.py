@@ -1,4 +1,4 @@
-"""Fine-tuning on pictures: answers to questions (VQA, GQA), and statements on two pictures (NLVR2).
+"""Fine-tuning on pictures: answers to questions (VQA, GQA), and statements about two pictures (NLVR2).
 
 CAPT 4.2, with the heads and losses of LXMERT, whose hyper-parameters it adopts.
 """

@@ -37,8 +37,8 @@ class CAPTConfig:
     in figure 3 may mean); 0, no queue, is worse (figure 3, left). With a batch of 32 it is 128 steps.
     CAPT has no slowly moving encoder as MoCo has: vectors that old come from another model, and a batch can leave them
     behind by moving as one, until all its vectors point the same way. In small runs (`data.recorded("capt_queue")`) 4 ·
-    batch_size vectors and a start from MLM ended at a mean cosine of 0.8 to 0.9. Texts stayed apart only when the rate
-    was also a sixth for six times the steps (0.06; 0.99 with 16 · batch_size). Without a queue they always did."""
+    batch_size vectors and a start from MLM ended at a mean cosine of 0.8 to 0.9. Texts stayed apart only with a sixth
+    of the rate for six times the steps as well (0.06; with 16 · batch_size 0.99). Without a queue they always did."""
     reduction: Literal["mean", "sum"] = "mean"
     """Over the 2n anchors. Paper (eq. 4): "sum", 2n times as much; over 4096 anchors it would drown an MLM loss that is
     a mean over tokens, and the right learning rate would depend on n. Hence our "mean"."""

@@ -61,7 +61,7 @@ class BackTranslation(Paraphraser):
 
     @torch.no_grad()
     def _translate(self, texts: list[str], model: Any, tokenizer: Any, temperature: float) -> list[str]:
-        """Texts in the other language, in the order given; texts of similar length are translated together."""
+        """Texts in the other language, in the order given; texts of like length are translated together."""
         sampling = {"do_sample": False}
         if temperature > 0:  # top_k=0: from all words, not transformers' default of the best 50
             sampling = {"do_sample": True, "temperature": temperature, "top_k": 0}

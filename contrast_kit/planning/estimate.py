@@ -169,7 +169,7 @@ class _OfLengths(Texts):
 
     def __init__(self, lengths: Tensor, tokenizer: Any, longest: int):
         if lengths.ndim != 1:
-            raise TypeError("The lengths of texts are whole numbers of tokens, one a text.")
+            raise TypeError("The lengths of texts are whole numbers of tokens, one per text.")
         if int(lengths.max()) > longest:
             raise ValueError(f"A text of {int(lengths.max())} tokens is longer than the encoder takes: {longest}.")
         if int(lengths.min()) < 3:

@@ -84,7 +84,7 @@ def animation(
       or flip from one frame to the next without any sentence having moved.
     * `labels`: N classes; colour and shape carry them (from 60 points on each on a ring of its own, as in `circle`).
     * `method`, `seed`, `perplexity`, `neighbors`: as in `project`. `"pca"` keeps one scale over all frames, so a space
-      that opens up is seen to. `"tsne"` (a second or so per frame) and `"umap"` have no scale: each frame is drawn at
+      that opens is seen to open. `"tsne"` (a second or so per frame) and `"umap"` have no scale: each frame is drawn at
       the same size and begins where the last one ended.
     * `measures`: {"alignment": [one number per frame], …}, drawn beside the map with a mark that moves along.
     * `pairs` [P, 2]: row numbers of positive pairs, joined by a line.

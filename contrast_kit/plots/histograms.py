@@ -89,7 +89,7 @@ def _cosines(value: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
         raise ValueError(f"pairs[{name!r}] must be two lists of cosines: (similar, random).")
     both = array(value[0], f"similar of {name!r}", 1), array(value[1], f"random of {name!r}", 1)
     if max(np.abs(cosines).max() for cosines in both) > 1 + 1e-3:
-        raise ValueError(f"pairs[{name!r}] holds numbers outside -1 … 1, which are no cosines.")
+        raise ValueError(f"pairs[{name!r}] holds numbers outside -1 … 1, which are not cosines.")
     return both[0].clip(-1, 1), both[1].clip(-1, 1)
 
 

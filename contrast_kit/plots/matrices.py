@@ -40,7 +40,7 @@ def similarity_matrix(
       (denominator only) and "out", or a dict with a panel each. Positives get a frame; what is left out is grey.
       Without `similarities` the roles themselves are coloured, to show which terms are in whose denominator.
     * `rows`, `columns`: names of the anchors and candidates; 0, 1, 2 … by default.
-    * `numbers`: write the similarity into each cell; by default up to 12 columns a panel, 24 in all.
+    * `numbers`: write the similarity into each cell; by default up to 12 columns per panel, 24 side by side.
 
     Returns the figure. Raises a ValueError when shapes or names do not agree or a role is unknown.
 

@@ -92,7 +92,7 @@ def mask_heatmap(
     return _draw_words(names, cells, _codes(_row_values("kinds", kinds)), words, title)
 
 
-def _row(name: str, values: Any, what: str = "entries, one a token") -> list[Any]:
+def _row(name: str, values: Any, what: str = "entries, one per token") -> list[Any]:
     return list(values) if isinstance(values, str) else arguments.listed(name, values, what)
 
 

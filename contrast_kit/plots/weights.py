@@ -56,7 +56,7 @@ def negative_weights(
 def _cosines(values: Any, name: str) -> np.ndarray:
     values = array(values, name, 1)
     if np.abs(values).max() > 1 + 1e-3:
-        raise ValueError(f"{name} holds numbers outside -1 … 1, which are no cosines.")
+        raise ValueError(f"{name} holds numbers outside -1 … 1, which are not cosines.")
     return values.clip(-1, 1)
 
 

@@ -44,7 +44,7 @@ def blimp(
             as most sentence encoders, gives chance.) Or a function: a list of texts → a tensor [N], higher is better.
             It is given all sentences of a phenomenon at once.
         folder: BLiMP's files, one `.jsonl` per phenomenon, or the folder that holds them as `blimp` or `data`.
-        limit: use only this many pairs of each phenomenon. All 67,000 pairs take a base model hours on a CPU.
+        limit: use only the first `limit` pairs of each phenomenon. All 67,000 pairs take a base model hours on a CPU.
         phenomena: names of files; by default all.
         batch_size: masked copies at once, for an encoder. progress: show a bar.
 
@@ -53,7 +53,7 @@ def blimp(
         the mean of the phenomena, as in the paper.
 
     Raises:
-        FileNotFoundError: no such folder, or no such phenomenon in it. ValueError: a line that is no pair, or a
+        FileNotFoundError: no such folder, or no such phenomenon in it. ValueError: a line that is not a pair, or a
             function that does not give one score per text. TypeError: neither an encoder nor a function.
     """
     from pandas import DataFrame

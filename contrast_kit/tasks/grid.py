@@ -90,7 +90,7 @@ def run(
         the `Results`: its `table`, `summary()`, `differences("FT")`.
 
     Raises:
-        TypeError: for data that is not from `tasks.load`, or a start that is no encoder.
+        TypeError: for data that is not from `tasks.load`, or a start that is not an encoder.
         ValueError: for a size that the protocol has no epochs for, an unknown method, a folder with runs of other
             settings, or a protocol with a temperature and no paraphraser.
     """

@@ -105,5 +105,5 @@ def _vectors(values: Any, name: str) -> np.ndarray:
     """Finite numbers, one vector per row, [N, D]."""
     values = as_numbers(values, name)
     if values.ndim != 2 or not values.size or not np.isfinite(values).all():
-        raise ValueError(f"{name} must be finite numbers [N, D], one vector a row, got shape {list(values.shape)}.")
+        raise ValueError(f"{name} must be finite numbers [N, D], one vector per row, got shape {list(values.shape)}.")
     return values

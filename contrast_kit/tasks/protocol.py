@@ -65,7 +65,7 @@ class Protocol:
     warmup: float = 0.06
     """Share of the updates that warm up, in both stages."""
     group_by_length: bool = False
-    """Whether rows of similar length share a batch, in both stages. No paper prints that; among few rows the same ones
+    """Whether rows of like length share a batch, in both stages. No paper prints that; among few rows the same ones
     would meet in every epoch, so that a contrast would see few others."""
     evaluate_every: int = 100
     """Updates between two evaluations on the validation rows."""

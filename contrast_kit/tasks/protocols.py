@@ -202,8 +202,9 @@ LM_BFF_MNLI = Protocol(
 )
 """LM-BFF (Gao, Fisch & Chen 2021), section 3.3: 16 rows of each class to train on and 16 to select by, five splits by
 its seeds; for each split a grid, whose best point is chosen by those 16; tested on GLUE's validation rows; mean and
-*population* deviation. `tasks.run(protocols.LM_BFF_MNLI, mnli, encoder, {"prompt": tasks.prompting.MNLI.pipeline(),
-"FT": Pipeline()})`. Its filter of demonstrations by similarity is left out, as it is by default in its scripts."""
+*population* deviation. Run it by
+`tasks.run(protocols.LM_BFF_MNLI, mnli, encoder, {"prompt": tasks.prompting.MNLI.pipeline(), "FT": Pipeline()})`.
+Its filter of demonstrations by similarity is left out, as it is by default in its scripts."""
 
 COCO_LM_PROMPTS = replace(
     LM_BFF_MNLI,

@@ -117,7 +117,7 @@ def _key(encoder: Any, texts: list[Any]) -> str:
 
 @torch.no_grad()
 def _encoded(encoder: Any, texts: list[Any], progress: bool) -> Tensor:
-    """Encode in portions of similar length, longest first: in the batches that one call of `encode` would make."""
+    """Encode in portions of like length, longest first: in the batches that one call of `encode` would make."""
     from tqdm.auto import tqdm
 
     order = longest_first(texts)

@@ -58,7 +58,7 @@ def fit(
         ConnectionError: when one of several processes ended; the others then end too, with a message.
         ValueError: for settings that contradict each other, a checkpoint of another run, or a `folder` that already
             holds checkpoints, without `resume=True`: two runs never mix in one folder.
-        TypeError: for something that is no objective, or rows that hold no text.
+        TypeError: for something that is not an objective, or rows that hold no text.
 
     Example:
         >>> import contrast_kit as ck

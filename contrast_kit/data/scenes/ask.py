@@ -1,4 +1,4 @@
-"""Questions on scenes as in VQA v2: ten customers answer each, and two pictures with different answers share each."""
+"""Questions about scenes as in VQA v2, each asked of two pictures whose answers differ; ten customers answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions on scenes as in GQA: drawn as programs, balanced in their answers, each with the questions it entails."""
+"""Questions about scenes as in GQA: drawn as programs, balanced in answers, each with the questions it entails."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def group(program: Program) -> str:
 
 
 def gqa(split: str) -> list[dict[str, Any]]:
-    """Questions on the scenes of a split, scene by scene in rounds until there are enough."""
+    """Questions about the scenes of a split, scene by scene in rounds until there are enough."""
     rng, numbers = Random(f"gqa/{split}"), list(image_ids(split))
     asked: dict[int, dict[Program, str]] = {number: {} for number in numbers}
     balance, total = Balance(), 0
