@@ -1,4 +1,7 @@
-"""SCL's tables as printed, in percent. Its CoLA column is near 86, which reads as accuracy, not MCC."""
+"""SCL's tables as its first edition prints and numbers them (arXiv 2011.01403v1, November 2020), in percent.
+
+The ICLR edition numbers them differently. The CoLA column is near 86, which reads as accuracy, not MCC.
+"""
 
 TABLES = {
     1: (
