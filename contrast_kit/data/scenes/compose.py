@@ -91,7 +91,7 @@ def draw_program(rng: Random, scene: Scene, kind: str) -> Program | None:
 class Balance:
     """Keeps the answers of each group about equally frequent: GQA's way to leave nothing to the question alone.
 
-    "Yes" and "no" are balanced within each form of question, else things described at length would exist more often.
+    "Yes" and "no" are balanced within each form of question, else things described at length would exist less often.
     """
 
     def __init__(self) -> None:
