@@ -194,7 +194,7 @@ def test_no_cosines_are_refused():
         ck.explore.temperature_and_queue([1.0, 3.0])
     with pytest.raises(ValueError, match="tau is a temperature"):
         ck.plots.negative_weights([0.1], 0, 0.5)
-    with pytest.raises(ValueError, match="no cosines"):
+    with pytest.raises(ValueError, match="not cosines"):
         ck.plots.negative_weights([0.1, 2.0], 0.1, 0.5)
 
 

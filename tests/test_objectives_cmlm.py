@@ -183,7 +183,7 @@ def test_mean_over_sequences_is_printed_equation_6(encoder, batch):
         ({"p_c": -0.1}, "p_c is a probability"),
         ({"p_drm": 2}, "p_drm is a probability"),
         ({"tau": 0.0}, "tau is a temperature"),
-        ({"contrast_weight": -1.0}, "contrast_weight weighs"),
+        ({"contrast_weight": -1.0}, "contrast_weight is the weight"),
         ({"crm_replace": "masks"}, "crm_replace must be one of 'split', 'mask'"),
         ({"mlm_mean": "token"}, "mlm_mean must be one of 'tokens', 'sequences'"),
         ({"split": (0.8, 0.1, 0.2)}, "sum to 1"),

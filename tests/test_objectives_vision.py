@@ -299,7 +299,8 @@ def test_the_papers_settings():
     assert (config.tau, config.queue, config.reduction, config.qa) == ("adaptive", 8192, "sum", False)
     assert not config.ignore_duplicates  # eq. 2 and 3 sum over all j ≠ i
     assert config.noise.which == "either" and config.noise.regions.p == 0.15 and config.regions == "masked"
-    assert CAPTPairs.paper_training("pre-training") == {"batch_size": 512, "lr": 1e-4, "decay": "linear"}
+    printed = {"batch_size": 512, "lr": 1e-4, "decay": "linear"}
+    assert CAPTPairs.paper_training("pre-training") == printed | {"group_by_length": False}
     assert LXMERT.paper_training("pre-training")["batch_size"] == 256
     assert Answer.paper_training("gqa")["lr"] == 1e-5 and TwoPictures.paper_training("nlvr2")["epochs"] == 4
     of_lxmert = LXMERT.paper_training("pre-training"), Answer.paper_training("vqa"), TwoPictures.paper_training("nlvr2")

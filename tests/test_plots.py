@@ -517,7 +517,7 @@ NAN = [[float("nan"), 1.0], [1.0, 0.0]]
         (lambda: plots.loss_curves(TABLE.assign(mlm=np.inf)), "NaN or infinite"),
         (lambda: plots.cosine_histograms({}), "nothing to draw"),
         (lambda: plots.cosine_histograms({"a": SIMILAR}), "two lists"),
-        (lambda: plots.cosine_histograms({"a": (SIMILAR, 3 * RANDOM)}), "no cosines"),
+        (lambda: plots.cosine_histograms({"a": (SIMILAR, 3 * RANDOM)}), "not cosines"),
         (lambda: plots.cosine_histograms({"a": (SIMILAR, [])}), "empty"),
         (lambda: plots.cosine_histograms({"a": (SIMILAR, RANDOM)}, range=(1, 0)), "range"),
         (lambda: plots.embedding_map(NAN, method="pca"), "NaN"),

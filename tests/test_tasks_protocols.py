@@ -182,7 +182,7 @@ def test_contradictory_protocols_are_refused():
         replace(QUICK, report="maximum")
     with pytest.raises(ValueError, match="nothing to pick"):
         replace(QUICK, report="top", validation=0)
-    with pytest.raises(ValueError, match="epochs at size 50"):
+    with pytest.raises(ValueError, match="epochs for size 50"):
         QUICK.training(50)
 
 
@@ -391,7 +391,7 @@ def test_runs_of_other_settings_are_refused(opinions, start, tmp_path):
     for methods in (["FT", "BERT"], "BERT"):
         with pytest.raises(ValueError, match="No pipeline is called 'BERT'; there are FT, SCL, TAPT, CMLM"):
             tasks.run(one, opinions, start, methods, progress=False)
-    with pytest.raises(ValueError, match="epochs at size 30"):
+    with pytest.raises(ValueError, match="epochs for size 30"):
         tasks.run(replace(one, sizes=(30,)), opinions, start, ["FT"], progress=False)
 
 

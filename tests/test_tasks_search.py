@@ -205,7 +205,7 @@ def test_what_the_server_would_refuse_is_refused_here(change, says, tmp_path):
     with pytest.raises(ValueError, match=says):
         tasks.write_submission(tmp_path / "glue.zip", made)
     assert not list(tmp_path.iterdir())
-    with pytest.raises(ValueError, match="ends in .zip"):
+    with pytest.raises(ValueError, match="end in .zip"):
         tasks.write_submission(tmp_path / "glue.tar", constant())
 
 
