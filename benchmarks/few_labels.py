@@ -16,11 +16,11 @@ in `--work`, and the same command continues where it was stopped. Five tables:
 
 Tasks: the toyshop's opinions; real SST-2 and MRPC where CONTRAST_KIT_REAL_DATA names their folder. Starts: new weights
 (`random`); masked LM on the *other* toyshop, or `kit/books-mlm`; and a public checkpoint, MiniLM, where that folder has
-it. A method is tuned at the rate of its last new stage: post-training takes the fine-tuning rate that plain fine-tuning
-chose. A rate that is in the table is kept, for other numbers of labels too; without its row, or in another `--out`, it
-is chosen anew. `--rates-of TASK` makes post-training take those of another task. In `few_labels` all post-training
-reads the labelled texts only, equally often. Counting words (TF-IDF and a logistic regression) and a probe on frozen
-vectors are the controls; the probe's strength is cross-validated, so it has no rate.
+it, as it is and after masked LM on novels. A method is tuned at the rate of its last new stage: post-training takes the
+fine-tuning rate that plain fine-tuning chose. A rate that is in the table is kept, for other numbers of labels too;
+without its row, or in another `--out`, it is chosen anew. In `few_labels` all post-training reads the labelled texts
+only, equally often. Counting words (TF-IDF and a logistic regression) and a probe on frozen vectors are the controls;
+the probe's strength is cross-validated, so it has no rate.
 """
 
 import argparse
@@ -80,7 +80,7 @@ def protocol(args: argparse.Namespace, sizes: tuple[int, ...]) -> Protocol:
         most_test=dict.fromkeys(("opinion", "sst2", "mrpc"), args.test),
         epochs={20: 20, 100: 8},
         post_epochs={20: 20, 100: 6},
-        group_by_length=True,  # as the recorded rows had it: changed later, and what it changes was not seen
+        group_by_length=True,  # as the recorded rows had it: what any rows change stands in README.md
         evaluate_every=10,
     )
 
@@ -181,9 +181,6 @@ def one_world(args: argparse.Namespace, task: str, data: TaskData, come_from: st
             raise SystemExit(f"{name} takes the rate of FT, which {args.out} lacks for {task} from {come_from}.")
         before = {"lr": chosen["FT"]["lr"]} if METHODS[name].post else {}
         known = chosen["CE + SCL"] if name == AGAIN else chosen.get(name)
-        if known is None and METHODS[name].post and args.rates_of:
-            elsewhere = recorded_rates(args.out, args.rates_of, come_from)
-            known = before | {"post_lr": elsewhere[name]["post_lr"]}
         before = before if known is None else known
         pipeline, tune = METHODS[name], known is None
         chosen[name], found = one_method(args, plan, data, encoder, name, pipeline, before, folder, tune)
@@ -317,7 +314,6 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--sizes", type=int, nargs="+", default=[20, 100], help="numbers of labels")
     parser.add_argument("--draws", type=int, default=30)
     parser.add_argument("--tune-draws", type=int, default=5, help="draws of other rows by which rates are chosen")
-    parser.add_argument("--rates-of", help="a task of the table: post-training from the same start keeps its rates")
     parser.add_argument("--test", type=int, default=500, help="the most test rows")
     parser.add_argument("--start-steps", type=int, default=3_000, help="updates of the masked LM on the other shop")
     return parser.parse_args()
