@@ -68,9 +68,13 @@ def warn_untrained(method: Any, parts: dict[str, Any]) -> None:
     """Warn of weights that name no part of the loss: the part that was meant is then logged, but not trained.
 
     Only in a user's own methods: CAPT has a weight for a masked LM, for which a user's own noise may have no targets.
+    Raises a ValueError where they name none at all, so that nothing would be trained.
     """
     if type(method).__module__.startswith("contrast_kit."):
         return
     have = [name for name in parts if name != "loss"]
     if lost := [name for name, weight in method.weights.items() if weight and name not in parts]:
-        warn(f"weights names {lost[0]!r}, but no part of the loss is named so; there are {', '.join(have) or 'none'}.")
+        told = f"weights names {lost[0]!r}, but no part of the loss is named so; there are {', '.join(have) or 'none'}."
+        if not any(method.weights.get(name) for name in have):
+            raise ValueError(f"{told} Nothing would be trained.")
+        warn(told)

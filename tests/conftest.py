@@ -13,6 +13,7 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 import contrast_kit as ck
 from contrast_kit.data import toyshop
+from contrast_kit.encoder import SHAPES
 from contrast_kit.fast import blocked_softmax
 from contrast_kit.paraphrase import Toyshop, reworded
 
@@ -47,10 +48,18 @@ def encoder(tokenizer):
     return make_encoder(tokenizer)
 
 
+ONE_LAYER = dict(num_hidden_layers=1, hidden_size=32, num_attention_heads=2, intermediate_size=64)
+
+
 def make_encoder(tokenizer, **options):
     """A one-layer encoder of width 32."""
-    shape = dict(num_hidden_layers=1, hidden_size=32, num_attention_heads=2, intermediate_size=64)
-    return ck.Encoder.tiny(tokenizer, **(dict(dropout=0.0, max_length=64) | shape | options))
+    return ck.Encoder.tiny(tokenizer, **(dict(dropout=0.0, max_length=64) | ONE_LAYER | options))
+
+
+@pytest.fixture
+def smaller(monkeypatch):
+    """What asks for a tiny encoder gets one layer of width 32: for long scripts, of which no size is tested."""
+    monkeypatch.setitem(SHAPES, "tiny", ONE_LAYER)
 
 
 def with_wordings(texts, tokenizer):

@@ -81,13 +81,18 @@ def look(folder):
             assert load_file(path / f"{file}.safetensors")
 
 
-def kills(count, seed=0):
+def alone():
+    """The weights with which a run ends that nothing befalls, and how many seconds it takes."""
+    with tempfile.TemporaryDirectory() as place:
+        start = time.monotonic()
+        return train(Path(place)), time.monotonic() - start
+
+
+def kills(count, expected, duration, seed=0):
     """Kill runs at random moments until `count` have been killed; each run is started again until it ends by itself."""
     draw, killed, amid_saving, runs = random.Random(seed), 0, 0, 0
     with tempfile.TemporaryDirectory() as place:
         place, start = Path(place), time.monotonic()
-        expected = train(place / "unbroken")
-        duration = time.monotonic() - start
         while killed < count:
             runs += 1
             folder, answer = place / f"run {runs}", place / f"answer {runs}"
@@ -109,11 +114,10 @@ def kills(count, seed=0):
     return {"kills": killed, "amid saving": amid_saving, "runs": runs, "seconds": time.monotonic() - start}
 
 
-def full_disk():
+def full_disk(expected):
     """No file may grow beyond 20 kB, as on a disk that is full: the run ends, the checkpoint before it stays."""
     with tempfile.TemporaryDirectory() as place:
         place = Path(place)
-        expected = train(place / "unbroken")
 
         def fill(run):
             if run.steps == 3:
@@ -197,7 +201,7 @@ if __name__ == "__main__":
     found = {
         "a worker killed": lost_worker(signal.SIGKILL, expected),
         "a worker that hangs": lost_worker(signal.SIGSTOP, expected),
-        "a full disk": full_disk(),
-        "kills": kills(number),
     }
+    expected, seconds = alone()  # from here on this process, and each copy of it, trains by itself
+    found |= {"a full disk": full_disk(expected), "kills": kills(number, expected, seconds)}
     print(json.dumps(found, indent=1))

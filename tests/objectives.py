@@ -38,12 +38,26 @@ def placed(objective):
     return objective
 
 
+class Learns(ck.objectives.CMLM):
+    """A contrast with a weight of its own: a temperature that is learned."""
+
+    def build(self):
+        super().build()
+        self.log_tau = torch.nn.Parameter(torch.tensor(-1.0))
+
+    def contrast(self, vectors, facts):
+        h = [torch.nn.functional.normalize(vectors[name]["h"], dim=1) for name in ("T0", "T1")]
+        logits = h[0] @ h[1].T / self.log_tau.exp()
+        return {"contrast": torch.nn.functional.cross_entropy(logits, torch.arange(len(logits), device=logits.device))}
+
+
 OBJECTIVES = {
     "mlm": lambda e: ck.objectives.MLM(e, p_m=0.4),
     "mlm by sequence": lambda e: ck.objectives.MLM(e, p_m=0.4, mlm_mean="sequences"),
     "cmlm simsiam": lambda e: ck.objectives.CMLM(e, K=2),
     "cmlm info_nce": lambda e: ck.objectives.CMLM(e, K=2, contrast="info_nce", tau=0.05),
     "cmlm nt_xent": lambda e: ck.objectives.CMLM(e, contrast="nt_xent", tau=0.05),
+    "cmlm learned tau": lambda e: Learns(e, K=1, contrast="info_nce"),
     "cmlm without its mlm": lambda e: ck.objectives.CMLM(e, contrast="nt_xent", mlm=False),
     "cmlm drm": lambda e: ck.objectives.CMLM(e, contrast="info_nce", complement=False, p_drm=0.5),
     "coco_lm": lambda e: ck.objectives.COCOLM(e),

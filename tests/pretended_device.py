@@ -8,7 +8,7 @@ good, so tests run it in a process of its own.
 """
 
 import collections
-import traceback
+import sys
 
 import torch
 from torch.utils import backend_registration
@@ -41,6 +41,9 @@ largest = 0
 _held = {}  # storage -> (the CPU tensor behind it, the storage, so that its address is not used again)
 
 
+LISTS, MANY = (tuple, list), (tuple, list, dict)
+
+
 class MixedDevicesError(RuntimeError):
     """A tensor of the CPU among tensors of the device."""
 
@@ -59,8 +62,8 @@ class _Module(backend_registration._DummyBackendModule):
 
 def tree_map(function, x):
     """A function of everything in lists, tuples and dicts; torch's own of this name takes most of the time here."""
-    if isinstance(x, tuple | list):
-        return type(x)([tree_map(function, part) for part in x])
+    if isinstance(x, LISTS):
+        return type(x)([tree_map(function, part) if isinstance(part, MANY) else function(part) for part in x])
     return {key: tree_map(function, part) for key, part in x.items()} if isinstance(x, dict) else function(x)
 
 
@@ -114,8 +117,13 @@ def _unwrap(x):
 
 def _place() -> str:
     """The line of the kit that asked."""
-    frames = [frame for frame in traceback.extract_stack() if "contrast_kit/" in frame.filename.replace("\\", "/")]
-    return f"{frames[-1].filename.split('contrast_kit/')[-1]}:{frames[-1].lineno}" if frames else "autograd"
+    frame = sys._getframe()
+    while frame:
+        _, kit, file = frame.f_code.co_filename.replace("\\", "/").rpartition("contrast_kit/")
+        if kit:
+            return f"{file}:{frame.f_lineno}"
+        frame = frame.f_back
+    return "autograd"
 
 
 def _note_wait(name: str) -> None:
@@ -162,7 +170,8 @@ def _on_the_cpu(operation, *args, **kwargs):
     held = [(t, behind(t)) for t in there]
     known = {id(t): x for t, x in held}
     plain_args, plain_kwargs = tree_map(lambda x: known[id(x)] if id(x) in known else _unwrap(x), (args, kwargs))
-    same = torch.ops.aten.reshape if name in ("view", "_unsafe_view") else operation._overloadpacket
+    # The very overload: to choose one of a packet, torch may print every tensor for the message of one that fits not.
+    same = torch.ops.aten.reshape if name in ("view", "_unsafe_view") else operation
     with torch.no_grad():
         made = (
             _strided(*plain_args[:3], *plain_args[3:4] or (0,))

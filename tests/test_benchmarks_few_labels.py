@@ -14,7 +14,7 @@ NAMES = [f"few_labels{of}" for of in ("", "_rates", "_text", "_words", "_starts"
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-def test_all_methods_share_draws_and_choose_a_rate(monkeypatch, tmp_path):
+def test_all_methods_share_draws_and_choose_a_rate(monkeypatch, tmp_path, smaller):
     monkeypatch.delenv("CONTRAST_KIT_REAL_DATA", raising=False)
     bench = benchmark_script("few_labels")
     names = bench["main"].__globals__

@@ -28,7 +28,7 @@ def run(bench, monkeypatch, folder, *methods):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-def test_a_stopped_scoreboard_goes_on_as_if_it_had_not_been_stopped(bench, monkeypatch, tmp_path):
+def test_a_stopped_scoreboard_goes_on_as_if_it_had_not_been_stopped(bench, monkeypatch, tmp_path, smaller):
     names = bench["main"].__globals__
     monkeypatch.setitem(names, "LOOKS", (5, 10))
     monkeypatch.setitem(names, "RATES", (1e-3, 2e-3))

@@ -229,7 +229,7 @@ def test_another_encoding_is_said(tmp_path, name):
 
 def test_a_label_that_is_missing_moves_no_other_class(tmp_path):
     write(tmp_path, "a.csv", "text,label\nball,0\nbox,\nkite,1\n")
-    with pytest.raises(ValueError, match="empty label"):
+    with pytest.raises(ValueError, match="Row 1 of 'train' has an empty label"):
         data.load(tmp_path / "a.csv")
     write(tmp_path, "a.json", '[{"text": "ball", "label": "bad"}, {"text": "box", "label": null}]')
     train = data.load(tmp_path / "a.json")["train"]

@@ -115,6 +115,14 @@ def test_a_weight_that_names_no_part_is_told_once(tokenizer, texts):
         ck.fit(Own(make_encoder(tokenizer)), texts, **how)
 
 
+def test_weights_that_name_no_part_at_all_are_refused(tokenizer, texts):
+    class Typo(Own):
+        weights = {"contrastive": 1.0}
+
+    with pytest.raises(ValueError, match="there are length, contrast. Nothing would be trained"):
+        ck.fit(Typo(make_encoder(tokenizer)), texts, steps=2, batch_size=4, progress=False)
+
+
 def test_a_plan_does_not_say_what_nobody_told_it(tokenizer):
     own = Own(make_encoder(tokenizer))
     assert math.isnan(own.negatives({})) and "negatives  not told: Own" in str(ck.plan(own, [9] * 40, batch_size=4))
@@ -122,7 +130,7 @@ def test_a_plan_does_not_say_what_nobody_told_it(tokenizer):
 
 
 class Learns(Own):
-    """With a temperature that learns, as the third rule has it."""
+    """With a temperature that learns, in one of two ways: a weight of the contrast, or a vector beside the others."""
 
     weights = {"contrast": 1.0}
 
@@ -139,18 +147,19 @@ class Learns(Own):
         return {}
 
     def contrast(self, vectors, facts):
-        tau = vectors["a"]["tau"].mean()
+        tau = self.log_tau.exp() if self.config.tau else vectors["a"]["tau"].mean()
         h = [torch.nn.functional.normalize(vectors[name]["h"], dim=1) for name in ("a", "b")]
         return {"contrast": torch.nn.functional.cross_entropy(h[0] @ h[1].T / tau, torch.arange(len(h[0])))}
 
 
-def test_a_temperature_can_learn_however_the_batch_is_cut(tokenizer, batch):
+@pytest.mark.parametrize("of_the_contrast", [0.0, 1.0])
+def test_a_temperature_can_learn_however_the_batch_is_cut(of_the_contrast, tokenizer, batch):
     found = []
     for size in (None, 5, 1):
-        objective = Learns(make_encoder(tokenizer)).double()
+        objective = Learns(make_encoder(tokenizer), tau=of_the_contrast).double()
         gradient(objective, [batch], chunk_size=size)
         found.append(objective.log_tau.grad.item())
-    whole = Learns(make_encoder(tokenizer)).double()
+    whole = Learns(make_encoder(tokenizer), tau=of_the_contrast).double()
     whole(batch)["loss"].backward()
     assert whole.log_tau.grad.item() != 0
     assert found == pytest.approx([whole.log_tau.grad.item()] * 3, rel=1e-10)

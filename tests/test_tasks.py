@@ -231,6 +231,40 @@ def test_ties_share_their_rank():
     assert tasks.spearman(scores, truth) == pytest.approx(np.corrcoef(*ranks)[0, 1])
 
 
+def test_macro_f1_counts_each_class_the_same():
+    predicted, truth = [0, 0, 1, 2, 2, 2], [0, 1, 1, 2, 2, 0]
+    each = [2 * 1 / (2 + 2), 2 * 1 / (1 + 2), 2 * 2 / (3 + 2)]  # 2 × right / (said + there)
+    assert tasks.macro_f1(predicted, truth) == pytest.approx(sum(each) / 3)
+    assert tasks.macro_f1([0] * 10, [0] * 9 + [1]) == pytest.approx(2 * 9 / 19 / 2)  # accuracy would be 0.9
+
+
+def test_a_task_names_metrics_that_there_are_and_that_its_labels_have():
+    from contrast_kit.tasks.table import METRIC_NAMES
+
+    assert tuple(tasks.METRICS) == METRIC_NAMES
+    with pytest.raises(ValueError, match="no metric 'macrof1'; did you mean 'macro_f1'"):
+        tasks.Task("mine", ("text",), ("a", "b"), ("macrof1",))
+    with pytest.raises(ValueError, match="f1 is that of class 1 among two, and mine has 3: take macro_f1"):
+        tasks.Task("mine", ("text",), ("a", "b", "c"), ("accuracy", "f1"))
+
+
+@pytest.mark.parametrize("test", ["review,mood\nx,\ny,\n", "review\nx\ny\n"], ids=["empty", "no column"])
+@pytest.mark.parametrize("train", ["review,mood\nfine,good\ndull,bad\n", "review,mood\nfine,0\ndull,1\n"])
+@pytest.mark.parametrize("label", ["mood", "label"])
+def test_a_test_split_may_have_no_labels(label, train, test, tmp_path):
+    for name, text in {"train": train, "test": test}.items():
+        (tmp_path / f"{name}.csv").write_text(text.replace("mood", label))
+    mine = tasks.Task("mine", ("review",), ("good", "bad"), ("accuracy",))
+    data = tasks.load(tmp_path, task=mine, label=label)
+    assert data.train["label"][:] == [0, 1] and data.splits["test"]["review"][:] == ["x", "y"]
+    with pytest.raises(ValueError, match="test labels of mine are secret"):
+        _ = data.test
+    if "," in test:
+        (tmp_path / "validation.csv").write_text("review\nx\n")
+        with pytest.raises(ValueError, match="'mood'.*That is the split 'validation'" if label == "mood" else "label"):
+            _ = tasks.load(tmp_path, task=mine, label=label).validation["label"]
+
+
 def test_mnli_counts_once_in_the_average():
     eight = dict(qqp=0, qnli=0, sst2=0, cola=0, rte=0, mrpc=0, stsb=0)
     assert tasks.glue_average(eight | {"mnli_matched": 80, "mnli_mismatched": 84}) == pytest.approx(82 / 8)

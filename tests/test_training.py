@@ -10,6 +10,7 @@ import threading
 import time
 import types
 
+import killed
 import pytest
 import torch
 from conftest import make_encoder
@@ -22,52 +23,24 @@ from contrast_kit.training import checkpoint
 from contrast_kit.training.fit import _Loop
 from contrast_kit.training.settings import Training, learning_rate
 
-# Runs in a process of its own, so that it can be killed; it prints a hash of the final weights of each.
-SCRIPT = """
-import hashlib, sys, time
-import torch
-torch.set_num_threads(1)
-sys.path.insert(0, sys.argv[1])
-from conftest import make_encoder
-import contrast_kit as ck
-from contrast_kit.data import toyshop
-
-texts = toyshop.corpus(200, seed=1)
-tokenizer = ck.data.train_tokenizer(texts, vocab_size=300)
-pause = float(sys.argv[2])
-print("ready", flush=True)
-for folder in sys.argv[3:]:
-    objective = ck.objectives.CMLM(make_encoder(tokenizer, dropout=0.1))
-    ck.fit(objective, texts, steps=16, batch_size=16, chunk_size=5, save_every=3, folder=folder, resume=True,
-           progress=False, callback=lambda run: time.sleep(pause))
-    digest = hashlib.sha256()
-    for name, value in sorted(objective.state_dict().items()):
-        digest.update(name.encode() + value.numpy().tobytes())
-    print(digest.hexdigest())
-"""
-
-
-def start(*folders, pause):
-    command = [sys.executable, "-c", SCRIPT, os.path.dirname(__file__), str(pause), *map(str, folders)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-
 
 def test_killed_and_resumed_is_bitwise_the_unbroken_run(tmp_path):
     """One kill; `test_faults.py` has more, at random moments."""
-    process = start(tmp_path / "broken", pause=0.1)
-    process.stdout.readline()
-    wait_for_checkpoint(tmp_path / "broken")
+    script = os.path.join(os.path.dirname(__file__), "killed.py")
+    process = subprocess.Popen([sys.executable, script, tmp_path / "broken"])
+    wait_for_checkpoint(tmp_path / "broken", process)
     time.sleep(0.4)
     assert process.poll() is None, "the run was over before it could be killed"
     process.send_signal(signal.SIGKILL)
-    process.communicate()
-    said = start(tmp_path / "broken", tmp_path / "unbroken", pause=0).communicate(timeout=600)[0]
-    resumed, unbroken = said.split()[-2:]
-    assert resumed == unbroken
+    process.wait()
+    last = checkpoint.found(tmp_path / "broken")[-1].name
+    assert last < f"step-{killed.STEPS:08d}", "there is nothing left to do"
+    assert killed.train(tmp_path / "broken") == killed.train(tmp_path / "unbroken")
 
 
-def wait_for_checkpoint(folder):
+def wait_for_checkpoint(folder, process):
     while not checkpoint.found(folder):
+        assert process.poll() is None, "the run ended without a checkpoint"
         time.sleep(0.02)
 
 

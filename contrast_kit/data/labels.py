@@ -124,15 +124,19 @@ def numbered(tables: dict[str, Dataset], names: Sequence[str] | None = None, hin
     """
     from datasets import Value
 
-    tables = {split: _as_glue_names(table) for split, table in tables.items()}
+    tables = {split: _as_glue_names(_blank_as_secret(split, table)) for split, table in tables.items()}
+    labelled = {split: table for split, table in tables.items() if not _only(table, -1)}
     found: set[str] = set()
-    for table in tables.values():
-        kind = table.features.get("label")
+    for split, table in labelled.items():
+        kind = table.features["label"]
         if not isinstance(kind, Value) or kind.dtype not in ("string", "large_string"):
             return tables
-        found |= set(table.unique("label")) - {None}
-    if "" in found:  # else the empty name would be class 0, and all others move up
-        raise ValueError("A row has an empty label: fill it in, or leave such rows out of the file.")
+        if "" in (names_here := set(table.unique("label")) - {None}):  # else class 0, and all others move up
+            where = f"Row {table['label'][:].index('')} of {split!r}"
+            raise ValueError(f"{where} has an empty label: fill it in, or leave such rows out of the file.")
+        found |= names_here
+    if not labelled:
+        return tables
     nli = {_plain(name) for name in found} & set(TASKS["mnli"].label_names) - _COMMON
     odd = found & {NOT_AGREED, SECRET} if nli or found <= {NOT_AGREED, SECRET} else set()
     named = found - odd
@@ -140,17 +144,20 @@ def numbered(tables: dict[str, Dataset], names: Sequence[str] | None = None, hin
     numbers = _numbers(named, ordered) | {SECRET: -1}
     if NOT_AGREED in odd:
         tables = {split: table.filter(_agreed, input_columns="label") for split, table in tables.items()}
-    return {split: _replaced(table, "label", ordered, numbers) for split, table in tables.items()}
+    return tables | {split: _replaced(tables[split], "label", ordered, numbers) for split in labelled}
 
 
 def from_column(tables: dict[str, Dataset], label: str, names: Sequence[str] | None, hint: str) -> dict[str, Dataset]:
     """The splits with another column as their `label`, names in it as integers."""
+    renamed = {}
     for split, table in tables.items():
-        if label not in table.column_names:
-            raise no_column(label, table.column_names)
         if "label" in table.column_names:
             raise ValueError(f"The split {split!r} has a column 'label' too: rename or remove it to read {label!r}.")
-    return numbered({split: table.rename_column(label, "label") for split, table in tables.items()}, names, hint)
+        if label in table.column_names:
+            renamed[split] = table.rename_column(label, "label")
+        elif not _is_test(split):
+            raise ValueError(f"{no_column(label, table.column_names)} That is the split {split!r}.")
+    return numbered({**tables, **renamed}, names, hint)
 
 
 def in_order(tables: dict[str, Dataset], names: Sequence[str]) -> dict[str, Dataset]:
@@ -172,6 +179,27 @@ def in_order(tables: dict[str, Dataset], names: Sequence[str]) -> dict[str, Data
         numbers = {number: places[_plain(name)] for number, name in enumerate(there)} | {-1: -1}
         changed[split] = _replaced(table, "label", list(names), numbers)
     return type(tables)({**tables, **changed}) if changed else tables
+
+
+def _is_test(split: str) -> bool:
+    """Whether a split may have no labels."""
+    return split.startswith("test")
+
+
+def _only(table: Dataset, *labels: Any) -> bool:
+    """Whether a table has no labels, or these alone."""
+    from datasets import Value
+
+    kind = table.features.get("label")
+    return kind is None or (isinstance(kind, Value) and set(table.unique("label")) <= {None, *labels})
+
+
+def _blank_as_secret(split: str, table: Dataset) -> Dataset:
+    """A test split that nobody has labelled, with -1 in place of each empty label."""
+    columns = table.column_names
+    if not _is_test(split) or "label" not in columns or not _only(table, ""):
+        return table
+    return table.remove_columns("label").add_column("label", [-1] * len(table)).select_columns(columns)
 
 
 def _agreed(label: str) -> bool:

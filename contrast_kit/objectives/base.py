@@ -43,9 +43,8 @@ class Objective(nn.Module):
     Four rules let the trainer cut a batch freely:
 
     * `views` draws all noise, without gradient. Each view has the batch's examples in the batch's order.
-    * `encode` works example by example and holds every learnable head (projector, predictor, vocabulary head).
-    * `contrast` sees all sequence vectors of the batch and has **no parameters**: a learned temperature is a vector
-      too, `{"h": h, "tau": self.log_tau.exp().expand(len(h), 1)}`, whose mean the contrast takes.
+    * `encode` works example by example: a head there (projector, predictor, vocabulary head) sees a chunk at a time.
+    * `contrast` sees all sequence vectors of the batch; it may have weights of its own, such as a learned temperature.
     * A local loss is a sum, and `term_counts` counts its terms from the view alone. The trainer divides the sum over
       the whole batch by the count over the whole batch: a token mean stays one however the batch is cut.
 
@@ -172,7 +171,7 @@ class Objective(nn.Module):
         return {key: value for key, value in batch.items() if value.ndim == 1}
 
     def contrast(self, vectors: Vectors, facts: ExampleInfo) -> dict[str, Tensor]:
-        """Losses that need every vector of the batch at once, by name; no parameters. No contrast: `{}`.
+        """Losses that need every vector of the batch at once, by name. No contrast: `{}`.
 
         `vectors`: [B, D] each, over the whole batch, all chunks and processes. `facts`: [B] each, in the same order:
         `text_id`, equal for equal texts, and `label` where there is one.

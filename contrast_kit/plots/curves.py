@@ -12,10 +12,16 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame
 
+    from contrast_kit.training import Run
+
+
+NO_LOSSES = ("step", "lr", "grad_norm", "seconds")
+"""Columns of `Run.history` that are no part of a loss."""
+
 
 @styled
 def loss_curves(
-    history: "DataFrame | Mapping[str, DataFrame]",
+    history: "DataFrame | Run | Mapping[str, DataFrame | Run]",
     parts: Sequence[str] | None = None,
     *,
     smooth: int | None = None,
@@ -25,10 +31,10 @@ def loss_curves(
 ) -> "Figure":
     """One panel for each part of the loss, over the steps: the raw values faint, a running mean strong.
 
-    * `history`: a table with a column `step` and one column per part (such as `Run.history`), or a dict of such tables,
-      {"MLM": …, "CMLM": …}, which are drawn over one another, each in its own colour.
-    * `parts`: the columns to draw, in this order; by default every column of numbers but `step`. A table that lacks one
-      of them is left out of that panel, and rows where it is NaN are skipped.
+    * `history`: what `fit` returned, or a table with a column `step` and one column per part (such as `Run.history`, or
+      a `history.csv`); or a dict of them, {"MLM": …, "CMLM": …}, drawn over one another, each in its own colour.
+    * `parts`: the columns to draw, in this order; by default every column of numbers but `NO_LOSSES`. A table that
+      lacks one of them is left out of that panel, and rows where it is NaN are skipped.
     * `smooth`: rows in the running mean, centred so that nothing is shifted in time; by default a 25th of the run, 1
       turns it off.
     * `levels`: dashed lines to read a curve against, {"contrast": {"chance: log 64": 4.16}}.
@@ -50,6 +56,7 @@ def loss_curves(
     runs = history if isinstance(history, Mapping) else {"": history}
     if not runs:
         raise ValueError("history is empty, so there is nothing to draw.")
+    runs = {name: getattr(run, "history", run) for name, run in runs.items()}
     for name, table in runs.items():
         if not hasattr(table, "columns") or "step" not in table.columns:
             raise ValueError(f"history{f' of {name!r}' if name else ''} must be a table with a column 'step'.")
@@ -73,7 +80,8 @@ def loss_curves(
 
 def _parts(tables: Any, wanted: Sequence[str] | None) -> list[str]:
     columns = {str(c): None for table in tables for c in table.select_dtypes("number").columns if c != "step"}
-    wanted = list(columns) if wanted is None else arguments.listed("parts", wanted, "columns")
+    losses = [name for name in columns if name not in NO_LOSSES]
+    wanted = losses if wanted is None else arguments.listed("parts", wanted, "columns")
     missing = [part for part in wanted if not isinstance(part, str) or part not in columns]
     if missing or not wanted:
         lacking = checks.shown(missing) if missing else ""

@@ -24,7 +24,7 @@ from contrast_kit.tasks.baselines import baseline, count_words
 from contrast_kit.tasks.filling import fill_rate
 from contrast_kit.tasks.fine_tuning import FineTuned, fine_tune, predict
 from contrast_kit.tasks.grid import run
-from contrast_kit.tasks.metrics import METRICS, accuracy, f1, glue_average, mcc, pearson, score, spearman
+from contrast_kit.tasks.metrics import METRICS, accuracy, f1, glue_average, macro_f1, mcc, pearson, score, spearman
 from contrast_kit.tasks.pairs import PairCosines, hard_pairs, similar_against_random
 from contrast_kit.tasks.pipelines import PIPELINES, Pipeline
 from contrast_kit.tasks.priors import picture_only, picture_vectors, question_only
@@ -83,6 +83,7 @@ __all__ = [
     "knn_probe",
     "linear_probe",
     "load",
+    "macro_f1",
     "mcc",
     "nlvr2_scores",
     "normalise_answer",

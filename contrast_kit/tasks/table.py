@@ -12,14 +12,25 @@ from typing import Any
 from contrast_kit import arguments, checks
 from contrast_kit._names import meant
 from contrast_kit.data import glue, labels, text_columns
-from contrast_kit.data.rows import column
+from contrast_kit.data.rows import column, column_names
+
+
+METRIC_NAMES = ("accuracy", "mcc", "f1", "macro_f1", "pearson", "spearman")
+"""What a task can be scored by: the names in `METRICS`."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """One task: a row of the table."""
+    """One task: a row of the table.
+
+    >>> Task("mine", ("review",), ("bad", "good", "meh"), ("accuracy", "macro_f1")).classes
+    3
+
+    Raises a ValueError for a metric that there is not, or that these labels do not have: F1 is of two classes.
+    """
 
     name: str
+    """What it is called in a table of results."""
     columns: tuple[str, ...]
     """Text columns: one, or two for a pair."""
     label_names: tuple[str, ...] | None
@@ -35,6 +46,10 @@ class Task:
             raise ValueError("A task has one text column or two, and at least one metric.")
         if self.label_names is not None and len(self.label_names) < 2:
             raise ValueError("A task has at least two classes; where the label is a score, label_names is None.")
+        for metric in self.metrics:
+            arguments.known(metric, METRIC_NAMES, "metric")
+        if "f1" in self.metrics and self.classes > 2:
+            raise ValueError(f"f1 is that of class 1 among two, and {self.name} has {self.classes}: take macro_f1.")
 
     @property
     def kind(self) -> str:
@@ -145,7 +160,7 @@ class TaskData:
             ValueError: if the test rows have no labels; `tasks.hold_out` makes labelled ones.
         """
         rows = self._split("test")
-        if all(label == -1 for label in column(rows, "label")):
+        if "label" not in column_names(rows) or all(label == -1 for label in column(rows, "label")):
             raise ValueError(
                 f"The test labels of {self.task.name} are secret. As the papers do, take a part of the validation "
                 "rows as the test set: tasks.hold_out(data).test."

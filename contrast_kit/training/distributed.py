@@ -2,9 +2,9 @@
 
 Every process is given the whole batch, draws the same noise for it, and encodes its own share of the rows. Losses are
 computed over *all* rows on every process, each with a gradient for its own rows only; parameter gradients are then
-summed. That sum is the gradient one process would have computed, because the contrast has no parameters and local
-losses are divided by counts over the whole batch. Token ids are small, so drawing the noise everywhere costs next to
-nothing, and the views do not depend on how many processes there are.
+summed. That sum is the gradient one process would have computed: local losses are divided by counts over the whole
+batch, and weights of the contrast itself get their gradient from the first process alone. Token ids are small, so
+drawing the noise everywhere costs next to nothing, and the views do not depend on how many processes there are.
 """
 
 import hashlib

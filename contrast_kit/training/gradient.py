@@ -100,7 +100,7 @@ def gradient(
             if leaves:
                 vectors = each_rows(leaves, lambda rows, n=examples: distributed.gather(rows, n))
                 parts = method_checks.by_name(objective, "contrast", objective.contrast(vectors, facts))
-                backward(objective.total(parts) / len(batches))
+                backward(objective.total(parts) / len(batches), leaves if distributed.rank() else None)
                 add(contrasts, {name: part.detach() / len(batches) for name, part in parts.items()})
                 remembered.append((each_rows(vectors, torch.Tensor.detach), facts))
             add(sums, send_back(objective, pieces, leaves, counts, keep_graph, autocast))
@@ -192,10 +192,10 @@ def send_back(
     return sums
 
 
-def backward(loss: Tensor | float) -> None:
-    """Send a loss backward, unless no part of it is trained, as with diagnostics alone."""
+def backward(loss: Tensor | float, only: Vectors | None = None) -> None:
+    """Send a loss backward, or to some vectors `only`; unless no part of it is trained, as with diagnostics alone."""
     if isinstance(loss, Tensor) and loss.requires_grad:
-        loss.backward()
+        loss.backward(inputs=[rows for of in only.values() for rows in of.values()] if only else None)
 
 
 @dataclass
