@@ -64,6 +64,13 @@ def views(method: Any, given: Any, batch: dict[str, Tensor]) -> dict[str, dict[s
     return given
 
 
+def warn_idle(method: Any, step: int) -> None:
+    """Warn in the first step where no weight has a gradient: the body of the encoder rests, and there is no head."""
+    if step == 0 and all(weight.grad is None for weight in method.parameters()):
+        name = type(method).__name__
+        warn(f"{name} has no head, so nothing is trained while the body rests: take warm_heads=0 for it.")
+
+
 def warn_untrained(method: Any, parts: dict[str, Any]) -> None:
     """Warn of weights that name no part of the loss: the part that was meant is then logged, but not trained.
 

@@ -20,7 +20,7 @@ DETACH = "h_a, h_b = h_a.detach(), h_b.detach()"
 SIMSIAM = "losses_contrast: simsiam_gradients or only_the_predictor"
 SAME_TEXT = "same_text(positive, ids) & ~positive"
 COPIES = "losses_contrast: with_ids_it_is_left_out or left_out_of_the_queue"
-VOTES = "torch.ones_like(cosine) + 1e-4 * cosine"
+VOTES = "1 + 1e-4 * cosine"
 
 MUTANTS = [  # what, file, the right text, the mistake, the test's file and names
     ("queue in tiling", "losses/contrast.py", "n * (n + len(queue)), a", "n * n, a", "fast: queue_counts"),

@@ -185,14 +185,27 @@ def test_whole_texts_are_never_cut(texts, tokenizer):
     chosen = [*texts[:30], " ".join(texts[:9]), *texts[30:40]]
     stream = Stream(iter(chosen), tokenizer, max_length=64, pack=True, whole_texts=True)
     assert stream.lengths.max() <= 64 and len(set(stream.lengths.tolist())) > 1
-    lengths = [len(tokenizer(text, add_special_tokens=False)["input_ids"]) + 1 for text in chosen]  # and [SEP]
-    starts, ends = {0, *np.cumsum(lengths).tolist()}, np.cumsum(stream.lengths.numpy() - 2).tolist()
+    lengths = [len(tokenizer(text, add_special_tokens=False)["input_ids"]) for text in chosen]
+    blocks = [int(stream[i]["maskable"].sum()) for i in range(len(stream))]  # tokens of text in each
+    starts, ends = [0, *np.cumsum(lengths).tolist()], np.cumsum(blocks).tolist()
     inside = range(sum(lengths[:30]), sum(lengths[:31]))  # the one text that is longer than a block
-    assert all(end in starts or end in inside for end in ends)
-    for start, end in pairwise([0, *ends]):  # greedy: the next text would not have fitted
-        following = next((s for s in sorted(starts) if s > end), None)
-        assert following is None or following - start > 62 or end in inside
-    assert content(stream) == content(Stream(iter(chosen), tokenizer, max_length=64, pack=True))
+    assert ends[-1] == starts[-1] and all(end in starts or end in inside for end in ends)
+    for start, end in pairwise([0, *ends]):  # greedy: the next text, with a [SEP] before it, would not have fitted
+        texts_here = sum(start < s <= end for s in starts)
+        following = next((s for s in starts if s > end), None)
+        assert following is None or following - start + texts_here > 62 or end in inside
+
+
+@pytest.mark.parametrize("lengths", [[14] * 5, [14, 3, 11, 13, 15, 28, 1, 14, 40]])
+def test_no_block_of_whole_texts_begins_with_the_end_of_a_text(lengths, tokenizer):
+    """Texts that fill a block exactly, or are longer by one: their [SEP] has no room, and falls away."""
+    word = next(w for w in ("kite", "the", "a") if len(tokenizer(w, add_special_tokens=False)["input_ids"]) == 1)
+    stream = Stream([" ".join([word] * n) for n in lengths], tokenizer, max_length=16, pack=True, whole_texts=True)
+    blocks = [stream[i]["input_ids"].tolist() for i in range(len(stream))]
+    assert all(block[1] != tokenizer.sep_token_id and len(block) <= 16 for block in blocks)
+    assert sum(int(stream[i]["maskable"].sum()) for i in range(len(stream))) == sum(lengths)
+    if set(lengths) == {14}:
+        assert [len(block) for block in blocks] == [16] * 5
 
 
 def test_packing_needs_no_mask_token(texts):

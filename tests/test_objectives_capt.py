@@ -650,3 +650,14 @@ def test_capt_small_has_the_papers_shape(tokenizer):
 def test_settings_that_make_no_sense_are_said(encoder, changes, words):
     with pytest.raises(ValueError, match=words):
         CAPT(encoder, **changes)
+
+
+def test_in_another_run_the_queue_forgets_the_numbers_of_texts_not_the_vectors(tokenizer, texts):
+    """Those of the first data would be taken for texts of the second."""
+    capt, seen = CAPT(make_encoder(tokenizer), queue=30, ignore_duplicates=True), []
+    ck.fit(capt, texts[:40], steps=3, batch_size=8, progress=False)
+    assert (capt.queue.ids >= 0).all() and len(capt.queue) == 30
+    contrast = capt.contrast
+    capt.contrast = lambda vectors, facts: seen.append(capt.queue.ids.tolist()) or contrast(vectors, facts)
+    ck.fit(capt, texts[40:80], steps=2, batch_size=8, progress=False)
+    assert seen[0] == [-1] * 30 and seen[1][:14] == [-1] * 14 and min(seen[1][14:]) >= 0

@@ -915,3 +915,13 @@ def test_the_auxiliary_model_begins_with_weights_of_its_own(tokenizer):
     one, other = (encoder.model.base_model.encoder.layer[0].state_dict() for encoder in encoders)
     matrices = [name for name in one if one[name].ndim == 2]
     assert matrices and not any(torch.equal(one[name], other[name]) for name in matrices)
+
+
+@pytest.mark.parametrize(("keep", "count"), [(0.8421, 19), (0.84, 19), (0.9, 20), (0.6759, 361), (0.5, 1)])
+def test_the_longest_crop_keeps_its_end(keep, count, tokenizer):
+    """Also where keep · n is a whole number in float32, and a hair below it in float64."""
+    ids = torch.full((1, count + 2), 7)
+    ids[0, 0], ids[0, -1] = tokenizer.cls_token_id, tokenizer.sep_token_id
+    coco = COCOLM(make_encoder(tokenizer), keep=keep)
+    view = coco._crop({"input_ids": ids, "attention_mask": torch.ones_like(ids)}, torch.Generator().manual_seed(0))
+    assert view["input_ids"][0, -1] == tokenizer.sep_token_id and view["attention_mask"].all()

@@ -246,9 +246,10 @@ def test_labels_that_cannot_be_learned_are_said(encoder, batch, classes, label, 
         FineTune(encoder, FineTuneConfig(classes=classes)).views(batch)
 
 
-def test_scores_below_zero_and_a_row_without_one(encoder):
+@pytest.mark.parametrize("scores", [(-2.5, -1.0, 1.0, 0.5), (-2, -1, 1, 0)], ids=["float", "int"])
+def test_scores_below_zero_and_a_row_without_one(encoder, scores):
     """-1 marks an unlabelled text, and is a score where the scale goes below it."""
-    rows = [{"text": f"a ball {i}", "label": label} for i, label in enumerate((-2.5, -1.0, 1.0, 0.5))]
+    rows = [{"text": f"a ball {i}", "label": label} for i, label in enumerate(scores)]
     objective = FineTune(encoder, FineTuneConfig(classes=1))
     run = ck.fit(objective, rows, steps=4, batch_size=1, progress=False)  # one batch holds nothing but -1
     assert len(run.rows) == 4 and objective.below

@@ -19,6 +19,7 @@ from contrast_kit import tasks
 from contrast_kit.data import glue, toyshop
 from contrast_kit.objectives import CMLM, SCL, FineTune
 from contrast_kit.tasks import table
+from contrast_kit.training.fit import _Loop
 
 
 @pytest.fixture(scope="module")
@@ -332,6 +333,32 @@ def test_the_nearest_by_cosine_vote():
     assert tasks.knn_probe(Reader(), train, test, task="sst2", k=2)["accuracy"] == 1
     with pytest.raises(ValueError, match="k is a number of training rows, from 1 to"):
         tasks.knn_probe(Reader(), train, test, task="sst2", k=5)
+
+
+def test_the_nearer_neighbours_win_a_tie_in_a_narrow_cone_too():
+    """Cosines there differ by less than float32 keeps beside a vote of 1."""
+    train = [{"sentence": f"1 {y}", "label": label} for y, label in [(0.0, 0), (0.009, 1)]]
+    test = [{"sentence": f"1 {0.0046 + 0.0001 * i}", "label": 1} for i in range(20)]
+    assert tasks.knn_probe(Reader(), train, test, task="sst2", k=2)["accuracy"] == 1
+
+
+def test_labels_are_not_read_to_predict(opinions, vocabulary):
+    tuned = tasks.fine_tune(make_encoder(vocabulary), take(opinions.train, 8), task="sst2", steps=1, batch_size=4)
+    rows = [{"sentence": text, "label": label} for text, label in [("a fine kite", "good"), ("a dull drum", None)]]
+    assert tuned.predict(rows).tolist() == tuned.predict([{"sentence": row["sentence"]} for row in rows]).tolist()
+
+
+def test_stopped_before_the_first_evaluation_the_last_step_is_told(opinions, vocabulary):
+    def stop(self, step):
+        self.result.stop()
+        return step_of(self, step)
+
+    step_of = _Loop.step
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_Loop, "step", stop)
+        go = dict(task="sst2", steps=40, evaluate_every=20, batch_size=4)
+        tuned = tasks.fine_tune(make_encoder(vocabulary), take(opinions.train, 8), take(opinions.validation, 8), **go)
+    assert tuned.run.interrupted and tuned.best_step == tuned.run.steps == 1 and not tuned.validation
 
 
 @pytest.mark.parametrize("kind", [int, float])

@@ -108,3 +108,14 @@ def test_kinds_of_sentences():
     assert {toyshop.kind_of(line) for line in lines} == {"opinion", "shelf", "visit", "visit and opinion"}
     with pytest.raises(ValueError, match="not a sentence"):
         toyshop.kind_of("Nobody said this.")
+
+
+def test_a_baseline_takes_the_noisy_copies_that_a_protocol_adds():
+    noisy = replace(protocols.SCL_NOISE.base, sizes=(20,), draws=1, temperature=0.5)
+    data = tasks.load("toyshop/sst2")
+    with pytest.raises(ValueError, match="give a paraphraser, baseline"):
+        tasks.baseline(noisy, data)
+    read = []
+    found = tasks.baseline(noisy, data, lambda texts, y, new: read.append(len(texts)) or y[:1].repeat(len(new)),
+                           paraphraser=ck.paraphrase.Toyshop())  # fmt: skip
+    assert len(found.table) == 1 and set(read) == {20 * 4}

@@ -112,7 +112,7 @@ def recipe(method: str, scale: str, *, start: bool = False) -> Recipe:
         Recipe(config={}, encoder={}, training={'batch_size': 32, 'steps': 500, 'warm_heads': 0.1}, ...)
     """
     if start:
-        return _post_training(recipe(method, scale), scale)
+        return _post_training(recipe(method, scale), method, scale)
     if scale in ("base", "large"):
         return _of_the_papers(method, scale)
     encoder = {"pooling": "mean"} | ({"relative_positions": True} if method == "coco-lm" else {})
@@ -145,14 +145,15 @@ def recipe_of(cls: type[Objective], scale: str, *, start: bool = False) -> Recip
     )
 
 
-def _post_training(new: Recipe, scale: str) -> Recipe:
+def _post_training(new: Recipe, method: str, scale: str) -> Recipe:
     """From a checkpoint: the method as its paper has it, and no rate above what pre-trained weights can bear.
 
-    Where the recipe's rate is higher, the rate is left to `Training`: `settings.PRETRAINED_LR`.
+    Where the recipe's rate is higher, the rate is left to `Training`: `settings.PRETRAINED_LR`. CSSL has no head that
+    would have to learn before the body does.
     """
     training = {name: value for name, value in new.training.items() if name != "lr" or value <= PRETRAINED_LR}
     if scale in ("tiny", "small"):
-        training |= dict(batch_size=32, steps=500, warm_heads=0.1)
+        training |= dict(batch_size=32, steps=500) | ({} if method == "cssl" else {"warm_heads": 0.1})
     return replace(new, config=new.config if scale in ("base", "large") else {}, encoder={}, training=training)
 
 

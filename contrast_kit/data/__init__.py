@@ -1,5 +1,8 @@
 """Text in, batches out: `load` text, `train_tokenizer` on it, tokenize once (`Texts`), cut up (`Batches`)."""
 
+from importlib import import_module
+from types import ModuleType
+
 from contrast_kit.data import squad
 from contrast_kit.data.answers import answer_list, answer_scores
 from contrast_kit.data.batches import Batches
@@ -14,6 +17,16 @@ from contrast_kit.data.sources import available, load, sentences
 from contrast_kit.data.streams import Stream
 from contrast_kit.data.texts import Texts, collate
 from contrast_kit.data.tokenizers import open_tokenizer, train_tokenizer
+
+LATER = ("docstrings", "scenes", "toyshop")
+"""Modules that are imported when they are first named."""
+
+
+def __getattr__(name: str) -> ModuleType:
+    if name in LATER:
+        return import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "Batches",

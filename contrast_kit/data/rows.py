@@ -144,7 +144,7 @@ def label_tensor(values: Sequence[Any]) -> Tensor | None:
     if all(value == -1 for value in values):
         return None
     scores = any(isinstance(value, float) for value in values)
-    if scores and missing is not None and any(value < 0 and value != -1 for value in values):
+    if missing is not None and any(value < 0 and value != -1 for value in values):
         raise ValueError(f"Row {missing} has no score, and on a scale below 0 the mark -1 would be one: leave it out.")
     return torch.tensor(values, dtype=torch.float32 if scores else torch.long)
 

@@ -150,6 +150,7 @@ class _Parts:
         self.words: list[np.ndarray] = []  # whether a text has any
         self.text_ids: list[np.ndarray] = []
         self.labels: list[Any] = []
+        self.closed: list[np.ndarray] = []  # whether a text is followed by a [SEP]
         self.ends: list[int] = []  # tokens so far
         self.rows = self.highest = self.crc = 0
         self.types = self.separated = False  # whether the last text so far is followed by a [SEP]
@@ -173,6 +174,7 @@ class _Parts:
         self.highest = max(self.highest, int(tokens.ids.max(initial=0)))
         self.lengths.append(tokens.lengths.astype(np.int32))
         if stream.pack:
+            self.closed.append(ends)
             return
         words = np.concatenate([[0], (~np.isin(tokens.ids, self.special)).cumsum()])
         last = tokens.lengths.cumsum()
@@ -202,7 +204,8 @@ class _Parts:
         stream.ends, stream.crc, stream.highest = np.array(self.ends), self.crc, self.highest
         stream.types = True if self.types and not stream.pack else None
         if stream.pack and lengths.sum():
-            starts, lengths = _blocks(lengths, stream.max_length - 2, whole_texts)
+            room, closed = stream.max_length - 2, _joined(self.closed)
+            starts, lengths = _whole_blocks(lengths, closed, room) if whole_texts else _blocks(lengths, room)
             if lengths[-1] == 1 and len(lengths) > 1 and self.separated:
                 starts, lengths = starts[:-1], lengths[:-1]  # no text, only the [SEP] after the last one
             text_ids, stream.labels = np.arange(len(starts)), None
@@ -252,21 +255,33 @@ def _with_separators(tokens: Tokens, ends: np.ndarray, separator: int) -> Tokens
     return Tokens(ids, tokens.lengths + ends, None)
 
 
-def _blocks(lengths: np.ndarray, room: int, whole_texts: bool) -> tuple[np.ndarray, np.ndarray]:
+def _blocks(lengths: np.ndarray, room: int) -> tuple[np.ndarray, np.ndarray]:
     """Where blocks begin in the row of all tokens, and how many they hold: at most `room`."""
     total = int(lengths.sum())
-    if not whole_texts:
-        starts = np.arange(0, total, room)
-        return starts, np.minimum(room, total - starts)
-    starts, end = [0], 0
-    for length in lengths.tolist():
-        if end + length - starts[-1] > room and end > starts[-1]:
-            starts.append(end)
-        end += length
-        while end - starts[-1] > room:  # a text longer than a block
-            starts.append(starts[-1] + room)
-    starts = np.array([start for start in starts if start < total])
-    return starts, np.diff(starts, append=total)
+    starts = np.arange(0, total, room)
+    return starts, np.minimum(room, total - starts)
+
+
+def _whole_blocks(lengths: np.ndarray, closed: np.ndarray, room: int) -> tuple[np.ndarray, np.ndarray]:
+    """The same for whole texts; only one that is longer than a block is cut. No block begins with a text's [SEP]."""
+    blocks, start, stop, place = [], 0, 0, 0
+    for length, ends in zip(lengths.tolist(), closed.tolist(), strict=True):
+        if stop > start and place + length - ends - start > room:
+            blocks.append((start, stop))
+            start = place
+        stop = place + length - ends
+        while stop - start > room:
+            blocks.append((start, start + room))
+            start += room
+        place += length
+        if start < stop < start + room:
+            stop = place  # its [SEP] has room
+        elif ends:
+            blocks.append((start, stop))
+            start = stop = place  # and here it falls away
+    blocks = np.array([*blocks, (start, stop)]).reshape(-1, 2)
+    blocks = blocks[blocks[:, 1] > blocks[:, 0]]
+    return blocks[:, 0], blocks[:, 1] - blocks[:, 0]
 
 
 def _hash(texts: tuple[str, ...]) -> int:

@@ -16,7 +16,7 @@ from contrast_kit.encoder.encoder import View
 from contrast_kit.losses.contrast import nt_xent
 from contrast_kit.masking.noise import Noise, named
 from contrast_kit.objectives.base import ExampleInfo, Objective, Vectors, duplicates, mlm_count, mlm_sum, others
-from contrast_kit.objectives.queue import MemoryQueue
+from contrast_kit.objectives.queue import UNKNOWN, MemoryQueue
 
 
 @renamed_fields(weight="contrast_weight")
@@ -119,6 +119,8 @@ class CAPT(Objective):
         """τ of this optimizer step, t = 0, 1, … of T (eq. 6): the same for every chunk and both directions."""
         tau = self.config.tau
         self.tau = schedules.inverted_triangle(step, total) if tau == "adaptive" else float(tau)
+        if step == 0 and self.queue is not None:
+            self.queue.row_ids.fill_(UNKNOWN)  # another run's numbers of texts are not this one's
 
     @property
     def weights(self) -> dict[str, float]:

@@ -81,7 +81,7 @@ class FineTune(Objective):
     def check_data(self, labels: Tensor | None) -> None:
         if labels is not None:
             check_labels(labels, self.config.classes)
-            self.below = bool(labels.is_floating_point() and labels.min() < -1)
+            self.below = bool(self.regression and labels.min() < -1)
 
     def views(self, batch: View, generator: torch.Generator | None = None) -> dict[str, View]:
         label = batch.get("label")

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame
 
-    from contrast_kit.training import Run
-
 
 NO_LOSSES = ("step", "lr", "grad_norm", "seconds")
 """Columns of `Run.history` that are no part of a loss."""
@@ -21,7 +19,7 @@ NO_LOSSES = ("step", "lr", "grad_norm", "seconds")
 
 @styled
 def loss_curves(
-    history: "DataFrame | Run | Mapping[str, DataFrame | Run]",
+    history: "DataFrame | Any | Mapping[str, DataFrame | Any]",
     parts: Sequence[str] | None = None,
     *,
     smooth: int | None = None,

@@ -8,9 +8,10 @@ import numpy as np
 
 from contrast_kit import arguments
 from contrast_kit.data.rows import column, column_names
+from contrast_kit.paraphrase import Paraphraser
 from contrast_kit.tasks.metrics import as_labels, score
 from contrast_kit.tasks.pipelines import Pipeline
-from contrast_kit.tasks.planned import plan, rows_of, task_of
+from contrast_kit.tasks.planned import check_paraphraser, plan, rows_of, task_of
 from contrast_kit.tasks.probes import labels_of
 from contrast_kit.tasks.protocol import Protocol
 from contrast_kit.tasks.results import KEY, Results
@@ -42,7 +43,12 @@ def count_words(texts: Sequence[str], labels: np.ndarray, unseen: Sequence[str])
 
 
 def baseline(
-    protocol: Protocol, data: TaskData, predict: Predict = count_words, name: str = "counting words"
+    protocol: Protocol,
+    data: TaskData,
+    predict: Predict = count_words,
+    name: str = "counting words",
+    *,
+    paraphraser: Paraphraser | None = None,
 ) -> Results:
     """`predict` on every draw of a protocol, with the training, validation and test rows that `run` gives its methods.
 
@@ -54,6 +60,7 @@ def baseline(
         data: a task with classes. A pair of texts is joined into one.
         predict: (training texts, their labels, unseen texts) -> classes.
         name: what the method is called in the table.
+        paraphraser: as for `run`; for the protocols of `SCL_NOISE`.
 
     Raises:
         ValueError: for a task whose labels are scores.
@@ -74,8 +81,9 @@ def baseline(
     arguments.string("name", name, "what the method is called in the table")
     if data.task.regression:
         raise ValueError(f"The labels of {data.task.name} are scores, and a baseline here predicts classes.")
+    check_paraphraser(protocol, paraphraser, "baseline")
     task, rows = task_of(protocol, data), []
-    for planned in plan(protocol, [data], {name: Pipeline()}, None):
+    for planned in plan(protocol, [data], {name: Pipeline()}, paraphraser):
         (train, _), held = rows_of(planned, protocol), planned.held
         row = dict(zip(KEY, planned.key, strict=True)) | {"metric": task.metrics[0]}
         for part in ("validation", "test"):

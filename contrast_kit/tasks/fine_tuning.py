@@ -13,7 +13,7 @@ import torch
 
 from contrast_kit import arguments, checks
 from contrast_kit.data import Texts, intact
-from contrast_kit.data.rows import column_names
+from contrast_kit.data.rows import as_rows, column, column_names
 from contrast_kit.encoder import Encoder
 from contrast_kit.encoder.encoder import evaluating
 from contrast_kit.objectives import FineTune
@@ -141,7 +141,8 @@ def fine_tune(
         return FineTuned(task, objective, run, run.steps, max_length=training.max_length)
     if best.weights is not None:
         objective.load_state_dict(best.weights)
-    return FineTuned(task, objective, run, best.best_step, best.evaluations, training.max_length)
+    step = run.steps if best.weights is None else best.best_step  # stopped before the first evaluation
+    return FineTuned(task, objective, run, step, best.evaluations, training.max_length)
 
 
 def check_start(start: Any) -> None:
@@ -215,7 +216,7 @@ def predict(
     checks.choice("precision", precision, ("float32", "bf16"))
     checks.count("batch_size", batch_size, "a number of rows")
     arguments.length(max_length)
-    texts = rows if isinstance(rows, Texts) else tokenized(rows, objective.encoder, task, max_length)
+    texts = tokenized(rows, objective.encoder, task, max_length, labels=False)
     order = texts.lengths.argsort(stable=True, descending=True)  # [N], longest first: little padding
     predicted, generator = [], torch.Generator().manual_seed(0)
     cast = autocast(precision, objective.encoder.device)
@@ -230,11 +231,15 @@ def predict(
     return by_length[order.argsort()].numpy()
 
 
-def tokenized(rows: Any, encoder: Encoder, task: Task, max_length: int) -> Texts:
-    """Rows of a task as `Texts`; the columns may have other names than the task's."""
+def tokenized(rows: Any, encoder: Encoder, task: Task, max_length: int, labels: bool = True) -> Texts:
+    """Rows of a task as `Texts`, with their labels or without; the columns may have other names than the task's."""
     if isinstance(rows, Texts):
         return rows
+    rows = as_rows(rows)
     columns = task.columns_in(column_names(rows))
+    if not labels:
+        texts = zip(*(column(rows, name) for name in columns), strict=True)
+        rows = [dict(zip(columns, row, strict=True)) for row in texts]
     return Texts(rows, encoder.tokenizer, columns, min(max_length, encoder.max_length))
 
 

@@ -2,7 +2,7 @@
 
 import copy
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,15 @@ from contrast_kit.plots.progress import Progress
 from contrast_kit.tasks import prompting
 from contrast_kit.tasks.fine_tuning import FineTuned, check_start, encoder_of, fine_tune, tokenized
 from contrast_kit.tasks.pipelines import Pipeline, pipelines_by_name
-from contrast_kit.tasks.planned import PlannedRun, drawn_rows, rows_of, setting_hash, task_of, tune_of
+from contrast_kit.tasks.planned import (
+    PlannedRun,
+    check_paraphraser,
+    drawn_rows,
+    rows_of,
+    setting_hash,
+    task_of,
+    tune_of,
+)
 from contrast_kit.tasks.planned import plan as make_plan
 from contrast_kit.tasks.points import describe_point, points
 from contrast_kit.tasks.probes import fit_probe
@@ -95,14 +103,8 @@ def run(
             settings, or a protocol with a temperature and no paraphraser.
     """
     arguments.of_kind("protocol", protocol, Protocol, "one of tasks.protocols")
-    if paraphraser is not None:
-        arguments.of_kind("paraphraser", paraphraser, Callable, "a Paraphraser, such as paraphrase.Toyshop()")
     checks.switch("progress", progress)
-    if protocol.temperature is not None and paraphraser is None:
-        raise ValueError(
-            "This protocol adds paraphrases to the training rows: give a paraphraser, run(…, paraphraser="
-            "paraphrase.BackTranslation()) or paraphrase.Toyshop()."
-        )
+    check_paraphraser(protocol, paraphraser, "run")
     pipelines, data = pipelines_by_name(methods), list_of_tasks(data)
     check_start(start)
     before, path = encoder_hash(start), inside(folder, "results.csv")

@@ -2,12 +2,13 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from typing import Any
 
+from contrast_kit import arguments
 from contrast_kit.data.rows import column_names
 from contrast_kit.paraphrase import Paraphraser, augmented
 from contrast_kit.tasks.pipelines import Pipeline
@@ -37,6 +38,17 @@ class PlannedRun:
         """What identifies the run: the columns `results.KEY`."""
         n = self.size if self.chosen is None else len(self.chosen)
         return (self.name, self.data.name, len(self.data.train) if n is None else n, self.draw, self.seed)
+
+
+def check_paraphraser(protocol: Protocol, paraphraser: Paraphraser | None, call: str) -> None:
+    """Refuse a protocol with paraphrases without what makes them."""
+    if paraphraser is not None:
+        arguments.of_kind("paraphraser", paraphraser, Callable, "a Paraphraser, such as paraphrase.Toyshop()")
+    elif protocol.temperature is not None:
+        raise ValueError(
+            f"This protocol adds paraphrases to the training rows: give a paraphraser, {call}(…, paraphraser="
+            "paraphrase.BackTranslation()) or paraphrase.Toyshop()."
+        )
 
 
 def plan(

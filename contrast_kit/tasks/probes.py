@@ -142,13 +142,13 @@ def knn_probe(encoder: Encoder, train: Any, test: Any, *, task: Task | str, k: i
     task = get_task(task)
     y = torch.as_tensor(_training_labels(task, train))
     checks.count("k", k, "a number of training rows", most=len(y))
-    parts = (torch.from_numpy(features(encoder, rows, task)).float() for rows in (train, test))
+    parts = (torch.from_numpy(features(encoder, rows, task)).double() for rows in (train, test))
     x, z = (torch.nn.functional.normalize(part, dim=1) for part in parts)  # [N, D], [M, D]
     cosine, nearest = (z @ x.T).topk(k, dim=1)  # [M, N] -> [M, k]
     if task.regression:
         return score(task, y[nearest].double().mean(1).numpy(), labels_of(test))
-    votes = torch.zeros(len(z), task.classes)  # [M, C]
-    votes.scatter_add_(1, y[nearest], torch.ones_like(cosine) + 1e-4 * cosine)  # cosines break ties only
+    votes = cosine.new_zeros(len(z), task.classes)  # [M, C]
+    votes.scatter_add_(1, y[nearest], 1 + 1e-4 * cosine)  # cosines break ties only, in float64 in a narrow cone too
     return score(task, votes.argmax(1).numpy(), labels_of(test))
 
 

@@ -14,7 +14,6 @@ from contrast_kit._names import meant
 from contrast_kit.data import glue, labels, text_columns
 from contrast_kit.data.rows import column, column_names
 
-
 METRIC_NAMES = ("accuracy", "mcc", "f1", "macro_f1", "pearson", "spearman")
 """What a task can be scored by: the names in `METRICS`."""
 

@@ -157,10 +157,8 @@ def load(folder: Path, trained: Trained, expected: dict[str, Any]) -> dict[str, 
         former = getattr(type(trained.objective.config), "former_fields", {})  # written under a setting's former name
         config = state["settings"]["config"]
         state["settings"]["config"] = {former.get(name, name): value for name, value in config.items()}
-        for name, value in {"group_by_length": True, "warm_heads": 0.0}.items():
-            state["settings"]["training"].setdefault(name, value)  # written before there was a choice
-        for name in ("architecture", "trained weights"):
-            state["settings"].setdefault(name, expected[name])  # written before they were compared
+        for name in ("chunk_size", "log_every", "save_every"):  # which change no loss
+            state["settings"]["training"][name] = expected["training"][name]
         saved, now = state["settings"]["architecture"], expected["architecture"]
         both = saved.keys() & now.keys()  # another version of transformers has more fields, or fewer
         state["settings"]["architecture"] = now | {name: saved[name] for name in both}
@@ -190,22 +188,22 @@ def _load_all(trained: Trained, file: Path, tensors: dict[str, Tensor], groups: 
     try:
         load_model(trained.objective, str(file))
         _unpack(trained.optimizer, tensors, groups)
-        _check_whole(trained, len(tensors), groups.get("tensors"))
+        _check_whole(trained, len(tensors), groups["tensors"])
     except Exception as error:
         trained.objective.load_state_dict(weights)
         trained.optimizer.load_state_dict(optimizer)
         raise error if isinstance(error, intact.UnfitError) else RuntimeError(str(error)) from error
 
 
-def _check_whole(trained: Trained, found: int, written: int | None) -> None:
+def _check_whole(trained: Trained, found: int, written: int) -> None:
     """Raise where a weight is not finite, or the optimizer's moments are missing or misshapen.
 
-    A weight that has had no gradient has none, so their number was `written` too, except in old checkpoints (None).
+    A weight that has had no gradient has none, so their number was `written` too.
     """
     if spoiled := [name for name, weight in trained.objective.named_parameters() if not weight.isfinite().all()]:
         raise intact.UnfitError(f"{spoiled[0]} is not finite")
     memory = trained.optimizer.state
-    if not memory or written not in (None, found) or any(MOMENTS - set(moments) for moments in memory.values()):
+    if found != written or any(MOMENTS - set(moments) for moments in memory.values()):
         raise intact.UnfitError("moments of the optimizer are missing")
     for parameter, moments in memory.items():
         if any(value.ndim and value.shape != parameter.shape for value in moments.values()):

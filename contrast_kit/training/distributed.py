@@ -74,13 +74,7 @@ def rank() -> int:
 
 
 def own(rows: int) -> slice:
-    """This process's share of that many rows: shares are contiguous, the first ones longer by at most one.
-
-    Example:
-        >>> from contrast_kit.training import distributed
-        >>> distributed.own(11)  # alone: all of them
-        slice(0, 11, None)
-    """
+    """This process's share of that many rows: shares are contiguous, the first ones longer by at most one."""
     return _shares(rows)[rank()]
 
 

@@ -156,6 +156,7 @@ class _Loop:
                 raise self.lost_error(error) from error
             finally:
                 bar.close()
+                self.optimizer.zero_grad(set_to_none=True)
                 self.objective.eval()
         return result
 
@@ -174,6 +175,7 @@ class _Loop:
         if step < round(training.warm_heads * self.total):
             for weight in objective.encoder.model.base_model.parameters():
                 weight.grad = None  # at rest: the optimizer skips it
+            method_checks.warn_idle(objective, step)
         if step == 0:
             method_checks.warn_untrained(objective, parts)
         norm = torch.nn.utils.clip_grad_norm_(objective.parameters(), training.clip or math.inf)

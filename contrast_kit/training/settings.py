@@ -54,7 +54,7 @@ class Training:
     """Share of the steps in which the rate rises from 0. CAPT: 0.05–0.06; COCO-LM: 0.08; CMLM's script: 0."""
     warm_heads: float = 0.0
     """Share of the steps in which only heads are trained and the body of the encoder rests: new heads on a pre-trained
-    body give gradients that mean nothing yet. 0.1 is enough; for a new encoder it makes no sense."""
+    body give gradients that mean nothing yet. 0.1 is enough; 0 for a new encoder, or without a head."""
     decay: Literal["linear", "none"] = "linear"
     """After the warm-up: linearly to 0, as CAPT and COCO-LM's fine-tuning (the others print none), or not at all."""
     weight_decay: float = 0.01
@@ -69,7 +69,7 @@ class Training:
     """bf16 encodes under autocast; weights, similarities and the optimizer stay in float32. Some processors are much
     slower with it: `fit` measures this and warns (`fast.kernels.bfloat16_speed`)."""
     max_length: int = 128
-    """Tokens at which a text is cut; an encoder that takes fewer cuts it there."""
+    """Tokens at which a text is cut; an encoder that takes fewer cuts it there. Ready `Texts` stay as they are."""
     group_by_length: bool = True
     """Rows of like length make a batch, so that little of it is padding. False: any rows, as in the papers. Take False
     for a contrast among fewer rows than fill 50 batches, where nearly the same ones would meet in each epoch (as
@@ -160,8 +160,10 @@ def adamw(objective: nn.Module, training: Training) -> torch.optim.AdamW:
 
 def learning_rate(step: int, total: int, training: Training) -> float:
     """The rate of optimizer step `step` = 0, 1, …: the schedule steps once per optimizer step, never per chunk."""
+    alone = round(training.warm_heads * total)  # the heads, with a warm-up of their own; then all begins anew
+    step, total, decay = (step, alone, "none") if step < alone else (step - alone, total - alone, training.decay)
     warmup = round(training.warmup * total)
-    if training.decay == "linear":
+    if decay == "linear":
         return training.lr * schedules.linear_warmup_linear_decay(step, total, warmup)
     return training.lr * (min(1.0, step / warmup) if warmup else 1.0)
 
