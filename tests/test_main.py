@@ -15,6 +15,7 @@ import torch
 import contrast_kit as ck
 from contrast_kit.__main__ import main
 from contrast_kit.commands import bench, options, recipes, train
+from contrast_kit.commands.rows import rows_of
 from contrast_kit.commands.trackers import Tracker
 from contrast_kit.objectives import METHODS
 
@@ -225,7 +226,9 @@ def test_a_stopped_run_continues_to_the_same_weights_as_an_unbroken_one(lines, t
     assert "ck.Encoder.from_pretrained" in capsys.readouterr().out
     stop_at(monkeypatch, 3)
     assert main([*command, str(tmp_path / "broken")]) == 0
-    assert "Stopped after step 3" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "Stopped after step 3" in told and "The encoder so far is in" in told
+    assert ck.Encoder.from_pretrained(tmp_path / "broken" / "encoder").pretrained
     monkeypatch.undo()
     assert main([*command, str(tmp_path / "broken")]) == 0
     assert "Going on from" in capsys.readouterr().out
@@ -248,6 +251,27 @@ def test_every_method_trains(method, lines, tmp_path):
     folder = str(tmp_path / "run")
     assert main(["train", method, "--data", data, *QUICK, "--steps", "2", "--folder", folder]) == 0
     assert ck.Encoder.from_pretrained(tmp_path / "run" / "encoder").width == 128
+
+
+@pytest.mark.parametrize("method", ["simcse", "scl"])
+def test_columns_of_any_name_are_read_where_named(method, tmp_path, capsys):
+    rows = [f"it is a {'fine' if i % 2 else 'dull'} kite number {i},{'good' if i % 2 else 'bad'}" for i in range(40)]
+    (tmp_path / "mine.csv").write_text("\n".join(["review,mood", *rows]))
+    command = ["train", method, "--data", str(tmp_path / "mine.csv"), "--words", "90", "--no-plan", "--quiet"]
+    command += ["--steps", "2", "--batch-size", "8", "--limit", "30"]
+    assert main([*command, "--columns", "review", "--label", "mood"]) == 0
+    assert "Reading the first 30 of 40 texts (--limit)." in capsys.readouterr().out
+    assert main([*command, "--columns", "reviews", "--label", "mood"]) == 1
+    assert "no column 'reviews' in" in (told := capsys.readouterr().err) and "did you mean 'review'" in told
+    assert main([*command, "--columns", "review,mood,mood"]) == 1
+    assert "the two of a pair" in capsys.readouterr().err
+
+
+def test_pairs_of_any_name_are_read_where_named(tmp_path):
+    rows = [f"what is {i}?,a number" for i in range(20)]
+    (tmp_path / "mine.csv").write_text("\n".join(["ask,say,other", *(f"{row},x" for row in rows)]))
+    options = train.parse(["mlm", "--data", str(tmp_path / "mine.csv"), "--columns", "ask,say"])
+    assert rows_of(options)[3] == {"sentence1": "what is 3?", "sentence2": "a number"}
 
 
 def test_mixed_batches_are_packed_where_asked(lines, tmp_path, monkeypatch):

@@ -8,15 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import contrast_kit as ck
-from contrast_kit import arguments
 from contrast_kit.commands import methods, recipes
 from contrast_kit.commands.options import Parser, add_fields, one_of
+from contrast_kit.commands.rows import rows_of, too_few
 from contrast_kit.commands.trackers import Tracker
 from contrast_kit.data.drafts import draft_of
 from contrast_kit.encoder import Encoder
 from contrast_kit.objectives import CSSL, METHODS, FineTune, Objective
 from contrast_kit.training import checkpoint, distributed
 
+SETTINGS = ("method", "data", "part", "columns", "label", "limit", "scale", "start", "packing")
+"""What settings.json tells beside the method's own settings and those of the training."""
 EXAMPLES = """examples:
 
   a minute on any machine, with text that is made here:
@@ -139,7 +141,10 @@ def _add_data(add: Callable, recipe: recipes.Recipe) -> None:
     pooling = recipe.encoder.get("pooling", "first")
     pooling = f"The vector of a text: its first token's, or the mean. Here: {pooling}, or that of --start."
     add("--data", default="toyshop/text", help=data)
+    columns = "The column of the text, or the two of a pair: review, or question,answer. Here: found by name."
     add("--part", default="train", help="The split of the data. Here: train.")
+    add("--columns", metavar="NAME", help=columns)
+    add("--label", default="label", metavar="NAME", help="The column of the labels. Here: label.")
     add(
         "--limit",
         type=_count,
@@ -170,13 +175,13 @@ def run(options: argparse.Namespace) -> ck.Run:
     distributed.start()
     first = distributed.rank() == 0
     training = ck.Training.of(options.training)
-    rows = _rows(options)
+    rows = rows_of(options)
     encoder = _encoder(options, rows)
     objective = _objective(options, encoder, rows)
     if options.packing:
         ck.faster(objective, packing=True)
     texts = _texts(objective, rows, min(training.max_length, encoder.max_length))
-    if first and (few := _too_few(options, len(texts), training.batch_size)):
+    if first and (few := too_few(options, len(texts), training.batch_size)):
         print(few, file=sys.stderr, flush=True)
     if first and options.plan:
         print(ck.plan(objective, texts, training, processes=distributed.count()), flush=True)
@@ -196,14 +201,6 @@ def run(options: argparse.Namespace) -> ck.Run:
         _keep(done, options)
     distributed.anywhere(False, encoder.device)  # no process leaves before the first has written
     return done
-
-
-def _rows(options: argparse.Namespace) -> Any:
-    """The rows of the split that was asked for."""
-    splits = ck.data.load(options.data)
-    arguments.known(options.part, splits, "split", f"in {options.data} (--part)")
-    rows = splits[options.part]
-    return rows.select(range(min(options.limit, len(rows)))) if options.limit else rows
 
 
 def _encoder(options: argparse.Namespace, rows: Any) -> Encoder:
@@ -257,20 +254,9 @@ def _texts(objective: Objective, rows: Any, length: int) -> ck.data.Texts:
     return ck.data.Paraphrased(rows, tokenizer, max_length=length)
 
 
-def _too_few(options: argparse.Namespace, count: int, batch_size: int) -> str:
-    """A warning for data that does not fill one batch: most often a text that was not cut where its reader thought."""
-    if count >= batch_size:
-        return ""
-    texts = "one text" if count == 1 else f"{count} texts"
-    return (
-        f"Warning: {options.data} holds {texts} only, fewer than a batch of {batch_size}, so every step sees the same "
-        f"{count - 1} other texts. A file is cut at the ends of its sentences: look at ck.data.load({options.data!r})."
-    )
-
-
 def _settings(options: argparse.Namespace) -> dict[str, Any]:
     """The settings of the run, for a tracker and for settings.json."""
-    chosen = {name: getattr(options, name) for name in ("method", "data", "part", "limit", "scale", "start", "packing")}
+    chosen = {name: getattr(options, name) for name in SETTINGS}
     return chosen | options.config | options.training
 
 
@@ -282,8 +268,8 @@ def _keep(done: ck.Run, options: argparse.Namespace) -> None:
         return
     done.history.to_csv(options.folder / "history.csv", index=False)
     (options.folder / "settings.json").write_text(json.dumps(_settings(options), indent=1, default=str) + "\n")
+    saved, far = done.encoder.save_pretrained(options.folder / "encoder"), ""
     if done.interrupted:
         print(f"Stopped after step {done.steps}; the same command goes on from there.")
-        return
-    saved = done.encoder.save_pretrained(options.folder / "encoder")
-    print(f'The encoder is in {saved}; open it with ck.Encoder.from_pretrained("{saved}").')
+        far = " so far"
+    print(f'The encoder{far} is in {saved}; open it with ck.Encoder.from_pretrained("{saved}").')
