@@ -34,7 +34,7 @@ class CMLMConfig(MLMConfig):
     """α, the weight of the contrast (eq. 12). Paper: 0.5, best of {0.01, 0.1, 0.3, 0.5, 0.7, 1}. 0 is MLM (TAPT)."""
     contrast: Literal["simsiam", "info_nce", "nt_xent"] | None = "simsiam"
     """Eq. 9 ("simsiam", the paper's choice: cheaper), eq. 7 ("info_nce", its "SimCLR"), the symmetric form with 2B-2
-    negatives ("nt_xent", not the paper's), or None (its "w/o CL"). On new weights eq. 9 may make all vectors alike."""
+    negatives ("nt_xent", not the paper's), or None ("w/o CL"). On new weights eq. 9 may make all vectors alike."""
     tau: float = 0.1
     """Temperature of eq. 7. The paper does not print one; this value is ours."""
     mlm: bool = True
