@@ -69,6 +69,7 @@ class Method:
 
 
 COCO_LM = {"auxiliary_layers": 2, "tau": 0.05}  # printed: a third of the layers, and 1; see above
+INFO_NCE = {"contrast": "info_nce", "tau": 0.05}  # the weight of eq. 7 stays the printed 0.5
 ELECTRA = {"auxiliary": "shallow", "auxiliary_layers": 2}  # the auxiliary of COCO-LM, its paper's row "RTD Only"
 METHODS = {
     "mlm": Method(ck.objectives.MLM, 11_000),
@@ -78,6 +79,7 @@ METHODS = {
     "coco-lm": Method(partial(ck.objectives.COCOLM, **COCO_LM, diagnostics=False), 4_000),
     "post-mlm": Method(ck.objectives.MLM, 6_600, 5e-4, start=TRAINED),
     "post-cmlm": Method(ck.objectives.CMLM, 3_700, 5e-4, start=TRAINED),
+    "post-cmlm-info-nce": Method(partial(ck.objectives.CMLM, **INFO_NCE), 3_700, 5e-4, start=TRAINED),
     "post-electra": Method(partial(ck.objectives.ELECTRA, **ELECTRA, diagnostics=False), 4_200, 5e-4, start=TRAINED),
     "post-coco-lm": Method(partial(ck.objectives.COCOLM, **COCO_LM, diagnostics=False), 2_800, 5e-4, start=TRAINED),
 }

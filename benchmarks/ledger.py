@@ -633,11 +633,12 @@ def books_runs() -> Iterator[Row]:
     for (paper, place, claim), told, one, other, asked in (
         (tapt, "CMLM (printed) − MLM", "post-cmlm", "post-mlm", few),
         (tapt, "CMLM (printed) − MLM, another run of both", "post-cmlm-seed-1", "post-mlm-seed-1", few),
+        (tapt, "CMLM (InfoNCE; the table has the printed form) − MLM", "post-cmlm-info-nce", "post-mlm", few),
         (mlm, "COCO-LM − MLM", "kit/books-coco-lm", "post-mlm", few),
-        (mlm, "COCO-LM − MLM, another run of MLM", "kit/books-coco-lm", "post-mlm-seed-1", few),
+        (mlm, "COCO-LM − MLM, another run of both", "post-coco-lm-seed-1", "post-mlm-seed-1", few),
         (mlm, "COCO-LM − MLM, another run, 20,000 labels", "kit/books-coco-lm", "post-mlm-seed-1", many),
         (electra, "COCO-LM − ELECTRA", "kit/books-coco-lm", "post-electra", few),
-        (electra, "COCO-LM − ELECTRA, another run of ELECTRA", "kit/books-coco-lm", "post-electra-seed-1", few),
+        (electra, "COCO-LM − ELECTRA, another run of both", "post-coco-lm-seed-1", "post-electra-seed-1", few),
     ):
         score = asked.set_index(["encoder", "seed"])["value"]
         gap = (score.loc[one] - score.loc[other]).dropna()  # by seed
