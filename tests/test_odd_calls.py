@@ -19,7 +19,6 @@ import tempfile
 import traceback
 from contextlib import redirect_stdout
 from pathlib import Path
-from random import Random
 
 import numpy as np
 import pandas as pd
@@ -52,8 +51,7 @@ from contrast_kit.masking import noise, regions
 
 pytest.importorskip("anywidget")
 KIT = str(Path(ck.__file__).parent)
-DRAWN, TRIED = 1_000, 9_000
-"""Calls that hypothesis draws, and others: hypothesis's own work would take a third of their time."""
+CALLS = 3_000
 
 
 def x(*shape, at=0):
@@ -414,6 +412,7 @@ ROOMS = {
     "tasks": {
         tasks.accuracy: dict(predicted=[1, 0, 1], labels=[1, 1, 0]),
         tasks.f1: dict(predicted=[1, 0, 1], labels=[1, 1, 0]),
+        tasks.macro_f1: dict(predicted=[1, 0, 1], labels=[1, 1, 0]),
         tasks.mcc: dict(predicted=[1, 0, 1], labels=[1, 1, 0]),
         tasks.spearman: dict(predicted=[1.0, 0.0, 3.0], labels=[1.0, 2.0, 3.0]),
         tasks.pearson: dict(predicted=[1.0, 0.0, 3.0], labels=[1.0, 2.0, 3.0]),
@@ -691,17 +690,11 @@ def test_all_of_a_room_is_called_with_all_of_its_arguments(room):
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @seed(0)
-@settings(max_examples=DRAWN, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=CALLS, deadline=None, database=None, suppress_health_check=list(HealthCheck))
 @given(case=st.sampled_from(cases(ROOMS)))
 def test_one_odd_argument(case):
     problem = problem_of(case)
     assert problem is None, problem
-
-
-@pytest.mark.filterwarnings("ignore::UserWarning")
-def test_many_odd_arguments():
-    problems = map(problem_of, Random(0).sample(cases(ROOMS), TRIED))
-    assert not (found := [problem for problem in problems if problem]), "\n".join(found)
 
 
 def try_all(rooms) -> None:
