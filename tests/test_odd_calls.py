@@ -453,7 +453,9 @@ ROOMS = {
         tasks.hard_pairs: dict(count=2, seed=1, most_shared=0.3),
         tasks.fill_rate: dict(encoder=ENCODER, texts=TEXTS, k=3),
         tasks.count_words: dict(texts=["red kite", "big drum"], labels=[0, 1], unseen=["a kite"]),
-        tasks.baseline: dict(protocol=QUICK, data=MOOD, predict=tasks.count_words, name="counting"),
+        tasks.baseline: dict(
+            protocol=QUICK, data=MOOD, predict=tasks.count_words, name="counting", paraphraser=None
+        ),
         tasks.fine_tune: dict(
             start=ENCODER, train=LABELED, validation=LABELED, task="sst2", method=objectives.FineTune, epochs=None,
             steps=1, batch_size=4, lr=1e-3, evaluate_every=1, seed=0, progress=False,
