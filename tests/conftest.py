@@ -68,10 +68,16 @@ def with_wordings(texts, tokenizer):
     return ck.data.Paraphrased(rows, tokenizer, max_length=64)
 
 
+@pytest.fixture(scope="session")
+def wordings(texts, tokenizer):
+    """All of the texts, with two wordings of each."""
+    return with_wordings(texts, tokenizer)
+
+
 @pytest.fixture
-def batch(texts, tokenizer):
+def batch(wordings):
     """Twelve sentences of different lengths, with two wordings of each, as one batch; class 3 has one text only."""
-    batch = with_wordings(texts, tokenizer).batch(range(12))
+    batch = wordings.batch(range(12))
     return batch | {"label": torch.tensor([0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 3])}
 
 

@@ -8,6 +8,7 @@ good, so tests run it in a process of its own.
 """
 
 import collections
+import functools
 import sys
 
 import torch
@@ -75,7 +76,7 @@ def tensors_in(x) -> list[torch.Tensor]:
 
 
 def on_device(x) -> bool:
-    return isinstance(x, torch.Tensor) and x.device.type == DEVICE_TYPE
+    return isinstance(x, torch.Tensor) and not x.is_cpu and x.device.type == DEVICE_TYPE
 
 
 def wrap(x):
@@ -170,8 +171,7 @@ def _on_the_cpu(operation, *args, **kwargs):
     held = [(t, behind(t)) for t in there]
     known = {id(t): x for t, x in held}
     plain_args, plain_kwargs = tree_map(lambda x: known[id(x)] if id(x) in known else _unwrap(x), (args, kwargs))
-    # The very overload: to choose one of a packet, torch may print every tensor for the message of one that fits not.
-    same = torch.ops.aten.reshape if name in ("view", "_unsafe_view") else operation
+    same = torch.ops.aten.reshape if name in ("view", "_unsafe_view") else _overload(operation, args)
     with torch.no_grad():
         made = (
             _strided(*plain_args[:3], *plain_args[3:4] or (0,))
@@ -194,6 +194,20 @@ def _on_the_cpu(operation, *args, **kwargs):
         return wrap(x)
 
     return tree_map(back, made)
+
+
+@functools.cache
+def _places_of_tensors(operation) -> list[int]:
+    return [i for i, one in enumerate(operation._schema.arguments) if str(one.type) in ("Tensor", "Optional[Tensor]")]
+
+
+def _overload(operation, args: tuple):
+    """The operation, or all of its name where a number stands in a tensor's place, as in `remainder(x, 7)`.
+
+    Only where it must: to choose by arguments, torch prints every tensor into the message of each that does not fit.
+    """
+    numbers = any(isinstance(args[i], int | float) for i in _places_of_tensors(operation) if i < len(args))
+    return operation._overloadpacket if numbers else operation
 
 
 def _factory(operation):

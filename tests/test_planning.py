@@ -195,10 +195,3 @@ def test_a_plan_refuses_what_fit_refuses(encoder, texts):
         ck.plan(ck.objectives.MLM, texts)
     with pytest.raises(TypeError, match="not several|not str|not dict|several splits"):
         ck.plan(ck.objectives.MLM(encoder), {"train": texts})
-
-
-@pytest.fixture
-def wordings(texts, tokenizer):
-    from conftest import with_wordings
-
-    return with_wordings(texts, tokenizer)
