@@ -46,5 +46,5 @@ def test_the_readme_shows_the_lines_of_the_plain_loop():
     (block,) = re.findall(r"^```py\n(.*?)^```", readme, re.MULTILINE | re.DOTALL)
     calls = [line.split(" = ")[-1].removeprefix("loss") for line in block.splitlines()]
     script = (EXAMPLES / "plain_loop.py").read_text()
-    assert calls == ['objective(batch)["loss"]', ".backward()", "optimizer.step()"]
-    assert "loss = objective(" in script and "loss.backward()" in script and "optimizer.step()" in script
+    assert calls == ['objective(batch)["loss"]', ".backward()", "optimizer.step()", "optimizer.zero_grad()"]
+    assert "loss = objective(" in script and "loss.backward()" in script and "optimizer.step()" in script and calls[-1] in script

@@ -52,7 +52,7 @@ def lines(tmp_path):
 
 
 def mine(*names):
-    return tasks.Task("mine", ("text",), names, ("accuracy", "f1"))
+    return tasks.Task("mine", ("text",), names, ("accuracy", "macro_f1"))
 
 
 def test_classes_have_the_integers_of_the_task_that_is_given(lines):
@@ -127,7 +127,7 @@ def test_advice_in_error_sentences_runs():
         for node in raised
     ]
     advice = [call for sentence in sentences for call in re.findall(r"tasks\.\w+\([^)]*\)(?:\.\w+)*", sentence)]
-    assert len(raised) == 7 and len(advice) == 3
+    assert len(raised) == 8 and len(advice) == 3
     names = dict(name="kinds", columns=("text",), label_names=("a", "b"), metrics=("accuracy",))
     rows = [{"sentence": str(i), "label": i % 2} for i in range(20)]
     secret = [{"sentence": "?", "label": -1}]

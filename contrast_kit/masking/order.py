@@ -73,7 +73,8 @@ def crop(
     opening, closing = specials
     rank = real.cumsum(1) - 1 - opening  # [B, T]: 0 is the first content token
     content = (real.sum(1, keepdim=True) - opening - closing).clamp(min=0)  # [B, 1]
-    length = kept(content, keep).minimum(content)  # [B, 1]
+    # The small term: 0.7 * 10 is a hair below 7 in floating point.
+    length = torch.floor(content * keep + 1e-4).long().clamp(min=1).minimum(content)  # [B, 1]
     places = content - length + 1  # [B, 1]: how many places the span fits in
     u = torch.rand(places.shape, generator=generator, device=ids.device)  # [B, 1]
     start = (u * places).long()  # [B, 1] in 0 .. places - 1
@@ -84,11 +85,6 @@ def crop(
     filled = torch.arange(ids.shape[1], device=ids.device) < stays.sum(1, keepdim=True)  # [B, T]
     positions = positions.masked_fill(~filled, 0)
     return Cropped(ids.gather(1, positions).masked_fill(~filled, pad_id), filled.to(attention_mask.dtype), positions)
-
-
-def kept(content: Tensor, keep: float) -> Tensor:
-    """How many of n content tokens a crop keeps: floor(keep · n), at least 1; 0.7 · 10 is 7, and no hair below it."""
-    return torch.floor(content * keep + 1e-4).long().clamp(min=1)
 
 
 def check_keep(keep: float) -> None:

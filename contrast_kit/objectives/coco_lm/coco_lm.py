@@ -16,7 +16,7 @@ from contrast_kit.data.texts import frame_of
 from contrast_kit.encoder.encoder import Encoder, View
 from contrast_kit.encoder.relative_positions import RelativePositions
 from contrast_kit.losses.contrast import nt_xent
-from contrast_kit.masking.order import check_keep, kept
+from contrast_kit.masking.order import check_keep
 from contrast_kit.objectives.base import ExampleInfo, Vectors, duplicates, others
 from contrast_kit.objectives.coco_lm.auxiliary import Corrupting, CorruptionConfig
 from contrast_kit.objectives.coco_lm.correct import Correction as Correction
@@ -153,7 +153,8 @@ class COCOLM(Corrupting):
         """X^crop: content tokens cropped, [CLS] and [SEP] put back; as narrow as the longest crop can be."""
         keep, ids, pad, frame = self.config.keep, batch["input_ids"], self.encoder.tokenizer.pad_token_id, self.frame
         cropped = masking.crop(ids, batch["attention_mask"], keep, pad_id=pad, specials=frame, generator=generator)
-        width = sum(frame) + int(kept(torch.tensor(ids.shape[1] - sum(frame)), keep))  # of the longest; asks no device
+        # Of the longest, without asking the device; twice the small term of `crop`, which rounds in float32.
+        width = sum(frame) + max(1, int((ids.shape[1] - sum(frame)) * keep + 2e-4))
         view = {"input_ids": cropped.input_ids[:, :width], "attention_mask": cropped.attention_mask[:, :width]}
         if "token_type_ids" in batch:
             view["token_type_ids"] = batch["token_type_ids"].gather(1, cropped.positions)[:, :width]
