@@ -34,6 +34,8 @@ MUTANTS = [  # what, file, the right text, the mistake, the test's file and name
     ("spans overwrite", "masking/spans.py", BLOCKED, "blocked = (ahead & ~maskable).cumsum(dim=1) > 0", SPANS),
     ("train after callback", "training/fit.py", "callback(result)\n                        self.objective.train()",
      "callback(result)", "training: callback_that_evaluates"),
+    ("contrast's weights N times", "training/gradient.py", "leaves if distributed.rank() else None", "None",
+     "processes: learned"),
     ("weights as setting", "training/checkpoint.py", "sum(p.numel() for p in objective.parameters())", "0",
      "training: are_settings_too"),
     ("dropout as setting", "training/checkpoint.py", '"dropout": dropout}', '"dropout": []}',

@@ -48,6 +48,9 @@ def test_multinlis_own_json_lines(tmp_path):
     found = data.load(tmp_path)["validation_matched"]
     assert found[:] == {"premise": ["p0", "p2", "p3"], "hypothesis": ["h0", "h2", "h3"], "label": [1, 0, 2]}
     assert found.features["label"].names == ["entailment", "neutral", "contradiction"]
+    write(tmp_path, "test.jsonl", '{"sentence1": "p", "sentence2": "h"}')  # beside them: no column of labels at all
+    beside = data.load(tmp_path)
+    assert beside["validation_matched"]["label"][:] == [1, 0, 2] and "label" not in beside["test"].column_names
     unlabelled = [{**row, "gold_label": "hidden"} for row in rows]
     write(tmp_path / "test", "test.jsonl", "\n".join(map(json.dumps, unlabelled)))
     assert data.load(tmp_path / "test")["test"]["label"][:] == [-1] * 4

@@ -143,8 +143,8 @@ def numbered(tables: dict[str, Dataset], names: Sequence[str] | None = None, hin
     ordered = list(names) if names else order(named, hint) if named else list(TASKS["mnli"].label_names)
     numbers = _numbers(named, ordered) | {SECRET: -1}
     if NOT_AGREED in odd:
-        tables = {split: table.filter(_agreed, input_columns="label") for split, table in tables.items()}
-    return tables | {split: _replaced(tables[split], "label", ordered, numbers) for split in labelled}
+        labelled = {split: table.filter(_agreed, input_columns="label") for split, table in labelled.items()}
+    return tables | {split: _replaced(table, "label", ordered, numbers) for split, table in labelled.items()}
 
 
 def from_column(tables: dict[str, Dataset], label: str, names: Sequence[str] | None, hint: str) -> dict[str, Dataset]:

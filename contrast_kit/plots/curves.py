@@ -12,14 +12,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame
 
-
 NO_LOSSES = ("step", "lr", "grad_norm", "seconds")
 """Columns of `Run.history` that are no part of a loss."""
 
 
 @styled
 def loss_curves(
-    history: "DataFrame | Any | Mapping[str, DataFrame | Any]",
+    history: "Any | DataFrame | Mapping[str, Any | DataFrame]",
     parts: Sequence[str] | None = None,
     *,
     smooth: int | None = None,
