@@ -181,6 +181,9 @@ def test_nt_xent_and_info_nce_are_the_plain_form(n, tau, queue, ids, queue_ids):
     same(lambda a, b, how: nt_xent(a, b, tau, reduction="none", implementation=how, **options), a, b)
     for reduction in ("none", "mean"):  # anchors of different weight, and of one
         same(lambda a, b, how, r=reduction: info_nce(a, b, tau, ids=rows, reduction=r, implementation=how), a, b)
+        if queue:
+            more = dict(ids=rows, reduction=reduction)
+            same(lambda a, b, q, how, m=more: info_nce(a, b, tau, negatives=q, implementation=how, **m), a, b, q)
 
 
 @settings(deadline=None, max_examples=40)
@@ -201,6 +204,7 @@ def test_lower_precisions_over_several_tiles(dtype, tolerance, tau):
     for loss in (
         lambda a, b, how: nt_xent(a, b, tau, queue=q.to(a.dtype), implementation=how),
         lambda a, b, how: info_nce(a, b, tau, implementation=how),
+        lambda a, b, how: info_nce(a[:300], b[:300], tau, negatives=b[300:], implementation=how),
         lambda a, b, how: sup_con(torch.cat([a, b]), labels.repeat(2), tau, implementation=how),
     ):
         exact = value_and_gradients(loss, a.double(), b.double(), how="plain")

@@ -124,6 +124,25 @@ def test_info_nce_is_cmlm_eq_7(tau, K):
 
 
 @pytest.mark.parametrize("tau", TAUS)
+def test_hard_negatives_are_candidates_of_every_anchor_in_info_nce(tau):
+    """Eq. 7 with a longer sum: B candidates of view k, then H that are nobody's positive; they are trained too."""
+    a, b = vectors(2, 5, 8)
+    hard = vectors(3, 8, seed=4)
+    total = 0.0
+    for i in range(5):
+        Z = sum(math.exp(sim(a[i].tolist(), c) / tau) for c in torch.cat([b, hard]).tolist())
+        total -= math.log(math.exp(sim(a[i].tolist(), b[i].tolist()) / tau) / Z)
+    close(info_nce(a, b, tau, negatives=hard), total / 5)
+    assert gradcheck(lambda *x: info_nce(x[0], x[1], 0.3, negatives=x[2]), [x.requires_grad_() for x in (a, b, hard)])
+
+
+def test_one_example_with_hard_negatives_has_something_to_learn(recwarn):
+    x = torch.eye(1, 3).double()
+    close(info_nce(x, x, 0.5, negatives=x.repeat(4, 1)), math.log(5))
+    assert not recwarn.list
+
+
+@pytest.mark.parametrize("tau", TAUS)
 def test_nt_xent_is_coco_eq_3_and_capt_eq_4(tau):
     a, b = vectors(2, 6, 7)
     close(nt_xent(a, b, tau), coco_eq_3(a.tolist(), b.tolist(), tau))
@@ -496,6 +515,8 @@ def test_agrees_with_cross_entropy_and_the_ranking_loss_of_sentence_transformers
     module = pytest.importorskip("sentence_transformers.losses")
     theirs = module.MultipleNegativesRankingLoss(torch.nn.Identity(), scale=1 / 0.05)
     close(info_nce(a, b, 0.05), theirs.compute_loss_from_embeddings([a, b], None).item(), 1e-8)
+    hard = vectors(6, 8, seed=4)
+    close(info_nce(a, b, 0.05, negatives=hard), theirs.compute_loss_from_embeddings([a, b, hard], None).item(), 1e-8)
 
 
 # --- errors ---------------------------------------------------------------------------------------------
@@ -532,6 +553,8 @@ NAN[1, 0], ZERO[2] = torch.nan, 0
         (lambda: nt_xent(X, X, 1.0, reduction="average"), ValueError, "'mean', 'sum', 'none'"),
         (lambda: sup_con(X, torch.arange(3), 1.0, reduction="average"), ValueError, "'mean_valid'"),
         (lambda: nt_xent(X, X, 1.0, queue=X[:, :2]), ValueError, r"queue must be \[Q, 3\]"),
+        (lambda: info_nce(X, X, 1.0, negatives=X[:, :2]), ValueError, r"negatives must be \[Q, 3\]"),
+        (lambda: info_nce(X, X, 1.0, negatives=ZERO), ValueError, "Row 2 of negatives is a vector of zeros"),
         (lambda: nt_xent(X, X, 1.0, ids=torch.arange(2)), ValueError, r"ids must be \[3\]"),
         (
             lambda: nt_xent(X, X, 1.0, queue=X, ids=torch.arange(3), queue_ids=torch.arange(2)),

@@ -151,7 +151,8 @@ def usual(config):
 ROOMS = {
     "losses": {
         losses.info_nce: dict(
-            anchors=x(4, 3), candidates=x(4, 3, at=1), tau=0.1, ids=FOUR, reduction="mean", implementation="auto"
+            anchors=x(4, 3), candidates=x(4, 3, at=1), tau=0.1, negatives=x(5, 3), ids=FOUR, reduction="mean",
+            implementation="auto",
         ),
         losses.nt_xent: dict(
             a=x(4, 3), b=x(4, 3, at=1), tau=0.1, queue=x(5, 3), ids=FOUR, queue_ids=torch.arange(5), reduction="mean",

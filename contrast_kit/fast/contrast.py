@@ -15,13 +15,15 @@ from contrast_kit.fast.unit_rows import unit_rows
 
 
 def info_nce(
-    anchors: Tensor, candidates: Tensor, tau: float | Tensor, ids: Tensor | None, implementation: str
+    anchors: Tensor, candidates: Tensor, negatives: Tensor, tau: float | Tensor, ids: Tensor | None, implementation: str
 ) -> Tensor:
-    """[B] for vectors [B, D]. Candidates with the anchor's id in `ids` [B], its own partner apart, are left out."""
+    """[B] for vectors [B, D] and unit rows [H, D]. Candidates with the anchor's id in `ids` [B + H] are left out."""
     x, y, half = unit_rows(anchors, "anchors"), unit_rows(candidates, "candidates"), implementation == "bf16"
+    own = None if ids is None else _own(x, y, tau)
+    y = torch.cat([y, negatives.to(y)]) if len(negatives) else y  # [B + H, D]
     if ids is None:
         return pick_partner(x, y, tau, half=half)
-    return _softplus(cross_log_sum_exp(x, y, tau, groups=(ids, ids), half=half) - _own(x, y, tau))
+    return _softplus(cross_log_sum_exp(x, y, tau, groups=(ids[: len(x)], ids), half=half) - own)
 
 
 def nt_xent(

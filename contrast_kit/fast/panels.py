@@ -17,7 +17,7 @@ from contrast_kit.fast.tiles import Tiles
 
 
 def pick_partner(x: Tensor, y: Tensor, tau: float | Tensor, *, half: bool = False) -> Tensor:
-    """-log of the softmax over all rows of y, at the partner: [B, D], [B, D] of length 1 -> [B].
+    """-log of the softmax over all rows of y, at the partner, row i of y: [B, D], [B + H, D] of length 1 -> [B].
 
     Example:
         >>> import torch

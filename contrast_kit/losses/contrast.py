@@ -5,7 +5,7 @@ picking an anchor's positive out of its candidates by cosine. They differ in who
 
 | loss       | anchors    | candidates of an anchor       | positives of an anchor      | denominator terms |
 |------------|------------|-------------------------------|-----------------------------|-------------------|
-| `info_nce` | view 0, B  | the other view                | its own partner             | B                 |
+| `info_nce` | view 0, B  | the other view, H negatives   | its own partner             | B + H             |
 | `nt_xent`  | both, 2B   | both views but itself, queue  | its own partner             | 2B - 1 + Q        |
 | `sup_con`  | all N      | all but itself                | all others with its label   | N - 1             |
 | `simsiam`  | both       | none: no negatives            | its own partner             | no denominator    |
@@ -87,9 +87,9 @@ def nt_xent(
     """
     temperature(tau)
     pair(a, b, "a", "b")
-    n, queue = 2 * len(a), constant_rows(queue, a)  # [Q, D]
+    n, queue = 2 * len(a), further_rows(queue, a, "queue").detach()  # [Q, D]
     warn_if_alone(n + len(queue) == 2, "nt_xent")
-    ids = _candidate_ids(ids, queue_ids, len(a), len(queue), a.device)
+    ids = candidate_ids(ids, queue_ids, a, len(queue), views=2)
     if fast.wanted(implementation, n * (n + len(queue)), a):
         return reduce(fast.nt_xent(a, b, queue, tau, ids, implementation), reduction)
 
@@ -175,13 +175,13 @@ def dot_products(x: Tensor, y: Tensor) -> Tensor:
         return x.to(dtype) @ y.to(dtype).T  # [N, D] x [D, M] -> [N, M]
 
 
-def constant_rows(queue: Tensor | None, x: Tensor) -> Tensor:
-    """The queue as unit rows without gradient, as wide as x: [Q, D]. Unfilled rows are refused."""
-    queue = x[:0] if queue is None else queue
-    shape = list(queue.shape) if isinstance(queue, Tensor) else type(queue).__name__
+def further_rows(rows: Tensor | None, x: Tensor, name: str) -> Tensor:
+    """More candidates than the batch has, as unit rows as wide as x: [Q, D]. Unfilled rows are refused."""
+    rows = x[:0] if rows is None else rows
+    shape = list(rows.shape) if isinstance(rows, Tensor) else type(rows).__name__
     if len(shape) != 2 or shape[1] != x.shape[1]:
-        raise ValueError(f"queue must be [Q, {x.shape[1]}], as wide as a and b, got {shape}.")
-    return normalise(queue.detach(), "queue") if len(queue) else queue.detach()
+        raise ValueError(f"{name} must be [Q, {x.shape[1]}], as wide as the vectors of the batch, got {shape}.")
+    return normalise(rows, name) if len(rows) else rows
 
 
 def same_text(like: Tensor, ids: Tensor | None) -> Tensor:
@@ -189,15 +189,15 @@ def same_text(like: Tensor, ids: Tensor | None) -> Tensor:
     return torch.zeros_like(like) if ids is None else ids[: len(like), None] == ids[None, :]
 
 
-def _candidate_ids(ids: Tensor | None, queue_ids: Tensor | None, b: int, q: int, device: torch.device) -> Tensor | None:
-    """The text of each vector of both views and of the queue, [2B + Q]; None if no ids were given."""
+def candidate_ids(ids: Tensor | None, queue_ids: Tensor | None, x: Tensor, q: int, views: int = 1) -> Tensor | None:
+    """The text of each candidate: [B], as x has rows, for each view, then [Q]; None if no ids were given."""
     if ids is None:
         if queue_ids is not None:
             raise ValueError("queue_ids need ids to be compared with: pass the ids of the batch too.")
         return None
-    ids = integers(ids, b, device, "ids").long()
+    ids = integers(ids, len(x), x.device, "ids").long()
     unknown = (ids.min() - 1).expand(q)  # [Q]: an id that no text has
-    return torch.cat([ids, ids, unknown if queue_ids is None else integers(queue_ids, q, device, "queue_ids")])
+    return torch.cat([*views * [ids], unknown if queue_ids is None else integers(queue_ids, q, x.device, "queue_ids")])
 
 
 def warn_if_alone(alone: bool, loss: str) -> None:

@@ -4,8 +4,8 @@ import torch
 from torch import Tensor
 
 from contrast_kit import fast
-from contrast_kit.checks import integers, normalise, pair, reduce, temperature
-from contrast_kit.losses.contrast import dot_products, pick_positives, same_text, warn_if_alone
+from contrast_kit.checks import normalise, pair, reduce, temperature
+from contrast_kit.losses.contrast import candidate_ids, dot_products, further_rows, pick_positives, same_text, warn_if_alone
 
 
 def info_nce(
@@ -13,6 +13,7 @@ def info_nce(
     candidates: Tensor,
     tau: float,
     *,
+    negatives: Tensor | None = None,
     ids: Tensor | None = None,
     reduction: str = "mean",
     implementation: str = "auto",
@@ -31,6 +32,7 @@ def info_nce(
         anchors: vectors of view 0, [B, D].
         candidates: vectors of view k, [B, D]; row b is the positive of anchor b. Both are normalised here.
         tau: the temperature, > 0. The paper does not print it; small values focus on the hardest negatives.
+        negatives: [H, D], more candidates of all anchors, such as hard negatives; with gradient, unlike a queue.
         ids: [B], which text each row comes from. A candidate with the anchor's id that is not its partner is a false
             negative, and is left out of the denominator. Without ids nothing is left out, as in the paper.
         reduction: "mean" over the B anchors (the paper), "sum", or "none": [B].
@@ -52,16 +54,19 @@ def info_nce(
         tensor(0.3408)
         >>> torch.log1p(3 * torch.exp(torch.tensor(-1 / 0.5)))    # log(1 + (B-1) e^{-1/tau})
         tensor(0.3408)
+        >>> info_nce(torch.eye(4), torch.eye(4), tau=0.5, negatives=torch.eye(4)[:1])  # as near as the first positive
+        tensor(0.5440)
     """
     temperature(tau)
     pair(anchors, candidates, "anchors", "candidates")
-    warn_if_alone(len(anchors) == 1, "info_nce")
-    ids = None if ids is None else integers(ids, len(anchors), anchors.device, "ids")
-    if fast.wanted(implementation, len(anchors) ** 2, anchors):
-        return reduce(fast.info_nce(anchors, candidates, tau, ids, implementation), reduction)
+    b, negatives = len(anchors), further_rows(negatives, anchors, "negatives")  # [H, D]
+    warn_if_alone(b + len(negatives) == 1, "info_nce")
+    ids = candidate_ids(ids, None, anchors, len(negatives))
+    if fast.wanted(implementation, b * (b + len(negatives)), anchors):
+        return reduce(fast.info_nce(anchors, candidates, negatives, tau, ids, implementation), reduction)
 
     anchors, candidates = normalise(anchors, "anchors"), normalise(candidates, "candidates")
-    similarity = dot_products(anchors, candidates) / tau  # [B, B], row b: anchor b against view k
-    positive = torch.eye(len(anchors), dtype=torch.bool, device=anchors.device)  # [B, B]
+    similarity = dot_products(anchors, torch.cat([candidates, negatives.to(candidates)])) / tau  # [B, B + H]
+    positive = torch.eye(*similarity.shape, dtype=torch.bool, device=anchors.device)  # row b: anchor b against view k
     excluded = same_text(positive, ids) & ~positive
     return reduce(pick_positives(similarity, positive, excluded), reduction)

@@ -104,8 +104,6 @@ class _Loop:
             raise ValueError("Every weight is frozen, so nothing can be trained: set requires_grad where it should.")
         self.optimizer = adamw(objective, training)
         data = {"examples": len(self.texts), "fingerprint": self.texts.fingerprint()}
-        if training.whole_epochs and 1 < len(self.batches) > len(self.texts) // training.batch_size:
-            data["batches"] = len(self.batches)  # a checkpoint from before short batches were trained does not fit
         self.settings = checkpoint.settings(objective, training) | {"data": data}
         distributed.same_settings(self.settings, self.device)  # before a check that only one process may fail
         if (smallest := min(map(len, self.batches.epoch(0)))) < distributed.count():
