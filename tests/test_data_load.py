@@ -340,3 +340,76 @@ def test_from_a_real_folder_to_a_batch():
     texts = Texts(train, train_tokenizer(data.sentences(train)))
     assert texts.label_names == ["not_equivalent", "equivalent"] and len(texts) == 3668
     assert texts.batch(range(8))["label"].tolist() == train["label"][:8]
+
+
+# --- what a reader's own files hold ---------------------------------------------------------------------
+
+
+def test_classes_from_one_are_counted_anew_in_all_splits_or_in_none(tmp_path):
+    """Each file alone would be numbered by what it happens to hold."""
+    for name, text in {"train": "0,bad\n1,good\n", "validation": "1,fine\n1,nice\n"}.items():
+        (tmp_path / f"{name}.csv").write_text(text)
+    found = data.load(tmp_path)
+    assert found["train"]["label"][:] == [0, 1] and found["validation"]["label"][:] == [1, 1]
+    for name, text in {"train": "1,a\n2,b\n3,c\n", "validation": "2,d\n3,e\n"}.items():
+        (tmp_path / f"{name}.csv").write_text(text)
+    found = data.load(tmp_path)
+    assert found["train"]["label"][:] == [0, 1, 2] and found["validation"]["label"][:] == [1, 2]
+
+
+def test_a_column_that_the_first_row_lacks_is_read(tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"text": "a b"}\n{"text": "c d", "label": 1}\n')
+    assert data.load(tmp_path / "a.jsonl")["train"]["label"][:] == [None, 1]
+    (tmp_path / "b.jsonl").write_text('{"text": "a", "label": "bad"}\n{"text": "c"}\n{"text": "e", "label": "good"}\n')
+    assert data.load(tmp_path / "b.jsonl")["train"]["label"][:] == [0, None, 1]
+
+
+def test_a_table_with_a_field_too_many_is_refused_not_cut(tmp_path):
+    (tmp_path / "a.csv").write_text("text,label\nhello, world,1\nbye world,0\nso on,1\n")
+    with pytest.raises(ValueError, match="is not an even table"):
+        data.load(tmp_path / "a.csv")
+
+
+def test_a_stray_quote_in_a_tsv_swallows_no_row(tmp_path):
+    (tmp_path / "a.tsv").write_text(
+        'sentence\tlabel\tnote\n"Well begun\t1\tx\na\t0\nb\t1\tx\nend" he said\t0\tx\nc\t1\tx\n'
+    )
+    assert data.load(tmp_path / "a.tsv")["train"]["sentence"][:] == ['"Well begun', "a", "b", 'end" he said', "c"]
+
+
+def test_lines_without_a_stop_are_not_glued_together(tmp_path):
+    lines = [
+        f"{name} bought the {colour} kite for a friend"
+        for name in ("Clara", "Amos")
+        for colour in ("red", "tan", "dun")
+    ]
+    (tmp_path / "a.txt").write_text("\n".join(lines))
+    assert data.load(tmp_path / "a.txt")["train"]["text"][:] == lines
+    wrapped = "The kite that Clara\nbought was red and\nthe friend of Amos\nliked what she saw\nof it in the air.\n"
+    (tmp_path / "b.txt").write_text(wrapped)
+    assert data.load(tmp_path / "b.txt")["train"]["text"][:] == [" ".join(wrapped.split())]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "options", "words"),
+    [
+        ("a.jsonl", '{"text": "a"}\n', dict(columns=("text",)), "columns"),
+        ("a.jsonl", '{"text": "a"}\n', dict(quoted=True), "quoted"),
+        ("a.jsonl", '{"text": "a", "label": 1}\n', dict(labels=("bad", "good")), "are no names"),
+        ("a.jsonl", '{"text": "a"}\n', dict(labels=("bad", "good")), "no split has a column label"),
+        ("a.csv", "Review,Sentiment\nfine,1\n", dict(columns=("text", "label")), "names its columns .Review"),
+        ("a.csv", '"' + "x" * 140_000, {}, "is a quote left open"),
+    ],
+)
+def test_an_option_that_a_file_does_not_take_is_refused(tmp_path, name, text, options, words):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(ValueError, match=words):
+        data.load(tmp_path / name, **options)
+
+
+def test_files_of_another_kind_that_are_left_out_are_named(tmp_path):
+    (tmp_path / "train.csv").write_text("text,label\na,1\n")
+    for split in ("validation", "test"):
+        (tmp_path / f"{split}.jsonl").write_text('{"text": "b", "label": 0}\n')
+    with pytest.warns(UserWarning, match=r"not train.csv"):
+        assert set(data.load(tmp_path)) == {"validation", "test"}

@@ -432,3 +432,13 @@ def test_real_novels_packed_into_blocks_of_512():
     stream = Stream(first, tokenizer, max_length=512, pack=True)
     assert set(stream.lengths[:-1].tolist()) == {512} and len(stream) > 20
     assert "[UNK]" not in tokenizer.decode(stream[3]["input_ids"])
+
+
+def test_a_folder_is_read_without_its_test_files(tmp_path, tokenizer):
+    for split, count in {"train": 2, "test": 1}.items():
+        (tmp_path / f"{split}.jsonl").write_text('{"text": "a red kite"}\n' * count)
+    with pytest.warns(UserWarning, match=r"test.jsonl is not read"):
+        assert len(ck.data.Stream(tmp_path, tokenizer)) == 2
+    (tmp_path / "train.jsonl").write_text("5\n")
+    with pytest.warns(UserWarning), pytest.raises(ValueError, match="Line 1 of .* is 5, no row"):
+        len(ck.data.Stream(tmp_path, tokenizer))

@@ -300,7 +300,50 @@ def test_another_vocabulary_in_a_used_folder_is_refused(tmp_path, capsys):
     command = ["train", "mlm", *QUICK, "--steps", "1", "--folder", str(tmp_path / "run")]
     assert main(command) == 0
     assert main([word.replace("300", "200") for word in command]) == 1
-    assert "was made with --words 300" in capsys.readouterr().err
+    assert "was begun with --words 300, and this is --words 200" in capsys.readouterr().err
+
+
+def test_another_start_in_a_used_folder_is_refused(lines, tmp_path, capsys):
+    """Its weights would be those of the first start, and settings.json would name the second."""
+    for name in ("p", "q"):
+        ck.Encoder.tiny(ck.data.train_tokenizer(["a red kite"], 60)).save_pretrained(tmp_path / name)
+    command = ["train", "mlm", "--data", lines, *QUICK, "--steps", "1", "--folder", str(tmp_path / "run"), "--start"]
+    assert main([*command, str(tmp_path / "p")]) == 0
+    assert main([*command, str(tmp_path / "q")]) == 1
+    assert f"--start {tmp_path / 'p'}, and this is --start {tmp_path / 'q'}" in capsys.readouterr().err
+
+
+def test_a_command_that_failed_leaves_no_vocabulary_of_other_text(tmp_path):
+    (tmp_path / "mine.csv").write_text(
+        "".join(["said,thought\n", *(f"a red kite {i},the blue drum {i}\n" for i in range(9))])
+    )
+    command = [
+        "train",
+        "simcse",
+        "--data",
+        str(tmp_path / "mine.csv"),
+        *QUICK,
+        "--steps",
+        "1",
+        "--folder",
+        str(tmp_path / "run"),
+    ]
+    assert main([*command, "--columns", "thought", "--lr", "-1"]) == 1
+    assert main([*command, "--columns", "said"]) == 0
+    known = ck.Encoder.from_pretrained(tmp_path / "run" / "encoder").tokenizer.get_vocab()
+    assert "kite" in known and "drum" not in known
+
+
+def test_wordings_of_a_column_of_any_name_are_kept(tmp_path):
+    (tmp_path / "mine.csv").write_text("review,review/0,review/1,x\n" + "a,b,c,d\n" * 4)
+    options = train.parse(["cssl", "--data", str(tmp_path / "mine.csv"), "--columns", "review"])
+    assert rows_of(options)[0] == {"text": "a", "text/0": "b", "text/1": "c"}
+
+
+def test_a_file_of_lines_is_cut_as_asked(tmp_path):
+    (tmp_path / "mine.txt").write_text("One. Two.\nThree. Four.\n")
+    for unit, count in (("sentence", 4), ("line", 2)):
+        assert len(rows_of(train.parse(["mlm", "--data", str(tmp_path / "mine.txt"), "--unit", unit]))) == count
 
 
 def test_a_run_from_a_checkpoint_has_defaults_that_keep_it(tmp_path):

@@ -342,3 +342,8 @@ def test_noisy_copies_are_drawn_by_their_seed():
     rows = [{"sentence": text} for text in toyshop.corpus(60)]
     assert augmented(rows, Toyshop(), seed=0) == augmented(rows, Toyshop(), seed=0)
     assert augmented(rows, Toyshop(), seed=0) != augmented(rows, Toyshop(), seed=1)
+
+
+def test_pairs_that_were_written_are_found_whatever_their_blanks(tmp_path):
+    path = write_pairs(tmp_path / "pairs.tsv", ["it  rains"], ["rain falls"])
+    assert FromFile(path)(["it  rains"]) == FromFile(path)(["it rains"]) == ["rain falls"]

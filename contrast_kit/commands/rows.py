@@ -11,7 +11,7 @@ from contrast_kit.training import distributed
 
 def rows_of(options: argparse.Namespace) -> Any:
     """The rows of the split that was asked for, with the names that the kit knows: text, or sentence1 and 2; label."""
-    splits = ck.data.load(options.data)
+    splits = ck.data.load(options.data, **({"unit": options.unit} if options.unit else {}))
     if options.label != "label":
         splits = labels.from_column(splits, options.label, None, hint=str(options.data))
     arguments.known(options.part, splits, "split", f"in {options.data} (--part)")
@@ -31,7 +31,11 @@ def _renamed(rows: Any, columns: list[str], data: str) -> Any:
     for name in columns:
         arguments.known(name, rows.column_names, "column", f"in {data} (--columns)")
     names = dict(zip(columns, ("sentence1", "sentence2") if columns[1:] else ("text",), strict=True))
-    return rows.select_columns([*columns, *({"label"} & set(rows.column_names))]).rename_columns(names)
+    for name in rows.column_names:  # review/0 and review/1, the review in other words
+        column, stroke, number = name.rpartition("/")
+        if stroke and column in columns and number.isdigit():
+            names[name] = f"{names[column]}/{number}"
+    return rows.select_columns([*names, *({"label"} & set(rows.column_names))]).rename_columns(names)
 
 
 def too_few(options: argparse.Namespace, count: int, batch_size: int) -> str:

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +18,9 @@ from contrast_kit.encoder import Encoder
 from contrast_kit.objectives import CSSL, METHODS, FineTune, Objective
 from contrast_kit.training import checkpoint, distributed
 
-SETTINGS = ("method", "data", "part", "columns", "label", "limit", "scale", "start", "packing")
+TEXT = ("data", "part", "unit", "columns", "label", "limit", "start")
+"""What says which text is read, and by which encoder: in a folder that holds a run it stays what it was."""
+SETTINGS = ("method", *TEXT, "scale", "packing")
 """What settings.json tells beside the method's own settings and those of the training."""
 EXAMPLES = """examples:
 
@@ -143,6 +146,8 @@ def _add_data(add: Callable, recipe: recipes.Recipe) -> None:
     add("--data", default="toyshop/text", help=data)
     columns = "The column of the text, or the two of a pair: review, or question,answer. Here: found by name."
     add("--part", default="train", help="The split of the data. Here: train.")
+    unit = "What of running text is one text: sentence, paragraph or line. Here: sentence."
+    add("--unit", type=one_of(("sentence", "paragraph", "line")), metavar="sentence|paragraph|line", help=unit)
     add("--columns", metavar="NAME", help=columns)
     add("--label", default="label", metavar="NAME", help="The column of the labels. Here: label.")
     add(
@@ -175,6 +180,8 @@ def run(options: argparse.Namespace) -> ck.Run:
     distributed.start()
     first = distributed.rank() == 0
     training = ck.Training.of(options.training)
+    if options.folder:
+        _check_asked(options)
     rows = rows_of(options)
     encoder = _encoder(options, rows)
     objective = _objective(options, encoder, rows)
@@ -209,8 +216,32 @@ def _encoder(options: argparse.Namespace, rows: Any) -> Encoder:
         return Encoder.from_pretrained(options.start, pooling=options.pooling)
     tokenizer = _kept_tokenizer(options, rows) if options.folder else _tokenizer(options, rows)
     shape = options.recipe.encoder | ({"pooling": options.pooling} if options.pooling else {})
-    length = max(128, options.training.get("max_length", ck.Training.max_length))
-    return Encoder.build(options.scale, tokenizer, seed=options.training.get("seed", 0), max_length=length, **shape)
+    return Encoder.build(
+        options.scale, tokenizer, seed=options.training.get("seed", 0), max_length=_length(options), **shape
+    )
+
+
+def _length(options: argparse.Namespace) -> int:
+    """The longest text, in tokens, that a new encoder takes."""
+    return max(128, options.training.get("max_length", ck.Training.max_length))
+
+
+def _check_asked(options: argparse.Namespace) -> None:
+    """Refuse other text or another start than the folder's run had; without a checkpoint there yet, begin anew."""
+    kept, asked = options.folder / "asked.json", {name: getattr(options, name) for name in (*TEXT, "vocab_size")}
+    if distributed.rank() == 0 and not checkpoint.found(options.folder):
+        if kept.exists() and json.loads(kept.read_text()) != asked:
+            shutil.rmtree(options.folder / "vocabulary", ignore_errors=True)  # made for what was asked before
+        options.folder.mkdir(parents=True, exist_ok=True)
+        kept.write_text(json.dumps(asked))
+    distributed.anywhere(False, distributed.start())  # the others wait until the first has written it
+    for name, value in (json.loads(kept.read_text()) if kept.exists() else {}).items():
+        if value != asked.get(name):
+            flag = {"vocab_size": "words"}.get(name, name)
+            raise ValueError(
+                f"{options.folder} was begun with --{flag} {value}, and this is --{flag} {asked.get(name)}: "
+                f"use the same --{flag} to go on, or another --folder."
+            )
 
 
 def _kept_tokenizer(options: argparse.Namespace, rows: Any) -> Any:
@@ -220,19 +251,13 @@ def _kept_tokenizer(options: argparse.Namespace, rows: Any) -> Any:
     if distributed.rank() == 0 and not kept.exists():
         with draft_of(kept) as draft:
             _tokenizer(options, rows).save_pretrained(draft)
-            (draft / "asked.json").write_text(json.dumps({"words": options.vocab_size, "data": options.data}))
     distributed.anywhere(False, distributed.start())  # the others wait until the first has written it
-    asked = kept / "asked.json"
-    for name, value in json.loads(asked.read_text()).items() if asked.exists() else ():
-        if value != getattr(options, {"words": "vocab_size"}.get(name, name)):
-            raise ValueError(
-                f"{kept} was made with --{name} {value}: use the same --{name} to go on, or another --folder."
-            )
     return PreTrainedTokenizerFast.from_pretrained(kept)
 
 
 def _tokenizer(options: argparse.Namespace, rows: Any) -> Any:
-    return ck.data.train_tokenizer(ck.data.sentences(rows), vocab_size=options.vocab_size)
+    length = max(512, _length(options))
+    return ck.data.train_tokenizer(ck.data.sentences(rows), vocab_size=options.vocab_size, max_length=length)
 
 
 def _objective(options: argparse.Namespace, encoder: Encoder, rows: Any) -> Objective:

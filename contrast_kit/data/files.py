@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from contrast_kit import arguments
+from contrast_kit._warn import warn
 from contrast_kit.data import labels as label_names
 from contrast_kit.data import tables
 from contrast_kit.data.prose import Unit, units
@@ -55,13 +56,16 @@ def read(
 
     splits: dict[str, list[Path]] = {}
     for file in _files(path):
-        splits.setdefault(_split(file), []).append(file)
+        splits.setdefault(split_of(file), []).append(file)
     every = [file for files in splits.values() for file in files]
     if columns is None and _is_prose(every):
         check_read(path, {"quoted": quoted, "labels": labels})
         return DatasetDict({split: _prose(files, unit, headings) for split, files in splits.items()})
     check_read(path, {"unit": unit, "headings": headings})
+    if every[0].suffix.lower() in OTHERS:
+        check_read(path, {"columns": columns, "quoted": quoted})
     read = {split: _joined(files, [_table(file, columns, quoted) for file in files]) for split, files in splits.items()}
+    read = tables.from_zero(read, every) if columns is None else read
     return DatasetDict(label_names.numbered(read, labels, hint="/".join(every[0].parts[-2:])))
 
 
@@ -87,10 +91,12 @@ def _files(path: Path) -> list[Path]:
     found = [file for file in found if file.suffix.lower() != ".md"] or found
     kinds = [path_kind(file) for file in found]
     kind = max((OTHERS, TABLES, PROSE), key=kinds.count)  # in a tie, the one that has columns
+    if kind is not PROSE and (others := [file.name for file in found if path_kind(file) in {OTHERS, TABLES} - {kind}]):
+        warn(f"Of {path} only the {'/'.join(sorted(kind))} files are read, not {', '.join(others)}: load it by name.")
     return [file for file in found if path_kind(file) is kind]
 
 
-def _split(file: Path) -> str:
+def split_of(file: Path) -> str:
     words = file.stem.lower().replace("-", ".").replace("_", ".").split(".")
     split = next((_SPLIT_NAMES[word] for word in words if word in _SPLIT_NAMES), "train")
     kind = next((word for word in words if word in ("matched", "mismatched")), None)  # as in MultiNLI
@@ -136,8 +142,9 @@ def _table(file: Path, columns: Sequence[str] | None, quoted: bool | None) -> Da
     if file.suffix.lower() in (".json", ".jsonl"):
         rows = _json_rows(file)
         for name in [name for name, value in rows[0].items() if isinstance(value, str) and value[:1] == "b"]:
-            values = undo_printed_bytes([row.get(name, "") for row in rows])
-            rows = [{**row, name: value} for row, value in zip(rows, values, strict=True)]
+            there = [row for row in rows if name in row]
+            for row, value in zip(there, undo_printed_bytes([row[name] for row in there]), strict=True):
+                row[name] = value
         return _rows_of_one_kind(file, rows)
     if columns is None and file.suffix.lower() not in TABLES and not tables.is_table(file):
         return tables.class_and_text(file)
@@ -148,12 +155,13 @@ def _rows_of_one_kind(file: Path, rows: list[dict[str, Any]]) -> Dataset:
     """Rows as a data set; a column whose values are of several kinds is refused by name."""
     from datasets import Dataset
 
-    for name in {name: None for row in rows for name in row}:
+    names = dict.fromkeys(name for row in rows for name in row)  # of all rows: the first may lack its label
+    for name in names:
         kinds = {type(row[name]) for row in rows if row.get(name) is not None}
         if len(kinds) > 1 and not kinds <= {int, float}:
             said = " and ".join(sorted(kind.__name__ for kind in kinds))
             raise ValueError(f"{file} holds {said} in its column {name!r}: a column has values of one kind.")
-    return Dataset.from_list(rows)
+    return Dataset.from_list([names | row for row in rows])
 
 
 def _json_rows(file: Path) -> list[dict[str, Any]]:

@@ -43,8 +43,8 @@ def order(names: Iterable[str], hint: str = "") -> list[str]:
     >>> labels.order({"10", "9"}), labels.order({"ham", "spam"})
     (['9', '10'], ['ham', 'spam'])
     """
-    names = set(names)
-    plain = {_plain(name) for name in names}
+    alike = {_plain(name): name for name in sorted(names, key=str, reverse=True)}  # "Spam" and "spam " are one class
+    plain, names = set(alike), set(alike.values())
     named = {task.name: task.label_names for task in TASKS.values() if task.label_names}
     fitting = {task: order for task, order in named.items() if plain <= set(order)}
     for part in reversed(hint.lower().split("/")):  # what stands nearest to the rows decides
@@ -111,9 +111,12 @@ def _found(rows: Any, label: str) -> set:
 
 def _names_of(values: list, label: str) -> set:
     try:
-        return set(values) - {None}
+        names = set(values) - {None}
     except TypeError:
         raise TypeError(f"The column {label!r} must hold a name in each row, not a list or a dict.") from None
+    if "" in names:  # else class 0, and all others move up
+        raise ValueError(f"Row {values.index('')} has an empty {label}: fill it in, or leave such rows out.")
+    return names
 
 
 def numbered(tables: dict[str, Dataset], names: Sequence[str] | None = None, hint: str = "") -> dict[str, Dataset]:
@@ -130,12 +133,16 @@ def numbered(tables: dict[str, Dataset], names: Sequence[str] | None = None, hin
     for split, table in labelled.items():
         kind = table.features["label"]
         if not isinstance(kind, Value) or kind.dtype not in ("string", "large_string"):
+            if names:
+                raise ValueError(f"labels= names classes, but the labels of {split!r} are no names: leave it out.")
             return tables
         if "" in (names_here := set(table.unique("label")) - {None}):  # else class 0, and all others move up
             where = f"Row {table['label'][:].index('')} of {split!r}"
             raise ValueError(f"{where} has an empty label: fill it in, or leave such rows out of the file.")
         found |= names_here
     if not labelled:
+        if names:
+            raise ValueError("labels= names classes, but no split has a column label: leave it out, or give label=.")
         return tables
     nli = {_plain(name) for name in found} & set(TASKS["mnli"].label_names) - _COMMON
     odd = found & {NOT_AGREED, SECRET} if nli or found <= {NOT_AGREED, SECRET} else set()

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from contrast_kit.data.files import ENDINGS, PROSE
+from contrast_kit._warn import warn
+from contrast_kit.data.files import ENDINGS, PROSE, split_of
 from contrast_kit.data.utf8 import in_utf8
 
 READABLE = PROSE | {".jsonl", ".parquet"}
@@ -66,6 +67,7 @@ def _files(path: Path) -> list[Path]:
     elif path.is_dir():
         found = sorted(file for file in path.rglob("*") if file.is_file() and file.suffix.lower() in ENDINGS)
         found = [file for file in found if not file.stem.lower().startswith(("readme", "license", "."))]
+        found = _without_test(path, found)
     else:
         raise FileNotFoundError(f"There is no file or folder {path}.")
     other = [file for file in found if file.suffix.lower() not in READABLE]
@@ -76,6 +78,16 @@ def _files(path: Path) -> list[Path]:
             "give the rows, or write them as .jsonl."
         )
     return found
+
+
+def _without_test(folder: Path, files: list[Path]) -> list[Path]:
+    """The files of a folder but those that are named as validation or test data, unless it has no others."""
+    kept = [file for file in files if split_of(file) == "train"]
+    if kept and len(kept) < len(files):
+        left = [str(file.relative_to(folder)) for file in files if file not in kept]
+        named = f"{left[0]} is" if len(left) == 1 else f"{left[0]} and {len(left) - 1} more are"
+        warn(f"{named} not read, being named as validation or test data: to train on such a file too, give its path.")
+    return kept or files
 
 
 def _lines(file: Path) -> Iterator[Line]:
@@ -106,8 +118,11 @@ def _rows(file: Path) -> Iterator[Mapping]:
             if not line.strip():
                 continue
             try:
-                yield json.loads(line)
+                row = json.loads(line)
             except json.JSONDecodeError as error:
                 raise ValueError(
                     f"Line {number} of {file} is not JSON ({error}): a .jsonl has one object per line."
                 ) from error
+            if not isinstance(row, dict | str):
+                raise ValueError(f"Line {number} of {file} is {row!r:.60}, no row: a .jsonl has one object per line.")
+            yield row

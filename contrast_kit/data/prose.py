@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Literal
 
 from contrast_kit import checks
@@ -23,6 +24,7 @@ _END = re.compile(
     r"""[.!?…؟।]+["'”’»)\]]*(?:\s["'”»](?=\s))?\s+(?=["'“‘„«¡¿(\[]*\s?(\w))"""  # a letter or a digit follows
     r"""|[。！？]+[」』”’）]*\s*(?=\S())"""  # Chinese and Japanese leave no blank
 )
+_MARKS = " \"'“”‘’()"
 _LAST_WORD = re.compile(r"((?:[^\W\d_]|\.)+)\.$")
 _HEADING = re.compile(r"^\s*(=+ ).+( =+)\s*$")
 _MARKDOWN_HEADING = re.compile(r"^ {0,3}#{1,6}(\s|$)")
@@ -109,7 +111,7 @@ def _paragraphs(lines: Sequence[str]) -> Iterator[str]:
         if not line:
             continue
         paragraph.append(line)
-        if len(line) < 0.75 * width and line.rstrip("\"'”’)").endswith((".", "!", "?", ":")):
+        if len(line) < 0.75 * width and _stops(line):
             yield " ".join(paragraph)
             paragraph = []
     if paragraph:
@@ -119,12 +121,19 @@ def _paragraphs(lines: Sequence[str]) -> Iterator[str]:
 def _wrap_width(lines: Sequence[str]) -> int | None:
     """Give the width at which the lines were broken, or `None` where each line is a paragraph of its own.
 
-    In wrapped text most lines end just below one width; lines that are sentences or paragraphs have any
-    length.
+    In wrapped text most lines end just below one width, and the next line goes on in small letters; lines that are
+    sentences or paragraphs have any length, and begin with a capital letter even where none of them ends with a stop.
     """
     lengths = sorted(len(line) for line in lines if line.strip())
     if len(lengths) < 5:
         return None
     width = lengths[int(0.98 * (len(lengths) - 1))]
     near = sum(0.8 * width <= length <= width for length in lengths) / len(lengths)
-    return width if width <= 120 and near >= 0.5 else None
+    if width > 120 or near < 0.5:
+        return None
+    going_on = [after.strip(_MARKS)[:1] for before, after in pairwise(lines) if before and after and not _stops(before)]
+    return width if 4 * sum(map(str.isupper, going_on)) < 3 * len(going_on) else None
+
+
+def _stops(line: str) -> bool:
+    return line.rstrip(_MARKS).endswith((".", "!", "?", ":"))

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import csv
 import re
+import warnings
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
@@ -48,14 +49,14 @@ def read_table(file: Path, columns: Sequence[str] | None, quoted: bool | None) -
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = pathlib.Path(folder, "train.csv").write_text('"2","Fine","Buy it."\\n"1","Bad","Do not."\\n')
     ...     read_table(pathlib.Path(folder, "train.csv"), None, None)[0]
-    {'label': 1, 'title': 'Fine', 'content': 'Buy it.'}
+    {'label': 2, 'title': 'Fine', 'content': 'Buy it.'}
     """
     from datasets import Dataset
 
     with in_utf8(file):
         separator = _separator(file)
         if quoted is None:
-            quoted = separator == "," or not _one_row_a_line(file, separator)
+            quoted = separator == "," or _fields_in_quotes(file, separator)
         first = _first_fields(file, separator, quoted)
     if columns is None and separator == "\t" and _is_sts(first):
         return _sts_rows(file)
@@ -69,13 +70,16 @@ def read_table(file: Path, columns: Sequence[str] | None, quoted: bool | None) -
     if names and len(names) != len(first):
         raise ValueError(f"{file} has {len(first)} columns, but columns= names {len(names)}: {', '.join(names)}.")
     if names and tuple(first) == names:  # the file names them too
-        columns = names = None
+        names = None
+    elif columns and (known := _known_headings(first)):
+        raise ValueError(
+            f"The first line of {file} names its columns ({', '.join(known)} among them), so columns= would read it as "
+            "a row: leave columns= out, and rename the columns of what is loaded, dataset.rename_columns({…})."
+        )
     frame = _frame(file, separator, names, quoted)
     for name in frame.columns:
         if frame[name].dtype == object or str(frame[name].dtype).startswith("str"):
             frame[name] = list(undo_printed_bytes(frame[name].tolist()))
-    if columns is None and names and separator == "," and "label" in names:
-        frame["label"] = _from_zero(frame["label"])
     return Dataset.from_pandas(frame, preserve_index=False)
 
 
@@ -86,12 +90,16 @@ def names_columns(fields: Sequence[str]) -> bool:
     >>> names_columns(["id", "Quality", "#1 String"]), names_columns(["gj04", "1", "", "They left."])
     (True, False)
     """
-    plain = [field.strip().lower() for field in fields]
-    if any(field in _HEADINGS for field in plain):
+    if _known_headings(fields):
         return True
+    plain = [field.strip() for field in fields]
     return not any(
         _NUMBER.fullmatch(field) or len(field.split()) > 3 or field.endswith((".", "?", "!")) for field in plain
     )
+
+
+def _known_headings(fields: Sequence[str]) -> list[str]:
+    return [field for field in fields if field.strip().lower() in _HEADINGS]
 
 
 def layout(fields: Sequence[str]) -> tuple[str, ...] | None:
@@ -155,9 +163,12 @@ def _separator(file: Path) -> str:
 
 def _first_fields(file: Path, separator: str, quoted: bool) -> list[str]:
     with file.open(encoding="utf-8-sig", newline="") as lines:
-        if quoted:
+        if not quoted:
+            return next((line for line in lines if line.strip()), "").rstrip("\r\n").split(separator)
+        try:
             return next((row for row in csv.reader(lines, delimiter=separator) if row), [])
-        return next((line for line in lines if line.strip()), "").rstrip("\r\n").split(separator)
+        except csv.Error as error:
+            raise ValueError(f"The first row of {file} does not end ({error}): is a quote left open?") from error
 
 
 def _is_sts(fields: Sequence[str]) -> bool:
@@ -183,7 +194,8 @@ def _frame(file: Path, separator: str, names: Sequence[str] | None, quoted: bool
     import pandas
 
     def read(quoted: bool) -> DataFrame:
-        with in_utf8(file):
+        with in_utf8(file), warnings.catch_warnings():
+            warnings.simplefilter("error", pandas.errors.ParserWarning)  # that a field too many would be dropped
             return pandas.read_csv(
                 file,
                 sep=separator,
@@ -195,7 +207,7 @@ def _frame(file: Path, separator: str, names: Sequence[str] | None, quoted: bool
                 encoding="utf-8-sig",
             )
 
-    errors = (pandas.errors.ParserError, pandas.errors.EmptyDataError)
+    errors = (pandas.errors.ParserError, pandas.errors.ParserWarning, pandas.errors.EmptyDataError)
     try:
         return read(quoted)
     except errors as error:
@@ -207,13 +219,39 @@ def _frame(file: Path, separator: str, names: Sequence[str] | None, quoted: bool
         raise ValueError(f"{file} is not an even table ({str(error).strip()}): {remedy}.") from error
 
 
-def _one_row_a_line(file: Path, separator: str) -> bool:
-    """Whether every line has as many fields as the first: then no quoted field holds a line end or a separator."""
-    with file.open(encoding="utf-8-sig", newline="\n") as lines:
-        widths = {line.count(separator) for line in lines if line.strip()}
-    return len(widths) <= 1
+def _fields_in_quotes(file: Path, separator: str) -> bool:
+    """Whether quotes enclose fields: lines have other numbers of fields than the first, and every quote has its pair.
+
+    Where each line is a row, no quoted field holds a line end or a separator, and quotes belong to the text.
+    """
+    with file.open(encoding="utf-8-sig", newline="") as lines:
+        if len({line.count(separator) for line in lines if line.strip()}) <= 1:
+            return False
+        lines.seek(0)
+        try:
+            return all(row is not None for row in csv.reader(lines, delimiter=separator, strict=True))
+        except csv.Error:
+            return False
 
 
-def _from_zero(labels: list[int]) -> list[int]:
-    """Classes that Zhang et al. count from 1, counted from 0, as the hub has them."""
-    return [label - 1 for label in labels] if min(labels) == 1 else list(labels)
+def from_zero(splits: dict[str, Dataset], files: Sequence[Path]) -> dict[str, Dataset]:
+    """Classes that Zhang et al. count from 1, counted from 0 as the hub has them: in all splits alike, or in none.
+
+    Only of files in their form, with commas and without a line of names. One class alone, 1, stays what it is.
+    """
+    for file in files:
+        if file.suffix.lower() != ".csv" or _separator(file) != ",":
+            return splits
+        first = _first_fields(file, ",", True)
+        if names_columns(first) or "label" not in (layout(first) or ()):
+            return splits
+    labels = {split: table["label"][:] for split, table in splits.items()}
+    found = set().union(*labels.values())
+    if not all(isinstance(label, int) for label in found) or min(found) != 1 or max(found) == 1:
+        return splits
+    return {
+        split: table.remove_columns("label")
+        .add_column("label", [label - 1 for label in labels[split]])
+        .select_columns(table.column_names)
+        for split, table in splits.items()
+    }

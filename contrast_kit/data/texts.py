@@ -84,6 +84,8 @@ class Texts:
         arguments.string("label", label, "the column of the labels")
         rows = as_rows(rows)
         names = column_names(rows)
+        if label not in names and not hasattr(rows, "column_names") and any(label in row for row in rows):
+            rows, names = [{label: None, **row} for row in rows], [*names, label]  # the first row may be unlabelled
         self.columns = given_columns(columns) or text_columns(names)
         max_length = usual_length(tokenizer, max_length)
         check_columns(names, self.columns, tokenizer, max_length)

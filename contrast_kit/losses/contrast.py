@@ -87,8 +87,8 @@ def nt_xent(
     """
     temperature(tau)
     pair(a, b, "a", "b")
-    n, queue = 2 * len(a), further_rows(queue, a, "queue").detach()  # [Q, D]
-    warn_if_alone(n + len(queue) == 2, "nt_xent")
+    n, queue = 2 * len(a), more_rows(queue, a, "queue").detach()  # [Q, D]
+    warn_alone(n + len(queue) == 2, "nt_xent")
     ids = candidate_ids(ids, queue_ids, a, len(queue), views=2)
     if fast.wanted(implementation, n * (n + len(queue)), a):
         return reduce(fast.nt_xent(a, b, queue, tau, ids, implementation), reduction)
@@ -175,7 +175,7 @@ def dot_products(x: Tensor, y: Tensor) -> Tensor:
         return x.to(dtype) @ y.to(dtype).T  # [N, D] x [D, M] -> [N, M]
 
 
-def further_rows(rows: Tensor | None, x: Tensor, name: str) -> Tensor:
+def more_rows(rows: Tensor | None, x: Tensor, name: str) -> Tensor:
     """More candidates than the batch has, as unit rows as wide as x: [Q, D]. Unfilled rows are refused."""
     rows = x[:0] if rows is None else rows
     shape = list(rows.shape) if isinstance(rows, Tensor) else type(rows).__name__
@@ -200,7 +200,7 @@ def candidate_ids(ids: Tensor | None, queue_ids: Tensor | None, x: Tensor, q: in
     return torch.cat([*views * [ids], unknown if queue_ids is None else integers(queue_ids, q, x.device, "queue_ids")])
 
 
-def warn_if_alone(alone: bool, loss: str) -> None:
+def warn_alone(alone: bool, loss: str) -> None:
     """Warn that a contrast of one example without a queue teaches nothing."""
     if alone:
         warn(

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from contrast_kit.checks import normalise, pair, temperature
-from contrast_kit.losses.contrast import dot_products, further_rows
+from contrast_kit.losses.contrast import dot_products, more_rows
 
 
 def nt_xent_anchor_gradient(a: Tensor, b: Tensor, tau: float, *, queue: Tensor | None = None) -> Tensor:
@@ -43,7 +43,7 @@ def nt_xent_anchor_gradient(a: Tensor, b: Tensor, tau: float, *, queue: Tensor |
     temperature(tau)
     pair(a, b, "a", "b")
     a, b = normalise(a.detach(), "a"), normalise(b.detach(), "b")
-    candidates = torch.cat([b, a, further_rows(queue, a, "queue").detach().to(a)])  # [2B + Q, D]
+    candidates = torch.cat([b, a, more_rows(queue, a, "queue").detach().to(a)])  # [2B + Q, D]
     n = len(a)
     itself = torch.eye(n, len(candidates), dtype=torch.bool, device=a.device).roll(n, dims=1)  # s_i is column B + i
     p = (dot_products(a, candidates) / tau).masked_fill(itself, -torch.inf).softmax(dim=1)  # [B, 2B + Q]

@@ -5,7 +5,7 @@ from torch import Tensor
 
 from contrast_kit import fast
 from contrast_kit.checks import normalise, pair, reduce, temperature
-from contrast_kit.losses.contrast import candidate_ids, dot_products, further_rows, pick_positives, same_text, warn_if_alone
+from contrast_kit.losses.contrast import candidate_ids, dot_products, more_rows, pick_positives, same_text, warn_alone
 
 
 def info_nce(
@@ -59,8 +59,8 @@ def info_nce(
     """
     temperature(tau)
     pair(anchors, candidates, "anchors", "candidates")
-    b, negatives = len(anchors), further_rows(negatives, anchors, "negatives")  # [H, D]
-    warn_if_alone(b + len(negatives) == 1, "info_nce")
+    b, negatives = len(anchors), more_rows(negatives, anchors, "negatives")  # [H, D]
+    warn_alone(b + len(negatives) == 1, "info_nce")
     ids = candidate_ids(ids, None, anchors, len(negatives))
     if fast.wanted(implementation, b * (b + len(negatives)), anchors):
         return reduce(fast.info_nce(anchors, candidates, negatives, tau, ids, implementation), reduction)

@@ -1,6 +1,5 @@
 """Paraphrases from a file: made once, then looked up."""
 
-import csv
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -49,10 +48,11 @@ class FromFile(Paraphraser):
             )
         self.pairs, self._wordings = [], {}
         with in_utf8(path), path.open(encoding="utf-8-sig", newline="\n") as file:
-            for number, line in enumerate(csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE), 1):
-                if len(line) != 2 or not all(part.strip() for part in line):
+            for number, line in enumerate(file, 1):
+                pair = [" ".join(part.split()) for part in line.split("\t")]
+                if len(pair) != 2 or not all(pair):
                     raise ValueError(f"Line {number} of {path} is no pair: text, tab, paraphrase.")
-                text, again = (part.strip() for part in line)
+                text, again = pair
                 self.pairs.append((text, again))
                 self._wordings.setdefault(text, []).append(again)
 
@@ -68,13 +68,14 @@ class FromFile(Paraphraser):
                 f"The paraphrases of {self.path} were made at {made} and are not available at {temperature}: leave the "
                 "temperature out, or use a file of that temperature, FromFile(path, temperature=…)."
             )
-        lacking = [text for text in texts if text.strip() not in self._wordings]
+        texts = [" ".join(text.split()) for text in texts]
+        lacking = [text for text in texts if text not in self._wordings]
         if lacking:
             raise ValueError(
                 f"{self.path} has no paraphrase of {lacking[0]!r} (nor of {len(lacking) - 1} other texts): add one "
                 "with write_pairs, or take the texts from .texts."
             )
-        found = (self._wordings[text.strip()] for text in texts)
+        found = (self._wordings[text] for text in texts)
         return [wordings[seed % len(wordings)] for wordings in found]
 
 
