@@ -435,8 +435,8 @@ def test_real_novels_packed_into_blocks_of_512():
 
 
 def test_a_folder_is_read_without_its_test_files(tmp_path, tokenizer):
-    for split, count in {"train": 2, "test": 1}.items():
-        (tmp_path / f"{split}.jsonl").write_text('{"text": "a red kite"}\n' * count)
+    for split, rows in {"train": 2, "test": 1}.items():
+        (tmp_path / f"{split}.jsonl").write_text('{"text": "a red kite"}\n' * rows)
     with pytest.warns(UserWarning, match=r"test.jsonl is not read"):
         assert len(ck.data.Stream(tmp_path, tokenizer)) == 2
     (tmp_path / "train.jsonl").write_text("5\n")
