@@ -77,6 +77,15 @@ def test_intervals_are_the_differences():
     assert found["B"] == tuple(table.loc["B", ["difference", "low", "high"]])
 
 
+def test_intervals_and_spread_of_two_sizes_are_refused():
+    """One of them would be lost, or both mixed."""
+    of = results({"FT": [[0.5, 0.6]], "A": [[0.6, 0.7]]}).table
+    both = Results(pd.concat([of, of.assign(n=1000)]), SMALL)
+    for ask in (lambda: both.intervals("FT"), both.spread):
+        with pytest.raises(ValueError, match="is of one task and size, and these runs are of 2"):
+            ask()
+
+
 def test_spread_takes_the_luck_of_seeds_out_of_the_draws():
     rng = np.random.default_rng(1)
     runs = 0.5 + 0.3 * rng.standard_normal((4000, 1)) + 0.1 * rng.standard_normal((4000, 3))

@@ -42,6 +42,21 @@ QUICK = Protocol(
 )  # fmt: skip
 
 
+def test_a_setting_that_the_protocol_gives_each_run_is_refused(opinions, start):
+    """With one seed for all, three seeds would be one run three times, and the interval of no width."""
+    with pytest.raises(ValueError, match="give the protocol its seeds"):
+        tasks.run(QUICK, opinions, start, ["FT"], seed=7)
+    with pytest.raises(ValueError, match="chooses lr itself"):
+        tasks.run(replace(QUICK, choose={"lr": (1e-4, 1e-3)}), opinions, start, ["FT"], lr=3e-3)
+
+
+def test_test_rows_labelled_none_are_as_secret_as_those_of_minus_one(opinions):
+    for secret in (None, -1):
+        rows = [{"sentence": "a red kite", "label": secret}] * 50
+        with pytest.raises(ValueError, match="are secret"):
+            tasks.TaskData(opinions.task, {**opinions.splits, "test": rows}, "mine").test  # noqa: B018
+
+
 # Draws
 
 

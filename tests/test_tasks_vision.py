@@ -87,6 +87,13 @@ def test_a_perfect_eye_has_perfect_scores():
     assert scores == {"accuracy": 1, "consistency": 1, "validity": 1, "plausibility": 1, "distribution": 0}
 
 
+def test_a_question_is_not_entailed_by_itself():
+    """GQA's files name each question among those it entails; its own evaluation leaves it out."""
+    rows = [dict(row, entailed=[row["question_id"], 1]) for row in scenes.rows("gqa", "test")[:2]]
+    predicted = [rows[0]["answer"], "no such answer"]
+    assert tasks.gqa_scores(rows, predicted)["consistency"] == 0
+
+
 def test_gqa_scores_are_those_of_loops():
     rows, random = scenes.rows("gqa", "test"), np.random.default_rng(0)
     predicted = [row["answer"] if random.random() < 0.6 else str(random.choice(["red", "pink", "no"])) for row in rows]

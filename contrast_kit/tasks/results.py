@@ -128,6 +128,7 @@ class Results:
 
     def intervals(self, baseline: str, methods: Sequence[str] | None = None) -> dict[str, tuple[float, float, float]]:
         """The `differences` of one task and size as `plots.intervals` takes them: by method, for all or for these."""
+        self._of_one_kind("intervals")
         of = self.differences(baseline)
         wanted = of if methods is None else of[of["method"].isin(self._known(methods))]
         return {row.method: (row.difference, row.low, row.high) for row in wanted.itertuples()}
@@ -140,6 +141,7 @@ class Results:
         """
         import pandas as pd
 
+        self._of_one_kind("spread")
         found = {}
         for method, runs in self.table.groupby("method", sort=False):
             by_draw = runs.groupby("draw")["test"]
@@ -178,6 +180,14 @@ class Results:
             if name not in there:
                 raise ValueError(f"There are no runs of {name!r}; there are {', '.join(there)}.")
         return methods
+
+    def _of_one_kind(self, name: str) -> None:
+        """Refuse runs of several tasks or sizes, of which only one could be told, or all would be mixed."""
+        if len(kinds := {f"{task}, {n} labels" for (task, n, _), _ in _groups(self.table)}) > 1:
+            raise ValueError(
+                f"{name} is of one task and size, and these runs are of {len(kinds)} ({'; '.join(sorted(kinds)[:3])}): "
+                "choose the rows of one, Results(table[table['n'] == 20], protocol)."
+            )
 
     def _rule(self) -> str:
         report = self.protocol.report

@@ -159,7 +159,7 @@ class TaskData:
             ValueError: if the test rows have no labels; `tasks.hold_out` makes labelled ones.
         """
         rows = self._split("test")
-        if "label" not in column_names(rows) or all(label == -1 for label in column(rows, "label")):
+        if "label" not in column_names(rows) or all(label in (None, -1) for label in column(rows, "label")):
             raise ValueError(
                 f"The test labels of {self.task.name} are secret. As the papers do, take a part of the validation "
                 "rows as the test set: tasks.hold_out(data).test."

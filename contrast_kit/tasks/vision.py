@@ -197,6 +197,7 @@ def _consistency(right: np.ndarray, ids: Sequence[int], entailed: Sequence[Seque
             raise ValueError(
                 f"Question {ids[at]} entails question {missing[0]}, which is not there: score all of them."
             )
+        others = [other for other in others if other != ids[at]]  # as GQA's own count: a question entails itself
         if right[at] and others:
             shares.append(np.mean([right[place[other]] for other in others]))
     return float(np.mean(shares)) if shares else 0.0
