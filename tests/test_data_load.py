@@ -396,7 +396,6 @@ def test_lines_without_a_stop_are_not_glued_together(tmp_path):
         ("a.jsonl", '{"text": "a"}\n', dict(columns=("text",)), "columns"),
         ("a.jsonl", '{"text": "a"}\n', dict(quoted=True), "quoted"),
         ("a.jsonl", '{"text": "a", "label": 1}\n', dict(labels=("bad", "good")), "are no names"),
-        ("a.jsonl", '{"text": "a"}\n', dict(labels=("bad", "good")), "no split has a column label"),
         ("a.csv", "Review,Sentiment\nfine,1\n", dict(columns=("text", "label")), "names its columns .Review"),
         ("a.csv", '"' + "x" * 140_000, {}, "is a quote left open"),
     ],

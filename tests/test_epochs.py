@@ -97,16 +97,6 @@ def test_a_run_by_epochs_resumes_to_the_same_weights(tokenizer, texts, tmp_path)
     assert all(torch.equal(resumed[name], expected[name]) for name in expected)
 
 
-def test_a_checkpoint_from_before_short_batches_is_refused(tokenizer, texts, tmp_path, monkeypatch):
-    """Its batches were others: going on from it would train some rows twice and others never."""
-    options = dict(epochs=2, batch_size=8, folder=tmp_path, progress=False)
-    with monkeypatch.context() as patch:
-        patch.setattr(ck.Training, "whole_epochs", False)
-        ck.fit(ck.objectives.MLM(make_encoder(tokenizer)), texts[:20], **options)
-    with pytest.raises(ValueError, match="data.batches = None, not 3"):
-        ck.fit(ck.objectives.MLM(make_encoder(tokenizer)), texts[:20], resume=True, **options)
-
-
 def test_a_last_batch_of_one_text_gives_finite_losses(tokenizer, texts):
     """1,000 rows in batches of 27 leave one: no contrast has a partner then, and none becomes NaN."""
     import warnings

@@ -141,8 +141,6 @@ def numbered(tables: dict[str, Dataset], names: Sequence[str] | None = None, hin
             raise ValueError(f"{where} has an empty label: fill it in, or leave such rows out of the file.")
         found |= names_here
     if not labelled:
-        if names:
-            raise ValueError("labels= names classes, but no split has a column label: leave it out, or give label=.")
         return tables
     nli = {_plain(name) for name in found} & set(TASKS["mnli"].label_names) - _COMMON
     odd = found & {NOT_AGREED, SECRET} if nli or found <= {NOT_AGREED, SECRET} else set()
