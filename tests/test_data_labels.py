@@ -295,6 +295,6 @@ def test_a_column_is_read_whole_not_row_by_row(monkeypatch):
 def test_names_that_differ_in_case_or_blanks_are_one_class():
     rows = [{"text": "a", "label": name} for name in ("spam", "Spam", "ham", "ham ")]
     numbers = [row["label"] for row in data.number_labels(rows)]
-    assert numbers == [1, 1, 0, 0] or numbers == [0, 0, 1, 1]
+    assert numbers == [0, 0, 1, 1]
     with pytest.raises(ValueError, match="Row 1 has an empty label"):
         data.number_labels([{"label": "spam"}, {"label": ""}])

@@ -364,6 +364,11 @@ def test_a_column_that_the_first_row_lacks_is_read(tmp_path):
     assert data.load(tmp_path / "b.jsonl")["train"]["label"][:] == [0, None, 1]
 
 
+def test_rows_of_which_the_first_has_no_label_keep_theirs(lines=("a red kite", "a blue drum")):
+    rows = [{"text": lines[0]}, {"text": lines[1], "label": 1}]
+    assert Texts(rows, train_tokenizer(lines, vocab_size=60)).labels.tolist() == [-1, 1]
+
+
 def test_a_table_with_a_field_too_many_is_refused_not_cut(tmp_path):
     (tmp_path / "a.csv").write_text("text,label\nhello, world,1\nbye world,0\nso on,1\n")
     with pytest.raises(ValueError, match="is not an even table"):

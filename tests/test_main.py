@@ -334,6 +334,20 @@ def test_a_command_that_failed_leaves_no_vocabulary_of_other_text(tmp_path):
     assert "kite" in known and "drum" not in known
 
 
+def test_a_reader_s_own_vocabulary_is_never_removed(lines, tmp_path):
+    own = ck.data.train_tokenizer(["a red kite"], vocab_size=60)
+    own.save_pretrained(tmp_path / "run" / "vocabulary")
+    command = ["train", "mlm", "--data", lines, *QUICK, "--steps", "1", "--folder", str(tmp_path / "run")]
+    assert main([*command, "--lr", "-1"]) == 1 and main([*command, "--part", "train", "--unit", "line"]) == 0
+    assert ck.Encoder.from_pretrained(tmp_path / "run" / "encoder").tokenizer.get_vocab() == own.get_vocab()
+
+
+def test_a_new_encoder_takes_the_length_that_was_asked_for(lines, tmp_path):
+    command = ["train", "mlm", "--data", lines, *QUICK, "--steps", "1", "--max-length", "600"]
+    assert main([*command, "--folder", str(tmp_path / "run")]) == 0
+    assert ck.Encoder.from_pretrained(tmp_path / "run" / "encoder").max_length == 600
+
+
 def test_wordings_of_a_column_of_any_name_are_kept(tmp_path):
     (tmp_path / "mine.csv").write_text("review,review/0,review/1,x\n" + "a,b,c,d\n" * 4)
     options = train.parse(["cssl", "--data", str(tmp_path / "mine.csv"), "--columns", "review"])

@@ -216,9 +216,8 @@ def _encoder(options: argparse.Namespace, rows: Any) -> Encoder:
         return Encoder.from_pretrained(options.start, pooling=options.pooling)
     tokenizer = _kept_tokenizer(options, rows) if options.folder else _tokenizer(options, rows)
     shape = options.recipe.encoder | ({"pooling": options.pooling} if options.pooling else {})
-    return Encoder.build(
-        options.scale, tokenizer, seed=options.training.get("seed", 0), max_length=_length(options), **shape
-    )
+    shape |= {"seed": options.training.get("seed", 0), "max_length": _length(options)}
+    return Encoder.build(options.scale, tokenizer, **shape)
 
 
 def _length(options: argparse.Namespace) -> int:
@@ -230,8 +229,9 @@ def _check_asked(options: argparse.Namespace) -> None:
     """Refuse other text or another start than the folder's run had; without a checkpoint there yet, begin anew."""
     kept, asked = options.folder / "asked.json", {name: getattr(options, name) for name in (*TEXT, "vocab_size")}
     if distributed.rank() == 0 and not checkpoint.found(options.folder):
-        if kept.exists() and json.loads(kept.read_text()) != asked:
-            shutil.rmtree(options.folder / "vocabulary", ignore_errors=True)  # made for what was asked before
+        ours = options.folder / "vocabulary" / "asked.json"  # not beside a vocabulary that the reader put there
+        if ours.exists() and json.loads(ours.read_text()) != asked:
+            shutil.rmtree(ours.parent)
         options.folder.mkdir(parents=True, exist_ok=True)
         kept.write_text(json.dumps(asked))
     distributed.anywhere(False, distributed.start())  # the others wait until the first has written it
@@ -239,8 +239,8 @@ def _check_asked(options: argparse.Namespace) -> None:
         if value != asked.get(name):
             flag = {"vocab_size": "words"}.get(name, name)
             raise ValueError(
-                f"{options.folder} was begun with --{flag} {value}, and this is --{flag} {asked.get(name)}: "
-                f"use the same --{flag} to go on, or another --folder."
+                f"{options.folder} was begun with --{flag} {value}, and this is --{flag} {asked.get(name)}: use the "
+                "same to go on, or another --folder."
             )
 
 
@@ -251,13 +251,13 @@ def _kept_tokenizer(options: argparse.Namespace, rows: Any) -> Any:
     if distributed.rank() == 0 and not kept.exists():
         with draft_of(kept) as draft:
             _tokenizer(options, rows).save_pretrained(draft)
+            shutil.copy(options.folder / "asked.json", draft)
     distributed.anywhere(False, distributed.start())  # the others wait until the first has written it
     return PreTrainedTokenizerFast.from_pretrained(kept)
 
 
 def _tokenizer(options: argparse.Namespace, rows: Any) -> Any:
-    length = max(512, _length(options))
-    return ck.data.train_tokenizer(ck.data.sentences(rows), vocab_size=options.vocab_size, max_length=length)
+    return ck.data.train_tokenizer(ck.data.sentences(rows), options.vocab_size, max_length=max(512, _length(options)))
 
 
 def _objective(options: argparse.Namespace, encoder: Encoder, rows: Any) -> Objective:

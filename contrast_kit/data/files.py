@@ -97,6 +97,7 @@ def _files(path: Path) -> list[Path]:
 
 
 def split_of(file: Path) -> str:
+    """The split that a file is named after: train, validation or test; train where its name says nothing."""
     words = file.stem.lower().replace("-", ".").replace("_", ".").split(".")
     split = next((_SPLIT_NAMES[word] for word in words if word in _SPLIT_NAMES), "train")
     kind = next((word for word in words if word in ("matched", "mismatched")), None)  # as in MultiNLI

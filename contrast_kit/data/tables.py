@@ -229,9 +229,11 @@ def _fields_in_quotes(file: Path, separator: str) -> bool:
             return False
         lines.seek(0)
         try:
-            return all(row is not None for row in csv.reader(lines, delimiter=separator, strict=True))
+            for _ in csv.reader(lines, delimiter=separator, strict=True):
+                pass
         except csv.Error:
             return False
+    return True
 
 
 def from_zero(splits: dict[str, Dataset], files: Sequence[Path]) -> dict[str, Dataset]:
