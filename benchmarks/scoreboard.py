@@ -47,7 +47,7 @@ import contrast_kit as ck
 from contrast_kit.data import toyshop
 from contrast_kit.masking.noise import Mask
 from contrast_kit.objectives import CSSL, Objective
-from contrast_kit.objectives.base import Encoded, mlm_count, mlm_sum
+from contrast_kit.objectives.base import mlm_count, mlm_sum
 from contrast_kit.tasks import scoreboard
 from contrast_kit.tasks.scoreboard import TAU
 
@@ -67,10 +67,8 @@ class WordingsAndWords(CSSL):
         views = super().views(batch, generator)
         return views | {"masked": Mask(0.15)(views["T0"], generator, self.encoder.vocabulary)}
 
-    def encode(self, name, view):
-        if name != "masked":
-            return super().encode(name, view)
-        return Encoded({}, {"mlm": mlm_sum(self.encoder, self.encoder(view), view)})
+    def local_sums(self, name, hidden, view):
+        return {"mlm": mlm_sum(self.encoder, hidden, view)} if name == "masked" else {}
 
     def term_counts(self, name, view):
         return {"mlm": mlm_count(view)} if name == "masked" else {}

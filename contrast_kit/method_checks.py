@@ -10,6 +10,7 @@ from typing import Any
 from torch import Tensor
 
 from contrast_kit import checks
+from contrast_kit._names import meant
 from contrast_kit._warn import warn
 
 
@@ -20,6 +21,27 @@ def config_class(method: Any) -> None:
         raise TypeError(
             f"{name} needs a Config, the dataclass of its settings: @dataclass(frozen=True) class {name}Config."
         )
+
+
+def built_from(method: Any, encoder: Any, kind: type, config: Any) -> None:
+    """A method is built around an encoder of that kind, with a config of its own class or none."""
+    name, given = type(method).__name__, type(encoder).__name__
+    if not isinstance(encoder, kind):
+        suitable = "an Encoder, such as Encoder.tiny(tokenizer) or Encoder.from_pretrained(folder)"
+        raise TypeError(f"{name} trains {suitable}, not {given}.")
+    config_class(method)
+    if config is not None and type(config) is not method.Config:
+        raise TypeError(
+            f"{name} takes a {method.Config.__name__}, not {type(config).__name__}: "
+            f"write {name}(encoder, {name}.Config(…))."
+        )
+
+
+def known(method: Any, changes: Mapping[str, Any]) -> None:
+    """Refuse a setting that the method's config does not have, and name the one that was meant."""
+    names = [field.name for field in fields(method.Config)]
+    if unknown := [change for change in changes if change not in names]:
+        raise TypeError(f"{type(method).__name__} has no setting {unknown[0]!r}; {meant(unknown[0], names)}")
 
 
 def switches(config: Any) -> None:
@@ -62,6 +84,37 @@ def views(method: Any, given: Any, batch: dict[str, Tensor]) -> dict[str, dict[s
                     "texts: a view has one row for each; give each copy of a text a view of its own."
                 )
     return given
+
+
+def additive(method: Any, total: Any) -> None:
+    """The trainer adds up the parts of the loss piece by piece, so a method keeps the base's `total`."""
+    if type(method).total is not total:
+        raise TypeError(
+            f"{type(method).__name__} has a total of its own, and the trainer sums the parts piece by piece: give "
+            "`weights` instead (they may be learned), and what belongs to no part as a part of `contrast`."
+        )
+
+
+def rows(method: Any, name: str, head: str, vectors: Tensor, view: dict[str, Tensor]) -> Tensor:
+    """The vectors of a view, or of a chunk of it: one for each of its examples."""
+    examples = len(next(iter(view.values())))
+    if vectors.shape[:1] != (examples,):
+        raise ValueError(
+            f"{type(method).__name__} gives the vectors {head!r} of view {name!r} in shape {list(vectors.shape)} for "
+            f"{examples} texts: give one row for each; what looks at all of them at once belongs into `contrast`."
+        )
+    return vectors
+
+
+def word_scores(encoder: Any, projection: bool, bias: bool = False) -> None:
+    """Refuse an encoder from whose word scores an earlier objective took the projection, or the bias, asked for."""
+    head = encoder.model.get_output_embeddings()
+    lost = bias and head.bias is not None and head.weight.requires_grad and not head.bias.requires_grad
+    if lost or (projection and not encoder.projection):
+        raise ValueError(
+            f"COCO-LM or All-Token MLM was built around this encoder and took the {'bias' if lost else 'projection'} "
+            "from its word scores: give the next objective an encoder of its own, or this one saved and opened again."
+        )
 
 
 def warn_idle(method: Any, step: int) -> None:

@@ -62,7 +62,7 @@ OBJECTIVES = {
     "cmlm drm": lambda e: ck.objectives.CMLM(e, contrast="info_nce", complement=False, p_drm=0.5),
     "coco_lm": lambda e: ck.objectives.COCOLM(e),
     "coco_lm printed sums": lambda e: ck.objectives.COCOLM(e, reduction="paper_sum", scl_head=True),
-    "electra": lambda e: ck.objectives.ELECTRA(e, auxiliary_layers=1),
+    "electra": lambda e: ck.objectives.ELECTRA(e),
     "all_token": lambda e: ck.objectives.AllTokenMLM(e),
     "capt": lambda e: queued(ck.objectives.CAPT(e, queue=7)),
     "capt by id": lambda e: queued(ck.objectives.CAPT(e, queue=7, tau=0.1, ignore_duplicates=True)),

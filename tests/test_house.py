@@ -23,6 +23,7 @@ ROOMS = (
     "arguments",
     "picture_checks",
     "method_checks",
+    "unread",
     "schedules",
     "fast",
     "losses",

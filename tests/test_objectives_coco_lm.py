@@ -144,7 +144,7 @@ def test_words_are_drawn_of_the_tokenizer_where_a_model_embeds_more(tokenizer, b
     with torch.no_grad():
         objective.auxiliary.encoder.model.get_output_embeddings().bias[size:] = 9.0  # none else would be drawn
     for draw in (auxiliary.draw_words, distributed.draw_together, fixed_capacity.draw_words):
-        objective.auxiliary.draw = draw
+        objective.auxiliary.draws_words = draw
         if draw is fixed_capacity.draw_words:
             objective.auxiliary.encoder.strategy = fixed_capacity.FixedCapacity(0.5)
         assert objective.views(batch, seeded())["corrupted"]["input_ids"].max() < size
@@ -791,7 +791,7 @@ def test_what_is_saved_without_a_copy_head_or_beside_a_given_auxiliary(tokenizer
 @pytest.mark.parametrize("biases", [False, True])
 @pytest.mark.parametrize("kind", [ELECTRA, AllTokenMLM])
 def test_what_others_learned_is_opened_by_their_own_class(kind, biases, tokenizer, batch, tmp_path):
-    objective = make(tokenizer, kind, auxiliary_layers=2, head_biases=biases, double=False).eval()
+    objective = make(tokenizer, kind, head_biases=biases, double=False).eval()
     for weight in objective.parameters():
         if weight.requires_grad:  # else it is none that was learned
             torch.nn.init.normal_(weight, std=0.3)

@@ -180,7 +180,7 @@ def test_electra_has_no_word_scores_to_prompt_and_coco_lm_has(vocabulary, tmp_pa
     batch = texts.batch(range(4))
     for method, options in ((ck.objectives.ELECTRA, {}), (ck.objectives.COCOLM, {"task": "rtd"})):
         encoder, opened = make_encoder(vocabulary), make_encoder(vocabulary)
-        objective, again = (method(e, auxiliary_layers=1, **options) for e in (encoder, opened))
+        objective, again = (method(e, **options) for e in (encoder, opened))
         objective(batch)["loss"].backward()
         ck.plan(objective, texts, steps=1, batch_size=4)
         Prompt(encoder, words=WORDS)  # an objective around it has taught it nothing yet

@@ -71,10 +71,10 @@ def faster(
             if fixed_capacity is not None:
                 module.strategy = FixedCapacity(fixed_capacity)
             _compile(module.model.base_model, compiled)
-        if hasattr(module, "draw"):  # an auxiliary model, which draws words
-            vars(module).pop("draw", None)
+        if hasattr(module, "draws_words"):  # an auxiliary model
+            vars(module).pop("draws_words", None)
             if fixed_capacity is not None:
-                module.draw = draw_words
+                module.draws_words = draw_words
     return objective
 
 

@@ -274,9 +274,7 @@ class PackedLayers:
 class PackedAttention:
     """Mixed into the attention of such a model: the layout comes in place of a mask."""
 
-    def forward(
-        self, hidden_states: Tensor, attention_mask: Any = None, position_bias: Any = None, **kwargs: Any
-    ) -> Any:
+    def forward(self, hidden_states: Tensor, attention_mask: Any = None, position_bias: Any = None, **kwargs: Any):
         if not isinstance(attention_mask, Layout):
             return super().forward(hidden_states, attention_mask, position_bias, **kwargs)
         split = (hidden_states.shape[1], self.num_attention_heads, self.attention_head_size)
@@ -294,4 +292,9 @@ def _mix_in(mixin: type, module: nn.Module) -> None:
 
 @cache
 def _mixed(mixin: type, cls: type) -> type:
-    return type(f"Packed{cls.__name__}", (mixin, cls), {"__module__": __name__})
+    by_parts = {"__module__": __name__, "__reduce__": lambda self: (_blank, (mixin, cls), vars(self))}  # for pickle
+    return type(f"Packed{cls.__name__}", (mixin, cls), by_parts)
+
+
+def _blank(mixin: type, cls: type) -> nn.Module:
+    return object.__new__(_mixed(mixin, cls))

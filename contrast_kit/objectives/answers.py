@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from contrast_kit import checks, losses
 from contrast_kit.encoder.encoder import View
 from contrast_kit.masking.regions import PICTURE, check_pair
-from contrast_kit.objectives.base import Encoded, Objective
+from contrast_kit.objectives.base import Objective
 from contrast_kit.objectives.fine_tune import FineTune, FineTuneConfig
 from contrast_kit.objectives.lxmert import check_reads_pairs
 
@@ -91,11 +91,11 @@ class Answer(Objective):
         count = torch.full((), len(view["answer_scores"]), device=view["answer_scores"].device)
         return {"answers": count, "score": count}
 
-    def encode(self, name: str, view: View) -> Encoded:
-        logits, scores = self.logits(view), view["answer_scores"]  # [B, A] each
+    def local_sums(self, name: str, hidden: Tensor, view: View) -> dict[str, Tensor]:
+        logits, scores = self.encoder.answer_logits(hidden), view["answer_scores"]  # [B, A] each
         loss = losses.soft_answers(logits, scores, reduction="sum")
         right = scores.gather(1, logits.argmax(1, keepdim=True)).sum()  # of the best answer of each, [B, 1] -> []
-        return Encoded({}, {"answers": loss, "score": right.to(loss)})
+        return {"answers": loss, "score": right.to(loss)}
 
     def logits(self, view: View) -> Tensor:
         """Scores of the answers, [B, A]; the sigmoid of each is its probability."""
@@ -158,10 +158,12 @@ class TwoPictures(FineTune):
             check_pair(self.side(batch, side), self.encoder.features)
         return super().views(batch, generator)
 
-    def logits(self, view: View) -> Tensor:
-        """Class scores, [B, classes], before the softmax."""
-        words = [self.encoder(self.side(view, side)) for side in SIDES]  # [B, T, D] each
-        both = torch.cat([self.encoder.pair_vector(states) for states in words], dim=1)  # [B, 2 D]
+    def states(self, name: str, view: View) -> list[Tensor]:
+        """The words' states beside each of the two pictures, [B, T, D] each."""
+        return [self.encoder(self.side(view, side)) for side in SIDES]
+
+    def scores(self, hidden: list[Tensor], view: View) -> Tensor:
+        both = torch.cat([self.encoder.pair_vector(words) for words in hidden], dim=1)  # [B, 2 D]
         return self.head(both)  # [B, 2 D] -> [B, classes]
 
     def side(self, view: View, side: str) -> View:

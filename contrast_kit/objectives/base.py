@@ -4,14 +4,13 @@ An `Objective` says these three things and nothing about training. The trainer k
 larger than memory, several processes and the log of each part are handled once, in `training.gradient`.
 """
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from contrast_kit import method_checks
-from contrast_kit._names import meant
+from contrast_kit import method_checks, unread
 from contrast_kit._renamed import present_names
 from contrast_kit.encoder.encoder import Encoder, View
 from contrast_kit.losses.tokens import mlm_terms
@@ -43,7 +42,8 @@ class Objective(nn.Module):
     Four rules let the trainer cut a batch freely:
 
     * `views` draws all noise, without gradient. Each view has the batch's examples in the batch's order.
-    * `encode` works example by example: a head there (projector, predictor, vocabulary head) sees a chunk at a time.
+    * `vectors` and `local_sums` work example by example, on the `states` of a chunk: so do the heads in them
+      (projector, predictor, vocabulary head).
     * `contrast` sees all sequence vectors of the batch; it may have weights of its own, such as a learned temperature.
     * A local loss is a sum, and `term_counts` counts its terms from the view alone. The trainer divides the sum over
       the whole batch by the count over the whole batch: a token mean stays one however the batch is cut.
@@ -90,22 +90,13 @@ class Objective(nn.Module):
 
     def __init__(self, encoder: Encoder, config: Any = None, *, seed: int = 0, **changes: Any):
         super().__init__()
-        name, given = type(self).__name__, type(encoder).__name__
-        if not isinstance(encoder, Encoder):
-            suitable = "an Encoder, such as Encoder.tiny(tokenizer) or Encoder.from_pretrained(folder)"
-            raise TypeError(f"{name} trains {suitable}, not {given}.")
-        method_checks.config_class(self)
-        if config is not None and not isinstance(config, self.Config):
-            raise TypeError(
-                f"{name} takes a {self.Config.__name__}, not {type(config).__name__}: "
-                f"write {name}(encoder, {name}.Config(…))."
-            )
-        names, changes = [field.name for field in fields(self.Config)], present_names(self.Config, changes)
-        if unknown := [change for change in changes if change not in names]:
-            raise TypeError(f"{name} has no setting {unknown[0]!r}; {meant(unknown[0], names)}")
+        method_checks.built_from(self, encoder, Encoder, config)
+        changes = present_names(self.Config, changes)
+        method_checks.known(self, changes)
         self.encoder = encoder
         self.config = replace(config, **changes) if config is not None else self.Config(**changes)
         method_checks.switches(self.config)
+        unread.warn_unread(self.config)
         with torch.random.fork_rng(devices=[]):  # heads are drawn on the CPU: no other random stream is touched
             torch.default_generator.manual_seed(int(seed))
             self.build()
@@ -134,20 +125,24 @@ class Objective(nn.Module):
         raise NotImplementedError(f"{type(self).__name__} must say which views of a batch it takes.")
 
     def encode(self, name: str, view: View) -> Encoded:
-        """Sequence vectors and summed local losses of the view called `name`, or of any chunk of its examples: by
-        `vectors`, then `local_sums`, from the encoder's last states. Override those two, or this."""
+        """Sequence vectors and summed local losses of the view called `name`, or of any chunk of its examples: what
+        `vectors`, then `local_sums`, make of its `states`. Override those three, or this."""
         if type(self).vectors is Objective.vectors and type(self).local_sums is Objective.local_sums:
             raise NotImplementedError(f"{type(self).__name__} must define vectors or local_sums.")
-        hidden = self.encoder(view)  # [B, T, D]
+        hidden = self.states(name, view)
         vectors = by_name(self, "vectors", self.vectors(name, hidden, view)) if self.contrasted(name) else {}
         return Encoded(vectors, by_name(self, "local_sums", self.local_sums(name, hidden, view)))
 
-    def local_sums(self, name: str, hidden: Tensor, view: View) -> dict[str, Tensor]:
-        """The local losses of a view by name, each summed over its terms, from its last states [B, T, D]."""
+    def states(self, name: str, view: View) -> Any:
+        """What `vectors` and `local_sums` are made from: by default the encoder's last states, [B, T, D]."""
+        return self.encoder(view)
+
+    def vectors(self, name: str, hidden: Any, view: View) -> dict[str, Tensor]:
+        """The sequence vectors [B, D] of a view that takes part in the contrast, by name, from its `states`."""
         return {}
 
-    def vectors(self, name: str, hidden: Tensor, view: View) -> dict[str, Tensor]:
-        """The sequence vectors [B, D] of a view that takes part in the contrast, by name, from its states [B, T, D]."""
+    def local_sums(self, name: str, hidden: Any, view: View) -> dict[str, Tensor]:
+        """The local losses of a view by name, each summed over its terms, from its `states`."""
         return {}
 
     def term_counts(self, name: str, view: View) -> dict[str, Tensor]:
@@ -160,10 +155,9 @@ class Objective(nn.Module):
 
     def encode_for_contrast(self, name: str, view: View) -> dict[str, Tensor]:
         """The vectors of `encode`, without its other heads: a batch in chunks is encoded twice, first for these."""
-        last_word = next(c for c in type(self).__mro__ if {"encode", "vectors"} & vars(c).keys())
-        if last_word is not Objective and "encode" in vars(last_word):  # the method has its own
+        if type(self).encode is not Objective.encode:  # the method has its own
             return self.encode(name, view).vectors
-        return by_name(self, "vectors", self.vectors(name, self.encoder(view), view))
+        return by_name(self, "vectors", self.vectors(name, self.states(name, view), view))
 
     def facts(self, batch: View, views: dict[str, View]) -> ExampleInfo:
         """What the contrast is told of each example: the entries of the batch with one number per example. A method
@@ -188,11 +182,12 @@ class Objective(nn.Module):
         raise NotImplementedError(f"{type(self).__name__} must define the weights of its parts.")
 
     def set_progress(self, step: int, total: int) -> None:
-        """Called before step 0, 1, … of `total` optimizer steps, for whatever changes along a run: CAPT's τ."""
+        """Called before step 0, 1, … of `total` optimizer steps, for whatever changes along a run, such as CAPT's τ, or
+        follows the weights, such as an averaged copy of the encoder."""
 
     def after_step(self, vectors: Vectors, facts: ExampleInfo) -> None:
-        """Called after the optimizer's step with the whole batch's detached vectors (`gradient` returns them), for
-        whatever remembers: CAPT's queue. Your own training loop must call these two itself."""
+        """Called after the optimizer's step, without gradient, for each batch of the step with its detached vectors
+        (`gradient` returns them): for what remembers, as CAPT's queue. Your own loop must call these two itself."""
 
     def forward(self, batch: View, generator: torch.Generator | None = None) -> dict[str, Tensor]:
         """The loss of one batch and its parts by name, whole and in one graph: the definition, to read and to test."""
@@ -209,7 +204,7 @@ class Objective(nn.Module):
         return {"loss": self.total(parts), **parts}
 
     def total(self, parts: dict[str, Tensor]) -> Tensor:
-        """The weighted sum of the parts."""
+        """The weighted sum of the parts; `gradient` calls it with some of them at a time, so do not override it."""
         return sum(self.weights[name] * part for name, part in parts.items() if name in self.weights)
 
 
@@ -228,11 +223,7 @@ def mlm_sum(encoder: Encoder, hidden: Tensor, view: View, mean: str = "tokens") 
     `encoder` gives the word scores of `hidden`, its last states [B, T, D]; the view holds `selected` and `targets`, [B,
     T] each. `mean` is `"tokens"`, or `"sequences"`: summed over the means of the texts, so each text counts once.
     """
-    if not encoder.projection:
-        raise ValueError(
-            "COCO-LM or All-Token MLM was built around this encoder and took the projection from its word scores: give "
-            "a masked LM an encoder of its own, or this one saved and opened again."
-        )
+    method_checks.word_scores(encoder, projection=True)
     at = encoder.strategy.positions(view["selected"])  # M positions
     each = hidden.new_ones(len(hidden), dtype=torch.promote_types(hidden.dtype, torch.float32))  # [B]
     if mean == "sequences":

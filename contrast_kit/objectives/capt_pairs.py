@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from contrast_kit.encoder.cross_modal import States
 from contrast_kit.encoder.encoder import View
 from contrast_kit.masking.noise import Noise, named
 from contrast_kit.masking.regions import MaskPair
-from contrast_kit.objectives.base import Encoded, ExampleInfo
+from contrast_kit.objectives.base import ExampleInfo
 from contrast_kit.objectives.capt import CAPT, CAPTConfig
 from contrast_kit.objectives.lxmert import LXMERT, LXMERTConfig, check_reads_pairs
 
@@ -68,7 +69,7 @@ class CAPTPairs(CAPT):
 
     Config = CAPTPairsConfig
     in_tables = "CAPT for pairs"
-    pairs, pair_sums = LXMERT.pairs, LXMERT.pair_sums
+    states, pairs, pair_sums = LXMERT.states, LXMERT.pairs, LXMERT.pair_sums
     region_sums, pair_counts = LXMERT.region_sums, LXMERT.pair_counts
 
     @classmethod
@@ -92,13 +93,11 @@ class CAPTPairs(CAPT):
         pairs = self.pairs(batch, generator)
         return {"clean": pairs, "noisy": named(self.config.noise)(pairs, generator, self.encoder.vocabulary)}
 
-    def encode(self, name: str, view: View) -> Encoded:
-        states = self.encoder.states(view)  # [B, T, D] and [B, R, D]
-        sums = self.pair_sums(states, view) if self._has_local_losses(name, view) else {}
-        return Encoded(self.vectors(name, states.words, view), sums)
+    def vectors(self, name: str, hidden: States, view: View) -> dict[str, Tensor]:
+        return super().vectors(name, hidden.words, view)
 
-    def encode_for_contrast(self, name: str, view: View) -> dict[str, Tensor]:
-        return self.vectors(name, self.encoder(view), view)
+    def local_sums(self, name: str, hidden: States, view: View) -> dict[str, Tensor]:
+        return self.pair_sums(hidden, view) if self._has_local_losses(name, view) else {}
 
     def term_counts(self, name: str, view: View) -> dict[str, Tensor]:
         return self.pair_counts(view) if self._has_local_losses(name, view) else {}

@@ -3,7 +3,7 @@
 Contrastive Masked Language Modeling of "Bi-Granularity Contrastive Learning for Post-Training in Few-Shot Scene".
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import torch
@@ -11,7 +11,6 @@ from torch import Tensor, nn
 
 from contrast_kit import checks, masking
 from contrast_kit._renamed import renamed_fields
-from contrast_kit._warn import warn
 from contrast_kit.encoder.encoder import View
 from contrast_kit.losses.contrast import nt_xent
 from contrast_kit.losses.no_negatives import simsiam
@@ -94,7 +93,6 @@ class CMLM(Objective):
         return CMLMConfig(K=1, p_m=0.15, p_c=0.7, contrast_weight=0.5, contrast="simsiam")
 
     def build(self) -> None:
-        warn_unread(self.config)
         self.predictor = Predictor(self.encoder.width) if self.config.contrast == "simsiam" else None
 
     @property
@@ -151,21 +149,6 @@ class CMLM(Objective):
         ids = duplicates(facts, self.config.ignore_duplicates)
         terms = [contrast_term(self.config, first, partner, ids) for partner in partners]
         return {"contrast": torch.stack(terms).mean()}  # 1/K Σ_k
-
-
-def warn_unread(config: Any) -> None:
-    """Warn of settings that were changed and that the chosen contrast does not read (CMLM's, or CSSL's)."""
-    readers = {"p_drm": "complement=False"} if getattr(config, "complement", True) else {"p_c": "complement=True"}
-    if config.contrast is None:
-        readers |= dict.fromkeys(("K", "p_c", "p_drm", "crm_replace"), "a contrast")
-    if config.contrast in ("simsiam", None):
-        readers |= dict.fromkeys(("tau", "ignore_duplicates"), "contrast='info_nce' or 'nt_xent'")
-    if config.contrast != "simsiam":
-        readers["stop_gradient"] = "contrast='simsiam'"
-    for field in fields(config):
-        value = getattr(config, field.name)
-        if field.name in readers and value != field.default:
-            warn(f"{field.name}={checks.shown(value)} changes nothing here: only {readers[field.name]} reads it.")
 
 
 def contrast_term(config: Any, first: dict[str, Tensor], partner: dict[str, Tensor], ids: Tensor | None) -> Tensor:

@@ -88,8 +88,6 @@ class AllTokenMLM(Corrupting):
 
     def build(self) -> None:
         self.copy_head = CopyHead(self.encoder.width, self.config.head_biases)
-        if not self.config.lm_projection:
-            self.encoder.use_plain_head(bias=self.config.head_biases)
 
     @property
     def weights(self) -> dict[str, float]:

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from contrast_kit import checks
 from contrast_kit.data.rows import count_classes
 from contrast_kit.encoder.encoder import Encoder, View
-from contrast_kit.objectives.base import Encoded, Objective
+from contrast_kit.objectives.base import Objective
 
 
 @dataclass(frozen=True)
@@ -92,12 +92,16 @@ class FineTune(Objective):
         count = torch.full((), len(view["label"]), device=view["label"].device)
         return {"mse": count} if self.regression else {"ce": count, "accuracy": count}
 
-    def encode(self, name: str, view: View) -> Encoded:
-        return Encoded({}, self.label_sums(self.logits(view), view["label"]))
+    def local_sums(self, name: str, hidden: Any, view: View) -> dict[str, Tensor]:
+        return self.label_sums(self.scores(hidden, view), view["label"])
+
+    def scores(self, hidden: Any, view: View) -> Tensor:
+        """The logits, from the `states` of a view."""
+        return self.head(self.encoder.pool(hidden, view))  # [B, T, D] -> [B, D] -> [B, C]
 
     def logits(self, view: View) -> Tensor:
         """Class scores of a view, [B, C], before the softmax; for a regression the score, [B, 1]."""
-        return self.head(self.encoder.pool(self.encoder(view), view))  # [B, T, D] -> [B, D] -> [B, C]
+        return self.scores(self.states("text", view), view)
 
     def predicted_logits(self, view: View, generator: torch.Generator | None = None) -> Tensor:
         """The logits that a prediction reads, [B, C]: here those of one pass, without noise."""

@@ -15,7 +15,7 @@ from contrast_kit.encoder.cross_modal import CrossModalEncoder, States
 from contrast_kit.encoder.encoder import View
 from contrast_kit.masking.noise import Noise, named
 from contrast_kit.masking.regions import MaskPair, mismatched
-from contrast_kit.objectives.base import Encoded, Objective, mlm_count, mlm_sum
+from contrast_kit.objectives.base import Objective, mlm_count, mlm_sum
 
 NAMES = {"objects": losses.masked_objects, "attributes": losses.masked_attributes}
 """What a detector names in a region: the key of its labels in a batch, and the loss."""
@@ -104,8 +104,12 @@ class LXMERT(Objective):
             )
         return mismatched(batch, self.config.mismatch, generator=generator)
 
-    def encode(self, name: str, view: View) -> Encoded:
-        return Encoded({}, self.pair_sums(self.encoder.states(view), view))
+    def states(self, name: str, view: View) -> States:
+        """The states of the words, [B, T, D], and of the regions, [B, R, D]."""
+        return self.encoder.states(view)
+
+    def local_sums(self, name: str, hidden: States, view: View) -> dict[str, Tensor]:
+        return self.pair_sums(hidden, view)
 
     def term_counts(self, name: str, view: View) -> dict[str, Tensor]:
         return self.pair_counts(view)

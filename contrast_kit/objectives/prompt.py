@@ -118,7 +118,7 @@ class Prompt(FineTune):
         draws = self.config.samples if self.demonstrations is not None else 1
         return sum(self.logits(self.with_demonstrations(view, generator)) for _ in range(draws)) / draws
 
-    def logits(self, view: View) -> Tensor:
+    def scores(self, hidden: Tensor, view: View) -> Tensor:
         """The masked LM's scores of the label words at the [MASK] of each text, [B, C]."""
         masked = view["input_ids"] == self.encoder.tokenizer.mask_token_id  # [B, T]
         counts = masked.sum(1)  # [B]
@@ -127,7 +127,7 @@ class Prompt(FineTune):
                 f"A prompt holds exactly one mask token, but a text here has {int(counts[counts != 1][0])}: write it "
                 "with tasks.prompting.prompts, and take a max_length that does not cut it off."
             )
-        hidden = self.encoder(view)[masked]  # [B, T, D] -> [B, D]
+        hidden = hidden[masked]  # [B, T, D] -> [B, D]
         return self.encoder.mlm_logits(hidden)[:, self.word_ids]  # [B, V] -> [B, C]
 
 

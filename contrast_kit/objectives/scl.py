@@ -12,7 +12,7 @@ from torch import Tensor
 from contrast_kit import checks
 from contrast_kit.encoder.encoder import View
 from contrast_kit.losses.contrast import sup_con
-from contrast_kit.objectives.base import Encoded, ExampleInfo, Vectors, others
+from contrast_kit.objectives.base import ExampleInfo, Vectors, others
 from contrast_kit.objectives.fine_tune import FineTune, FineTuneConfig
 
 
@@ -32,7 +32,7 @@ class SCLConfig(FineTuneConfig):
     λ says. "mean" puts both on one scale at any N; "mean_valid" is over the anchors with a positive."""
     phi: Literal["hidden", "feature"] = "hidden"
     """What is contrasted: "hidden", the last hidden state of the first token ("embedding of [CLS]"), or "feature", what
-    the softmax projection reads. They differ with head="tanh" only."""
+    the softmax projection reads (under a dropout mask of its own). They differ with head="tanh" only."""
 
     def __post_init__(self):
         super().__post_init__()
@@ -90,13 +90,10 @@ class SCL(FineTune):
         """The other texts of the batch with another label; those with the anchor's label are positives."""
         return others(facts, ignore_duplicates=True, by="label") if self.contrastive else None
 
-    def encode(self, name: str, view: View) -> Encoded:
-        """Φ, [B, D], and the cross-entropy of the head on the same pass, summed."""
-        pooled = self.encoder.pool(self.encoder(view), view)  # [B, T, D] -> [B, D]
-        feature = self.head.feature(pooled)  # [B, D]
-        sums = self.label_sums(self.head.scores(feature), view["label"])
-        h = pooled if self.config.phi == "hidden" else feature
-        return Encoded({"h": h} if self.contrastive else {}, sums)
+    def vectors(self, name: str, hidden: Tensor, view: View) -> dict[str, Tensor]:
+        """Φ, [B, D]."""
+        pooled = self.encoder.pool(hidden, view)  # [B, T, D] -> [B, D]
+        return {"h": pooled if self.config.phi == "hidden" else self.head.feature(pooled)}
 
     def contrast(self, vectors: Vectors, facts: ExampleInfo) -> dict[str, Tensor]:
         """Eq. 2 and 3, and how many texts have no positive in the batch."""

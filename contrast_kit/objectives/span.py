@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from contrast_kit import checks
 from contrast_kit.encoder.encoder import View
-from contrast_kit.objectives.base import Encoded, Objective
+from contrast_kit.objectives.base import Objective
 
 
 @dataclass(frozen=True)
@@ -73,17 +73,21 @@ class Span(Objective):
         count = torch.full((), len(view["start"]), device=view["start"].device)
         return {"start": count, "end": count, "exact": count}
 
-    def encode(self, name: str, view: View) -> Encoded:
-        logits = self.logits(view)  # [B, T, 2]
+    def local_sums(self, name: str, hidden: Tensor, view: View) -> dict[str, Tensor]:
+        logits = self.scores(hidden, view)  # [B, T, 2]
         places = {"start": view["start"], "end": view["end"]}
         right = (logits.argmax(1) == torch.stack([*places.values()], dim=1)).all(1)  # [B, 2] -> [B]
         sums: dict[str, Any] = {
             name: nn.functional.cross_entropy(logits[:, :, i], place, reduction="sum")
             for i, (name, place) in enumerate(places.items())
         }
-        return Encoded({}, sums | {"exact": right.sum().to(logits)})
+        return sums | {"exact": right.sum().to(logits)}
 
     def logits(self, view: View) -> Tensor:
         """Scores of each token as the start and as the end, [B, T, 2]; minus infinity where no answer may be."""
-        scores = checks.floats(self.out(self.dropout(self.encoder(view))), "scores")  # [B, T, D] -> [B, T, 2]
+        return self.scores(self.encoder(view), view)
+
+    def scores(self, hidden: Tensor, view: View) -> Tensor:
+        """The logits, from the last states."""
+        scores = checks.floats(self.out(self.dropout(hidden)), "scores")  # [B, T, D] -> [B, T, 2]
         return scores.masked_fill(~view["answerable"].unsqueeze(2), -torch.inf)

@@ -78,9 +78,9 @@ def plan(
     texts = prepare_texts(objective.encoder, _texts_of_lengths(objective, dataset), training.max_length)
     batches = make_batches(texts, training)
     size = min(training.batch_size, len(texts))
-    facts = _facts(texts, batches.epoch(0)[0], objective.encoder.device)
-    more = _facts(texts, _first_rows(batches, size * training.accumulate), objective.encoder.device)
-    with torch.inference_mode(False):  # with gradients, even inside a reader's torch.no_grad()
+    with torch.inference_mode(False), _as_it_was(objective):  # with gradients, even inside a reader's torch.no_grad()
+        facts = _facts(objective, texts, batches.epoch(0)[0])
+        more = _facts(objective, texts, _first_rows(batches, size * training.accumulate))
         cost = _cost(objective, texts, training, facts, math.ceil(size / processes), processes)
     return Plan(
         method=type(objective).__name__,
@@ -103,7 +103,7 @@ def _cost(
 ) -> dict[str, Any]:
     """Measure memory and time, as fields of a `Plan`, of one process that encodes a `share` of each batch."""
     chunk = min(training.chunk_size, share) if training.chunk_size else None
-    with _as_it_was(objective), alone():
+    with alone():
         whole = Encoding.measure(objective, texts, training, chunked=False)
         cut = whole if chunk in (None, share) else Encoding.measure(objective, texts, training, chunked=True)
         with _full_queues(objective):
@@ -128,9 +128,9 @@ def _cost(
 
 @contextmanager
 def _as_it_was(objective: Objective) -> Iterator[None]:
-    """Restore the objective's mode and gradients, and the random streams, afterwards."""
+    """Restore the objective's mode, buffers and gradients, and the random streams, afterwards."""
     device = objective.encoder.device
-    gradients = [p.grad for p in objective.parameters()]
+    gradients, buffers = [p.grad for p in objective.parameters()], [b.clone() for b in objective.buffers()]
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []), evaluating(objective):
         objective.train()
         try:
@@ -138,6 +138,9 @@ def _as_it_was(objective: Objective) -> Iterator[None]:
         finally:
             for parameter, grad in zip(objective.parameters(), gradients, strict=True):
                 parameter.grad = grad
+            with torch.no_grad():
+                for buffer, before in zip(objective.buffers(), buffers, strict=True):  # BatchNorm's means
+                    buffer.copy_(before)
 
 
 @contextmanager
@@ -189,8 +192,13 @@ class _OfLengths(Texts):
         self.text_ids, self.highest = torch.arange(len(lengths), dtype=torch.int32), int(self.ids.max())
 
 
-def _facts(texts: Texts, rows: list[int], device: torch.device) -> ExampleInfo:
-    """The facts that a batch of these rows would have."""
+@torch.no_grad()
+def _facts(objective: Objective, texts: Texts, rows: list[int]) -> ExampleInfo:
+    """The facts of a batch of these rows; its views are only drawn where the method's facts may depend on them."""
+    device = objective.encoder.device
+    if type(objective).facts is not Objective.facts:
+        batch = {key: value.to(device) for key, value in texts.batch(rows).items()}
+        return objective.facts(batch, objective.views(batch, torch.Generator(device).manual_seed(0)))
     facts = {"text_id": texts.text_ids[rows].long().to(device)}
     return facts if texts.labels is None else facts | {"label": texts.labels[rows].to(device)}
 

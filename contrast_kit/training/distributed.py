@@ -133,17 +133,17 @@ def gather(rows: Tensor, length: int | None = None) -> Tensor:
 def shared_drawing(objective: nn.Module) -> Iterator[None]:
     """Inside, several processes share the work of a model that draws words for a view (COCO-LM's auxiliary).
 
-    It concerns modules that have a function `draw(encoder, view, generator)`.
+    It concerns modules that have a function `draws_words(encoder, view, generator)`, unless `faster` gave them another.
     """
-    drawing = [module for module in objective.modules() if hasattr(module, "draw") and "draw" not in vars(module)]
-    drawing = drawing if count() > 1 else []
+    modules = objective.modules() if count() > 1 else ()
+    drawing = [module for module in modules if hasattr(module, "draws_words") and "draws_words" not in vars(module)]
     for module in drawing:
-        module.draw = draw_together
+        module.draws_words = draw_together
     try:
         yield
     finally:
         for module in drawing:
-            del module.draw
+            del module.draws_words
 
 
 def draw_together(encoder: nn.Module, view: dict[str, Tensor], generator: torch.Generator | None) -> Tensor:

@@ -17,7 +17,7 @@ from contrast_kit.data.prepared import prepare_texts
 from contrast_kit.objectives.base import Objective
 from contrast_kit.plots.progress import Progress
 from contrast_kit.training import checkpoint, distributed
-from contrast_kit.training.gradient import gradient
+from contrast_kit.training.gradient import RandomState, gradient
 from contrast_kit.training.run import Run, stop_on_interrupt
 from contrast_kit.training.settings import Training, adamw, autocast, learning_rate
 
@@ -143,7 +143,9 @@ class _Loop:
                         result.rows.append({"step": result.steps, **row, "seconds": result.seconds})
                     bar.update({k: v for k, v in row.items() if k not in ("lr", "grad_norm")}, result.rows)
                     if logged and callback is not None:
-                        callback(result)
+                        random = RandomState.now(self.device)
+                        callback(result)  # which may measure, and draw dropout
+                        random.restore()
                         self.objective.train()
                     if result.steps % training.save_every == 0 or last:
                         self.save()
@@ -184,7 +186,7 @@ class _Loop:
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         self.optimizer.step()
-        with checks.unchecked(self.device.type != "cpu"):  # as in `gradient`: NaN is found where losses are read
+        with torch.no_grad(), checks.unchecked(self.device.type != "cpu"):  # NaN is found where losses are read
             for vectors, facts in seen:
                 objective.after_step(vectors, facts)
         return {**parts, "lr": rate, "grad_norm": norm}
@@ -206,7 +208,7 @@ class _Loop:
 
     def check_finite(self, step: int, parts: dict[str, Any], norm: torch.Tensor) -> None:
         """Raise before the optimizer's step would carry a NaN into the weights."""
-        if not (math.isfinite(norm) and all(math.isfinite(value) for value in parts.values())):
+        if not (math.isfinite(norm) and math.isfinite(parts["loss"])):  # a part without weight may be NaN
             raise self.not_finite_error(step, describe_parts({**parts, "grad_norm": norm}))
 
     def not_finite_error(self, step: int, problem: str) -> FloatingPointError:

@@ -81,6 +81,7 @@ def gradient(
         checks.count("chunk_size", chunk_size, "a number of examples")
     if not isinstance(batches, list | tuple):
         raise TypeError(f"batches is a list of batches, [batch], not {type(batches).__name__}.")
+    method_checks.additive(objective, Objective.total)
     sums: dict[str, Tensor] = {}
     contrasts: dict[str, Tensor] = {}
     remembered = []
@@ -96,19 +97,20 @@ def gradient(
             local, pieces = encode_all(objective, pieces, counts, keep_graph, autocast)
             encoded = RandomState.now(objective.encoder.device) if pieces and not keep_graph else None
             add(sums, local)
-            leaves = as_leaves(pieces)
+            leaves, vectors = as_leaves(objective, pieces), {}
             if leaves:
                 vectors = each_rows(leaves, lambda rows, n=examples: distributed.gather(rows, n))
                 parts = method_checks.by_name(objective, "contrast", objective.contrast(vectors, facts))
                 backward(objective.total(parts) / len(batches), leaves if distributed.rank() else None)
                 add(contrasts, {name: part.detach() / len(batches) for name, part in parts.items()})
-                remembered.append((each_rows(vectors, torch.Tensor.detach), facts))
+            remembered.append((each_rows(vectors, torch.Tensor.detach), facts))
             add(sums, send_back(objective, pieces, leaves, counts, keep_graph, autocast))
             if encoded is not None:  # the random stream goes on where one pass would have left it
                 encoded.restore()
     distributed.sum_gradients(objective.parameters())
     parts = {name: distributed.total(value) / counts[name] for name, value in sums.items()} | contrasts
-    return {"loss": objective.total(parts), **parts}, remembered
+    with torch.no_grad():  # learned weights
+        return {"loss": objective.total(parts), **parts}, remembered
 
 
 def cut(view: View, chunk_size: int | None) -> list[View]:
@@ -153,11 +155,12 @@ def encode_all(
     return sums, waiting
 
 
-def as_leaves(pieces: list[Piece]) -> Vectors:
+def as_leaves(objective: Objective, pieces: list[Piece]) -> Vectors:
     """The vectors of all pieces as leaves [B, D] of a new graph, by view and head."""
     rows: dict[str, dict[str, list[Tensor]]] = {}
     for piece in pieces:
         for head, vectors in piece.encoded.vectors.items():
+            vectors = method_checks.rows(objective, piece.name, head, vectors, piece.view)
             rows.setdefault(piece.name, {}).setdefault(head, []).append(vectors.detach())
     return each_rows(rows, lambda chunks: torch.cat(chunks).requires_grad_())
 

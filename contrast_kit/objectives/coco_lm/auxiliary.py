@@ -21,8 +21,8 @@ from contrast_kit import checks, masking
 from contrast_kit.encoder.encoder import Encoder, View, evaluating
 from contrast_kit.encoder.hf_folders import located
 from contrast_kit.losses.tokens import mlm_terms
-from contrast_kit.objectives.base import Encoded, Objective
-from contrast_kit.objectives.coco_lm.token_losses import CopyHead, Task, token_counts, token_sums
+from contrast_kit.objectives.base import Objective
+from contrast_kit.objectives.coco_lm.token_losses import CopyHead, Task, set_word_scores, token_counts, token_sums
 
 COPY_HEAD = "copy_head.safetensors"
 TOKENS_AT_ONCE = 2**14
@@ -89,11 +89,11 @@ def draw_words(encoder: Encoder, view: View, generator: torch.Generator | None =
 class Auxiliary(nn.Module):
     """A masked language model to sample from, trained on the same masks: an encoder with BERT's head (with projection).
 
-    `sample_dropout` keeps dropout on while sampling. `frozen`: never trained, and `sums` is not called. `draw` says how
-    words are drawn; the trainer lets several processes that draw for one batch share the work.
+    `sample_dropout` keeps dropout on while sampling. `frozen`: never trained, and `sums` is not called. What draws is
+    `draws_words`: the trainer lets several processes that draw for one batch share the work.
     """
 
-    draw = staticmethod(draw_words)
+    draws_words = staticmethod(draw_words)
 
     def __init__(self, encoder: Encoder, sample_dropout: bool = False, frozen: bool = False):
         super().__init__()
@@ -109,11 +109,10 @@ class Auxiliary(nn.Module):
         """
         with evaluating(self.encoder):
             self.encoder.train(self.sample_dropout)
-            return torch.cat([self.draw(self.encoder, part, generator) for part in slices(view)])  # [B, T]
+            return torch.cat([self.draws_words(self.encoder, part, generator) for part in slices(view)])  # [B, T]
 
-    def sums(self, view: View, diagnostics: bool = True) -> dict[str, Tensor]:
-        """The summed masked-LM loss over the selected positions, `"aux_mlm"`, and how many were right, `"aux_acc"`."""
-        hidden = self.encoder(view)  # [B, T, D]
+    def sums(self, hidden: Tensor, view: View, diagnostics: bool = True) -> dict[str, Tensor]:
+        """From its states [B, T, D]: the masked-LM loss, summed over the selected positions; how many were right."""
         at = self.encoder.strategy.positions(view["selected"])  # M positions
         targets, weight = at.rows(view["targets"]), at.weights(hidden.new_ones(len(hidden), dtype=torch.float32))
         others = targets if diagnostics else None
@@ -161,6 +160,8 @@ class Corrupting(Objective):
         with torch.random.fork_rng(devices=[]):  # weights are drawn on the CPU: no other stream is touched
             torch.default_generator.manual_seed(int(seed) + 1)  # not the numbers that may have made the main model
             self.auxiliary = make_auxiliary(encoder, self.config, converged)
+        if self.task != "rtd":
+            set_word_scores(encoder, self.config.lm_projection, self.config.head_biases)  # for good, so last of all
         self.register_load_state_dict_post_hook(Corrupting.set_progress)  # a finished run takes no step when resumed
 
     @property
@@ -180,14 +181,14 @@ class Corrupting(Objective):
         corrupted = {**batch, "input_ids": sampled, "original": ids, "selected": masked["selected"]}
         return ({} if self.auxiliary.frozen else {"masked": masked}) | {"corrupted": corrupted}
 
-    def encode(self, name: str, view: View) -> Encoded:
-        """For `"masked"` the auxiliary's masked LM, summed; for other views what the main model's states give."""
-        if name == "masked":
-            return Encoded({}, self.auxiliary.sums(view, self.config.diagnostics))
-        return super().encode(name, view)
+    def states(self, name: str, view: View) -> Tensor:
+        """The last states, [B, T, D]: the auxiliary's for `"masked"`, the main model's for other views."""
+        return (self.auxiliary.encoder if name == "masked" else self.encoder)(view)
 
     def local_sums(self, name: str, hidden: Tensor, view: View) -> dict[str, Tensor]:
-        """What the main model, with states [B, T, D] on X^MLM, loses at its task (`token_losses.token_sums`)."""
+        """For `"masked"` the auxiliary's masked LM; on X^MLM what the main model loses at its task (`token_sums`)."""
+        if name == "masked":
+            return self.auxiliary.sums(hidden, view, self.config.diagnostics)
         if name != "corrupted":
             return {}
         options = self.token_options | {"diagnostics": self.config.diagnostics}
@@ -195,8 +196,10 @@ class Corrupting(Objective):
 
     def set_progress(self, *_: Any) -> None:
         """Detection teaches the main model no words: its configuration says so from then on, and `Prompt` reads it."""
+        config = vars(self.encoder.model.config)
+        config.pop("taught_without_words", None)
         if self.task == "rtd":
-            self.encoder.model.config.taught_without_words = "replaced token detection"
+            config["taught_without_words"] = "replaced token detection"
 
     def term_counts(self, name: str, view: View) -> dict[str, Tensor]:
         """What these sums are divided by: tokens, or sequences (`"paper_sum"`)."""

@@ -120,8 +120,6 @@ class COCOLM(Corrupting):
     def build(self) -> None:
         config, width = self.config, self.encoder.width
         self.copy_head = CopyHead(width, config.head_biases) if config.task != "plain_lm" else None
-        if config.task != "rtd" and not config.lm_projection:
-            self.encoder.use_plain_head(bias=config.head_biases)
         self.scl_head = SCLHead(width) if config.scl_head and self.contrastive else None
         self.frame = frame_of(self.encoder.tokenizer)  # special tokens before a text and after it
 

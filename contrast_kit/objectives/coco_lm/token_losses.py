@@ -10,7 +10,9 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
+from contrast_kit import method_checks
 from contrast_kit.encoder.encoder import Encoder, View, Words
+from contrast_kit.encoder.mlm_head import remove_bias
 from contrast_kit.losses.corrective import copy, corrective_terms, replaced_token_detection
 from contrast_kit.losses.tokens import mlm_terms
 
@@ -30,6 +32,16 @@ class CopyHead(nn.Module):
 
     def forward(self, hidden: Tensor) -> Tensor:
         return self.w(hidden).squeeze(-1)
+
+
+def set_word_scores(encoder: Encoder, projection: bool, biases: bool) -> None:
+    """Leave the main model's word scores their projection and their bias, or take them away. ValueError: an earlier
+    objective has taken what is to stay."""
+    method_checks.word_scores(encoder, projection, biases)
+    if not projection:
+        encoder.use_plain_head(bias=biases)
+    elif not biases:
+        remove_bias(encoder.model)
 
 
 def p_lm(logits: Tensor, copy_logits: Tensor, corrupted: Tensor) -> Tensor:

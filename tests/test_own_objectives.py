@@ -1,0 +1,398 @@
+"""What a reader writes himself on top of `Objective`: projectors, averaged teachers, learned weights, own facts."""
+
+import copy
+import pickle
+from dataclasses import dataclass, fields
+
+import pytest
+import torch
+from conftest import make_encoder
+from objectives import OBJECTIVES
+
+import contrast_kit as ck
+from contrast_kit.data.pictures import random_pictures
+from contrast_kit.objectives import COCOLM, ELECTRA, MLM, SCL, AllTokenMLM, FineTune, MemoryQueue
+from contrast_kit.objectives.base import Objective
+from contrast_kit.papers.settings import COCO_LM_TABLE_3
+from contrast_kit.training.gradient import gradient
+from contrast_kit.unread import SWITCHES
+
+QUIET = dict(progress=False, warmup=0.0)
+pytestmark = pytest.mark.filterwarnings("ignore:SimCSE's only noise")
+
+
+@dataclass(frozen=True)
+class OwnConfig:
+    momentum: float = 0.9
+    tau: float = 0.1
+
+
+def gradients(objective):
+    return {name: weight.grad.clone() for name, weight in objective.named_parameters() if weight.grad is not None}
+
+
+def one_gradient(objective, batch, chunk_size, times=1):
+    objective.zero_grad(set_to_none=True)
+    drawn = torch.Generator().manual_seed(0)
+    parts, _ = gradient(objective, [batch] * times, drawn, chunk_size=chunk_size)
+    return parts, gradients(objective)
+
+
+def agree(one, other):
+    assert one.keys() == other.keys()
+    assert all(torch.allclose(one[name], other[name], rtol=1e-7, atol=1e-10) for name in one)
+
+
+CONTRASTIVE = ("cmlm info_nce", "cmlm simsiam", "coco_lm", "capt", "scl", "cssl", "simcse")
+
+
+@pytest.mark.parametrize("name", CONTRASTIVE)
+def test_a_projector_below_any_method_is_trained_whole_and_in_chunks(name, tokenizer, batch):
+    """Every method makes its vectors in `vectors`, so one override reaches the contrast, however the batch is cut."""
+    objective = OBJECTIVES[name](make_encoder(tokenizer, dropout=0.0)).double().eval()
+    width = objective.encoder.width
+    for weight in objective.encoder.model.base_model.encoder.parameters():
+        torch.nn.init.normal_(weight, std=0.5)  # new weights give nearly one vector to all texts
+    objective.projector = torch.nn.Linear(width, width).double()
+
+    class Projected(type(objective)):
+        def vectors(self, name, hidden, view):
+            made = super().vectors(name, hidden, view)
+            return {head: self.projector(rows) for head, rows in made.items()}
+
+    plain, _ = one_gradient(objective, batch, None)
+    objective.__class__ = Projected
+    (whole, of_whole), (pieces, of_pieces) = (one_gradient(objective, batch, size) for size in (None, 3))
+    agree(of_whole, of_pieces)
+    assert of_whole["projector.weight"].abs().sum() > 0
+    contrast = "scl" if name == "scl" else "contrast"
+    assert abs(float(whole[contrast] - plain[contrast])) > 1e-6
+    assert float(whole[contrast]) == pytest.approx(float(pieces[contrast]), rel=1e-9)
+
+
+def test_a_projector_may_read_the_states_themselves(tokenizer, batch):
+    class Mean(SCL):
+        def vectors(self, name, hidden, view):
+            return {"h": hidden.mean(1)}
+
+    objective = Mean(make_encoder(tokenizer, dropout=0.0), classes=4, dropout=0.0).double().eval()
+    (_, whole), (_, pieces) = (one_gradient(objective, batch, size) for size in (None, 3))
+    agree(whole, pieces)
+
+
+class MoCo(Objective):
+    """Keys from an averaged encoder, and a queue of them."""
+
+    Config, weights = OwnConfig, {"contrast": 1.0}
+
+    def build(self):
+        self.keys = copy.deepcopy(self.encoder).requires_grad_(False)
+        self.queue, self.seen = MemoryQueue(8, self.encoder.width), []
+
+    def views(self, batch, generator=None):
+        return {"query": batch, "key": batch}
+
+    def states(self, name, view):
+        return (self.keys if name == "key" else self.encoder)(view)
+
+    def vectors(self, name, hidden, view):
+        return {"h": self.encoder.pool(hidden, view)}
+
+    def contrast(self, vectors, facts):
+        pair = vectors["query"]["h"], vectors["key"]["h"].detach()
+        return {"contrast": ck.losses.info_nce(*pair, self.config.tau, negatives=self.queue.vectors)}
+
+    def set_progress(self, step, total):
+        with torch.no_grad():
+            for mean, weight in zip(self.keys.parameters(), self.encoder.parameters(), strict=True):
+                mean.lerp_(weight, 1 - self.config.momentum)
+
+    def after_step(self, vectors, facts):
+        self.seen.append(torch.is_grad_enabled())
+        self.queue.push(vectors["key"]["h"], facts["text_id"])
+
+
+def test_a_momentum_encoder_follows_once_a_step_and_the_queue_once_a_batch(tokenizer, texts):
+    objective = MoCo(make_encoder(tokenizer, dropout=0.0))
+    before = [weight.clone() for weight in objective.keys.parameters()]
+    run = ck.fit(objective, texts, steps=4, batch_size=2, accumulate=3, lr=1e-3, **QUIET)
+    assert run.steps == 4 and objective.seen == [False] * 12 and len(objective.queue) == 8
+    assert any(not torch.equal(*pair) for pair in zip(before, objective.keys.parameters(), strict=True))
+    assert all(weight.grad_fn is None and not weight.requires_grad for weight in objective.keys.parameters())
+    pickle.loads(pickle.dumps(objective))
+
+
+def test_in_chunks_a_momentum_encoder_gives_the_same_gradient(tokenizer, batch):
+    objective = MoCo(make_encoder(tokenizer, dropout=0.0)).double().eval()
+    (_, whole), (_, pieces) = (one_gradient(objective, batch, size) for size in (None, 3))
+    agree(whole, pieces)
+    assert not any(name.startswith("keys.") for name in whole)
+
+
+def test_after_step_is_called_without_a_contrast_too(tokenizer, texts):
+    calls = []
+
+    class Watched(MLM):
+        def after_step(self, vectors, facts):
+            calls.append((vectors, torch.is_grad_enabled()))
+
+    ck.fit(Watched(make_encoder(tokenizer)), texts, steps=3, batch_size=2, accumulate=2, **QUIET)
+    assert calls == [({}, False)] * 6
+
+
+class Learned(ck.objectives.CMLM):
+    """Weights of the parts that are learned: exp(-s), and the terms s that hold them back as a part of their own."""
+
+    def build(self):
+        super().build()
+        self.s = torch.nn.ParameterDict({name: torch.nn.Parameter(torch.tensor(0.3)) for name in ("mlm", "contrast")})
+
+    @property
+    def weights(self):
+        return {name: torch.exp(-s) for name, s in self.s.items()} | {"held": 1.0}
+
+    def contrast(self, vectors, facts):
+        return super().contrast(vectors, facts) | {"held": sum(self.s.values())}
+
+
+def test_weights_of_the_parts_may_be_learned(tokenizer, batch):
+    objective = Learned(make_encoder(tokenizer, dropout=0.0), contrast="info_nce").double().eval()
+    loss = objective(batch, torch.Generator().manual_seed(0))["loss"]
+    loss.backward()
+    defined = gradients(objective)
+    for size, times in ((None, 1), (3, 1), (1, 1)):
+        parts, found = one_gradient(objective, batch, size, times)
+        agree(defined, found)
+        assert not parts["loss"].requires_grad and float(parts["loss"]) == pytest.approx(loss.item())
+    _, twice = one_gradient(objective, {key: value[:4] for key, value in batch.items()}, None, times=2)
+    _, once = one_gradient(objective, {key: value[:4] for key, value in batch.items()}, None)
+    assert twice["s.mlm"].sign() == once["s.mlm"].sign()
+
+
+def test_a_total_of_ones_own_is_refused_where_the_parts_are_summed_piece_by_piece(tokenizer, batch):
+    class Kendall(MLM):
+        def total(self, parts):
+            return sum(parts.values()) + 1
+
+    objective = Kendall(make_encoder(tokenizer))
+    assert objective(batch)["loss"] > 1  # whole, it is right
+    with pytest.raises(TypeError, match="Kendall has a total of its own, .* give `weights` instead"):
+        gradient(objective, [batch])
+
+
+def test_vectors_are_one_for_each_text(tokenizer, batch):
+    class Squeezed(ck.objectives.SimCSE):
+        def vectors(self, name, hidden, view):
+            return {head: rows.mean(0, keepdim=True) for head, rows in super().vectors(name, hidden, view).items()}
+
+    for size in (None, 3):
+        with pytest.raises(ValueError, match=r"Squeezed gives the vectors 'h' .* for (12|3) texts: give one row"):
+            gradient(Squeezed(make_encoder(tokenizer)), [batch], chunk_size=size)
+
+
+def test_another_methods_config_is_refused_even_where_it_inherits(tokenizer):
+    for method, config in ((MLM, ck.objectives.CMLM.Config()), (FineTune, SCL.Config())):
+        with pytest.raises(TypeError, match=f"{method.__name__} takes a {method.Config.__name__}, not"):
+            method(make_encoder(tokenizer), config)
+
+
+def test_a_diagnostic_that_is_not_finite_stops_no_run(tokenizer, texts, tmp_path):
+    class Diagnosed(MLM):
+        def local_sums(self, name, hidden, view):
+            return super().local_sums(name, hidden, view) | {"spread": hidden.new_tensor(float("nan"))}
+
+        def term_counts(self, name, view):
+            return super().term_counts(name, view) | {"spread": torch.tensor(1)}
+
+    go = dict(batch_size=4, folder=tmp_path, **QUIET)
+    run = ck.fit(Diagnosed(make_encoder(tokenizer)), texts, steps=2, **go)
+    assert run.history["spread"].isna().all() and run.history["loss"].notna().all()
+    again = ck.fit(Diagnosed(make_encoder(tokenizer)), texts, steps=2, resume=True, **go)
+    assert again.history["spread"].isna().all()
+
+
+def test_what_a_callback_draws_does_not_move_the_run(tokenizer, texts):
+    held = ck.data.Texts(texts, tokenizer).batch([0, 1, 2])
+
+    def weights(callback):
+        objective = MLM(make_encoder(tokenizer, dropout=0.1))
+        ck.fit(objective, texts, steps=4, batch_size=4, callback=callback, **QUIET)
+        return objective.state_dict()
+
+    drawing = weights(lambda run: (run.objective(held), torch.rand(3)))
+    assert all(torch.equal(value, drawing[name]) for name, value in weights(None).items())
+
+
+def test_a_plan_counts_negatives_by_the_methods_own_facts():
+    rows = [{"text": f"{kind} kite {i}", "image_id": i} for i in range(4) for kind in ("a red", "the blue")]
+    tokenizer = ck.data.train_tokenizer([row["text"] for row in rows], vocab_size=60)
+    pairs = ck.data.Regions(rows, tokenizer, random_pictures(n=4).standardised())
+    encoder = ck.CrossModalEncoder.tiny(tokenizer, features=6, objects=4, attributes=4)
+    objective = ck.objectives.CAPTPairs(encoder, queue=0, mismatch=0.0)
+    plan = ck.plan(objective, pairs, steps=1, batch_size=8)
+    assert plan.negatives == 12  # 14, less the two vectors of the other caption of the picture
+
+
+def test_a_plan_draws_the_views_that_own_facts_need_and_changes_nothing(tokenizer, texts):
+    class Weighed(Objective):
+        Config, weights = OwnConfig, {"contrast": 1.0}
+
+        def build(self):
+            self.norm = torch.nn.BatchNorm1d(self.encoder.width)
+
+        def views(self, batch, generator=None):
+            return {"a": {**batch, "weight": torch.rand(len(batch["input_ids"]), generator=generator)}, "b": batch}
+
+        def vectors(self, name, hidden, view):
+            return {"h": self.encoder.pool(hidden, view)}
+
+        def facts(self, batch, views):
+            return super().facts(batch, views) | {"weight": views["a"]["weight"]}
+
+        def contrast(self, vectors, facts):
+            a, b = (self.norm(vectors[name]["h"]) for name in ("a", "b"))
+            return {"contrast": (ck.losses.info_nce(a, b, self.config.tau, reduction="none") * facts["weight"]).mean()}
+
+    objective = Weighed(make_encoder(tokenizer))
+    before = copy.deepcopy(objective.state_dict())
+    assert ck.plan(objective, texts, steps=2, batch_size=4).contrastive
+    assert all(torch.equal(value, before[name]) for name, value in objective.state_dict().items())
+
+
+@pytest.mark.parametrize("refused", [dict(auxiliary="given"), dict(auxiliary="narrow", share="embeddings")])
+def test_a_refused_coco_lm_leaves_the_encoder_as_it_was(refused, tokenizer, batch):
+    encoder = make_encoder(tokenizer)
+    bias = encoder.model.get_output_embeddings().bias
+    with torch.no_grad():
+        bias.fill_(0.5)
+    with pytest.raises(ValueError, match=r"\w"):
+        COCOLM(encoder, **refused)
+    assert encoder.projection and bias.requires_grad and bool((bias == 0.5).all())
+    assert MLM(encoder)(batch)["loss"].isfinite()
+
+
+@pytest.mark.parametrize("asked", [dict(lm_projection=True), dict(head_biases=True)])
+@pytest.mark.parametrize("method", [COCOLM, AllTokenMLM])
+def test_what_one_objective_took_from_an_encoder_the_next_cannot_have(method, asked, tokenizer, tmp_path):
+    encoder = make_encoder(tokenizer)
+    what = "projection" if "lm_projection" in asked else "bias"
+    COCOLM(encoder)
+    with pytest.raises(ValueError, match=f"took the {what} from its word scores: give the next objective an encoder"):
+        method(encoder, **asked)
+    method(ck.Encoder.from_pretrained(encoder.save_pretrained(tmp_path)), **asked)
+
+
+def test_without_biases_the_word_scores_have_none_with_a_projection_either(tokenizer):
+    for method in (COCOLM, AllTokenMLM):
+        bias = method(make_encoder(tokenizer), lm_projection=True).encoder.model.get_output_embeddings().bias
+        assert not bias.requires_grad and not bias.any()
+
+
+def test_words_learned_after_detection_may_be_prompted(tokenizer, texts):
+    encoder = make_encoder(tokenizer)
+    for method in (ELECTRA, COCOLM):
+        ck.fit(method(encoder), texts, steps=1, batch_size=4, **QUIET)
+    ck.objectives.Prompt(encoder, words=("the", "a"))
+
+
+def test_a_method_named_draw_is_the_readers_own(tokenizer):
+    class Draws(MLM):
+        def draw(self, what):
+            return what
+
+    assert ck.faster(Draws(make_encoder(tokenizer)), fixed_capacity=0.15).draw("mine") == "mine"
+
+
+def test_packed_relative_positions_are_pickled_and_copied(tokenizer, batch):
+    objective = ck.faster(MLM(make_encoder(tokenizer, relative_positions=True, dropout=0.0)), packing=True).eval()
+    loss = objective(batch, torch.Generator().manual_seed(0))["loss"]
+    for other in (pickle.loads(pickle.dumps(objective)), copy.deepcopy(objective)):
+        again = other(batch, torch.Generator().manual_seed(0))["loss"]
+        assert torch.equal(again, loss)
+        with torch.no_grad():
+            next(other.parameters()).add_(1.0)
+    assert torch.equal(objective(batch, torch.Generator().manual_seed(0))["loss"], loss)
+
+
+CHANGED = {
+    "COCOLMConfig": [
+        (dict(contrast_weight=None), dict(tau=0.1)),
+        (dict(contrast_weight=None), dict(keep=0.5)),
+        (dict(contrast_weight=None), dict(scl_head=True)),
+        (dict(contrast_weight=None), dict(ignore_duplicates=True)),
+        (dict(task="all_token"), dict(stop_gradient=False)),
+        (dict(task="rtd"), dict(lm_variant="authors_code")),
+        (dict(task="plain_lm"), dict(lambda_copy=5.0)),
+        (dict(task="rtd"), dict(lm_projection=True)),
+    ],
+    "CorruptionConfig": [
+        (dict(auxiliary="narrow"), dict(auxiliary_layers=2)),
+        (dict(auxiliary="random"), dict(sample_dropout=True)),
+        (dict(mask_special=False), dict(mask_cls=True)),
+    ],
+    "SCLConfig": [
+        (dict(lam=0.0), dict(tau=0.1)),
+        (dict(lam=0.0), dict(reduction="sum")),
+        (dict(head="linear"), dict(phi="feature")),
+    ],
+    "SimCSEConfig": [({}, dict(p_m=0.3))],
+    "CAPTConfig": [(dict(aggregation="none", queue=0), dict(inner=8))],
+    "CMLMConfig": [
+        ({}, dict(tau=0.5)),
+        ({}, dict(ignore_duplicates=True)),
+        ({}, dict(p_drm=0.3)),
+        (dict(complement=False), dict(p_c=0.5)),
+        (dict(contrast="info_nce"), dict(stop_gradient=False)),
+        (dict(mlm=False), dict(mlm_mean="sequences")),
+        (dict(contrast=None), dict(K=3)),
+        (dict(contrast=None), dict(complement=False)),
+        (dict(contrast=None), dict(contrast_weight=3.0)),
+        (dict(contrast=None), dict(crm_replace="mask")),
+    ],
+    "CSSLConfig": [
+        ({}, dict(stop_gradient=False)),
+        (dict(contrast="simsiam"), dict(tau=0.3)),
+        (dict(contrast="simsiam"), dict(ignore_duplicates=True)),
+    ],
+}
+METHODS = {
+    "COCOLMConfig": COCOLM, "CorruptionConfig": COCOLM, "SCLConfig": SCL, "SimCSEConfig": ck.objectives.SimCSE,
+    "CAPTConfig": ck.objectives.CAPT, "CMLMConfig": ck.objectives.CMLM, "CSSLConfig": ck.objectives.CSSL,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("kind", "base", "change"), [(kind, *each) for kind, changes in CHANGED.items() for each in changes]
+)
+@pytest.mark.filterwarnings("error:.*changes nothing here")
+def test_a_setting_that_another_switches_off_is_said_to_change_nothing(kind, base, change, tokenizer, batch):
+    """Said, and true: not one number of the step differs."""
+    parts = []
+    for changes in (base, base | change):
+        encoder = make_encoder(tokenizer, dropout=0.0)
+        if changes is base:
+            objective = METHODS[kind](encoder, **changes)
+        else:
+            with pytest.warns(UserWarning, match=f"{next(iter(change))}=.* changes nothing here: only .* reads it"):
+                objective = METHODS[kind](encoder, **changes)
+        parts.append(one_gradient(objective.double().eval(), batch | {"label": batch["label"] % 2}, None))
+    (one, of_one), (other, of_other) = parts
+    assert {name: float(value) for name, value in one.items()} == {name: float(value) for name, value in other.items()}
+    agree(of_one, of_other)
+
+
+def test_every_setting_that_is_switched_off_is_among_those_tried():
+    for kind, switches in SWITCHES.items():
+        names = {name for switch in switches for name in switch.names}
+        assert names == {name for _, change in CHANGED[kind] for name in change}
+        assert names <= {field.name for field in fields(METHODS[kind].Config)}
+
+
+@pytest.mark.filterwarnings("error:.*changes nothing here")
+def test_defaults_and_the_papers_settings_are_all_read(tokenizer):
+    for method in (*{**METHODS, "mlm": MLM, "ft": FineTune, "electra": ELECTRA, "all": AllTokenMLM}.values(),):
+        method(make_encoder(tokenizer))
+        if hasattr(method, "paper"):
+            method(make_encoder(tokenizer), method.paper())
+    for row in COCO_LM_TABLE_3.values():
+        COCOLM(make_encoder(tokenizer), **row)
