@@ -635,6 +635,13 @@ def books_runs() -> Iterator[Row]:
         (tapt, "CMLM (printed) − MLM", "post-cmlm", "post-mlm", few),
         (tapt, "CMLM (printed) − MLM, another run of both", "post-cmlm-seed-1", "post-mlm-seed-1", few),
         (tapt, "CMLM (InfoNCE; the table has the printed form) − MLM", "post-cmlm-info-nce", "post-mlm", few),
+        (
+            tapt,
+            "CMLM (InfoNCE; the table has the printed form) − MLM, another run of both",
+            "post-cmlm-info-nce-seed-1",
+            "post-mlm-seed-1",
+            few,
+        ),
         (mlm, "COCO-LM − MLM", "kit/books-coco-lm", "post-mlm", few),
         (mlm, "COCO-LM − MLM, another run of both", "post-coco-lm-seed-1", "post-mlm-seed-1", few),
         (mlm, "COCO-LM − MLM, another run, 20,000 labels", "kit/books-coco-lm", "post-mlm-seed-1", many),
