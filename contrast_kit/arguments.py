@@ -64,6 +64,13 @@ def known(name: Any, names: Iterable[str], what: str, where: str = "") -> None:
         raise ValueError(f"There is no {what} {shown(name)}{where and f' {where}'}; {meant(name, names)}")
 
 
+def betas(given: Any) -> None:
+    """AdamW's two."""
+    two = given if isinstance(given, tuple | list) else ()
+    if len(two) != 2 or not all(checks.is_number(beta) and 0 <= beta < 1 for beta in two):
+        raise ValueError(f"betas must be two numbers from 0 to below 1, not {shown(given)}.")
+
+
 def path(name: str, value: Any, what: str) -> Path:
     """A string or a Path, as a Path, with "~" replaced by the reader's home."""
     if not isinstance(value, str | PathLike) or not str(value).strip():

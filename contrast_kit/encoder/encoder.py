@@ -104,7 +104,7 @@ class Encoder(Presets, nn.Module):
 
     def __init__(self, model: nn.Module, tokenizer: PreTrainedTokenizerBase, pooling: str = "first"):
         super().__init__()
-        checks.choice("pooling", pooling, hf_folders.POOLINGS)
+        checks.choice("pooling", pooling, tuple(hf_folders.POOLINGS))
         inputs.check_tokenizer(tokenizer)
         self.model, self.tokenizer, self.pooling = inputs.checked_model(model, tokenizer), tokenizer, pooling
         self.projection, self.strategy, self.normalizes = True, Padded(), False
@@ -133,8 +133,7 @@ class Encoder(Presets, nn.Module):
             ('mean', True)
         """
         model, tokenizer = hf_folders.read(name := hf_folders.located(name))
-        if (limit := hf_folders.max_length_of(name)) is not None:
-            tokenizer.model_max_length = min(limit, tokenizer.model_max_length)
+        hf_folders.read_as_there(name, tokenizer)
         encoder = cls(model, tokenizer, (hf_folders.pooling_of(name) or "first") if pooling is None else pooling)
         mlm_head.check(model, one := encoder.view_of([tokenizer.mask_token]))
         inputs.check_alone(model, one, encoder.view_of([tokenizer.mask_token, 5 * tokenizer.mask_token]))
@@ -146,7 +145,7 @@ class Encoder(Presets, nn.Module):
         folder = arguments.path("folder", folder, "where the encoder is saved")
         if not self.projection:
             mlm_head.make_transparent(self.model)
-        hf_folders.write(folder, self.model, self.tokenizer, self.pooling, self.max_length, self.normalizes)
+        hf_folders.write(folder, self)
         return folder
 
     # -- what it is --------------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """Folders that hold a model, written and opened so that transformers and sentence-transformers read them alike."""
 
 import json
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -8,6 +9,8 @@ from typing import Any
 
 import torch
 from huggingface_hub import try_to_load_from_cache
+from safetensors import SafetensorError
+from tokenizers import normalizers
 from torch import nn
 from transformers import AutoModelForMaskedLM, AutoTokenizer, PreTrainedTokenizerBase
 from transformers.utils import cached_file, logging
@@ -19,10 +22,9 @@ from contrast_kit._warn import warn
 from contrast_kit.data import hub
 
 # Our pooling: sentence-transformers' word for it, and the key in the files that its versions up to 5 wrote.
-THEIR_POOLINGS = {"first": ("cls", "pooling_mode_cls_token"), "mean": ("mean", "pooling_mode_mean_tokens")}
+POOLINGS = {"first": ("cls", "pooling_mode_cls_token"), "mean": ("mean", "pooling_mode_mean_tokens")}
 SHIPPED = shipped("checkpoints")
 """Encoders that come with the kit, trained by `benchmarks/books.py`; each has a card."""
-POOLINGS = tuple(THEIR_POOLINGS)
 VOCABULARIES = ("tokenizer.json", "vocab.*", "*.model")
 """Files that hold a vocabulary: of fast tokenizers, of the slow ones of BERT and RoBERTa, of SentencePiece."""
 NO_SHAPE = ("transformers_version", "architectures", "dtype", "_name_or_path", "taught_without_words")
@@ -88,6 +90,8 @@ def _open(name: str | Path, kind: type, whole: bool) -> tuple[nn.Module, PreTrai
             raise ValueError(
                 f"{name} needs Python code of its own, which this kit never runs: take a model that transformers knows."
             ) from error
+        except SafetensorError as error:
+            raise ValueError(f"The weights in {name} are damaged ({error}): copy or save them again.") from error
     missing = sorted(info["missing_keys"])
     prefix = "" if whole else f"{model.base_model_prefix}."
     lost = [key for key in missing if key.startswith(prefix) and ".pooler." not in key]
@@ -104,28 +108,23 @@ def _open(name: str | Path, kind: type, whole: bool) -> tuple[nn.Module, PreTrai
     return model, tokenizer
 
 
-def write(
-    folder: Path, model: nn.Module, tokenizer: PreTrainedTokenizerBase, pooling: str, max_length: int, normalizes: bool
-) -> None:
-    """Write a model, its tokenizer, and files that tell sentence-transformers its pooling, and if it normalises."""
-    folder.mkdir(parents=True, exist_ok=True)
+def write(folder: Path, encoder: Any) -> None:
+    """Write its model, its tokenizer, and files that tell sentence-transformers its pooling, and if it normalises."""
+    kinds = {"": "Transformer", "1_Pooling": "Pooling"} | ({"2_Normalize": "Normalize"} if encoder.normalizes else {})
+    for path in kinds:
+        (folder / path).mkdir(parents=True, exist_ok=True)
     with without_bars():
-        model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    st = "sentence_transformers.models."
+        encoder.model.save_pretrained(folder)
+    encoder.tokenizer.save_pretrained(folder)
     modules = [
-        {"idx": 0, "name": "0", "path": "", "type": st + "Transformer"},
-        {"idx": 1, "name": "1", "path": "1_Pooling", "type": st + "Pooling"},
+        {"idx": i, "name": str(i), "path": path, "type": f"sentence_transformers.models.{kind}"}
+        for i, (path, kind) in enumerate(kinds.items())
     ]
-    if normalizes:
-        modules.append({"idx": 2, "name": "2", "path": "2_Normalize", "type": st + "Normalize"})
-        (folder / "2_Normalize").mkdir(exist_ok=True)
-    flags = {key: pooling == ours for ours, (_, key) in THEIR_POOLINGS.items()}
-    width = {"word_embedding_dimension": model.config.hidden_size}
-    (folder / "1_Pooling").mkdir(exist_ok=True)
+    flags = {key: encoder.pooling == ours for ours, (_, key) in POOLINGS.items()}
+    limits = {"max_seq_length": encoder.max_length, "do_lower_case": getattr(encoder.tokenizer, "small_letters", False)}
     (folder / "modules.json").write_text(json.dumps(modules, indent=2))
-    (folder / "1_Pooling" / "config.json").write_text(json.dumps(width | flags, indent=2))
-    (folder / "sentence_bert_config.json").write_text(json.dumps({"max_seq_length": max_length}))
+    (folder / "1_Pooling" / "config.json").write_text(json.dumps({"word_embedding_dimension": encoder.width} | flags))
+    (folder / "sentence_bert_config.json").write_text(json.dumps(limits))
 
 
 def architecture(model: nn.Module) -> dict[str, Any]:
@@ -135,11 +134,13 @@ def architecture(model: nn.Module) -> dict[str, Any]:
 
 def pooling_of(folder: str | Path) -> str | None:
     """The pooling that a folder names, or None where it names none; ValueError if it is not ours (the maximum, say)."""
-    if (found := _beside(folder, "1_Pooling/config.json")) is None:
+    modules = _beside(folder, "modules.json") or []
+    path = next((module["path"] for module in modules if module["type"].endswith(".Pooling")), "1_Pooling")
+    if (found := _beside(folder, f"{path}/config.json")) is None:
         return None
     modes = found.get("pooling_mode") or [key for key, on in found.items() if key.startswith("pooling_mode") and on]
     modes = [modes] if isinstance(modes, str) else modes
-    for ours, theirs in THEIR_POOLINGS.items():
+    for ours, theirs in POOLINGS.items():
         if len(modes) == 1 and modes[0] in theirs:
             return ours
     raise ValueError(
@@ -163,9 +164,17 @@ def normalizes(folder: str | Path, pooling: str | None = None) -> bool:
     return "Normalize" in kinds
 
 
-def max_length_of(folder: str | Path) -> int | None:
-    """The longest input, in tokens, that a sentence-transformers folder names, or None where it names none."""
-    return (_beside(folder, "sentence_bert_config.json") or {}).get("max_seq_length")
+def read_as_there(folder: str | Path, tokenizer: PreTrainedTokenizerBase) -> None:
+    """Give a tokenizer the limit and the small letters that a sentence-transformers folder names; tell its prompt."""
+    old = [file.name for file in Path(folder).expanduser().glob("sentence_*_config.json")]  # sentence_roberta_…
+    said = _beside(folder, (old or ["sentence_bert_config.json"])[0]) or {}
+    tokenizer.model_max_length = min(said.get("max_seq_length") or math.inf, tokenizer.model_max_length)
+    if said.get("do_lower_case"):
+        whole, tokenizer.small_letters = tokenizer.backend_tokenizer, True  # which `write` tells on
+        whole.normalizer = normalizers.Sequence([normalizers.Lowercase(), *filter(None, [whole.normalizer])])
+    more = _beside(folder, "modules.json") and _beside(folder, "config_sentence_transformers.json") or {}
+    if prompt := (more.get("prompts") or {}).get(more.get("default_prompt_name")):
+        warn(f"{folder} puts {prompt!r} before each text, and this kit does not: write it into your texts.")
 
 
 def _beside(name: str | Path, file: str) -> Any:

@@ -96,9 +96,7 @@ class Training:
         checks.choice("decay", self.decay, ("linear", "none"))
         checks.choice("precision", self.precision, ("float32", "bf16"))
         checks.switch("group_by_length", self.group_by_length)
-        betas = self.betas if isinstance(self.betas, tuple | list) else ()
-        if len(betas) != 2 or not all(checks.is_number(beta) and 0 <= beta < 1 for beta in betas):
-            raise ValueError(f"betas must be two numbers from 0 to below 1, not {checks.shown(self.betas)}.")
+        arguments.betas(self.betas)
         if self.clip == 0:
             raise ValueError("clip is the largest norm of a gradient, above 0; clip=None leaves gradients as they are.")
         if self.epochs == 0 or self.lr == 0:

@@ -198,8 +198,7 @@ class Corrupting(Objective):
         """Detection teaches the main model no words: its configuration says so from then on, and `Prompt` reads it."""
         config = vars(self.encoder.model.config)
         config.pop("taught_without_words", None)
-        if self.task == "rtd":
-            config["taught_without_words"] = "replaced token detection"
+        config |= {"taught_without_words": "replaced token detection"} if self.task == "rtd" else {}
 
     def term_counts(self, name: str, view: View) -> dict[str, Tensor]:
         """What these sums are divided by: tokens, or sequences (`"paper_sum"`)."""
