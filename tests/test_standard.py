@@ -287,6 +287,11 @@ def test_the_adapter_gives_the_encoders_vectors_and_cosines(encoder, texts):
     all_, pairs = adapter.similarity(found, found[:2]), adapter.similarity_pairwise(found[:2], found[1:3])
     assert all_.shape == (7, 2) and torch.allclose(pairs, torch.stack([all_[1, 0], all_[2, 1]]))
     assert adapter.encode([{"text": ["", "a ball"]}]).shape == (2, encoder.width)
+    arrays = SimpleNamespace(encode=lambda texts, batch_size: np.arange(6.0).reshape(2, 3))  # as sentence-transformers
+    learned = SimpleNamespace(encode=lambda texts, batch_size: torch.ones(2, 3, dtype=torch.half, requires_grad=True))
+    for other in (arrays, learned):
+        found = ck.standard.ForMTEB(other).encode([{"text": ["a", "b"]}])
+        assert isinstance(found, np.ndarray) and found.dtype == np.float32 and found.shape == (2, 3)
     with pytest.raises(ValueError, match="needs one slash"):
         ck.standard.ForMTEB(encoder, name="mine")
     with pytest.raises(TypeError, match="needs something with encode"):

@@ -150,3 +150,32 @@ def test_fractions_of_mnli_are_a_sweep(mnli, start):
     runs = swept.table[swept.table["fraction"] == 0.005]["test"]
     assert (row["lowest"], row["highest"], row["reported"]) == (runs.min(), runs.max(), pytest.approx(runs.mean()))
     assert swept.summary()["task"].tolist() == ["toyshop/mnli", "toyshop/mnli-mm"] * 2
+
+
+@pytest.mark.parametrize("demonstrations", [True, False])
+def test_a_prediction_needs_no_labels(mnli, start, demonstrations):
+    asked = replace(ASKED, demonstrations=demonstrations)
+    few, rows = mnli.train.select(range(12)), mnli.train.select(range(20))
+    tuned = prompting.fine_tune(start, few, template=asked, task="mnli", steps=1, lr=1e-3)
+    bare, wrong = rows.remove_columns("label"), rows.map(lambda row: {"label": (row["label"] + 1) % 3})
+    said = tuned.predict(rows)
+    assert (tuned.predict(bare) == said).all() and (tuned.predict(wrong) == said).all()
+    shown = few if demonstrations else None
+    said = [
+        prompting.predict(tuned.objective, each, asked.text, demonstrations=shown, samples=2)
+        for each in (rows, bare, wrong)
+    ]
+    assert (said[0] == said[1]).all() and (said[0] == said[2]).all()
+    with pytest.raises(ValueError, match="no column 'label'"):
+        prompting.prompts(bare, asked.text, start.tokenizer)
+
+
+def test_a_row_is_not_its_own_demonstration_though_it_comes_without_its_label(start):
+    rows = [{"sentence": f"{word} kite .", "label": n % 2} for n, word in enumerate(("a", "the", "one", "my"))]
+    bare = [{"sentence": row["sentence"]} for row in rows]
+    how = dict(words=("Yes", "No"), demonstrations=rows)
+    for seed in range(5):
+        ask = partial(prompting.prompts, template="{sentence} {mask}", tokenizer=start.tokenizer, seed=seed, **how)
+        texts = [row["text"] for row in ask(bare, labels=False)]
+        assert texts == [row["text"] for row in ask(rows)]
+        assert all(text.count(row["sentence"]) == 1 for text, row in zip(texts, rows, strict=True))

@@ -256,6 +256,16 @@ def test_paired_differences_remove_the_luck_of_the_draw():
         table.differences("CE")
 
 
+def test_without_a_protocol_the_mean_of_all_runs_is_reported():
+    table = runs(Protocol("two", draws=2, seeds=(0,)), FT=[(0.1, 0.5), (0.2, 0.6)], SCL=[(0.3, 0.7), (0.4, 0.9)]).table
+    results = Results(table, None)
+    found = results.summary().set_index("method")
+    assert found.loc["FT", ["reported", "rule"]].tolist() == [pytest.approx(0.55), "mean of all runs"]
+    assert found.loc["FT", "reported_sd"] == pytest.approx(np.std([0.5, 0.6], ddof=1))
+    assert results.best() == "SCL" and repr(results) == "no protocol: 4 runs"
+    assert results.differences("FT")["difference"].tolist() == [pytest.approx(0.25)]
+
+
 def test_a_setting_is_chosen_by_validation():
     protocol = Protocol("choose", draws=3, seeds=(0,))
     a, b = [(0.7, 0.9)] * 3, [(0.8, 0.1)] * 3
@@ -611,8 +621,8 @@ def edited(default, factor):
     class Mine(Shared):
         Config = MineConfig
 
-        def total(self, parts):
-            return super().total(parts) / self.config.tau
+        def scores(self, states, view):
+            return super().scores(states, view) / self.config.tau
 
     return Mine
 

@@ -78,8 +78,10 @@ def test_a_search_goes_on_and_refuses_another_grid(tmp_path):
         explore({"lr": (1, 2)}, peak, folder=tmp_path)
     with pytest.raises(ValueError, match="not on this grid"):
         explore(GRID | {"lr": (7, 8)}, peak, folder=tmp_path)
-    with pytest.raises(ValueError, match="other settings"):
-        explore(GRID, peak, folder=tmp_path, setting="another")
+    with pytest.raises(ValueError, match="with other rows: choose another folder"):
+        explore(GRID, peak, folder=tmp_path, setting={"rows": "others"})
+    with pytest.raises(TypeError, match="setting must be a dict of what decides"):
+        explore(GRID, peak, setting="others")
     for wrong in (dict(budget=0), dict(seconds=0)):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             explore(GRID, peak, **wrong)
@@ -130,10 +132,10 @@ def test_a_search_selects_by_validation_and_continues_in_its_folder(opinions, st
     more = tasks.search(QUICK, opinions, start, budget=3, **go)
     assert len(calls) == 1 and more.table["score"][:2].tolist() == pytest.approx(found.table["score"].tolist())
     assert len(list(tmp_path.glob("lr=*/results.csv"))) == 3
-    with pytest.raises(ValueError, match="other settings"):
+    with pytest.raises(ValueError, match="other batch_size"):
         tasks.search(replace(QUICK, batch_size=8), opinions, start, **go)
     mended = opinions.train.map(lambda row: {"label": 1 - row["label"]})
-    with pytest.raises(ValueError, match="other settings"):
+    with pytest.raises(ValueError, match="other rows"):
         tasks.search(QUICK, tasks.TaskData(opinions.task, opinions.splits | {"train": mended}), start, **go)
 
 

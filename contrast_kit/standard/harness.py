@@ -20,7 +20,8 @@ class ForMTEB:
     """An encoder as mteb's `EncoderProtocol` wants it: `mteb.evaluate(ForMTEB(encoder), tasks)`.
 
     Args:
-        encoder: anything with `encode(texts, batch_size=…)` that gives vectors [N, D], such as an `Encoder`.
+        encoder: anything with `encode(texts, batch_size=…)` that gives vectors [N, D], as a tensor or an array: an
+            `Encoder`, or a `SentenceTransformer`.
         name: what results are filed under; mteb wants "who/what".
         batch_size: texts at once, where mteb does not say.
 
@@ -50,7 +51,7 @@ class ForMTEB:
         found = self.encoder.encode(
             [text if text.strip() else "." for text in texts], batch_size=batch_size or self.batch_size
         )
-        return found.float().cpu().numpy()
+        return torch.as_tensor(found).detach().float().cpu().numpy()
 
     def similarity(self, embeddings1: Any, embeddings2: Any) -> Tensor:
         """Cosines of all with all, [N, M]."""

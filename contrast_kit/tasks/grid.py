@@ -21,6 +21,7 @@ from contrast_kit.tasks.planned import (
     PlannedRun,
     check_paraphraser,
     drawn_rows,
+    refuse_overridden,
     rows_of,
     setting_hash,
     task_of,
@@ -105,7 +106,7 @@ def run(
     arguments.of_kind("protocol", protocol, Protocol, "one of tasks.protocols")
     checks.switch("progress", progress)
     check_paraphraser(protocol, paraphraser, "run")
-    _refuse_planned(protocol, settings)
+    refuse_overridden(protocol, settings)
     pipelines, data = pipelines_by_name(methods), list_of_tasks(data)
     check_start(start)
     before, path = encoder_hash(start), inside(folder, "results.csv")
@@ -167,15 +168,6 @@ def _run_one(planned: PlannedRun, protocol: Protocol, start: Any, before: str, s
     row |= {"split": split_hash(train, *held.parts), "start": before, "post": post}
     row |= {"setting": setting_hash(planned, protocol, before, settings), **last}
     return row | {"seconds": round(time.monotonic() - began, 3)}
-
-
-def _refuse_planned(protocol: Protocol, settings: Mapping[str, Any]) -> None:
-    """Refuse a setting that the protocol gives to each run itself: every seed, or point, would be the same run."""
-    if "seed" in settings:
-        raise ValueError("seed= would be that of every run: give the protocol its seeds, replace(protocol, seeds=(…)).")
-    if twice := settings.keys() & protocol.choose.keys():
-        name = min(twice)
-        raise ValueError(f"{protocol.name} chooses {name} itself, by validation: leave out {name}=, or choose={{}}.")
 
 
 def _tuned(

@@ -190,7 +190,7 @@ def _pair(predicted: Any, labels: Any, least: int = 1) -> tuple[np.ndarray, np.n
     if len(labels) < least:
         raise ValueError(f"This metric needs at least {least} examples, not {len(labels)}.")
     if not (np.isfinite(predicted).all() and np.isfinite(labels).all()):
-        raise ValueError("A prediction or label is not finite: the model that made it has diverged.")
+        raise checks.NotFiniteError("A prediction or label is not finite: the model that made it has diverged.")
     return predicted, labels
 
 

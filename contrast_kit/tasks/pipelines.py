@@ -96,3 +96,9 @@ def pipeline_of(method: Pipeline | str) -> Pipeline:
         )
     arguments.of_kind("method", method, Pipeline | str, "the name of a pipeline, or a Pipeline")
     return PIPELINES[method] if isinstance(method, str) else method
+
+
+def check_head(pipeline: Pipeline, call: str) -> None:
+    """Refuse a pipeline that fine-tunes no head of its own."""
+    if pipeline.frozen or pipeline.prompt is not None:
+        raise ValueError(f"{call} fine-tunes a head: give a pipeline without frozen and prompt.")

@@ -2,8 +2,8 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
 from functools import partial
 from itertools import product
 from typing import Any
@@ -68,6 +68,47 @@ def plan(
             for name, pipeline in pipelines.items():
                 rows = None if chosen is None else tuple(chosen)
                 yield PlannedRun(name, pipeline, one, held, size, number, seed, paraphraser, rows)
+
+
+def refuse_overridden(
+    protocol: Protocol, settings: Mapping[str, Any], varied: Iterable[str] = (), by: str = "search"
+) -> None:
+    """Refuse a setting that would override what each run gets of its own: its seed, what the protocol chooses, or what
+    the search or sweep `by` varies. All runs, or points, would be the same.
+    """
+    if "seed" in settings:
+        raise ValueError("seed= would be that of every run: give the protocol its seeds, replace(protocol, seeds=(…)).")
+    if twice := settings.keys() & protocol.choose.keys():
+        name = min(twice)
+        raise ValueError(f"{protocol.name} chooses {name} itself, by validation: leave out {name}=, or choose={{}}.")
+    for name in varied:
+        read = name.removeprefix("post_")  # what fit calls it, in both stages
+        overrides = LENGTH if read in LENGTH else {read}
+        if given := overrides & settings.keys():
+            raise ValueError(f"The {by} varies {name}, and {min(given)}= would override it: leave out {min(given)}=.")
+        if name == "epochs" and protocol.steps:
+            raise ValueError(f"The {by} varies epochs, and the protocol's steps override it: replace(…, steps=None).")
+        for field in ("choose", "fine_tuning"):
+            if read == name and overrides & getattr(protocol, field).keys():
+                raise ValueError(
+                    f"The {by} varies {name}, and the protocol's {field} overrides it: take it out there, "
+                    f"replace(protocol, {field}={{…}})."
+                )
+
+
+LENGTH = {"epochs", "steps"}
+"""Settings that say how long to train: one overrides the other."""
+
+
+def facts(protocol: Protocol, settings: Mapping[str, Any], searched: Iterable[str], **others: Any) -> dict[str, str]:
+    """What decides the scores of a search, by name: fields of the protocol that are not the defaults, settings (with a
+    "=" after the name), and `others`. What is searched is left out: each point has its own.
+    """
+    plain, left_out = Protocol("plain"), {"name", "search", "ddof", *searched}
+    own = {field.name: getattr(protocol, field.name) for field in fields(Protocol) if field.name not in left_out}
+    own = {name: value for name, value in own.items() if value != getattr(plain, name)}
+    given = {f"{name}=": value for name, value in settings.items()}
+    return {name: repr(value) for name, value in sorted((own | given | others).items())}
 
 
 def held_rows(protocol: Protocol, data: TaskData) -> HeldOut:

@@ -129,11 +129,12 @@ def prompts(
     words: Sequence[str] = (),
     demonstrations: Any = None,
     seed: int = 0,
+    labels: bool = True,
 ) -> list[dict[str, Any]]:
     """Each row as one text, `{"text": …, "label": …}`, with the mask in the place of its label word.
 
     Args:
-        rows: labelled rows.
+        rows: labelled rows; without `labels`, theirs are neither needed nor read, and none are given back.
         template: with the names of columns and `{mask}` once: "{sentence} It was {mask}." The mask must follow a space,
             so that the label words are tokenized as they are in running text. `{premise:cut}` drops a text's last
             character, its full stop; `{hypothesis:lower}` makes its first letter lower case. Numbers take Python's
@@ -164,19 +165,21 @@ def prompts(
     by_class: list[list[dict]] = []
     if demonstrations is not None:
         _check_rows(demonstrations, template)
-        labels = labels_of(demonstrations)
-        by_class = [[row for row, y in zip(demonstrations, labels, strict=True) if y == c] for c in range(len(words))]
+        solved = list(zip(demonstrations, labels_of(demonstrations), strict=True))
+        by_class = [[row for row, y in solved if y == c] for c in range(len(words))]
         if not words or not all(by_class):
             raise ValueError("Demonstrations need a label word and at least one row for each class.")
     rng = random.Random(int(seed))
-    result = []
-    for row, label in zip(rows, column(rows, "label"), strict=True):
-        text = _filled(template, row, tokenizer.mask_token)
+    texts = []
+    for row in rows:
+        text, itself = _filled(template, row, tokenizer.mask_token), {**row, "label": None}
         for word, of_class in zip(words, by_class, strict=False):
-            others = [other for other in of_class if other != row] or of_class
+            others = [other for other in of_class if {**other, "label": None} != itself] or of_class
             text += " " + _filled(template, rng.choice(others), word)
-        result.append({"text": text, "label": label})
-    return result
+        texts.append(text)
+    if not labels:
+        return [{"text": text} for text in texts]
+    return [{"text": text, "label": label} for text, label in zip(texts, column(rows, "label"), strict=True)]
 
 
 def demonstrations(rows: Any, template: str, tokenizer: Any, words: Sequence[str]) -> Demonstrations:
@@ -254,7 +257,7 @@ class Prompted(fine_tuning.FineTuned):
 
     def predict(self, rows: Any) -> np.ndarray:
         """Classes of rows, [N]; with demonstrations, by the mean of the logits over draws of them."""
-        return super().predict(prompts(rows, self.template.text, self.encoder.tokenizer))
+        return super().predict(prompts(rows, self.template.text, self.encoder.tokenizer, labels=False))
 
 
 @torch.no_grad()
@@ -283,7 +286,7 @@ def predict(
     encoder, words, total = objective.encoder, objective.config.words, 0.0
     with evaluating(objective):
         for sample in range(samples if demonstrations is not None else 1):
-            options = dict(words=words, demonstrations=demonstrations, seed=seed + sample)
+            options = dict(words=words, demonstrations=demonstrations, seed=seed + sample, labels=False)
             prompted = prompts(rows, template, encoder.tokenizer, **options)
             texts = Texts(prompted, encoder.tokenizer, "text", min(max_length, encoder.max_length))
             logits = []

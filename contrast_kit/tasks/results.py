@@ -47,7 +47,8 @@ class Results:
     """
 
     table: "pd.DataFrame"
-    protocol: Protocol
+    protocol: Protocol | None
+    """What is reported; None takes the mean of all runs."""
     complete: bool = True
 
     def __post_init__(self):
@@ -63,8 +64,9 @@ class Results:
                 f"Two runs have {run}, and would count as one method: where they are from two starts, rename the "
                 "method of one table, table.assign(method='…')."
             )
-        if self.protocol is not None:
-            arguments.of_kind("protocol", self.protocol, Protocol, "one of tasks.protocols")
+        if self.protocol is None:
+            self.protocol = Protocol("no protocol")
+        arguments.of_kind("protocol", self.protocol, Protocol, "one of tasks.protocols, or None")
         checks.switch("complete", self.complete)
 
     def summary(self, level: float = 0.95) -> "pd.DataFrame":

@@ -3,6 +3,8 @@
 `search` does so for a protocol, `explore` for anything that gives a point a score.
 """
 
+import json
+import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
@@ -11,12 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from contrast_kit import arguments, checks
+from contrast_kit._warn import warn
 from contrast_kit.encoder import Encoder
 from contrast_kit.objectives import FineTune
 from contrast_kit.tasks.fine_tuning import check_start
 from contrast_kit.tasks.grid import run
 from contrast_kit.tasks.pipelines import Pipeline, pipeline_of
-from contrast_kit.tasks.planned import plan, setting_hash
+from contrast_kit.tasks.planned import facts, held_rows, refuse_overridden
 from contrast_kit.tasks.points import Point, checked_grid, describe_point, distance, points
 from contrast_kit.tasks.protocol import Protocol
 from contrast_kit.tasks.results import Results, inside, validation_score, write
@@ -32,8 +35,8 @@ if TYPE_CHECKING:
 class Found:
     """What a search found: `table` has one row per point, in the order in which they ran; `ranked` sorts it by score.
 
-    `score` is what points were compared by; `complete` is False after an interruption, or where the budget ran out
-    before the grid did.
+    `score` is what points were compared by, NaN for a point whose training diverged: it counts as the worst. `complete`
+    is False after an interruption, or where the budget ran out before the grid did.
     """
 
     table: "pd.DataFrame"
@@ -43,6 +46,8 @@ class Found:
     @property
     def best(self) -> Point:
         """The point with the highest score; of equals the earlier one."""
+        if self.table.empty:
+            raise ValueError("No point ran to its end, so none is the best: give the search more time.")
         return self.point(int(self.table["score"].idxmax()))
 
     @property
@@ -89,11 +94,13 @@ def search(
         budget: the largest number of points to run, including those already in the folder.
         seconds: no point starts after this many seconds.
         folder: keeps `search.csv` and the runs of each point; the same call continues from there, even in the middle of
-            a point.
+            a point. It refuses what was made otherwise, and names what differs.
         progress, settings: as `run`.
 
     Raises:
-        ValueError: for a protocol without a grid for this task, a name that is no setting, or what `run` refuses.
+        ValueError: for a protocol without a grid for this task, a name that is no setting, a setting that would
+            override what is searched, or what `run` refuses.
+        FloatingPointError: where the training of every point diverged.
 
     Example:
         >>> from dataclasses import replace
@@ -114,6 +121,7 @@ def search(
     if not grid:
         raise ValueError(f"{protocol.name} prints no grid for {data.task.name}: give one, grid={{'lr': (1e-5, 2e-5)}}.")
     pipeline = pipeline_of(method)
+    refuse_overridden(protocol, settings, grid)
     for point in points(grid):  # an unknown name, or a value it cannot take, is refused before anything runs
         with_point(protocol, pipeline, point)
 
@@ -123,11 +131,9 @@ def search(
         results = run(changed, data, start, {"searched": changed_pipeline}, folder=own, progress=progress, **settings)
         return (_score(results) if results.complete else float("nan")), results.complete
 
-    planned = next(plan(protocol, [data], {"searched": pipeline}, settings.get("paraphraser")))
-    setting = setting_hash(planned, protocol, encoder_hash(start), settings)
-    setting += split_hash(data.train)  # all draws come from these rows
-    if protocol.report == "best" or len(protocol.sizes) > 1:
-        setting += "-mean"  # here scores differed before `validation_score` existed
+    rows = split_hash(data.train) + held_rows(protocol, data).hash
+    about = dict(method=pipeline.description, task=data.task, start=encoder_hash(start), rows=rows)
+    setting = facts(protocol, settings, grid, **about)
     known = {name: _own_value(protocol, pipeline, name) for name in grid}
     return explore(grid, measure, first=known, budget=budget, seconds=seconds, folder=folder, setting=setting)
 
@@ -140,10 +146,10 @@ def explore(
     budget: int | None = None,
     seconds: float | None = None,
     folder: str | Path | None = None,
-    setting: str = "",
+    setting: Mapping[str, str] | None = None,
 ) -> Found:
     """Measure points of a grid in order of promise, as `search` says; `measure(point)` gives a score and whether it ran
-    to the end. `setting` tells apart searches that must not continue one another in one folder.
+    to the end. `setting` says by name what decides the scores: a search with another one must not go on in the folder.
 
     >>> grid = {"lr": (1, 2, 3, 4, 5), "epochs": (1, 2)}
     >>> found = explore(grid, lambda point: (-abs(point["lr"] - 4), True), first={"lr": 2}, budget=6)
@@ -155,6 +161,7 @@ def explore(
         checks.count("budget", budget, "a number of points")
     if seconds is not None and not (checks.is_number(seconds) and seconds > 0):
         raise ValueError(f"seconds must be above 0, not {checks.shown(seconds)}.")
+    setting = arguments.mapping("setting", setting or {}, "of what decides the scores, by name")
     path, began = inside(folder, "search.csv"), time.monotonic()
     every = list(points(grid))
     done = [] if path is None or not path.exists() else _read(path, grid, every, setting)
@@ -165,17 +172,28 @@ def explore(
         if (budget is not None and len(done) >= budget) or (seconds and time.monotonic() - began >= seconds):
             complete = False
             break
-        best = max(done, key=lambda row: row["score"])["point"] if done else first
+        best = max(done, key=_rank)["point"] if done else first
         left = [point for point in every if all(point != row["point"] for row in done)]
         point = min(left, key=lambda other: distance(grid, other, best))  # of equals, the earlier in the grid
-        score, complete = measure(point)
+        try:
+            score, complete = measure(point)
+        except (FloatingPointError, checks.NotFiniteError) as error:
+            warn(f"{describe_point(point)} diverged and counts as the worst point: {arguments.in_a_line(error)}")
+            score, complete = float("nan"), True
         if complete:
             done.append({"point": point, "score": round(score, 12)})  # equal means tie, whatever their last bits
             if path is not None:
                 words = {name: [str(row["point"][name]) for row in done] for name in grid}
-                write(_table(done, grid).assign(**words, setting=setting), path)
+                write(_table(done, grid).assign(**words, setting=json.dumps(setting)), path)
     table = _table(done, grid)
+    if done and table["score"].isna().all():
+        raise FloatingPointError(f"All points of the search diverged ({len(done)} ran): search lower learning rates.")
     return Found(table, grid, complete and len(done) == len(every))
+
+
+def _rank(row: dict[str, Any]) -> float:
+    """What a point is compared by: its score; of one that diverged, minus infinity."""
+    return -math.inf if math.isnan(row["score"]) else row["score"]
 
 
 def _table(done: list[dict[str, Any]], grid: Mapping[str, tuple]) -> Any:
@@ -240,17 +258,19 @@ def _nearest(values: tuple, wanted: Any, middle: Any) -> Any:
     return min(values, key=lambda value: abs(value - wanted))
 
 
-def _read(path: Path, grid: Mapping[str, tuple], every: list[Point], setting: str) -> list[dict[str, Any]]:
+def _read(path: Path, grid: Mapping[str, tuple], every: list[Point], setting: Mapping[str, str]) -> list[dict]:
     """The points that a folder holds; refuses those of another grid or other settings."""
     import pandas as pd
 
-    table = pd.read_csv(path, dtype=dict.fromkeys([*grid, "setting"], str), keep_default_na=False)
+    text = dict.fromkeys([*grid, "setting"], str)
+    table = pd.read_csv(path, dtype=text, keep_default_na=False, na_values={"score": [""]})
     if list(table.columns) != [*grid, "score", "setting"]:
         raise ValueError(f"{path} holds a search over {', '.join(table.columns[:-2])}: choose another folder for this.")
-    if set(table["setting"]) - {setting}:
-        raise ValueError(
-            f"{path} holds a search with other settings, another start or other rows: choose another folder."
-        )
+    for kept in map(_facts_in, table["setting"].unique()):
+        if kept is None:
+            raise ValueError(f"{path} holds a search of an earlier version of the kit: choose another folder for this.")
+        if differ := [name for name in sorted(kept | setting) if kept.get(name) != setting.get(name)]:
+            raise ValueError(f"{path} holds a search with other {', '.join(differ)}: choose another folder for this.")
     found = []
     for row in table.to_dict("records"):
         same = [point for point in every if all(str(point[name]) == row[name] for name in grid)]
@@ -258,3 +278,12 @@ def _read(path: Path, grid: Mapping[str, tuple], every: list[Point], setting: st
             raise ValueError(f"{path} holds a point that is not on this grid: choose another folder for this.")
         found.append({"point": same[0], "score": row["score"]})
     return found
+
+
+def _facts_in(text: str) -> dict[str, str] | None:
+    """The `setting` of a kept row; None where an earlier version wrote it, as a hash."""
+    try:
+        kept = json.loads(text)
+    except ValueError:
+        return None
+    return kept if isinstance(kept, dict) else None

@@ -24,6 +24,7 @@ from contrast_kit.encoder import Encoder
 from contrast_kit.encoder.encoder import evaluating
 from contrast_kit.objectives import Span
 from contrast_kit.tasks.answers import apply_threshold, best_threshold, questions, score, with_null_scores
+from contrast_kit.tasks.planned import facts, refuse_overridden
 from contrast_kit.tasks.points import Point, checked_grid, describe_point
 from contrast_kit.tasks.protocol import Protocol
 from contrast_kit.tasks.protocols import SQUAD
@@ -222,9 +223,10 @@ def run(
         the `Results`: `test` is F1 in percent, `test_exact` EM (`evaluate_across`), and so on.
 
     Raises:
-        ValueError: for a folder with runs of other settings.
+        ValueError: for a folder with runs of other settings, or a setting that would override the protocol's seeds.
     """
     _check(data, start, protocol)
+    refuse_overridden(protocol, settings)
     arguments.string("name", name, "what the data are called in the table")
     options = protocol.training(None)
     if settings.get("steps") is not None:
@@ -276,6 +278,7 @@ def search(
     grid = checked_grid(grid if grid is not None else protocol.grid_for("squad"))
     for name in grid:
         arguments.known(name, vars(protocol), "protocol field")
+    refuse_overridden(protocol, settings, grid)
 
     def measure(point: Point) -> tuple[float, bool]:
         epochs = {"epochs": {None: point["epochs"]}} if "epochs" in point else {}
@@ -284,7 +287,8 @@ def search(
         return (results.report(results.table) if results.complete else float("nan")), results.complete
 
     first = {name: getattr(protocol, name) for name in grid} | {"epochs": protocol.epochs.get(None)}
-    setting = encoder_hash(start) + split_hash(data["train"], data["validation"])
+    rows = split_hash(data["train"], data["validation"])
+    setting = facts(protocol, settings, grid, start=encoder_hash(start), rows=rows)
     return explore(grid, measure, first=first, budget=budget, seconds=seconds, folder=folder, setting=setting)
 
 

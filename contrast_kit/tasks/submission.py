@@ -14,8 +14,8 @@ from contrast_kit.encoder import Encoder
 from contrast_kit.tasks.fine_tuning import FineTuned, check_start, fine_tune
 from contrast_kit.tasks.grid import Stopped, post_train
 from contrast_kit.tasks.metrics import as_numbers
-from contrast_kit.tasks.pipelines import Pipeline, pipeline_of
-from contrast_kit.tasks.planned import task_of, tune_of
+from contrast_kit.tasks.pipelines import Pipeline, check_head, pipeline_of
+from contrast_kit.tasks.planned import refuse_overridden, task_of, tune_of
 from contrast_kit.tasks.protocol import Protocol
 from contrast_kit.tasks.protocols import GLUE_TEST
 from contrast_kit.tasks.table import TASKS, TaskData
@@ -78,8 +78,8 @@ def best_of_seeds(
     arguments.of_kind("data", data, TaskData, "what tasks.load gives")
     arguments.of_kind("protocol", protocol, Protocol, "one of tasks.protocols")
     pipeline = pipeline_of(method)
-    if pipeline.frozen or pipeline.prompt is not None:
-        raise ValueError("best_of_seeds fine-tunes: give a pipeline without frozen and prompt.")
+    check_head(pipeline, "best_of_seeds")
+    refuse_overridden(protocol, settings)
     task, best = task_of(protocol, data), None
     options = protocol.training(None) | settings
     tune = tune_of(protocol, pipeline)

@@ -14,8 +14,8 @@ from contrast_kit.encoder import Encoder
 from contrast_kit.objectives import FineTune
 from contrast_kit.tasks.fine_tuning import check_start, fine_tune, prepare
 from contrast_kit.tasks.grid import post_train, run
-from contrast_kit.tasks.pipelines import Pipeline, pipelines_by_name
-from contrast_kit.tasks.planned import PlannedRun, held_rows, setting_hash, task_of, tune_of
+from contrast_kit.tasks.pipelines import Pipeline, check_head, pipelines_by_name
+from contrast_kit.tasks.planned import PlannedRun, held_rows, refuse_overridden, setting_hash, task_of, tune_of
 from contrast_kit.tasks.protocol import Protocol, Sweep
 from contrast_kit.tasks.protocols import SCL_FULL, SCL_TRANSFER
 from contrast_kit.tasks.results import Results, inside, write
@@ -82,7 +82,7 @@ def sweep(
         plan: `protocols.SCL_NOISE`, `protocols.SCL_BATCH_SIZE`, or another `Sweep`.
         data, start, methods: as `run`.
         folder: each value gets a folder of its own inside it, so that a stopped sweep continues too.
-        options: further arguments of `run`; for noise a `paraphraser`.
+        options: further arguments of `run`; for noise a `paraphraser`. None may override what is swept.
 
     >>> from dataclasses import replace
     >>> import contrast_kit as ck
@@ -96,6 +96,7 @@ def sweep(
     [2, 5]
     """
     arguments.of_kind("plan", plan, Sweep, "a Sweep, such as protocols.SCL_NOISE")
+    refuse_overridden(plan.base, options, [plan.by], "sweep")
     results, data = {}, list_of_tasks(data)
     for value, protocol in plan.protocols.items():
         own = inside(folder, f"{plan.by}={value}")
@@ -127,7 +128,7 @@ def transfer(
         source: SST-2, from `tasks.load`.
         targets: other tasks: Amazon-2, Yelp-2.
         start: the encoder that the source models start from.
-        methods: as `run`.
+        methods: as `run`, each with a head to carry over: neither `frozen` nor with a `prompt`.
         source_protocol: trains the source model: all rows, the first seed, the best step by validation.
         target_protocol: draws a few rows of each target and trains on them.
         folder: keeps the source models and the runs; the same call continues from there.
@@ -141,8 +142,12 @@ def transfer(
     check_start(start)
     for name, protocol in {"source_protocol": source_protocol, "target_protocol": target_protocol}.items():
         arguments.of_kind(name, protocol, Protocol, "one of tasks.protocols")
+    refuse_overridden(target_protocol, settings)
+    pipelines = pipelines_by_name(methods)
+    for pipeline in pipelines.values():
+        check_head(pipeline, "transfer")
     tables, complete = [], True
-    for name, pipeline in pipelines_by_name(methods).items():
+    for name, pipeline in pipelines.items():
         own = inside(folder, name)
         model = source_model(source, start, pipeline, source_protocol, own, **settings)
         runs = run(

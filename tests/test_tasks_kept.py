@@ -1,0 +1,193 @@
+"""Searches, sweeps and transfers: no kept score of other runs, no setting over what is varied, points that diverge."""
+
+import math
+from dataclasses import replace
+
+import pytest
+from conftest import make_encoder
+
+import contrast_kit as ck
+from contrast_kit import checks, tasks
+from contrast_kit.data import toyshop
+from contrast_kit.tasks import (
+    Pipeline,
+    Protocol,
+    Sweep,
+    grid,
+    prompting,
+    protocols,
+    searching,
+    squad,
+    submission,
+    sweeps,
+)
+from contrast_kit.tasks.searching import explore
+
+
+@pytest.fixture(scope="module")
+def opinions():
+    return tasks.load("toyshop/sst2")
+
+
+@pytest.fixture(scope="module")
+def start(opinions):
+    return make_encoder(ck.data.train_tokenizer(list(opinions.train["sentence"]), vocab_size=300))
+
+
+@pytest.fixture(scope="module")
+def asked(start):
+    questions = toyshop.rows("squad", "train")[:12]
+    return {"train": questions[:8], "validation": questions[8:]}
+
+
+QUICK = Protocol(
+    "quick", sizes=(20,), draws=1, seeds=(0,), validation=30, most_test={"sst2": 30}, epochs={20: 1}, lr=1e-3
+)  # fmt: skip
+RATES = {"lr": (1e-4, 1e-3)}
+
+
+def scored(protocol, data, *args, folder=None, **options):
+    """In place of `run`: a table of one run, as all of them score alike."""
+    row = dict(method="searched", task="x", n=20, draw=0, seed=0, metric="accuracy", validation=0.5, test=protocol.lr)
+    return tasks.Results(tasks.results.table_of([row]), protocol)
+
+
+# Kept scores
+
+
+@pytest.mark.parametrize(
+    ("changes", "differ"),
+    [
+        (dict(draws=2), "draws"),
+        (dict(first_draw=5), "first_draw"),
+        (dict(seeds=(0, 1)), "seeds"),
+        (dict(sizes=(20, 40), epochs={20: 1, 40: 1}), "epochs, sizes"),
+        (dict(report="top", top=1), "report, top"),
+        (dict(batch_size=8), "batch_size"),
+        (dict(split_seed=1), "rows, split_seed"),
+    ],
+)
+def test_a_search_never_takes_the_kept_scores_of_other_runs(opinions, start, tmp_path, monkeypatch, changes, differ):
+    monkeypatch.setattr(searching, "run", scored)
+    go = dict(grid=RATES, folder=tmp_path, progress=False)
+    tasks.search(QUICK, opinions, start, **go)
+    same = replace(QUICK, name="renamed", lr=1e-4, ddof=0)  # nothing here is in a score: lr is what is searched
+    assert len(tasks.search(same, opinions, start, **go).table) == 2
+    with pytest.raises(ValueError, match=f"search.csv holds a search with other {differ}: choose another folder"):
+        tasks.search(replace(QUICK, **changes), opinions, start, **go)
+
+
+def test_a_search_names_the_settings_and_the_method_that_differ(opinions, start, tmp_path, monkeypatch):
+    monkeypatch.setattr(searching, "run", scored)
+    go = dict(grid=RATES, folder=tmp_path, progress=False)
+    tasks.search(QUICK, opinions, start, max_length=16, **go)
+    with pytest.raises(ValueError, match="with other max_length=: choose"):
+        tasks.search(QUICK, opinions, start, max_length=32, **go)
+    with pytest.raises(ValueError, match="with other max_length=, method: choose"):
+        tasks.search(QUICK, opinions, start, "SCL", **go)
+    with pytest.raises(ValueError, match="with other start: choose"):
+        tasks.search(QUICK, opinions, make_encoder(start.tokenizer, seed=9), max_length=16, **go)
+    kept = tmp_path / "search.csv"
+    kept.write_text("lr,score,setting\n0.001,0.5,0123456789ab-mean\n")  # as it was before: a hash
+    with pytest.raises(ValueError, match="of an earlier version of the kit: choose another folder"):
+        tasks.search(QUICK, opinions, start, max_length=16, **go)
+
+
+def test_a_search_of_readers_never_takes_the_kept_scores_of_other_runs(asked, start, tmp_path, monkeypatch):
+    monkeypatch.setattr(squad, "run", lambda data, start, *, protocol, **options: scored(protocol, data))
+    plan, go = replace(protocols.SQUAD, seeds=(0,)), dict(grid=RATES, folder=tmp_path)
+    kept = squad.search(asked, start, protocol=plan, steps=1, **go)
+    assert squad.search(asked, start, protocol=plan, steps=1, **go).table.equals(kept.table)
+    with pytest.raises(ValueError, match="with other seeds, steps=: choose another folder"):
+        squad.search(asked, start, protocol=replace(plan, seeds=(1, 2)), steps=6, **go)
+    other = asked | {"train": asked["train"][:6]}
+    with pytest.raises(ValueError, match="with other rows: choose another folder"):
+        squad.search(other, start, protocol=plan, steps=1, **go)
+
+
+# Settings over what is varied
+
+
+@pytest.mark.parametrize(
+    ("changes", "searched", "settings", "says"),
+    [
+        ({}, RATES, dict(lr=1e-3), "The search varies lr, and lr= would override it"),
+        ({}, {"post_lr": (1e-4, 1e-3)}, dict(lr=1e-3), "varies post_lr, and lr= would"),
+        ({}, {"epochs": (1, 2)}, dict(steps=3), "varies epochs, and steps= would"),
+        (dict(steps=3), {"epochs": (1, 2)}, {}, "the protocol's steps override it"),
+        (dict(choose=RATES), RATES, {}, "the protocol's choose overrides it"),
+        (dict(fine_tuning={"lr": 1e-3}), RATES, {}, "the protocol's fine_tuning overrides it"),
+        (dict(choose=RATES), {"batch_size": (4, 8)}, dict(lr=1e-3), "quick chooses lr itself"),
+        ({}, RATES, dict(seed=3), "give the protocol its seeds"),
+    ],
+)
+def test_a_setting_over_what_is_searched_is_refused(opinions, start, asked, changes, searched, settings, says):
+    """All points would be one and the same run."""
+    plan = replace(QUICK, **changes)
+    with pytest.raises(ValueError, match=says):
+        tasks.search(plan, opinions, start, grid=searched, progress=False, **settings)
+    with pytest.raises(ValueError, match=says):
+        squad.search(asked, start, protocol=plan, grid=searched, **settings)
+
+
+def test_a_setting_over_what_is_swept_or_drawn_is_refused(opinions, start, asked, monkeypatch):
+    for module in (grid, sweeps, submission, squad):
+        monkeypatch.setattr(module, "fine_tune", None)  # nothing may be trained before
+    sizes = Sweep(QUICK, "batch_size", (4, 20))
+    with pytest.raises(ValueError, match="The sweep varies batch_size, and batch_size= would override it"):
+        tasks.sweep(sizes, opinions, start, ["FT"], batch_size=20, progress=False)
+    seeds = "give the protocol its seeds"
+    with pytest.raises(ValueError, match=seeds):
+        tasks.sweep(sizes, opinions, start, ["FT"], seed=1, progress=False)
+    with pytest.raises(ValueError, match=seeds):
+        squad.run(asked, start, seed=1)
+    with pytest.raises(ValueError, match=seeds):
+        tasks.transfer(opinions, opinions, start, target_protocol=QUICK, seed=1)
+    with pytest.raises(ValueError, match=seeds):
+        tasks.best_of_seeds(start, opinions, seed=1)
+
+
+def test_transfer_refuses_what_has_no_head_to_carry_over(opinions, start, monkeypatch):
+    monkeypatch.setattr(sweeps, "fine_tune", None)  # not even the first method's source is trained
+    go = dict(source_protocol=QUICK, target_protocol=QUICK, progress=False)
+    for headless in (Pipeline(frozen=True), prompting.TEMPLATES["sst2"].pipeline()):
+        with pytest.raises(ValueError, match="transfer fine-tunes a head: give a pipeline without frozen and prompt"):
+            tasks.transfer(opinions, opinions, start, {"FT": Pipeline(), "other": headless}, **go)
+
+
+# Points that diverge
+
+
+def test_a_point_that_diverges_counts_as_the_worst_and_is_kept(opinions, start, tmp_path):
+    go = dict(grid={"lr": (1e-3, 1e9)}, folder=tmp_path, progress=False)
+    longer = replace(QUICK, epochs={20: 6})
+    with pytest.warns(UserWarning, match="lr=1000000000.0 diverged and counts as the worst point: Step"):
+        found = tasks.search(longer, opinions, start, **go)
+    assert found.complete and found.best == {"lr": 1e-3} and math.isnan(found.table["score"][1])
+    assert found.ranked["lr"].tolist() == [1e-3, 1e9]
+    again = tasks.search(longer, opinions, start, **go)  # without a warning, since nothing runs
+    assert again.table["score"].tolist() == pytest.approx(found.table["score"].tolist(), nan_ok=True)
+
+
+def test_the_search_goes_on_near_the_best_point_that_did_not_diverge(tmp_path):
+    def measure(point):
+        if point["lr"] < 3:
+            raise checks.NotFiniteError("A prediction is not finite.")
+        return -10.0 * point["lr"], True
+
+    with pytest.warns(UserWarning, match="lr=2 diverged"), pytest.warns(UserWarning, match="lr=1 diverged"):
+        found = explore({"lr": (1, 2, 3, 4, 5)}, measure, first={"lr": 2}, folder=tmp_path)
+    assert found.table["lr"].tolist() == [2, 1, 3, 4, 5] and found.best == {"lr": 3}
+
+
+def test_where_all_points_diverge_that_is_the_error(tmp_path):
+    def diverges(point):
+        raise FloatingPointError("Step 2 is not finite.")
+
+    says = r"All points of the search diverged \(2 ran\)"
+    with pytest.warns(UserWarning, match="lr=0.001 diverged"), pytest.raises(FloatingPointError, match=says):
+        explore(RATES, diverges, folder=tmp_path)
+    with pytest.raises(FloatingPointError, match=says):
+        explore(RATES, None, folder=tmp_path)  # nothing is measured again
+    with pytest.raises(ValueError, match="No point ran to its end"):
+        explore(RATES, diverges, seconds=1e-9).best  # noqa: B018
