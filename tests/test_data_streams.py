@@ -1,5 +1,6 @@
 """Streams: the tokens, batches and weights of `Texts`, from sources that are walked through once."""
 
+import copy
 import json
 import os
 import threading
@@ -267,6 +268,9 @@ def test_the_same_texts_are_tokenized_once(texts, tokenizer, cache, monkeypatch)
     assert calls == [7, 7, 6, 6, 7, 7]
     assert TokenCache(tokenizer, 8).key([["ab", "c"]]) != TokenCache(tokenizer, 8).key([["a", "bc"]])
     assert TokenCache(tokenizer, 8).key([["a"], ["b"]]) != TokenCache(tokenizer, 8).key([["a", "b"]])
+    letters = copy.deepcopy(tokenizer)
+    letters.split_special_tokens = True  # "[MASK]" in a text is then no mask
+    assert TokenCache(letters, 8).key([["a"]]) != TokenCache(tokenizer, 8).key([["a"]])
 
 
 def test_large_texts_are_cached_and_small_ones_leave_no_files(texts, tokenizer, cache, monkeypatch):

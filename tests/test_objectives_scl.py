@@ -194,6 +194,8 @@ def test_classes_are_counted_in_the_rows(encoder):
     texts = ck.data.Texts(labelled("mnli", "train", 50), encoder.tokenizer)
     assert count_classes(texts) == 3
     assert FineTune(encoder, classes=np.int64(3)).config.classes == 3
+    with pytest.warns(UserWarning, match=r"written as 0\.0 to 1\.0, so they are scores and this is a regression"):
+        assert count_classes([{"text": "a", "label": 1.0}, {"text": "b", "label": 0.0}]) == 1
     for rows in ([{"text": "a"}], ["a label"]):
         with pytest.raises(ValueError, match="no classes to count"):
             count_classes(rows)

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from contrast_kit import arguments, checks
+from contrast_kit._warn import warn
 
 TEXT_COLUMNS: tuple[tuple[str, ...], ...] = (
     ("sentence1", "sentence2"),
@@ -173,4 +174,12 @@ def count_classes(rows: Any) -> int:
         labels = label_tensor(column(rows, "label")) if "label" in column_names(rows) else None
     if labels is None:
         raise ValueError("No row has a label, so there are no classes to count: give one labelled split.")
-    return 1 if labels.is_floating_point() else max(2, int(labels.max()) + 1)
+    if not labels.is_floating_point():
+        return max(2, int(labels.max()) + 1)
+    if len(labels.unique()) > 1 and bool((labels == labels.round()).all()):
+        low, high = labels.aminmax()
+        warn(
+            f"The labels are written as {low:.1f} to {high:.1f}, so they are scores and this is a regression: if they "
+            "are classes, make them whole numbers, row['label'] = int(row['label'])."
+        )
+    return 1

@@ -148,7 +148,8 @@ def tokenizer_state(tokenizer: Any) -> str:
         return f"{type(tokenizer).__qualname__} {tokenizer.get_vocab()} {tokenizer.init_kwargs}"
     state = json.loads(tokenizer.backend_tokenizer.to_str())
     state.pop("truncation", None), state.pop("padding", None)
-    return json.dumps([state, tokenizer.truncation_side, tokenizer.model_input_names])
+    split = ["split"] if getattr(tokenizer, "split_special_tokens", False) else []  # "[MASK]" in a text as letters
+    return json.dumps([state, tokenizer.truncation_side, tokenizer.model_input_names, *split])
 
 
 def _flat(ids: list[list[int]], types: list[list[int]] | None) -> Tokens:
