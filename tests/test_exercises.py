@@ -233,6 +233,16 @@ class TestComplement:
 
         assert judge("01.complement", by_hand).right
 
+    def test_right_without_a_masking_function(self):
+        def from_scratch(ids, maskable, first, p_c, vocabulary, generator):
+            selected = (torch.rand(ids.shape, generator=generator) < p_c) & maskable & ~first.selected
+            fate = torch.rand(ids.shape, generator=generator)
+            words = torch.randint(5, vocabulary["vocab_size"], ids.shape, generator=generator)
+            view = torch.where(selected & (fate < 0.8), vocabulary["mask_id"], ids)
+            return masking.Masked(torch.where(selected & (fate >= 0.9), words, view), selected)
+
+        assert judge("01.complement", from_scratch).right
+
     @pytest.mark.parametrize(
         ("answer", "words"),
         [
@@ -244,6 +254,8 @@ class TestComplement:
             (second_view(own_maskable=lambda m: m | True), "[CLS] or [SEP]"),
             (second_view(seed=5), "pass the generator on"),
             (second_view(split=(1, 0, 0)), "80/10/10"),
+            (second_view(split=(0.8, 0.2, 0)), "0.21 a random word, and 0.00 were kept; the 80/10/10"),
+            (second_view(split=(0.8, 0, 0.2)), "0.00 a random word, and 0.21 were kept; the 80/10/10"),
             (lambda ids, *rest: ids, "Masked(input_ids, selected)"),
             (unseeded, "does not come from the generator"),
             (drawn_then_taken_away, "not in its selected"),

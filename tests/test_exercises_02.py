@@ -241,6 +241,8 @@ MISTAKES = [
     ("02.weight", lambda hard, easy, tau: (hard - easy) / tau, "logarithm of the answer"),
     ("02.weight", lambda hard, easy, tau: 2.718281828459045 ** (hard / tau), "the other one"),
     ("02.weight", lambda hard, easy, tau: 1.0, "same Z"),
+    ("02.weight", lambda hard, easy, tau: math.exp(2.5), "For hard = 0.7, easy = -0.2 and τ = 0.5 it gives 12.18"),
+    ("02.weight", lambda hard, easy, tau: math.exp((hard - easy) / 0.2), "same Z"),
     ("02b.left_out", same_text, "partner must stay"),
     (
         "02b.left_out",

@@ -14,7 +14,7 @@ def commonest(labels):
 
 
 def half(runs):
-    return t95(5) * runs.mean(1).std(ddof=1) / 5**0.5
+    return t95(len(runs)) * runs.mean(1).std(ddof=1) / len(runs) ** 0.5
 
 
 RIGHT = {
@@ -74,6 +74,8 @@ def test_every_exercise_is_proven():
         ("10.half_width", lambda r: 2 * half(r), "whole width"),
         ("10.half_width", lambda r: t95(5) * r.mean(0).std(ddof=1) / 5**0.5, "axes"),
         ("10.half_width", lambda r: 0.5, "one observation here"),
+        ("10.half_width", lambda r: t95(5) * r.mean(1).std(ddof=1) / 5**0.5, "Right for five draws, but for eight"),
+        ("10.half_width", lambda r: t95(5) * r.mean(1).std(ddof=1) / len(r) ** 0.5, "degrees of freedom come from"),
         ("10.half_width", lambda r: half(r) / t95(5) * t.ppf(0.95, 4), "at each end"),
         ("10.half_width", lambda r: half(r) / t95(5) * t95(6), "used up one degree"),
         ("10.half_width", lambda r: half(r) / t95(5) * t95(15), "those of five"),

@@ -33,6 +33,11 @@ def test_every_exercise_is_proven():
     assert names("12") == sorted(RIGHT)
 
 
+def test_other_forms_of_a_right_answer_pass():
+    assert judge("12.search", lambda q, v, k: cosines(q, v).argsort(descending=True)[:k]).right
+    assert judge("12.search", lambda q, v, k: (torch.nn.functional.normalize(v) @ q).topk(k).indices).right
+
+
 def test_a_list_is_an_answer_too():
     assert judge("12.search", lambda query, vectors, k: cosines(query, vectors).topk(k).indices.tolist()).right
 
@@ -67,6 +72,8 @@ def test_a_list_is_an_answer_too():
         ("12.search", lambda q, v, k: cosines(q, v).argmax(), "shape"),
         ("12.search", lambda q, v, k: torch.arange(k), "topk"),
         ("12.search", lambda q, v, k: cosines(q, v).topk(k), "return the indices"),
+        ("12.search", lambda q, v, k: cosines(q, v).topk(3).indices, "k = 2 rows, [2]; yours has shape [3]"),
+        ("12.search", lambda q, v, k: cosines(torch.tensor([2.0, 0.5]), v).topk(k).indices, "with every row"),
         ("12.search", lambda q, v, k: cosines(q, v).abs().topk(k).indices, "keep the sign"),
     ],
 )

@@ -25,6 +25,11 @@ def bce(logits, scores):
     return binary_cross_entropy_with_logits(logits, scores, reduction="none")
 
 
+def by_hand(logits, scores):
+    p = logits.sigmoid()
+    return -(scores * p.log() + (1 - scores) * (1 - p).log()).sum(1).mean()
+
+
 def grouped(right, sentences):
     return [[r for r, s in zip(right, sentences, strict=True) if s == name] for name in dict.fromkeys(sentences)]
 
@@ -50,6 +55,16 @@ def test_right_answers(name):
 def test_an_answer_may_change_what_it_is_given():
     in_place = lambda z, s: binary_cross_entropy(z.sigmoid_(), s, reduction="none").sum(1).mean()  # noqa: E731
     assert judge("13.soft_answers", in_place).right
+
+
+def test_other_forms_of_a_right_answer_pass():
+    softplus = torch.nn.functional.softplus
+    assert judge("13.soft_answers", lambda z, s: (softplus(z) - s * z).sum(1).mean()).right
+    assert judge(
+        "13.soft_answers", lambda z, s: torch.stack([bce(*row).sum() for row in zip(z, s, strict=True)]).mean()
+    ).right
+    wrong = lambda r, s: {name for ok, name in zip(r, s, strict=True) if not ok}  # noqa: E731
+    assert judge("13.consistency", lambda r, s: 1 - len(wrong(r, s)) / len(set(s))).right
 
 
 def test_the_definition_in_loops_is_right_too():
@@ -86,6 +101,9 @@ def test_the_definition_in_loops_is_right_too():
         ("13.soft_answers", lambda z, s: -(s * z.sigmoid().log()).sum(1).mean(), "second half"),
         ("13.soft_answers", lambda z, s: 0.0, "mean over questions"),
         ("13.soft_answers", lambda z, s: bce(z, s).sum(1), "Return one number, the mean over questions"),
+        ("13.soft_answers", by_hand, "for logits of 1000 and -1000 it gives inf"),
+        ("13.soft_answers", lambda z, s: bce(z, s).sum(1).mean().item(), "no gradient comes back"),
+        ("13.soft_answers", lambda z, s: bce(z.detach(), s).sum(1).mean() + 0 * z.sum(), "not the gradient"),
         ("13.consistency", lambda r, s: sum(r) / len(r), "accuracy"),
         ("13.consistency", lambda r, s: sum(len(g) for g in grouped(r, s) if all(g)) / len(r), "count sentences"),
         ("13.consistency", lambda r, s: float(sum(map(all, grouped(r, s)))), "number of sentences"),
@@ -93,6 +111,9 @@ def test_the_definition_in_loops_is_right_too():
         ("13.consistency", lambda r, s: sum(sum(g) / len(g) for g in grouped(r, s)) / 3, "all or nothing"),
         ("13.consistency", lambda r, s: sum(map(all, grouped(r, s))) / len(r), "not of pairs"),
         ("13.consistency", lambda r, s: 0.1, "are all its pairs right"),
+        ("13.consistency", lambda r, s: 2 / 3, "it gives 0.6667"),
+        ("13.consistency", lambda r, s: 1 - (len(r) - sum(r)) / len(set(s)), "one wrong sentence"),
+        ("13.consistency", lambda r, s: sum(dict(zip(s, r, strict=True)).values()) / len(set(s)), "last pair"),
     ],
 )
 def test_each_usual_mistake_gets_its_hint(name, answer, words):

@@ -99,3 +99,30 @@ def test_a_level_is_named_at_the_end_where_the_curves_leave_room(values, side):
 def test_bad_numbers_are_said(results, options, words):
     with pytest.raises(ValueError, match=words):
         plots.lines_with_errors(results, "x", **options)
+
+
+def drawn(panel):
+    return [(bars[0].get_xdata().tolist(), bars[0].get_ydata().tolist()) for bars in panel.containers]
+
+
+def test_points_are_joined_from_left_to_right():
+    panel = plots.lines_with_errors({"a": {0.3: 1.0, 0.1: 3.0, 0.2: 2.0}}, "share").axes[0]
+    assert drawn(panel) == [([0.1, 0.2, 0.3], [3.0, 2.0, 1.0])]
+
+
+@pytest.mark.parametrize(
+    ("results", "names"),
+    [
+        ({"a": {128: 1.0, 2048: 3.0}, "b": {2048: 3.0, 512: 2.0, 128: 1.0}}, ["128", "512", "2048"]),
+        ({"a": {"low": 1.0, "high": 3.0}, "b": {"low": 1.0, "mid": 2.0, "high": 3.0}}, ["low", "mid", "high"]),
+        ({"a": {"mid": 2.0, "high": 3.0}, "b": {"low": 1.0, "mid": 2.0}}, ["low", "mid", "high"]),
+        ({"a": {"low": 1.0, "mid": 2.0}, "b": {"high": 3.0}}, ["low", "mid", "high"]),
+        ({"a": {"low": 1.0, "mid": 2.0, "high": 3.0}, "b": {"high": 3.0, "low": 1.0}}, ["low", "mid", "high"]),
+    ],
+)
+def test_even_places_are_in_order_whichever_line_lacks_one(results, names):
+    panel = plots.lines_with_errors(results, "x", even=True).axes[0]
+    ticks = dict(zip(panel.get_xticks(), (tick.get_text() for tick in panel.get_xticklabels()), strict=True))
+    assert [ticks[x] for x in sorted(ticks)] == names
+    for xs, ys in drawn(panel):
+        assert xs == sorted(xs) and ys == [x + 1 for x in xs]

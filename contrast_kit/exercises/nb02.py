@@ -1,6 +1,7 @@
 """The exercises of notebook 02, losses, and the usual mistakes."""
 
 from collections.abc import Callable, Mapping
+from math import exp
 
 import torch
 from torch import Tensor
@@ -9,7 +10,7 @@ from contrast_kit import losses
 from contrast_kit.exercises._answer import NotYet
 from contrast_kit.exercises._frame import exercise
 from contrast_kit.exercises._nb02_mistakes import PARTNER, nt_xent_mistakes, sup_con_mistakes
-from contrast_kit.exercises._numbers import equals, first_hint, gradient, many
+from contrast_kit.exercises._numbers import Tried, equals, first_hint, gradient, many, shown
 
 
 def _vectors(count: int, rows: int = 5, width: int = 4) -> list[Tensor]:
@@ -157,27 +158,21 @@ def denominators(answer: Mapping[str, int | None] | Callable[[], Mapping]) -> st
 @exercise("02.weight", right="Only the difference counts, and τ is its unit.")
 def weight(answer: Callable[[float, float, float], float]) -> str | None:
     """How many times as hard one negative is pushed as another, as a scalar weight p."""
-    hard, easy, tau = 0.9, 0.4, 0.2
-    said = answer(hard, easy, tau)
-    e = torch.tensor(1.0, dtype=torch.float64).exp()
-    mistakes = [
-        (
-            hard / easy,
-            "The weights are not proportional to the cosines, but to *exponentials* of cosine over τ.",
+    tried = Tried(answer, (0.9, 0.4, 0.2), (0.7, -0.2, 0.5))
+    mistakes = {
+        lambda h, e, t: h / e: (
+            "The weights are not proportional to the cosines, but to *exponentials* of cosine over τ."
         ),
-        (e ** (hard - easy), "τ is missing: the exponent is the difference *divided by τ*."),
-        (e ** ((hard - easy) * tau), "Divide by τ; do not multiply: a small τ makes the hard one heavier."),
-        (
-            e ** ((easy - hard) / tau),
-            "That is the easy one's weight in units of the hard one's: upside down.",
-        ),
-        ((hard - easy) / tau, "That is the logarithm of the answer."),
-        (e ** (hard / easy / tau), "A quotient of exponentials is the exponential of a *difference*."),
-        (e ** (hard / tau), "And the other one? Divide by its exponential; Z cancels."),
-        (e ** ((hard - easy) / tau**2), "You divided by τ twice."),
-    ]
-    if hint := first_hint(said, mistakes):
-        return hint
-    if not equals(said, e ** ((hard - easy) / tau)):
-        return "Each weight is e^{cosine/τ} / Z with the same Z. Divide one by the other."
+        lambda h, e, t: exp(h - e): "τ is missing: the exponent is the difference *divided by τ*.",
+        lambda h, e, t: exp((h - e) * t): "Divide by τ; do not multiply: a small τ makes the hard one heavier.",
+        lambda h, e, t: exp((e - h) / t): "That is the easy one's weight in units of the hard one's: upside down.",
+        lambda h, e, t: (h - e) / t: "That is the logarithm of the answer.",
+        lambda h, e, t: exp(h / e / t): "A quotient of exponentials is the exponential of a *difference*.",
+        lambda h, e, t: exp(h / t): "And the other one? Divide by its exponential; Z cancels.",
+        lambda h, e, t: exp((h - e) / t**2): "You divided by τ twice.",
+    }
+    if wrong := tried.wrong(lambda h, e, t: exp((h - e) / t)):
+        told = "For hard = {}, easy = {} and τ = {} it gives {}.".format(*wrong[0], shown(wrong[1]))
+        asked = "Each weight is e^{cosine/τ} / Z with the same Z. Divide one by the other."
+        return tried.hint(mistakes) or f"{told} {asked}"
     return None

@@ -87,8 +87,7 @@ def top(answer: Callable[[Runs, Runs, int], float]) -> str | None:
 def half_width(answer: Callable[[Runs], float]) -> str | None:
     """Half the 95 % confidence interval of the mean of runs[draw, seed]."""
     draws, seeds = 5, 3
-    noise = np.random.default_rng(0)
-    runs = 0.6 + 0.05 * noise.standard_normal((draws, 1)) + 0.01 * noise.standard_normal((draws, seeds))
+    runs, more = _runs(draws, seeds), _runs(8, 2)
     means, flat = runs.mean(1), runs.ravel()
     said = answer(runs)
     if hint := many(said, "half of the width"):
@@ -133,12 +132,18 @@ def half_width(answer: Callable[[Runs], float]) -> str | None:
     ]
     if hint := first_hint(said, mistakes):
         return hint
-    right = _t(draws) * spread / draws**0.5
-    return (
-        None
-        if equals(said, right)
-        else "What is one observation here, and how many are there? What is uncertain: one of them, or their mean?"
-    )
+    if not equals(said, _t(draws) * spread / draws**0.5):
+        return "What is one observation here, and how many are there? What is uncertain: one of them, or their mean?"
+    if not equals(said := answer(more), _t(8) * more.mean(1).std(ddof=1) / 8**0.5):
+        told = f"Right for five draws, but for eight draws of two seeds it gives {shown(said)}"
+        return f"{told}: √n and the degrees of freedom come from the number of draws in `runs`."
+    return None
+
+
+def _runs(draws: int, seeds: int) -> Runs:
+    """Scores [draw, seed] that differ more between draws than between the seeds on one."""
+    noise = np.random.default_rng(0)
+    return 0.6 + 0.05 * noise.standard_normal((draws, 1)) + 0.01 * noise.standard_normal((draws, seeds))
 
 
 @exercise("10.paired", right="Both methods had the same luck with the draw, and subtracting takes it out.")

@@ -58,24 +58,30 @@ def effective(answer: Callable[[Tensor], Tensor]) -> str | None:
 def search(answer: Callable[[Tensor, Tensor, int], Tensor]) -> str | None:
     """The rows of the k vectors with the highest cosines to a query, the best first."""
     vectors = torch.tensor([[1.0, 0.0], [9.0, 9.0], [0.0, 2.0], [0.3, 0.1], [-5.0, -1.0], [0.9, -0.1]])
-    query = torch.tensor([2.0, 0.5])
-    said = answer(query, vectors, 3)
+    for query, k in ((torch.tensor([2.0, 0.5]), 3), (torch.tensor([-1.0, 0.3]), 2)):
+        if hint := _searched(answer(query, vectors, k), query, vectors, k):
+            return hint
+    return None
+
+
+def _searched(said: object, query: Tensor, vectors: Tensor, k: int) -> str | None:
+    """The hint for the rows that one search found."""
     if isinstance(said, tuple) and hasattr(said, "indices"):
         return "`topk` gives values and indices: return the indices."
     said = torch.as_tensor(said)
     cosines = torch.nn.functional.cosine_similarity(vectors, query[None])
     distances = (vectors - query).norm(dim=1)
-    right = cosines.topk(3).indices
+    right = cosines.topk(k).indices
     if equals(said, right):
         return None
-    if said.shape != (3,):
-        return f"Return the numbers of k = 3 rows, [3]; yours has shape {list(said.shape)}."
+    if said.shape != (k,):
+        return f"Return the numbers of k = {k} rows, [{k}]; yours has shape {list(said.shape)}."
     mistakes = [
-        ((vectors @ query).topk(3).indices, "Long vectors win in your search: divide by the lengths first."),
-        (distances.topk(3, largest=False).indices, "These are the nearest by distance, which sees lengths, too."),
-        (cosines.topk(3, largest=False).indices, "These are the farthest: the highest cosines are asked for."),
+        ((vectors @ query).topk(k).indices, "Long vectors win in your search: divide by the lengths first."),
+        (distances.topk(k, largest=False).indices, "These are the nearest by distance, which sees lengths, too."),
+        (cosines.topk(k, largest=False).indices, "These are the farthest: the highest cosines are asked for."),
         (right.flip(0), "The right ones in the wrong order: the best first."),
-        (cosines.abs().topk(3).indices, "A cosine of -1 is the opposite, not a match: keep the sign."),
-        (cosines.topk(3).values, "These are the cosines; the numbers of the rows are asked for."),
+        (cosines.abs().topk(k).indices, "A cosine of -1 is the opposite, not a match: keep the sign."),
+        (cosines.topk(k).values, "These are the cosines; the numbers of the rows are asked for."),
     ]
     return first_hint(said, mistakes) or "The cosine of the query with every row; topk; its indices."

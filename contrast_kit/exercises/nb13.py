@@ -1,5 +1,6 @@
 """The exercises of notebook 13, words and pictures, and the usual mistakes."""
 
+import math
 from collections.abc import Callable
 
 import torch
@@ -8,7 +9,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
 from contrast_kit import losses
 from contrast_kit.exercises._frame import exercise
-from contrast_kit.exercises._numbers import equals, first_hint, many, shown
+from contrast_kit.exercises._numbers import Tried, equals, first_hint, gradient, many, shown
 
 
 @exercise("13.vqa_accuracy", right="One person does not make an answer right, and three do not quite make it certain.")
@@ -98,25 +99,51 @@ def soft_answers(answer: Callable[[Tensor, Tensor], Tensor]) -> str | None:
             "The second half is missing: (1 − s) log(1 − σ(z)), or every answer may as well be yes.",
         ),
     ]
-    if equals(said, right):
-        return None
-    return first_hint(said, mistakes) or "−Σ_a [s log σ(z) + (1 − s) log(1 − σ(z))], then the mean over questions."
+    if not equals(said, right):
+        return first_hint(said, mistakes) or "−Σ_a [s log σ(z) + (1 − s) log(1 − σ(z))], then the mean over questions."
+    sure = answer(torch.tensor([[1000.0, -1000.0]]).double(), torch.tensor([[0.3, 0.6]]).double())
+    if not math.isfinite(sure):
+        told = f"Right, but for logits of 1000 and -1000 it gives {float(sure)}: σ is 1 or 0 there, and log 0 is -inf"
+        return f"{told}. Can you get log σ without σ? Try logsigmoid, or `binary_cross_entropy_with_logits`."
+    return gradient(lambda z: answer(z, scores), {"logits": logits}, right=lambda z: losses.soft_answers(z, scores))
 
 
 @exercise("13.consistency", right="With four pairs, guessing is consistent on one sentence of sixteen.")
 def consistency(answer: Callable[[list[bool], list[str]], float]) -> str | None:
     """The share of sentences that are right on all their pairs."""
-    right = [True, True, False, True, True, True]
-    sentences = ["a", "b", "a", "b", "c", "a"]
-    said = answer(list(right), list(sentences))
-    mistakes = [
-        (5 / 6, "That is the accuracy: the share of pairs. Group them by sentence first."),
-        (3 / 6, "That counts the pairs of consistent sentences; count sentences."),
-        (2.0, "That is how many sentences are right; divide by the number of sentences."),
-        (1.0, "One right pair is not enough: all pairs of the sentence must be right."),
-        ((2 / 3 + 1 + 1) / 3, "That is the mean accuracy of a sentence; consistency is all or nothing."),
-        (2 / 6, "Divide by the number of different sentences, not of pairs."),
-    ]
-    if equals(said, 2 / 3):
-        return None
-    return first_hint(said, mistakes) or "For each different sentence: are all its pairs right? Then the mean."
+    yes, no = True, False
+    tried = Tried(
+        answer,
+        ([yes, yes, no, yes, yes, yes], ["a", "b", "a", "b", "c", "a"]),
+        ([no, yes, no, yes, yes, no, yes], ["x", "y", "x", "z", "y", "z", "y"]),  # two pairs of x are wrong
+    )
+
+    def of_sentences(count: Callable[[list[bool]], float]) -> Callable[[list[bool], list[str]], float]:
+        """The sum over sentences of a count of their own pairs."""
+        return lambda r, s: sum(count([ok for ok, name in zip(r, s, strict=True) if name == one]) for one in set(s))
+
+    consistent, any_right = of_sentences(all), of_sentences(any)
+    mistakes = {
+        lambda r, s: sum(r) / len(r): "That is the accuracy: the share of pairs. Group them by sentence first.",
+        lambda r, s: of_sentences(lambda own: len(own) * all(own))(r, s) / len(r): (
+            "That counts the pairs of consistent sentences; count sentences."
+        ),
+        consistent: "That is how many sentences are right; divide by the number of sentences.",
+        lambda r, s: any_right(r, s) / len(set(s)): (
+            "One right pair is not enough: all pairs of the sentence must be right."
+        ),
+        lambda r, s: sum(dict(zip(s, r, strict=True)).values()) / len(set(s)): (
+            "That looks at the last pair of each sentence; all its pairs must be right."
+        ),
+        lambda r, s: of_sentences(lambda own: sum(own) / len(own))(r, s) / len(set(s)): (
+            "That is the mean accuracy of a sentence; consistency is all or nothing."
+        ),
+        lambda r, s: 1 - (len(r) - sum(r)) / len(set(s)): (
+            "That takes off one for each wrong pair; a sentence with two wrong pairs is one wrong sentence."
+        ),
+        lambda r, s: consistent(r, s) / len(r): "Divide by the number of different sentences, not of pairs.",
+    }
+    if wrong := tried.wrong(lambda r, s: consistent(r, s) / len(set(s))):
+        told = f"For right = {wrong[0][0]} and sentences = {wrong[0][1]} it gives {shown(wrong[1])}."
+        return tried.hint(mistakes) or f"{told} For each different sentence: are all its pairs right? Then the mean."
+    return None

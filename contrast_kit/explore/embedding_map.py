@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from contrast_kit import arguments, checks
+from contrast_kit import arguments, checks, plots
 from contrast_kit.explore._panel import Panel, scripts, widgets
-from contrast_kit.plots.style import array, named
+from contrast_kit.plots.style import MARKERS, array, in_order, named
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST = 20_000
 WARMTH = 0.05  # how much nearer neighbours count more, where a sentence is placed among them
-AXES = {"pca": "two principal components", "tsne": "t-SNE", "umap": "UMAP"}
+AXES = {None: "coordinates made earlier", "pca": "two principal components", "tsne": "t-SNE", "umap": "UMAP"}
 
 
 class EmbeddingMap(Panel):
@@ -34,9 +34,6 @@ class EmbeddingMap(Panel):
         points: Mapping[str, Any] | None,
         k: int,
     ):
-        from contrast_kit import plots
-        from contrast_kit.plots.style import MARKERS, in_order
-
         self.vectors = {name: _unit(value, f"vectors {name}".strip()) for name, value in vectors.items()}
         self.texts = arguments.strings("texts", texts, "sentences")
         self.labels = None if labels is None else [str(label) for label in arguments.listed("labels", labels, "labels")]
@@ -169,10 +166,12 @@ class EmbeddingMap(Panel):
 
     def figure(self) -> "Figure":
         """The maps as `plots.embedding_map` draws them."""
-        from contrast_kit import plots
-
-        options = dict(points=self.points, max_points=MOST, **self.projection)
-        return plots.embedding_map(self.vectors, self.labels, **options)
+        unknown = self.projection["method"] is None
+        options = self.projection | ({"method": "tsne"} if unknown else {}) | {"points": self.points}
+        figure = plots.embedding_map(self.vectors, self.labels, max_points=MOST, **options)
+        for panel in figure.axes if unknown else ():
+            panel.set(xlabel="coordinate 1", ylabel="coordinate 2")
+        return figure
 
 
 def embedding_map(
@@ -181,7 +180,7 @@ def embedding_map(
     labels: Sequence[Any] | None = None,
     *,
     encode: Any = None,
-    method: str = "pca",
+    method: str | None = None,
     points: Any = None,
     k: int = 8,
     **projection: Any,
@@ -196,8 +195,8 @@ def embedding_map(
         labels: N labels (numbers or words): colour and shape. A click on one in the legend hides the others.
         encode: what turns a typed sentence into a vector: an `Encoder`, a function from a list of texts to [n, D], or
             a dict of them with the names of `vectors`. Without it only sentences of the map have neighbours.
-        method: "pca", "tsne" or "umap", with `seed`, `perplexity` or `neighbors` as in `plots.project`. t-SNE takes
-            ten seconds for 5,000 sentences.
+        method: "pca" (the default), "tsne" or "umap", with `seed`, `perplexity` or `neighbors` as in `plots.project`.
+            t-SNE takes ten seconds for 5,000 sentences. With `points` it names how they were made, on the axes.
         points: [N, 2], or a dict like `vectors`: coordinates made earlier, in place of a projection.
         k: how many neighbours.
 
@@ -227,6 +226,9 @@ def embedding_map(
     encode = {name: _encoding(each) for name, each in encode.items()}
     if points is not None and not isinstance(points, Mapping):
         points = {"": points} if "" in vectors else points
+    if points is None or method is not None:
+        method = "pca" if method is None else method
+        arguments.known(method, plots.maps.AXES, "method")
     return EmbeddingMap(vectors, texts, labels, encode, {"method": method, **projection}, points, k)
 
 

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from contrast_kit import checks
-from contrast_kit.geometry.pairs import unit
+from contrast_kit.geometry.pairs import exact_unit, is_one_point, unit
 from contrast_kit.geometry.spread import anisotropy
 
 
@@ -76,8 +76,8 @@ def class_spread(x: Tensor, labels: Tensor) -> Tensor:
     >>> geometry.class_spread(x, torch.tensor([0, 0, 1, 1])), geometry.class_spread(x, torch.tensor([0, 1, 0, 1]))
     (tensor(0.), tensor(2.))
     """
-    x = unit(x, "x", at_least=2)
+    x, dtype = exact_unit(x, "x", at_least=2)
     within, between = class_cosines(x, labels)
-    if 1 - anisotropy(x) <= 8 * torch.finfo(x.dtype).eps or between >= 1:
+    if is_one_point(1 - anisotropy(x), x, dtype) or between >= 1:
         raise ValueError("All vectors point the same way, so there is no distance between classes to measure in.")
-    return (1 - within) / (1 - between)
+    return ((1 - within) / (1 - between)).to(dtype)

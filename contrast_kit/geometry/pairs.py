@@ -17,6 +17,25 @@ def unit(x: Tensor, name: str, at_least: int = 1) -> Tensor:
     return checks.normalise(x / largest.masked_fill(largest == 0, 1.0), name)
 
 
+def exact_unit(x: Tensor, name: str, at_least: int = 1) -> tuple[Tensor, torch.dtype]:
+    """The rows of `x` [N, D] on the unit sphere in float64, and the dtype that a measure of them returns.
+
+    In a narrow cone all cosines are 1 up to the last digits of a float32: 1 − cosine needs the others. A Mac's GPU has
+    no float64, so vectors there keep float32.
+    """
+    x = checks.vectors(x, name, at_least)
+    return unit(x if x.device.type == "mps" else x.double(), name), x.dtype
+
+
+def is_one_point(gap: Tensor, x: Tensor, dtype: torch.dtype) -> bool:
+    """True where `gap`, 1 − mean cosine of the rows of `x`, is no more than rounding makes of one direction.
+
+    `dtype` is that of the vectors as given: an error of eps in their entries leaves eps² in 1 − cosine.
+    """
+    given, computed = torch.finfo(dtype).eps, torch.finfo(x.dtype).eps
+    return bool(gap <= max((8 * given) ** 2, 8 * computed))
+
+
 def unit_pairs(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
     """The rows of `a` and `b`, [N, D] each, on the unit sphere and in one dtype."""
     a, b = unit(a, "a"), unit(b, "b")

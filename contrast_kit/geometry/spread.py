@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from contrast_kit import checks, fast
-from contrast_kit.geometry.pairs import check_block, cosine_block, unit, unit_pairs
+from contrast_kit.geometry.pairs import check_block, cosine_block, exact_unit, is_one_point, unit, unit_pairs
 
 
 def alignment(a: Tensor, b: Tensor, alpha: float = 2) -> Tensor:
@@ -143,11 +143,13 @@ def noise_sensitivity(clean: Tensor, noisy: Tensor) -> Tensor:
     >>> geometry.noise_sensitivity(clean + 9, clean.roll(1, 0) + 9).round(decimals=4)  # in a cone: the same
     tensor(1.)
     """
-    clean, noisy = unit_pairs(clean, noisy)
+    (clean, dtype), (noisy, other) = exact_unit(clean, "clean", at_least=2), exact_unit(noisy, "noisy")
+    checks.pair(clean, noisy, "clean", "noisy")
     between = 1 - anisotropy(clean)
-    if between <= 8 * torch.finfo(clean.dtype).eps:
+    if is_one_point(between, clean, dtype):
         raise ValueError(
             "All clean vectors point the same way, so there is no distance between texts to measure noise in."
         )
     # Half the squared distance is 1 − cosine, but keeps its digits where the two are close.
-    return (clean - noisy).square().sum(dim=1).mean() / 2 / between  # [N, D] -> [N] -> []
+    ratio = (clean - noisy).square().sum(dim=1).mean() / 2 / between  # [N, D] -> [N] -> []
+    return ratio.to(torch.promote_types(dtype, other))

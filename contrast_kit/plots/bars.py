@@ -98,8 +98,12 @@ def _draw_bar(panel: Any, row: int, scores: np.ndarray, baseline: float, digits:
 def _leave_room(
     panel: Any, table: Mapping[str, np.ndarray], baseline: float, limit: float | None, share: float
 ) -> None:
-    """Leave space for the numbers at the right, a `share` of the bars' own width; no ticks beyond `limit`."""
-    everything = np.concatenate([*table.values(), [baseline]])
+    """Leave space for all scores and error bars, and at the right for the numbers: a `share` of the width of the bars.
+
+    No ticks stand beyond `limit`.
+    """
+    bars = [scores.mean() + scores.std(ddof=1) * np.array([-1, 1]) for scores in table.values() if len(scores) > 1]
+    everything = np.concatenate([*table.values(), *bars, [baseline]])
     low, high = everything.min(), everything.max()
     span = (high - low) or 1.0
     panel.set_xlim(low - 0.04 * span * (low < baseline), high + share * span)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from contrast_kit import arguments, checks
-from contrast_kit.plots.style import array, colour, level_lines, panels, styled, y_label
+from contrast_kit.plots.style import array, colour, level_lines, line_style, panels, styled, y_label
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,7 +29,8 @@ def loss_curves(
     """One panel for each part of the loss, over the steps: the raw values faint, a running mean strong.
 
     * `history`: what `fit` returned, or a table with a column `step` and one column per part (such as `Run.history`, or
-      a `history.csv`); or a dict of them, {"MLM": …, "CMLM": …}, drawn over one another, each in its own colour.
+      a `history.csv`); or a dict of them, {"MLM": …, "CMLM": …}, drawn over one another, each in its own colour (from
+      the ninth on the colours return, in dashed lines).
     * `parts`: the columns to draw, in this order; by default every column of numbers but `NO_LOSSES`. A table that
       lacks one of them is left out of that panel, and rows where it is NaN are skipped.
     * `smooth`: rows in the running mean, centred so that nothing is shifted in time; by default a 25th of the run, 1
@@ -62,7 +63,7 @@ def loss_curves(
     for panel, part in zip(axes, parts, strict=True):
         for i, (name, table) in enumerate(runs.items()):
             if part in table.columns:
-                _draw_curve(panel, table, part, smooth, color=colour(i), label=str(name))
+                _draw_curve(panel, table, part, smooth, i, label=str(name))
         level_lines(panel, (levels or {}).get(part, {}))
         panel.set_title(part)
         panel.set_xlabel("step")
@@ -70,7 +71,7 @@ def loss_curves(
         panel.xaxis.set_major_locator(MaxNLocator("auto", integer=True, steps=[1, 2, 5, 10]))
         y_label(panel, ylabel, part, "loss")
     if len(runs) > 1:
-        handles = [_legend_line(colour(i), str(name)) for i, name in enumerate(runs)]
+        handles = [_legend_line(i, str(name)) for i, name in enumerate(runs)]
         figure.legend(handles=handles, loc="outside lower center", ncols=min(6, len(runs)))
     return figure
 
@@ -86,15 +87,16 @@ def _parts(tables: Any, wanted: Sequence[str] | None) -> list[str]:
     return wanted
 
 
-def _draw_curve(panel: Any, table: Any, part: str, smooth: int | None, color: str, label: str) -> None:
+def _draw_curve(panel: Any, table: Any, part: str, smooth: int | None, i: int, label: str) -> None:
     table = table[["step", part]].dropna()
     if not len(table):
         return
     step, raw = array(table["step"].to_numpy(), "step", 1), array(table[part].to_numpy(), part, 1)
     window = max(1, len(raw) // 25) if smooth is None else smooth
     if window > 1:
-        panel.plot(step, raw, color=color, alpha=0.25, linewidth=0.8, gid="raw")
-    panel.plot(step, running_mean(raw, window), color=color, linewidth=1.8, label=label, gid="smooth")
+        panel.plot(step, raw, color=colour(i), alpha=0.25, linewidth=0.8, gid="raw")
+    look = {"color": colour(i), "linestyle": line_style(i), "linewidth": 1.8}
+    panel.plot(step, running_mean(raw, window), label=label, gid="smooth", **look)
 
 
 def running_mean(values: np.ndarray, window: int) -> np.ndarray:
@@ -106,7 +108,7 @@ def running_mean(values: np.ndarray, window: int) -> np.ndarray:
     return (total[high] - total[low]) / (high - low)
 
 
-def _legend_line(color: str, label: str) -> Any:
+def _legend_line(i: int, label: str) -> Any:
     from matplotlib.lines import Line2D
 
-    return Line2D([], [], color=color, linewidth=2.5, label=label)
+    return Line2D([], [], color=colour(i), linestyle=line_style(i), linewidth=2.5, label=label)

@@ -28,12 +28,12 @@ def cosine_histograms(
     COCO-LM, figures 1 and 5. `pairs` is {"random encoder": (similar, random), …}: for each panel the cosines
     [P] of pairs that mean the same (`geometry.pair_cosines`) and the cosines [Q] of random pairs
     (`geometry.random_pair_cosines`). All panels share the cosine axis, over `range` (by default all cosines
-    given). Every histogram has area 1, so numbers of pairs need not agree; heights are shared only with
-    `sharey`, because a narrow cone makes a very high peak. The curve is a Gaussian kernel density, reflected at −1 and
-    1, where cosines end. Dashed lines mark the means, and each title gives `geometry.separation`: the probability that
-    a similar pair has the higher cosine.
+    given). Every histogram has area 1, what lies outside `range` included, so numbers of pairs need not agree; heights
+    are shared only with `sharey`, because a narrow cone makes a very high peak. The curve is a Gaussian kernel density,
+    reflected at −1 and 1, where cosines end. Dashed lines mark the means, and each title gives `geometry.separation`:
+    the probability that a similar pair has the higher cosine.
 
-    Returns the figure. Raises a ValueError for anything that is not a cosine.
+    Returns the figure. Raises a ValueError for anything that is not a cosine, and for a `range` without any of them.
 
     >>> from contrast_kit import plots
     >>> figure = plots.cosine_histograms({"an encoder": ([0.9, 0.8, 0.7], [0.1, -0.1, 0.0, 0.2])})
@@ -46,7 +46,9 @@ def cosine_histograms(
     edges = np.linspace(low, high, bins + 1)
     for panel, (name, (similar, random)) in zip(axes, groups.items(), strict=True):
         for label, cosines, color in (("random pairs", random, RANDOM), ("similar pairs", similar, SIMILAR)):
-            panel.hist(cosines, edges, density=True, color=color, alpha=0.35, linewidth=0, label=label)
+            # Shares of all pairs, as the curve is; `density=True` would be of those inside the range.
+            heights = np.full(len(cosines), bins / (high - low) / len(cosines))
+            panel.hist(cosines, edges, weights=heights, color=color, alpha=0.35, linewidth=0, label=label)
             grid, height = density(cosines, low, high)
             panel.plot(grid, height, color=color, linewidth=1.8)
             panel.axvline(cosines.mean(), color=color, linewidth=1.2, linestyle=DASHED, gid=f"mean {label}")
@@ -94,10 +96,12 @@ def _cosines(value: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _limits(groups: Mapping[str, tuple], range: tuple[float, float] | None) -> tuple[float, float]:
-    if range is not None:
-        return range
     lowest = min(cosines.min() for both in groups.values() for cosines in both)
     highest = max(cosines.max() for both in groups.values() for cosines in both)
+    if range is not None:
+        if range[0] > highest or range[1] < lowest:
+            raise ValueError(f"range {range} holds no cosine: those given lie from {lowest:.3g} to {highest:.3g}.")
+        return range
     return max(-1.0, np.floor(lowest * 10 - 0.5) / 10), min(1.0, np.ceil(highest * 10 + 0.5) / 10)
 
 

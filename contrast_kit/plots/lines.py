@@ -1,6 +1,6 @@
 """Methods along a quantity that is turned up step by step, with every seed visible."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -8,7 +8,19 @@ import numpy as np
 
 from contrast_kit import checks
 from contrast_kit.plots.settings import one
-from contrast_kit.plots.style import colour, level_lines, marker, named, panels, plain_ticks, runs, styled, y_label
+from contrast_kit.plots.style import (
+    colour,
+    in_order,
+    level_lines,
+    line_style,
+    marker,
+    named,
+    panels,
+    plain_ticks,
+    runs,
+    styled,
+    y_label,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -34,7 +46,8 @@ def lines_with_errors(
       number); or a dict of such dicts for a panel each, with the same methods in the same colours.
     * `x_label`, `label`: what the axes mean, with units; where panels differ, {panel: label}. A single line with the
       name "" has no legend.
-    * `even`: place the values of x at even distances, like names, which suits 128, 512, 2048 … or words.
+    * `even`: place the values of x at even distances, like names, which suits 128, 512, 2048 … or words. Numbers stand
+      by size, words in the order of the lines.
     * `levels`: dashed lines to read the curves against, {"another text": 1.0}, or {panel: {"another text": 1.0}}.
     * `log`: a logarithmic vertical axis, where methods differ by factors. Mean and standard deviation are then those of
       the logarithms (the mean is the geometric one), so no bar reaches below 0; all values must be above 0.
@@ -53,8 +66,7 @@ def lines_with_errors(
     methods = list(dict.fromkeys(method for table in tables.values() for method in table))
     figure, axes = panels(len(tables), height=3.2, columns=2, title=title, width=9.0 if len(tables) > 1 else 6.6)
     for panel, (name, table) in zip(axes, tables.items(), strict=True):
-        xs = list(dict.fromkeys(x for line in table.values() for x in line))
-        places = {x: float(i) if even else _place(x) for i, x in enumerate(xs)}
+        places = {x: float(i) if even else _place(x) for i, x in enumerate(_along(table.values()))}
         width = max(places.values()) - min(places.values())
         barred = any(len(seeds) > 1 for line in table.values() for seeds in line.values())
         for i, method in enumerate(methods):
@@ -98,6 +110,20 @@ def _seeds(line: Any, method: str) -> dict[Any, np.ndarray]:
     return {x: runs(seeds, f"{method} at {x}") for x, seeds in line.items()}
 
 
+def _along(lines: Iterable[Mapping[Any, np.ndarray]]) -> list[Any]:
+    """Every x of the lines once: numbers by size, words as they come, each before the words that follow it in its line.
+
+    A word that only a later line has, "mid" of low, mid, high, so stands between its neighbours.
+    """
+    xs: list[Any] = []
+    for line in lines:
+        words = list(line)
+        for i, x in enumerate(words):
+            if x not in xs:
+                xs.insert(next((xs.index(later) for later in words[i + 1 :] if later in xs), len(xs)), x)
+    return in_order(xs)
+
+
 def _place(x: Any) -> float:
     if not checks.is_number(one(x)):
         raise TypeError(f"x must be numbers to stand at their places, not {checks.shown(x)}: even=True takes names.")
@@ -105,13 +131,14 @@ def _place(x: Any) -> float:
 
 
 def _draw_line(panel: Any, seeds: Mapping[float, np.ndarray], i: int, label: str, log: bool) -> None:
+    seeds = dict(sorted(seeds.items()))  # from left to right, in whatever order they were given
     into, back = (np.log, np.exp) if log else (np.asarray, np.asarray)
     means = np.array([into(values).mean() for values in seeds.values()])
     spread = np.array([into(values).std(ddof=1) if len(values) > 1 else np.nan for values in seeds.values()])
     middle = back(means)
     bars = np.stack([middle - back(means - spread), back(means + spread) - middle])
     points = {"marker": marker(i), "markersize": 5} if len(seeds) <= MARKED else {}
-    look = {"color": colour(i), "linewidth": 1.8, "capsize": 3, "elinewidth": 1} | points
+    look = {"color": colour(i), "linestyle": line_style(i), "linewidth": 1.8, "capsize": 3, "elinewidth": 1} | points
     panel.errorbar(list(seeds), middle, yerr=bars, label=label, **look)
     for place, values in seeds.items():
         if len(values) > 1:
@@ -122,7 +149,8 @@ def _legend_line(i: int, label: str) -> Any:
     """The legend entry of a method: its line and marker, without error bars."""
     from matplotlib.lines import Line2D
 
-    return Line2D([], [], color=colour(i), marker=marker(i), markersize=5, linewidth=1.8, label=label)
+    look = {"color": colour(i), "linestyle": line_style(i), "linewidth": 1.8, "marker": marker(i), "markersize": 5}
+    return Line2D([], [], label=label, **look)
 
 
 def _levels_of(levels: Mapping[str, Any], name: str) -> Mapping[str, float]:

@@ -18,6 +18,7 @@ Draw = TypeVar("Draw", bound=Callable[..., "Figure"])
 # Okabe & Ito 2008: told apart by readers with any of the common colour-vision deficiencies. Their eighth, a yellow, is
 # too faint on white; indigo, in its place, is Tol's (2021).
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#555555", "#332288")
+LINES = ("-", "--", ":", "-.")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 INK, FAINT = "#333333", "#BBBBBB"
 WIDTH = 9.0  # inches, the width of a notebook's output
@@ -102,13 +103,18 @@ def in_order(labels: Sequence[str]) -> list[str]:
     distinct = list(dict.fromkeys(labels))
     try:
         return sorted(distinct, key=float)
-    except ValueError:
+    except (TypeError, ValueError):
         return distinct
 
 
 def colour(i: int) -> str:
     """The i-th colour of the palette, which starts again after the last."""
     return PALETTE[i % len(PALETTE)]
+
+
+def line_style(i: int) -> str:
+    """The style of the i-th line: another one each time the colours start again."""
+    return LINES[i // len(PALETTE) % len(LINES)]
 
 
 def marker(i: int) -> str:

@@ -70,7 +70,8 @@ def mask_heatmap(
     * `tokens`: K rows of T strings, as a list, or as a dict whose keys name the rows ("view 0", …). A text wider than
       the page continues below, all rows together. `None` writes nothing and draws one small cell per token: for many
       rows or long texts (what 15 % looks like).
-    * `kinds`: for each row T names from `mask_kinds`, or T booleans (selected or not). Without tokens also a dict of
+    * `kinds`: for each row T names from `mask_kinds`, or T booleans (selected or not); as a list in the order of
+      `tokens`, or as a dict with the same names. Without tokens also a dict of
       such dicts, {"static": {"epoch 1": […], …}, "dynamic": …}, for boards side by side; `columns` are then the words
       below each.
     * `legend` puts other words to the colours, such as {"random": "sampled by the auxiliary model"}.
@@ -88,6 +89,7 @@ def mask_heatmap(
         boards = {name: _rows(None, board) for name, board in _boards(kinds).items()}
         coded = {name: (rows, _codes(cells)) for name, (rows, cells) in boards.items()}
         return _draw_cells(coded, words, columns, title)
+    kinds = _by_name(tokens, kinds)
     names, cells = _rows(tokens, kinds)
     return _draw_words(names, cells, _codes(_row_values("kinds", kinds)), words, title)
 
@@ -99,6 +101,18 @@ def _row(name: str, values: Any, what: str = "entries, one per token") -> list[A
 def _row_values(name: str, rows: Any) -> list[list[Any]]:
     rows = list(rows.values()) if isinstance(rows, Mapping) else _row(name, rows, "rows")
     return [_row(f"Each row of {name}", row) for row in rows]
+
+
+def _by_name(tokens: Any, kinds: Any) -> Any:
+    """`kinds` in the order of `tokens`, where both name their rows."""
+    if not (isinstance(tokens, Mapping) and isinstance(kinds, Mapping)):
+        return kinds
+    if tokens.keys() != kinds.keys():
+        raise ValueError(
+            f"tokens and kinds must name the same rows, but tokens has {checks.shown(list(tokens))} "
+            f"and kinds has {checks.shown(list(kinds))}."
+        )
+    return {name: kinds[name] for name in tokens}
 
 
 def _rows(tokens: Any, kinds: Any) -> tuple[list[str], list[list[Any]]]:

@@ -1,0 +1,66 @@
+"""Float32 vectors in a narrow cone give the numbers of the same vectors in float64."""
+
+import pytest
+import torch
+
+from contrast_kit import geometry
+
+
+def in_a_cone(width, n=200, seed=0):
+    """Vectors [n, 64] around one direction, about `width` from it, and noisy copies; float32."""
+    noise = torch.Generator().manual_seed(seed)
+    axis = torch.nn.functional.normalize(torch.randn(1, 64, generator=noise), dim=1)
+    clean = axis + width / 8 * torch.randn(n, 64, generator=noise)
+    return clean, clean + width / 16 * torch.randn(n, 64, generator=noise)
+
+
+MEASURES = {
+    "noise_sensitivity": geometry.noise_sensitivity,
+    "class_spread": lambda clean, noisy: geometry.class_spread(clean, torch.arange(len(clean)) % 2),
+}
+
+
+@pytest.mark.parametrize("width", [1e-1, 2e-3, 1e-5])
+@pytest.mark.parametrize("name", MEASURES)
+def test_float32_keeps_its_digits(name, width):
+    clean, noisy = in_a_cone(width)
+    found, right = MEASURES[name](clean, noisy), MEASURES[name](clean.double(), noisy.double())
+    assert found.dtype == torch.float32 and right.dtype == torch.float64
+    assert found.item() == pytest.approx(right.item(), rel=1e-4)
+
+
+def test_they_are_mean_squared_distances():
+    clean, noisy = in_a_cone(2e-3)
+    u, v = (torch.nn.functional.normalize(x.double(), dim=1) for x in (clean, noisy))
+    apart = torch.cdist(u, u, compute_mode="donot_use_mm_for_euclid_dist").square()
+    own = torch.arange(200) % 2
+    same, itself = own[:, None] == own, torch.eye(200, dtype=torch.bool)
+    ratio = (u - v).square().sum(1).mean() / apart[~itself].mean()
+    assert geometry.noise_sensitivity(clean, noisy).item() == pytest.approx(ratio.item(), rel=1e-6)
+    spread = apart[same & ~itself].mean() / apart[~same].mean()
+    assert geometry.class_spread(clean, own).item() == pytest.approx(spread.item(), rel=1e-6)
+    even = (-2 * apart[~itself]).exp().mean().log()
+    assert geometry.uniformity(clean).item() == pytest.approx(even.item(), abs=1e-6)  # no ratio: float32 will do
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_one_direction_in_other_lengths_has_no_unit(dtype):
+    noise = torch.Generator().manual_seed(0)
+    line = torch.rand(50, 1, generator=noise, dtype=dtype) * torch.randn(1, 32, generator=noise, dtype=dtype)
+    with pytest.raises(ValueError, match="same way"):
+        geometry.noise_sensitivity(line, line.flip(0))
+    with pytest.raises(ValueError, match="same way"):
+        geometry.class_spread(line, torch.arange(50) % 2)
+
+
+def test_bad_vectors_are_called_by_their_names():
+    with pytest.raises(ValueError, match="noisy"):
+        geometry.noise_sensitivity(torch.eye(3), torch.zeros(3, 3))
+    with pytest.raises(ValueError, match="clean"):
+        geometry.noise_sensitivity(torch.eye(3)[:1], torch.eye(3)[:1])
+
+
+def test_gradients_come_back_in_float32():
+    clean, noisy = (x.requires_grad_() for x in in_a_cone(1e-2))
+    geometry.noise_sensitivity(clean, noisy).backward()
+    assert clean.grad.dtype == noisy.grad.dtype == torch.float32 and clean.grad.isfinite().all()
