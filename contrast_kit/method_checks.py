@@ -86,35 +86,51 @@ def views(method: Any, given: Any, batch: dict[str, Tensor]) -> dict[str, dict[s
     return given
 
 
-def additive(method: Any, total: Any) -> None:
-    """The trainer adds up the parts of the loss piece by piece, so a method keeps the base's `total`."""
-    if type(method).total is not total:
+def step(method: Any, batches: Any, chunk_size: int | None, total: Any) -> None:
+    """What `gradient` is given. It sums the parts of the loss piece by piece, so a method keeps the base's `total`."""
+    if chunk_size is not None:
+        checks.count("chunk_size", chunk_size, "a number of examples")
+    if not isinstance(batches, list | tuple):
+        raise TypeError(f"batches is a list of batches, [batch], not {type(batches).__name__}.")
+    if type(method).total is not total or "total" in vars(method):
         raise TypeError(
             f"{type(method).__name__} has a total of its own, and the trainer sums the parts piece by piece: give "
-            "`weights` instead (they may be learned), and what belongs to no part as a part of `contrast`."
+            "`weights` instead (they may be learned), and what belongs to no part as a part of `contrast` (with "
+            "contrastive = True)."
         )
 
 
-def rows(method: Any, name: str, head: str, vectors: Tensor, view: dict[str, Tensor]) -> Tensor:
+def rows(method: Any, name: str, vectors: dict[str, Tensor], view: dict[str, Tensor]) -> dict[str, Tensor]:
     """The vectors of a view, or of a chunk of it: one for each of its examples."""
     examples = len(next(iter(view.values())))
-    if vectors.shape[:1] != (examples,):
-        raise ValueError(
-            f"{type(method).__name__} gives the vectors {head!r} of view {name!r} in shape {list(vectors.shape)} for "
-            f"{examples} texts: give one row for each; what looks at all of them at once belongs into `contrast`."
-        )
+    for head, found in vectors.items():
+        if found.shape[:1] != (examples,):
+            raise ValueError(
+                f"{type(method).__name__} gives the vectors {head!r} of view {name!r} in shape {list(found.shape)} for "
+                f"{examples} texts: give one row for each; what looks at all of them at once belongs into `contrast`."
+            )
     return vectors
 
 
 def word_scores(encoder: Any, projection: bool, bias: bool = False) -> None:
-    """Refuse an encoder from whose word scores an earlier objective took the projection, or the bias, asked for."""
+    """Refuse an encoder whose word scores have lost the projection, or the bias, asked for."""
     head = encoder.model.get_output_embeddings()
-    lost = bias and head.bias is not None and head.weight.requires_grad and not head.bias.requires_grad
-    if lost or (projection and not encoder.projection):
+    offset = getattr(head, "bias", None)  # LXMERT's model names no such head
+    frozen = bias and offset is not None and head.weight.requires_grad and not offset.requires_grad
+    lost = ["projection"] if projection and not encoder.projection else []
+    lost += ["bias"] if frozen and not offset.any() else []
+    if lost:
         raise ValueError(
-            f"COCO-LM or All-Token MLM was built around this encoder and took the {'bias' if lost else 'projection'} "
-            "from its word scores: give the next objective an encoder of its own, or this one saved and opened again."
+            f"The word scores of this encoder have no {' and no '.join(lost)} any more: COCO-LM or All-Token MLM was "
+            "built around it, or use_plain_head called. Take an encoder of its own, or this one saved and opened again."
         )
+
+
+def warn_of_bias(encoder: Any) -> None:
+    """Warn before the word bias that an encoder has learned is taken from it, where its projection stays."""
+    bias = encoder.model.get_output_embeddings().bias
+    if bias is not None and bias.any():
+        warn("The word bias that this encoder has learned is taken from it: head_biases=True keeps it.")
 
 
 def warn_idle(method: Any, step: int) -> None:

@@ -169,6 +169,74 @@ def test_weights_of_the_parts_may_be_learned(tokenizer, batch):
     assert twice["s.mlm"].sign() == once["s.mlm"].sign()
 
 
+class Held(MLM):
+    """A learned weight beside a local loss: its term stands in a contrast that looks at no vectors."""
+
+    contrastive = True
+
+    def build(self):
+        self.s = torch.nn.Parameter(torch.tensor(0.3))
+
+    @property
+    def weights(self):
+        return {"mlm": torch.exp(-self.s), "held": 1.0}
+
+    def contrast(self, vectors, facts):
+        return {"held": self.s * 1.0}
+
+
+def test_a_contrast_without_vectors_is_trained_too(tokenizer, batch):
+    objective = Held(make_encoder(tokenizer, dropout=0.0)).double().eval()
+    loss = objective(batch, torch.Generator().manual_seed(0))["loss"]
+    loss.backward()
+    defined = gradients(objective)
+    for size in (None, 3):
+        parts, found = one_gradient(objective, batch, size)
+        agree(defined, found)
+        assert parts["loss"].item() == pytest.approx(loss.item())
+
+
+def test_a_view_outside_the_contrast_is_not_among_its_vectors(tokenizer, batch):
+    class Pair(ck.objectives.CMLM):
+        def views(self, batch, generator=None):
+            return {"apart": dict(batch)} | super().views(batch, generator)
+
+        def contrasted(self, name):
+            return name != "apart"
+
+    objective = Pair(make_encoder(tokenizer, dropout=0.0), contrast="info_nce").double().eval()
+    whole = objective(batch, torch.Generator().manual_seed(0))
+    parts, _ = one_gradient(objective, batch, 3)
+    assert parts["contrast"].item() == pytest.approx(whole["contrast"].item())
+
+
+@pytest.mark.parametrize("method", [FineTune, ck.objectives.Span])
+def test_predictions_read_the_same_states_as_the_loss(method, tokenizer, batch):
+    class Earlier(method):
+        def states(self, name, view):
+            return super().states(name, view) * 0
+
+    given = batch | {"answerable": torch.ones_like(batch["input_ids"], dtype=torch.bool)}
+    plain, own = (kind(make_encoder(tokenizer, dropout=0.0), dropout=0.0).eval() for kind in (method, Earlier))
+    assert not torch.allclose(plain.logits(given), own.logits(given))
+    assert own.logits(given).std(0).max() < 1e-6  # of nothing
+
+
+def test_in_chunks_no_two_dropouts_draw_the_same_numbers(tokenizer, batch, monkeypatch):
+    """A head draws in the second pass only: what it draws there is not what the next chunk drew in the first."""
+    objective = SCL(make_encoder(tokenizer, dropout=0.1), classes=4, dropout=0.1).train()
+    states, plain = [], torch.nn.functional.dropout
+
+    def watched(x, p=0.5, training=True, inplace=False):
+        if torch.is_grad_enabled():  # the second pass, which is the one that trains
+            states.append(hash(torch.get_rng_state().numpy().tobytes()))
+        return plain(x, p, training, inplace)
+
+    monkeypatch.setattr(torch.nn.functional, "dropout", watched)
+    gradient(objective, [batch], torch.Generator().manual_seed(0), chunk_size=3)
+    assert len(states) > 8 and len(set(states)) == len(states)
+
+
 def test_a_total_of_ones_own_is_refused_where_the_parts_are_summed_piece_by_piece(tokenizer, batch):
     class Kendall(MLM):
         def total(self, parts):
@@ -178,6 +246,10 @@ def test_a_total_of_ones_own_is_refused_where_the_parts_are_summed_piece_by_piec
     assert objective(batch)["loss"] > 1  # whole, it is right
     with pytest.raises(TypeError, match="Kendall has a total of its own, .* give `weights` instead"):
         gradient(objective, [batch])
+    plain = MLM(make_encoder(tokenizer))
+    plain.total = lambda parts: sum(parts.values())
+    with pytest.raises(TypeError, match="MLM has a total of its own"):
+        gradient(plain, [batch])
 
 
 def test_vectors_are_one_for_each_text(tokenizer, batch):
@@ -259,6 +331,33 @@ def test_a_plan_draws_the_views_that_own_facts_need_and_changes_nothing(tokenize
     assert all(torch.equal(value, before[name]) for name, value in objective.state_dict().items())
 
 
+def test_a_plan_reads_facts_labels_and_buffers_as_the_run_does(tokenizer, texts):
+    class Counting(ck.objectives.SimCSE):
+        def build(self):
+            super().build()
+            self.register_buffer("bank", torch.zeros(0, 4))
+
+        def negatives(self, facts):
+            return float(facts["source"].sum())
+
+        def contrast(self, vectors, facts):
+            self.bank = torch.cat([self.bank, self.bank.new_zeros(2, 4)])
+            self.register_buffer("late", torch.ones(3))
+            return super().contrast(vectors, facts)
+
+    class Sourced(ck.data.Texts):
+        def batch(self, rows):
+            return super().batch(rows) | {"source": torch.ones(len(rows))}
+
+    objective = Counting(make_encoder(tokenizer, dropout=0.1))
+    plan = ck.plan(objective, Sourced(texts, tokenizer), steps=1, batch_size=4, accumulate=3)
+    assert (plan.negatives, plan.negatives_of_one_batch) == (4, 12)
+    assert objective.bank.shape == (0, 4) and not hasattr(objective, "late")
+    rows = [{"text": text, "label": 7} for text in texts[:8]]
+    with pytest.raises(ValueError, match="but the head has classes=2"):
+        ck.plan(FineTune(make_encoder(tokenizer), classes=2), rows, steps=1, batch_size=4)
+
+
 @pytest.mark.parametrize("refused", [dict(auxiliary="given"), dict(auxiliary="narrow", share="embeddings")])
 def test_a_refused_coco_lm_leaves_the_encoder_as_it_was(refused, tokenizer, batch):
     encoder = make_encoder(tokenizer)
@@ -277,7 +376,7 @@ def test_what_one_objective_took_from_an_encoder_the_next_cannot_have(method, as
     encoder = make_encoder(tokenizer)
     what = "projection" if "lm_projection" in asked else "bias"
     COCOLM(encoder)
-    with pytest.raises(ValueError, match=f"took the {what} from its word scores: give the next objective an encoder"):
+    with pytest.raises(ValueError, match=f"have no {what} any more: COCO-LM or All-Token MLM was built around it"):
         method(encoder, **asked)
     method(ck.Encoder.from_pretrained(encoder.save_pretrained(tmp_path)), **asked)
 
@@ -286,6 +385,23 @@ def test_without_biases_the_word_scores_have_none_with_a_projection_either(token
     for method in (COCOLM, AllTokenMLM):
         bias = method(make_encoder(tokenizer), lm_projection=True).encoder.model.get_output_embeddings().bias
         assert not bias.requires_grad and not bias.any()
+
+
+def test_a_word_bias_that_was_learned_is_not_taken_without_a_word(tokenizer, tmp_path):
+    encoder = make_encoder(tokenizer)
+    with torch.no_grad():
+        encoder.model.get_output_embeddings().bias.fill_(0.5)
+    with pytest.warns(
+        UserWarning, match="The word bias that this encoder has learned is taken from it: head_biases=True"
+    ):
+        COCOLM(encoder, lm_projection=True)
+    with pytest.raises(ValueError, match="have no bias any more"):
+        MLM(encoder)(ck.data.Texts(["the red kite"] * 2, tokenizer).batch([0, 1]))
+    frozen = make_encoder(tokenizer)
+    bias = frozen.model.get_output_embeddings().bias.requires_grad_(False)
+    with torch.no_grad():
+        bias.fill_(0.5)
+    COCOLM(frozen, head_biases=True)  # frozen by hand, and there
 
 
 def test_words_learned_after_detection_may_be_prompted(tokenizer, texts):
@@ -329,6 +445,8 @@ CHANGED = {
         (dict(auxiliary="narrow"), dict(auxiliary_layers=2)),
         (dict(auxiliary="random"), dict(sample_dropout=True)),
         (dict(mask_special=False), dict(mask_cls=True)),
+        (dict(auxiliary="random"), dict(share="nothing")),
+        (dict(auxiliary="random"), dict(split=(0.8, 0.1, 0.1))),
     ],
     "SCLConfig": [
         (dict(lam=0.0), dict(tau=0.1)),
@@ -382,10 +500,51 @@ def test_a_setting_that_another_switches_off_is_said_to_change_nothing(kind, bas
 
 
 def test_every_setting_that_is_switched_off_is_among_those_tried():
+    for kind in CHANGED.keys() - SWITCHES.keys():
+        raise AssertionError(kind)
     for kind, switches in SWITCHES.items():
+        if kind in OF_OTHER_DATA:
+            continue
         names = {name for switch in switches for name in switch.names}
         assert names == {name for _, change in CHANGED[kind] for name in change}
         assert names <= {field.name for field in fields(METHODS[kind].Config)}
+
+
+OF_OTHER_DATA = {
+    "PromptConfig": (ck.objectives.Prompt, dict(words=("the", "a")), ("dropout", "head")),
+    "TwoPicturesConfig": (ck.objectives.TwoPictures, {}, ("dropout", "head")),
+    "LXMERTConfig": (ck.objectives.LXMERT, dict(mismatch=0.0), ("recover_mismatched",)),
+    "CAPTPairsConfig": (
+        ck.objectives.CAPTPairs,
+        dict(mlm=False, mismatch=0.0, queue=0),
+        ("regions", "confidence", "recover_mismatched", "qa"),
+    ),
+}
+OTHER = {"dropout": 0.3, "head": "tanh", "regions": "lxmert"}
+
+
+@pytest.mark.parametrize("kind", OF_OTHER_DATA)
+def test_what_prompts_and_pictures_do_not_read_is_said_too(kind, tokenizer):
+    method, base, names = OF_OTHER_DATA[kind]
+    pictures = ck.CrossModalEncoder.tiny(tokenizer, features=6, objects=4, attributes=4)
+    defaults = {field.name: field.default for field in fields(method.Config)}
+    for name in names:
+        value = OTHER[name] if name in OTHER else not defaults[name]
+        with pytest.warns(UserWarning, match=f"{name}=.* changes nothing here"):
+            method(make_encoder(tokenizer) if kind == "PromptConfig" else pictures, **base, **{name: value})
+
+
+@pytest.mark.filterwarnings("error:.*changes nothing here")
+def test_of_ones_own_methods_and_of_whole_configs_nothing_is_said(tokenizer):
+    class Reads(ck.objectives.CMLM):
+        def contrast(self, vectors, facts):
+            return {"contrast": vectors["T0"]["h"].mean() / self.config.tau}
+
+    Reads(make_encoder(tokenizer), tau=0.7)
+    for row in COCO_LM_TABLE_3.values():
+        COCOLM(make_encoder(tokenizer), COCOLM.paper("base"), **row)
+    SCL(make_encoder(tokenizer), SCL.paper(), lam=0.0)
+    ck.objectives.CAPT(make_encoder(tokenizer), ck.objectives.CAPT.paper(), aggregation="none")
 
 
 @pytest.mark.filterwarnings("error:.*changes nothing here")

@@ -8,6 +8,7 @@ from conftest import make_encoder
 from transformers import BertTokenizer
 
 import contrast_kit as ck
+from contrast_kit.data.tokenizers import small_letters
 
 TEXTS = ["The Red KITE flies", "a small drum stands by the door"]
 
@@ -78,6 +79,26 @@ def test_a_tokenizer_of_bert_keeps_its_small_letters_too(tokenizer, tmp_path):
     ck.Encoder.from_pretrained(tmp_path / "one").save_pretrained(tmp_path / "two")
     assert torch.equal(ours(tmp_path / "two"), small)
     assert torch.allclose(small, theirs(tmp_path / "two"), atol=1e-5)
+
+
+def test_to_open_and_save_again_changes_no_byte_of_the_tokenizer(texts, tmp_path):
+    cased = ck.data.train_tokenizer([*texts, *TEXTS], vocab_size=300, lowercase=False)
+    make_encoder(cased).save_pretrained(tmp_path / "0")
+    put(tmp_path / "0", "sentence_bert_config.json", do_lower_case=True)
+    for i in (0, 1):
+        ck.Encoder.from_pretrained(tmp_path / str(i)).save_pretrained(tmp_path / str(i + 1))
+    one, two = ((tmp_path / str(i) / "tokenizer.json").read_bytes() for i in (1, 2))
+    assert one == two
+
+
+def test_the_new_name_of_the_limit_goes_before_an_old_one(folder):
+    put(folder, "sentence_albert_config.json", max_seq_length=5)
+    assert ck.Encoder.from_pretrained(folder).max_length > 5
+
+
+def test_a_tokenizer_that_makes_no_small_letters_is_refused():
+    with pytest.raises(ValueError, match="asks for small letters, which a object cannot be told to make"):
+        small_letters(object())
 
 
 def test_a_prompt_that_the_folder_puts_before_each_text_is_told(folder):

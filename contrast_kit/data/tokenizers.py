@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from transformers import AutoTokenizer, PreTrainedTokenizerFast
+from transformers import AutoTokenizer, PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 from contrast_kit import arguments, checks
 
@@ -203,3 +203,19 @@ def _frame(backend: Tokenizer) -> None:
         pair="[CLS] $A [SEP] $B:1 [SEP]:1",
         special_tokens=[(token, backend.token_to_id(token)) for token in ("[CLS]", "[SEP]")],
     )
+
+
+def small_letters(tokenizer: PreTrainedTokenizerBase) -> None:
+    """Let a tokenizer make small letters of a text before anything else; `small_letters` on it then says so.
+
+    ValueError: a tokenizer in pure Python, which has no such step.
+    """
+    from tokenizers import normalizers
+
+    whole = getattr(tokenizer, "backend_tokenizer", None)
+    if whole is None:
+        kind = type(tokenizer).__name__
+        raise ValueError(f"This folder asks for small letters, which a {kind} cannot be told to make: save a fast one.")
+    if "Lowercase()" not in str(whole.normalizer):
+        whole.normalizer = normalizers.Sequence([normalizers.Lowercase(), *filter(None, [whole.normalizer])])
+    tokenizer.small_letters = True

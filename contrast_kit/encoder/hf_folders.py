@@ -10,7 +10,6 @@ from typing import Any
 import torch
 from huggingface_hub import try_to_load_from_cache
 from safetensors import SafetensorError
-from tokenizers import normalizers
 from torch import nn
 from transformers import AutoModelForMaskedLM, AutoTokenizer, PreTrainedTokenizerBase
 from transformers.utils import cached_file, logging
@@ -20,6 +19,7 @@ from contrast_kit._names import meant
 from contrast_kit._shipped import shipped
 from contrast_kit._warn import warn
 from contrast_kit.data import hub
+from contrast_kit.data.tokenizers import small_letters
 
 # Our pooling: sentence-transformers' word for it, and the key in the files that its versions up to 5 wrote.
 POOLINGS = {"first": ("cls", "pooling_mode_cls_token"), "mean": ("mean", "pooling_mode_mean_tokens")}
@@ -167,11 +167,10 @@ def normalizes(folder: str | Path, pooling: str | None = None) -> bool:
 def read_as_there(folder: str | Path, tokenizer: PreTrainedTokenizerBase) -> None:
     """Give a tokenizer the limit and the small letters that a sentence-transformers folder names; tell its prompt."""
     old = [file.name for file in Path(folder).expanduser().glob("sentence_*_config.json")]  # sentence_roberta_…
-    said = _beside(folder, (old or ["sentence_bert_config.json"])[0]) or {}
+    said = next(filter(None, (_beside(folder, file) for file in ["sentence_bert_config.json", *old])), {})
     tokenizer.model_max_length = min(said.get("max_seq_length") or math.inf, tokenizer.model_max_length)
     if said.get("do_lower_case"):
-        whole, tokenizer.small_letters = tokenizer.backend_tokenizer, True  # which `write` tells on
-        whole.normalizer = normalizers.Sequence([normalizers.Lowercase(), *filter(None, [whole.normalizer])])
+        small_letters(tokenizer)
     more = _beside(folder, "modules.json") and _beside(folder, "config_sentence_transformers.json") or {}
     if prompt := (more.get("prompts") or {}).get(more.get("default_prompt_name")):
         warn(f"{folder} puts {prompt!r} before each text, and this kit does not: write it into your texts.")

@@ -99,7 +99,7 @@ class Answer(Objective):
 
     def logits(self, view: View) -> Tensor:
         """Scores of the answers, [B, A]; the sigmoid of each is its probability."""
-        return self.encoder.answer_logits(self.encoder(view))  # [B, T, D] -> [B, A]
+        return self.encoder.answer_logits(self.states("pair", view))  # [B, T, D] -> [B, A]
 
 
 @dataclass(frozen=True)

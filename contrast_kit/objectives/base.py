@@ -42,8 +42,7 @@ class Objective(nn.Module):
     Four rules let the trainer cut a batch freely:
 
     * `views` draws all noise, without gradient. Each view has the batch's examples in the batch's order.
-    * `vectors` and `local_sums` work example by example, on the `states` of a chunk: so do the heads in them
-      (projector, predictor, vocabulary head).
+    * `vectors` and `local_sums` work example by example: a head there, such as a projector, sees a chunk at a time.
     * `contrast` sees all sequence vectors of the batch; it may have weights of its own, such as a learned temperature.
     * A local loss is a sum, and `term_counts` counts its terms from the view alone. The trainer divides the sum over
       the whole batch by the count over the whole batch: a token mean stays one however the batch is cut.
@@ -96,7 +95,7 @@ class Objective(nn.Module):
         self.encoder = encoder
         self.config = replace(config, **changes) if config is not None else self.Config(**changes)
         method_checks.switches(self.config)
-        unread.warn_unread(self.config)
+        unread.warn_unread(self, changes if config is not None else None)
         with torch.random.fork_rng(devices=[]):  # heads are drawn on the CPU: no other random stream is touched
             torch.default_generator.manual_seed(int(seed))
             self.build()
@@ -196,7 +195,7 @@ class Objective(nn.Module):
         vectors, sums, counts = {}, {}, count_terms(self, [views])
         for name, view in views.items():
             encoded = self.encode(name, view)
-            vectors[name] = encoded.vectors
+            vectors |= {name: found} if (found := method_checks.rows(self, name, encoded.vectors, view)) else {}
             add(sums, encoded.sums)
         parts = {name: total / counts[name] for name, total in sums.items()}
         if self.contrastive:
@@ -223,7 +222,7 @@ def mlm_sum(encoder: Encoder, hidden: Tensor, view: View, mean: str = "tokens") 
     `encoder` gives the word scores of `hidden`, its last states [B, T, D]; the view holds `selected` and `targets`, [B,
     T] each. `mean` is `"tokens"`, or `"sequences"`: summed over the means of the texts, so each text counts once.
     """
-    method_checks.word_scores(encoder, projection=True)
+    method_checks.word_scores(encoder, projection=True, bias=True)
     at = encoder.strategy.positions(view["selected"])  # M positions
     each = hidden.new_ones(len(hidden), dtype=torch.promote_types(hidden.dtype, torch.float32))  # [B]
     if mean == "sequences":

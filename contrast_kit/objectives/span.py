@@ -85,7 +85,7 @@ class Span(Objective):
 
     def logits(self, view: View) -> Tensor:
         """Scores of each token as the start and as the end, [B, T, 2]; minus infinity where no answer may be."""
-        return self.scores(self.encoder(view), view)
+        return self.scores(self.states("text", view), view)
 
     def scores(self, hidden: Tensor, view: View) -> Tensor:
         """The logits, from the last states."""

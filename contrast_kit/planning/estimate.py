@@ -76,11 +76,12 @@ def plan(
     training = training_settings(objective, training, settings)
     objective = objective.to(start())
     texts = prepare_texts(objective.encoder, _texts_of_lengths(objective, dataset), training.max_length)
+    objective.check_data(getattr(texts, "labels", None))
     batches = make_batches(texts, training)
     size = min(training.batch_size, len(texts))
     with torch.inference_mode(False), _as_it_was(objective):  # with gradients, even inside a reader's torch.no_grad()
-        facts = _facts(objective, texts, batches.epoch(0)[0])
-        more = _facts(objective, texts, _first_rows(batches, size * training.accumulate))
+        facts = _facts(objective, texts, batches.epoch(0)[0], size)
+        more = _facts(objective, texts, _first_rows(batches, size * training.accumulate), size)
         cost = _cost(objective, texts, training, facts, math.ceil(size / processes), processes)
     return Plan(
         method=type(objective).__name__,
@@ -130,7 +131,9 @@ def _cost(
 def _as_it_was(objective: Objective) -> Iterator[None]:
     """Restore the objective's mode, buffers and gradients, and the random streams, afterwards."""
     device = objective.encoder.device
-    gradients, buffers = [p.grad for p in objective.parameters()], [b.clone() for b in objective.buffers()]
+    gradients = [p.grad for p in objective.parameters()]
+    buffers = [(module, dict(module._buffers)) for module in objective.modules()]
+    values = [(buffer, buffer.clone()) for buffer in objective.buffers()]  # BatchNorm's means, a queue
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []), evaluating(objective):
         objective.train()
         try:
@@ -138,9 +141,12 @@ def _as_it_was(objective: Objective) -> Iterator[None]:
         finally:
             for parameter, grad in zip(objective.parameters(), gradients, strict=True):
                 parameter.grad = grad
+            for module, had in buffers:
+                module._buffers.clear()
+                module._buffers.update(had)
             with torch.no_grad():
-                for buffer, before in zip(objective.buffers(), buffers, strict=True):  # BatchNorm's means
-                    buffer.copy_(before)
+                for buffer, value in values:
+                    buffer.copy_(value)
 
 
 @contextmanager
@@ -193,14 +199,14 @@ class _OfLengths(Texts):
 
 
 @torch.no_grad()
-def _facts(objective: Objective, texts: Texts, rows: list[int]) -> ExampleInfo:
-    """The facts of a batch of these rows; its views are only drawn where the method's facts may depend on them."""
-    device = objective.encoder.device
-    if type(objective).facts is not Objective.facts:
-        batch = {key: value.to(device) for key, value in texts.batch(rows).items()}
-        return objective.facts(batch, objective.views(batch, torch.Generator(device).manual_seed(0)))
-    facts = {"text_id": texts.text_ids[rows].long().to(device)}
-    return facts if texts.labels is None else facts | {"label": texts.labels[rows].to(device)}
+def _facts(objective: Objective, texts: Texts, rows: list[int], size: int) -> ExampleInfo:
+    """The facts of these rows, in batches of `size`; views are only drawn where a method has facts of its own."""
+    device, own = objective.encoder.device, type(objective).facts is not Objective.facts
+    generator, found = torch.Generator(device).manual_seed(0), []
+    for first in range(0, len(rows), size):
+        batch = {key: value.to(device) for key, value in texts.batch(rows[first : first + size]).items()}
+        found.append(objective.facts(batch, objective.views(batch, generator) if own else {}))
+    return {name: torch.cat([facts[name] for facts in found]) for name in found[0]}
 
 
 def _first_rows(batches: Batches, n: int) -> list[int]:

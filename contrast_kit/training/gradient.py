@@ -6,7 +6,7 @@ the encoder's parameters θ only through the vectors v_i and through local sums,
 
     dL/dθ = Σ_i (dL/dv_i) · (dv_i/dθ) + local terms,
 
-1. encode all chunks for their vectors alone, without graphs, remembering each random state (to repeat dropout);
+1. encode all chunks for their vectors alone, without graphs, each from a random seed of its own (to repeat dropout);
 2. compute the contrast on the vectors as leaves; its backward gives dL/dv_i, the cached gradient, [B, D] numbers;
 3. encode each chunk again, now with a graph, and send its rows of dL/dv_i, and its local losses, backward.
 
@@ -36,7 +36,7 @@ class Piece:
 
     name: str
     view: View
-    random: "RandomState | None" = None
+    seed: int | None = None
     encoded: Encoded | None = None
 
 
@@ -77,11 +77,7 @@ def gradient(
         >>> torch.allclose(whole["contrast"], pieces["contrast"], atol=1e-6)  # three negatives, one text at a time
         True
     """
-    if chunk_size is not None:
-        checks.count("chunk_size", chunk_size, "a number of examples")
-    if not isinstance(batches, list | tuple):
-        raise TypeError(f"batches is a list of batches, [batch], not {type(batches).__name__}.")
-    method_checks.additive(objective, Objective.total)
+    method_checks.step(objective, batches, chunk_size, Objective.total)
     sums: dict[str, Tensor] = {}
     contrasts: dict[str, Tensor] = {}
     remembered = []
@@ -94,19 +90,22 @@ def gradient(
             own = {name: rows_of(view, distributed.own(examples)) for name, view in views.items()}
             pieces = [Piece(name, chunk) for name, view in own.items() for chunk in cut(view, chunk_size)]
             keep_graph = len(pieces) == len(views)
+            for piece in pieces if not keep_graph else ():
+                piece.seed = int(torch.randint(2**62, ()))  # heads draw in step 3 alone, and nothing twice
+            stream = RandomState.now(objective.encoder.device)
             local, pieces = encode_all(objective, pieces, counts, keep_graph, autocast)
-            encoded = RandomState.now(objective.encoder.device) if pieces and not keep_graph else None
             add(sums, local)
             leaves, vectors = as_leaves(objective, pieces), {}
-            if leaves:
+            if objective.contrastive:
                 vectors = each_rows(leaves, lambda rows, n=examples: distributed.gather(rows, n))
                 parts = method_checks.by_name(objective, "contrast", objective.contrast(vectors, facts))
-                backward(objective.total(parts) / len(batches), leaves if distributed.rank() else None)
+                if leaves or not distributed.rank():  # weights of the contrast itself learn on the first process
+                    backward(objective.total(parts) / len(batches), leaves if distributed.rank() else None)
                 add(contrasts, {name: part.detach() / len(batches) for name, part in parts.items()})
             remembered.append((each_rows(vectors, torch.Tensor.detach), facts))
             add(sums, send_back(objective, pieces, leaves, counts, keep_graph, autocast))
-            if encoded is not None:  # the random stream goes on where one pass would have left it
-                encoded.restore()
+            if not keep_graph:
+                stream.restore()
     distributed.sum_gradients(objective.parameters())
     parts = {name: distributed.total(value) / counts[name] for name, value in sums.items()} | contrasts
     with torch.no_grad():  # learned weights
@@ -133,7 +132,7 @@ def each_rows(vectors: Vectors, function: Callable[[Tensor], Tensor]) -> Vectors
 def encode_all(
     objective: Objective, pieces: list[Piece], counts: dict[str, Tensor], keep_graph: bool, autocast: Autocast
 ) -> tuple[dict[str, Tensor], list[Piece]]:
-    """Step 1: the vectors of every piece, with their graph if it is kept, else with the random state to repeat them.
+    """Step 1: the vectors of every piece, with their graph if it is kept, else from its seed, to repeat them.
 
     A piece that takes no part in the contrast waits for nothing: it is encoded and sent back at once. Returns the
     summed local losses of those that are done, and the pieces that wait for the contrast.
@@ -149,7 +148,7 @@ def encode_all(
             with autocast():
                 piece.encoded = objective.encode(piece.name, piece.view)
         else:
-            piece.random = RandomState.now(objective.encoder.device)
+            torch.manual_seed(piece.seed)
             with torch.no_grad(), autocast():
                 piece.encoded = Encoded(objective.encode_for_contrast(piece.name, piece.view), {})
     return sums, waiting
@@ -159,8 +158,8 @@ def as_leaves(objective: Objective, pieces: list[Piece]) -> Vectors:
     """The vectors of all pieces as leaves [B, D] of a new graph, by view and head."""
     rows: dict[str, dict[str, list[Tensor]]] = {}
     for piece in pieces:
-        for head, vectors in piece.encoded.vectors.items():
-            vectors = method_checks.rows(objective, piece.name, head, vectors, piece.view)
+        of_piece = method_checks.rows(objective, piece.name, piece.encoded.vectors, piece.view)
+        for head, vectors in of_piece.items():
             rows.setdefault(piece.name, {}).setdefault(head, []).append(vectors.detach())
     return each_rows(rows, lambda chunks: torch.cat(chunks).requires_grad_())
 
@@ -178,8 +177,8 @@ def send_back(
     position: dict[str, int] = {}
     for piece in pieces:
         if not keep_graph:
-            if piece.random is not None:
-                piece.random.restore()
+            if piece.seed is not None:
+                torch.manual_seed(piece.seed)
             with autocast():
                 piece.encoded = objective.encode(piece.name, piece.view)
         start = position.get(piece.name, 0)

@@ -26,7 +26,7 @@ def corrections(objective: nn.Module, texts: list[str]) -> list[list[Correction]
         where = view["attention_mask"].bool()  # [B, T]
         for special in (tokenizer.cls_token_id, tokenizer.sep_token_id):
             where &= view["input_ids"] != special
-        states, ids = objective.encoder(view)[where], view["input_ids"][where]  # [N, D], [N]
+        states, ids = objective.states("corrupted", view)[where], view["input_ids"][where]  # [N, D], [N]
         copying = objective.copy_head(states)  # [N, D] → [N]
         best = p_lm(objective.encoder.mlm_logits(states), copying, ids).max(-1)  # [N, V] → [N]
     words, tokens = (tokenizer.convert_ids_to_tokens(row.tolist()) for row in (best.indices, ids))

@@ -41,6 +41,7 @@ def set_word_scores(encoder: Encoder, projection: bool, biases: bool) -> None:
     if not projection:
         encoder.use_plain_head(bias=biases)
     elif not biases:
+        method_checks.warn_of_bias(encoder)
         remove_bias(encoder.model)
 
 
