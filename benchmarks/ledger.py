@@ -400,7 +400,7 @@ def film_runs(few: pd.DataFrame, start: str, told_of: str = "") -> Iterator[Row]
             "scl",
             "5.2, table 4",
             f"CE + SCL beats CE on SST-2 with {n} labels",
-            "CE + SCL − CE, real SST-2",
+            f"CE + SCL − CE, real SST-2{told_of}",
             "MiniLM (RoBERTa-large in the paper), 30 draws",
             difference(film, "CE + SCL", "FT"),
             "few_labels",
