@@ -195,3 +195,11 @@ def test_a_plan_refuses_what_fit_refuses(encoder, texts):
         ck.plan(ck.objectives.MLM, texts)
     with pytest.raises(TypeError, match="not several|not str|not dict|several splits"):
         ck.plan(ck.objectives.MLM(encoder), {"train": texts})
+
+
+@pytest.mark.parametrize(("batch_size", "accumulate", "largest"), [(16, 2, "32"), (16, 4, "40, all there are,")])
+def test_one_large_batch_has_no_text_twice(batch_size, accumulate, largest, tokenizer):
+    simcse = ck.objectives.SimCSE(make_encoder(tokenizer, dropout=0.1))
+    plan = ck.plan(simcse, [9] * 40, steps=3, batch_size=batch_size, accumulate=accumulate)
+    most = min(batch_size * accumulate, 40)
+    assert plan.negatives_of_one_batch == most - 1 and f"batch_size={largest} would: {most - 1}" in str(plan)

@@ -16,7 +16,7 @@ ids (all but XLNet's, which changes the order of prediction and not the text):
 | name                     | class                | whose            | what falls on the text                          |
 |--------------------------|----------------------|------------------|-------------------------------------------------|
 | `"mask"`                 | `Mask`               | BERT, RoBERTa    | 15 % of tokens: [MASK], a random one, or itself |
-| `"spans"`                | `MaskSpans`          | SpanBERT         | the same share in runs of 3.8 tokens on average |
+| `"spans"`                | `MaskSpans`          | SpanBERT         | the same share in runs of neighbouring tokens   |
 | `"replace"`              | `Replace`            | ELECTRA, simpler | 15 % of tokens become tokens drawn uniformly    |
 | `"shuffle"`              | `Shuffle`            | CAPT 5.2         | tokens change places, none further than 3       |
 | `"mask+shuffle"`         | `MaskAndShuffle`     | StructBERT       | both                                            |

@@ -4,7 +4,8 @@ import math
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import chain, islice
+from itertools import chain
+from itertools import count as count_from
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +82,8 @@ def plan(
     size = min(training.batch_size, len(texts))
     with torch.inference_mode(False), _as_it_was(objective):  # with gradients, even inside a reader's torch.no_grad()
         facts = _facts(objective, texts, batches.epoch(0)[0], size)
-        more = _facts(objective, texts, _first_rows(batches, size * training.accumulate), size)
+        most = min(size * training.accumulate, len(texts))  # a batch has no text twice
+        more = _facts(objective, texts, _first_rows(batches, most), size)
         cost = _cost(objective, texts, training, facts, math.ceil(size / processes), processes)
     return Plan(
         method=type(objective).__name__,
@@ -210,13 +212,13 @@ def _facts(objective: Objective, texts: Texts, rows: list[int], size: int) -> Ex
 
 
 def _first_rows(batches: Batches, n: int) -> list[int]:
-    """The first n rows of a run, over as many epochs as they take."""
-    rows: list[int] = []
-    epoch = 0
-    while len(rows) < n:
-        rows += islice(chain.from_iterable(batches.epoch(epoch)), n - len(rows))
-        epoch += 1
-    return rows
+    """The first n different rows of a run, over as many epochs as they take: some leave rows out."""
+    rows: dict[int, None] = {}
+    for epoch in count_from(0):
+        for row in chain.from_iterable(batches.epoch(epoch)):
+            if len(rows) == n:
+                return list(rows)
+            rows[int(row)] = None
 
 
 def _available(device: torch.device) -> int:

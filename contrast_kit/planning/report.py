@@ -93,7 +93,9 @@ class Plan:
         words = f"{_number(self.negatives)} an anchor" + (", chunk_size loses none" if self.chunk_size else "")
         if self.accumulate > 1:
             whole, more = self.batch_size * self.accumulate, _number(self.negatives_of_one_batch)
-            words += f";\naccumulate={self.accumulate} does not change that, batch_size={whole} would: {more}"
+            words += f";\naccumulate={self.accumulate} does not change that, "
+            largest = f"{self.examples}, all there are," if whole > self.examples else whole
+            words += f"batch_size={largest} would: {more}"
         return words
 
     def _memory(self) -> str:
