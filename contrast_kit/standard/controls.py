@@ -11,7 +11,7 @@ from contrast_kit.encoder import Encoder
 
 
 def random_twin(encoder: Encoder, seed: int = 10_007) -> Encoder:
-    """An encoder of the same build, tokenizer and pooling, with freshly drawn weights.
+    """An encoder of the same build, tokenizer, pooling and head, with freshly drawn weights.
 
     The default `seed` is one that no user is likely to have built the encoder with, or the two would be identical.
 
@@ -24,7 +24,12 @@ def random_twin(encoder: Encoder, seed: int = 10_007) -> Encoder:
     with torch.random.fork_rng(devices=[]):  # weights are drawn on the CPU: no other stream is touched
         torch.default_generator.manual_seed(int(seed))
         model = type(encoder.model)(copy.deepcopy(encoder.model.config))
-    return Encoder(model, encoder.tokenizer, encoder.pooling).to(encoder.device).eval()
+    twin = Encoder(model, encoder.tokenizer, encoder.pooling)
+    twin.normalizes = encoder.normalizes
+    if not encoder.projection:
+        bias = encoder.model.get_output_embeddings().bias
+        twin.use_plain_head(bias=bias is not None and bias.requires_grad)
+    return twin.to(encoder.device).eval()
 
 
 class TfIdf:
@@ -36,9 +41,12 @@ class TfIdf:
     def __init__(self, texts: Sequence[str]) -> None:
         from sklearn.feature_extraction.text import TfidfVectorizer
 
-        self.counts = TfidfVectorizer(token_pattern=r"(?u)\b\w+\b").fit(texts)
+        counts = TfidfVectorizer(token_pattern=r"(?u)\b\w+\b")
+        self.counts = counts.fit(texts) if any(map(counts.build_analyzer(), texts)) else None  # None: not one word
 
     def cosines(self, first: Sequence[str], second: Sequence[str]) -> Tensor:
         """The cosine of each pair, [N]; 0 where a text has no word."""
+        if self.counts is None:
+            return torch.zeros(len(first), dtype=torch.float64)
         a, b = (self.counts.transform(texts) for texts in (first, second))  # [N, V] sparse, rows of length 1
         return torch.from_numpy(np.asarray(a.multiply(b).sum(1)).ravel())  # [N, V] → [N]

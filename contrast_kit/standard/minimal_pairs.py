@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from contrast_kit import checks
+from contrast_kit._warn import warn
 from contrast_kit.data.texts import special_ids
 from contrast_kit.data.utf8 import in_utf8
 from contrast_kit.encoder import Encoder
@@ -25,13 +26,16 @@ from contrast_kit.encoder.inputs import list_of_texts
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+Copy = tuple[tuple[int, ...], tuple[int, ...]]
+"""A text with one token masked: its ids, and its token types where the tokenizer makes them."""
+
 
 def blimp(
     encoder: Encoder | Callable[[list[str]], Tensor],
     folder: str | Path,
     *,
     limit: int | None = None,
-    phenomena: Sequence[str] | None = None,
+    phenomena: str | Sequence[str] | None = None,
     batch_size: int = 256,
     progress: bool = True,
 ) -> "DataFrame":
@@ -45,7 +49,7 @@ def blimp(
             It is given all sentences of a phenomenon at once.
         folder: BLiMP's files, one `.jsonl` per phenomenon, or the folder that holds them as `blimp` or `data`.
         limit: use only the first `limit` pairs of each phenomenon. All 67,000 pairs take a base model hours on a CPU.
-        phenomena: names of files; by default all.
+        phenomena: names of files, or one; by default all.
         batch_size: masked copies at once, for an encoder. progress: show a bar.
 
     Returns:
@@ -86,9 +90,10 @@ def pseudo_log_likelihoods(encoder: Encoder, texts: Sequence[str], batch_size: i
 
     The denominator of P is the whole vocabulary. Special tokens are not scored. A copy that two texts share, as
     minimal pairs often do at the word in which they differ, is computed once. Copies of one length are computed
-    together, so none is padded.
+    together, so none is padded. A text longer than the encoder takes is cut, with a warning. `texts` may be pairs.
 
-    Raises ValueError or TypeError for what is not a list of texts.
+    Raises ValueError or TypeError for what is not a list of texts, and ValueError for a text without any word, whose
+    score, a sum of nothing, would be the best there is.
 
     >>> import contrast_kit as ck
     >>> encoder = ck.Encoder.tiny(ck.data.train_tokenizer(["a red kite", "a small drum"], vocab_size=60))
@@ -99,19 +104,25 @@ def pseudo_log_likelihoods(encoder: Encoder, texts: Sequence[str], batch_size: i
     checks.count("batch_size", batch_size, "a number of masked copies")
     texts = list_of_texts(texts)
     special, mask = set(special_ids(encoder.tokenizer)), encoder.tokenizer.mask_token_id
-    asked: dict[tuple[int, ...], dict[int, list[tuple[int, int]]]] = defaultdict(lambda: defaultdict(list))
-    encoded = encoder.tokenizer(texts, truncation=True, max_length=encoder.max_length)["input_ids"]
-    for text, ids in enumerate(encoded):
+    asked: dict[Copy, dict[int, list[tuple[int, int]]]] = defaultdict(lambda: defaultdict(list))
+    encoded = encoder.tokenizer(texts, truncation=True, max_length=encoder.max_length)
+    full = [len(ids) == encoder.max_length for ids in encoded["input_ids"]]
+    _warn_of_cuts(encoder, [text for text, at_limit in zip(texts, full, strict=True) if at_limit])
+    kinds = encoded.get("token_type_ids") or [()] * len(texts)
+    for text, (ids, types) in enumerate(zip(encoded["input_ids"], kinds, strict=True)):
+        if not set(ids) - special:
+            raise ValueError(f"Text {text} holds no word to score: {checks.shown(texts[text])}.")
         for place, word in enumerate(ids):
             if word not in special:
-                asked[(*ids[:place], mask, *ids[place + 1 :])][place].append((text, word))
-    copies = sorted(((ids, place) for ids, places in asked.items() for place in places), key=lambda copy: len(copy[0]))
+                asked[(*ids[:place], mask, *ids[place + 1 :]), tuple(types)][place].append((text, word))
+    copies = sorted(((copy, place) for copy, places in asked.items() for place in places), key=lambda c: len(c[0][0]))
     totals = torch.zeros(len(texts), dtype=torch.float64)
     with evaluating(encoder):
         for chosen in _of_one_length(copies, batch_size):
-            ids = torch.tensor([copy for copy, _ in chosen], device=encoder.device)  # [b, T]
+            ids, types = (torch.tensor([copy[i] for copy, _ in chosen], device=encoder.device) for i in (0, 1))
             places = torch.tensor([place for _, place in chosen], device=encoder.device)
-            hidden = encoder({"input_ids": ids, "attention_mask": torch.ones_like(ids)})  # [b, T, D]
+            view = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}  # [b, T]
+            hidden = encoder(view | ({"token_type_ids": types} if types.numel() else {}))  # [b, T, D]
             at_mask = hidden[torch.arange(len(ids), device=ids.device), places]  # [b, D]
             log_p = checks.floats(encoder.mlm_logits(at_mask), "logits").log_softmax(-1)  # [b, V]
             wanted = [(row, *found) for row, copy in enumerate(chosen) for found in asked[copy[0]][copy[1]]]
@@ -120,22 +131,30 @@ def pseudo_log_likelihoods(encoder: Encoder, texts: Sequence[str], batch_size: i
     return totals
 
 
-def _of_one_length(copies: list, size: int) -> list[list]:
+def _of_one_length(copies: list[tuple[Copy, int]], size: int) -> list[list[tuple[Copy, int]]]:
     batches: list[list] = []
     for copy in copies:
-        if not batches or len(batches[-1]) == size or len(batches[-1][0][0]) != len(copy[0]):
+        if not batches or len(batches[-1]) == size or len(batches[-1][0][0][0]) != len(copy[0][0]):
             batches.append([])
         batches[-1].append(copy)
     return batches
 
 
-def _files(folder: Path, phenomena: Sequence[str] | None) -> list[Path]:
+def _warn_of_cuts(encoder: Encoder, full: list) -> None:
+    """Warn of texts that are longer than the encoder takes, among those that fill it."""
+    lengths = map(len, encoder.tokenizer(full, verbose=False)["input_ids"]) if full else ()
+    if cut := sum(length > encoder.max_length for length in lengths):
+        warn(f"{cut} texts are longer than {encoder.max_length} tokens: what the encoder does not take is not scored.")
+
+
+def _files(folder: Path, phenomena: str | Sequence[str] | None) -> list[Path]:
     found: dict[str, Path] = {}
     for home in (folder, folder / "blimp", folder / "data"):
         found |= {file.stem: file for file in sorted(home.glob("*.jsonl"))} if not found else {}
     if not found:
         raise FileNotFoundError(f"{folder} holds no .jsonl of BLiMP: name the folder with its 67 files.")
-    lacking = [name for name in phenomena or () if name not in found]
+    phenomena = dict.fromkeys([phenomena] if isinstance(phenomena, str) else phenomena or ())
+    lacking = [name for name in phenomena if name not in found]
     if lacking:
         raise FileNotFoundError(f"There is no phenomenon {lacking[0]!r} in {folder}; there are {', '.join(found)}.")
     return [found[name] for name in phenomena or found]

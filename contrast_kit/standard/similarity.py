@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 YEARS = ("STS12", "STS13", "STS14", "STS15", "STS16")
 AGGREGATIONS = ("all", "mean", "weighted")
+SICK = ("sentence_A", "sentence_B", "relatedness_score")
 
 Rows = Sequence[tuple[str, str, float]]
 """First text, second text, score."""
@@ -54,8 +55,8 @@ def read_sts(folder: str | Path) -> dict[str, dict[str, Rows]]:
     found: dict[str, dict[str, Rows]] = {}
     for year in YEARS:
         for root in roots:
-            if (home := root / f"{year}-en-test").is_dir():
-                found[year] = {file.name[10:-4]: _year_rows(file) for file in sorted(home.glob("STS.input.*.txt"))}
+            if files := sorted((root / f"{year}-en-test").glob("STS.input.*.txt")):
+                found[year] = {file.name[10:-4]: _year_rows(file) for file in files}
     for root in roots:
         if "STS-B" not in found and (home := root / "STSBenchmark").is_dir():
             found["STS-B"] = {"": _scored(data.load(home / "sts-test.csv")["test"])}
@@ -138,6 +139,8 @@ def _checked(tasks: Any) -> dict[str, Mapping[str, Rows]]:
         raise ValueError("There is no task: give read_sts(folder), or {'mine': [(text, text, score), …]}.")
     found = {task: rows if isinstance(rows, Mapping) else {"": rows} for task, rows in tasks.items()}
     for task, subsets in found.items():
+        if not subsets:
+            raise ValueError(f"The task {task!r} has no rows: leave it out.")
         for rows in subsets.values():
             if not (isinstance(rows, list | tuple) and rows and all(map(_is_graded, rows))):
                 raise TypeError(
@@ -186,13 +189,24 @@ def _year_rows(file: Path) -> Rows:
         pairs, scores = (each.read_text("utf-8").removesuffix("\n").split("\n") for each in (file, gold))
     if len(pairs) != len(scores):
         raise ValueError(f"{file} has {len(pairs)} pairs and {gold.name} {len(scores)} scores.")
-    split = [(*pair.split("\t")[:2], score.strip()) for pair, score in zip(pairs, scores, strict=True)]
-    return [(first, second, float(score)) for first, second, score in split if score]
+    rows = [(*pair.split("\t")[:2], score.strip()) for pair, score in zip(pairs, scores, strict=True)]
+    return [_graded(file, number, *row) for number, row in enumerate(rows, 1) if row[-1]]
 
 
 def _sick_rows(file: Path) -> Rows:
     with in_utf8(file):
         header, *lines = file.read_text("utf-8").rstrip("\n").split("\n")
     names = header.strip().split("\t")
+    if lacking := [name for name in SICK if name not in names]:
+        raise ValueError(f"{file} has no column {lacking[0]!r}; its first line names {', '.join(names)}.")
     rows = [dict(zip(names, line.strip().split("\t"), strict=False)) for line in lines]
-    return [(row["sentence_A"], row["sentence_B"], float(row["relatedness_score"])) for row in rows]
+    return [_graded(file, number, *(row[name] for name in SICK if name in row)) for number, row in enumerate(rows, 2)]
+
+
+def _graded(file: Path, number: int, *row: str) -> tuple[str, str, float]:
+    """Two texts and their score, from one line of a file."""
+    try:
+        first, second, score = row
+        return first, second, float(score)
+    except ValueError:
+        raise ValueError(f"Line {number} of {file} is not two texts and a score, but {checks.shown(row)}.") from None

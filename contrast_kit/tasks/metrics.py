@@ -189,8 +189,10 @@ def _pair(predicted: Any, labels: Any, least: int = 1) -> tuple[np.ndarray, np.n
         )
     if len(labels) < least:
         raise ValueError(f"This metric needs at least {least} examples, not {len(labels)}.")
-    if not (np.isfinite(predicted).all() and np.isfinite(labels).all()):
-        raise checks.NotFiniteError("A prediction or label is not finite: the model that made it has diverged.")
+    if not np.isfinite(labels).all():
+        raise ValueError("A label is not a finite number: leave out the rows without one.")
+    if not np.isfinite(predicted).all():
+        raise checks.NotFiniteError("A prediction is not finite: the model that made it has diverged.")
     return predicted, labels
 
 

@@ -1,0 +1,128 @@
+"""The standard tests on what real files and models hold: pairs, empty lines, other headers, heads taken off."""
+
+import math
+
+import pytest
+import torch
+from conftest import make_encoder
+from transformers import BertTokenizer
+
+import contrast_kit as ck
+from contrast_kit.standard.controls import TfIdf, random_twin
+
+PAIRS = [("a red kite", "it flies"), ("the small drum", "the door")]
+
+
+def spread(encoder):
+    """Weights so large that token types make a difference."""
+    for weight in encoder.model.base_model.parameters():
+        torch.nn.init.normal_(weight, std=0.5)
+    return encoder.eval()
+
+
+def test_pairs_are_scored_with_their_token_types(tokenizer):
+    words = sorted(tokenizer.get_vocab(), key=tokenizer.get_vocab().get)
+    tokenizer = BertTokenizer(vocab={word: i for i, word in enumerate(words)})  # which makes token types
+    encoder = spread(make_encoder(tokenizer, dropout=0.0))
+    found = ck.standard.pseudo_log_likelihoods(encoder, PAIRS)
+    for (first, second), score in zip(PAIRS, found, strict=True):
+        given = tokenizer(first, second, return_tensors="pt")
+        assert given["token_type_ids"].any()
+        total = 0.0
+        for place, word in enumerate(given["input_ids"][0].tolist()):
+            if word in tokenizer.all_special_ids:
+                continue
+            copy = dict(given) | {"input_ids": given["input_ids"].clone()}
+            copy["input_ids"][0, place] = tokenizer.mask_token_id
+            with torch.no_grad():
+                total += encoder.mlm_logits(encoder(copy)[0, place : place + 1]).log_softmax(-1)[0, word].item()
+        assert score.item() == pytest.approx(total, rel=1e-5)
+
+
+@pytest.mark.parametrize("text", ["[SEP]", "\u200b", "[CLS] [SEP]"])
+def test_a_text_without_a_word_is_refused_not_best(text, tokenizer):
+    with pytest.raises(ValueError, match="Text 1 holds no word to score"):
+        ck.standard.pseudo_log_likelihoods(make_encoder(tokenizer), ["a red kite", text])
+
+
+def test_a_text_that_is_cut_is_told(tokenizer):
+    encoder = make_encoder(tokenizer)
+    long = " ".join(["kite"] * encoder.max_length)
+    with pytest.warns(UserWarning, match=f"1 texts are longer than {encoder.max_length} tokens"):
+        ck.standard.pseudo_log_likelihoods(encoder, ["a kite", long])
+
+
+def test_one_phenomenon_may_be_named_alone_and_counts_once(tokenizer, tmp_path):
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.jsonl").write_text('{"sentence_good": "a red kite", "sentence_bad": "kite a red"}\n')
+    score = lambda texts: torch.arange(len(texts)).double()  # noqa: E731
+    for phenomena in ("one", ["one", "one"]):
+        table = ck.standard.blimp(score, tmp_path, phenomena=phenomena, progress=False)
+        assert list(table.index) == ["one", "all"]
+
+
+def test_the_twin_has_the_same_head_and_the_same_lengths(tokenizer):
+    encoder = make_encoder(tokenizer)
+    encoder.normalizes = True
+    ck.objectives.COCOLM(encoder)
+    twin = random_twin(encoder)
+    assert not twin.projection and twin.normalizes
+    assert not twin.model.get_output_embeddings().bias.requires_grad
+    assert random_twin(make_encoder(tokenizer)).projection
+
+
+def test_texts_without_any_word_have_cosine_0():
+    cosines = TfIdf(["!", "?"]).cosines(["!", "?"], ["?", "?"])
+    assert cosines.tolist() == [0.0, 0.0]
+    table = ck.standard.sts(Counts(), {"marks": [("!", "?", 1.0), ("?", "!", 2.0), ("!", "!", 3.0)]})
+    assert math.isfinite(table.loc["TF-IDF", "marks"])
+
+
+class Counts:
+    def encode(self, texts, batch_size=64):
+        return torch.tensor([[1.0, len(text)] for text in texts])
+
+
+def year(folder, pairs, scores, subset="mine"):
+    home = folder / "STS12-en-test"
+    home.mkdir(exist_ok=True)
+    (home / f"STS.input.{subset}.txt").write_text(pairs)
+    (home / f"STS.gs.{subset}.txt").write_text(scores)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "scores", "words"),
+    [
+        ("a kite\ta drum\nno tab here\n", "1\n2\n", r"Line 2 of .*STS\.input\.mine\.txt is not two texts and a score"),
+        ("a kite\ta drum\na\tb\n", "1\nx\n", r"Line 2 of .* is not two texts and a score, but \('a', 'b', 'x'\)"),
+    ],
+)
+def test_a_line_that_is_no_pair_is_named(pairs, scores, words, tmp_path):
+    year(tmp_path, pairs, scores)
+    with pytest.raises(ValueError, match=words):
+        ck.standard.read_sts(tmp_path)
+
+
+def test_sick_with_another_header_or_a_short_line_is_named(tmp_path):
+    (tmp_path / "SICK").mkdir()
+    file = tmp_path / "SICK" / "SICK_test_annotated.txt"
+    file.write_text("pair_ID\tfirst\tsecond\tscore\n1\ta\tb\t2\n")
+    with pytest.raises(ValueError, match="has no column 'sentence_A'; its first line names pair_ID, first"):
+        ck.standard.read_sts(tmp_path)
+    file.write_text("pair_ID\tsentence_A\tsentence_B\trelatedness_score\n1\ta\tb\t2\n2\ta\n")
+    with pytest.raises(ValueError, match="Line 3 of .* is not two texts and a score"):
+        ck.standard.read_sts(tmp_path)
+
+
+def test_a_folder_without_rows_is_no_task(tmp_path):
+    (tmp_path / "STS12-en-test").mkdir()
+    with pytest.raises(FileNotFoundError, match="holds none of STS12-en-test"):
+        ck.standard.read_sts(tmp_path)
+    with pytest.raises(ValueError, match="The task 'mine' has no rows: leave it out"):
+        ck.standard.sts(Counts(), {"mine": {}})
+
+
+def test_a_score_that_is_no_number_is_not_blamed_on_the_model():
+    with pytest.raises(ValueError, match="A label is not a finite number") as told:
+        ck.standard.sts(Counts(), {"mine": [("a", "bb", 1.0), ("c", "dd", math.nan), ("e", "f", 2.0)]})
+    assert not isinstance(told.value, ck.checks.NotFiniteError)
