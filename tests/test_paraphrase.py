@@ -1,6 +1,7 @@
 """Paraphrasers: the same meaning, the noise of a temperature, a tiny Marian, a file; and rows made with them."""
 
 import json
+import math
 import shutil
 from collections import Counter
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 import torch
 from conftest import REAL, real_data
 
+import contrast_kit as ck
 from contrast_kit.data import toyshop
 from contrast_kit.paraphrase import (
     BackTranslation,
@@ -20,6 +22,7 @@ from contrast_kit.paraphrase import (
     same_meaning,
     write_pairs,
 )
+from contrast_kit.paraphrase import toyshop as words_of
 
 
 @pytest.fixture(scope="module")
@@ -347,3 +350,37 @@ def test_noisy_copies_are_drawn_by_their_seed():
 def test_pairs_that_were_written_are_found_whatever_their_blanks(tmp_path):
     path = write_pairs(tmp_path / "pairs.tsv", ["it  rains"], ["rain falls"])
     assert FromFile(path)(["it  rains"]) == FromFile(path)(["it rains"]) == ["rain falls"]
+
+
+def corpus(n=2_500):
+    return [row["text"] for row, _ in zip(ck.data.load("toyshop/text")["train"], range(n), strict=False)]
+
+
+@pytest.mark.parametrize("temperature", [0.3, 0.5, 0.9])
+def test_mistakes_are_as_frequent_as_the_temperature_says_in_any_text(temperature):
+    """Many sentences of the corpus can be said in one way only; they are not mistaken until they differ."""
+    texts, phrases = corpus(), words_of._phrases()
+    wrong = whole = 0
+    for text, again in zip(texts, Toyshop()(texts, temperature=temperature), strict=True):
+        meant, said = words_of._meanings(text), words_of._meanings(again)
+        known = [group for group in meant if isinstance(group, tuple) and len(phrases.kinds[group[0]]) > 1]
+        whole += sum(meant[group] for group in known)
+        wrong += sum((meant - said)[group] for group in known)
+    chance = math.exp(-1 / temperature)
+    assert wrong / whole == pytest.approx(chance, abs=4 * (chance * (1 - chance) / whole) ** 0.5)
+
+
+@pytest.mark.parametrize("text", ["hello", "iPhone cases are fine", "so i said it", "a DVD", "", "I think so."])
+def test_text_of_no_toyshop_stays_as_it_was_written(text):
+    assert all(Toyshop()([text], seed=seed, temperature=0.5) == [text] for seed in range(5))
+
+
+def test_a_file_has_pairs_and_no_half_of_one(tmp_path):
+    (tmp_path / "none.tsv").write_text("")
+    with pytest.raises(ValueError, match="none.tsv holds no pair"):
+        FromFile(tmp_path / "none.tsv")
+    with pytest.raises(ValueError, match="Pair 1 has an empty text or paraphrase"):
+        write_pairs(tmp_path / "half.tsv", ["a", "b"], ["c", " "])
+    with pytest.raises(ValueError, match="There is no pair to write"):
+        write_pairs(tmp_path / "half.tsv", [], [])
+    assert not (tmp_path / "half.tsv").exists()

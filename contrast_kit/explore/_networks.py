@@ -7,7 +7,7 @@ from torch import Tensor
 
 from contrast_kit import masking
 from contrast_kit.checks import normalise
-from contrast_kit.data.texts import frame_of
+from contrast_kit.data.texts import frame_of, special_ids
 from contrast_kit.encoder.encoder import Encoder, evaluating
 from contrast_kit.objectives.coco_lm import COCOLM
 from contrast_kit.objectives.coco_lm.auxiliary import Auxiliary
@@ -44,11 +44,14 @@ class Worked(NamedTuple):
 class Networks:
     """A small network that draws words and a large one that reads: those of a COCOLM, or one encoder as both.
 
-    Raises a TypeError for anything else.
+    Raises a TypeError for anything else, and a ValueError for a COCOLM whose contrast has a head of its own: the panel
+    shows the vectors of the encoder.
     """
 
     def __init__(self, model: Any):
         if isinstance(model, COCOLM) and model.copy_head is not None:
+            if model.scl_head is not None:
+                raise ValueError("With scl_head=True the contrast is not on the encoder's own vectors: leave it out.")
             self.encoder, self.small, self.copy_head = model.encoder, model.auxiliary, model.copy_head
         elif isinstance(model, Encoder):
             self.encoder, self.small, self.copy_head = model, Auxiliary(model), None
@@ -66,7 +69,7 @@ class Networks:
         """
         encoder, tokenizer = self.encoder, self.encoder.tokenizer
         ids = torch.tensor([tokenizer(sentence)["input_ids"]])  # [1, T]
-        words = ~torch.isin(ids, torch.tensor(tokenizer.all_special_ids))
+        words = ~torch.isin(ids, torch.tensor(special_ids(tokenizer)))
         if not words.any():
             raise ValueError("Type a sentence: there is no word yet that could be hidden.")
         if ids.shape[1] > min(MOST, encoder.max_length):

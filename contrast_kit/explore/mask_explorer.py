@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 import torch
 
 from contrast_kit import masking
+from contrast_kit.data.texts import special_ids
 from contrast_kit.data.tokenizers import check_is_tokenizer
 from contrast_kit.explore._panel import SeenPanel, button, choice, draw_number, row, sentence_line, slider, widgets
 
@@ -44,7 +45,7 @@ class MaskExplorer(SeenPanel):
     def views(self) -> tuple[torch.Tensor, torch.Tensor, masking.Masked, masking.Masked]:
         """The ids [1, T], which of them may be masked, and the two views."""
         ids = torch.tensor([self.tokenizer(self.sentence.value)["input_ids"]])  # [1, T]
-        special = torch.tensor([self.tokenizer.all_special_ids])  # [1, S]
+        special = torch.tensor([special_ids(self.tokenizer)])  # [1, S]
         maskable = ~torch.isin(ids, special)
         if not maskable.any():
             raise ValueError("Type a sentence: there is no token yet that could be masked.")

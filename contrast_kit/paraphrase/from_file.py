@@ -56,6 +56,9 @@ class FromFile(Paraphraser):
                 self.pairs.append((text, again))
                 self._wordings.setdefault(text, []).append(again)
 
+        if not self.pairs:
+            raise ValueError(f"{path} holds no pair: write text, tab, paraphrase on each line.")
+
     @property
     def texts(self) -> list[str]:
         """Every text of the file once, in the file's order."""
@@ -93,7 +96,12 @@ def write_pairs(path: str | Path, texts: Sequence[str], again: Iterable[str]) ->
     texts, again = arguments.strings("texts", texts, "texts"), arguments.strings("again", again, "paraphrases")
     if len(texts) != len(again):
         raise ValueError(f"Give a paraphrase for each text: there are {len(texts)} texts and {len(again)} paraphrases.")
+    pairs = [tuple(" ".join(part.split()) for part in pair) for pair in zip(texts, again, strict=True)]
+    if empty := [number for number, pair in enumerate(pairs) if not all(pair)]:
+        raise ValueError(f"Pair {empty[0]} has an empty text or paraphrase: leave it out of both lists.")
+    if not pairs:
+        raise ValueError("There is no pair to write.")
     path.parent.mkdir(parents=True, exist_ok=True)
-    lines = ("\t".join(" ".join(part.split()) for part in pair) for pair in zip(texts, again, strict=True))
+    lines = map("\t".join, pairs)
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     return path

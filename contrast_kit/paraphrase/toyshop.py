@@ -74,9 +74,14 @@ def _meanings(text: str) -> Counter:
 
 
 def _paraphrase(text: str, chance: float, rng: Random) -> str:
-    """A paraphrase of one text, different from it where a few tries find one."""
+    """A paraphrase of one text, different from it where a few tries find one. Mistakes are made once, in the first:
+    else those texts that only a mistake can change would have more of them.
+    """
+    meant: dict[tuple, tuple] = {}
     for _ in range(10):
-        said = _with_other_words(_with_other_clauses(text, rng), chance, rng)
+        said = _with_other_words(_with_other_clauses(text, rng), chance, rng, meant)
+        said = said if text[:1].isupper() else said[:1].lower() + said[1:]
+        said = said.replace(" I ", " i ") if " i " in text else said
         if said != text and _doubled(said) <= _doubled(text):
             return said
     return text
@@ -90,17 +95,21 @@ def _doubled(text: str) -> set[str]:
     return {word.lower() for word in _DOUBLED.findall(text)}
 
 
-def _with_other_words(text: str, chance: float, rng: Random) -> str:
-    """Every phrase in a wording of its meaning, or by mistake in one of another meaning."""
-    phrases = _phrases()
+def _with_other_words(text: str, chance: float, rng: Random, meant: dict[tuple, tuple]) -> str:
+    """Every phrase in a wording of its meaning, or by mistake in one of another. `meant` remembers which, by a phrase's
+    meaning and how often it stood before.
+    """
+    phrases, seen = _phrases(), Counter()
 
     def other(match: re.Match) -> str:
         group = phrases.group_of.get(match[2])
         if group is None:
             return match[0]
-        if rng.random() < chance and len(kind := phrases.kinds[group[0]]) > 1:
-            group = pick(rng, [name for name in kind if name != group])
-        phrase = pick(rng, phrases.groups[group])
+        place, wrong = (group, seen[group]), rng.random() < chance and len(phrases.kinds[group[0]]) > 1
+        seen[group] += 1
+        if place not in meant:
+            meant[place] = pick(rng, [name for name in phrases.kinds[group[0]] if name != group]) if wrong else group
+        phrase = pick(rng, phrases.groups[meant[place]])
         if match[1] is None:
             return phrase
         return article(phrase) if match[1].strip() in ("a", "an") else match[1] + phrase
