@@ -4,7 +4,7 @@
     python benchmarks/few_labels.py --only sst2 --starts MiniLM --methods "TAPT → FT"  # a part; the rest stays
 
 Thirty draws of the training rows, the same for every method, so that differences are taken in pairs. Every run is kept
-in `--work`, and the same command continues where it was stopped. Five tables:
+in `--work`, and the same command continues where it was stopped. Six tables:
 
 | table | what |
 |---|---|
@@ -12,6 +12,7 @@ in `--work`, and the same command continues where it was stopped. Five tables:
 | `few_labels` | one row for each task, start, method, size and draw |
 | `few_labels_text` | toyshop, 20 labels: post-training on 2,000 further texts, or reading the 20 as much as that |
 | `few_labels_words` | whether post-training has learned its own task: masked LM on held-out rows, before and after |
+| `few_labels_again` | with `--first-draw`: the same on draws that nothing was chosen by, to see what returns |
 | `few_labels_starts` | whether the start has learned its own task: masked LM on unseen sentences of what it has read |
 
 Tasks: the toyshop's opinions; real SST-2 and MRPC where CONTRAST_KIT_REAL_DATA names their folder. Starts: new weights
@@ -75,6 +76,7 @@ def protocol(args: argparse.Namespace, sizes: tuple[int, ...]) -> Protocol:
         "few labels",
         sizes=sizes,
         draws=args.draws,
+        first_draw=args.first_draw,
         seeds=(0,),
         validation=150,
         most_test=dict.fromkeys(("opinion", "sst2", "mrpc"), args.test),
@@ -281,7 +283,9 @@ def main() -> None:
                 rates, texts = rates + read[0], texts + read[1]
     if not runs:
         raise SystemExit("None of these tasks and starts is here: nothing was run.")
-    tables |= {"few_labels": pd.concat(runs)[COLUMNS].round(4), "few_labels_rates": pd.DataFrame(rates)}
+    whole = "few_labels_again" if args.first_draw else "few_labels"
+    tables |= {whole: pd.concat(runs)[COLUMNS].round(4)}
+    tables |= {} if args.first_draw else {"few_labels_rates": pd.DataFrame(rates)}
     if known:
         tables["few_labels_words"] = pd.DataFrame(known).round(4)
     if texts:
@@ -290,7 +294,7 @@ def main() -> None:
     tables = {name: with_the_others(rows, args.out / f"{name}.csv") for name, rows in tables.items()}
     for name, rows in tables.items():
         tasks.results.write(rows, args.out / f"{name}.csv")
-        spent = (rows if "seconds" in rows else tables["few_labels"])["seconds"].sum()
+        spent = (rows if "seconds" in rows else tables[whole])["seconds"].sum()
         write_origin(args.out / f"{name}.csv", "few_labels", spent, settings)
 
 
@@ -313,6 +317,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=METHODS, metavar="NAME")
     parser.add_argument("--sizes", type=int, nargs="+", default=[20, 100], help="numbers of labels")
     parser.add_argument("--draws", type=int, default=30)
+    parser.add_argument("--first-draw", type=int, default=0, help="the number of the first of them")
     parser.add_argument("--tune-draws", type=int, default=5, help="draws of other rows by which rates are chosen")
     parser.add_argument("--test", type=int, default=500, help="the most test rows")
     parser.add_argument("--start-steps", type=int, default=3_000, help="updates of the masked LM on the other shop")
