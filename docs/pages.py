@@ -20,8 +20,9 @@ LONGEST = 60
 """Rows of a recorded table that a page shows; the whole table can be downloaded."""
 EQUATIONS = """# Equation, code, test, picture
 
-The equations of the papers that are losses or noises: the function that computes it, the test that shows that it does,
-and a picture of what it does. Where a paper prints another form of it, that is said.
+Each equation of the four papers (but CMLM's eq. 5, which only names the encoder's states) and a few of others: the
+function that computes it, the test that shows that it does, and a picture of what it does. Where a paper prints another
+form of it, that is said.
 """
 PANELS_HEAD = """# Panels
 

@@ -176,7 +176,7 @@ def test_a_page_draws_spans_of_the_lengths_that_python_draws(texts):
         taken = [[kind in ("mask", "random", "kept") for kind in row] for row in rows]
         hidden.append({sum(row) for row in taken})
         spans.append(sum(not a and b for row in taken for a, b in zip(row, row[1:], strict=False)) / len(rows))
-    assert hidden[0] == hidden[1] and len(hidden[0]) == 1  # the budget is met exactly
+    assert hidden[0] == hidden[1] and max(hidden[0]) - min(hidden[0]) == 1  # half of 15, rounded up or down
     assert abs(spans[0] - spans[1]) < 0.15 and spans[0] > 1.2
 
 

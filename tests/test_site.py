@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import re
 import sys
 import tomllib
 from pathlib import Path
@@ -141,6 +142,14 @@ def test_every_equation_names_code_tests_and_pictures_that_exist(docs, tmp_path)
     assert text.count("\n## ") == len(given) >= 20 and text.count("$$") == 2 * len(given)
     papers = " ".join(each["paper"] for each in given)
     assert all(paper in papers for paper in ("CMLM", "COCO-LM", "SCL", "CAPT", "SimCSE"))
+    for paper, last, left_out in (("CMLM", 14, {5}), ("COCO-LM", 4, set()), ("SCL", 4, set()), ("CAPT", 6, set())):
+        numbers = re.findall(rf"(?<![\w-]){paper}, eq\. (\d+)(?: (and|to) (\d+))?", papers)
+        shown = {
+            n for a, how, b in numbers for n in ([int(a), int(b)] if how == "and" else range(int(a), int(b or a) + 1))
+        }
+        assert shown == set(range(1, last + 1)) - left_out, paper
+    printed = " ".join(each["latex"] for each in given)
+    assert all(f"{name}}}}}" in printed for name in ("{RTD", "{LM", "{copy")) and "CMLM's eq. 5" in text
     for change, message in (
         (dict(code=["contrast_kit.losses.nothing"]), "does not have"),
         (dict(tests=["test_masking.py::test_nothing"]), "no test"),

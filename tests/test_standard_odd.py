@@ -4,8 +4,8 @@ import math
 
 import pytest
 import torch
-from conftest import make_encoder
-from transformers import BertTokenizer
+from conftest import ONE_LAYER, make_encoder
+from transformers import BertConfig, BertForMaskedLM, BertTokenizer
 
 import contrast_kit as ck
 from contrast_kit.standard.controls import TfIdf, random_twin
@@ -13,17 +13,21 @@ from contrast_kit.standard.controls import TfIdf, random_twin
 PAIRS = [("a red kite", "it flies"), ("the small drum", "the door")]
 
 
-def spread(encoder):
-    """Weights so large that token types make a difference."""
+@pytest.fixture
+def bert(tokenizer):
+    """An encoder that reads token types, with weights so large that they make a difference."""
+    words = sorted(tokenizer.get_vocab(), key=tokenizer.get_vocab().get)
+    tokenizer = BertTokenizer(vocab={word: i for i, word in enumerate(words)})  # which makes token types
+    config = BertConfig(vocab_size=len(tokenizer), **ONE_LAYER, pad_token_id=tokenizer.pad_token_id)
+    encoder = ck.Encoder(BertForMaskedLM(config), tokenizer)
+    torch.manual_seed(0)
     for weight in encoder.model.base_model.parameters():
         torch.nn.init.normal_(weight, std=0.5)
     return encoder.eval()
 
 
-def test_pairs_are_scored_with_their_token_types(tokenizer):
-    words = sorted(tokenizer.get_vocab(), key=tokenizer.get_vocab().get)
-    tokenizer = BertTokenizer(vocab={word: i for i, word in enumerate(words)})  # which makes token types
-    encoder = spread(make_encoder(tokenizer, dropout=0.0))
+def test_pairs_are_scored_with_their_token_types(bert):
+    tokenizer, encoder = bert.tokenizer, bert
     found = ck.standard.pseudo_log_likelihoods(encoder, PAIRS)
     for (first, second), score in zip(PAIRS, found, strict=True):
         given = tokenizer(first, second, return_tensors="pt")
@@ -37,6 +41,14 @@ def test_pairs_are_scored_with_their_token_types(tokenizer):
             with torch.no_grad():
                 total += encoder.mlm_logits(encoder(copy)[0, place : place + 1]).log_softmax(-1)[0, word].item()
         assert score.item() == pytest.approx(total, rel=1e-5)
+
+
+def test_copies_of_one_spelling_but_other_types_are_two(bert):
+    texts = ["a red [SEP] kite", ("a red", "kite")]
+    assert bert.tokenizer(texts[0])["input_ids"] == bert.tokenizer(*texts[1])["input_ids"]
+    alone = [ck.standard.pseudo_log_likelihoods(bert, [text]).item() for text in texts]
+    assert ck.standard.pseudo_log_likelihoods(bert, texts).tolist() == pytest.approx(alone, rel=1e-5)
+    assert alone[0] != pytest.approx(alone[1], rel=1e-3)
 
 
 @pytest.mark.parametrize("text", ["[SEP]", "\u200b", "[CLS] [SEP]"])
@@ -59,6 +71,9 @@ def test_one_phenomenon_may_be_named_alone_and_counts_once(tokenizer, tmp_path):
     for phenomena in ("one", ["one", "one"]):
         table = ck.standard.blimp(score, tmp_path, phenomena=phenomena, progress=False)
         assert list(table.index) == ["one", "all"]
+    for phenomena in (5, [["one"]], {"one": 1}):
+        with pytest.raises(TypeError, match="phenomena"):
+            ck.standard.blimp(score, tmp_path, phenomena=phenomena, progress=False)
 
 
 def test_the_twin_has_the_same_head_and_the_same_lengths(tokenizer):
@@ -95,9 +110,12 @@ def year(folder, pairs, scores, subset="mine"):
     [
         ("a kite\ta drum\nno tab here\n", "1\n2\n", r"Line 2 of .*STS\.input\.mine\.txt is not two texts and a score"),
         ("a kite\ta drum\na\tb\n", "1\nx\n", r"Line 2 of .* is not two texts and a score, but \('a', 'b', 'x'\)"),
+        ("a kite\ta drum\na\tb\n", "1\nnan\n", r"Line 2 of .* is not two texts and a score, but \('a', 'b', 'nan'\)"),
+        ("", "", "STS12 mine in .* has no pair with a score: leave its file out"),
+        ("a kite\ta drum\n", "\n", "STS12 mine in .* has no pair with a score: leave its file out"),
     ],
 )
-def test_a_line_that_is_no_pair_is_named(pairs, scores, words, tmp_path):
+def test_a_line_that_is_no_pair_and_a_file_without_pairs_are_named(pairs, scores, words, tmp_path):
     year(tmp_path, pairs, scores)
     with pytest.raises(ValueError, match=words):
         ck.standard.read_sts(tmp_path)
@@ -109,8 +127,12 @@ def test_sick_with_another_header_or_a_short_line_is_named(tmp_path):
     file.write_text("pair_ID\tfirst\tsecond\tscore\n1\ta\tb\t2\n")
     with pytest.raises(ValueError, match="has no column 'sentence_A'; its first line names pair_ID, first"):
         ck.standard.read_sts(tmp_path)
-    file.write_text("pair_ID\tsentence_A\tsentence_B\trelatedness_score\n1\ta\tb\t2\n2\ta\n")
+    header = "pair_ID\tsentence_A\tsentence_B\trelatedness_score\n"
+    file.write_text(f"{header}1\ta\tb\t2\n2\ta\n")
     with pytest.raises(ValueError, match="Line 3 of .* is not two texts and a score"):
+        ck.standard.read_sts(tmp_path)
+    file.write_text(header)
+    with pytest.raises(ValueError, match="SICK-R in .* has no pair with a score"):
         ck.standard.read_sts(tmp_path)
 
 
@@ -126,3 +148,5 @@ def test_a_score_that_is_no_number_is_not_blamed_on_the_model():
     with pytest.raises(ValueError, match="A label is not a finite number") as told:
         ck.standard.sts(Counts(), {"mine": [("a", "bb", 1.0), ("c", "dd", math.nan), ("e", "f", 2.0)]})
     assert not isinstance(told.value, ck.checks.NotFiniteError)
+    with pytest.raises(ck.checks.NotFiniteError, match="A prediction is not finite: the model"):
+        ck.tasks.spearman([math.nan, 1.0], [1.0, 2.0])

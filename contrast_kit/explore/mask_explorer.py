@@ -114,13 +114,19 @@ class MaskExplorer(SeenPanel):
         return {"tokenizer": tokenizer, "splits": SPLITS, "most": MOST, "locked": locked}
 
     def _special(self) -> dict[str, Any]:
-        return {"mask_token": self.tokenizer.mask_token, "special": self.tokenizer.all_special_tokens}
+        return {"mask_token": self.tokenizer.mask_token, "special": _never_masked(self.tokenizer)}
+
+
+def _never_masked(tokenizer: Any) -> list[str]:
+    """The special tokens but [UNK], which stands for a word."""
+    return tokenizer.convert_ids_to_tokens(special_ids(tokenizer))
 
 
 def _exported(tokenizer: Any) -> dict[str, Any]:
     """The vocabulary and the special tokens; and where it is BERT's kind, what else it takes to split words."""
     words = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
     made = {"vocab": words, "special": tokenizer.all_special_tokens, "mask": tokenizer.mask_token}
+    made["fixed"] = _never_masked(tokenizer)
     inside = json.loads(tokenizer.backend_tokenizer.to_str())
     kinds = [(inside[part] or {}).get("type") for part in ("model", "normalizer", "pre_tokenizer")]
     if kinds == ["WordPiece", "BertNormalizer", "BertPreTokenizer"]:

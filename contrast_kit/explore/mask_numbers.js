@@ -62,7 +62,7 @@ function randomMask(ids, maskable, p, { mask, size, split }, from) {
 // masking.span_mask, with its own way to draw a length: from one uniform number.
 function spanMask(ids, maskable, p, { mask, size, split }, from, spanP = 0.2, longest = 10) {
   const n = maskable.filter(Boolean).length, round = Math.fround, selected = ids.map(() => false), u = ids.map(() => 0);
-  const budget = Math.floor(round(round(n * round(p)) + 0.5));
+  const budget = Math.floor(round(round(n * round(p)) + from.rand(1)[0]));
   const shares = Array.from({ length: longest }, (_, l) => (1 - spanP) ** l), all = shares.reduce((a, b) => a + b);
   for (let left; (left = budget - selected.filter(Boolean).length) > 0;) {
     const free = ids.map((_, i) => maskable[i] && !selected[i]);
@@ -77,9 +77,11 @@ function spanMask(ids, maskable, p, { mask, size, split }, from, spanP = 0.2, lo
     : u[i] < round(1 - split[2]) ? random[i] : id) };
 }
 
+const neverMasked = ({ fixed, special }) => fixed ?? special;  // without [UNK]; panels stored earlier have no `fixed`
+
 function views({ sentence, p_m, p_c, masker, split, seed, tokenizer, splits, most }) {
-  const ids = tokenizer.ids ?? encode(sentence, tokenizer), { vocab, special } = tokenizer;
-  const maskable = ids.map(id => !special.includes(vocab[id]));
+  const ids = tokenizer.ids ?? encode(sentence, tokenizer), { vocab } = tokenizer, fixed = neverMasked(tokenizer);
+  const maskable = ids.map(id => !fixed.includes(vocab[id]));
   if (!maskable.some(Boolean)) throw new Error("Type a sentence: there is no token yet that could be masked.");
   if (ids.length > most) {
     throw new Error(`There is room for ${most} tokens and this text has ${ids.length}: take a sentence of it.`);
@@ -92,11 +94,12 @@ function views({ sentence, p_m, p_c, masker, split, seed, tokenizer, splits, mos
 }
 
 function compute(state) {
-  const { ids, both } = views(state), { vocab, special, mask } = state.tokenizer, original = ids.map(id => vocab[id]);
+  const { ids, both } = views(state), { vocab, mask } = state.tokenizer, original = ids.map(id => vocab[id]);
+  const fixed = neverMasked(state.tokenizer);
   const rows = [["sentence", { ids, selected: ids.map(() => false) }], ...both.map((view, i) => [`view ${i}`, view])];
   return { seen: rows.map(([name, view]) => {
     const tokens = view.ids.map(id => vocab[id]);
-    const kinds = tokens.map((token, i) => !view.selected[i] ? (special.includes(token) ? "special" : "untouched")
+    const kinds = tokens.map((token, i) => !view.selected[i] ? (fixed.includes(token) ? "special" : "untouched")
       : token === mask ? "mask" : token === original[i] ? "kept" : "random");
     return { name, tokens, kinds };
   }) };

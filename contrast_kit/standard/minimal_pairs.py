@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from contrast_kit import checks
+from contrast_kit import arguments, checks
 from contrast_kit._warn import warn
 from contrast_kit.data.texts import special_ids
 from contrast_kit.data.utf8 import in_utf8
@@ -58,7 +58,8 @@ def blimp(
 
     Raises:
         FileNotFoundError: no such folder, or no such phenomenon in it. ValueError: a line that is not a pair, or a
-            function that does not give one score per text. TypeError: neither an encoder nor a function.
+            function that does not give one score per text. TypeError: neither an encoder nor a function, or phenomena
+            that are not named by strings.
     """
     from pandas import DataFrame
     from tqdm.auto import tqdm
@@ -153,11 +154,12 @@ def _files(folder: Path, phenomena: str | Sequence[str] | None) -> list[Path]:
         found |= {file.stem: file for file in sorted(home.glob("*.jsonl"))} if not found else {}
     if not found:
         raise FileNotFoundError(f"{folder} holds no .jsonl of BLiMP: name the folder with its 67 files.")
-    phenomena = dict.fromkeys([phenomena] if isinstance(phenomena, str) else phenomena or ())
-    lacking = [name for name in phenomena if name not in found]
+    names = [phenomena] if isinstance(phenomena, str) else () if phenomena is None else phenomena
+    wanted = dict.fromkeys(arguments.strings("phenomena", names, "names of BLiMP's files"))  # each once
+    lacking = [name for name in wanted if name not in found]
     if lacking:
         raise FileNotFoundError(f"There is no phenomenon {lacking[0]!r} in {folder}; there are {', '.join(found)}.")
-    return [found[name] for name in phenomena or found]
+    return [found[name] for name in wanted or found]
 
 
 def _pairs(file: Path, limit: int | None) -> tuple[list[tuple[str, str]], str]:

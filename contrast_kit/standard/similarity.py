@@ -13,6 +13,7 @@ The same vectors give different numbers, so a table that does not name its aggre
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -46,7 +47,8 @@ def read_sts(folder: str | Path) -> dict[str, dict[str, Rows]]:
     no scores, as in GLUE's folder `STS-B`, its validation rows are the task `"STS-B validation"`, which is a different
     number.
 
-    Raises `FileNotFoundError` where none of them is there, `ValueError` for files that do not fit together.
+    Raises `FileNotFoundError` where none of them is there, `ValueError` for files that do not fit together, for a line
+    that is not two texts and a score, and for a file without any.
     """
     folder = Path(folder).expanduser()
     if not folder.is_dir():
@@ -72,6 +74,9 @@ def read_sts(folder: str | Path) -> dict[str, dict[str, Rows]]:
             f"{folder} holds none of STS12-en-test … STS16-en-test, STSBenchmark, SICK, STS-B: name SentEval's folder "
             "data/downstream, or GLUE's."
         )
+    for task, subsets in found.items():
+        if empty := [f"{task} {subset}".strip() for subset, rows in subsets.items() if not rows]:
+            raise ValueError(f"{empty[0]} in {folder} has no pair with a score: leave its file out, or get it again.")
     return found
 
 
@@ -205,8 +210,8 @@ def _sick_rows(file: Path) -> Rows:
 
 def _graded(file: Path, number: int, *row: str) -> tuple[str, str, float]:
     """Two texts and their score, from one line of a file."""
-    try:
+    with suppress(ValueError):
         first, second, score = row
-        return first, second, float(score)
-    except ValueError:
-        raise ValueError(f"Line {number} of {file} is not two texts and a score, but {checks.shown(row)}.") from None
+        if np.isfinite(float(score)):
+            return first, second, float(score)
+    raise ValueError(f"Line {number} of {file} is not two texts and a score, but {checks.shown(row)}.")
