@@ -76,6 +76,11 @@ def test_one_phenomenon_may_be_named_alone_and_counts_once(tokenizer, tmp_path):
             ck.standard.blimp(score, tmp_path, phenomena=phenomena, progress=False)
 
 
+def test_one_part_of_the_report_may_be_named_alone(tokenizer):
+    found = ck.standard.evaluate(make_encoder(tokenizer), parts="geometry", limit=50, progress=False)
+    assert set(found.table["part"]) == {"geometry"}
+
+
 def test_the_twin_has_the_same_head_and_the_same_lengths(tokenizer):
     encoder = make_encoder(tokenizer)
     encoder.normalizes = True

@@ -72,7 +72,7 @@ def evaluate(
     name: str | Path,
     source: str | Path | None = None,
     *,
-    parts: tuple[str, ...] = PARTS,
+    parts: str | tuple[str, ...] = PARTS,
     limit: int | None = 2_000,
     pairs: int | None = 50,
     pooling: str | None = None,
@@ -84,7 +84,7 @@ def evaluate(
         name: a folder, a name on the hub, or an `Encoder`.
         source: a folder with GLUE's tasks (or `glue_data`), SentEval's STS and `blimp`; whatever of these is there is
             measured. None: the toyshop's tasks, which are on every machine.
-        parts: of "glue", "sts", "blimp", "geometry".
+        parts: of "glue", "sts", "blimp", "geometry"; or one of them.
         limit: rows of each split for a probe. pairs: minimal pairs of each phenomenon. None takes all.
         pooling: "first" or "mean"; by default what the folder says.
         progress: show what is being measured.
@@ -103,6 +103,7 @@ def evaluate(
     """
     from pandas import DataFrame
 
+    parts = (parts,) if isinstance(parts, str) else parts
     for part in parts:
         checks.choice("parts", part, PARTS)
     for option, value in (("limit", limit), ("pairs", pairs)):
