@@ -6,6 +6,8 @@ from conftest import make_encoder
 import contrast_kit as ck
 from contrast_kit.explore._networks import Networks
 
+pytest.importorskip("anywidget")
+
 
 def test_an_unknown_word_may_be_masked_as_in_training(tokenizer):
     text = "the ᚠ kite"
@@ -21,4 +23,4 @@ def test_an_unknown_word_may_be_masked_as_in_training(tokenizer):
 
 def test_a_head_on_the_contrast_is_refused(tokenizer):
     with pytest.raises(ValueError, match="With scl_head=True the contrast is not on the encoder's own vectors"):
-        Networks(ck.objectives.COCOLM(make_encoder(tokenizer), scl_head=True))
+        ck.explore.two_networks(ck.objectives.COCOLM(make_encoder(tokenizer), scl_head=True))

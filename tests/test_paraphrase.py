@@ -356,7 +356,7 @@ def corpus(n=2_500):
     return [row["text"] for row, _ in zip(ck.data.load("toyshop/text")["train"], range(n), strict=False)]
 
 
-@pytest.mark.parametrize("temperature", [0.3, 0.5, 0.9])
+@pytest.mark.parametrize("temperature", [0.3, 0.5, 0.7, 0.9])
 def test_mistakes_are_as_frequent_as_the_temperature_says_in_any_text(temperature):
     """Many sentences of the corpus can be said in one way only; they are not mistaken until they differ."""
     texts, phrases = corpus(), words_of._phrases()
@@ -370,9 +370,30 @@ def test_mistakes_are_as_frequent_as_the_temperature_says_in_any_text(temperatur
     assert wrong / whole == pytest.approx(chance, abs=4 * (chance * (1 - chance) / whole) ** 0.5)
 
 
-@pytest.mark.parametrize("text", ["hello", "iPhone cases are fine", "so i said it", "a DVD", "", "I think so."])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "hello",
+        "iPhone cases are fine",
+        "so i said it",
+        "a DVD",
+        "",
+        "I think so.",
+        "so i said, and I meant it",
+        "ßeta is out",
+        "Never mind that it rains: we go out.",
+    ],
+)
 def test_text_of_no_toyshop_stays_as_it_was_written(text):
     assert all(Toyshop()([text], seed=seed, temperature=0.5) == [text] for seed in range(5))
+
+
+def test_first_letters_stay_as_they_were_written():
+    said = [Toyshop()(["iPhone cases are lovely", "USA kites are lovely"], seed=seed) for seed in range(9)]
+    assert all(small.startswith("iPhone cases") and large.startswith("USA kites") for small, large in said)
+    text = "although the fur is dull, Magnus was charmed by this owl."
+    said = [Toyshop()([text], seed=seed)[0] for seed in range(40)]
+    assert all("Magnus was" in one for one in said) and {"Magnus", "never"} <= {one.split(" ")[0] for one in said}
 
 
 def test_a_file_has_pairs_and_no_half_of_one(tmp_path):

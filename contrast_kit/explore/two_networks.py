@@ -177,7 +177,7 @@ def two_networks(
 
     Raises:
         TypeError: for something that is neither an encoder nor a COCOLM with a copy head.
-        ValueError: a temperature that the slider does not have, or no other sentences.
+        ValueError: a temperature that the slider does not have, no other sentences, or a COCOLM with `scl_head=True`.
         ImportError: without ipywidgets and anywidget.
 
     Example:

@@ -27,7 +27,7 @@ class Toyshop(Paraphraser):
     said in one of them, and the order of two clauses is drawn anew ("although the fur is dull, …" ↔ "…, even though the
     fur is dull"). With probability e^(-1/T), Boltzmann's factor for a mistake that costs 1, a phrase is mistaken for
     another of its kind: an adjective for any other, perhaps of the opposite side, a colour for a colour, a toy for a
-    toy. T = 0.3, 0.5, 0.7, 0.9 mistake 4, 14, 24 and 33 % of the phrases. Other text stays as it is.
+    toy. T = 0.3, 0.5, 0.7, 0.9 mistake 4, 14, 24 and 33 % of the phrases. A text without such a phrase stays as it is.
 
     Args:
         temperature: used where a call gives none.
@@ -77,11 +77,13 @@ def _paraphrase(text: str, chance: float, rng: Random) -> str:
     """A paraphrase of one text, different from it where a few tries find one. Mistakes are made once, in the first:
     else those texts that only a mistake can change would have more of them.
     """
+    if not any(isinstance(meaning, tuple) for meaning in _meanings(text)):
+        return text  # no phrase of the grammar is in it
     meant: dict[tuple, tuple] = {}
     for _ in range(10):
         said = _with_other_words(_with_other_clauses(text, rng), chance, rng, meant)
-        said = said if text[:1].isupper() else said[:1].lower() + said[1:]
-        said = said.replace(" I ", " i ") if " i " in text else said
+        said = said if " i " in text else said.replace(" i ", " I ")
+        said = said[:1].upper() + said[1:] if text[:1].isupper() else said
         if said != text and _doubled(said) <= _doubled(text):
             return said
     return text
@@ -114,9 +116,7 @@ def _with_other_words(text: str, chance: float, rng: Random, meant: dict[tuple, 
             return phrase
         return article(phrase) if match[1].strip() in ("a", "an") else match[1] + phrase
 
-    said = phrases.with_article.sub(other, _lower(text))
-    said = said.replace(" i ", " I ")
-    return said[:1].upper() + said[1:]
+    return phrases.with_article.sub(other, _lower(text))
 
 
 # Two clauses, main and foil, in the five ways of `data.toyshop.reviews`
