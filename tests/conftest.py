@@ -56,6 +56,18 @@ def make_encoder(tokenizer, **options):
     return ck.Encoder.tiny(tokenizer, **(dict(dropout=0.0, max_length=64) | ONE_LAYER | options))
 
 
+@pytest.fixture(scope="module")
+def opinions():
+    """The toyshop's reviews, as `tasks` reads a task."""
+    return ck.tasks.load("toyshop/sst2")
+
+
+@pytest.fixture(scope="module")
+def start(opinions):
+    """An encoder for them that has learned nothing."""
+    return make_encoder(ck.data.train_tokenizer(list(opinions.train["sentence"]), vocab_size=300))
+
+
 @pytest.fixture
 def smaller(monkeypatch):
     """What asks for a tiny encoder gets one layer of width 32: for long scripts, of which no size is tested."""

@@ -48,6 +48,13 @@ def test_all_methods_share_draws_and_choose_a_rate(monkeypatch, tmp_path, smalle
     for row in rates:
         assert (row["lr"] == "") == (row["method"] == "frozen probe")
         assert (row["post_lr"] != "") == ("TAPT" in row["method"])
+    more = ["--first-draw", "5", "--methods", "frozen probe", "--starts", "random"]
+    monkeypatch.setattr(sys, "argv", ["few_labels.py", *sizes, *folders, *more])
+    bench["main"]()
+    again = list(csv.DictReader((tmp_path / "out" / "few_labels_again.csv").read_text().splitlines()))
+    assert {row["draw"] for row in again} == {"5", "6"}
+    assert not {row["split"] for row in again} & {row["split"] for row in rows}
+    monkeypatch.setattr(sys, "argv", ["few_labels.py", *sizes, *folders, "--methods", *METHODS])
     monkeypatch.setattr("contrast_kit.tasks.grid._run_one", None)  # nothing is run a second time
     bench["main"]()
     for name, text in tables.items():

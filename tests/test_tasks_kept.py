@@ -6,7 +6,6 @@ from dataclasses import replace
 import pytest
 from conftest import make_encoder
 
-import contrast_kit as ck
 from contrast_kit import checks, tasks
 from contrast_kit.data import toyshop
 from contrast_kit.tasks import (
@@ -22,16 +21,6 @@ from contrast_kit.tasks import (
     sweeps,
 )
 from contrast_kit.tasks.searching import explore
-
-
-@pytest.fixture(scope="module")
-def opinions():
-    return tasks.load("toyshop/sst2")
-
-
-@pytest.fixture(scope="module")
-def start(opinions):
-    return make_encoder(ck.data.train_tokenizer(list(opinions.train["sentence"]), vocab_size=300))
 
 
 @pytest.fixture(scope="module")

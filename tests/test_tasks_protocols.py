@@ -25,17 +25,6 @@ from contrast_kit.tasks.planned import drawn_rows, held_rows, plan, setting_hash
 from contrast_kit.tasks.results import Results, interval, read, selected_runs, validation_score, write
 from contrast_kit.tasks.vectors import encoder_hash
 
-
-@pytest.fixture(scope="module")
-def opinions():
-    return tasks.load("toyshop/sst2")
-
-
-@pytest.fixture(scope="module")
-def start(opinions):
-    return make_encoder(ck.data.train_tokenizer(list(opinions.train["sentence"]), vocab_size=300))
-
-
 QUICK = Protocol(
     "quick", sizes=(20,), draws=2, seeds=(31, 42), validation=40, most_test={"sst2": 60}, epochs={20: 4},
     lr=1e-3, evaluate_every=4, post_epochs={20: 2}, post_lr=1e-3,

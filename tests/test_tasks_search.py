@@ -7,25 +7,13 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import REAL, make_encoder, real_data
+from conftest import REAL, real_data
 
-import contrast_kit as ck
 from contrast_kit import papers, tasks
 from contrast_kit.objectives import CMLM, SCL
 from contrast_kit.tasks import Pipeline, Protocol, protocols, searching, submission
 from contrast_kit.tasks.points import distance, points
 from contrast_kit.tasks.searching import explore
-
-
-@pytest.fixture(scope="module")
-def opinions():
-    return tasks.load("toyshop/sst2")
-
-
-@pytest.fixture(scope="module")
-def start(opinions):
-    return make_encoder(ck.data.train_tokenizer(list(opinions.train["sentence"]), vocab_size=300))
-
 
 QUICK = Protocol(
     "quick", sizes=(20,), draws=1, seeds=(0, 1), validation=30, most_test={"sst2": 30}, epochs={20: 1}, lr=1e-3,
