@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import unquote, urldefrag
 
 WIDTHS = (1000, 390)
-LARGEST = 30e6
+LARGEST = 32e6
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
 ASKED = """() => {
     const figures = [...document.querySelectorAll('article img, main img')];
