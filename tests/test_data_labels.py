@@ -175,6 +175,8 @@ def test_the_sts_benchmarks_own_files_with_ragged_ends(tmp_path):
         assert found["label"][:] == [2.5, 4.0] and found["sentence2"][:] == ['A "girl" brushes.', "He said."]
     with pytest.raises(ValueError, match="Row 3 of .* has 3 fields"):
         data.load(write(tmp_path, "cut-test.csv", rows + "main\tMSR\t2012\n"))
+    with pytest.raises(ValueError, match="Row 3 of .*word-test.csv has the score 'two'; the fifth field"):
+        data.load(write(tmp_path, "word-test.csv", rows + start.replace("2.500", "two")))
 
 
 def test_a_first_line_that_names_nothing_is_refused_in_a_sentence_that_works(tmp_path):

@@ -165,6 +165,8 @@ def test_other_forms_of_a_right_answer_pass():
 
     assert judge("02.nt_xent", in_place).right, judge("02.nt_xent", in_place)
     assert judge("02.row", lambda s, r: -s.log_softmax(0)[r]).right
+    assert judge("02.row", lambda s, r: (s.logsumexp(0) - s[r]).item()).right  # one number is asked for, of any kind
+    assert not judge("02.row", lambda s, r: complex((s.logsumexp(0) - s[r]).item(), 5)).right
     assert judge("02b.left_out", lambda ids: left_out(ids).int()).right
 
 

@@ -36,6 +36,8 @@ class TestTokenLoss:
         [
             lambda h, x, ids: losses.mlm(h @ x.T, ids),
             lambda h, x, ids: F.cross_entropy(h @ x.T, ids).item(),
+            lambda h, x, ids: F.cross_entropy(h @ x.T, ids).numpy(),
+            lambda h, x, ids: np.float32(F.cross_entropy(h @ x.T, ids)),
             lambda h, x, ids: sum(-math.log(torch.softmax(x @ h[i], 0)[ids[i]]) for i in range(len(ids))) / len(ids),
         ],
     )  # fmt: skip
@@ -47,6 +49,8 @@ class TestTokenLoss:
         [
             (lambda h, x, ids: -TestTokenLoss.log_p(h, x, ids), "one loss a position"),
             (lambda h, x, ids: "low", "one number"),
+            (lambda h, x, ids: [F.cross_entropy(h @ x.T, ids).item()], "one number"),
+            (lambda h, x, ids: h.numpy(), "one number"),
             (lambda h, x, ids: TestTokenLoss.log_p(h, x, ids).mean(), "minus is missing"),
             (lambda h, x, ids: -TestTokenLoss.log_p(h, x, ids).sum(), "take the mean"),
             (lambda h, x, ids: -TestTokenLoss.log_p(h, x, ids).exp().mean(), "-log p"),

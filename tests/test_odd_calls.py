@@ -389,6 +389,7 @@ ROOMS = {
         ),
     },
     "paraphrase": {
+        paraphrase.Apertium: dict(languages=["spa"], home="eng"),
         paraphrase.FromFile: dict(path=PAIRS, temperature=0.5),
         paraphrase.Toyshop: dict(temperature=0.0),
         paraphrase.Toyshop().__call__: dict(texts=["This kite is charming."], temperature=0.1, seed=0),

@@ -151,6 +151,47 @@ def test_a_plan_leaves_everything_as_it_was(tokenizer, texts):
     assert all(parameter.grad is None for parameter in objective.parameters())
 
 
+class Scheduled(ck.objectives.SimCSE):
+    """What changes along a run is set, moved or frozen by `set_progress` alone, as `fit` calls it."""
+
+    def build(self):
+        super().build()
+        self.calls, self.mean = [], torch.nn.Linear(3, 3)
+
+    def set_progress(self, step, total):
+        self.calls.append((step, total, self.training))
+        self.share = 1 - step / total
+        self.mean.requires_grad_(False).weight.mul_(0.9)
+        self.encoder.model.config.step = step
+
+    def contrast(self, vectors, facts):
+        return {"contrast": self.share * super().contrast(vectors, facts)["contrast"]}
+
+    def negatives(self, facts):
+        self.told(*self.calls)
+        return self.share * super().negatives(facts)
+
+
+def test_what_only_set_progress_sets_is_planned_as_at_the_first_step_and_taken_back(tokenizer, texts):
+    objective, told = Scheduled(make_encoder(tokenizer, dropout=0.1)).eval(), []
+    objective.told = lambda *calls: told.extend(calls)
+    attributes, weight = dict(vars(objective)), objective.mean.weight.detach().clone()
+    assert ck.plan(objective, texts, steps=7, batch_size=16).negatives == 15
+    assert set(told) == {(0, 7, True)}
+    assert vars(objective) == attributes and objective.calls == [] and not objective.training
+    assert torch.equal(objective.mean.weight, weight) and objective.mean.weight.requires_grad
+    assert not hasattr(objective.encoder.model.config, "step")
+    assert ck.fit(objective, texts, steps=1, batch_size=4, progress=False).steps == 1
+
+
+@pytest.mark.parametrize("name", ["capt by id", "coco_lm", "electra"])
+def test_a_plan_leaves_settings_as_they_were(name, tokenizer, texts):
+    objective = OBJECTIVES[name](make_encoder(tokenizer))
+    config, tau = vars(objective.encoder.model.config).copy(), getattr(objective, "tau", None)
+    ck.plan(objective, texts, steps=3, batch_size=4)
+    assert vars(objective.encoder.model.config) == config and getattr(objective, "tau", None) == tau
+
+
 def test_what_accumulation_would_not_give(encoder, texts, tokenizer):
     plan = ck.plan(ck.objectives.COCOLM(make_encoder(tokenizer)), texts, steps=5, batch_size=16, accumulate=4)
     assert (plan.negatives, plan.negatives_of_one_batch) == (30, 126)

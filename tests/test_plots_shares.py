@@ -27,6 +27,17 @@ def test_points_stand_where_they_are_said():
     assert {"red", "two"} <= {text.get_text() for text in axes.texts}
 
 
+def test_every_part_of_many_looks_different_in_the_bar_and_in_the_legend():
+    wholes = {"a": {f"part {i}": 1 / 20 for i in range(20)}}
+    figure = plots.shares(wholes)
+    for patches in (figure.axes[0].patches, figure.legends[0].get_patches()):
+        looks = [(patch.get_facecolor(), patch.get_hatch() or "") for patch in patches]
+        assert len(set(looks)) == 20 and {pattern for _, pattern in looks[:8]} == {""}
+    assert figure.get_figheight() > plots.shares({"a": FATES}).get_figheight()  # room for four rows of names
+    own = plots.shares(wholes, colours=["red", "blue"] * 10)
+    assert not any(patch.get_hatch() for patch in own.axes[0].patches)
+
+
 @pytest.mark.parametrize(
     ("wholes", "options", "words"),
     [

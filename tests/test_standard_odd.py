@@ -103,6 +103,9 @@ class Counts:
         return torch.tensor([[1.0, len(text)] for text in texts])
 
 
+START = "main-captions\tMSRvid\t2012test\t0024\t"
+
+
 def year(folder, pairs, scores, subset="mine"):
     home = folder / "STS12-en-test"
     home.mkdir(exist_ok=True)
@@ -138,6 +141,39 @@ def test_sick_with_another_header_or_a_short_line_is_named(tmp_path):
         ck.standard.read_sts(tmp_path)
     file.write_text(header)
     with pytest.raises(ValueError, match="SICK-R in .* has no pair with a score"):
+        ck.standard.read_sts(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("line", "has"),
+    [
+        (START + "two\tA girl.\tA woman.", "the score 'two'"),
+        (START + "\tA girl.\tA woman.", "the score ''"),
+        (START + "nan\tA girl.\tA woman.", "the score 'nan'"),
+        (START + "2.5\tA girl.", "6 of 7 fields"),
+        ("main-captions,MSRvid,2012test,0024,2.5,A girl.,A woman.", "1 of 7 fields"),
+    ],
+)
+@pytest.mark.parametrize("before", ["", f"{START}1\tA.\tB.\thttp://c\n\n"], ids=["first", "third"])
+def test_a_line_of_the_sts_benchmark_is_named_with_what_it_should_be(line, has, before, tmp_path):
+    (tmp_path / "STSBenchmark").mkdir()
+    file = tmp_path / "STSBenchmark" / "sts-test.csv"
+    file.write_text(f"{before}{line}\n{START}1\tA.\tB.\n")
+    with pytest.raises(ValueError) as told:
+        ck.standard.read_sts(tmp_path)
+    should = "genre, file, year, number, score (from 0 to 5) and two texts, with a tab between each two"
+    assert str(told.value) == f"Line {3 if before else 1} of {file} has {has}: a line is {should}."
+
+
+def test_the_sts_benchmark_may_name_its_columns_but_must_be_there(tmp_path):
+    home = tmp_path / "STSBenchmark"
+    home.mkdir()
+    with pytest.raises(FileNotFoundError, match="no file .*sts-test.csv: get it again, or leave its folder out"):
+        ck.standard.read_sts(tmp_path)
+    (home / "sts-test.csv").write_text('"sentence1","sentence2","label"\n"A, or B","C",2.5\n"D","E",-1\n')
+    assert ck.standard.read_sts(tmp_path) == {"STS-B": {"": [("A, or B", "C", 2.5)]}}
+    (home / "sts-test.csv").write_text("")
+    with pytest.raises(ValueError, match="STS-B in .* has no pair with a score"):
         ck.standard.read_sts(tmp_path)
 
 

@@ -21,6 +21,7 @@ from contrast_kit.tasks import (
     sweeps,
 )
 from contrast_kit.tasks.searching import explore
+from contrast_kit.tasks.vectors import encoder_hash
 
 
 @pytest.fixture(scope="module")
@@ -142,6 +143,59 @@ def test_transfer_refuses_what_has_no_head_to_carry_over(opinions, start, monkey
     for headless in (Pipeline(frozen=True), prompting.TEMPLATES["sst2"].pipeline()):
         with pytest.raises(ValueError, match="transfer fine-tunes a head: give a pipeline without frozen and prompt"):
             tasks.transfer(opinions, opinions, start, {"FT": Pipeline(), "other": headless}, **go)
+
+
+# Fields of a protocol that a call cannot heed
+
+ROWS = [("temperature", 0.3, None), ("fraction", 0.5, None), ("shots", 4, None)]
+
+
+@pytest.mark.parametrize(("name", "value", "without"), ROWS)
+def test_transfer_refuses_to_choose_the_rows_of_its_source(opinions, start, monkeypatch, name, value, without):
+    monkeypatch.setattr(sweeps, "fine_tune", None)  # nothing is trained before
+    source = replace(QUICK, **{name: value})
+    says = rf"^transfer .* so it cannot heed the {name} of quick: take .*replace\(protocol, {name}={without}\)\.$"
+    with pytest.raises(ValueError, match=says):
+        tasks.transfer(opinions, opinions, start, source_protocol=source, target_protocol=QUICK)
+    if name == "temperature":  # nor has it a paraphraser for the targets
+        with pytest.raises(ValueError, match=says):
+            tasks.transfer(opinions, opinions, start, source_protocol=QUICK, target_protocol=source)
+
+
+def test_transfer_chooses_the_source_models_point_by_validation(opinions, start, tmp_path, monkeypatch):
+    source = replace(QUICK, sizes=(None,), epochs={None: 1}, choose={"lr": (1e-4, 1e-3, 1e-9)})
+    small = tasks.TaskData(opinions.task, opinions.splits | {"train": opinions.train.select(range(64))})
+    go = dict(source_protocol=source, target_protocol=QUICK, folder=tmp_path, progress=False)
+    real, tried = sweeps.fine_tune, []
+
+    def watched(*args, **options):
+        tuned = real(*args, **options)
+        tried.append((options["lr"], tuned))
+        tuned.validation = [row | {"accuracy": float(options["lr"] == 1e-3)} for row in tuned.validation]
+        return tuned
+
+    monkeypatch.setattr(sweeps, "fine_tune", watched)
+    starts = tasks.transfer(small, opinions, start, ["FT"], **go).table["start"]
+    assert [lr for lr, _ in tried] == [1e-4, 1e-3, 1e-9]
+    hashes = [encoder_hash(tuned.objective) for _, tuned in tried]
+    assert set(starts) == {hashes[1]} and len(set(hashes)) > 1
+    monkeypatch.setattr(sweeps, "fine_tune", None)
+    assert set(tasks.transfer(small, opinions, start, ["FT"], **go).table["start"]) == {hashes[1]}
+    with pytest.raises(ValueError, match="quick chooses lr itself, by validation"):
+        tasks.transfer(small, opinions, start, ["FT"], **go, lr=1e-3)
+    go["source_protocol"] = replace(source, test="validation")
+    with pytest.raises(ValueError, match="quick chooses lr by validation rows, but holds none out"):
+        tasks.transfer(small, opinions, start, ["FT"], **go)
+
+
+@pytest.mark.parametrize(("name", "value", "without"), [*ROWS, ("choose", {"clip": (0.5, 1.0)}, r"\{\}")])
+def test_squad_refuses_to_choose_rows_or_a_point(asked, start, monkeypatch, name, value, without):
+    monkeypatch.setattr(squad, "fine_tune", None)
+    plan = replace(protocols.SQUAD, validation=1, **{name: value})
+    says = rf"^squad.run trains .* so it cannot heed the {name} of COCO-LM SQuAD 2.0: .*{name}={without}\)\.$"
+    for call in (squad.run, squad.search):
+        with pytest.raises(ValueError, match=says):
+            call(asked, start, protocol=plan)
 
 
 # Points that diverge

@@ -126,6 +126,20 @@ def test_scls_deviation_is_that_of_its_top_three():
     assert np.isnan(Results(table, replace(protocol, report="best")).summary()["reported_sd"][0])  # of one run
 
 
+def test_a_column_that_a_table_of_ones_own_lacks_is_named():
+    run = dict(method="CE", task="mine", n=20, seed=0)
+    table = pd.DataFrame([run | dict(draw=draw, test=test) for draw, test in enumerate((0.7, 0.8, 0.9))])
+    with pytest.raises(ValueError, match=r"no column 'metric': add it, table.assign\(metric=…\)\.$"):
+        Results(table, protocols.CMLM).summary()
+    named, top = table.assign(metric="accuracy"), replace(protocols.SCL_FEW_SHOT, name="top")
+    assert Results(named, protocols.CMLM).summary()["reported"].tolist() == pytest.approx([0.8])
+    for call in (Results(named, top).summary, Results(named, None).best):
+        with pytest.raises(ValueError, match="no column 'validation': add it"):
+            call()
+    with pytest.raises(ValueError, match="no column 'seed': add it"):
+        Results(table.drop(columns="seed"), None)
+
+
 def test_protocols_that_contradict_themselves_are_refused(start):
     with pytest.raises(ValueError, match="nothing to choose a point"):
         replace(QUICK, validation=0, choose={"lr": (1e-3,)})

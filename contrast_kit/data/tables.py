@@ -187,7 +187,16 @@ def _sts_rows(file: Path) -> Dataset:
             f"Row {short} of {file} has {len(rows[short - 1])} fields; the STS benchmark's have 7 or more."
         )
     table = dict(zip(_STS_FIELDS, map(list, zip(*rows, strict=True)), strict=True))
-    return Dataset.from_dict(table | {"label": [float(score) for score in table["label"]]})
+    return Dataset.from_dict(table | {"label": [_sts_score(file, *row) for row in enumerate(table["label"], 1)]})
+
+
+def _sts_score(file: Path, number: int, score: str) -> float:
+    try:
+        return float(score)
+    except ValueError:
+        raise ValueError(
+            f"Row {number} of {file} has the score {score!r}; the fifth field of the STS benchmark's rows is a number."
+        ) from None
 
 
 def _frame(file: Path, separator: str, names: Sequence[str] | None, quoted: bool) -> DataFrame:

@@ -18,9 +18,12 @@ def equals(value: object, target: Tensor | float) -> bool:
     """True for the same shape and values equal up to rounding; False for what is not a number."""
     target = torch.as_tensor(target).detach().to(torch.float64)
     try:
-        value = torch.as_tensor(value).detach().to(torch.float64)
+        value = torch.as_tensor(value).detach()
     except (TypeError, ValueError, RuntimeError):
         return False
+    if value.is_complex():  # as float64 it would lose its imaginary part
+        return False
+    value = value.to(torch.float64)
     return value.shape == target.shape and bool(torch.allclose(value, target, atol=1e-7))
 
 

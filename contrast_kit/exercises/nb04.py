@@ -2,7 +2,9 @@
 
 import math
 from collections.abc import Callable, Iterable
+from numbers import Real
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional as F
@@ -12,7 +14,7 @@ from contrast_kit.exercises._numbers import LOG_OF_MEAN, MEAN_OF_P, near
 
 
 def _number(value: object) -> bool:
-    return isinstance(value, int | float) or (isinstance(value, Tensor) and value.numel() == 1)
+    return isinstance(value, Real) or (isinstance(value, Tensor | np.ndarray) and math.prod(value.shape) == 1)
 
 
 def _pair(value: Iterable) -> tuple[float, float] | None:

@@ -1,7 +1,9 @@
 """What a run will cost, before it begins: negatives per anchor, memory, time, and what accumulation would not give."""
 
+import copy
 import math
 import os
+from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
@@ -39,10 +41,10 @@ def plan(
 ) -> Plan:
     """Estimate what `fit(objective, dataset, …)` with these settings will cost, without training anything.
 
-    It takes a few texts through one step, and as many random vectors as a batch has through the contrast. Time and
-    memory of the encoder are extrapolated in proportion to the number of texts, so they are estimates for this machine
-    at this moment. The negatives are counted exactly, in the first batch. On a CPU the memory is what autograd keeps
-    for the backward pass; temporary buffers come on top.
+    It takes a few texts through one step, as at the start of the run (`set_progress`), and as many random vectors as a
+    batch has through the contrast. Time and memory of the encoder are extrapolated in proportion to the number of
+    texts, so they are estimates for this machine at this moment. The negatives are counted exactly, in the first batch.
+    On a CPU the memory is what autograd keeps for the backward pass; temporary buffers come on top.
 
     Args:
         objective, dataset, training, settings: as for `fit`. If the objective needs no labels, the lengths of the texts
@@ -80,25 +82,26 @@ def plan(
     objective.check_data(getattr(texts, "labels", None))
     batches = make_batches(texts, training)
     size = min(training.batch_size, len(texts))
+    steps = training.total_steps(len(batches))
     with torch.inference_mode(False), _as_it_was(objective):  # with gradients, even inside a reader's torch.no_grad()
+        objective.set_progress(0, steps)
         facts = _facts(objective, texts, batches.epoch(0)[0], size)
         most = min(size * training.accumulate, len(texts))  # a batch has no text twice
         more = _facts(objective, texts, _first_rows(batches, most), size)
-        cost = _cost(objective, texts, training, facts, math.ceil(size / processes), processes)
-    return Plan(
-        method=type(objective).__name__,
-        device=str(objective.encoder.device),
-        examples=len(texts),
-        batch_size=size,
-        accumulate=training.accumulate,
-        processes=processes,
-        steps=training.total_steps(len(batches)),
-        negatives=objective.negatives(facts),
-        negatives_of_one_batch=objective.negatives(more),
-        contrastive=objective.contrastive,
-        parameters=sum(p.numel() for p in objective.parameters()),
-        **cost,
-    )
+        return Plan(
+            method=type(objective).__name__,
+            device=str(objective.encoder.device),
+            examples=len(texts),
+            batch_size=size,
+            accumulate=training.accumulate,
+            processes=processes,
+            steps=steps,
+            negatives=objective.negatives(facts),
+            negatives_of_one_batch=objective.negatives(more),
+            contrastive=objective.contrastive,
+            parameters=sum(p.numel() for p in objective.parameters()),
+            **_cost(objective, texts, training, facts, math.ceil(size / processes), processes),
+        )
 
 
 def _cost(
@@ -131,24 +134,32 @@ def _cost(
 
 @contextmanager
 def _as_it_was(objective: Objective) -> Iterator[None]:
-    """Restore the objective's mode, buffers and gradients, and the random streams, afterwards."""
+    """Restore the objective and the random streams afterwards: mode, weights, buffers, gradients, and the attributes of
+    its modules and of their configs, with the lists, dicts and sets among them."""
     device = objective.encoder.device
-    gradients = [p.grad for p in objective.parameters()]
-    buffers = [(module, dict(module._buffers)) for module in objective.modules()]
-    values = [(buffer, buffer.clone()) for buffer in objective.buffers()]  # BatchNorm's means, a queue
+    gradients = [(p, p.grad, p.requires_grad) for p in objective.parameters()]
+    held = list(objective.buffers())  # BatchNorm's means, a queue
+    if type(objective).set_progress is not Objective.set_progress:  # which may move weights: those of an averaged copy
+        held += objective.parameters()
+    values = [(tensor, tensor.detach().to("cpu", copy=True)) for tensor in held]  # where a GPU need not hold them twice
+    parts = [part for module in objective.modules() for part in (module, getattr(module, "config", None))]
+    attributes = [vars(part) for part in parts if hasattr(part, "__dict__")]
+    inner = [value for of in attributes for value in of.values() if type(value) in (dict, list, set, OrderedDict)]
+    containers = [(container, copy.copy(container)) for container in (*attributes, *inner)]
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []), evaluating(objective):
         objective.train()
         try:
             yield
         finally:
-            for parameter, grad in zip(objective.parameters(), gradients, strict=True):
+            for container, had in containers:
+                container.clear()
+                (container.extend if isinstance(container, list) else container.update)(had)
+            for parameter, grad, trained in gradients:
                 parameter.grad = grad
-            for module, had in buffers:
-                module._buffers.clear()
-                module._buffers.update(had)
+                parameter.requires_grad_(trained)
             with torch.no_grad():
-                for buffer, value in values:
-                    buffer.copy_(value)
+                for tensor, value in values:
+                    tensor.copy_(value)
 
 
 @contextmanager

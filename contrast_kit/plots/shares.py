@@ -7,12 +7,13 @@ import numpy as np
 
 from contrast_kit import arguments, checks
 from contrast_kit.plots.settings import real
-from contrast_kit.plots.style import INK, array, colour, named, panels, styled
+from contrast_kit.plots.style import INK, array, colour, hatch, named, panels, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PLACE = real("a place on the bars")
+LEGEND = 5  # parts named in one row
 WRITTEN = 0.035  # of the whole: a smaller part has no room for its number
 
 
@@ -29,7 +30,8 @@ def shares(
 
     * `wholes`: {"one mask": {"readable": 0.85, "hidden": 0.15}, …}, the parts of every row, in the same order and
       colours; their sum is 1.
-    * `label`: what they are shares of. `colours`: one for each part; the palette's by default.
+    * `label`: what they are shares of. `colours`: one for each part; by default the palette's, with a pattern once they
+      begin again.
     * `points`: {"word": 0.23, …}, places on the bars' common scale, marked above the first bar with their names.
 
     Returns the figure. Raises a ValueError for rows whose parts differ or do not sum to 1.
@@ -41,19 +43,23 @@ def shares(
     """
     rows = {name: named(parts, f"wholes[{name!r}]") for name, parts in named(wholes, "wholes").items()}
     parts = list(next(iter(rows.values())))
+    patterns = [hatch(i) if colours is None else "" for i in range(len(parts))]
     colours = [colour(i) for i in range(len(parts))] if colours is None else _colours(colours)
     points = {} if points is None else arguments.mapping("points", points, "from words to their places")
     _check(rows, parts, colours)
-    height = 0.42 * len(rows) + 0.85 + 0.6 * bool(points)
+    legend_rows = -(-len(parts) // LEGEND)
+    height = 0.42 * len(rows) + 0.85 + 0.6 * bool(points) + 0.2 * max(0, legend_rows - 2)
     figure, (panel,) = panels(1, height=height, title=title)
     for i, part in enumerate(parts):
         widths = np.array([row[part] for row in rows.values()])  # [rows]
         left = np.array([sum(row[p] for p in parts[:i]) for row in rows.values()])
-        panel.barh(range(len(rows)), widths, left=left, height=0.7, color=colours[i], label=part)
+        look = {"color": colours[i], "hatch": patterns[i], "edgecolor": "white", "linewidth": 0}
+        panel.barh(range(len(rows)), widths, left=left, height=0.7, label=part, **look)
         for y, (x, width) in enumerate(zip(left, widths, strict=True)):
             if width >= WRITTEN:
                 at = {"ha": "center", "va": "center", "color": _ink(colours[i])}
-                panel.text(x + width / 2, y, f"{round(100 * width)} %", **at)
+                box = {"bbox": {"facecolor": colours[i], "linewidth": 0, "pad": 1}} if patterns[i] else {}
+                panel.text(x + width / 2, y, f"{round(100 * width)} %", **at, **box)
     panel.set(xlim=(0, 1), ylim=(len(rows) - 0.55, -0.45), xlabel=label)
     panel.set_yticks(range(len(rows)), list(rows))
     panel.spines["left"].set_visible(False)
@@ -62,7 +68,7 @@ def shares(
         place = PLACE(f"points[{word!r}]", place)
         panel.plot(place, -0.42, "v", color=INK, markersize=6, clip_on=False, gid="point")
         panel.annotate(word, (place, -0.42), (-3, 7), textcoords="offset points", rotation=45, annotation_clip=False)
-    figure.legend(loc="outside lower center", ncols=5)
+    figure.legend(loc="outside lower center", ncols=LEGEND)
     return figure
 
 

@@ -19,6 +19,7 @@ Draw = TypeVar("Draw", bound=Callable[..., "Figure"])
 # too faint on white; indigo, in its place, is Tol's (2021).
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#555555", "#332288")
 LINES = ("-", "--", ":", "-.")
+HATCHES = ("", "///", "...", "xxx")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 INK, FAINT = "#333333", "#BBBBBB"
 WIDTH = 9.0  # inches, the width of a notebook's output
@@ -115,6 +116,11 @@ def colour(i: int) -> str:
 def line_style(i: int) -> str:
     """The style of the i-th line: another one each time the colours start again."""
     return LINES[i // len(PALETTE) % len(LINES)]
+
+
+def hatch(i: int) -> str:
+    """The pattern on the i-th area: another one each time the colours start again."""
+    return HATCHES[i // len(PALETTE) % len(HATCHES)]
 
 
 def marker(i: int) -> str:

@@ -12,6 +12,7 @@ subsets each, and papers differ in what they do with them (SimCSE, table B.1):
 The same vectors give different numbers, so a table that does not name its aggregation cannot be compared.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from numbers import Real
@@ -61,7 +62,7 @@ def read_sts(folder: str | Path) -> dict[str, dict[str, Rows]]:
                 found[year] = {file.name[10:-4]: _year_rows(file) for file in files}
     for root in roots:
         if "STS-B" not in found and (home := root / "STSBenchmark").is_dir():
-            found["STS-B"] = {"": _scored(data.load(home / "sts-test.csv")["test"])}
+            found["STS-B"] = {"": _benchmark_rows(home / "sts-test.csv")}
         if (home := root / "STS-B").is_dir():
             splits = data.load(home)
             if not found.keys() & {"STS-B", "STS-B validation"}:
@@ -198,6 +199,27 @@ def _year_rows(file: Path) -> Rows:
     return [_graded(file, number, *row) for number, row in enumerate(rows, 1) if row[-1]]
 
 
+def _benchmark_rows(file: Path) -> Rows:
+    """The STS benchmark's own rows, where sources may follow the texts; or those of a table that names its columns."""
+    if not file.is_file():
+        raise FileNotFoundError(f"There is no file {file}: get it again, or leave its folder out.")
+    with in_utf8(file), file.open(encoding="utf-8-sig", newline="\n") as text:
+        lines = [line.rstrip("\r\n") for line in text]
+    if lines and {"sentence1", "sentence2", "label"} <= set(re.split("[\t,]", lines[0].replace('"', ""))):
+        return _scored(data.load(file)["test"])
+    rows = []
+    for number, fields in ((number, line.split("\t")) for number, line in enumerate(lines, 1) if line.strip()):
+        score = _number(fields[4]) if len(fields) >= 7 else np.nan
+        if not np.isfinite(score):
+            has = f"{len(fields)} of 7 fields" if len(fields) < 7 else f"the score {checks.shown(fields[4])}"
+            raise ValueError(
+                f"Line {number} of {file} has {has}: a line is genre, file, year, number, score (from 0 to 5) and two "
+                "texts, with a tab between each two."
+            )
+        rows.append((*fields[5:7], score))
+    return [row for row in rows if row[2] != -1]
+
+
 def _sick_rows(file: Path) -> Rows:
     with in_utf8(file):
         header, *lines = file.read_text("utf-8").rstrip("\n").split("\n")
@@ -210,8 +232,13 @@ def _sick_rows(file: Path) -> Rows:
 
 def _graded(file: Path, number: int, *row: str) -> tuple[str, str, float]:
     """Two texts and their score, from one line of a file."""
-    with suppress(ValueError):
-        first, second, score = row
-        if np.isfinite(float(score)):
-            return first, second, float(score)
+    if len(row) == 3 and np.isfinite(score := _number(row[2])):
+        return row[0], row[1], score
     raise ValueError(f"Line {number} of {file} is not two texts and a score, but {checks.shown(row)}.")
+
+
+def _number(score: str) -> float:
+    """A score as a number; NaN where it is none."""
+    with suppress(ValueError):
+        return float(score)
+    return np.nan

@@ -96,6 +96,17 @@ def refuse_overridden(
                 )
 
 
+def refuse_unheeded(protocol: Protocol, because: str, *names: str) -> None:
+    """Refuse a protocol with one of these fields set, which the caller cannot heed; `because` begins the sentence."""
+    plain = Protocol("plain")
+    for name in names:
+        if getattr(protocol, name) != (without := getattr(plain, name)):
+            raise ValueError(
+                f"{because}, so it cannot heed the {name} of {protocol.name}: take dataclasses.replace(protocol, "
+                f"{name}={without!r})."
+            )
+
+
 LENGTH = {"epochs", "steps"}
 """Settings that say how long to train: one overrides the other."""
 

@@ -55,8 +55,7 @@ class Results:
         import pandas as pd
 
         arguments.of_kind("table", self.table, pd.DataFrame, "a DataFrame with one row a run")
-        if lacking := [name for name in (*KEY, "test") if name not in self.table]:
-            raise ValueError(f"The table of runs has no column {lacking[0]!r}.")
+        _need(self.table, *KEY, "test")
         if (twice := self.table.duplicated(list(KEY))).any():
             first = self.table[twice].iloc[0]
             run = ", ".join(f"{name} {first[name]}" for name in KEY)
@@ -77,10 +76,11 @@ class Results:
         `runs`; `low` and `high`, the `level` confidence interval of the mean by Student's t. Runs on one draw share
         their training rows, so where there are several draws it is their means that count as independent: 5 draws × 3
         seeds are 5 observations, not 15. With one observation there is no interval: the cell is empty. MNLI has a
-        second row, "…-mm", where the protocol also tests on the mismatched rows.
+        second row, "…-mm", where the protocol also tests on the mismatched rows. A table without `metric` is refused.
         """
         import pandas as pd
 
+        _need(self.table, "metric")
         rows = []
         for (task, n, method), runs in _groups(self.table):
             low, high = interval(independent_observations(runs, "test"), level)
@@ -155,6 +155,7 @@ class Results:
     def best(self, methods: Sequence[str] | None = None) -> str:
         """The method with the best `validation_score`: for choosing a hyper-parameter."""
         table = self.table if methods is None else self.table[self.table["method"].isin(self._known(methods))]
+        _need(table, "validation")
         if table["validation"].isna().any():
             raise ValueError("These runs had no validation rows, so none of them can be selected.")
         scores = {name: validation_score(runs, self.protocol) for name, runs in table.groupby("method", sort=False)}
@@ -208,6 +209,12 @@ def _groups(table: "pd.DataFrame") -> Iterator[tuple[tuple, "pd.DataFrame"]]:
             yield (f"{task}-mm", n, method), runs.assign(task=f"{task}-mm", test=runs[MISMATCHED])
 
 
+def _need(table: "pd.DataFrame", *names: str) -> None:
+    """Refuse a table of runs without one of these columns."""
+    if lacking := [name for name in names if name not in table]:
+        raise ValueError(f"The table of runs has no column {lacking[0]!r}: add it, table.assign({lacking[0]}=…).")
+
+
 _STATISTIC = {"mean": "mean", "top": "mean", "median": "median", "best": "mean"}
 _RULES = {"mean": "mean of all runs", "median": "median of all runs", "best": "best run by validation"}
 
@@ -217,6 +224,7 @@ def selected_runs(runs: "pd.DataFrame", protocol: Protocol) -> "pd.DataFrame":
     count = {"top": protocol.top, "best": 1}.get(protocol.report)
     if count is None:
         return runs
+    _need(runs, "validation")
     return runs.sort_values(["draw", "seed"]).nlargest(count, "validation", keep="first")
 
 

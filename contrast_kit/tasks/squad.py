@@ -24,7 +24,7 @@ from contrast_kit.encoder import Encoder
 from contrast_kit.encoder.encoder import evaluating
 from contrast_kit.objectives import Span
 from contrast_kit.tasks.answers import apply_threshold, best_threshold, questions, score, with_null_scores
-from contrast_kit.tasks.planned import facts, refuse_overridden
+from contrast_kit.tasks.planned import facts, refuse_overridden, refuse_unheeded
 from contrast_kit.tasks.points import Point, checked_grid, describe_point
 from contrast_kit.tasks.protocol import Protocol
 from contrast_kit.tasks.protocols import SQUAD
@@ -111,9 +111,7 @@ def spans(logits: np.ndarray, n: int, max_answer: int) -> list[tuple[int, int, f
     >>> spans(np.array([[0.0, 0.0], [2.0, 0.0], [1.0, 3.0]]), n=2, max_answer=2)
     [(1, 2, 5.0), (2, 2, 4.0)]
     """
-    finite = np.isfinite(logits[:, 0])
-    finite[0] = False
-    at = np.flatnonzero(finite)
+    at = 1 + np.flatnonzero(np.isfinite(logits[1:, 0]))
     starts, ends = (at[np.argsort(-logits[at, i], kind="stable")[:n]] for i in (0, 1))
     i, j = np.meshgrid(starts, ends, indexing="ij")  # [n, n]
     legal = (i <= j) & (j - i < max_answer)
@@ -223,10 +221,12 @@ def run(
         the `Results`: `test` is F1 in percent, `test_exact` EM (`evaluate_across`), and so on.
 
     Raises:
-        ValueError: for a folder with runs of other settings, or a setting that would override the protocol's seeds.
+        ValueError: for a folder with other runs, a setting over the protocol's seeds, a protocol that chooses in a run.
     """
     _check(data, start, protocol)
     refuse_overridden(protocol, settings)
+    all_rows = "squad.run trains on all rows, and has none to choose by"
+    refuse_unheeded(protocol, all_rows, "choose", "fraction", "shots", "temperature")
     arguments.string("name", name, "what the data are called in the table")
     options = protocol.training(None)
     if settings.get("steps") is not None:

@@ -15,7 +15,16 @@ from contrast_kit.objectives import FineTune
 from contrast_kit.tasks.fine_tuning import check_start, fine_tune, prepare
 from contrast_kit.tasks.grid import post_train, run
 from contrast_kit.tasks.pipelines import Pipeline, check_head, pipelines_by_name
-from contrast_kit.tasks.planned import PlannedRun, held_rows, refuse_overridden, setting_hash, task_of, tune_of
+from contrast_kit.tasks.planned import (
+    PlannedRun,
+    held_rows,
+    refuse_overridden,
+    refuse_unheeded,
+    setting_hash,
+    task_of,
+    tune_of,
+)
+from contrast_kit.tasks.points import points
 from contrast_kit.tasks.protocol import Protocol, Sweep
 from contrast_kit.tasks.protocols import SCL_FULL, SCL_TRANSFER
 from contrast_kit.tasks.results import Results, inside, write
@@ -129,20 +138,31 @@ def transfer(
         targets: other tasks: Amazon-2, Yelp-2.
         start: the encoder that the source models start from.
         methods: as `run`, each with a head to carry over: neither `frozen` nor with a `prompt`.
-        source_protocol: trains the source model: all rows, the first seed, the best step by validation.
+        source_protocol: trains the source model: all rows, the first seed, the best step by validation, and the best
+            point of its grid `choose`.
         target_protocol: draws a few rows of each target and trains on them.
         folder: keeps the source models and the runs; the same call continues from there.
         progress, settings: as `run`.
 
     Returns:
         the `Results` of all methods and targets; the column `start` is the hash of the source model.
+
+    Raises:
+        ValueError: for what `run` refuses, and for a source protocol that adds paraphrases or takes a part of the rows.
     """
     arguments.of_kind("source", source, TaskData, "what tasks.load gives")
     targets = list_of_tasks(targets)
     check_start(start)
     for name, protocol in {"source_protocol": source_protocol, "target_protocol": target_protocol}.items():
         arguments.of_kind(name, protocol, Protocol, "one of tasks.protocols")
-    refuse_overridden(target_protocol, settings)
+        refuse_overridden(protocol, settings)
+        refuse_unheeded(protocol, "transfer takes the rows as they are", "temperature")
+    refuse_unheeded(source_protocol, "transfer trains the source model on all rows", "fraction", "shots")
+    if source_protocol.choose and held_rows(source_protocol, source).validation is None:
+        raise ValueError(
+            f"{source_protocol.name} chooses {', '.join(source_protocol.choose)} by validation rows, but holds none "
+            "out: take dataclasses.replace(source_protocol, choose={})."
+        )
     pipelines = pipelines_by_name(methods)
     for pipeline in pipelines.values():
         check_head(pipeline, "transfer")
@@ -187,13 +207,16 @@ def source_model(
     if pipeline.post is not None:
         options = protocol.post_training(size) | settings
         begin = post_train(start, pipeline, source.train, task=source.task, seed=seed, **options)
-    training = protocol.training(size) | settings
-    options = dict(task=task_of(protocol, source), method=tune_of(protocol, pipeline), seed=seed) | training
-    tuned = fine_tune(begin, source.train, held.validation, **options)
-    if tuned.run.interrupted:
-        raise KeyboardInterrupt
+    task, best = task_of(protocol, source), None
+    options = dict(task=task, method=tune_of(protocol, pipeline), seed=seed) | protocol.training(size)
+    for point in points(protocol.choose):
+        tuned = fine_tune(begin, source.train, held.validation, **(options | point | settings))
+        if tuned.run.interrupted:
+            raise KeyboardInterrupt
+        if best is None or tuned.best[task.metrics[0]] > best.best[task.metrics[0]]:
+            best = tuned
     if file is not None:
         file.parent.mkdir(parents=True, exist_ok=True)
         with draft_of(file) as draft:
-            torch.save(tuned.objective.state_dict(), draft)
-    return tuned.objective
+            torch.save(best.objective.state_dict(), draft)
+    return best.objective
