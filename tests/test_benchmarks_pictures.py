@@ -16,6 +16,7 @@ from conftest import benchmark_script
 
 import contrast_kit as ck
 from contrast_kit.data import scenes
+from contrast_kit.data.scenes import ask, compose, statements, tables
 
 FOLDER = Path(__file__).resolve().parent.parent / "benchmarks"
 pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="needs a checkout")
@@ -66,10 +67,19 @@ def test_another_picture_is_another_and_none_shows_nothing(bench):
 
 @pytest.fixture(scope="module")
 def world(bench, rows):
-    """The world of the benchmark with a hundred test captions."""
+    """The world of the benchmark with thirty test captions, and few rows of the other tasks."""
     settings = dict(passes=12, masked=0.3, lr=1e-3, scale="tiny", dropout=0.1, split="test")
-    world = bench["World"](Namespace(**settings))
-    world.rows["captions", "test"] = rows[:100]
+    few, made = dict.fromkeys(scenes.SPLITS, 40), tables._made
+    with pytest.MonkeyPatch.context() as patch:
+        for module, name in ((ask, "QUESTIONS"), (compose, "QUESTIONS"), (statements, "SENTENCES")):
+            patch.setattr(module, name, few)
+        each = {
+            task: made if task == "captions" else lambda task, split: tables.MAKERS[task](split)
+            for task in scenes.tasks()
+        }
+        patch.setattr(tables, "_made", lambda task, split: each[task](task, split))  # the few are not kept
+        world = bench["World"](Namespace(**settings))
+    world.rows["captions", "test"] = rows[:30]
     world.rows["captions", "train"] = world.rows["captions", "train"][:60]
     return world
 

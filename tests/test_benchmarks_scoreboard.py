@@ -1,18 +1,29 @@
 """The long scoreboard at its smallest: what it writes, that a stopped run goes on, and that nothing is tested on."""
 
 import csv
+import functools
 import sys
 
 import pytest
 from conftest import benchmark_script
 
+from contrast_kit.tasks import scoreboard
+
 SIZES = dict(sentences=300, words=250, steps=10, batch=16, pairs=30, rows=60, seeds=0) | {"rate-steps": 4}
 SMALL = [part for name, size in SIZES.items() for part in (f"--{name}", str(size))]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def bench():
     return benchmark_script("scoreboard")
+
+
+@pytest.fixture(scope="module")
+def world(bench):
+    """What all runs share, made once for those of one start."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["scoreboard.py", *SMALL])
+        return bench["World"](bench["arguments"]())
 
 
 def run(bench, monkeypatch, folder, *methods):
@@ -28,8 +39,10 @@ def run(bench, monkeypatch, folder, *methods):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-def test_a_stopped_scoreboard_goes_on_as_if_it_had_not_been_stopped(bench, monkeypatch, tmp_path, smaller):
-    names = bench["main"].__globals__
+def test_a_stopped_scoreboard_goes_on_as_if_it_had_not_been_stopped(bench, world, monkeypatch, tmp_path, smaller):
+    names, anew = bench["main"].__globals__, bench["World"]
+    monkeypatch.setattr(scoreboard, "load", functools.cache(scoreboard.load))
+    monkeypatch.setitem(names, "World", lambda args: vars(world).update(args=args) or world)
     monkeypatch.setitem(names, "LOOKS", (5, 10))
     monkeypatch.setitem(names, "RATES", (1e-3, 2e-3))
     whole = run(bench, monkeypatch, tmp_path / "whole", "MLM", "CSSL (wordings)", "MLM, then wordings")
@@ -54,14 +67,14 @@ def test_a_stopped_scoreboard_goes_on_as_if_it_had_not_been_stopped(bench, monke
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
         patched.setitem(names, "measure", failing)
         run(bench, patched, tmp_path / "stopped", "MLM", "CSSL (wordings)", "MLM, then wordings")
-    again = run(bench, monkeypatch, tmp_path / "stopped", "MLM", "CSSL (wordings)", "MLM, then wordings")
+    with monkeypatch.context() as patched:
+        patched.setitem(names, "World", anew)  # whoever goes on has made everything anew
+        again = run(bench, patched, tmp_path / "stopped", "MLM", "CSSL (wordings)", "MLM, then wordings")
     assert again == whole
     assert run(bench, monkeypatch, tmp_path / "stopped", "MLM", "CSSL (wordings)", "MLM, then wordings") == whole
 
 
-def test_no_wording_that_is_trained_on_is_asked_of(bench, monkeypatch):
-    monkeypatch.setattr(sys, "argv", ["scoreboard.py", *SMALL])
-    world = bench["World"](bench["arguments"]())
+def test_no_wording_that_is_trained_on_is_asked_of(world):
     groups = (world.suite.pairs, world.suite.hard, *world.triples.values())
     asked = {text for group in groups for row in group for text in row}
     assert not asked & {*world.sentences, *world.held_out}
