@@ -30,16 +30,16 @@ import contrast_kit as ck  # noqa: E402
 from contrast_kit.data import toyshop  # noqa: E402
 from contrast_kit.training import checkpoint, distributed  # noqa: E402
 
-STEPS = 16
+STEPS = 10
 TEXTS = toyshop.corpus(120, seed=1)
 TOKENIZER = ck.data.train_tokenizer(TEXTS, vocab_size=300)
 
 
-def train(folder, steps=STEPS, callback=None):
-    """A run with everything that a checkpoint must hold: dropout, masks, chunks, a queue; saved at every step."""
+def train(folder, callback=None, save_every=1):
+    """A run with everything that a checkpoint must hold: dropout, masks, chunks, a queue."""
     objective = ck.objectives.CAPT(make_encoder(TOKENIZER, dropout=0.1), queue=48)
     ck.fit(
-        objective, TEXTS, steps=steps, batch_size=12, chunk_size=5, lr=1e-2, save_every=1, progress=False,
+        objective, TEXTS, steps=STEPS, batch_size=12, chunk_size=5, lr=1e-2, save_every=save_every, progress=False,
         folder=folder, resume=True, callback=callback,
     )  # fmt: skip
     digest = hashlib.sha256()
@@ -112,6 +112,23 @@ def kills(count, expected, duration, seed=0):
             assert len(checkpoint.found(folder)) == 2 and not any(folder.glob(".step-*"))
             shutil.rmtree(folder)
     return {"kills": killed, "amid saving": amid_saving, "runs": runs, "seconds": time.monotonic() - start}
+
+
+def between_checkpoints(expected):
+    """Killed two steps after a checkpoint: these are made a second time, to the same end."""
+
+    def strike(run):
+        if run.steps == 5:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place, "run")
+        child = copy_of_this_process(lambda: train(folder, strike, save_every=3), Path(place, "answer"))
+        assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
+        look(folder)
+        last = checkpoint.found(folder)[-1].name
+        assert train(folder, save_every=3) == expected, "ended with other weights"
+    return {"last": last}
 
 
 def full_disk(expected):
@@ -203,5 +220,6 @@ if __name__ == "__main__":
         "a worker that hangs": lost_worker(signal.SIGSTOP, expected),
     }
     expected, seconds = alone()  # from here on this process, and each copy of it, trains by itself
-    found |= {"a full disk": full_disk(expected), "kills": kills(number, expected, seconds)}
+    found |= {"a full disk": full_disk(expected), "between": between_checkpoints(expected)}
+    found |= {"kills": kills(number, expected, seconds)}
     print(json.dumps(found, indent=1))

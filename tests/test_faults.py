@@ -25,6 +25,10 @@ def test_killed_at_random_moments_a_run_ends_with_the_same_weights(found):
     assert found["kills"]["kills"] == int(KILLS)
 
 
+def test_killed_between_two_checkpoints_the_steps_since_the_last_are_made_again(found):
+    assert found["between"]["last"] == "step-00000003"
+
+
 def test_a_full_disk_leaves_the_checkpoint_before(found):
     assert "could not be written" in found["a full disk"]["said"]
 

@@ -4,14 +4,12 @@ import math
 import os
 import shutil
 import signal
-import subprocess
 import sys
 import threading
 import time
 import types
 import warnings
 
-import killed
 import pytest
 import torch
 from conftest import make_encoder
@@ -23,26 +21,6 @@ from contrast_kit.data import intact
 from contrast_kit.training import checkpoint
 from contrast_kit.training.fit import _Loop
 from contrast_kit.training.settings import Training, learning_rate
-
-
-def test_killed_and_resumed_is_bitwise_the_unbroken_run(tmp_path):
-    """One kill; `test_faults.py` has more, at random moments."""
-    script = os.path.join(os.path.dirname(__file__), "killed.py")
-    process = subprocess.Popen([sys.executable, script, tmp_path / "broken"])
-    wait_for_checkpoint(tmp_path / "broken", process)
-    time.sleep(0.4)
-    assert process.poll() is None, "the run was over before it could be killed"
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    last = checkpoint.found(tmp_path / "broken")[-1].name
-    assert last < f"step-{killed.STEPS:08d}", "there is nothing left to do"
-    assert killed.train(tmp_path / "broken") == killed.train(tmp_path / "unbroken")
-
-
-def wait_for_checkpoint(folder, process):
-    while not checkpoint.found(folder):
-        assert process.poll() is None, "the run ended without a checkpoint"
-        time.sleep(0.02)
 
 
 def press_stop_at(step):
