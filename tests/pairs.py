@@ -54,3 +54,7 @@ ONE_PICTURE = {
 }
 OBJECTIVES = {**ONE_PICTURE, "two pictures": lambda e: ck.objectives.TwoPictures(e)}
 """Every objective of words and pictures, in each form that takes another way through the step."""
+
+
+def data_of(name, texts, tokenizer):
+    return (make_two if name == "two pictures" else make_pairs)(texts, tokenizer)

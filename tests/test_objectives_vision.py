@@ -1,13 +1,8 @@
 """LXMERT, CAPT and the tasks on words and pictures: one step however it is cut, and the usual mistakes."""
 
-import os
-import socket
-import threading
-
 import pytest
 import torch
-import torch.multiprocessing as mp
-from pairs import ANSWERS, CLASSES, OBJECTIVES, ONE_PICTURE, WIDTH, make_encoder, make_pairs, make_two
+from pairs import ANSWERS, CLASSES, OBJECTIVES, ONE_PICTURE, WIDTH, data_of, make_encoder, make_pairs, make_two
 from test_step import EXACT, gradients, largest_difference, one_step
 from test_training import press_stop_at, same, weights
 
@@ -29,10 +24,6 @@ def batch(pairs):
 @pytest.fixture
 def encoder(tokenizer):
     return make_encoder(tokenizer)
-
-
-def data_of(name, texts, tokenizer):
-    return (make_two if name == "two pictures" else make_pairs)(texts, tokenizer)
 
 
 def seeded(seed=7):
@@ -70,48 +61,6 @@ def test_stopped_and_resumed_is_bitwise_the_unbroken_run(name, texts, tokenizer,
     _, halfway = go(folder=tmp_path, callback=press_stop_at(3))
     again, found = go(folder=tmp_path, resume=True)
     assert not same(halfway, expected) and same(found, expected) and again.equals(history)
-
-
-def on_a_process(rank, port, tokenizer, texts, answers):
-    torch.set_num_threads(1)
-    where = {"WORLD_SIZE": 2, "RANK": rank, "LOCAL_RANK": rank, "MASTER_PORT": port}
-    os.environ.update({name: str(value) for name, value in where.items()})
-    os.environ.update(MASTER_ADDR="127.0.0.1", ACCELERATE_USE_CPU="true")
-    from accelerate import PartialState
-
-    PartialState()  # starts gloo
-    found = {}
-    for name, make in OBJECTIVES.items():
-        eleven = data_of(name, texts, tokenizer).batch(range(11))
-        parts, grads = one_step(make(make_encoder(tokenizer)).double().train(), [eleven], chunk_size=2)
-        found[name] = parts, {key: value.numpy() for key, value in grads.items()}
-    answers.put(found)
-    answers.close()
-    answers.join_thread()
-    torch.distributed.barrier()
-    torch.distributed.destroy_process_group()
-
-
-def test_two_processes_give_the_loss_and_gradient_of_one(texts, tokenizer, monkeypatch):
-    """Eleven rows: six and five."""
-    monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        port = s.getsockname()[1]
-    queue = mp.get_context("forkserver").Queue()
-    arguments = (port, tokenizer, texts, queue)
-    mp.set_forkserver_preload(["contrast_kit.objectives", "contrast_kit.training", "accelerate", "pandas"])
-    running = mp.start_processes(on_a_process, arguments, nprocs=2, join=False, start_method="forkserver")
-    ended = threading.Thread(target=running.join)
-    ended.start()
-    answers = [queue.get(timeout=300) for _ in range(2)]
-    ended.join()
-    for name, make in OBJECTIVES.items():
-        eleven = data_of(name, texts, tokenizer).batch(range(11))
-        expected, wanted = one_step(make(make_encoder(tokenizer)).double().train(), [eleven])
-        for parts, grads in (found[name] for found in answers):
-            assert parts == pytest.approx(expected, rel=1e-12), name
-            assert largest_difference({key: torch.from_numpy(g) for key, g in grads.items()}, wanted) < EXACT, name
 
 
 @pytest.mark.parametrize("name", ONE_PICTURE)

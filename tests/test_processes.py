@@ -1,5 +1,6 @@
 """k processes = one, for every objective; a checkpoint of k processes goes on with another k."""
 
+import functools
 import os
 import shutil
 import socket
@@ -11,6 +12,9 @@ import torch
 import torch.multiprocessing as mp
 from conftest import make_encoder, with_wordings
 from objectives import OBJECTIVES
+from pairs import OBJECTIVES as SEEING
+from pairs import data_of
+from pairs import make_encoder as make_seeing
 from test_step import EXACT, largest_difference, one_step
 from test_training import press_stop_at, same, weights
 
@@ -42,6 +46,10 @@ def on_processes(rank, world, port, tokenizer, batch, texts, folder, answers):
         found[name] = parts, {key: value.numpy() for key, value in grads.items()}
     found["views"] = {key: value.numpy() for key, value in corrupted(tokenizer, batch).items()}
     if world == 2:
+        for name, make in SEEING.items():
+            eleven = data_of(name, texts, tokenizer).batch(range(11))
+            parts, grads = one_step(make(make_seeing(tokenizer)).double().train(), [eleven], chunk_size=2)
+            found["seeing", name] = parts, {key: value.numpy() for key, value in grads.items()}
         train(tokenizer, texts, folder / "of two", callback=press_stop_at(3))
         _, found["run"] = train(tokenizer, texts, folder / "of one", resume=True)
         dropout = dict(dropout=0.1)
@@ -174,13 +182,28 @@ def free_port():
         return s.getsockname()[1]
 
 
+@pytest.fixture(scope="module")
+def of_one(tokenizer, eleven):
+    """Loss and gradient of one process, by objective."""
+    return functools.cache(lambda name: one_step(OBJECTIVES[name](make_encoder(tokenizer)).double().train(), [eleven]))
+
+
 @pytest.mark.parametrize("name", OBJECTIVES, ids=lambda name: name.replace(" ", "-"))
 @pytest.mark.parametrize("world", [2, 4])
-def test_processes_give_the_loss_and_gradient_of_one(name, world, tokenizer, eleven, answers):
-    objective = OBJECTIVES[name](make_encoder(tokenizer)).double().train()
-    expected, wanted = one_step(objective, [eleven])
+def test_processes_give_the_loss_and_gradient_of_one(name, world, of_one, answers):
+    expected, wanted = of_one(name)
     for found in answers[world]:  # all of them, so that their weights stay equal
         parts, grads = found[name]
+        assert parts == pytest.approx(expected, rel=1e-12)
+        assert largest_difference({key: torch.from_numpy(g) for key, g in grads.items()}, wanted) < EXACT
+
+
+@pytest.mark.parametrize("name", SEEING)
+def test_two_processes_give_the_loss_and_gradient_of_one_on_pictures(name, texts, tokenizer, answers):
+    eleven = data_of(name, texts, tokenizer).batch(range(11))
+    expected, wanted = one_step(SEEING[name](make_seeing(tokenizer)).double().train(), [eleven])
+    for found in answers[2]:
+        parts, grads = found["seeing", name]
         assert parts == pytest.approx(expected, rel=1e-12)
         assert largest_difference({key: torch.from_numpy(g) for key, g in grads.items()}, wanted) < EXACT
 
