@@ -18,7 +18,7 @@ def test_all_methods_share_draws_and_choose_a_rate(monkeypatch, tmp_path, smalle
     monkeypatch.delenv("CONTRAST_KIT_REAL_DATA", raising=False)
     bench = benchmark_script("few_labels")
     names = bench["main"].__globals__
-    for name, value in {"RATES": (5e-4, 1e-3, 2e-3), "MORE": 60, "READ": 160, "SENTENCES": 2_000}.items():
+    for name, value in {"RATES": (5e-4, 1e-3, 2e-3), "MORE": 60, "READ": 160, "SENTENCES": 600}.items():
         monkeypatch.setitem(names, name, value)
     protocol, quick = names["protocol"], dict(epochs={20: 2}, post_epochs={20: 2})
     monkeypatch.setitem(names, "protocol", lambda *given: replace(protocol(*given), **quick))
