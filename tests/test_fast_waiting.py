@@ -144,19 +144,20 @@ def libgomp():
     return maps.exists() and "libgomp" in maps.read_text()
 
 
-def output_of(script, *arguments):
-    """What a script prints in a process of its own, in which threads are torch's own choice."""
+@pytest.fixture(scope="module")
+def told(tmp_path_factory):
+    """What a process of its own prints, in which threads are torch's own choice; they are counted first."""
     free = {key: value for key, value in os.environ.items() if not key.startswith(("OMP_", "GOMP_"))}
-    command = [sys.executable, "-c", script, *map(str, arguments)]
+    command = [sys.executable, "-c", TEAMS + COMES_AND_GOES, str(tmp_path_factory.mktemp("system") / "load")]
     done = subprocess.run(command, capture_output=True, text=True, env=free, timeout=250)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 
 
 @needs_two
-def test_training_and_tiles_keep_a_second_team_only_beside_another_program(tmp_path):
+def test_training_and_tiles_keep_a_second_team_only_beside_another_program(told):
     """With a file in place of the system's: the team is there, then gone; values stay."""
-    assert output_of(COMES_AND_GOES, tmp_path / "load") == ["[False, True, False] 1"] * 2
+    assert told[4:] == ["[False, True, False] 1"] * 2
 
 
 COMES_AND_GOES = """
@@ -168,12 +169,13 @@ waiting.LOAD, waiting.QUIET, waiting.PAUSE = pathlib.Path(sys.argv[1]), 0.0, 0.0
 torch.set_num_threads(waiting.processors())
 a, b = torch.randn(2, 600, 16)
 texts = toyshop.corpus(64)
+shape = dict(num_hidden_layers=1, hidden_size=32, num_attention_heads=2, intermediate_size=64)
 
 def tiles():
     return ck.losses.nt_xent(a, b, 0.1, implementation="tiled")
 
 def training():
-    encoder = ck.Encoder.tiny(ck.data.train_tokenizer(texts, vocab_size=200))
+    encoder = ck.Encoder.tiny(ck.data.train_tokenizer(texts, vocab_size=200), **shape)
     run = ck.fit(ck.objectives.MLM(encoder), texts, steps=2, batch_size=8, log_every=1, progress=False)
     return run.rows[-1]["loss"] + encoder.encode(texts[:4]).sum()
 
@@ -189,9 +191,9 @@ for work in (tiles, training):
 
 @needs_two
 @pytest.mark.skipif(not libgomp(), reason="another OpenMP")
-def test_the_second_team_is_more_threads_than_processors_and_ends_by_itself():
+def test_the_second_team_is_more_threads_than_processors_and_ends_by_itself(told):
     """More threads than processors end the spinning (libgomp's manual); `benchmarks/busy.py` measures it."""
-    processors, alone, together, afterwards = map(int, output_of(TEAMS))
+    processors, alone, together, afterwards = map(int, told[:4])
     assert together == alone + processors  # the thread itself, and its team without it
     assert afterwards == alone  # nobody looks any more
 
@@ -203,7 +205,7 @@ from contrast_kit.fast import waiting
 def threads():
     return len(os.listdir("/proc/self/task"))
 
-waiting.IDLE = 0.1
+idle, waiting.IDLE = waiting.IDLE, 0.1
 torch.set_num_threads(waiting.processors())
 torch.zeros(2**18).exp()
 alone = threads()
@@ -219,4 +221,5 @@ for _ in range(500):  # the system takes a moment to take a thread off its list
         break
     time.sleep(0.01)
 print(waiting.processors(), alone, together, threads(), sep="\\n")
+waiting.IDLE = idle
 """

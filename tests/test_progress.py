@@ -6,6 +6,8 @@ import threading
 import time
 from pathlib import Path
 
+import pytest
+
 import contrast_kit as ck
 
 
@@ -55,22 +57,40 @@ def press_stop(file):
     os.kill(int(process), signal.SIGINT)
 
 
-def test_a_notebook_shows_one_line_and_one_figure_and_its_stop_button_returns_the_run(tmp_path):
+PYPLOT = "'matplotlib.pyplot' in sys.modules"
+DRAW = "from contrast_kit import plots\nplots.circle([[1.0, 0.0]])"
+KEPT = "figure = plots.circle([[1.0, 0.0]])"  # kept, not shown
+
+
+@pytest.fixture(scope="module")
+def cells(tmp_path_factory):
+    """The cells of a notebook that was run: a training, one that is stopped, pictures without and with pyplot."""
     import nbformat
     from nbclient import NotebookClient
 
-    file = tmp_path / "begun"
+    file = tmp_path_factory.mktemp("run") / "begun"
     setup = SETUP.format(tests=os.fspath(Path(__file__).parent))
     look = "print(run.interrupted, 1 <= run.steps < 2000, len(run.history) == run.steps)"
-    cells = [nbformat.v4.new_code_cell(source) for source in (setup, TRAIN, STOPPED.format(file=str(file)), look)]
+    sources = [setup, TRAIN, STOPPED.format(file=str(file)), look, PYPLOT, DRAW]
+    sources += ["import matplotlib.pyplot as plt\n%matplotlib inline", DRAW, KEPT, "figure"]
     presses = threading.Thread(target=press_stop, args=(file,))
     presses.start()
-    NotebookClient(nbformat.v4.new_notebook(cells=cells), timeout=120, kernel_name="python3").execute()
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in sources])
+    NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
     presses.join()
+    return notebook.cells
 
+
+def test_a_notebook_shows_one_line_and_one_figure_and_its_stop_button_returns_the_run(cells):
     shown = [output["data"] for output in cells[1].outputs if "data" in output]
     lines = [data["text/plain"] for data in shown if "image/png" not in data]
     assert sum("image/png" in data for data in shown) == 1  # one figure that grew, not one for each step
     assert len(lines) == 1 and "9/9" in lines[0]
     assert all(part in lines[0] for part in ("loss", "mlm", "contrast"))
     assert cells[3].outputs[0]["text"] == "True True True\n"
+
+
+def test_a_notebook_shows_a_picture_once_with_and_without_pyplot(cells):
+    assert cells[4].outputs[0]["data"]["text/plain"] == "False"
+    pictures = [["image/png" in output.get("data", {}) for output in cell.outputs] for cell in cells[5:]]
+    assert pictures == [[True], [], [True], [], [True]]
