@@ -1,6 +1,8 @@
-"""The panels in a real JupyterLab in a real browser: moved, dragged, hovered, lassoed, stopped by a hand."""
+"""A real JupyterLab in a real browser: a notebook runs in it, panels are moved, dragged, hovered, lassoed, stopped."""
 
 import json
+import shutil
+from pathlib import Path
 
 import jupyter_page
 import pytest
@@ -78,17 +80,38 @@ PAPERS = """() => [...document.querySelectorAll('.jp-OutputArea-output *')].filt
 pytestmark = jupyter_page.MARKS
 
 
+# Another notebook would repeat what nbval does; this one is short and has a panel.
+(NOTEBOOK,) = (Path(__file__).parents[1] / "notebooks").glob("01_*.ipynb")
+
+
 @pytest.fixture(scope="module")
-def page(tmp_path_factory):
-    """All panels in one page; what it complains of, whichever test made it, is an error at the end."""
+def lab(tmp_path_factory):
+    """The address of a JupyterLab with a notebook of the course and one of panels, and a Chromium."""
     home = tmp_path_factory.mktemp("lab")
-    (home / "notebooks").mkdir()
+    shutil.copytree(NOTEBOOK.parent, home / "notebooks")
     (home / "notebooks" / "panels.ipynb").write_text(json.dumps(jupyter_page.notebook(*PANELS)))
     with jupyter_page.lab(home) as address, jupyter_page.browser() as chromium:
-        page, complaints = jupyter_page.opened(address, chromium, "panels.ipynb")
-        jupyter_page.tall(page)
-        yield page
-        assert not complaints, complaints
+        yield address, chromium
+
+
+@pytest.fixture(scope="module")
+def page(lab):
+    """All panels in one page; what it complains of, whichever test made it, is an error at the end."""
+    page, complaints = jupyter_page.opened(*lab, "panels.ipynb")
+    jupyter_page.tall(page)
+    yield page
+    assert not complaints, complaints
+
+
+def test_a_notebook_runs_from_top_to_bottom(lab, tmp_path):
+    page, complaints = jupyter_page.opened(*lab, NOTEBOOK.name)
+    jupyter_page.tall(page)
+    page.screenshot(path=(picture := tmp_path / "notebook.png"))
+    print(f"screenshot: {picture}")
+    assert picture.stat().st_size > 10_000
+    assert not complaints, complaints
+    page.evaluate("async () => { await jupyterapp.shell.currentWidget.sessionContext.shutdown(); }")
+    page.close()
 
 
 def cell(page, number: int):
