@@ -1,8 +1,10 @@
 """`python -m contrast_kit`: options from dataclasses, runs that continue, sentences instead of tracebacks."""
 
+import contextlib
 import importlib.util
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -494,6 +496,34 @@ def test_bench_help_lists_the_benchmarks_of_this_checkout(capsys):
     assert "losses" in capsys.readouterr().out
 
 
+def torch_launcher():
+    from torch.distributed import run
+
+    run.main()
+
+
+def accelerate_launcher():
+    from accelerate.commands import launch
+
+    launch.main()
+
+
+@contextlib.contextmanager
+def as_it_was(monkeypatch):
+    """What a launcher changes in a process of its own, changed back: who hears signals, and the environment."""
+    heard = {number: signal.getsignal(number) for number in signal.valid_signals()}
+    with monkeypatch.context() as patch:
+        environment = os.environ.copy()
+        try:
+            yield patch
+        finally:
+            os.environ.clear()
+            os.environ.update(environment)
+            for number, handler in heard.items():
+                if signal.getsignal(number) != handler:
+                    signal.signal(number, handler)
+
+
 LAUNCHED = """
 import sys
 import torch
@@ -514,32 +544,33 @@ if __name__ == "__main__":
 
 
 @pytest.mark.slow
-def test_a_run_is_the_same_however_it_is_launched(lines, tmp_path):
+def test_a_run_is_the_same_however_it_is_launched(lines, tmp_path, monkeypatch, capfd):
     """By itself, by torchrun, by accelerate and from a notebook; on a CPU accelerate starts one process."""
     quick = ["train", "cmlm", "--data", lines, *QUICK, "--steps", "4", "--lr", "1e-3", "--seed", "3"]
     (tmp_path / "launched.py").write_text(LAUNCHED.format(port=free_port()))
-    port = ["--master-port", str(free_port())]
-    ways = {
-        "torchrun": [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", *port,
-                     "-m", "contrast_kit"],
-        "accelerate": [sys.executable, "-m", "accelerate.commands.launch", "--cpu", "--num_processes", "1", "-m",
-                       "contrast_kit"],
-        "notebook": [sys.executable, str(tmp_path / "launched.py")],
-    }  # fmt: skip
-    env = os.environ | {"ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1"}
-    running = {
-        way: subprocess.Popen(
-            [*start, *quick, "--folder", str(tmp_path / way)],
-            env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=tmp_path,
-        )
-        for way, start in ways.items()
-    }  # fmt: skip
+    for name, value in {"ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1"}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(tmp_path)
+    command = [sys.executable, str(tmp_path / "launched.py"), *quick, "--folder", str(tmp_path / "notebook")]
+    notebook = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     assert main([*quick, "--folder", str(tmp_path / "alone")]) == 0
-    said = {way: process.communicate(timeout=280)[0] for way, process in running.items()}
-    for way, process in running.items():
-        assert process.returncode == 0, said[way]
-        assert said[way].count("4 of 4 steps") == 1, said[way]  # the first process speaks
-    histories = {way: pd.read_csv(tmp_path / way / "history.csv") for way in ("alone", *ways)}
+    # The launchers themselves run here, as their commands would call them; what they start are processes.
+    kit, said = ["-m", "contrast_kit", *quick, "--folder"], {}
+    here = {
+        "torchrun": (torch_launcher, ["--nproc-per-node", "2", "--master-port", str(free_port())]),
+        "accelerate": (accelerate_launcher, ["--cpu", "--num_processes", "1"]),
+    }
+    for way, (launch, given) in here.items():
+        capfd.readouterr()
+        with as_it_was(monkeypatch) as patch:
+            patch.setattr(sys, "argv", [way, *given, *kit, str(tmp_path / way)])
+            launch()
+        said[way] = "".join(capfd.readouterr())
+    said["notebook"] = notebook.communicate(timeout=280)[0]
+    assert notebook.returncode == 0, said["notebook"]
+    for way, words in said.items():
+        assert words.count("4 of 4 steps") == 1, (way, words)  # the first process speaks
+    histories = {way: pd.read_csv(tmp_path / way / "history.csv") for way in ("alone", *said)}
     first = histories["alone"]["loss"]
     assert list(histories["accelerate"]["loss"]) == pytest.approx(
         list(first), rel=1e-5
