@@ -1,8 +1,5 @@
 """Batches: nothing lost, nothing repeated, nothing but padding added."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pandas
 import pytest
@@ -234,14 +231,3 @@ def test_columns_are_found_by_name():
     assert text_columns(["sentence1", "sentence2", "label"]) == ("sentence1", "sentence2")
     assert text_columns(["question", "sentence", "idx"]) == ("question", "sentence")
     assert text_columns(["text", "topic"]) == ("text",)
-
-
-def test_lists_of_strings_need_no_datasets():
-    code = (
-        "import sys; sys.modules['datasets'] = None\n"
-        "from contrast_kit.data import Batches, Texts, train_tokenizer\n"
-        "texts = Texts(['a ball', 'a box'], train_tokenizer(['a ball', 'a box'], vocab_size=40))\n"
-        "print(texts.batch(Batches(texts, 2).epoch(0)[0])['input_ids'].shape)"
-    )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
-    assert run.stdout.strip() == "torch.Size([2, 4])", run.stderr

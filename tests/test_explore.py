@@ -1,8 +1,6 @@
 """The panels without a page: sliders moved from Python, and what they then say and show."""
 
 import math
-import subprocess
-import sys
 import time
 
 import pytest
@@ -61,17 +59,6 @@ def test_a_control_that_is_not_there_or_a_value_it_cannot_take_is_told(every_pan
         every_panel["mask_explorer"].set(p_m=1.5)
     with pytest.raises(ValueError, match="chosen must be"):
         every_panel["embedding_map"].set(chosen=[6])
-
-
-def test_the_kit_loads_without_widgets():
-    code = (
-        "import sys; sys.modules['ipywidgets'] = sys.modules['anywidget'] = None\n"
-        "import contrast_kit as ck\n"
-        "try: ck.explore.loss_playground()\n"
-        "except ImportError as error: print(error)"
-    )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert "pip install 'contrast-kit[notebooks]'" in run.stdout, run.stderr
 
 
 # --- masks ---

@@ -2,7 +2,6 @@
 
 import ast
 import runpy
-import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -113,27 +112,6 @@ def test_rooms_of_pure_functions_import_torch_alone(name):
             outside = {m.split(".")[0] for m in imports(file)} - {"contrast_kit", "torch"}
             standard = {m for m in outside if m in sys.stdlib_module_names}
             assert outside == standard, f"{file.relative_to(ROOT)} imports {outside - standard}"
-
-
-def loaded_by(code: str) -> set[str]:
-    """The libraries that a fresh process has loaded after it ran this, without Python's own; -S: nor site's."""
-    code = f"import sys; sys.path[:0] = {[str(ROOT), *sys.path]}; before = set(sys.modules); {code}; "
-    code += "print(*{m.split('.')[0] for m in set(sys.modules) - before})"
-    done = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True, check=True)
-    return set(done.stdout.split()) - sys.stdlib_module_names
-
-
-def test_importing_the_kit_loads_nothing_but_the_standard_library():
-    """So a command's help, and the sentence about a library that is missing, come at once."""
-    assert loaded_by("import contrast_kit") == {"contrast_kit"}
-
-
-def test_no_room_loads_what_only_some_functions_need():
-    """Beside torch and transformers, which bring libraries of their own."""
-    loaded = loaded_by("import contrast_kit as ck; [getattr(ck, name) for name in ck.__all__]")
-    assert {"contrast_kit", "torch", "transformers"} <= loaded
-    heavy = {"anywidget", "datasets", "IPython", "ipywidgets", "matplotlib", "pandas", "plotly", "sklearn", "umap"}
-    assert not loaded & heavy, loaded & heavy
 
 
 def test_a_file_holds_one_idea():

@@ -1,8 +1,6 @@
 """The pictures: labelled, holding the numbers they were given, repeatable, and nobody else's business."""
 
 import io
-import subprocess
-import sys
 
 import numpy as np
 import pandas as pd
@@ -85,18 +83,6 @@ def test_pyplot_and_the_readers_own_style_are_left_alone():
         draw()
     assert plt.get_fignums() == []
     assert dict(matplotlib.rcParams) == before
-
-
-def test_matplotlib_sleeps_until_the_first_picture():
-    code = (
-        "import sys\n"
-        "from contrast_kit import plots\n"
-        "early = sorted({'matplotlib', 'umap'} & set(sys.modules))\n"
-        "plots.circle([[1.0, 0.0]])\n"
-        "print(early, 'matplotlib' in sys.modules, 'matplotlib.pyplot' in sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[] True False"
 
 
 def test_a_picture_survives_pickling():
