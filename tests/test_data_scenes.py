@@ -12,7 +12,7 @@ import torch
 import contrast_kit as ck
 from contrast_kit.data import Regions, scenes
 from contrast_kit.data.scenes import ask, compose, programs, statements, tables, tell
-from contrast_kit.data.scenes.detector import FIRST, detect, own_scenes, train_detector, true_classes
+from contrast_kit.data.scenes.detector import FIRST, own_scenes, train_detector, true_classes
 from contrast_kit.data.scenes.draw import CELL_H, CELL_W, LENGTH, RGB, SHAPES, SIDE, digits, sprite
 from contrast_kit.data.scenes.shelf import COLOURS, GOODS, SHELVES, Toy, colours_of
 from contrast_kit.data.toyshop.files import tsv
@@ -26,14 +26,9 @@ SILENT = scenes.Noise(0, 0, 0, 0, 0)
 
 
 @pytest.fixture(scope="module")
-def detector():
-    return train_detector()
-
-
-@pytest.fixture(scope="module")
-def seen(detector):
-    """150 test scenes as the detector sees them."""
-    return detect(detector, [scenes.scene(i) for i in SOME])
+def seen():
+    """150 test scenes as the detector sees them, which was trained when the pictures were first asked for."""
+    return scenes.pictures(standardised=False, progress=False).only(SOME)
 
 
 def scene_of(*toys):
