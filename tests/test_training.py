@@ -9,6 +9,7 @@ import threading
 import time
 import types
 import warnings
+from collections import Counter
 
 import pytest
 import torch
@@ -209,6 +210,24 @@ def test_a_run_goes_on_in_other_chunks_and_with_other_notes(tokenizer, texts, tm
 def test_epochs_count_batches_and_accumulation(encoder, texts):
     run = ck.fit(ck.objectives.MLM(encoder), texts[:100], epochs=2, batch_size=10, accumulate=4, progress=False)
     assert run.steps == 5
+
+
+@pytest.mark.parametrize(
+    ("length", "steps", "times"),
+    [({"epochs": 1}, 2, {1: 20}), ({"epochs": 3}, 4, {3: 20}), ({"epochs": 0.5}, 1, {1: 12, 0: 8}), ({}, 2, {1: 20})],
+)
+def test_the_last_step_takes_the_batches_that_are_left(encoder, length, steps, times):
+    """Five batches of four rows, accumulated by four: a pass has every row once, not the next pass's too."""
+    seen = Counter()
+
+    class Watched(ck.objectives.MLM):
+        def views(self, batch, generator=None):
+            seen.update(batch["text_id"].tolist())
+            return super().views(batch, generator)
+
+    rows = [f"There are {n} kites." for n in range(20)]
+    run = ck.fit(Watched(encoder), rows, batch_size=4, accumulate=4, progress=False, **length)
+    assert run.steps == steps and Counter(seen[n] for n in range(20)) == times
 
 
 def test_clipping_limits_the_gradient(encoder, texts):

@@ -117,6 +117,6 @@ class _Epoch(Sequence):
 
 def make_batches(texts: Texts | Sequence[int], training: Any) -> Batches:
     """The batches of a `Training`: all full, unless the data fills less than one, or each epoch wants every row."""
-    full = len(texts) >= training.batch_size and not training.whole_epochs
+    full = len(texts) >= training.batch_size and training.epochs is None
     how = dict(drop_last=full, group_by_length=training.group_by_length)
     return Batches(texts, training.batch_size, training.seed, **how)

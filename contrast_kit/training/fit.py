@@ -164,7 +164,8 @@ class _Loop:
         """One optimizer step; returns its parts, learning rate and gradient norm."""
         training, objective = self.training, self.objective
         fast.share_processor()
-        batches = [self.batch(step * training.accumulate + i) for i in range(training.accumulate)]
+        end = min((step + 1) * training.accumulate, training.total_batches(len(self.batches)))
+        batches = [self.batch(number) for number in range(step * training.accumulate, end)]
         objective.set_progress(step, self.total)
         self.optimizer.zero_grad(set_to_none=True)
         options = dict(chunk_size=training.chunk_size, autocast=self.autocast)
@@ -200,10 +201,8 @@ class _Loop:
         return {key: value.to(self.device, non_blocking=True) for key, value in batch.items()}
 
     def reads_losses(self, step: int) -> bool:
-        """Whether the host reads the losses of this step: always on a CPU. On a GPU it would have to wait for them.
-
-        There a NaN is noticed at the next step that is logged or saved: later, but before it reaches a checkpoint.
-        """
+        """Whether the host reads this step's losses: always on a CPU. A GPU would be waited for, so there a NaN is noticed
+        at the next step that is logged or saved: later, but before it reaches a checkpoint."""
         return self.device.type == "cpu" or (step + 1) % self.training.log_every == 0 or step + 1 == self.total
 
     def check_finite(self, step: int, parts: dict[str, Any], norm: torch.Tensor) -> None:

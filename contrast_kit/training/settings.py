@@ -46,7 +46,8 @@ class Training:
     chunk_size: int | None = None
     """Examples encoded at once: as small as memory requires; loss and gradient stay those of the whole batch."""
     accumulate: int = 1
-    """Batches per optimizer step. Their gradients are averaged; it adds **no** negatives to any contrast."""
+    """Batches per optimizer step, in the last of a run those that are left. Their gradients are averaged; it adds **no**
+    negatives to any contrast."""
     lr: float | None = None
     """Peak learning rate. None: 5e-4 for a new encoder, as COCO-LM base and CAPT small; 2e-5 for one that was opened
     from a checkpoint, whose weights a larger rate destroys. CMLM, which starts from RoBERTa: 1e-5."""
@@ -122,14 +123,13 @@ class Training:
             )
         return self
 
-    @property
-    def whole_epochs(self) -> bool:
-        """Whether each pass has every row: where `epochs` are asked for."""
-        return self.epochs is not None
+    def total_batches(self, batches: int) -> int:
+        """Batches of a run over data with so many per epoch."""
+        return (self.steps or 0) * self.accumulate or math.ceil(round((self.epochs or 1) * batches, 6))
 
     def total_steps(self, batches: int) -> int:
         """Optimizer steps of a run over data with so many batches per epoch."""
-        return self.steps or math.ceil(round((self.epochs or 1) * batches / self.accumulate, 6))
+        return math.ceil(self.total_batches(batches) / self.accumulate)
 
 
 # What each number is, its least value and its largest. OPTIONAL ones may be None.
