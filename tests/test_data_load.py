@@ -412,8 +412,39 @@ def test_an_option_that_a_file_does_not_take_is_refused(tmp_path, name, text, op
 
 
 def test_files_of_another_kind_that_are_left_out_are_named(tmp_path):
-    (tmp_path / "train.csv").write_text("text,label\na,1\n")
-    for split in ("validation", "test"):
-        (tmp_path / f"{split}.jsonl").write_text('{"text": "b", "label": 0}\n')
-    with pytest.warns(UserWarning, match=r"not train.csv"):
-        assert set(data.load(tmp_path)) == {"validation", "test"}
+    write(tmp_path, "train.csv", "text,label\na,1\n")
+    write(tmp_path, "config.json", '{"a": 1}')
+    for note in ("notes.txt", "sources.txt"):  # more than there are tables
+        write(tmp_path, note, "From the web.\n")
+    with pytest.warns(UserWarning, match=r"not config.json, notes.txt, sources.txt"):
+        assert data.load(tmp_path)["train"]["text"][:] == ["a"]
+    write(tmp_path, "validation.jsonl", '{"text": "b", "label": 0}\n')
+    with pytest.raises(ValueError, match=r"validation.jsonl and train.csv: write all splits as files of one kind"):
+        data.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "split"),
+    [
+        *((f"{test}.csv", "test") for test in ("test1", "test (1)", "test set", "TEST", "my_test", "2024-test")),
+        *((f"{other}.csv", "validation") for other in ("eval", "dev2", "validation1", "valid.v2")),
+    ],
+)
+def test_a_split_is_found_beside_whatever_is_no_letter(name, split, tmp_path):
+    for file in ("train1.csv", name, f"._{name}"):  # the last as macOS writes them, and no text
+        write(tmp_path, file, "text,label\na,1\n" if file[0] != "." else "\0")
+    assert {split: len(rows) for split, rows in data.load(tmp_path).items()} == {"train": 1, split: 1}
+
+
+@pytest.mark.parametrize("name", ["testset.csv", "mytest.csv", "devset.csv"])
+def test_a_split_inside_a_longer_word_is_warned_about(name, tmp_path):
+    for file in ("reviews.csv", name):
+        write(tmp_path, file, "text,label\na,1\n")
+    with pytest.warns(UserWarning, match=f"{name} is read as training data"):
+        assert len(data.load(tmp_path)["train"]) == 2
+
+
+def test_titles_of_novels_are_not_warned_about(tmp_path, recwarn):
+    for title in ("The Greatest Gift", "The Devil's Dictionary", "Emma"):
+        write(tmp_path, f"{title}.txt", "It was late.\n")
+    assert len(data.load(tmp_path)["train"]) == 3 and not recwarn.list

@@ -446,3 +446,11 @@ def test_a_folder_is_read_without_its_test_files(tmp_path, tokenizer):
     (tmp_path / "train.jsonl").write_text("5\n")
     with pytest.warns(UserWarning), pytest.raises(ValueError, match="Line 1 of .* is 5, no row"):
         len(ck.data.Stream(tmp_path, tokenizer))
+
+
+def test_folders_of_test_data_and_hidden_folders_are_left_out(tmp_path, tokenizer):
+    for file in ("train/a.txt", "test/b.txt", "deep/dev.v2/c.txt", ".ipynb_checkpoints/a-checkpoint.txt"):
+        (tmp_path / "data" / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "data" / file).write_text("a red kite\n")
+    with pytest.warns(UserWarning, match=r"deep.dev.v2.c.txt and 1 more are not read"):
+        assert len(Stream(tmp_path / "data", tokenizer)) == 1

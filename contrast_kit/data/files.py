@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,7 +26,7 @@ ENDINGS = PROSE | TABLES | OTHERS
 
 _SPLIT_NAMES = {
     **dict.fromkeys(("train", "training"), "train"),
-    **dict.fromkeys(("validation", "valid", "val", "dev"), "validation"),
+    **dict.fromkeys(("validation", "valid", "val", "dev", "eval"), "validation"),
     **dict.fromkeys(("test", "testing"), "test"),
 }
 
@@ -41,8 +42,9 @@ def read(
 ) -> DatasetDict:
     """Read a file, or all files of one kind in a folder; the options are those of `data.load`.
 
-    A file with `train`, `valid`, `dev` or `test` in its name becomes that split, any other is `train`. Where
-    several files of running text make a split, the column `topic` names the file each text comes from.
+    A file with the word `train`, `valid`, `dev`, `eval` or `test` in its name (`test (1).csv`) becomes that split, any
+    other is `train`. Where several files of running text make a split, the column `topic` names the file each text
+    comes from.
 
     >>> import pathlib, tempfile
     >>> from contrast_kit.data import files
@@ -78,30 +80,58 @@ def path_kind(path: Path) -> frozenset[str]:
 
 
 def _files(path: Path) -> list[Path]:
-    """List the files to read: the one named, or those of the kind of which the folder holds most."""
+    """List the files to read: the one named, or those of one kind in the folder, rather tables than running text."""
     if path.is_file():
         if path.suffix or not (tables.is_table(path) or tables.class_and_text(path)):
             path_kind(path)
         return [path]
     found = [file for file in sorted(path.iterdir()) if file.is_file() and file.suffix.lower() in ENDINGS]
-    found = [file for file in found if not file.stem.lower().startswith(("readme", "license"))]
+    found = [file for file in found if not file.stem.lower().startswith(("readme", "license", "."))]  # ._a.csv of macOS
     if not found:
         raise FileNotFoundError(f"{path} holds no file ending in {' '.join(sorted(ENDINGS))}.")
     # notes beside the data are not data
     found = [file for file in found if file.suffix.lower() != ".md"] or found
-    kinds = [path_kind(file) for file in found]
-    kind = max((OTHERS, TABLES, PROSE), key=kinds.count)  # in a tie, the one that has columns
-    if kind is not PROSE and (others := [file.name for file in found if path_kind(file) in {OTHERS, TABLES} - {kind}]):
-        warn(f"Of {path} only the {'/'.join(sorted(kind))} files are read, not {', '.join(others)}: load it by name.")
-    return [file for file in found if path_kind(file) is kind]
+    of_kind = {kind: [file for file in found if path_kind(file) is kind] for kind in (OTHERS, TABLES, PROSE)}
+    splits = {kind: {split_of(file) for file in files if _says_split(file)} for kind, files in of_kind.items()}
+    kind = max(of_kind, key=lambda kind: (len(splits[kind]), bool(of_kind[kind]), kind != PROSE, len(of_kind[kind])))
+    others = [file for file in found if file not in of_kind[kind]]
+    if lost := [file.name for file in others if _says_split(file) and split_of(file) not in splits[kind]]:
+        kept = next(file.name for file in of_kind[kind] if _says_split(file))
+        raise ValueError(
+            f"{path} holds {kept} and {lost[0]}: write all splits as files of one kind, or load each by its name."
+        )
+    if others:
+        named = ", ".join(file.name for file in others)
+        warn(f"Of {path} only the {'/'.join(sorted(kind))} files are read, not {named}: load it by name.")
+    warn_of_names(of_kind[kind])
+    return of_kind[kind]
 
 
 def split_of(file: Path) -> str:
     """The split that a file is named after: train, validation or test; train where its name says nothing."""
-    words = file.stem.lower().replace("-", ".").replace("_", ".").split(".")
+    words = _words(file)
     split = next((_SPLIT_NAMES[word] for word in words if word in _SPLIT_NAMES), "train")
     kind = next((word for word in words if word in ("matched", "mismatched")), None)  # as in MultiNLI
     return f"{split}_{kind}" if kind else split
+
+
+def warn_of_names(files: Sequence[Path]) -> None:
+    """Warn of a file such as `testset.csv` that is read as training data, like others beside it."""
+    unclear = [file for file in files if not _says_split(file) and re.search("test|dev|valid", file.stem.lower())]
+    beside = [file for file in files if split_of(file) == "train" and file not in unclear]
+    # among novels, "The Greatest Gift.txt" is none
+    if unclear and any(file.suffix.lower() not in PROSE or "train" in file.stem.lower() for file in beside):
+        name = unclear[0].name
+        warn(f"{name} is read as training data: if it is not, put the word by itself, as in test.csv or my_test.csv.")
+
+
+def _words(file: Path) -> list[str]:
+    """The words in a file's name: what stands between anything that is no letter."""
+    return re.findall(r"[^\W\d_]+", file.name.lower())
+
+
+def _says_split(file: Path) -> bool:
+    return not _SPLIT_NAMES.keys().isdisjoint(_words(file))
 
 
 def _is_prose(files: Sequence[Path]) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from contrast_kit._warn import warn
-from contrast_kit.data.files import ENDINGS, PROSE, split_of
+from contrast_kit.data.files import ENDINGS, PROSE, split_of, warn_of_names
 from contrast_kit.data.utf8 import in_utf8
 
 READABLE = PROSE | {".jsonl", ".parquet"}
@@ -66,7 +66,8 @@ def _files(path: Path) -> list[Path]:
         found = [path]
     elif path.is_dir():
         found = sorted(file for file in path.rglob("*") if file.is_file() and file.suffix.lower() in ENDINGS)
-        found = [file for file in found if not file.stem.lower().startswith(("readme", "license", "."))]
+        found = [file for file in found if not file.stem.lower().startswith(("readme", "license"))]
+        found = [file for file in found if not any(part.startswith(".") for part in file.relative_to(path).parts)]
         found = _without_test(path, found)
     else:
         raise FileNotFoundError(f"There is no file or folder {path}.")
@@ -81,12 +82,14 @@ def _files(path: Path) -> list[Path]:
 
 
 def _without_test(folder: Path, files: list[Path]) -> list[Path]:
-    """The files of a folder but those that are named as validation or test data, unless it has no others."""
-    kept = [file for file in files if split_of(file) == "train"]
+    """The files of a folder but those that they or a folder in it name as validation or test data, unless there are
+    no others."""
+    kept = [f for f in files if all(split_of(Path(part)) == "train" for part in f.relative_to(folder).parts)]
     if kept and len(kept) < len(files):
         left = [str(file.relative_to(folder)) for file in files if file not in kept]
         named = f"{left[0]} is" if len(left) == 1 else f"{left[0]} and {len(left) - 1} more are"
         warn(f"{named} not read, being named as validation or test data: to train on such a file too, give its path.")
+    warn_of_names(kept)
     return kept or files
 
 
