@@ -19,6 +19,7 @@ from contrast_kit.__main__ import main
 from contrast_kit.commands import bench, options, recipes, train
 from contrast_kit.commands.rows import rows_of
 from contrast_kit.commands.trackers import Tracker
+from contrast_kit.data import intact
 from contrast_kit.objectives import METHODS
 
 QUICK = ["--batch-size", "8", "--words", "300", "--limit", "60", "--no-plan", "--quiet"]
@@ -373,6 +374,24 @@ def test_a_run_from_a_checkpoint_has_defaults_that_keep_it(tmp_path):
     state = json.loads(next(again.glob("step-*/state.json")).read_text())["settings"]
     assert state["training"]["lr"] == 2e-5 and state["training"]["warm_heads"] == 0.1
     assert state["config"]["contrast"] == "simsiam"  # the paper's, where the notebooks take info_nce
+    assert state["training"].items() <= kept.items() and state["config"].items() <= kept.items()  # what was not given
+    assert kept["vocab_size"] == 300 and kept["pooling"] is None
+
+
+def test_a_folder_in_which_a_run_has_no_checkpoint_yet_is_left_alone(tmp_path, capsys):
+    """A second command with other data must not change what the first one is asked when it goes on."""
+    kept = tmp_path / "run" / "asked.json"
+    with intact.one_writer(tmp_path / "run"):
+        kept.write_text("{}")
+        assert main(["train", "mlm", *QUICK, "--steps", "1", "--folder", str(tmp_path / "run")]) == 1
+    assert "Another run is writing to" in capsys.readouterr().err and kept.read_text() == "{}"
+
+
+def test_cssl_does_not_train_on_texts_that_nobody_rewords(tmp_path, capsys):
+    (tmp_path / "mine.txt").write_text("\n".join(f"Page {i} says nothing new." for i in range(40)))
+    command = ["train", "cssl", "--data", str(tmp_path / "mine.txt"), *QUICK, "--steps", "1"]
+    assert main(command) == 1
+    assert "has other words for none of these texts: give a table" in capsys.readouterr().err
 
 
 def test_more_steps_after_the_last_one_are_told_how(lines, tmp_path, capsys):

@@ -38,6 +38,20 @@ def _renamed(rows: Any, columns: list[str], data: str) -> Any:
     return rows.select_columns([*names, *({"label"} & set(rows.column_names))]).rename_columns(names)
 
 
+def in_other_words(rows: Any) -> list[dict[str, Any]]:
+    """The rows with two wordings of each text by the toyshop's grammar, which knows its own sentences only."""
+    from contrast_kit.paraphrase import Toyshop, reworded
+
+    if (texts := ck.data.sentences(rows)[:1_000]) == Toyshop()(texts):
+        raise ValueError(
+            "The data holds no paraphrases, and the toyshop's grammar has other words for none of these texts: give a "
+            "table with two wordings of each, columns text, text/0 and text/1 (paraphrase.reworded makes them, with "
+            "paraphrase.Apertium() say)."
+        )
+    print("The data holds no paraphrases; the toyshop's grammar makes them. It knows its own sentences only.")
+    return reworded(rows, Toyshop())
+
+
 def too_few(options: argparse.Namespace, count: int, batch_size: int) -> str:
     """A warning for data that does not fill one batch: most often a text that was not cut where its reader thought."""
     if count >= batch_size:

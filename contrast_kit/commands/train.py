@@ -5,14 +5,16 @@ import json
 import shutil
 import sys
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import contrast_kit as ck
 from contrast_kit.commands import methods, recipes
 from contrast_kit.commands.options import Parser, add_fields, one_of
-from contrast_kit.commands.rows import rows_of, too_few
+from contrast_kit.commands.rows import in_other_words, rows_of, too_few
 from contrast_kit.commands.trackers import Tracker
+from contrast_kit.data import intact
 from contrast_kit.data.drafts import draft_of
 from contrast_kit.encoder import Encoder
 from contrast_kit.objectives import CSSL, METHODS, FineTune, Objective
@@ -20,8 +22,8 @@ from contrast_kit.training import checkpoint, distributed
 
 TEXT = ("data", "part", "unit", "columns", "label", "limit", "start")
 """What says which text is read, and by which encoder: in a folder that holds a run it stays what it was."""
-SETTINGS = ("method", *TEXT, "scale", "packing")
-"""What settings.json tells beside the method's own settings and those of the training."""
+SETTINGS = ("method", *TEXT, "vocab_size", "pooling", "scale", "packing")
+"""What settings.json tells beside all settings of the method and of the training."""
 EXAMPLES = """examples:
 
   a minute on any machine, with text that is made here:
@@ -229,11 +231,11 @@ def _check_asked(options: argparse.Namespace) -> None:
     """Refuse other text or another start than the folder's run had; without a checkpoint there yet, begin anew."""
     kept, asked = options.folder / "asked.json", {name: getattr(options, name) for name in (*TEXT, "vocab_size")}
     if distributed.rank() == 0 and not checkpoint.found(options.folder):
-        ours = options.folder / "vocabulary" / "asked.json"  # not beside a vocabulary that the reader put there
-        if ours.exists() and json.loads(ours.read_text()) != asked:
-            shutil.rmtree(ours.parent)
-        options.folder.mkdir(parents=True, exist_ok=True)
-        kept.write_text(json.dumps(asked))
+        with intact.one_writer(options.folder):  # which a run that has no checkpoint yet holds
+            ours = options.folder / "vocabulary" / "asked.json"  # not beside a vocabulary that the reader put there
+            if ours.exists() and json.loads(ours.read_text()) != asked:
+                shutil.rmtree(ours.parent)
+            kept.write_text(json.dumps(asked))
     distributed.anywhere(False, distributed.start())  # the others wait until the first has written it
     for name, value in (json.loads(kept.read_text()) if kept.exists() else {}).items():
         if value != asked.get(name):
@@ -272,15 +274,12 @@ def _texts(objective: Objective, rows: Any, length: int) -> ck.data.Texts:
     if not isinstance(objective, CSSL):
         return ck.data.Texts(rows, tokenizer, max_length=length)
     if not any(name.endswith("/0") for name in rows.column_names):
-        from contrast_kit.paraphrase import Toyshop, reworded
-
-        print("The data holds no paraphrases; the toyshop's grammar makes them. It knows its own sentences only.")
-        rows = reworded(rows, Toyshop())
+        rows = in_other_words(rows)
     return ck.data.Paraphrased(rows, tokenizer, max_length=length)
 
 
 def _settings(options: argparse.Namespace) -> dict[str, Any]:
-    """The settings of the run, for a tracker and for settings.json."""
+    """The settings that were given, for a tracker."""
     chosen = {name: getattr(options, name) for name in SETTINGS}
     return chosen | options.config | options.training
 
@@ -292,7 +291,8 @@ def _keep(done: ck.Run, options: argparse.Namespace) -> None:
         print("Nothing was kept: give --folder to keep checkpoints and the encoder.")
         return
     done.history.to_csv(options.folder / "history.csv", index=False)
-    (options.folder / "settings.json").write_text(json.dumps(_settings(options), indent=1, default=str) + "\n")
+    settings = _settings(options) | asdict(done.objective.config) | asdict(done.training)
+    (options.folder / "settings.json").write_text(json.dumps(settings, indent=1, default=str) + "\n")
     saved, far = done.encoder.save_pretrained(options.folder / "encoder"), ""
     if done.interrupted:
         print(f"Stopped after step {done.steps}; the same command goes on from there.")
