@@ -268,6 +268,7 @@ def test_the_same_texts_are_tokenized_once(texts, tokenizer, cache, monkeypatch)
     assert calls == [7, 7, 6, 6, 7, 7]
     assert TokenCache(tokenizer, 8).key([["ab", "c"]]) != TokenCache(tokenizer, 8).key([["a", "bc"]])
     assert TokenCache(tokenizer, 8).key([["a"], ["b"]]) != TokenCache(tokenizer, 8).key([["a", "b"]])
+    assert TokenCache(tokenizer, 8).key([[*"abcd", ""]]) != TokenCache(tokenizer, 8).key([["a", "b"], ["c", "d"]])
     letters = copy.deepcopy(tokenizer)
     letters.split_special_tokens = True  # "[MASK]" in a text is then no mask
     assert TokenCache(letters, 8).key([["a"]]) != TokenCache(tokenizer, 8).key([["a"]])

@@ -237,8 +237,9 @@ def test_a_folder_called_benchmarks_in_another_project_is_not_run(tmp_path, monk
 def test_texts_of_another_tokenizer_of_the_same_size(encoder, texts):
     other = ck.data.train_tokenizer([text[::-1] for text in texts], vocab_size=len(encoder.tokenizer))
     assert len(other) == len(encoder.tokenizer)
-    with pytest.raises(ValueError, match="another tokenizer"):
-        ck.fit(ck.objectives.MLM(encoder), ck.data.Texts([text[:20] for text in texts], other), steps=1, progress=False)
+    for made in (ck.data.Texts, ck.data.Stream):
+        with pytest.raises(ValueError, match=f"another tokenizer than the encoder's: use {made.__name__}\\(rows"):
+            ck.fit(ck.objectives.MLM(encoder), made([text[:20] for text in texts], other), steps=1, progress=False)
 
 
 def test_a_vocabulary_of_any_size_and_data_of_no_name(texts):

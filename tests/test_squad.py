@@ -157,8 +157,25 @@ def test_rows_that_are_no_questions_are_refused(vocabulary):
         Windows([question("a red kite", "red")], vocabulary, max_length=20, stride=20)
     with pytest.raises(ValueError, match="stride is a number of tokens, at least 0, not -1"):
         Windows([question("a red kite", "red")], vocabulary, stride=-1)
+    for wrong in (None, "red", {"text": ["red"]}):
+        with pytest.raises(ValueError, match="Row 0: its answers are .*, not texts and their starts"):
+            Windows([question("a red kite", "red") | {"answers": wrong}], vocabulary)
+    with pytest.raises(ValueError, match="Row 0: its question is None, not text"):
+        Windows([question("a red kite", "red") | {"question": None}], vocabulary)
+    with pytest.raises(ValueError, match="the answer 'red' is not at character None"):
+        Windows([question("a red kite", "red") | {"answers": {"text": ["red"], "answer_start": []}}], vocabulary)
     with pytest.raises(ValueError, match="holds no answers: make it with data.squad.Windows"):
         Span(make_encoder(vocabulary))(ck.data.Texts(["a red kite"], vocabulary).batch([0]))
+
+
+def test_answers_are_read_in_the_form_of_squad_s_own_files(vocabulary):
+    row = question("a red kite", "red")
+    told = row | {"answers": [{"text": "red", "answer_start": 2}]}
+    one, other = Windows([row], vocabulary), Windows([told], vocabulary)
+    assert one.rows == other.rows and one.fingerprint() == other.fingerprint()
+    none = Windows([row | {"answers": []}], vocabulary)
+    assert none.rows[0]["answers"]["text"] == [] and none.start.tolist() == [0]
+    assert answers.score({row["id"]: "Red"}, [told])["HasAns_exact"] == 100
 
 
 # The objective

@@ -32,7 +32,8 @@ def prepare_texts(encoder: Any, dataset: Any, max_length: int) -> Texts:
     same = theirs is None or theirs is ours or theirs.get_vocab() == ours.get_vocab()
     if highest >= len(ours) or dataset.pad_id != ours.pad_token_id or not same:
         raise ValueError(
-            "These Texts were made with another tokenizer than the encoder's: use Texts(rows, encoder.tokenizer)."
+            "These Texts were made with another tokenizer than the encoder's: use "
+            f"{type(dataset).__name__}(rows, encoder.tokenizer)."
         )
     return dataset
 

@@ -56,7 +56,8 @@ def load(
     | a path | a GLUE folder, or text, CSV, TSV, Parquet, JSON; a file or a folder of such files |
     | `"glue/sst2"`, `"wikitext"`, any hub id | from the hub through `datasets`, with `config=` where it has several |
 
-    What is on disk comes first; where neither disk nor hub has it, the answer comes in seconds. For running
+    The kit's own names (toyshop, othershop, scenes, docstrings) come before a folder of that name, which is read as
+    "./toyshop"; what is on disk comes before the hub. Where neither has it, the answer comes in seconds. For running
     text and WikiText, `unit` is "sentence", "paragraph" or "line", and `headings` keeps heading lines. For
     tables, `columns` names the columns of a file whose first line does not (`data.tables` knows those of CoLA, STS-B,
     Amazon, Yelp and TextFooler), and `quoted` says whether quotes enclose fields: always in `.csv`; a `.tsv` whose

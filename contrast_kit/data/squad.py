@@ -7,7 +7,9 @@ first.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import zip_longest
+from numbers import Integral
 from typing import Any
 from zlib import crc32
 
@@ -16,7 +18,7 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from contrast_kit import checks
+from contrast_kit import arguments, checks
 from contrast_kit.data.rows import as_rows, column_names
 from contrast_kit.data.texts import Texts, special_ids
 
@@ -27,7 +29,8 @@ class Windows(Texts):
     """Questions with windows of their paragraphs, `[CLS] question [SEP] window [SEP]`, as `fit` and `Span` read them.
 
     Args:
-        rows: with the columns above; of `data.load("toyshop/squad")`, a SQuAD json file, the hub's `squad_v2`.
+        rows: with the columns above; of `data.load("toyshop/squad")`, a SQuAD json file, the hub's `squad_v2`. Answers
+            may also be a list of dicts, as SQuAD's own files have them.
         tokenizer: a fast one: the places of an answer come from its character offsets.
         max_length: tokens of a window, question and special tokens included. COCO-LM, table 8: 512.
         stride: tokens that two consecutive windows share. Not printed; 128 is usual.
@@ -41,8 +44,8 @@ class Windows(Texts):
         answerable: whether an answer may start or end there: the context's tokens, and [CLS], [tokens].
 
     Raises:
-        ValueError: for a column that is not there, an answer that is not where `answer_start` says, a slow tokenizer,
-            or a stride that leaves a window no new token.
+        ValueError: for a column that is not there, a question that is no text, an answer that is not where
+            `answer_start` says, a slow tokenizer, or a stride that leaves a window no new token.
 
     Example:
         >>> import contrast_kit as ck
@@ -55,12 +58,10 @@ class Windows(Texts):
     """
 
     def __init__(self, rows: Any, tokenizer: Any, max_length: int = 384, *, stride: int = 128, max_question: int = 64):
-        rows = as_rows(rows)
-        _check(rows, tokenizer)
+        self.rows = _checked(as_rows(rows), tokenizer)
         for name, value in (("max_length", max_length), ("max_question", max_question)):
             checks.count(name, value, "a number of tokens")
         checks.count("stride", stride, "a number of tokens", least=0)
-        self.rows = [dict(row) for row in rows]
         questions = [_cut(row["question"].lstrip(), tokenizer, max_question) for row in self.rows]
         special = tokenizer.num_special_tokens_to_add(pair=True)
         longest = max(len(tokenizer(question, add_special_tokens=False)["input_ids"]) for question in set(questions))
@@ -142,17 +143,38 @@ class Windows(Texts):
         return f"{crc32(places, int(super().fingerprint(), 16)):08x}"
 
 
-def _check(rows: Any, tokenizer: Any) -> None:
+def in_lists(answers: Any) -> Any:
+    """Answers as the hub has them, a list of texts and one of starts, from the list of dicts of SQuAD's own files."""
+    names = ("text", "answer_start")
+    if isinstance(answers, list) and all(isinstance(one, Mapping) and one.keys() >= set(names) for one in answers):
+        return {name: [one[name] for one in answers] for name in names}
+    return answers
+
+
+def _checked(rows: Any, tokenizer: Any) -> list[dict[str, Any]]:
+    """The rows as dicts, their answers in two lists; refuses what cannot be read."""
     lacking = [name for name in COLUMNS if name not in column_names(rows)]
     if lacking:
         raise ValueError(f"SQuAD's rows have the columns {', '.join(COLUMNS)}, and {lacking[0]!r} is not there.")
     if not getattr(tokenizer, "is_fast", False):
         raise ValueError("Answers are found by character offsets, which only fast tokenizers give.")
+    rows = [dict(row) | {"answers": in_lists(row["answers"])} for row in rows]
     for number, row in enumerate(rows):
+        for name in ("question", "context"):
+            if not isinstance(row[name], str):
+                raise ValueError(f"Row {number}: its {name} is {row[name]!r:.60}, not text.")
         answers = row["answers"]
-        for text, start in zip(answers["text"], answers["answer_start"], strict=True):
-            if not text or row["context"][start : start + len(text)] != text:
+        if not isinstance(answers, Mapping) or not {"text", "answer_start"} <= answers.keys():
+            raise ValueError(
+                f"Row {number}: its answers are {answers!r:.60}, not texts and their starts; no answer is written []."
+            )
+        texts, starts = (arguments.listed(f"answers of row {number}", answers[n], n) for n in ("text", "answer_start"))
+        for text, start in zip_longest(texts, starts):
+            whole = isinstance(text, str) and isinstance(start, Integral) and text
+            if not whole or row["context"][start : start + len(text)] != text:
                 raise ValueError(f"Row {number}: the answer {text!r} is not at character {start} of its context.")
+        row["answers"] = {"text": texts, "answer_start": starts}
+    return rows
 
 
 def _cut(question: str, tokenizer: Any, most: int) -> str:

@@ -81,7 +81,7 @@ class Stream(Texts):
             raise ValueError("Packing frames a block by [CLS] and [SEP], and this tokenizer lacks one of them.")
         if pack and frame_of(tokenizer) != (1, 1):
             raise ValueError("Packing frames a block by [CLS] and [SEP], and this tokenizer frames a text otherwise.")
-        self.frame = tokenizer.cls_token_id, tokenizer.sep_token_id
+        self.tokenizer, self.frame = tokenizer, (tokenizer.cls_token_id, tokenizer.sep_token_id)
         self.pad_id, self.pack, self.max_length, self.left_out = tokenizer.pad_token_id, pack, max_length, 0
         self.columns = given_columns(columns)
         self.cache = TokenCache(tokenizer, None if pack else max_length)

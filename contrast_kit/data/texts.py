@@ -7,7 +7,7 @@ A batch is a plain dict of tensors (`B` examples, `T` tokens):
 | `input_ids` | `[B, T]` long | token ids, padded on the right |
 | `attention_mask` | `[B, T]` long | 1 for a token, 0 for padding |
 | `maskable` | `[B, T]` bool | a token of the text: neither padding nor a special token such as `[CLS]` |
-| `text_id` | `[B]` long | the same id for the same text: a duplicate is not a negative |
+| `text_id` | `[B]` long | the same id for the same text, equal to the letter: a duplicate is not a negative |
 | `label` | `[B]` long or float | only where the data has labels; -1 means unlabeled |
 | `token_type_ids` | `[B, T]` long | only where the tokenizer makes them: 1 in the second text of a pair |
 
@@ -51,7 +51,8 @@ class Texts:
     the tokenizer joins as `[CLS] A [SEP] B [SEP]`. Each text is cut to `max_length` tokens, special tokens
     included (of a pair, the longer text is cut first). A column `label` (or the one named by `label`) is
     kept; class numbers become long, scores float32, and a missing label (`None`) becomes -1, the hub's mark
-    for "unlabeled".
+    for "unlabeled". Only texts that are equal to the letter share a `text_id`: "A kite" and "a kite" do not, though
+    their tokens may be equal.
 
     `texts[i]` is one example, a dict for `collate`; `texts.batch(indices)` a whole batch; `texts.lengths` the
     tokens of each; `texts.labels` all labels or `None`; `texts.label_names` the names of the classes or

@@ -96,8 +96,8 @@ class TokenCache:
     def key(self, columns: Sequence[list[str]], more: bytes = b"") -> str:
         """The name of the tokens of these texts; `more` is what else they depend on."""
         digest = self._start.copy()
-        digest.update(b"%d:" % len(more) + more)
-        for text in chain(*columns, ("",) * len(columns)):
+        digest.update(b"%d:%d:%d:" % (len(columns), len(columns[0]), len(more)) + more)
+        for text in chain(*columns):
             part = text.encode("utf-8", "surrogatepass")
             digest.update(b"%d:" % len(part) + part)
         return digest.hexdigest()

@@ -11,6 +11,7 @@ import numpy as np
 
 from contrast_kit import arguments, checks
 from contrast_kit.data.rows import as_rows, column
+from contrast_kit.data.squad import in_lists
 from contrast_kit.tasks.splits import numbered
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b", re.UNICODE)
@@ -148,7 +149,7 @@ def questions(rows: Any, said: Mapping[str, Any]) -> list[dict[str, Any]]:
     rows = numbered(rows)
     if isinstance(rows, list) and not rows:
         return []
-    ids, golden = column(rows, "id"), column(rows, "answers")
+    ids, golden = column(rows, "id"), [in_lists(answers) for answers in column(rows, "answers")]
     for one, gold in zip(ids, golden, strict=True):
         if not isinstance(one, str | Integral):
             raise TypeError(f"The id of a question is a word or a number, not {checks.shown(one)}.")
@@ -158,4 +159,4 @@ def questions(rows: Any, said: Mapping[str, Any]) -> list[dict[str, Any]]:
         raise ValueError(f"The id {Counter(ids).most_common(1)[0][0]!r} occurs twice: ids tell questions apart.")
     if lacking := [one for one in ids if one not in said]:
         raise ValueError(f"{len(lacking)} questions have no prediction; the first is {lacking[0]!r}.")
-    return [dict(row) for row in as_rows(rows)]
+    return [dict(row) | {"answers": gold} for row, gold in zip(as_rows(rows), golden, strict=True)]
