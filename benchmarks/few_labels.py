@@ -153,7 +153,7 @@ def words(args, task: str, data: TaskData, come_from: str, encoder, rates: list[
     """Masked LM on held-out texts, as the start was and after each post-training on the first draw."""
     plan, found = protocol(args, (n,)), {"as it was": encoder}
     for rate in rates:
-        if (pipeline := pipeline_of(rate["method"], task)).post:
+        if (pipeline := METHODS[rate["method"]]).post and not pipeline.paraphraser:  # CSSL trains no words
             rows, _ = rows_of(next(iter(runs_of(plan, [data], {rate["method"]: pipeline}, None))), plan)
             how = replace(plan, post_lr=rate["post_lr"]).post_training(n) | precision(encoder)
             found[rate["method"]] = post_train(encoder, pipeline, rows, task=data.task, seed=0, **how)
