@@ -23,8 +23,8 @@ def test_each_method_is_made_once_and_cmlm_begins_with_masked_lm(monkeypatch, tm
     monkeypatch.setitem(bench["main"].__globals__, "divided", lambda books: (texts[:300], texts[300:]))
     assert [bench["home"](tmp_path, "mlm", None, seed).name for seed in (0, 1)] == ["mlm", "mlm-seed-1"]
     assert bench["quarters"](11_000) == [2_500, 5_500, 8_000]  # of what is saved
-    for every in ("save_every", "log_every"):
-        monkeypatch.setitem(bench["TRAINING"], every, 1)
+    for name, value in dict(save_every=1, log_every=1, batch_size=16, max_length=32).items():
+        monkeypatch.setitem(bench["TRAINING"], name, value)
     begun, fit, dropped = [], ck.fit, set()
 
     def watched_fit(objective, *arguments, **settings):
@@ -92,6 +92,7 @@ def test_a_run_that_was_stopped_is_not_taken_for_a_whole_one(monkeypatch, tmp_pa
     bench = benchmark_script("books")
     texts = toyshop.corpus(340)
     monkeypatch.setitem(bench["main"].__globals__, "divided", lambda books: (texts[:300], texts[300:]))
+    monkeypatch.setitem(bench["TRAINING"], "batch_size", 16)
     fit = ck.fit
 
     def stopped(*arguments, **settings):
@@ -117,7 +118,8 @@ def test_a_run_that_was_stopped_is_not_taken_for_a_whole_one(monkeypatch, tmp_pa
 def test_the_exam_asks_each_encoder_and_new_weights_and_goes_on(monkeypatch, tmp_path, tokenizer):
     bench = benchmark_script("books_exam")
     make_encoder(tokenizer).save_pretrained(tmp_path / "encoder")
-    monkeypatch.setitem(bench["main"].__globals__, "CHOSEN_ON", 20)
+    for name, value in {"CHOSEN_ON": 20, "RATES": bench["RATES"][:2]}.items():
+        monkeypatch.setitem(bench["main"].__globals__, name, value)
     sizes = ["--tasks", "mrpc", "stsb", "--rows", "20", "--epochs", "1", "--limit", "20", "--pairs", "1"]
     command = ["books_exam.py", str(tmp_path / "encoder"), "--data", REAL, "--out", str(tmp_path), *sizes]
     monkeypatch.setattr(sys, "argv", [*command, "--seeds", "0"])

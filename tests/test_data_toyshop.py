@@ -49,8 +49,13 @@ def tokens(text):
 
 
 @cache
+def corpus(shop):
+    return toyshop.corpus(100_000, shop=shop)
+
+
+@cache
 def word_counts(shop):
-    return Counter(word for line in toyshop.corpus(100_000, shop=shop) for word in tokens(line))
+    return Counter(word for line in corpus(shop) for word in tokens(line))
 
 
 @pytest.mark.parametrize("shop", SHOPS)
@@ -159,7 +164,7 @@ def test_the_corpus_has_many_words_with_a_zipf_like_spread(shop):
 
 
 def test_the_corpus_is_distinct_and_stable():
-    lines = toyshop.corpus(100_000)
+    lines = corpus("toyshop")
     assert len(set(lines)) == 100_000
     assert toyshop.corpus(50) == lines[:50]
     assert toyshop.corpus(50, seed=1) != lines[:50]
