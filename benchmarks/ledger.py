@@ -394,7 +394,8 @@ def film_runs(few: pd.DataFrame, start: str, told_of: str = "") -> Iterator[Row]
     """Real film reviews with few labels, from a public encoder: as many draws in each row as it says."""
     films = few[(few["task"] == "glue/sst2") & (few["from"] == start)]
     again = ck.data.recorded("few_labels_again").query("`from` == @start")
-    for table, told, source in ((films, told_of, "few_labels"), (again, ", other draws", "few_labels_again")):
+    other = ", other draws (thirty, then forty)"
+    for table, told, source in ((films, told_of, "few_labels"), (again, other, "few_labels_again")):
         for n, film in table.groupby("n"):
             if "CE + SCL" not in set(film["method"]):
                 continue
