@@ -377,7 +377,7 @@ def test_a_table_with_a_field_too_many_is_refused_not_cut(tmp_path):
 
 def test_a_stray_quote_in_a_tsv_swallows_no_row(tmp_path):
     (tmp_path / "a.tsv").write_text(
-        'sentence\tlabel\tnote\n"Well begun\t1\tx\na\t0\nb\t1\tx\nend" he said\t0\tx\nc\t1\tx\n'
+        'sentence\tlabel\tnote\n"Well begun\t1\tx\na\t0\tx\t\nb\t1\tx\nend" he said\t0\tx\nc\t1\tx\n'
     )
     assert data.load(tmp_path / "a.tsv")["train"]["sentence"][:] == ['"Well begun', "a", "b", 'end" he said', "c"]
 
@@ -402,7 +402,7 @@ def test_lines_without_a_stop_are_not_glued_together(tmp_path):
         ("a.jsonl", '{"text": "a"}\n', dict(quoted=True), "quoted"),
         ("a.jsonl", '{"text": "a", "label": 1}\n', dict(labels=("bad", "good")), "are no names"),
         ("a.csv", "Review,Sentiment\nfine,1\n", dict(columns=("text", "label")), "names its columns .Review"),
-        ("a.csv", '"' + "x" * 140_000, {}, "is a quote left open"),
+        ("a.csv", '"' + "x" * 140_000, {}, "the quote in line 1 is left open"),
     ],
 )
 def test_an_option_that_a_file_does_not_take_is_refused(tmp_path, name, text, options, words):

@@ -14,13 +14,14 @@ first line is looked at. Known files get the names and label integers that they 
 from __future__ import annotations
 
 import csv
+import io
 import re
-import warnings
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from contrast_kit.data.fields import fields_in_quotes, fields_of, rows_of, separator_of
 from contrast_kit.data.glue import TASKS
 from contrast_kit.data.rows import TEXT_COLUMNS
 from contrast_kit.data.utf8 import in_utf8, undo_printed_bytes
@@ -34,6 +35,7 @@ _HEADINGS = {name for names in TEXT_COLUMNS for name in names} | {
     *("sentence_a", "sentence_b", "target", "class", "category", "review", "similarity"),
 }
 _NUMBER = re.compile(r"[-+]?\d+(\.\d+)?")
+_DECIMAL_COMMA = re.compile(r"[-+]?\d+(,\d+)?")
 _CLASS_AND_TEXT = re.compile(r"(\d{1,2}) (\S.*)")
 _STS_FIELDS = ("genre", "filename", "year", "index", "label", "sentence1", "sentence2")
 
@@ -54,10 +56,13 @@ def read_table(file: Path, columns: Sequence[str] | None, quoted: bool | None) -
     from datasets import Dataset
 
     with in_utf8(file):
-        separator = _separator(file)
+        separator = separator_of(file)
         if quoted is None:
-            quoted = separator == "," or _fields_in_quotes(file, separator)
-        first = _first_fields(file, separator, quoted)
+            quoted = separator != "\t" or fields_in_quotes(file, separator)
+    rows, wrong = rows_of(file, separator, quoted)
+    if not rows:
+        raise ValueError(f"{file} is empty: give a file with a row of column names and rows below it.")
+    first = [field.strip() for field in rows[0]]
     if columns is None and separator == "\t" and _is_sts(first):
         return _sts_rows(file)
     names = tuple(columns) if columns else None if names_columns(first) else layout(first)
@@ -76,10 +81,16 @@ def read_table(file: Path, columns: Sequence[str] | None, quoted: bool | None) -
             f"The first line of {file} names its columns ({', '.join(known)} among them), so columns= would read it as "
             "a row: leave columns= out, and rename the columns of what is loaded, dataset.rename_columns({…})."
         )
-    frame = _frame(file, separator, names, quoted)
+    if wrong:
+        works = not rows_of(file, separator, not quoted)[1]
+        remedy = f"try quoted={not quoted}" if works else "give each row as many fields as the first"
+        raise ValueError(f"{file} is not an even table ({wrong}): {remedy}.")
+    frame = _frame(rows if names else [first, *rows[1:]], names)
     for name in frame.columns:
         if frame[name].dtype == object or str(frame[name].dtype).startswith("str"):
-            frame[name] = list(undo_printed_bytes(frame[name].tolist()))
+            values = undo_printed_bytes(frame[name].tolist())
+            decimals = separator == ";" and values and all(map(_DECIMAL_COMMA.fullmatch, values))
+            frame[name] = [float(value.replace(",", ".")) for value in values] if decimals else list(values)
     return Dataset.from_pandas(frame, preserve_index=False)
 
 
@@ -151,26 +162,6 @@ def is_table(file: Path) -> bool:
     return any(field.lower() in _HEADINGS for field in fields) or layout(fields) is not None
 
 
-def _separator(file: Path) -> str:
-    """The ending's; but a tab for a `.csv` whose lines have two or more, and at least a quarter as many as commas."""
-    if file.suffix.lower() != ".csv":
-        return "\t"
-    with file.open(encoding="utf-8-sig", newline="\n") as lines:
-        head = [line for line in islice(lines, 20) if line.strip()]
-    tabs = head and all(line.count("\t") >= max(2, line.count(",") // 4) for line in head)
-    return "\t" if tabs and not head[0].startswith('"') else ","
-
-
-def _first_fields(file: Path, separator: str, quoted: bool) -> list[str]:
-    with file.open(encoding="utf-8-sig", newline="") as lines:
-        if not quoted:
-            return next((line for line in lines if line.strip()), "").rstrip("\r\n").split(separator)
-        try:
-            return next((row for row in csv.reader(lines, delimiter=separator) if row), [])
-        except csv.Error as error:
-            raise ValueError(f"The first row of {file} does not end ({error}): is a quote left open?") from error
-
-
 def _is_sts(fields: Sequence[str]) -> bool:
     return len(fields) >= 7 and bool(_NUMBER.fullmatch(fields[4])) and 0 <= float(fields[4]) <= 5 and fields[2] != ""
 
@@ -199,50 +190,20 @@ def _sts_score(file: Path, number: int, score: str) -> float:
         ) from None
 
 
-def _frame(file: Path, separator: str, names: Sequence[str] | None, quoted: bool) -> DataFrame:
+def _frame(rows: list[list[str]], names: Sequence[str] | None) -> DataFrame:
     import pandas
 
-    def read(quoted: bool) -> DataFrame:
-        with in_utf8(file), warnings.catch_warnings():
-            warnings.simplefilter("error", pandas.errors.ParserWarning)  # that a field too many would be dropped
-            return pandas.read_csv(
-                file,
-                sep=separator,
-                names=list(names) if names else None,
-                header=None if names else 0,
-                index_col=False,
-                quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
-                keep_default_na=False,  # "None" and "NA" are words too
-                encoding="utf-8-sig",
-            )
-
-    errors = (pandas.errors.ParserError, pandas.errors.ParserWarning, pandas.errors.EmptyDataError)
-    try:
-        return read(quoted)
-    except errors as error:
-        try:
-            read(not quoted)
-            remedy = f"try quoted={not quoted}"
-        except errors:
-            remedy = "give each row as many fields as the first"
-        raise ValueError(f"{file} is not an even table ({str(error).strip()}): {remedy}.") from error
-
-
-def _fields_in_quotes(file: Path, separator: str) -> bool:
-    """Whether quotes enclose fields: lines have other numbers of fields than the first, and every quote has its pair.
-
-    Where each line is a row, no quoted field holds a line end or a separator, and quotes belong to the text.
-    """
-    with file.open(encoding="utf-8-sig", newline="") as lines:
-        if len({line.count(separator) for line in lines if line.strip()}) <= 1:
-            return False
-        lines.seek(0)
-        try:
-            for _ in csv.reader(lines, delimiter=separator, strict=True):
-                pass
-        except csv.Error:
-            return False
-    return True
+    plain = io.TextIOWrapper(io.BytesIO(), "utf-8", newline="")
+    csv.writer(plain, quoting=csv.QUOTE_ALL).writerows(rows)
+    plain.seek(0)
+    return pandas.read_csv(
+        plain,
+        names=list(names) if names else None,
+        header=None if names else 0,
+        index_col=False,
+        keep_default_na=False,  # "None" and "NA" are words too
+        low_memory=False,  # one kind of values for the whole column
+    )
 
 
 def from_zero(splits: dict[str, Dataset], files: Sequence[Path]) -> dict[str, Dataset]:
@@ -251,9 +212,9 @@ def from_zero(splits: dict[str, Dataset], files: Sequence[Path]) -> dict[str, Da
     Only of files in their form, with commas and without a line of names. One class alone, 1, stays what it is.
     """
     for file in files:
-        if file.suffix.lower() != ".csv" or _separator(file) != ",":
+        if file.suffix.lower() != ".csv" or separator_of(file) != ",":
             return splits
-        first = _first_fields(file, ",", True)
+        _, first = next(fields_of(file, ",", True))
         if names_columns(first) or "label" not in (layout(first) or ()):
             return splits
     labels = {split: table["label"][:] for split, table in splits.items()}
