@@ -397,6 +397,9 @@ def test_files_that_cannot_be_walked_through_are_named(tokenizer, tmp_path):
     (tmp_path / "b.jsonl").write_text('{"text": "a"}\n{no}\n')
     with pytest.raises(ValueError, match="Line 2 of .*b.jsonl is not JSON"):
         Stream(tmp_path / "b.jsonl", tokenizer)
+    (tmp_path / "b.parquet").write_bytes(b"nope")
+    with pytest.raises(ValueError, match="b.parquet is not a complete Parquet file"):
+        Stream(tmp_path / "b.parquet", tokenizer)
     (tmp_path / "c.txt").write_bytes("gr\xfcn".encode("latin-1"))
     with pytest.raises(ValueError, match="not UTF-8"):
         Stream(tmp_path / "c.txt", tokenizer)
@@ -455,3 +458,12 @@ def test_folders_of_test_data_and_hidden_folders_are_left_out(tmp_path, tokenize
         (tmp_path / "data" / file).write_text("a red kite\n")
     with pytest.warns(UserWarning, match=r"deep.dev.v2.c.txt and 1 more are not read"):
         assert len(Stream(tmp_path / "data", tokenizer)) == 1
+
+
+def test_labels_that_are_none_are_refused_before_the_walk_ends(tokenizer):
+    walked = []
+    rows = ({"text": "a red kite", "label": walked.append(at) or "good"} for at in range(100))
+    with pytest.raises(ValueError, match=r"row 0 has 'good': .* label='none'"):
+        Stream(rows, tokenizer)
+    assert len(walked) == 7  # the first part
+    assert Stream(iter([{"text": "a red kite", "label": "good"}]), tokenizer, label="none").labels is None

@@ -266,14 +266,49 @@ def test_columns_of_any_name_are_read_where_named(method, tmp_path, capsys):
     assert "Reading the first 30 of 40 texts (--limit)." in capsys.readouterr().out
     assert main([*command, "--columns", "reviews", "--label", "mood"]) == 1
     assert "no column 'reviews' in" in (told := capsys.readouterr().err) and "did you mean 'review'" in told
-    assert main([*command, "--columns", "review,mood,mood"]) == 1
-    assert "the two of a pair" in capsys.readouterr().err
+    for odd in ("review,mood,mood", "review,review"):
+        assert main([*command, "--columns", odd]) == 1
+        assert "the two of a pair" in capsys.readouterr().err
+    assert main([*command, "--columns", "review,mood", "--label", "mood"]) == 1
+    assert "'mood' is that of the labels" in capsys.readouterr().err
+
+
+LABELS_OF_NO_USE = {"csv": ("text,label", "{},1", "a kite,"), "jsonl": ("", '{{"text": "{}", "label": [1]}}', "")}
+
+
+@pytest.mark.parametrize("ending", LABELS_OF_NO_USE)
+def test_labels_that_a_method_does_not_read_cannot_stop_it(ending, tmp_path, capsys):
+    first, line, last = LABELS_OF_NO_USE[ending]
+    file = tmp_path / f"mine.{ending}"
+    file.write_text("\n".join([first, *(line.format(f"a kite number {i}") for i in range(9)), last]).strip())
+    rows = rows_of(train.parse(["simcse", "--data", str(file)]))
+    assert rows.column_names == ["text"] and len(rows) == (10 if last else 9)
+    assert main(["train", "fine-tune", "--data", str(file), "--steps", "1", "--no-plan", "--words", "60"]) == 1
+    assert "label" in capsys.readouterr().err
+
+
+def test_rows_without_text_are_left_out_and_said(tmp_path, capsys):
+    file = tmp_path / "mine.csv"
+    file.write_text("text,label\na kite,1\n,1\na drum,0\n  ,0\n")
+    rows = rows_of(train.parse(["fine-tune", "--data", str(file)]))
+    assert rows["text"][:] == ["a kite", "a drum"] and rows["label"][:] == [1, 0]
+    assert "2 rows hold no text and are left out, row 1 first." in capsys.readouterr().err
+    file.write_text("text,label\n,1\n,0\n")
+    with pytest.raises(ValueError, match="No row of .* holds a text"):
+        rows_of(train.parse(["simcse", "--data", str(file)]))
+
+
+def test_a_file_is_no_folder_for_a_run(tmp_path, capsys):
+    (tmp_path / "run").write_text("")
+    with pytest.raises(SystemExit):
+        main(["train", "simcse", "--folder", str(tmp_path / "run")])
+    assert "is a file, so it can hold no checkpoints: name a folder" in capsys.readouterr().err
 
 
 def test_pairs_of_any_name_are_read_where_named(tmp_path):
     rows = [f"what is {i}?,a number" for i in range(20)]
     (tmp_path / "mine.csv").write_text("\n".join(["ask,say,other", *(f"{row},x" for row in rows)]))
-    options = train.parse(["mlm", "--data", str(tmp_path / "mine.csv"), "--columns", "ask,say"])
+    options = train.parse(["mlm", "--data", str(tmp_path / "mine.csv"), "--columns", "ask, say"])
     assert rows_of(options)[3] == {"sentence1": "what is 3?", "sentence2": "a number"}
 
 

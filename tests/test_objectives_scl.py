@@ -235,10 +235,10 @@ def test_settings_that_make_no_sense_are_said(encoder, settings, words):
     [
         (2, None, "column 'label'"),
         (2, [0, 1, 2] * 4, "classes=2"),
-        (2, [0, 1, -1] * 4, "unlabelled"),
+        (2, [0, 1, -1] * 4, "unlabelled.*if -1 is a class, number them from 0"),
         (2, [0.5] * 12, "classes=1"),
-        (1, [-1.0] * 12, "unlabelled"),
-        (1, [0.5, -1.0] * 6, "if -1 is a score of yours, shift the scale above it"),
+        (1, [-1.0] * 12, "unlabelled.*if -1 is a score, shift the scale above it"),
+        (1, [0.5, -1.0] * 6, "if -1 is a score, shift the scale above it"),
     ],
 )
 def test_labels_that_cannot_be_learned_are_said(encoder, batch, classes, label, words):

@@ -127,6 +127,17 @@ def test_what_a_reader_changed_stays(original, tmp_path, capsys):
     assert (original / "01_b.ipynb").read_text() == "01_b.ipynb"
 
 
+def test_a_record_that_a_full_disk_cut_is_made_anew(original, tmp_path):
+    mine = tmp_path / "course"
+    lab.copy_course(mine)
+    (mine / lab.COPIED).write_text("")
+    (mine / "00_a.ipynb").write_text("my notes")
+    assert lab.copy_course(mine) == ["00_a.ipynb"]
+    (original / "01_b.ipynb").write_text("newer")
+    lab.copy_course(mine)
+    assert [(mine / name).read_text() for name in ("00_a.ipynb", "01_b.ipynb")] == ["my notes", "newer"]
+
+
 def test_the_originals_are_opened_as_they_are(original):
     assert lab.copy_course(original) == []
     assert {file.name for file in original.iterdir()} == {"00_a.ipynb", "01_b.ipynb"}

@@ -395,7 +395,7 @@ def test_one_class_cannot_be_probed():
 
 @pytest.mark.parametrize("look", [tasks.linear_probe, tasks.knn_probe])
 def test_labels_that_cannot_be_probed_are_refused(look):
-    for label, words in ((-1, "unlabelled"), (2, "classes 0 to 1"), (0.5, "classes 0 to 1")):
+    for label, words in ((-1, "number the classes from 0"), (2, "classes 0 to 1"), (0.5, "classes 0 to 1")):
         rows = dots(10, 0)
         rows[0]["label"] = label
         with pytest.raises(ValueError, match=words):

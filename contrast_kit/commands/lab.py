@@ -69,14 +69,17 @@ def copy_course(to: Path) -> list[str]:
         return []
     to.mkdir(parents=True, exist_ok=True)
     record = to / COPIED
-    known = json.loads(record.read_text()) if record.is_file() else {}
+    try:
+        known = json.loads(record.read_text())
+    except (FileNotFoundError, ValueError):  # none yet, or half of one: then a copy that differs is the reader's own
+        known = {}
     kept = []
     for notebook in sorted([*origin.glob("*.ipynb"), *origin.glob("*.md")]):
         copy, now = to / notebook.name, _digest(notebook)
-        if not copy.exists() or _digest(copy) == known.get(notebook.name):
+        if not copy.exists() or _digest(copy) in (known.get(notebook.name), now):
             shutil.copyfile(notebook, copy)
             known[notebook.name] = now
-        elif known.get(notebook.name) != now and _digest(copy) != now:
+        elif known.get(notebook.name) != now:
             kept.append(notebook.name)
     record.write_text(json.dumps(known, indent=1) + "\n")
     return kept

@@ -13,6 +13,7 @@ import re
 import textwrap
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 from contrast_kit._names import meant
@@ -41,6 +42,13 @@ def one_of(names: Collection[str]) -> Callable[[str], str]:
         return text
 
     return known
+
+
+def no_file(text: str) -> Path:
+    """The `type` of an option that names a folder, there or not."""
+    if Path(text).is_file():
+        raise argparse.ArgumentTypeError(f"{text} is a file, so it can hold no checkpoints: name a folder")
+    return Path(text)
 
 
 def field_docs(cls: type) -> dict[str, str]:

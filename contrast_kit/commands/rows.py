@@ -1,35 +1,64 @@
 """The rows that `train` reads: the split, the columns and the share of the data that were asked for."""
 
 import argparse
+import sys
 from typing import Any
 
 import contrast_kit as ck
 from contrast_kit import arguments
+from contrast_kit.commands import methods
 from contrast_kit.data import labels
+from contrast_kit.data.rows import text_columns
+from contrast_kit.objectives import FineTune
 from contrast_kit.training import distributed
 
 
 def rows_of(options: argparse.Namespace) -> Any:
-    """The rows of the split that was asked for, with the names that the kit knows: text, or sentence1 and 2; label."""
-    splits = ck.data.load(options.data, **({"unit": options.unit} if options.unit else {}))
-    if options.label != "label":
+    """The rows of the split that was asked for, with the names that the kit knows: text, or sentence1 and 2; label.
+
+    The kit's methods that read no labels get none, so that no label can stop them.
+    """
+    cls = methods.class_of(options.method)
+    labelled = issubclass(cls, FineTune) or not cls.__module__.startswith("contrast_kit.")
+    how = ({"unit": options.unit} if options.unit else {}) | ({} if labelled else {"labels": ()})
+    splits = ck.data.load(options.data, **how)
+    if labelled and options.label != "label":
         splits = labels.from_column(splits, options.label, None, hint=str(options.data))
     arguments.known(options.part, splits, "split", f"in {options.data} (--part)")
     rows = splits[options.part]
     if options.columns:
-        rows = _renamed(rows, options.columns.split(","), options.data)
-    if options.limit is None or options.limit >= len(rows):
+        rows = _renamed(rows, options)
+    if not labelled:
+        rows = rows.remove_columns({"label"} & set(rows.column_names))
+    if options.limit is not None and options.limit < len(rows):
+        if distributed.rank() == 0:
+            print(f"Reading the first {options.limit:,} of {len(rows):,} texts (--limit).", flush=True)
+        rows = rows.select(range(options.limit))
+    return _with_text(rows, options.data)
+
+
+def _with_text(rows: Any, data: str) -> Any:
+    """The rows that hold text; says which are left out."""
+    texts = zip(*(rows[name][:] for name in text_columns(rows.column_names)), strict=True)
+    empty = [at for at, row in enumerate(texts) if not any(str(text or "").strip() for text in row)]
+    if not empty:
         return rows
+    if len(empty) == len(rows):
+        raise ValueError(f"No row of {data} holds a text.")
     if distributed.rank() == 0:
-        print(f"Reading the first {options.limit:,} of {len(rows):,} texts (--limit).", flush=True)
-    return rows.select(range(options.limit))
+        told = "1 row holds no text and is" if len(empty) == 1 else f"{len(empty):,} rows hold no text and are"
+        print(f"Warning: {told} left out, row {empty[0]} first.", file=sys.stderr, flush=True)
+    return rows.select(sorted(set(range(len(rows))) - set(empty)))
 
 
-def _renamed(rows: Any, columns: list[str], data: str) -> Any:
-    if len(columns) > 2:
+def _renamed(rows: Any, options: argparse.Namespace) -> Any:
+    columns = [name.strip() for name in options.columns.split(",")]
+    if len(columns) > 2 or len(set(columns)) < len(columns):
         raise ValueError("--columns names the column of the text, or the two of a pair: --columns question,answer.")
     for name in columns:
-        arguments.known(name, rows.column_names, "column", f"in {data} (--columns)")
+        if name in ("label", options.label):
+            raise ValueError(f"--columns names columns of text, and {name!r} is that of the labels: leave it out.")
+        arguments.known(name, rows.column_names, "column", f"in {options.data} (--columns)")
     names = dict(zip(columns, ("sentence1", "sentence2") if columns[1:] else ("text",), strict=True))
     for name in rows.column_names:  # review/0 and review/1, the review in other words
         column, stroke, number = name.rpartition("/")

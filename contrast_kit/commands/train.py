@@ -6,12 +6,11 @@ import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import contrast_kit as ck
 from contrast_kit.commands import methods, recipes
-from contrast_kit.commands.options import Parser, add_fields, one_of
+from contrast_kit.commands.options import Parser, add_fields, no_file, one_of
 from contrast_kit.commands.rows import in_other_words, rows_of, too_few
 from contrast_kit.commands.trackers import Tracker
 from contrast_kit.data import intact
@@ -169,7 +168,7 @@ def _add_run(add: Callable) -> None:
     fresh = "Refuse a folder that already holds checkpoints, instead of continuing from them."
     packing = "Skip the computations on padding: for texts of different lengths in a batch (--group-by-length no)."
     log = "Also log each row of the history to one of accelerate's trackers: tensorboard, wandb, …"
-    add("--folder", type=Path, help=folder)
+    add("--folder", type=no_file, help=folder)
     add("--fresh", action="store_true", help=fresh)
     add("--log", metavar="TRACKER", help=log)
     add("--packing", action="store_true", help=packing)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -68,7 +69,8 @@ def read(
         check_read(path, {"columns": columns, "quoted": quoted})
     read = {split: _joined(files, [_table(file, columns, quoted) for file in files]) for split, files in splits.items()}
     read = tables.from_zero(read, every) if columns is None else read
-    return DatasetDict(label_names.numbered(read, labels, hint="/".join(every[0].parts[-2:])))
+    named = read if labels == [] else label_names.numbered(read, labels, hint="/".join(every[0].parts[-2:]))
+    return DatasetDict(named)
 
 
 def path_kind(path: Path) -> frozenset[str]:
@@ -113,6 +115,17 @@ def split_of(file: Path) -> str:
     split = next((_SPLIT_NAMES[word] for word in words if word in _SPLIT_NAMES), "train")
     kind = next((word for word in words if word in ("matched", "mismatched")), None)  # as in MultiNLI
     return f"{split}_{kind}" if kind else split
+
+
+@contextmanager
+def in_parquet(file: Path) -> Iterator[None]:
+    """Wrap the reading of a Parquet file: a ValueError in one sentence if it is broken."""
+    import pyarrow
+
+    try:
+        yield
+    except (pyarrow.ArrowException, OSError) as error:
+        raise ValueError(f"{file} is not a complete Parquet file: {arguments.in_a_line(error)}") from error
 
 
 def warn_of_names(files: Sequence[Path]) -> None:
@@ -166,10 +179,8 @@ def _table(file: Path, columns: Sequence[str] | None, quoted: bool | None) -> Da
     if file.suffix.lower() == ".parquet":
         import pyarrow.parquet
 
-        try:
+        with in_parquet(file):
             return Dataset(pyarrow.parquet.read_table(file))
-        except (pyarrow.ArrowException, OSError) as error:
-            raise ValueError(f"{file} is not a complete Parquet file: {arguments.in_a_line(error)}") from error
     if file.suffix.lower() in (".json", ".jsonl"):
         rows = _json_rows(file)
         for name in [name for name, value in rows[0].items() if isinstance(value, str) and value[:1] == "b"]:

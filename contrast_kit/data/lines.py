@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from contrast_kit._warn import warn
-from contrast_kit.data.files import ENDINGS, PROSE, split_of, warn_of_names
+from contrast_kit.data.files import ENDINGS, PROSE, in_parquet, split_of, warn_of_names
 from contrast_kit.data.utf8 import in_utf8
 
 READABLE = PROSE | {".jsonl", ".parquet"}
@@ -113,8 +113,9 @@ def _rows(file: Path) -> Iterator[Mapping]:
     if file.suffix.lower() == ".parquet":
         import pyarrow.parquet
 
-        for batch in pyarrow.parquet.ParquetFile(file).iter_batches(1_000):
-            yield from batch.to_pylist()
+        with in_parquet(file):
+            for batch in pyarrow.parquet.ParquetFile(file).iter_batches(1_000):
+                yield from batch.to_pylist()
         return
     with in_utf8(file), file.open(encoding="utf-8-sig", newline="\n") as lines:
         for number, line in enumerate(lines, 1):

@@ -28,9 +28,10 @@ _CHUNK = 10_000  # rows tokenized at a time: enough to keep every core busy, lit
 
 
 def check_read(name: Any, options: Mapping[str, Any]) -> None:
-    """Refuse options of `data.load` that differ from their defaults where nothing reads them."""
+    """Refuse options of `data.load` that differ from their defaults where nothing reads them; no `labels` ask for
+    nothing."""
     for option, value in options.items():
-        if value != {"unit": "sentence", "headings": False}.get(option):
+        if value != [] and value != {"unit": "sentence", "headings": False}.get(option):
             raise ValueError(f"{str(name)!r} is read without {option}=, which would change nothing: leave it out.")
 
 
@@ -138,7 +139,8 @@ def label_tensor(values: Sequence[Any]) -> Tensor | None:
         if isinstance(value, str):
             raise ValueError(
                 f"Labels must be numbers, and row {at} has {value!r}: number names with data.number_labels(splits), "
-                "all splits at once, or in an order of your own, data.number_labels(rows, names=('…', '…'))."
+                "all splits at once, or in an order of your own, data.number_labels(rows, names=('…', '…')); where no "
+                "label is needed, name a column that is not there, label='none'."
             )
         if not isinstance(value, int | float) or value != value:
             raise ValueError(f"The label of row {at} is {value!r}, not a number; None or -1 means unlabeled.")

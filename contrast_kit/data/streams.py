@@ -181,6 +181,8 @@ class _Parts:
         self.words.append(words[last] > words[last - tokens.lengths])
         self.text_ids.append(np.array([_hash(text) for text in zip(*texts, strict=True)], np.int64))
         labels = [row.get(self.label) for row in rows]
+        if self.rows == len(rows):
+            label_tensor(labels)  # refuses what are no labels now, not after a walk of hours
         if self.labels or any(label is not None for label in labels):  # the first labels of all: those before have none
             self.labels += [None] * (self.rows - len(rows) - len(self.labels)) + labels
 

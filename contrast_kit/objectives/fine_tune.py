@@ -155,10 +155,9 @@ def check_labels(label: Tensor | None, classes: int, below: bool = False) -> Non
         return
     lowest, highest = label.aminmax()
     if lowest == -1 and not below:
-        scale = "; if -1 is a score of yours, shift the scale above it" if label.is_floating_point() else ""
-        raise ValueError(
-            f"A row has the label -1, which means unlabelled: leave such rows (GLUE's test splits) out{scale}."
-        )
+        meant = "score, shift the scale above it" if label.is_floating_point() else "class, number them from 0"
+        told = "A row has the label -1, which means unlabelled: leave such rows (GLUE's test splits) out"
+        raise ValueError(f"{told}; if -1 is a {meant}.")
     if classes > 1 and not 0 <= lowest <= highest < classes:
         raise ValueError(
             f"Labels go from {int(lowest)} to {int(highest)} but the head has classes={classes}: "

@@ -225,7 +225,10 @@ def _training_labels(task: Task, rows: Any) -> np.ndarray:
     """The labels of training rows, [N]; refuses missing ones and classes that the task does not have."""
     y = labels_of(rows)
     if unlabelled(y).any():
-        raise ValueError("A training row has the label -1, which means unlabelled: leave such rows out.")
+        raise ValueError(
+            "A training row has the label -1, which means unlabelled: leave such rows out; if -1 is a class, number "
+            "the classes from 0."
+        )
     if not task.regression and not (np.issubdtype(y.dtype, np.integer) and 0 <= y.min() <= y.max() < task.classes):
         raise ValueError(f"{task.name} has the classes 0 to {task.classes - 1}, but not all training labels are.")
     return y
