@@ -300,3 +300,35 @@ def test_names_that_differ_in_case_or_blanks_are_one_class():
     assert numbers == [0, 0, 1, 1]
     with pytest.raises(ValueError, match="Row 1 has an empty label"):
         data.number_labels([{"label": "spam"}, {"label": ""}])
+
+
+def test_what_programs_write_for_no_value_is_no_class(tmp_path):
+    """R writes NA, pandas nan, Python None; as a class it would be one more, and might move the others."""
+    for word in ("NA", "N/A", "nan", "null", "None", "#N/A"):
+        for others in ("1,0", "4.5,3.25"):
+            rows = "".join(f"a,{label}\n" for label in (*others.split(","), word))
+            with pytest.raises(
+                ValueError, match=f"Row 2 of 'train' has the label '{word}' where others are numbers: fill"
+            ):
+                data.load(write(tmp_path, "a.csv", "text,label\n" + rows))
+        named = [{"text": word, "label": name} for name in ("neg", word, "pos")]
+        with pytest.raises(ValueError, match=rf"Row 1 has the label '{word}', .* leave the row out; .* names=\("):
+            data.number_labels(named)
+        file = write(tmp_path, "b.json", json.dumps(named))
+        with pytest.raises(ValueError, match=r"Row 1 of 'train' has the label .* labels=\("):
+            data.load(file)
+        found = data.load(file, labels=("neg", word, "pos"))["train"]  # it is a class, then
+        assert found["label"][:] == [0, 1, 2] and found["text"][:] == [word] * 3
+        assert data.load(write(tmp_path, "test.csv", f"text,label\na,{word}\n"))["test"]["label"][:] == [-1]
+
+
+def test_minus_one_as_a_string_is_no_label_either(tmp_path):
+    rows = [{"text": "a", "label": name} for name in ("0", "1", "-1")]
+    found = data.load(write(tmp_path, "a.json", json.dumps(rows)))["train"]
+    assert found["label"][:] == [0, 1, -1] and found.features["label"].names == ["0", "1"]
+    assert [row["label"] for row in data.number_labels(rows)] == [0, 1, -1]
+    signs = [{"text": "a", "label": name} for name in ("1", "-1")]  # as many programs write two classes
+    assert [row["label"] for row in data.number_labels(signs)] == [1, 0]
+    assert [row["label"] for row in data.number_labels(rows, names=("-1", "0", "1"))] == [1, 2, 0]
+    test = write(tmp_path, "test.json", json.dumps(rows[2:]))
+    assert data.load(test)["test"]["label"][:] == [-1]

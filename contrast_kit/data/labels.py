@@ -22,6 +22,11 @@ NOT_AGREED = "-"
 """The label of a pair on which MultiNLI's and SNLI's annotators did not agree. Such rows are left out."""
 SECRET = "hidden"
 """The label of MultiNLI's unlabelled test rows; it becomes -1."""
+UNLABELLED = "-1"
+"""The hub's mark for a row without a label, written as a string; beside two or more other whole numbers it is no
+class."""
+_MISSING = {"", "na", "n/a", "#n/a", "<na>", "nan", "null", "none"}  # what programs write where there is no value
+_NUMBER = re.compile(r"[-+]?\d+(\.\d+)?")
 _COMMON = {"positive", "negative", "neutral"}  # names that other tasks use as well, in their own order
 
 
@@ -64,7 +69,10 @@ def order(names: Iterable[str], hint: str = "") -> list[str]:
             f"The labels {_listed(names)} are a GLUE task's only in part, so their order is not known: give all names "
             "in the order of their integers, labels=('…', '…')."
         )
-    return sorted(names, key=int) if _whole(names) else sorted(names)
+    if not _whole(names):
+        return sorted(names)
+    numbers = sorted(names, key=int)
+    return numbers[1:] if len(numbers) > 2 and numbers[0] == UNLABELLED else numbers
 
 
 def number_labels(rows: Any, names: Sequence[str] | None = None, label: str = "label") -> Any:
@@ -90,11 +98,11 @@ def number_labels(rows: Any, names: Sequence[str] | None = None, label: str = "l
     """
     names = None if names is None else arguments.listed("names", names, "names of classes")
     if isinstance(rows, Mapping) and rows:
-        names = names or order(set().union(*(_found(split, label) for split in rows.values())))
+        names = names or order(set().union(*(_found(split, label, names) for split in rows.values())))
         splits = {name: number_labels(split, names, label) for name, split in rows.items()}
         return type(rows)(splits) if hasattr(rows, "column_names") else splits  # a DatasetDict, or a dict
     rows = as_rows(rows)
-    found = _found(rows, label)
+    found = _found(rows, label, names)
     names = names or order(found)
     numbers = _numbers(found, names)
     if hasattr(rows, "column_names"):
@@ -102,21 +110,37 @@ def number_labels(rows: Any, names: Sequence[str] | None = None, label: str = "l
     return [{**row, label: None if row[label] is None else numbers[row[label]]} for row in rows]
 
 
-def _found(rows: Any, label: str) -> set:
+def _found(rows: Any, label: str, names: Sequence[str] | None) -> set:
     """The names that occur in a column of rows."""
     if label not in column_names(rows):
         raise no_column(label, column_names(rows))
-    return _names_of(column(rows, label), label)
+    return _names_of(column(rows, label), label, names)
 
 
-def _names_of(values: list, label: str) -> set:
+def _names_of(values: list, label: str, names: Sequence[str] | None, option: str = "names", split: str = "") -> set:
+    """The names in a column; none may be empty or say "NA": that would be a class, and move the others."""
     try:
-        names = set(values) - {None}
+        found = set(values) - {None}
     except TypeError:
         raise TypeError(f"The column {label!r} must hold a name in each row, not a list or a dict.") from None
-    if "" in names:  # else class 0, and all others move up
-        raise ValueError(f"Row {values.index('')} has an empty {label}: fill it in, or leave such rows out.")
-    return names
+    missing = {name for name in found if _is_missing(name, names)}
+    if not missing:
+        return found
+    at = values.index("") if "" in missing else next(at for at, value in enumerate(values) if value in missing)
+    row = f"Row {at} of {split!r}" if split else f"Row {at}"
+    if values[at] == "":
+        raise ValueError(f"{row} has an empty {label}: fill it in, or leave such rows out.")
+    row = f"{row} has the {label} {values[at]!r}"
+    if (others := found - missing) and all(_NUMBER.fullmatch(str(name)) for name in others):
+        raise ValueError(f"{row} where others are numbers: fill it in, or leave such rows out.")
+    raise ValueError(
+        f"{row}, which often says that there is none: write the class's name or leave the row out; if it is a class, "
+        f"give all names in the order of their integers, {option}=('…', '…')."
+    )
+
+
+def _is_missing(name: Any, names: Sequence[str] | None) -> bool:
+    return _plain(name) in _MISSING and _plain(name) not in map(_plain, names or ())
 
 
 def numbered(tables: dict[str, Dataset], names: Sequence[str] | None = None, hint: str = "") -> dict[str, Dataset]:
@@ -127,7 +151,7 @@ def numbered(tables: dict[str, Dataset], names: Sequence[str] | None = None, hin
     """
     from datasets import Value
 
-    tables = {split: _as_glue_names(_blank_as_secret(split, table)) for split, table in tables.items()}
+    tables = {split: _as_glue_names(_blank_as_secret(split, table, names)) for split, table in tables.items()}
     labelled = {split: table for split, table in tables.items() if not _only(table, -1)}
     found: set[str] = set()
     for split, table in labelled.items():
@@ -136,10 +160,7 @@ def numbered(tables: dict[str, Dataset], names: Sequence[str] | None = None, hin
             if names:
                 raise ValueError(f"labels= names classes, but the labels of {split!r} are no names: leave it out.")
             return tables
-        if "" in (names_here := set(table.unique("label")) - {None}):  # else class 0, and all others move up
-            where = f"Row {table['label'][:].index('')} of {split!r}"
-            raise ValueError(f"{where} has an empty label: fill it in, or leave such rows out of the file.")
-        found |= names_here
+        found |= _names_of(table["label"][:], "label", names, "labels", split)
     if not labelled:
         return tables
     nli = {_plain(name) for name in found} & set(TASKS["mnli"].label_names) - _COMMON
@@ -199,10 +220,14 @@ def _only(table: Dataset, *labels: Any) -> bool:
     return kind is None or (isinstance(kind, Value) and set(table.unique("label")) <= {None, *labels})
 
 
-def _blank_as_secret(split: str, table: Dataset) -> Dataset:
-    """A test split that nobody has labelled, with -1 in place of each empty label."""
+def _blank_as_secret(split: str, table: Dataset, names: Sequence[str] | None) -> Dataset:
+    """A test split that nobody has labelled, with -1 in place of each empty label, "NA" or "-1"."""
+    from datasets import Value
+
     columns = table.column_names
-    if not _is_test(split) or "label" not in columns or not _only(table, ""):
+    if not _is_test(split) or not isinstance(table.features.get("label"), Value):
+        return table
+    if not all(name in (None, UNLABELLED) or _is_missing(name, names) for name in table.unique("label")):
         return table
     return table.remove_columns("label").add_column("label", [-1] * len(table)).select_columns(columns)
 
@@ -223,10 +248,10 @@ def _as_glue_names(table: Dataset) -> Dataset:
 
 def _numbers(found: set[str], ordered: list[str]) -> dict[str, int]:
     places = {_plain(name): place for place, name in enumerate(ordered)}
-    lacking = sorted(str(name) for name in found if _plain(name) not in places)
+    lacking = sorted(str(name) for name in found if _plain(name) not in places and name != UNLABELLED)
     if lacking:
         raise ValueError(f"The label {lacking[0]!r} is none of {_listed(ordered)}: give all names, labels=(…).")
-    return {name: places[_plain(name)] for name in found}
+    return {name: places.get(_plain(name), -1) for name in found}
 
 
 def _replaced(table: Dataset, label: str, names: list[str], numbers: dict[str, int]) -> Dataset:
