@@ -46,8 +46,8 @@ class Training:
     chunk_size: int | None = None
     """Examples encoded at once: as small as memory requires; loss and gradient stay those of the whole batch."""
     accumulate: int = 1
-    """Batches per optimizer step, in the last of a run those that are left. Their gradients are averaged; it adds **no**
-    negatives to any contrast."""
+    """Batches per optimizer step; the last of a run takes those that are left. Their gradients are averaged; it adds
+    **no** negatives to any contrast."""
     lr: float | None = None
     """Peak learning rate. None: 5e-4 for a new encoder, as COCO-LM base and CAPT small; 2e-5 for one that was opened
     from a checkpoint, whose weights a larger rate destroys. CMLM, which starts from RoBERTa: 1e-5."""
