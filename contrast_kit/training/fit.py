@@ -201,7 +201,7 @@ class _Loop:
         return {key: value.to(self.device, non_blocking=True) for key, value in batch.items()}
 
     def reads_losses(self, step: int) -> bool:
-        """Whether the host reads this step's losses: always on a CPU. On a GPU, which it would wait for, a NaN is noticed
+        """Whether the host reads this step's losses: always on a CPU. On a GPU, which it would wait for, a NaN is seen
         at the next step that is logged or saved: later, but before it reaches a checkpoint."""
         return self.device.type == "cpu" or (step + 1) % self.training.log_every == 0 or step + 1 == self.total
 
