@@ -1,6 +1,7 @@
 """Tables as spreadsheets, R and shells write them: rows that are cut, other separators and line ends, long fields."""
 
 import csv
+import json
 
 import pytest
 
@@ -67,3 +68,64 @@ def test_what_a_column_holds_is_asked_of_the_whole_column(tmp_path):
     rows = "".join(f"{at},a\n" for at in range(300_000))
     found = load(tmp_path, f"id,text\n{rows}x7,b\n")
     assert found["id"][:2] == ["0", "1"] and found["id"][-1] == "x7"
+
+
+@pytest.mark.parametrize("order", ["little", "big"])
+def test_another_unicode_is_named_and_the_remedy_works(tmp_path, order):
+    text = "text,label\ngr\xfcn,1\n"
+    file, mark = tmp_path / "a.csv", b"\xff\xfe" if order == "little" else b"\xfe\xff"
+    with pytest.raises(ValueError, match="not UTF-8") as error:
+        load(tmp_path, mark + text.encode("utf-16-le" if order == "little" else "utf-16-be"))
+    exec(str(error.value).partition("for example with ")[2].rstrip("."), {"path": file})
+    assert data.load(file)["train"][0] == {"text": "gr\xfcn", "label": 1}
+
+
+def test_half_an_emoji_is_refused_by_its_row(tmp_path):
+    lines = ['{"text": "a", "tags": ["b"]}\n', '{"text": "a \\ud83d", "tags": ["b"]}\n', '{"text": "c", "tags": []}\n']
+    with pytest.raises(ValueError, match="Row 1 of .*a.jsonl has half a character.*column 'text': write it whole"):
+        load(tmp_path, "".join(lines), "a.jsonl")
+    with pytest.raises(ValueError, match="Row 0 .*column 'tags'"):
+        load(tmp_path, lines[1].replace("b", "\\ud83d").replace("a \\ud83d", "a"), "b.jsonl")
+    tokenizer = data.train_tokenizer(["a b c"], vocab_size=60)
+    for make in (data.Texts, lambda rows, tokenizer: data.Stream(iter(rows), tokenizer)):
+        with pytest.raises(ValueError, match="Row 1 of column 'text' has half a character"):
+            make(["a", "b \ud83d"], tokenizer)
+    whole = load(tmp_path, '{"text": "a \\ud83d\\ude00"}\n', "c.jsonl")
+    assert whole["text"][:] == ["a \U0001f600"]
+
+
+def jsonl(*rows):
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+def test_nested_json_of_two_kinds_is_refused_by_its_column(tmp_path):
+    for one, two in (({"n": 1}, {"n": "x"}), ([1], ["x"]), (2**70, 1)):
+        with pytest.raises(ValueError, match="a.jsonl holds values .* inside its column 'meta'.*leave that column out"):
+            load(tmp_path, jsonl({"text": "a", "meta": one}, {"text": "b", "meta": two}), "a.jsonl")
+    with pytest.raises(ValueError, match="must hold a list of objects"):
+        load(tmp_path, '{"data": [1, 2]}', "a.json")
+
+
+def test_files_of_one_split_have_one_kind_of_values(tmp_path):
+    write = lambda name, text: (tmp_path / name).write_text(text)  # noqa: E731
+    write("train1.csv", "text,label,id\na,3,1\n"), write("train2.csv", "text,id,label\nb,2,3.5\n")
+    found = data.load(tmp_path)["train"]
+    assert found[:] == {"text": ["a", "b"], "label": [3.0, 3.5], "id": [1, 2]}
+    write("train2.csv", "text,id,label\nb,x7,3\n")
+    with pytest.raises(ValueError, match="'id' holds whole numbers in .*train1.csv and text in .*train2.csv: give it"):
+        data.load(tmp_path)
+
+
+def test_shards_of_classes_keep_their_names_and_are_not_mixed(tmp_path):
+    from datasets import ClassLabel, Dataset, Features, Value
+
+    def shard(name, classes, label, number):
+        features = Features({"text": Value("string"), "label": ClassLabel(names=classes), "id": Value(number)})
+        Dataset.from_dict({"text": ["a"], "label": [label], "id": [1]}, features=features).to_parquet(tmp_path / name)
+
+    shard("train1.parquet", ["no", "yes"], 1, "int64"), shard("train2.parquet", ["no", "yes"], 0, "float64")
+    found = data.load(tmp_path)["train"]
+    assert found["label"][:] == [1, 0] and found.features["label"].names == ["no", "yes"] and found["id"][:] == [1, 1]
+    shard("train2.parquet", ["yes", "no"], 0, "int64")
+    with pytest.raises(ValueError, match="the classes no, yes in .* and the classes yes, no in .*train2"):
+        data.load(tmp_path)

@@ -13,6 +13,7 @@ from contrast_kit import arguments
 from contrast_kit._warn import warn
 from contrast_kit.data import labels as label_names
 from contrast_kit.data import tables
+from contrast_kit.data.kinds import joined, rows_of_one_kind
 from contrast_kit.data.prose import Unit, units
 from contrast_kit.data.rows import check_read
 from contrast_kit.data.utf8 import in_utf8, undo_printed_bytes
@@ -67,7 +68,7 @@ def read(
     check_read(path, {"unit": unit, "headings": headings})
     if every[0].suffix.lower() in OTHERS:
         check_read(path, {"columns": columns, "quoted": quoted})
-    read = {split: _joined(files, [_table(file, columns, quoted) for file in files]) for split, files in splits.items()}
+    read = {split: joined(files, [_table(file, columns, quoted) for file in files]) for split, files in splits.items()}
     read = tables.from_zero(read, every) if columns is None else read
     named = read if labels == [] else label_names.numbered(read, labels, hint="/".join(every[0].parts[-2:]))
     return DatasetDict(named)
@@ -187,23 +188,10 @@ def _table(file: Path, columns: Sequence[str] | None, quoted: bool | None) -> Da
             there = [row for row in rows if name in row]
             for row, value in zip(there, undo_printed_bytes([row[name] for row in there]), strict=True):
                 row[name] = value
-        return _rows_of_one_kind(file, rows)
+        return rows_of_one_kind(file, rows)
     if columns is None and file.suffix.lower() not in TABLES and not tables.is_table(file):
         return tables.class_and_text(file)
     return tables.read_table(file, columns, quoted)
-
-
-def _rows_of_one_kind(file: Path, rows: list[dict[str, Any]]) -> Dataset:
-    """Rows as a data set; a column whose values are of several kinds is refused by name."""
-    from datasets import Dataset
-
-    names = dict.fromkeys(name for row in rows for name in row)  # of all rows: the first may lack its label
-    for name in names:
-        kinds = {type(row[name]) for row in rows if row.get(name) is not None}
-        if len(kinds) > 1 and not kinds <= {int, float}:
-            said = " and ".join(sorted(kind.__name__ for kind in kinds))
-            raise ValueError(f"{file} holds {said} in its column {name!r}: a column has values of one kind.")
-    return Dataset.from_list([names | row for row in rows])
 
 
 def _json_rows(file: Path) -> list[dict[str, Any]]:
@@ -219,7 +207,7 @@ def _json_rows(file: Path) -> list[dict[str, Any]]:
         raise ValueError(f"{file} is neither JSON nor JSON lines: {error}.") from error
     if isinstance(content, dict) and isinstance(content.get("data"), list):
         content = content["data"]
-        if content and "paragraphs" in content[0]:
+        if content and isinstance(content[0], dict) and "paragraphs" in content[0]:
             return [row for article in content for row in _squad_rows(article)]
     if isinstance(content, dict):
         content = [content]
@@ -246,14 +234,3 @@ def _squad_rows(article: dict[str, Any]) -> list[dict[str, Any]]:
                 }
             )
     return rows
-
-
-def _joined(files: list[Path], tables: list[Dataset]) -> Dataset:
-    from datasets import concatenate_datasets
-
-    first = tables[0].column_names
-    for file, table in zip(files, tables, strict=True):
-        if set(table.column_names) != set(first):
-            both = f"{', '.join(first)} and {', '.join(table.column_names)}"
-            raise ValueError(f"{files[0]} and {file} have other columns ({both}): load them one by one.")
-    return concatenate_datasets(tables) if len(tables) > 1 else tables[0]

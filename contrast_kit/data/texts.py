@@ -38,6 +38,7 @@ from contrast_kit.data.rows import (
 )
 from contrast_kit.data.tokenizers import check_is_tokenizer
 from contrast_kit.data.tokens import TokenCache, tokenize
+from contrast_kit.data.utf8 import is_unicode
 
 CACHED_FROM = 50_000
 """Rows from which tokens are also kept on the disk (`tokens.TokenCache`): tokenizing fewer takes a few seconds."""
@@ -221,10 +222,16 @@ def usual_length(tokenizer: Any, max_length: int | None) -> int:
 
 
 def strings(values: list, name: str, start: int) -> list[str]:
-    """The values of a column, from row `start` on; a TypeError names the first that is not text."""
+    """The values of a column, from row `start` on; an error names the first that is not text, or not whole."""
     for at, value in enumerate(values, start):
         if not isinstance(value, str):
             raise TypeError(f"Row {at} of column {name!r} is {type(value).__name__}, not text.")
+    if not is_unicode("".join(values)):
+        at = next(at for at, value in enumerate(values, start) if not is_unicode(value))
+        raise ValueError(
+            f"Row {at} of column {name!r} has half a character, such as the first part of an emoji: write it whole, or "
+            "leave it out."
+        )
     return values
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import codecs
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -17,10 +18,21 @@ def in_utf8(file: Path) -> Iterator[None]:
     try:
         yield
     except UnicodeDecodeError as error:
+        wide = error.object[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # as Excel's "Unicode text" begins
+        encoding = "utf-16" if wide else "latin-1"
         raise ValueError(
             f"{file} is not UTF-8 text (byte {error.start}): write it anew, for example with "
-            "path.write_text(path.read_text('latin-1'), 'utf-8')."
+            f"path.write_text(path.read_text('{encoding}'), 'utf-8')."
         ) from error
+
+
+def is_unicode(text: str) -> bool:
+    """Whether a text can be written: JSON may hold one half of a pair of surrogates."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def undo_printed_bytes(texts: Sequence) -> Sequence:
