@@ -17,11 +17,12 @@ in `--work`, and the same command continues where it was stopped. Six tables:
 
 Tasks: the toyshop's opinions; real SST-2 and MRPC where CONTRAST_KIT_REAL_DATA names their folder. Starts: new weights
 (`random`); masked LM on the *other* toyshop, or `kit/books-mlm`; and a public checkpoint, MiniLM, where that folder has
-it, as it is and after masked LM on novels. A method is tuned at the rate of its last new stage: post-training takes the
-fine-tuning rate that plain fine-tuning chose. A rate that is in the table is kept, for other numbers of labels too;
-without its row, or in another `--out`, it is chosen anew. In `few_labels` all post-training reads the labelled texts
-only, equally often. Counting words (TF-IDF and a logistic regression) and a probe on frozen vectors are the controls;
-the probe's strength is cross-validated, so it has no rate.
+it, as it is and after masked LM on novels. CSSL on real text takes its two wordings from the program Apertium (apt
+install apertium apertium-eng-spa apertium-eng-cat), and is left out where that is not installed. A method is tuned at
+the rate of its last new stage: post-training takes the fine-tuning rate that plain fine-tuning chose. A rate that is in
+the table is kept, for other numbers of labels too; without its row, or in another `--out`, it is chosen anew. In
+`few_labels` all post-training reads the labelled texts only, equally often. Counting words (TF-IDF and a logistic
+regression) and a probe on frozen vectors are the controls; the probe's strength is cross-validated, so it has no rate.
 """
 
 import argparse
@@ -209,7 +210,7 @@ def left_out(name: str, task: str, come_from: str, chosen: dict) -> bool:
         return chosen.get("CE + SCL") in (None, chosen.get("FT"))  # the rates are the same
     if task == "opinion":
         return False
-    if name.startswith("CSSL") and not shutil.which("apertium"):
+    if METHODS[name].paraphraser and not shutil.which("apertium"):
         print("Apertium is not installed: CSSL on real text is left out.")
         return True
     return come_from == "random" and name not in ("FT", "frozen probe")  # a control there, and no more
@@ -254,7 +255,7 @@ def precision(encoder: ck.Encoder) -> dict:
 
 def pipeline_of(name: str, task: str) -> Pipeline:
     """A method; on real text CSSL's two wordings are made by Apertium, by way of Spanish and of Catalan."""
-    reworded = name.startswith("CSSL") and task != "opinion"
+    reworded = METHODS[name].paraphraser and task != "opinion"
     return replace(METHODS[name], paraphraser=Apertium()) if reworded else METHODS[name]
 
 

@@ -173,9 +173,9 @@ def test_the_sts_benchmarks_own_files_with_ragged_ends(tmp_path):
     for name in ("sts-test.csv", "sts-test.tsv"):
         found = data.load(write(tmp_path, name, rows))["test"]
         assert found["label"][:] == [2.5, 4.0] and found["sentence2"][:] == ['A "girl" brushes.', "He said."]
-    with pytest.raises(ValueError, match="Row 3 of .* has 3 fields"):
+    with pytest.raises(ValueError, match="Line 3 of .* has 3 of 7 fields: a line is genre"):
         data.load(write(tmp_path, "cut-test.csv", rows + "main\tMSR\t2012\n"))
-    with pytest.raises(ValueError, match="Row 3 of .*word-test.csv has the score 'two'; the fifth field"):
+    with pytest.raises(ValueError, match="Line 3 of .*word-test.csv has the score 'two': a line is genre"):
         data.load(write(tmp_path, "word-test.csv", rows + start.replace("2.500", "two")))
 
 

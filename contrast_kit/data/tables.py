@@ -15,12 +15,15 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from contrast_kit import checks
 from contrast_kit.data.fields import fields_in_quotes, fields_of, rows_of, separator_of
 from contrast_kit.data.glue import TASKS
 from contrast_kit.data.rows import TEXT_COLUMNS
@@ -64,7 +67,7 @@ def read_table(file: Path, columns: Sequence[str] | None, quoted: bool | None) -
         raise ValueError(f"{file} is empty: give a file with a row of column names and rows below it.")
     first = [field.strip() for field in rows[0]]
     if columns is None and separator == "\t" and _is_sts(first):
-        return _sts_rows(file)
+        return sts_rows(file)
     names = tuple(columns) if columns else None if names_columns(first) else layout(first)
     if names is None and not names_columns(first):
         raise ValueError(
@@ -166,28 +169,26 @@ def _is_sts(fields: Sequence[str]) -> bool:
     return len(fields) >= 7 and bool(_NUMBER.fullmatch(fields[4])) and 0 <= float(fields[4]) <= 5 and fields[2] != ""
 
 
-def _sts_rows(file: Path) -> Dataset:
+def sts_rows(file: Path) -> Dataset:
     """The STS benchmark's own files. Some rows name the sources of their sentences in further fields."""
     from datasets import Dataset
 
     with in_utf8(file), file.open(encoding="utf-8-sig", newline="\n") as lines:
-        rows = [line.rstrip("\r\n").split("\t")[:7] for line in lines if line.strip()]
-    short = next((number for number, row in enumerate(rows, 1) if len(row) < 7), None)
-    if short:
-        raise ValueError(
-            f"Row {short} of {file} has {len(rows[short - 1])} fields; the STS benchmark's have 7 or more."
-        )
-    table = dict(zip(_STS_FIELDS, map(list, zip(*rows, strict=True)), strict=True))
-    return Dataset.from_dict(table | {"label": [_sts_score(file, *row) for row in enumerate(table["label"], 1)]})
+        rows = [_sts_row(file, number, line) for number, line in enumerate(lines, 1) if line.strip()]
+    return Dataset.from_dict({name: [row[at] for row in rows] for at, name in enumerate(_STS_FIELDS)})
 
 
-def _sts_score(file: Path, number: int, score: str) -> float:
-    try:
-        return float(score)
-    except ValueError:
-        raise ValueError(
-            f"Row {number} of {file} has the score {score!r}; the fifth field of the STS benchmark's rows is a number."
-        ) from None
+def _sts_row(file: Path, number: int, line: str) -> list[Any]:
+    fields = line.rstrip("\r\n").split("\t")
+    with suppress(ValueError, IndexError):
+        score = float(fields[4])
+        if len(fields) >= 7 and math.isfinite(score):
+            return [*fields[:4], score, *fields[5:7]]
+    has = f"{len(fields)} of 7 fields" if len(fields) < 7 else f"the score {checks.shown(fields[4])}"
+    raise ValueError(
+        f"Line {number} of {file} has {has}: a line is genre, file, year, number, score (from 0 to 5) and two texts, "
+        "with a tab between each two."
+    )
 
 
 def _frame(rows: list[list[str]], names: Sequence[str] | None) -> DataFrame:

@@ -67,13 +67,13 @@ def _translated(texts: list[str], mode: str) -> list[str]:
     ran = subprocess.run(command, input="\n\n".join(texts) + "\n", capture_output=True, encoding="utf-8")
     said = [" ".join(text.split()) for text in ran.stdout.removesuffix("\n").split("\n\n")]
     if ran.returncode:
-        raise FileNotFoundError(f"Apertium cannot translate {mode} here ({_last_line(ran)}): {_INSTALL}.")
+        raise FileNotFoundError(f"Apertium cannot translate {mode} here ({_complaint(ran)}): {_INSTALL}.")
     if len(said) != len(texts):
         raise RuntimeError(f"Apertium gave {len(said)} answers to {len(texts)} texts: give it fewer texts at once.")
     return said
 
 
-def _last_line(ran: subprocess.CompletedProcess) -> str:
+def _complaint(ran: subprocess.CompletedProcess) -> str:
     """What the program said about its failure, in a few words."""
     lines = [line for line in (ran.stdout + ran.stderr).splitlines() if "Error" in line]
     return (lines or ["no reason given"])[0].strip()[:100]

@@ -23,6 +23,7 @@ import numpy as np
 import torch
 
 from contrast_kit import checks, data
+from contrast_kit.data import tables
 from contrast_kit.data.utf8 import in_utf8
 from contrast_kit.encoder import Encoder
 from contrast_kit.geometry import pair_cosines
@@ -203,21 +204,10 @@ def _benchmark_rows(file: Path) -> Rows:
     """The STS benchmark's own rows, where sources may follow the texts; or those of a table that names its columns."""
     if not file.is_file():
         raise FileNotFoundError(f"There is no file {file}: get it again, or leave its folder out.")
-    with in_utf8(file), file.open(encoding="utf-8-sig", newline="\n") as text:
-        lines = [line.rstrip("\r\n") for line in text]
-    if lines and {"sentence1", "sentence2", "label"} <= set(re.split("[\t,]", lines[0].replace('"', ""))):
-        return _scored(data.load(file)["test"])
-    rows = []
-    for number, fields in ((number, line.split("\t")) for number, line in enumerate(lines, 1) if line.strip()):
-        score = _number(fields[4]) if len(fields) >= 7 else np.nan
-        if not np.isfinite(score):
-            has = f"{len(fields)} of 7 fields" if len(fields) < 7 else f"the score {checks.shown(fields[4])}"
-            raise ValueError(
-                f"Line {number} of {file} has {has}: a line is genre, file, year, number, score (from 0 to 5) and two "
-                "texts, with a tab between each two."
-            )
-        rows.append((*fields[5:7], score))
-    return [row for row in rows if row[2] != -1]
+    with in_utf8(file), file.open(encoding="utf-8-sig") as lines:
+        first = next(lines, "").strip().replace('"', "")
+    named = {"sentence1", "sentence2", "label"} <= set(re.split("[\t,]", first))
+    return _scored(data.load(file)["test"] if named else tables.sts_rows(file))
 
 
 def _sick_rows(file: Path) -> Rows:
@@ -232,13 +222,8 @@ def _sick_rows(file: Path) -> Rows:
 
 def _graded(file: Path, number: int, *row: str) -> tuple[str, str, float]:
     """Two texts and their score, from one line of a file."""
-    if len(row) == 3 and np.isfinite(score := _number(row[2])):
-        return row[0], row[1], score
-    raise ValueError(f"Line {number} of {file} is not two texts and a score, but {checks.shown(row)}.")
-
-
-def _number(score: str) -> float:
-    """A score as a number; NaN where it is none."""
     with suppress(ValueError):
-        return float(score)
-    return np.nan
+        first, second, score = row
+        if np.isfinite(float(score)):
+            return first, second, float(score)
+    raise ValueError(f"Line {number} of {file} is not two texts and a score, but {checks.shown(row)}.")
