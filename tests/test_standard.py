@@ -12,6 +12,7 @@ import pandas
 import pytest
 import torch
 from conftest import REAL, make_encoder, real_data
+from transformers import BatchEncoding
 
 import contrast_kit as ck
 from contrast_kit.__main__ import main
@@ -171,12 +172,12 @@ def test_sts_b_of_all_minilm_on_the_rows_that_have_scores():
 # BLiMP
 
 
-def score_by_loops(encoder, text):
-    """Salazar et al. 2020, eq. 1, token by token."""
+def score_by_loops(encoder, text, hidden=lambda ids, place, i: i == place):
+    """Salazar et al. 2020, eq. 1, token by token; `hidden` says which are masked."""
     ids = encoder.tokenizer(text)["input_ids"]
     total = 0.0
     for place in range(1, len(ids) - 1):
-        masked = [encoder.tokenizer.mask_token_id if i == place else id for i, id in enumerate(ids)]
+        masked = [encoder.tokenizer.mask_token_id if hidden(ids, place, i) else id for i, id in enumerate(ids)]
         with torch.no_grad():
             scores = encoder.model(torch.tensor([masked])).logits[0, place].double()
         total += (scores[ids[place]] - scores.exp().sum().log()).item()
@@ -188,6 +189,52 @@ def test_pseudo_log_likelihood_by_loops(batch_size, encoder, texts):
     encoder.eval()
     found = ck.standard.pseudo_log_likelihoods(encoder, texts[:6], batch_size)
     assert found.tolist() == pytest.approx([score_by_loops(encoder, text) for text in texts[:6]], abs=1e-4)
+
+
+@pytest.fixture(scope="module")
+def of_pieces():
+    """An encoder whose tokenizer knows three words whole, and others by pieces. Neighbours matter to it."""
+    found = make_encoder(ck.data.train_tokenizer(["the red kite"] * 9 + ["bcfgjlmnopqsuvwxyz"], vocab_size=70)).eval()
+    with torch.no_grad():
+        for weight in found.parameters():
+            weight.mul_(10)
+    return found
+
+
+def test_within_words_the_rest_of_a_word_is_masked_too(of_pieces):
+    """Kauf and Ivanova 2023; here by the ## of WordPiece, in the code by the tokenizer's account of words."""
+    inside = lambda id: of_pieces.tokenizer.convert_ids_to_tokens(id).startswith("##")  # noqa: E731
+    after = lambda ids, place, i: i >= place and all(inside(id) for id in ids[place + 1 : i + 1])  # noqa: E731
+    whole, split = "the red kite", "the drums dry"
+    parts = [sum(map(inside, of_pieces.tokenizer(text)["input_ids"])) for text in (whole, split)]
+    assert parts[0] == 0 and parts[1] > 3
+    plain, found = (
+        ck.standard.pseudo_log_likelihoods(of_pieces, [whole, split], metric=metric)
+        for metric in ("original", "within_word_l2r")
+    )
+    loops = [score_by_loops(of_pieces, text, after) for text in (whole, split)]
+    assert found.tolist() == pytest.approx(loops, abs=1e-4)
+    assert found[0] == plain[0] and abs(found[1] - plain[1]) > 0.1
+
+
+def test_words_of_the_other_side_of_a_pair_stay_visible(of_pieces, monkeypatch):
+    """The first words of both sides have the number 0."""
+    seen, plain = [], type(of_pieces).forward
+    monkeypatch.setattr(
+        type(of_pieces), "forward", lambda self, view: seen.extend(view["input_ids"].tolist()) or plain(self, view)
+    )
+    ck.standard.pseudo_log_likelihoods(of_pieces, [("kite", "red")], metric="within_word_l2r")
+    assert [row.count(of_pieces.tokenizer.mask_token_id) for row in seen] == [1, 1]
+
+
+def test_within_words_needs_a_tokenizer_that_tells_them(encoder, monkeypatch, tmp_path):
+    with pytest.raises(ValueError, match="metric must be one of 'original', 'within_word_l2r', not 'words'"):
+        ck.standard.blimp(encoder, tmp_path, metric="words")
+    encode = type(encoder.tokenizer).__call__
+    told = lambda self, *texts, **how: BatchEncoding(dict(encode(self, *texts, **how)))  # noqa: E731
+    monkeypatch.setattr(type(encoder.tokenizer), "__call__", told)  # what tokenizers in Python return
+    with pytest.raises(ValueError, match='does not tell which tokens make a word: take metric="original"'):
+        ck.standard.pseudo_log_likelihoods(encoder, ["a kite"], metric="within_word_l2r")
 
 
 def test_copies_that_two_texts_share_are_computed_once(encoder, monkeypatch):

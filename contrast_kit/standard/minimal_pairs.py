@@ -2,7 +2,9 @@
 
 "BLiMP: The Benchmark of Linguistic Minimal Pairs for English" (Warstadt et al. 2020): 67 phenomena of 1,000 pairs that
 differ in little but grammar. "Masked Language Model Scoring" (Salazar et al. 2020): a masked model's score of a text is
-the sum over its tokens of log P(token | all others), each in a copy of the text with that token masked.
+the sum over its tokens of log P(token | all others), each in a copy of the text with that token masked. "A Better Way
+to Do Masked Language Model Scoring" (Kauf and Ivanova 2023): a word of several tokens then scores too high, as each is
+easily guessed beside the others, so the later tokens of the word are to be masked with it.
 """
 
 import json
@@ -25,9 +27,13 @@ from contrast_kit.encoder.inputs import list_of_texts
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+    from transformers import BatchEncoding
 
 Copy = tuple[tuple[int, ...], tuple[int, ...]]
-"""A text with one token masked: its ids, and its token types where the tokenizer makes them."""
+"""A text with tokens masked: its ids, and its token types where the tokenizer makes them."""
+
+METRICS = ("original", "within_word_l2r")
+"""What is masked beside the token that is scored: nothing, or the tokens after it in its word, from left to right."""
 
 
 def blimp(
@@ -36,6 +42,7 @@ def blimp(
     *,
     limit: int | None = None,
     phenomena: str | Sequence[str] | None = None,
+    metric: str = "original",
     batch_size: int = 256,
     progress: bool = True,
 ) -> "DataFrame":
@@ -50,6 +57,7 @@ def blimp(
         folder: BLiMP's files, one `.jsonl` per phenomenon, or the folder that holds them as `blimp` or `data`.
         limit: use only the first `limit` pairs of each phenomenon. All 67,000 pairs take a base model hours on a CPU.
         phenomena: names of files, or one; by default all.
+        metric: of an encoder, "original" or "within_word_l2r", as in `pseudo_log_likelihoods`.
         batch_size: masked copies at once, for an encoder. progress: show a bar.
 
     Returns:
@@ -66,9 +74,10 @@ def blimp(
 
     if limit is not None:
         checks.count("limit", limit, "a number of pairs")
+    checks.choice("metric", metric, METRICS)
     if not isinstance(encoder, Encoder) and (isinstance(encoder, torch.nn.Module) or not callable(encoder)):
         raise TypeError(f"BLiMP is asked of an Encoder, or of a function of texts, not of {type(encoder).__name__}.")
-    of_words = partial(pseudo_log_likelihoods, encoder, batch_size=batch_size)
+    of_words = partial(pseudo_log_likelihoods, encoder, batch_size=batch_size, metric=metric)
     score, rows = of_words if isinstance(encoder, Encoder) else encoder, []
     for file in tqdm(_files(Path(folder).expanduser(), phenomena), "BLiMP", disable=not progress):
         pairs, field = _pairs(file, limit)
@@ -86,15 +95,20 @@ def blimp(
 
 
 @torch.no_grad()
-def pseudo_log_likelihoods(encoder: Encoder, texts: Sequence[str], batch_size: int = 256) -> Tensor:
+def pseudo_log_likelihoods(
+    encoder: Encoder, texts: Sequence[str], batch_size: int = 256, *, metric: str = "original"
+) -> Tensor:
     """PLL(W) = Σ_t log P(w_t | W without w_t) of each text (Salazar et al. 2020, eq. 1), [N] in float64.
+
+    With `metric="within_word_l2r"` the tokens after w_t in its word are masked too (Kauf and Ivanova 2023), so that
+    rare words, which fall into many tokens, are not favoured.
 
     The denominator of P is the whole vocabulary. Special tokens are not scored. A copy that two texts share, as
     minimal pairs often do at the word in which they differ, is computed once. Copies of one length are computed
     together, so none is padded. A text longer than the encoder takes is cut, with a warning. `texts` may be pairs.
 
     Raises ValueError or TypeError for what is not a list of texts, and ValueError for a text without any word, whose
-    score, a sum of nothing, would be the best there is.
+    score, a sum of nothing, would be the best there is; within words, also for a tokenizer that does not tell them.
 
     >>> import contrast_kit as ck
     >>> encoder = ck.Encoder.tiny(ck.data.train_tokenizer(["a red kite", "a small drum"], vocab_size=60))
@@ -103,6 +117,7 @@ def pseudo_log_likelihoods(encoder: Encoder, texts: Sequence[str], batch_size: i
     (torch.Size([2]), True)
     """
     checks.count("batch_size", batch_size, "a number of masked copies")
+    checks.choice("metric", metric, METRICS)
     texts = list_of_texts(texts)
     special, mask = set(special_ids(encoder.tokenizer)), encoder.tokenizer.mask_token_id
     asked: dict[Copy, dict[int, list[tuple[int, int]]]] = defaultdict(lambda: defaultdict(list))
@@ -111,11 +126,13 @@ def pseudo_log_likelihoods(encoder: Encoder, texts: Sequence[str], batch_size: i
     _warn_of_cuts(encoder, [text for text, at_limit in zip(texts, full, strict=True) if at_limit])
     kinds = encoded.get("token_type_ids") or [()] * len(texts)
     for text, (ids, types) in enumerate(zip(encoded["input_ids"], kinds, strict=True)):
+        words = _words(encoded, text) if metric == "within_word_l2r" else range(len(ids))
         if not set(ids) - special:
             raise ValueError(f"Text {text} holds no word to score: {checks.shown(texts[text])}.")
-        for place, word in enumerate(ids):
-            if word not in special:
-                asked[(*ids[:place], mask, *ids[place + 1 :]), tuple(types)][place].append((text, word))
+        for place, token in enumerate(ids):
+            if token not in special:
+                after = (mask if words[i] == words[place] else ids[i] for i in range(place, len(ids)))
+                asked[(*ids[:place], *after), tuple(types)][place].append((text, token))
     copies = sorted(((copy, place) for copy, places in asked.items() for place in places), key=lambda c: len(c[0][0]))
     totals = torch.zeros(len(texts), dtype=torch.float64)
     with evaluating(encoder):
@@ -127,9 +144,16 @@ def pseudo_log_likelihoods(encoder: Encoder, texts: Sequence[str], batch_size: i
             at_mask = hidden[torch.arange(len(ids), device=ids.device), places]  # [b, D]
             log_p = checks.floats(encoder.mlm_logits(at_mask), "logits").log_softmax(-1)  # [b, V]
             wanted = [(row, *found) for row, copy in enumerate(chosen) for found in asked[copy[0]][copy[1]]]
-            rows, owners, words = (torch.tensor(each) for each in zip(*wanted, strict=True))
-            totals.index_add_(0, owners, log_p.cpu()[rows, words].double())
+            rows, of, tokens = (torch.tensor(each) for each in zip(*wanted, strict=True))
+            totals.index_add_(0, of, log_p.cpu()[rows, tokens].double())
     return totals
+
+
+def _words(encoded: "BatchEncoding", text: int) -> list[tuple[int | None, int | None]]:
+    """Which word each token of a text belongs to, by the tokenizer's own account: (side of a pair, word of it)."""
+    if not encoded.is_fast:
+        raise ValueError('This tokenizer does not tell which tokens make a word: take metric="original".')
+    return list(zip(encoded.sequence_ids(text), encoded.word_ids(text), strict=True))
 
 
 def _of_one_length(copies: list[tuple[Copy, int]], size: int) -> list[list[tuple[Copy, int]]]:
