@@ -20,7 +20,7 @@ Tasks: the toyshop's opinions; real SST-2 and MRPC where CONTRAST_KIT_REAL_DATA 
 it, as it is and after masked LM on novels. CSSL on real text takes its two wordings from the program Apertium (apt
 install apertium apertium-eng-spa apertium-eng-cat), and is left out where that is not installed. A method is tuned at
 the rate of its last new stage: post-training takes the fine-tuning rate that plain fine-tuning chose. A rate that is in
-the table is kept, for other numbers of labels too; without its row, or in another `--out`, it is chosen anew. In
+the table is kept, for fewer labels too; without its row, or in another `--out`, it is chosen anew with the most. In
 `few_labels` all post-training reads the labelled texts only, equally often. Counting words (TF-IDF and a logistic
 regression) and a probe on frozen vectors are the controls; the probe's strength is cross-validated, so it has no rate.
 """
@@ -83,8 +83,8 @@ def protocol(args: argparse.Namespace, sizes: tuple[int, ...]) -> Protocol:
         seeds=(0,),
         validation=150,
         most_test=dict.fromkeys(("opinion", "sst2", "mrpc"), args.test),
-        epochs={20: 20, 100: 8},
-        post_epochs={20: 20, 100: 6},
+        epochs={20: 20, 100: 8, 400: 8},
+        post_epochs={20: 20, 100: 6, 400: 3},
         group_by_length=True,  # as the recorded rows had it: what any rows change stands in README.md
         evaluate_every=10,
     )
@@ -104,7 +104,7 @@ def worlds(args: argparse.Namespace) -> dict[str, tuple[Callable[[], TaskData], 
     if (mini := Path(real, "models", "all-MiniLM-L6-v2")).is_dir():
         checkpoints["MiniLM"] = partial(ck.Encoder.from_pretrained, mini)
         checkpoints["MiniLM, masked LM"] = partial(reads, mini, Path(real, "corpus", "english_novels"), args.work)
-    for name, sizes in {"sst2": (20, 100), "mrpc": (100,)}.items():
+    for name, sizes in {"sst2": (20, 100), "mrpc": (100, 400)}.items():
         found[name] = (partial(tasks.load, f"glue/{name}", folder=Path(real, "glue_data")), checkpoints, sizes)
     return found
 
@@ -178,7 +178,7 @@ def tuned(plan: Protocol, data: TaskData, encoder: ck.Encoder, pipeline: Pipelin
 def one_world(args: argparse.Namespace, task: str, data: TaskData, come_from: str, encoder, sizes: tuple) -> tuple:
     """All methods of one task and start: the rates that they chose, and their runs."""
     plan, rates, runs = protocol(args, sizes), [], []
-    chosen, folder = recorded_rates(args.out, task, come_from), args.work / slug(f"{task}-{come_from}")
+    chosen, folder = recorded_rates(args.out, task, come_from, sizes[-1]), args.work / slug(f"{task}-{come_from}")
     for name in args.methods:
         if left_out(name, task, come_from, chosen):
             continue
@@ -189,18 +189,20 @@ def one_world(args: argparse.Namespace, task: str, data: TaskData, come_from: st
         before = before if known is None else known
         pipeline, tune = pipeline_of(name, task), known is None
         chosen[name], found = one_method(args, plan, data, encoder, name, pipeline, before, folder, tune)
-        rates.append({"task": task, "from": come_from, "method": name, **chosen[name]})
+        rates.append({"task": task, "from": come_from, "method": name, "n": sizes[-1], **chosen[name]})
         runs.append(found.table.assign(**{"from": come_from}))
         said = found.summary()[["n", "mean", "low", "high"]].round(4).values.tolist()
         print(task, come_from, name, chosen[name], said)
     return rates, runs
 
 
-def recorded_rates(out: Path, task: str, come_from: str) -> dict[str, dict[str, float]]:
-    """The rates that methods chose in an earlier sitting, and keep: post-training takes that of plain fine-tuning."""
+def recorded_rates(out: Path, task: str, come_from: str, n: int) -> dict[str, dict[str, float]]:
+    """The rates that methods chose in an earlier sitting with n labels or more, and keep; of several, with the fewest.
+    Post-training takes that of plain fine-tuning."""
     if not (path := out / "few_labels_rates.csv").exists():
         return {}
-    rows = pd.read_csv(path).query("task == @task and `from` == @come_from")
+    rows = pd.read_csv(path).query("task == @task and `from` == @come_from and n >= @n")
+    rows = rows.sort_values("n", kind="stable").drop_duplicates("method")
     return {row.method: {name: row[name] for name in ("lr", "post_lr") if row[name] > 0} for _, row in rows.iterrows()}
 
 
@@ -229,7 +231,7 @@ def more_text(args: argparse.Namespace, task: str, data: TaskData, come_from: st
             of = replace(protocol(args, (20,)), post_epochs={20: passes}, post_batch_size=batch)
             label, before = f"{name}, {text}", {"lr": lr}
             chosen, found = one_method(args, of, data, encoder, label, pipeline, before, folder)
-            rates.append({"task": task, "from": come_from, "method": label, **chosen})
+            rates.append({"task": task, "from": come_from, "method": label, "n": 20, **chosen})
             runs.append(found.table.assign(**{"from": come_from, "method": name, "text": text}))
             print(label, chosen, found.summary()[["mean", "low", "high"]].round(4).values.tolist(), flush=True)
     return rates, runs
@@ -288,7 +290,7 @@ def main() -> None:
                 continue
             known += words(args, task, data, come_from, make(), found[0], sizes[-1])
             if task == "opinion" and come_from != "random" and 20 in sizes:
-                chosen = recorded_rates(args.out, task, come_from) | {rate["method"]: rate for rate in found[0]}
+                chosen = recorded_rates(args.out, task, come_from, 20) | {rate["method"]: rate for rate in found[0]}
                 read = more_text(args, task, data, come_from, make(), chosen["FT"]["lr"])
                 rates, texts = rates + read[0], texts + read[1]
     if not runs:
@@ -325,7 +327,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--only", nargs="*", help="tasks: opinion, sst2, mrpc; all by default")
     parser.add_argument("--starts", nargs="*", help="random, MiniLM and so on; all by default")
     parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=METHODS, metavar="NAME")
-    parser.add_argument("--sizes", type=int, nargs="+", default=[20, 100], help="numbers of labels")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[20, 100, 400], help="numbers of labels")
     parser.add_argument("--draws", type=int, default=30)
     parser.add_argument("--first-draw", type=int, default=0, help="the number of the first of them")
     parser.add_argument("--tune-draws", type=int, default=5, help="draws of other rows by which rates are chosen")
