@@ -90,6 +90,16 @@ def test_a_control_is_asked_each_time(encoder):
     assert vectors_of(bag, ["a red kite"]).shape == (1, len(encoder.tokenizer))
 
 
+def test_a_subclass_that_encodes_otherwise_gets_no_vectors_of_the_plain_encoder(encoder):
+    class Doubled(ck.Encoder):
+        def encode(self, texts, **options):
+            return 2 * super().encode(texts, **options)
+
+    plain = vectors_of(encoder, ["a red kite"])
+    doubled = Doubled(encoder.model, encoder.tokenizer, encoder.pooling)
+    assert torch.equal(vectors_of(doubled, ["a red kite"]), 2 * plain)
+
+
 def test_many_texts_show_a_bar(encoder, monkeypatch, capsys):
     monkeypatch.setattr(vectors, "MANY", 3)
     vectors_of(encoder, ["a kite", "a drum"])

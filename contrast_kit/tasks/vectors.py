@@ -28,7 +28,8 @@ def vectors_of(encoder: Any, texts: Sequence[Any], *, progress: bool | None = No
     """The vectors [N, D] of `encoder.encode(texts)`, on the CPU; encoded anew only where encoder or texts have changed.
 
     Args:
-        encoder: an `Encoder`; anything else with `encode(texts)` is asked each time, since its state is unknown.
+        encoder: an `Encoder`; anything else with `encode(texts)`, a subclass too, is asked each time, since what its
+            vectors depend on is unknown.
         texts: strings or pairs of strings, in any order.
         progress: show a bar; by default from 5,000 texts on.
 
@@ -46,7 +47,7 @@ def vectors_of(encoder: Any, texts: Sequence[Any], *, progress: bool | None = No
     texts = _checked(texts)
     if progress is not None:
         checks.switch("progress", progress)
-    if not isinstance(encoder, Encoder):
+    if type(encoder) is not Encoder:
         return torch.as_tensor(encoder.encode(texts)).detach().cpu()
     key = _key(encoder, texts)
     if key in _kept:
