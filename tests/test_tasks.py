@@ -221,6 +221,17 @@ def test_f1_is_of_class_one():
     assert tasks.f1(predicted, labels) == pytest.approx(2 / 3)  # of class 0 it would be 0.8
 
 
+def test_correlations_are_computed_in_float64_whatever_the_numbers_are():
+    scores, truth = np.array([-100, 100, 50, -20]), [1.0, 2.0, 1.5, 1.3]
+    for metric in (tasks.pearson, tasks.spearman):
+        assert metric(scores.astype(np.int8), truth) == metric(scores, truth) > 0.9  # 100 - -100 is no int8
+        assert metric([0.1, 0.2, 0.9], [False, False, True]) == metric([0.1, 0.2, 0.9], [0, 0, 1]) > 0.8
+    rng = np.random.default_rng(0)
+    truth = rng.uniform(0, 5, 20_000).astype(np.float16)
+    half = (truth + rng.normal(size=20_000)).astype(np.float16)
+    assert tasks.pearson(half, truth) == pytest.approx(np.corrcoef(half.astype(float), truth.astype(float))[0, 1])
+
+
 def test_pearson_and_spearman_are_not_exchanged():
     scores, truth = [1.0, 2.0, 3.0, 4.0], [1.0, 2.0, 3.0, 100.0]
     assert tasks.spearman(scores, truth) == pytest.approx(1.0) and tasks.pearson(scores, truth) < 0.8

@@ -71,7 +71,7 @@ def pearson(predicted: Any, labels: Any) -> float:
     """
     from scipy.stats import pearsonr
 
-    predicted, labels = _pair(predicted, labels, least=2)
+    predicted, labels = _scores(predicted, labels)
     return 0.0 if _constant(predicted) or _constant(labels) else float(pearsonr(predicted, labels).statistic)
 
 
@@ -83,7 +83,7 @@ def spearman(predicted: Any, labels: Any) -> float:
     """
     from scipy.stats import spearmanr
 
-    predicted, labels = _pair(predicted, labels, least=2)
+    predicted, labels = _scores(predicted, labels)
     return 0.0 if _constant(predicted) or _constant(labels) else float(spearmanr(predicted, labels).statistic)
 
 
@@ -194,6 +194,12 @@ def _pair(predicted: Any, labels: Any, least: int = 1) -> tuple[np.ndarray, np.n
     if not np.isfinite(predicted).all():
         raise checks.NotFiniteError("A prediction is not finite: the model that made it has diverged.")
     return predicted, labels
+
+
+def _scores(predicted: Any, labels: Any) -> tuple[np.ndarray, np.ndarray]:
+    """As `_pair`, in float64: differences of int8 overflow, sums of half floats are coarse, bools have neither."""
+    predicted, labels = _pair(predicted, labels, least=2)
+    return predicted.astype(float), labels.astype(float)
 
 
 def _classes(predicted: Any, labels: Any) -> tuple[np.ndarray, np.ndarray]:
