@@ -250,6 +250,13 @@ def test_macro_f1_counts_each_class_the_same():
     assert tasks.macro_f1([0] * 10, [0] * 9 + [1]) == pytest.approx(2 * 9 / 19 / 2)  # accuracy would be 0.9
 
 
+def test_the_rows_for_cross_validation_may_miss_a_rare_class(monkeypatch):
+    monkeypatch.setattr(tasks.probes, "MOST_ROWS", 10)
+    x, y = np.arange(80.0)[:, None] % 7, np.array([0] * 79 + [1])
+    sst2 = tasks.get_task("sst2")
+    assert {tasks.probes._cross_validated(x, y, sst2, seed) for seed in range(3)} == {1.0}
+
+
 def test_a_task_names_metrics_that_there_are_and_that_its_labels_have():
     from contrast_kit.tasks.table import METRIC_NAMES
 

@@ -101,16 +101,17 @@ def _model(task: Task, strength: float, seed: int, **options: Any) -> Any:
 def _cross_validated(x: np.ndarray, y: np.ndarray, task: Task, seed: int) -> float:
     """The strength with the least log loss (for scores: squared error) over three folds; of equals, the simplest.
 
-    Where a class has fewer than two rows, none can be left out, and the strength is 1.
+    Where a class has fewer than two of these rows, none can be left out, and the strength is 1.
     """
     import warnings
 
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
 
-    chosen = np.random.default_rng(seed).permutation(len(y))[:MOST_ROWS]
+    chosen, classes = np.random.default_rng(seed).permutation(len(y))[:MOST_ROWS], np.unique(y)
     x, y = x[chosen], y[chosen]
-    folds = min(3, len(y) if task.regression else int(np.unique(y, return_counts=True)[1].min()))
+    counts = [len(y)] if task.regression else [int((y == label).sum()) for label in classes]
+    folds = min(3, *counts)
     if folds < 2:
         return 1.0
     split = (KFold if task.regression else StratifiedKFold)(folds, shuffle=True, random_state=seed)
