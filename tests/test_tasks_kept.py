@@ -145,6 +145,36 @@ def test_transfer_refuses_what_has_no_head_to_carry_over(opinions, start, monkey
             tasks.transfer(opinions, opinions, start, {"FT": Pipeline(), "other": headless}, **go)
 
 
+# Files that are no longer what was written
+
+
+def damages(text):
+    header, first, *_ = text.splitlines()
+    yield ""
+    yield "\x00\x01,,\n"
+    yield text.replace("seed", "sed").replace("score", "scor")
+    yield f"{header}\n{first.replace('accuracy,', 'accuracy,x').replace(',0.5,', ',x0.5,')}\n"
+    yield "a,b\n1,2,3\n4,5,6,7\n"
+
+
+def test_a_damaged_table_of_runs_or_points_is_named(opinions, start, asked, tmp_path, monkeypatch):
+    tasks.run(QUICK, opinions, start, ["FT"], folder=tmp_path, progress=False)
+    monkeypatch.setattr(grid, "_run_one", None)  # nothing runs again
+    file = tmp_path / "results.csv"
+    for text in damages(file.read_text()):
+        file.write_text(text)
+        with pytest.raises(ValueError, match=r"results.csv is damaged, or no table of runs: remove it"):
+            tasks.run(QUICK, opinions, start, ["FT"], folder=tmp_path, progress=False)
+        with pytest.raises(ValueError, match=r"results.csv is damaged, or no table of runs: remove it"):
+            squad.run(asked, start, folder=tmp_path)
+    explore(RATES, lambda point: (0.5, True), folder=tmp_path)
+    file = tmp_path / "search.csv"
+    for text in damages(file.read_text()):
+        file.write_text(text)
+        with pytest.raises(ValueError, match=r"search.csv (is damaged, or no table|holds a search over)"):
+            explore(RATES, None, folder=tmp_path)
+
+
 # Fields of a protocol that a call cannot heed
 
 ROWS = [("temperature", 0.3, None), ("fraction", 0.5, None), ("shots", 4, None)]

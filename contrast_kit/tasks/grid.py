@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from contrast_kit import arguments, checks
 from contrast_kit.data import Paraphrased
@@ -36,9 +36,6 @@ from contrast_kit.tasks.splits import HeldOut, split_hash
 from contrast_kit.tasks.table import Task, TaskData, list_of_tasks
 from contrast_kit.tasks.vectors import encoder_hash, weights_hash
 from contrast_kit.training import fit
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def post_train(start: Encoder, pipeline: Pipeline, rows: Any, *, task: Task, seed: int, **settings: Any) -> Encoder:
@@ -110,7 +107,7 @@ def run(
     pipelines, data = pipelines_by_name(methods), list_of_tasks(data)
     check_start(start)
     before, path = encoder_hash(start), inside(folder, "results.csv")
-    done = {} if path is None or not path.exists() else _by_key(read(path))
+    done = {tuple(row[name] for name in KEY): row for row in kept_runs(path)}
     plan = list(make_plan(protocol, data, pipelines, paraphraser))
     if len({planned.key for planned in plan}) < len(plan):
         raise ValueError(
@@ -219,6 +216,17 @@ def _refuse_other_settings(
             )
 
 
-def _by_key(table: "pd.DataFrame") -> dict[tuple, dict]:
-    rows = table.astype(object).where(table.notna(), None).to_dict("records")
-    return {tuple(row[name] for name in KEY): row for row in rows}
+def kept_runs(path: Path | None) -> list[dict]:
+    """The rows of a folder's table, none where there is none yet; refuses a file that is no such table, or damaged."""
+    if path is None or not path.exists():
+        return []
+    try:
+        table = read(path)
+        numbers = table[[*KEY[2:], "validation", "test"]].select_dtypes("number")  # of n, draw and seed too
+        whole = {"method", "task", "split", "start", "setting"} <= {*table} and numbers.shape[1] == 5
+        whole = table.empty or (whole and table["test"].notna().all())
+    except (ValueError, KeyError):  # no table at all, no text, columns that are not there
+        whole = False
+    if not whole:
+        raise ValueError(f"{path} is damaged, or no table of runs: remove it, or choose another folder for these.")
+    return table.astype(object).where(table.notna(), None).to_dict("records")

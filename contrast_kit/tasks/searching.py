@@ -263,7 +263,11 @@ def _read(path: Path, grid: Mapping[str, tuple], every: list[Point], setting: Ma
     import pandas as pd
 
     text = dict.fromkeys([*grid, "setting"], str)
-    table = pd.read_csv(path, dtype=text, keep_default_na=False, na_values={"score": [""]})
+    try:
+        table = pd.read_csv(path, dtype=text, keep_default_na=False, na_values={"score": [""]})
+        list(map(float, table.get("score", ())))
+    except ValueError:  # no table at all, no text, a score that is no number
+        raise ValueError(f"{path} is damaged, or no table of a search: remove it, or choose another folder.") from None
     if list(table.columns) != [*grid, "score", "setting"]:
         raise ValueError(f"{path} holds a search over {', '.join(table.columns[:-2])}: choose another folder for this.")
     for kept in map(_facts_in, table["setting"].unique()):

@@ -24,11 +24,12 @@ from contrast_kit.encoder import Encoder
 from contrast_kit.encoder.encoder import evaluating
 from contrast_kit.objectives import Span
 from contrast_kit.tasks.answers import apply_threshold, best_threshold, questions, score, with_null_scores
+from contrast_kit.tasks.grid import kept_runs
 from contrast_kit.tasks.planned import facts, refuse_overridden, refuse_unheeded
 from contrast_kit.tasks.points import Point, checked_grid, describe_point
 from contrast_kit.tasks.protocol import Protocol
 from contrast_kit.tasks.protocols import SQUAD
-from contrast_kit.tasks.results import Results, inside, read, table_of, write
+from contrast_kit.tasks.results import Results, inside, table_of, write
 from contrast_kit.tasks.searching import Found, explore
 from contrast_kit.tasks.splits import numbered, split_hash
 from contrast_kit.tasks.vectors import encoder_hash
@@ -235,8 +236,7 @@ def run(
     options.pop("evaluate_every", None)
     before, split = encoder_hash(start), split_hash(data["train"], data["validation"])
     setting = repr(sorted((key, repr(value)) for key, value in options.items()))
-    path = inside(folder, "results.csv")
-    done = [] if path is None or not path.exists() else read(path).to_dict("records")
+    done = kept_runs(path := inside(folder, "results.csv"))
     if any((row["setting"], row["split"], row["start"]) != (setting, split, before) for row in done):
         raise ValueError(f"{path} holds runs with other settings, another start or other rows: take another folder.")
     complete = True
