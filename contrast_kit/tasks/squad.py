@@ -89,8 +89,8 @@ class Reader:
                     nulls[row] = min(nulls[row], float(logits[0].sum()))
                     best = spans(logits, n, max_answer)
                     found[row] += [(windows.answer(window, i, j), value) for i, j, value in best]
-        ids = [row["id"] for row in windows.rows]
-        return {one: Answered(_ranked(best, n), null) for one, best, null in zip(ids, found, nulls, strict=True)}
+        each = zip(windows.rows, found, nulls, strict=True)
+        return {row["id"]: Answered(_ranked(best, n), null) for row, best, null in each}
 
     def answers(self, rows: Any, **options: Any) -> dict[str, tuple[str, float]]:
         """For each question the best non-empty answer, and the null score; `answers.apply_threshold` decides."""
@@ -235,7 +235,7 @@ def run(
     options |= settings
     options.pop("evaluate_every", None)
     before, split = encoder_hash(start), split_hash(data["train"], data["validation"])
-    setting = repr(sorted((key, repr(value)) for key, value in options.items()))
+    setting = repr(sorted((key, repr(value)) for key, value in options.items() if key not in ("progress", "live")))
     done = kept_runs(path := inside(folder, "results.csv"))
     if any((row["setting"], row["split"], row["start"]) != (setting, split, before) for row in done):
         raise ValueError(f"{path} holds runs with other settings, another start or other rows: take another folder.")
