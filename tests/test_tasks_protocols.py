@@ -215,6 +215,14 @@ def test_the_top_runs_are_picked_by_validation_never_by_test():
     assert best["reported"] == 0.70
 
 
+@pytest.mark.parametrize("gap", [None, float("nan")])
+def test_runs_without_a_validation_score_are_not_picked_by_it(gap):
+    """Of gaps alone the first run would be "the best by validation"."""
+    protocol = Protocol("best", draws=1, seeds=(0, 1), report="best")
+    with pytest.raises(ValueError, match="had no validation rows, so none of them can be selected"):
+        runs(protocol, FT=[(gap, 0.9), (gap, 0.1)]).summary()
+
+
 def test_the_median_is_the_median():
     protocol = Protocol("median", draws=1, seeds=(0, 1, 2, 3, 4), validation=0, test="validation", report="median")
     row = runs(protocol, FT=[(None, x) for x in (0.1, 0.9, 0.5, 0.6, 0.2)]).summary().iloc[0]

@@ -156,8 +156,6 @@ class Results:
         """The method with the best `validation_score`: for choosing a hyper-parameter."""
         table = self.table if methods is None else self.table[self.table["method"].isin(self._known(methods))]
         _need(table, "validation")
-        if table["validation"].isna().any():
-            raise ValueError("These runs had no validation rows, so none of them can be selected.")
         scores = {name: validation_score(runs, self.protocol) for name, runs in table.groupby("method", sort=False)}
         return max(scores, key=scores.get)
 
@@ -210,9 +208,11 @@ def _groups(table: "pd.DataFrame") -> Iterator[tuple[tuple, "pd.DataFrame"]]:
 
 
 def _need(table: "pd.DataFrame", *names: str) -> None:
-    """Refuse a table of runs without one of these columns."""
+    """Refuse a table of runs without one of these columns, or with a gap where runs are selected."""
     if lacking := [name for name in names if name not in table]:
         raise ValueError(f"The table of runs has no column {lacking[0]!r}: add it, table.assign({lacking[0]}=…).")
+    if "validation" in names and table["validation"].isna().any():
+        raise ValueError("These runs had no validation rows, so none of them can be selected.")
 
 
 _STATISTIC = {"mean": "mean", "top": "mean", "median": "median", "best": "mean"}
