@@ -39,6 +39,16 @@ def test_a_setting_that_the_protocol_gives_each_run_is_refused(opinions, start):
         tasks.run(replace(QUICK, choose={"lr": (1e-4, 1e-3)}), opinions, start, ["FT"], lr=3e-3)
 
 
+def test_a_protocol_may_have_numpys_numbers(opinions):
+    def hashed(**changes):
+        protocol = replace(QUICK, **changes)
+        first = next(plan(protocol, [opinions], {"FT": Pipeline()}, None))
+        return setting_hash(first, protocol, "start", {})
+
+    assert hashed(batch_size=np.int64(8), lr=np.float32(0.5)) == hashed(batch_size=8, lr=0.5)
+    assert hashed(choose={"batch_size": np.array([8, 16])}) == hashed(choose={"batch_size": (8, 16)})
+
+
 def test_test_rows_labelled_none_are_as_secret_as_those_of_minus_one(opinions):
     for secret in (None, -1):
         rows = [{"sentence": "a red kite", "label": secret}] * 50

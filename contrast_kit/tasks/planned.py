@@ -14,7 +14,7 @@ from contrast_kit.paraphrase import Paraphraser, augmented
 from contrast_kit.tasks.pipelines import Pipeline
 from contrast_kit.tasks.probes import labels_of
 from contrast_kit.tasks.protocol import Protocol
-from contrast_kit.tasks.splits import HeldOut, draw, hold_out, select_rows, shots, split_hash
+from contrast_kit.tasks.splits import HeldOut, draw, hold_out, plain, select_rows, shots, split_hash
 from contrast_kit.tasks.table import Task, TaskData
 
 
@@ -200,4 +200,4 @@ def setting_hash(planned: PlannedRun, protocol: Protocol, before: str, settings:
             "settings": {name: repr(value) for name, value in sorted(settings.items())},
         }
     )
-    return hashlib.sha256(json.dumps(decisive, sort_keys=True).encode()).hexdigest()[:12]
+    return hashlib.sha256(json.dumps(decisive, sort_keys=True, default=plain).encode()).hexdigest()[:12]

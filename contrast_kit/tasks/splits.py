@@ -272,7 +272,7 @@ def split_hash(*parts: Any) -> str:
     digest = hashlib.sha256()
     for part in parts:
         for row in _rows(part):
-            digest.update(json.dumps(row, sort_keys=True, ensure_ascii=False, default=_plain).encode())
+            digest.update(json.dumps(row, sort_keys=True, ensure_ascii=False, default=plain).encode())
         digest.update(b"|")
     return digest.hexdigest()[:12]
 
@@ -287,7 +287,7 @@ def _rows(part: Any) -> Any:
     return [row["text"] for row in rows] if isinstance(part[0], str) else rows
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """A Python number or list in place of a numpy or torch one, which JSON cannot write."""
     if not hasattr(value, "tolist"):
         raise TypeError(f"A row holds {checks.shown(value)}: only texts, numbers and lists of them make a hash.")
