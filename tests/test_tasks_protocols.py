@@ -539,6 +539,10 @@ def test_the_papers_sweeps():
 
 
 def test_batch_sizes_change_the_updates(opinions, start):
+    steps = Sweep(replace(QUICK, draws=1, seeds=(31,)), "steps", (1, 2))
+    swept = tasks.sweep(steps, opinions, start, ["FT"], progress=False)  # the runs have a column `steps` as well
+    assert swept.table["protocol's steps"].tolist() == swept.table["steps"].tolist() == [1, 2]
+    assert swept.summary()["steps"].tolist() == [1, 2]
     sizes = Sweep(replace(QUICK, draws=1, seeds=(31,)), "batch_size", (5, 20))
     table = tasks.sweep(sizes, opinions, start, ["SCL"], progress=False).table
     assert table.set_index("batch_size")["steps"].to_dict() == {5: 16, 20: 4}

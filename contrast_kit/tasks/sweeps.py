@@ -38,7 +38,10 @@ if TYPE_CHECKING:
 
 @dataclass
 class SweepResults:
-    """The `Results` of each value of a sweep; their tables joined into one, with the swept field as first column."""
+    """The `Results` of each value of a sweep; their tables joined into one, with the swept field as first column.
+
+    A field that has the name of another column, `test` or `steps`, stands there as "protocol's test".
+    """
 
     by: str
     results: dict[Any, Results]
@@ -71,7 +74,8 @@ class SweepResults:
         tables = []
         for value, result in self.results.items():
             table = part(result).copy()
-            table.insert(0, self.by, ["none" if value is None else value] * len(table))
+            name = f"protocol's {self.by}" if self.by in table else self.by
+            table.insert(0, name, ["none" if value is None else value] * len(table))
             tables.append(table)
         return pd.concat(tables, ignore_index=True)
 
