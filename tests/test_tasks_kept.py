@@ -228,6 +228,13 @@ def test_squad_refuses_to_choose_rows_or_a_point(asked, start, monkeypatch, name
             call(asked, start, protocol=plan)
 
 
+@pytest.mark.parametrize("call", [squad.run, squad.search])
+def test_squad_has_no_rows_to_pick_runs_by(asked, start, monkeypatch, call):
+    monkeypatch.setattr(squad, "fine_tune", None)
+    with pytest.raises(ValueError, match="report must be one of 'mean', 'median', not 'best'"):
+        call(asked, start, protocol=replace(protocols.SQUAD, report="best", validation=1))
+
+
 # Points that diverge
 
 

@@ -222,12 +222,11 @@ def run(
         the `Results`: `test` is F1 in percent, `test_exact` EM (`evaluate_across`), and so on.
 
     Raises:
-        ValueError: for a folder with other runs, a setting over the protocol's seeds, a protocol that chooses in a run.
+        ValueError: for a folder with other runs, a setting over the protocol's seeds, a protocol that selects anything.
     """
     _check(data, start, protocol)
     refuse_overridden(protocol, settings)
-    all_rows = "squad.run trains on all rows, and has none to choose by"
-    refuse_unheeded(protocol, all_rows, "choose", "fraction", "shots", "temperature")
+    refuse_unheeded(protocol, "squad.run trains on all rows", "choose", "fraction", "shots", "temperature")
     arguments.string("name", name, "what the data are called in the table")
     options = protocol.training(None)
     if settings.get("steps") is not None:
@@ -298,3 +297,4 @@ def _check(data: Any, start: Any, protocol: Any) -> None:
         arguments.known(name, arguments.mapping("data", data, "of splits, as data.load gives"), "split")
     arguments.of_kind("start", start, Encoder, "an Encoder")
     arguments.of_kind("protocol", protocol, Protocol, "one of tasks.protocols")
+    checks.choice("protocol.report", protocol.report, ("mean", "median"))  # none is picked: no rows select
