@@ -8,6 +8,7 @@ from conftest import make_encoder
 
 from contrast_kit import checks, tasks
 from contrast_kit.data import toyshop
+from contrast_kit.objectives import MLM, SCL, FineTune
 from contrast_kit.tasks import (
     Pipeline,
     Protocol,
@@ -118,6 +119,13 @@ def test_a_setting_over_what_is_searched_is_refused(opinions, start, asked, chan
         tasks.search(plan, opinions, start, grid=searched, progress=False, **settings)
     with pytest.raises(ValueError, match=says):
         squad.search(asked, start, protocol=plan, grid=searched, **settings)
+
+
+def test_what_a_pipeline_does_not_use_is_not_searched(opinions, start):
+    """All points would be one and the same run."""
+    for pipeline in (Pipeline(tune=SCL, frozen=True), Pipeline(tune=SCL, prompt=prompting.TEMPLATES["sst2"])):
+        with pytest.raises(ValueError, match="has a setting 'lam' to be searched"):
+            tasks.search(QUICK, opinions, start, pipeline, grid={"lam": (0.1, 0.9)}, progress=False)
 
 
 def test_a_setting_over_what_is_swept_or_drawn_is_refused(opinions, start, asked, monkeypatch):

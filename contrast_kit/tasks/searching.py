@@ -223,8 +223,8 @@ def with_point(protocol: Protocol, pipeline: Pipeline, point: Point) -> tuple[Pr
 
 
 def _stage(pipeline: Pipeline, name: str) -> str | None:
-    """Which of the pipeline's objectives has a setting: "post", "tune" or none."""
-    for stage in ("post", "tune"):
+    """Which of the pipeline's objectives has a setting: "post", "tune" (unless that is unused) or none."""
+    for stage in ("post",) if pipeline.frozen or pipeline.prompt else ("post", "tune"):
         maker = getattr(getattr(pipeline, stage), "func", getattr(pipeline, stage))
         if hasattr(maker, "Config") and name in {field.name for field in fields(maker.Config)}:
             return stage
