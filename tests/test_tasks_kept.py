@@ -200,6 +200,33 @@ def test_transfer_refuses_to_choose_the_rows_of_its_source(opinions, start, monk
             tasks.transfer(opinions, opinions, start, source_protocol=QUICK, target_protocol=source)
 
 
+@pytest.mark.parametrize(("name", "value", "without"), [*ROWS, ("choose", {"lr": (1e-4, 1e-3)}, r"\{\}")])
+def test_best_of_seeds_refuses_to_choose_rows_or_a_point(opinions, start, monkeypatch, name, value, without):
+    monkeypatch.setattr(submission, "fine_tune", None)
+    says = rf"^best_of_seeds trains .* so it cannot heed the {name} of quick: take .*{name}={without}\)\.$"
+    with pytest.raises(ValueError, match=says):
+        tasks.best_of_seeds(start, opinions, protocol=replace(QUICK, **{name: value}))
+
+
+def test_post_training_may_start_from_a_fine_tuned_objective(opinions, start):
+    small = tasks.TaskData(opinions.task, {name: rows.select(range(20)) for name, rows in opinions.splits.items()})
+    plan = replace(QUICK, sizes=(None,), epochs={None: 1}, post_epochs={None: 1})
+    tapt, tuned = {"TAPT": Pipeline(post=MLM)}, FineTune(start, classes=2)
+    assert tasks.best_of_seeds(tuned, small, tapt["TAPT"], protocol=plan).run.steps == 2
+    go = dict(source_protocol=plan, target_protocol=plan, progress=False)
+    assert len(tasks.transfer(small, small, tuned, tapt, **go).table) == 1
+
+
+def test_a_stop_in_the_post_training_of_a_source_is_a_stop(opinions, start, monkeypatch):
+    def stops(*args, **options):
+        raise grid.Stopped
+
+    monkeypatch.setattr(sweeps, "post_train", stops)
+    go = dict(source_protocol=replace(QUICK, post_epochs={20: 1}), target_protocol=QUICK, progress=False)
+    with pytest.raises(KeyboardInterrupt):
+        tasks.transfer(opinions, opinions, start, {"TAPT": Pipeline(post=MLM)}, **go)
+
+
 def test_transfer_chooses_the_source_models_point_by_validation(opinions, start, tmp_path, monkeypatch):
     source = replace(QUICK, sizes=(None,), epochs={None: 1}, choose={"lr": (1e-4, 1e-3, 1e-9)})
     small = tasks.TaskData(opinions.task, opinions.splits | {"train": opinions.train.select(range(64))})

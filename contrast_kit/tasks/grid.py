@@ -38,9 +38,11 @@ from contrast_kit.tasks.vectors import encoder_hash, weights_hash
 from contrast_kit.training import fit
 
 
-def post_train(start: Encoder, pipeline: Pipeline, rows: Any, *, task: Task, seed: int, **settings: Any) -> Encoder:
+def post_train(
+    start: Encoder | FineTune, pipeline: Pipeline, rows: Any, *, task: Task, seed: int, **settings: Any
+) -> Encoder:
     """A copy of `start`, post-trained on the texts of `rows` where the pipeline has a post-training objective."""
-    encoder = copy.deepcopy(start)
+    encoder = copy.deepcopy(encoder_of(start))
     if pipeline.post is None:
         return encoder
     length = settings.get("max_length", 128)
@@ -147,7 +149,7 @@ def _run_one(planned: PlannedRun, protocol: Protocol, start: Any, before: str, s
     begin, post, pipeline, held = start, "", planned.pipeline, planned.held
     if pipeline.post is not None:
         options = protocol.post_training(planned.size) | settings
-        begin = post_train(encoder_of(start), pipeline, texts, task=planned.data.task, seed=planned.seed, **options)
+        begin = post_train(start, pipeline, texts, task=planned.data.task, seed=planned.seed, **options)
         post = weights_hash(begin)
     task = task_of(protocol, planned.data)
     metric = task.metrics[0]

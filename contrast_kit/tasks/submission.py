@@ -15,7 +15,7 @@ from contrast_kit.tasks.fine_tuning import FineTuned, check_start, fine_tune
 from contrast_kit.tasks.grid import Stopped, post_train
 from contrast_kit.tasks.metrics import as_numbers
 from contrast_kit.tasks.pipelines import Pipeline, check_head, pipeline_of
-from contrast_kit.tasks.planned import refuse_overridden, task_of, tune_of
+from contrast_kit.tasks.planned import refuse_overridden, refuse_unheeded, task_of, tune_of
 from contrast_kit.tasks.protocol import Protocol
 from contrast_kit.tasks.protocols import GLUE_TEST
 from contrast_kit.tasks.table import TASKS, TaskData
@@ -73,6 +73,7 @@ def best_of_seeds(
 
     Raises:
         KeyboardInterrupt: for the stop button, so that no file is made from half of the seeds.
+        ValueError: for a protocol that would draw rows, add some, or choose a point of a grid.
     """
     check_start(start)
     arguments.of_kind("data", data, TaskData, "what tasks.load gives")
@@ -80,6 +81,8 @@ def best_of_seeds(
     pipeline = pipeline_of(method)
     check_head(pipeline, "best_of_seeds")
     refuse_overridden(protocol, settings)
+    all_rows = "best_of_seeds trains once with each seed on all rows"
+    refuse_unheeded(protocol, all_rows, "choose", "fraction", "shots", "temperature")
     task, best = task_of(protocol, data), None
     options = protocol.training(None) | settings
     tune = tune_of(protocol, pipeline)

@@ -13,7 +13,7 @@ from contrast_kit.data.drafts import draft_of
 from contrast_kit.encoder import Encoder
 from contrast_kit.objectives import FineTune
 from contrast_kit.tasks.fine_tuning import check_start, fine_tune, prepare
-from contrast_kit.tasks.grid import post_train, run
+from contrast_kit.tasks.grid import Stopped, post_train, run
 from contrast_kit.tasks.pipelines import Pipeline, check_head, pipelines_by_name
 from contrast_kit.tasks.planned import (
     PlannedRun,
@@ -210,7 +210,10 @@ def source_model(
     begin = start
     if pipeline.post is not None:
         options = protocol.post_training(size) | settings
-        begin = post_train(start, pipeline, source.train, task=source.task, seed=seed, **options)
+        try:
+            begin = post_train(start, pipeline, source.train, task=source.task, seed=seed, **options)
+        except Stopped as stopped:
+            raise KeyboardInterrupt from stopped
     task, best = task_of(protocol, source), None
     options = dict(task=task, method=tune_of(protocol, pipeline), seed=seed) | protocol.training(size)
     for point in points(protocol.choose):
