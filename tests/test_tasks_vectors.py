@@ -98,6 +98,16 @@ def test_a_subclass_that_encodes_otherwise_gets_no_vectors_of_the_plain_encoder(
     plain = vectors_of(encoder, ["a red kite"])
     doubled = Doubled(encoder.model, encoder.tokenizer, encoder.pooling)
     assert torch.equal(vectors_of(doubled, ["a red kite"]), 2 * plain)
+    assert vectors.encoder_hash(doubled) != vectors.encoder_hash(encoder)  # nor does a folder go on with it
+
+
+def test_what_a_hook_does_to_an_encoder_is_done_to_its_vectors(encoder):
+    plain = vectors_of(encoder, ["a red kite"])
+    layer = encoder.model.get_input_embeddings()
+    hook = layer.register_forward_hook(lambda module, given, out: 2 * out)
+    assert not torch.equal(vectors_of(encoder, ["a red kite"]), plain)
+    hook.remove()
+    assert torch.equal(vectors_of(encoder, ["a red kite"]), plain)
 
 
 def test_many_texts_show_a_bar(encoder, monkeypatch, capsys):

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from contrast_kit import arguments, checks
+from contrast_kit.data.intact import code_digest
 from contrast_kit.data.tokens import tokenizer_state
 from contrast_kit.encoder import Encoder
 from contrast_kit.encoder.hf_folders import architecture
@@ -28,8 +29,8 @@ def vectors_of(encoder: Any, texts: Sequence[Any], *, progress: bool | None = No
     """The vectors [N, D] of `encoder.encode(texts)`, on the CPU; encoded anew only where encoder or texts have changed.
 
     Args:
-        encoder: an `Encoder`; anything else with `encode(texts)`, a subclass too, is asked each time, since what its
-            vectors depend on is unknown.
+        encoder: an `Encoder`; anything else with `encode(texts)`, also a subclass or an encoder with hooks, is asked
+            each time, since what its vectors depend on is unknown.
         texts: strings or pairs of strings, in any order.
         progress: show a bar; by default from 5,000 texts on.
 
@@ -47,7 +48,8 @@ def vectors_of(encoder: Any, texts: Sequence[Any], *, progress: bool | None = No
     texts = _checked(texts)
     if progress is not None:
         checks.switch("progress", progress)
-    if type(encoder) is not Encoder:
+    known = type(encoder) is Encoder
+    if not known or any(each._forward_hooks or each._forward_pre_hooks for each in encoder.modules()):
         return torch.as_tensor(encoder.encode(texts)).detach().cpu()
     key = _key(encoder, texts)
     if key in _kept:
@@ -70,7 +72,8 @@ def weights_hash(module: nn.Module) -> str:
 
 
 def encoder_hash(module: Any) -> str:
-    """Twelve digits that change with anything that a vector depends on: weights, shape, pooling, tokenizer, length.
+    """Twelve digits that change with anything that a vector depends on: weights, shape, pooling, tokenizer, length, and
+    the code of a subclass of your own.
 
     `weights_hash` alone would be the same for new encoders of one seed that differ in heads, positions or tokenizer.
 
@@ -84,7 +87,7 @@ def encoder_hash(module: Any) -> str:
     arguments.of_kind("module", encoder, Encoder, "an Encoder, or an objective around one")
     digest = hashlib.sha256(weights_hash(module).encode())
     parts = (sorted(architecture(encoder.model).items()), encoder.pooling, encoder.projection, encoder.max_length)
-    for part in (*map(repr, parts), tokenizer_state(encoder.tokenizer)):
+    for part in filter(None, (*map(repr, parts), tokenizer_state(encoder.tokenizer), code_digest(type(encoder)))):
         digest.update(part.encode("utf-8", "surrogatepass") + b"\0")
     return digest.hexdigest()[:12]
 
