@@ -5,6 +5,7 @@ import copy
 import inspect
 import json
 import re
+import warnings
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -213,6 +214,9 @@ def test_metrics_of_constant_predictions_are_zero():
     assert tasks.mcc([1, 1, 1], [0, 1, 0]) == 0 and tasks.mcc([0, 1, 0], [1, 1, 1]) == 0
     assert tasks.f1([0, 0], [0, 0]) == 0
     assert tasks.pearson([2.0, 2.0, 2.0], [1.0, 2.0, 3.0]) == 0
+    with warnings.catch_warnings():  # of one class that is right everywhere scikit-learn would warn
+        warnings.simplefilter("error")
+        assert tasks.mcc([1, 1], [1, 1]) == tasks.mcc([0, 1], [1, 1]) == 0
     assert tasks.spearman(np.full(4, 0.3, np.float32), [1.0, 2.0, 3.0, 3.0]) == 0
 
 

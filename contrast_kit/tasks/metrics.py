@@ -27,14 +27,15 @@ def accuracy(predicted: Any, labels: Any) -> float:
 
 
 def mcc(predicted: Any, labels: Any) -> float:
-    """Matthews correlation, CoLA's metric: -1 to 1; 0 for guessing, and where all predictions are one class.
+    """Matthews correlation, CoLA's metric: -1 to 1; 0 for guessing, and where predictions or labels are of one class.
 
     >>> mcc([0, 1, 1, 0], [0, 1, 0, 0]), mcc([1, 1, 1, 1], [0, 1, 0, 0])
     (0.577..., 0.0)
     """
     from sklearn.metrics import matthews_corrcoef
 
-    return float(matthews_corrcoef(*_classes(predicted, labels)[::-1]))
+    predicted, labels = _classes(predicted, labels)
+    return float(matthews_corrcoef(labels, predicted)) if len(np.unique(labels)) > 1 else 0.0
 
 
 def f1(predicted: Any, labels: Any) -> float:
