@@ -22,6 +22,7 @@ def test_hard_pairs_share_few_words_and_mean_the_same(suite):
     from contrast_kit.data.toyshop import record_of
 
     assert all(scoreboard.overlap(a, b) <= 1 / 3 and a != b for a, b in suite.hard)
+    assert scoreboard.overlap("!", "?") == 0  # neither has a word
     assert all(record_of(a) == record_of(b) for a, b in suite.hard + suite.pairs)
 
 

@@ -78,10 +78,10 @@ def hard_pairs(count: int, seed: int = 1, *, most_shared: float = 1 / 3) -> Pair
 
 
 def overlap(a: str, b: str) -> float:
-    """The share of two texts' words that both have: |A ∩ B| / |A ∪ B|.
+    """The share of two texts' words that both have: |A ∩ B| / |A ∪ B|; 0 where neither has a word.
 
     >>> overlap("The red kite.", "the red drum")
     0.5
     """
     one, other = (set(re.findall(r"\w+", text.lower())) for text in (a, b))
-    return len(one & other) / len(one | other)
+    return len(one & other) / max(len(one | other), 1)
