@@ -216,7 +216,8 @@ def fine_tune(
     task: Task | str,
     **settings: Any,
 ) -> "Prompted":
-    """Prompt-based fine-tuning of a copy of `start` on a few rows; arguments otherwise as `tasks.fine_tune`.
+    """Prompt-based fine-tuning of a copy of `start` on a few rows; arguments otherwise as `tasks.fine_tune`, except
+    that `max_length` is always the template's.
 
     With `template.demonstrations`, each use of a row draws solved training rows afresh, and each prediction averages
     the logits of `template.samples` draws.
