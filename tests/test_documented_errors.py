@@ -27,6 +27,7 @@ SAID = {
     "pearson of one": (lambda: tasks.pearson([1.0], [1.0]), ValueError, "at least 2 examples, not 1"),
     "spearman of one": (lambda: tasks.spearman([1.0], [1.0]), ValueError, "at least 2 examples, not 1"),
     "accuracy of scores": (lambda: tasks.accuracy([0.5], [1]), ValueError, "0.5 is no class number: round a score"),
+    "a type called all": (lambda: tasks.by_type([1, 0], ["all", "yes/no"]), ValueError, "A type is called 'all'"),
     "a mean of infinity": (lambda: tasks.by_type([float("inf")], ["number"]), ValueError, "score is not finite"),
     "no methods": (lambda: pipelines.pipelines_by_name([]), ValueError, "methods is empty: give at least one"),
     "a tune that is none": (lambda: Pipeline(tune="FT"), TypeError, "tune makes an objective, as FineTune or MLM"),

@@ -487,6 +487,17 @@ def test_a_folder_without_a_trained_head_gets_no_blimp(saved, tmp_path):
         ck.standard.evaluate(saved, source, parts=("blimp",), progress=False)
 
 
+def test_a_task_whose_first_rows_are_of_one_class_is_a_note(encoder, tmp_path):
+    """Files are often in the order of their classes; the other tasks must not be lost for that."""
+    (tmp_path / "SST-2").mkdir()
+    rows = [f"a kite of kind {i}\t{int(i > 11)}" for i in range(24)]
+    for name in ("train.tsv", "dev.tsv"):
+        (tmp_path / "SST-2" / name).write_text("\n".join(["sentence\tlabel", *rows]))
+    assert len(ck.standard.evaluate(encoder, tmp_path, parts="glue", progress=False).table) == 1
+    with pytest.raises(ValueError, match="was left out: its first 10 rows are of one class"):
+        ck.standard.evaluate(encoder, tmp_path, parts="glue", limit=10, progress=False)
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -212,6 +212,8 @@ def test_the_best_of_ten_seeds_is_picked_by_the_validation_rows(opinions, start,
     assert best is tuned[int(np.argmax(scores))][1] and len(set(scores)) > 1
     for ax in (None, small.validation):  # which the model of MNLI answers
         assert list(tasks.predict_test(best, small, ax=ax)) == ["SST-2.tsv"]
+    with pytest.raises(ValueError, match="was fine-tuned on sst2: it cannot answer rte"):  # two classes there too
+        tasks.predict_test(best, tasks.load("toyshop/rte"))
     with pytest.raises(ValueError, match="without frozen and prompt"):
         tasks.best_of_seeds(start, small, "probe")
 

@@ -159,6 +159,9 @@ class _Evaluation:
         """Linear probes, × 100, beside one answer for all rows: the most frequent class, or the mean score."""
         for task in self._tasks():
             train, test = (first_rows(rows, self.limit) for rows in (task.train, task.validation))
+            if not task.task.regression and len(set(train["label"])) < 2:
+                self.notes.append(f"{task.name} was left out: its first {len(train):,} rows are of one class.")
+                continue
             chosen = tasks.TaskData(task.task, {"train": train, "validation": test}, task.name)
             metric = task.task.metrics[0]
             scores = [100 * tasks.probe(each, chosen)[metric] for each in (self.encoder, self.random)]

@@ -107,9 +107,14 @@ def predict_test(tuned: FineTuned, data: TaskData, ax: Any = None) -> dict[str, 
 
     Args:
         ax: the diagnostic rows, with MNLI's columns; without them AX is left out.
+
+    Raises:
+        ValueError: where the model was fine-tuned on another task.
     """
     arguments.of_kind("tuned", tuned, FineTuned, "what fine_tune or best_of_seeds gives")
     arguments.of_kind("data", data, TaskData, "what tasks.load gives")
+    if tuned.task.name != data.task.name:
+        raise ValueError(f"This model was fine-tuned on {tuned.task.name}: it cannot answer {data.task.name}.")
     found = {}
     for file in FILES:
         rows = ax if file.split == "ax" else data.splits.get(file.split)

@@ -103,6 +103,8 @@ def by_type(scores: Sequence[float], types: Sequence[str]) -> dict[str, float]:
         raise ValueError(f"There must be a type for each score: {values.size} scores, {len(names)} types.")
     if not np.isfinite(values).all():
         raise ValueError("A score is not finite, so the mean would not be either.")
+    if "all" in names:
+        raise ValueError("A type is called 'all', as the mean of all types is: give it another name.")
     return {"all": float(values.mean())} | {str(name): float(values[names == name].mean()) for name in np.unique(names)}
 
 
