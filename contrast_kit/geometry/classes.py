@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from contrast_kit import checks
-from contrast_kit.geometry.pairs import exact_unit, is_one_point, unit
+from contrast_kit.geometry.pairs import exact_unit, is_one_point
 from contrast_kit.geometry.spread import anisotropy
 
 
@@ -36,7 +36,7 @@ def class_cosines(x: Tensor, labels: Tensor) -> ClassCosines:
     >>> geometry.class_cosines(x, torch.tensor([0, 0, 1, 2]))
     ClassCosines(within=tensor(1.), between=tensor(-0.2000))
     """
-    x = unit(x, "x", at_least=2)
+    x, dtype = exact_unit(x, "x", at_least=2)  # a float32 sum of a million vectors loses the width of a cone
     label = checks.classes(labels, len(x), x.device, "labels").unique(return_inverse=True)[1]  # [N], in 0 … C−1
     counts = torch.bincount(label)  # [C]
     sums = x.new_zeros(len(counts), x.shape[1]).index_add_(0, label, x)  # [N, D] -> [C, D]
@@ -52,7 +52,7 @@ def class_cosines(x: Tensor, labels: Tensor) -> ClassCosines:
     squares = sums.square().sum()  # Σ_c ‖Σ_{i in c} u_i‖²
     within = (squares - own) / inside
     between = (sums.sum(dim=0).square().sum() - squares) / outside
-    return ClassCosines(within.clamp(-1, 1), between.clamp(-1, 1))
+    return ClassCosines(within.clamp(-1, 1).to(dtype), between.clamp(-1, 1).to(dtype))
 
 
 def class_spread(x: Tensor, labels: Tensor) -> Tensor:
