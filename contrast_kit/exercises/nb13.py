@@ -102,8 +102,9 @@ def soft_answers(answer: Callable[[Tensor, Tensor], Tensor]) -> str | None:
     if not equals(said, right):
         return first_hint(said, mistakes) or "−Σ_a [s log σ(z) + (1 − s) log(1 − σ(z))], then the mean over questions."
     sure = answer(torch.tensor([[1000.0, -1000.0]]).double(), torch.tensor([[0.3, 0.6]]).double())
-    if not math.isfinite(sure):
-        told = f"Right, but for logits of 1000 and -1000 it gives {float(sure)}: σ is 1 or 0 there, and log 0 is -inf"
+    if not equals(sure, 1300.0):  # 0.7 · 1000 + 0.6 · 1000
+        told = f"Right, but for logits of 1000 and -1000 it gives {shown(sure)}, not 1300: σ is 1 or 0 there"
+        told += ", and the log of that is 0 or -inf"
         return f"{told}. Can you get log σ without σ? Try logsigmoid, or `binary_cross_entropy_with_logits`."
     return gradient(lambda z: answer(z, scores), {"logits": logits}, right=lambda z: losses.soft_answers(z, scores))
 
