@@ -121,6 +121,29 @@ def test_on_principal_components_a_sentence_is_projected_as_the_others():
     assert panel.map.placed == {}
 
 
+def test_with_fewer_sentences_than_dimensions_the_projection_is_the_same():
+    draw = torch.Generator().manual_seed(2)
+    x = torch.randn(13, 256, generator=draw)
+    panel = ck.explore.embedding_map(x[:12], [str(i) for i in range(12)], encode=lambda texts: x[12:])
+    unit = torch.nn.functional.normalize(x, dim=1).double().numpy()
+    mean = unit[:12].mean(axis=0)
+    _, _, axes = np.linalg.svd(unit[:12] - mean, full_matrices=False)
+    plane = (unit - mean) @ axes[:2].T
+    gaps = np.linalg.norm(plane[:12] - plane[12], axis=1), np.linalg.norm(panel.at[""] - panel.place("new")[""], axis=1)
+    scale = np.linalg.norm(plane[0] - plane[1]) / np.linalg.norm(panel.at[""][0] - panel.at[""][1])
+    assert gaps[0] == pytest.approx(scale * gaps[1], abs=1e-5)
+
+
+def test_a_sentence_of_the_map_may_end_in_a_blank():
+    """As those of SST-2 do."""
+    panel = ck.explore.embedding_map(
+        torch.eye(4) + 0.1, ["a kite ", "the kite", " a drum\n", "a bear"], points=spaces(4)[:, :2]
+    )
+    for sentence in ("a kite ", "a kite", " a kite"):
+        assert "a kite " not in [text for text, _ in panel.neighbours(sentence)[""]]
+    assert panel.set(query="a drum").map.problem == "" and {i for i, _ in panel.map.near[""]} == {0, 1, 3}
+
+
 def test_elsewhere_it_stands_among_its_nearest():
     x, texts = spaces(), [str(i) for i in range(60)]
     points = torch.rand(60, 2, generator=torch.Generator().manual_seed(1))

@@ -246,7 +246,7 @@ function render({ model, el }) {
   function mark(map) {
     if (!paper) return;
     const c = map.top.context, near = model.get("near")[names[Math.round(map.where())]] ?? [];
-    const query = model.get("query").trim(), own = query ? texts.indexOf(query) : -1;
+    const query = model.get("query").trim(), own = query ? texts.findIndex(text => text.trim() === query) : -1;
     c.clearRect(0, 0, map.side, map.side);
     near.forEach(([i]) => { dot(c, map, i, radius + 1.5); ring(c, map.x[i], map.y[i], radius + 4); });
     if (own >= 0) { dot(c, map, own, radius + 3); ring(c, map.x[own], map.y[own], radius + 7, 3); }

@@ -60,6 +60,7 @@ class EmbeddingMap(Panel):
             colours=list(plots.PALETTE),
             markers="".join(MARKERS),
         )
+        self._row = {text.strip(): i for i, text in reversed([*enumerate(self.texts)])}  # the first of equal ones
         self._searched, self._planes = "", {}
         self.assemble({name: (self.map, name) for name in ("chosen", "hovered", "query")}, self.map)
 
@@ -115,14 +116,15 @@ class EmbeddingMap(Panel):
     def _plane(self, name: str) -> np.ndarray:
         """The linear rule [D + 1, 2] that put the sentences where they are on a map by principal components."""
         if name not in self._planes:
-            x = self.vectors[name].double().numpy()  # [N, D]
-            self._planes[name] = np.linalg.lstsq(np.column_stack([x, np.ones(len(x))]), self.at[name], rcond=1e-8)[0]
+            x, at = self.vectors[name].double().numpy(), self.at[name]  # [N, D], [N, 2]
+            turn = np.linalg.lstsq(x - x.mean(axis=0), at - at.mean(axis=0), rcond=1e-8)[0]  # [D, 2]
+            self._planes[name] = np.vstack([turn, at.mean(axis=0) - x.mean(axis=0) @ turn])
         return self._planes[name]
 
     def _queries(self, sentence: str) -> dict[str, torch.Tensor]:
         """The vector [D] of a sentence in each space, looked up or encoded."""
-        if sentence in self.texts:
-            return {name: vectors[self.texts.index(sentence)] for name, vectors in self.vectors.items()}
+        if sentence in self._row:
+            return {name: vectors[self._row[sentence]] for name, vectors in self.vectors.items()}
         if missing := [name for name in self.vectors if name not in self.encode]:
             of = f" for {missing[0]!r}" if missing[0] else ""
             raise ValueError(f"This sentence is not on the map: give encode={of}, such as the encoder, to place it.")
@@ -130,9 +132,7 @@ class EmbeddingMap(Panel):
         return {name: _unit(vector, "what encode gave")[0] for name, vector in encoded.items()}
 
     def _nearest(self, sentence: str, k: int) -> dict[str, list[tuple[int, float]]]:
-        sentence = sentence.strip()
-        own = self.texts.index(sentence) if sentence in self.texts else None
-        found, queries = {}, self._queries(sentence)
+        own, queries, found = self._row.get(sentence.strip()), self._queries(sentence.strip()), {}
         for name, vectors in self.vectors.items():
             query = queries[name]  # [D]
             cosines = vectors @ query  # [N, D] @ [D] -> [N]

@@ -13,7 +13,7 @@ function nearest(vectors, own, n, k) {
 }
 
 function compute({ query, texts, spaces, k }) {
-  const sentence = query.trim(), own = texts.indexOf(sentence);
+  const sentence = query.trim(), own = texts.findIndex(text => text.trim() === sentence);
   const near = sentence && own >= 0
     ? Object.fromEntries(Object.entries(spaces).map(([name, vectors]) => [name, nearest(vectors, own, texts.length, k)])) : {};
   const problem = sentence && own < 0
