@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from torch.nn.functional import binary_cross_entropy, binary_cross_entropy_with_logits, cross_entropy
+from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
 from contrast_kit.exercises import judge, names
 

@@ -1,6 +1,5 @@
 """The exercises of notebook 13, words and pictures, and the usual mistakes."""
 
-import math
 from collections.abc import Callable
 
 import torch
