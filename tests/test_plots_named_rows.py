@@ -77,3 +77,36 @@ def test_curves_beyond_the_colours_change_their_dashes():
     drawn = [(bars[0].get_color(), bars[0].get_linestyle()) for bars in many.axes[0].containers]
     assert len(set(drawn)) == 9
     assert drawn == [(line.get_color(), line.get_linestyle()) for line in many.legends[0].legend_handles]
+
+
+ONE = "__label__1"  # as fastText writes labels
+
+
+@pytest.mark.parametrize(
+    "figure",
+    [
+        lambda: plots.embedding_map(np.eye(4), [ONE, "b", ONE, "b"], method="pca"),
+        lambda: plots.circle(np.eye(2), [ONE, "b"]),
+        lambda: plots.plane({ONE: (1, 2), "b": (2, 1)}, "x", "y"),
+        lambda: plots.alignment_uniformity_plane({ONE: (1, -2), "b": (2, -1)}),
+        lambda: plots.trade_off({ONE: {"": (1, 2)}, "b": {"": (2, 1)}}, "x", "y"),
+        lambda: plots.shares({"row": {ONE: 0.5, "b": 0.5}}),
+        lambda: plots.animation({0: np.eye(2), 1: np.eye(2)}, [ONE, "b"], method="circle").sheet(2),
+    ],
+)
+def test_a_legend_names_what_begins_with_an_underscore(figure):
+    assert [text.get_text() for text in figure().legends[0].get_texts()] == [ONE, "b"]
+
+
+@pytest.mark.parametrize("kinds", [15, 22, 64, 77])
+@pytest.mark.parametrize("encoders", [1, 3])
+def test_a_map_of_many_labels_names_them_within_the_figure(kinds, encoders):
+    x = np.random.default_rng(0).normal(size=(160, 5))
+    figure = plots.embedding_map(dict.fromkeys("abc"[:encoders], x), [f"topic {i % kinds}" for i in range(160)], "pca")
+    figure.draw_without_rendering()
+    (legend,) = figure.legends
+    box = legend.get_window_extent()
+    assert len(legend.get_texts()) == min(kinds, 64)
+    assert ("64 of 77" in legend.get_title().get_text()) == (kinds == 77)
+    assert box.x0 >= 0 and box.y0 >= 0 and box.x1 <= figure.bbox.x1 and box.y1 <= figure.bbox.y1
+    assert all(panel.get_window_extent().width > 100 and panel.get_window_extent().x1 < box.x0 for panel in figure.axes)

@@ -18,6 +18,7 @@ from contrast_kit.plots.style import (
     array,
     colour,
     in_order,
+    legend_entries,
     marker,
     named,
     number,
@@ -230,7 +231,7 @@ class Animation:
 
     def _legend(self, figure: Any, panel: Any) -> None:
         if self.kinds:
-            handles, words = panel.get_legend_handles_labels()
+            handles, words = legend_entries(panel)
             columns = min(4, len(words))
             figure.legend(handles, words, loc="outside lower left", ncols=columns, markerscale=1.6, handletextpad=0.1)
 

@@ -6,7 +6,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from contrast_kit.plots.maps import checked_pairs
-from contrast_kit.plots.style import FAINT, INK, array, colour, in_order, marker, named, panels, styled, texts
+from contrast_kit.plots.style import (
+    FAINT,
+    INK,
+    array,
+    colour,
+    in_order,
+    legend_entries,
+    marker,
+    named,
+    panels,
+    styled,
+    texts,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -73,7 +85,7 @@ def circle(
     for panel in axes:  # one scale for all
         panel.set(xlim=(-reach, reach), ylim=(-reach, reach))
     if labels is not None and not _names_tell_labels(names, labels):
-        handles, words = axes[0].get_legend_handles_labels()
+        handles, words = legend_entries(axes[0])
         look = {"ncols": min(len(words), 4 * len(axes)), "handletextpad": 0.2}
         figure.legend(handles, words, loc="outside lower center", **look)
     return figure

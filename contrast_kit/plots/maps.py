@@ -1,5 +1,6 @@
 """A map of the sentences in two dimensions: t-SNE, UMAP or principal components."""
 
+import math
 from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -8,12 +9,13 @@ import numpy as np
 
 from contrast_kit import arguments
 from contrast_kit.plots.settings import checked, real, several, whole
-from contrast_kit.plots.style import array, colour, in_order, marker, named, panels, styled, texts
+from contrast_kit.plots.style import array, colour, in_order, legend_entries, marker, named, panels, styled, texts
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 AXES = {"tsne": "t-SNE", "umap": "UMAP", "pca": "PC"}
+NAMED = 64  # labels in a legend: from the next on, colours and shapes come a second time
 EACH = {
     "perplexity": real("about how many neighbours t-SNE keeps", least=1),
     "neighbors": whole("how many neighbours UMAP keeps"),
@@ -130,9 +132,19 @@ def embedding_map(
     if len(keep) < n:
         figure.text(0.99, 0.005, f"{len(keep):,} of {n:,} sentences", ha="right", fontsize=9, color="#777777")
     if labels is not None:
-        look = {"loc": "outside right upper", "markerscale": 1.8, "handletextpad": 0.2}
-        figure.legend(*axes[0].get_legend_handles_labels(), **look)
+        _legend(figure, *legend_entries(axes[0]))
     return figure
+
+
+def _legend(figure: "Figure", handles: list[Any], words: list[str]) -> None:
+    """The labels at the right, in more columns, and on a wider figure, where one column would be cut off below."""
+    look = {"loc": "outside right upper", "markerscale": 1.8, "handletextpad": 0.2}
+    if len(words) > NAMED:
+        look["title"] = f"the first {NAMED} of {len(words)} labels"
+    handles, words = handles[:NAMED], words[:NAMED]
+    columns = math.ceil(0.22 * (len(words) + ("title" in look)) / figure.get_figheight())
+    figure.set_figwidth(figure.get_figwidth() + (columns - 1) * (0.6 + 0.08 * max(map(len, words))))  # inches
+    figure.legend(handles, words, ncols=columns, **look)
 
 
 def _settings(method: str, seed: Any, perplexity: Any, neighbors: Any) -> list[dict[str, Any]]:

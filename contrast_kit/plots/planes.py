@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from contrast_kit.plots.style import array, colour, marker, named, panels, styled
+from contrast_kit.plots.style import array, colour, legend_entries, marker, named, panels, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,7 +27,7 @@ def plane(methods: Mapping[str, Any], x_label: str, y_label: str, *, title: str 
     _draw_marks(panel, {name: _seeds(value, name, "(x, y)") for name, value in named(methods, "methods").items()})
     panel.set_xlabel(x_label)
     panel.set_ylabel(y_label)
-    figure.legend(loc="outside right upper")
+    figure.legend(*legend_entries(panel), loc="outside right upper")
     return figure
 
 
@@ -62,7 +62,7 @@ def alignment_uniformity_plane(methods: Mapping[str, Any], *, title: str | None 
     arrow = {"arrowstyle": "-|>", "color": "#888888", "linewidth": 1.4}
     panel.annotate("", (0.02, 0.03), (0.11, 0.13), xycoords="axes fraction", arrowprops=arrow)
     panel.text(0.12, 0.14, "better", transform=panel.transAxes, color="#777777", fontsize=9.5)
-    figure.legend(loc="outside right upper")
+    figure.legend(*legend_entries(panel), loc="outside right upper")
     return figure
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from contrast_kit import arguments, checks
 from contrast_kit.plots.settings import real
-from contrast_kit.plots.style import INK, array, colour, hatch, named, panels, styled
+from contrast_kit.plots.style import INK, array, colour, hatch, legend_entries, named, panels, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -68,7 +68,7 @@ def shares(
         place = PLACE(f"points[{word!r}]", place)
         panel.plot(place, -0.42, "v", color=INK, markersize=6, clip_on=False, gid="point")
         panel.annotate(word, (place, -0.42), (-3, 7), textcoords="offset points", rotation=45, annotation_clip=False)
-    figure.legend(loc="outside lower center", ncols=LEGEND)
+    figure.legend(*legend_entries(panel), loc="outside lower center", ncols=LEGEND)
     return figure
 
 

@@ -1,6 +1,7 @@
 """What all pictures share: colours, type sizes, a grid of panels, and the way numbers are read in."""
 
 import functools
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -202,6 +203,14 @@ def y_label(panel: "Axes", words: str | Mapping[str, str], name: str, default: s
         panel.set_ylabel(words.get(name, default))
     elif panel.get_subplotspec().is_first_col():
         panel.set_ylabel(words)
+
+
+def legend_entries(panel: "Axes") -> tuple[list[Any], list[str]]:
+    """What a panel's legend shows, and its words; matplotlib's own list leaves out words like "__label__1"."""
+    drawn = [each for kind in (panel.lines, panel.collections, panel.containers) for each in kind]
+    unnamed = re.compile(r"(_child\d+|_container\d+|_nolegend_)?")  # what matplotlib calls the others
+    named = [each for each in drawn if not unnamed.fullmatch(str(each.get_label()))]
+    return named, [str(each.get_label()) for each in named]
 
 
 def level_lines(panel: "Axes", levels: Mapping[str, float]) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from contrast_kit.plots.style import array, colour, level_lines, marker, named, panels, styled
+from contrast_kit.plots.style import array, colour, legend_entries, level_lines, marker, named, panels, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -53,5 +53,5 @@ def trade_off(
         arrow = {"arrowstyle": "-|>", "color": "#888888", "linewidth": 1.4}
         panel.annotate("", (0.985, 0.87), (0.93, 0.76), xycoords="axes fraction", arrowprops=arrow)
         panel.text(0.92, 0.75, corner, transform=panel.transAxes, color="#777777", fontsize=9.5, ha="right", va="top")
-    figure.legend(loc="outside lower center", ncols=min(4, len(methods)))
+    figure.legend(*legend_entries(panel), loc="outside lower center", ncols=min(4, len(methods)))
     return figure
