@@ -188,6 +188,20 @@ def test_a_tokenizer_of_another_kind_keeps_its_sentence(texts):
     assert found["seen"] == panel.set(p_m=0.5).view.seen
 
 
+def test_so_does_one_that_keeps_accents(texts):
+    """The pieces of a German vocabulary would be others without them."""
+    from tokenizers.normalizers import BertNormalizer
+
+    tokenizer = ck.data.train_tokenizer(["die größe ist schön", "die grosse ist schon", *texts], vocab_size=400)
+    for strips in (True, False):
+        tokenizer.backend_tokenizer.normalizer = BertNormalizer(lowercase=True, strip_accents=None if strips else False)
+        panel = ck.explore.mask_explorer(tokenizer, "Die Größe ist schön")
+        locked = [each["name"] for each in _page.exported(panel)["controls"] if each["locked"]]
+        assert locked == ([] if strips else ["sentence"])
+        (found,) = in_a_page(panel, [{"p_m": 0.5}])
+        assert found["seen"] == panel.set(p_m=0.5).view.seen
+
+
 def test_weights_on_negatives_are_those_of_python():
     draw, panel = random.Random(2), ck.explore.temperature_and_queue()
     states = [

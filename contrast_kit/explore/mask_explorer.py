@@ -129,10 +129,15 @@ def _exported(tokenizer: Any) -> dict[str, Any]:
     made["fixed"] = _never_masked(tokenizer)
     inside = json.loads(tokenizer.backend_tokenizer.to_str())
     kinds = [(inside[part] or {}).get("type") for part in ("model", "normalizer", "pre_tokenizer")]
-    if kinds == ["WordPiece", "BertNormalizer", "BertPreTokenizer"]:
+    if kinds == ["WordPiece", "BertNormalizer", "BertPreTokenizer"] and _usual(**inside["normalizer"]):
         made |= {"lowercase": inside["normalizer"]["lowercase"], "unknown": tokenizer.unk_token}
         made |= {"first": tokenizer.cls_token, "last": tokenizer.sep_token}
     return made
+
+
+def _usual(lowercase: bool, strip_accents: bool | None, clean_text: bool, handle_chinese_chars: bool, **_: Any) -> bool:
+    """Whether a normalizer does what BERT's does: German ones, for example, lower letters and keep the accents."""
+    return clean_text and handle_chinese_chars and strip_accents in (None, lowercase)
 
 
 def mask_explorer(
