@@ -30,6 +30,8 @@ def labels(answer: Callable[[Tensor, Tensor, Tensor], Tensor]) -> str | None:
     said = torch.as_tensor(answer(corrupted, original, selected))
     if said.shape != original.shape:
         return f"One label for each token, [B, T] = [1, 6]; yours has shape {list(said.shape)}."
+    if not equals(said, said.bool().double()):
+        return f"A label is True or False, or 1 or 0; yours are {said.flatten().tolist()}."
     mistakes = [
         (~selected, "That is 'was not masked'. Where the sample *is* the original, y = 1 too (eq. 2)."),
         (selected, "That is 'was masked'. y asks whether the token that stands there is the original."),
