@@ -144,8 +144,10 @@ def test_points_and_classes_must_fit(every_panel):
         ck.explore.loss_playground(angles=[0, 1, 2])
     with pytest.raises(ValueError, match="the class of each of 2 texts, not 3"):
         ck.explore.loss_playground(angles=[0, 1, 2, 3])
-    with pytest.raises(ValueError, match="angles must be"):
-        every_panel["loss_playground"].set(angles=[0.0, 1.0])
+    panel = every_panel["loss_playground"]
+    for refused in ([0.0, 1.0], [float("nan")] * 6, [float("inf"), *panel.state["angles"][1:]]):
+        with pytest.raises(ValueError, match="angles must be"):
+            panel.set(angles=refused)
 
 
 # --- temperature and queue ---

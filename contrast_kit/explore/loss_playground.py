@@ -202,6 +202,8 @@ def _circle_widget() -> type:
         def _as_many(self, proposal: Any) -> list[float]:
             if self.names and len(proposal["value"]) != len(self.names):
                 raise traitlets.TraitError(f"There are {len(self.names)} points.")
+            if not all(map(math.isfinite, proposal["value"])):
+                raise traitlets.TraitError("An angle is a finite number of degrees.")
             return proposal["value"]
 
         @traitlets.validate("anchor")
