@@ -311,6 +311,7 @@ def test_bad_vectors_are_refused_in_one_sentence(measure, x, sentence):
         (lambda: g.separation(GOOD[0], torch.tensor([float("nan")])), "NaN"),
         (lambda: g.separation(GOOD[0], GOOD[0], measure="gap"), "auc"),
         (lambda: g.separation(torch.ones(3), torch.zeros(3), measure="d_prime"), "divide by 0"),
+        (lambda: g.separation(torch.full((7,), 0.3), torch.full((7,), 0.1), measure="d_prime"), "divide by 0"),
         (lambda: g.separation(torch.ones(1), torch.zeros(3), measure="d_prime"), "at least two"),
     ],
 )

@@ -114,10 +114,9 @@ def separation(similar: Tensor, random: Tensor, *, measure: str = "auc") -> Tens
         return ((below + not_above).double().mean() / (2 * len(ordered))).to(similar.dtype)
     if min(len(similar), len(random)) < 2:
         raise ValueError("d′ needs a variance, so at least two similar and two random pairs.")
-    spread = ((similar.var() + random.var()) / 2).sqrt()
-    if spread == 0:
+    if similar.min() == similar.max() and random.min() == random.max():  # their variance may be rounding, not 0
         raise ValueError('All cosines are equal within both sets, so d′ would divide by 0; take measure="auc".')
-    return (similar.mean() - random.mean()) / spread
+    return (similar.mean() - random.mean()) / ((similar.var() + random.var()) / 2).sqrt()
 
 
 def _finite_list(x: Tensor, name: str) -> Tensor:
