@@ -509,6 +509,7 @@ NAN = [[float("nan"), 1.0], [1.0, 0.0]]
         (lambda: plots.embedding_map(VECTORS, ["red"], "pca"), "list of 40 labels"),
         (lambda: plots.embedding_map({"a": VECTORS, "b": VECTORS[:5]}, method="pca"), "N differs"),
         (lambda: plots.embedding_map(VECTORS, method="pca", pairs=[[0, 40]]), "row numbers between 0 and 39"),
+        (lambda: plots.embedding_map(VECTORS, method="pca", pairs=[[0.9, 1]]), "row numbers between 0 and 39"),
         (lambda: plots.embedding_map(VECTORS, method="pca", max_points=1), "max_points"),
         (lambda: plots.project(VECTORS, "lda"), "no method 'lda'; there are tsne"),
         (lambda: plots.project(VECTORS, perplexity=40), "perplexity must lie between 1 and the 40"),

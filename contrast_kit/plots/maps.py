@@ -206,10 +206,10 @@ def checked_pairs(pairs: Any, n: int) -> np.ndarray | None:
     """Pairs of row numbers below n as an array [P, 2]; None stays None."""
     if pairs is None:
         return None
-    pairs = array(pairs, "pairs", 2).astype(int)
-    if pairs.shape[1] != 2 or pairs.min() < 0 or pairs.max() >= n:
+    pairs = array(pairs, "pairs", 2)
+    if pairs.shape[1] != 2 or pairs.min() < 0 or pairs.max() >= n or (pairs % 1).any():
         raise ValueError(f"pairs must be [P, 2] row numbers between 0 and {n - 1}.")
-    return pairs
+    return pairs.astype(int)
 
 
 def _checked_points(points: Any, encoders: Mapping[str, Any], n: int) -> dict[str, np.ndarray]:
