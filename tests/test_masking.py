@@ -252,6 +252,14 @@ def test_texts_of_any_length_have_their_share_of_spans(length):
     assert share == pytest.approx(0.15, abs=4 * (0.15 * 0.85 / (rows * length)) ** 0.5 + 0.002)
 
 
+def test_all_of_a_long_text_can_be_selected():
+    """A budget n + u with u near 1 is rounded up to n + 1: one more token than there is was looked for, forever."""
+    ids = torch.full((1, 2**16), 10)
+    assert torch.rand(1, generator=generator(326)) > 1 - 2**-8
+    options = dict(span_p=1e-9, max_span=2**16, generator=generator(326))
+    assert masking.span_mask(ids, ids == 10, 1.0, **options, **VOCABULARY).selected.all()
+
+
 def test_spans_are_longer_than_chance():
     """The mean run of selected tokens is near 3.8 tokens, not 1/(1-p) = 1.18 as for single tokens."""
     ids, _, maskable = texts(rows=2000, length=256, pad=False)

@@ -73,10 +73,10 @@ def _draw_spans(
 ) -> tuple[Tensor, Tensor]:
     """Which tokens are selected, and a uniform number for each span, both [B, T]; each round draws a span per text."""
     (rows, length), device = maskable.shape, maskable.device
-    draw = {"generator": generator, "device": device}
-    where = torch.arange(length, device=device)  # [T]
+    draw, where = {"generator": generator, "device": device}, torch.arange(length, device=device)  # [T]
     weights = (1.0 - span_p) ** torch.arange(max_span, device=device)  # P(l) for l = 1 .. max_span
-    budget = torch.floor(maskable.sum(dim=1) * p + torch.rand(rows, **draw)).long()  # [B], p n of a text on average
+    count, part = maskable.sum(dim=1), torch.rand(rows, **draw)  # [B] each
+    budget = torch.floor(count * p + part).long().minimum(count)  # [B], p n of a text on average; a sum may round up
     selected, u = torch.zeros_like(maskable), torch.zeros(maskable.shape, device=device)
     while ((left := budget - selected.sum(dim=1)) > 0).any():
         free = maskable & ~selected
