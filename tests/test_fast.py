@@ -212,6 +212,15 @@ def test_lower_precisions_over_several_tiles(dtype, tolerance, tau):
         agree([x.double() for x in mine], exact, tolerance)
 
 
+def test_a_temperature_in_half_precision_is_read_exactly():
+    """Its square root in bfloat16 would be another temperature, and only for the negatives."""
+    a, b, tau = vectors(64, 32, dtype=torch.float32), vectors(64, 32, seed=1, dtype=torch.float32), torch.tensor(0.05)
+    for loss in (nt_xent, info_nce, lambda a, b, tau, **how: sup_con(a, torch.arange(64) % 4, tau, **how)):
+        how = dict(tau=tau.bfloat16(), reduction="none")
+        mine, plain = (loss(a, b, **how, implementation=form) for form in ("tiled", "plain"))
+        assert torch.allclose(mine, plain, rtol=1e-4, atol=1e-4)
+
+
 @pytest.mark.parametrize("tau", [0.05, 0.3])
 def test_products_in_bfloat16_are_near(tau):
     a, b = vectors(2, 600, 64, dtype=torch.float32)

@@ -214,7 +214,7 @@ def first_derivative_only(gradient: Tensor | None, *sources: Tensor) -> Tensor |
 
 def scaled(x: Tensor, tau: float | Tensor) -> tuple[Tensor, float]:
     """Vectors, and what their dot products are multiplied by. A learned τ goes into the vectors."""
-    return (x * tau**-0.5, 1.0) if isinstance(tau, Tensor) else (x, 1 / tau)
+    return (x * tau.to(x.dtype) ** -0.5, 1.0) if isinstance(tau, Tensor) else (x, 1 / tau)
 
 
 def of_one_dtype(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
