@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 from conftest import REAL, make_encoder, real_data
-from transformers import BertConfig, BertModel
+from transformers import BertConfig, BertModel, GPT2Config, GPT2LMHeadModel
 
 import contrast_kit as ck
 from contrast_kit.training.settings import NEW_LR, PRETRAINED_LR
@@ -57,6 +57,14 @@ def test_more_layers_in_the_config_than_weights(folder):
     change(folder / "config.json", num_hidden_layers=layers + 1)
     with pytest.raises(ValueError, match="does not hold all weights that its config.json names"):
         ck.Encoder.from_pretrained(folder)
+
+
+def test_a_model_of_another_kind_is_named(tokenizer, tmp_path):
+    """transformers would list all that it opens instead."""
+    GPT2LMHeadModel(GPT2Config(vocab_size=60, n_layer=1, n_embd=16, n_head=2)).save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    with pytest.raises(ValueError, match="holds a GPT2Config model: take one that AutoModelForMaskedLM opens.$"):
+        ck.Encoder.from_pretrained(tmp_path)
 
 
 def test_code_that_comes_with_a_checkpoint_is_never_run(folder, monkeypatch):

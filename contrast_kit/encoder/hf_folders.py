@@ -59,7 +59,7 @@ def read(
     other. `local` says what to take where there is no hub.
 
     FileNotFoundError says what to do where there is neither such a folder nor a hub in reach, or no tokenizer;
-    ValueError where the weights are not all there, or the model needs code of its own.
+    ValueError where the model is of another kind or needs code of its own, or the weights are not all there.
     """
     folder = Path(name).expanduser()
     if folder.is_dir():
@@ -85,6 +85,9 @@ def _open(name: str | Path, kind: type, whole: bool) -> tuple[nn.Module, PreTrai
             model, info = kind.from_pretrained(name, **options)
             tokenizer = AutoTokenizer.from_pretrained(name, trust_remote_code=False)
         except ValueError as error:
+            if "Unrecognized configuration class" in str(error):  # which goes on with the names of all that would do
+                found = str(error).split("'")[1].rpartition(".")[2]
+                raise ValueError(f"{name} holds a {found} model: take one that {kind.__name__} opens.") from None
             if "remote" not in str(error) and "custom code" not in str(error):
                 raise
             raise ValueError(
@@ -92,8 +95,7 @@ def _open(name: str | Path, kind: type, whole: bool) -> tuple[nn.Module, PreTrai
             ) from error
         except SafetensorError as error:
             raise ValueError(f"The weights in {name} are damaged ({error}): copy or save them again.") from error
-    missing = sorted(info["missing_keys"])
-    prefix = "" if whole else f"{model.base_model_prefix}."
+    missing, prefix = sorted(info["missing_keys"]), "" if whole else f"{model.base_model_prefix}."
     lost = [key for key in missing if key.startswith(prefix) and ".pooler." not in key]
     if lost:
         raise ValueError(
