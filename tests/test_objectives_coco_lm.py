@@ -95,6 +95,19 @@ def test_which_special_tokens_may_be_masked(tokenizer, batch, options, cls, sep)
     assert selected[batch["maskable"]].all()
 
 
+@pytest.mark.parametrize("opens", ["bos", "xlm"])
+def test_what_opens_a_text_is_not_masked_whatever_the_tokenizer_calls_it(opens, texts, tokenizer):
+    """It was looked for by the name of [CLS]: GPT-2's vocabularies have none, and XLM's stands at the end."""
+    other = copy.deepcopy(tokenizer)
+    first, last = tokenizer.cls_token_id, tokenizer.sep_token_id
+    other.bos_token, other.cls_token = "[CLS]", None if opens == "bos" else "[SEP]"
+    batch = ck.data.Texts(texts, other, max_length=64).batch(range(12))
+    assert (batch["input_ids"][:, 0] == first).all()
+    selected = make(other, p_m=1.0).views(batch, seeded())["masked"]["selected"]
+    assert torch.equal(selected[:, 1:], batch["attention_mask"][:, 1:].bool()) and not selected[:, 0].any()
+    assert selected[batch["input_ids"] == last].all()
+
+
 def test_crop_is_contiguous_with_both_ends_once(objective, batch):
     tokenizer = objective.encoder.tokenizer
     starts = set()

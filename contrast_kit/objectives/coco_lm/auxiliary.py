@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from transformers import ElectraConfig, ElectraForMaskedLM
 
 from contrast_kit import checks, masking
+from contrast_kit.data.texts import frame_of
 from contrast_kit.encoder.encoder import Encoder, View, evaluating
 from contrast_kit.encoder.hf_folders import located
 from contrast_kit.losses.tokens import mlm_terms
@@ -157,6 +158,7 @@ class Corrupting(Objective):
         if converged is not None:
             changes["auxiliary"] = "given"
         super().__init__(encoder, config, seed=seed, **changes)
+        self.frame = frame_of(encoder.tokenizer)  # special tokens before a text and after it
         with torch.random.fork_rng(devices=[]):  # weights are drawn on the CPU: no other stream is touched
             torch.default_generator.manual_seed(int(seed) + 1)  # not the numbers that may have made the main model
             self.auxiliary = make_auxiliary(encoder, self.config, converged)
@@ -174,7 +176,7 @@ class Corrupting(Objective):
         config, ids = self.config, batch["input_ids"]
         allowed = batch["attention_mask"].bool() if config.mask_special else masking.allowed(batch)  # [B, T]
         if config.mask_special and not config.mask_cls:
-            allowed = allowed & (ids != self.encoder.tokenizer.cls_token_id)
+            allowed = allowed & (allowed.cumsum(1) > self.frame[0])  # not what opens a text
         options = dict(split=config.split, generator=generator, **self.encoder.vocabulary)
         masked = masking.masked_view(batch, masking.dynamic_random_mask(ids, allowed, config.p_m, **options))
         sampled = self.auxiliary.sample(masked, generator)  # [B, T]

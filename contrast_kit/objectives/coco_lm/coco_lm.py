@@ -12,7 +12,6 @@ from torch import Tensor, nn
 from contrast_kit import checks, masking
 from contrast_kit._renamed import renamed_fields
 from contrast_kit.checks import normalise
-from contrast_kit.data.texts import frame_of
 from contrast_kit.encoder.encoder import Encoder, View
 from contrast_kit.encoder.relative_positions import RelativePositions
 from contrast_kit.losses.contrast import nt_xent
@@ -121,7 +120,6 @@ class COCOLM(Corrupting):
         config, width = self.config, self.encoder.width
         self.copy_head = CopyHead(width, config.head_biases) if config.task != "plain_lm" else None
         self.scl_head = SCLHead(width) if config.scl_head and self.contrastive else None
-        self.frame = frame_of(self.encoder.tokenizer)  # special tokens before a text and after it
 
     @property
     def contrastive(self) -> bool:
