@@ -801,6 +801,14 @@ def test_what_is_saved_without_a_copy_head_or_beside_a_given_auxiliary(tokenizer
         COCOLM.from_pretrained(make_encoder(tokenizer).save_pretrained(tmp_path / "encoder"))
 
 
+def test_a_copy_head_goes_with_its_encoder(tokenizer, tmp_path):
+    """Beside another encoder, saved in the same place, it was opened as if that had learned it."""
+    make(tokenizer).save_pretrained(tmp_path)
+    make_encoder(tokenizer).save_pretrained(tmp_path)
+    with pytest.raises(FileNotFoundError, match="no copy_head.safetensors"):
+        COCOLM.from_pretrained(tmp_path)
+
+
 @pytest.mark.parametrize("biases", [False, True])
 @pytest.mark.parametrize("kind", [ELECTRA, AllTokenMLM])
 def test_what_others_learned_is_opened_by_their_own_class(kind, biases, tokenizer, batch, tmp_path):

@@ -29,6 +29,7 @@ VOCABULARIES = ("tokenizer.json", "vocab.*", "*.model")
 """Files that hold a vocabulary: of fast tokenizers, of the slow ones of BERT and RoBERTa, of SentencePiece."""
 NO_SHAPE = ("transformers_version", "architectures", "dtype", "_name_or_path", "taught_without_words")
 """Entries of a configuration that no vector depends on, and that change when a model is saved or opened."""
+COPY_HEAD = "copy_head.safetensors"  # what ELECTRA and COCO-LM write beside their encoder
 LOCAL = "a folder that save_pretrained wrote, or Encoder.tiny(tokenizer)"
 
 
@@ -115,6 +116,7 @@ def write(folder: Path, encoder: Any) -> None:
     kinds = {"": "Transformer", "1_Pooling": "Pooling"} | ({"2_Normalize": "Normalize"} if encoder.normalizes else {})
     for path in kinds:
         (folder / path).mkdir(parents=True, exist_ok=True)
+    (folder / COPY_HEAD).unlink(missing_ok=True)  # of an encoder that was there before
     with without_bars():
         encoder.model.save_pretrained(folder)
     encoder.tokenizer.save_pretrained(folder)

@@ -20,12 +20,11 @@ from transformers import ElectraConfig, ElectraForMaskedLM
 from contrast_kit import checks, masking
 from contrast_kit.data.texts import frame_of
 from contrast_kit.encoder.encoder import Encoder, View, evaluating
-from contrast_kit.encoder.hf_folders import located
+from contrast_kit.encoder.hf_folders import COPY_HEAD, located
 from contrast_kit.losses.tokens import mlm_terms
 from contrast_kit.objectives.base import Objective
 from contrast_kit.objectives.coco_lm.token_losses import CopyHead, Task, set_word_scores, token_counts, token_sums
 
-COPY_HEAD = "copy_head.safetensors"
 TOKENS_AT_ONCE = 2**14
 """Tokens for which samples are drawn at once: the scores of a million tokens must not all be in memory."""
 
@@ -294,6 +293,5 @@ def narrow(main: Encoder) -> nn.Module:
 def slices(view: View) -> Iterator[View]:
     """A view in slices of whole examples, of about `TOKENS_AT_ONCE` tokens."""
     examples, length = view["input_ids"].shape
-    size = max(1, TOKENS_AT_ONCE // length)
-    for start in range(0, examples, size):
+    for start in range(0, examples, size := max(1, TOKENS_AT_ONCE // length)):
         yield {key: value[start : start + size] for key, value in view.items()}
