@@ -205,3 +205,8 @@ def test_sums_of_chunks_add_up_to_the_whole(named, answers):
 def test_bad_input_gets_one_sentence(call, error, words):
     with pytest.raises(error, match=words):
         call()
+
+
+def test_labels_in_eight_bits_are_labels():
+    logits, labels = torch.randn(2, 200, generator=torch.Generator().manual_seed(0)), torch.tensor([156, 1])
+    assert masked_objects(logits, labels.byte()) == masked_objects(logits, labels)

@@ -99,6 +99,12 @@ def test_mlm_takes_the_whole_batch_with_labels_of_minus_100_just_as_well():
     close(mlm(lm_logits, shifted, ignore_index=-1), mlm(logits, labels).item())
 
 
+def test_labels_in_eight_bits_are_labels():
+    """Where -100 means 156: that label was not counted, and the width of a vocabulary above 255 was cut off."""
+    logits, labels = torch.randn(2, 300, generator=torch.Generator().manual_seed(0)), torch.tensor([156, 1])
+    assert mlm(logits, labels.byte()) == mlm(logits, labels)
+
+
 def test_a_mean_per_text_skips_texts_without_a_selected_token():
     logits = torch.randn(5, V, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     labels, rows = torch.tensor([1, 2, 3, 4, 5]), torch.tensor([0, 0, 0, 2, 2])  # text 1 has none selected

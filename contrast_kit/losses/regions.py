@@ -198,14 +198,14 @@ def _labelled(
 ) -> Tensor:
     """The weighted cross-entropy of `masked_objects` and `masked_attributes`."""
     logits = floats(logits, "logits")
-    labels = checks.integers(labels, None, logits.device, "labels")
+    labels = checks.integers(labels, None, logits.device, "labels").long()  # in 8 bits, -100 would be 156
     if logits.dim() != 2 or logits.shape[:1] != labels.shape:
         shapes = f"{list(logits.shape)} and {list(labels.shape)}"
         raise ValueError(f"logits must be [M, C] and labels [M], at the same regions, got {shapes}.")
     checks.count("ignore_index", ignore_index, "a label to skip", least=-(2**31))
     known = labels != ignore_index  # [M]
     checks.in_vocabulary(labels.where(known, 0), logits.shape[1])
-    terms = F.cross_entropy(logits, labels.long(), ignore_index=ignore_index, reduction="none")  # [M]
+    terms = F.cross_entropy(logits, labels, ignore_index=ignore_index, reduction="none")  # [M]
     if confidence is not None:
         confidence = floats(confidence, "confidence")
         if confidence.shape != labels.shape:

@@ -56,7 +56,7 @@ def mlm(
         tensor(1.4327)
     """
     logits = floats(logits, "logits")
-    labels = integers(labels, None, logits.device, "labels")
+    labels = integers(labels, None, logits.device, "labels").long()  # in 8 bits, -100 would be 156
     count("ignore_index", ignore_index, "a label to skip", least=-(2**31))
     if logits.shape[:-1] != labels.shape or logits.dim() < 2:
         shapes = f"{list(logits.shape)} and {list(labels.shape)}"
@@ -68,7 +68,7 @@ def mlm(
     logits, labels = logits.flatten(0, -2), labels.reshape(-1)  # [M, V] and [M] (or [B, T, V] -> [B*T, V])
     counted = labels != ignore_index  # [M]
     in_vocabulary(labels.where(counted, 0), logits.shape[1])
-    terms = F.cross_entropy(logits, labels.long(), ignore_index=ignore_index, reduction="none")  # [M], 0 where ignored
+    terms = F.cross_entropy(logits, labels, ignore_index=ignore_index, reduction="none")  # [M], 0 where ignored
     if not isinstance(reduction, str):
         raise ValueError(f"reduction is a word, such as 'mean', not {shown(reduction)}.")
     if reduction.endswith("_per_seq"):
