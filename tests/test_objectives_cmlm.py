@@ -130,6 +130,21 @@ def test_the_contrast_is_the_mean_over_k_of_the_papers_equation(encoder, batch):
         assert torch.allclose(objective.contrast(vectors, {})["contrast"], sum(terms) / 3)
 
 
+def test_the_anchor_is_t0_in_whatever_order_views_come(tokenizer, batch):
+    """Eq. 7 is not symmetric."""
+
+    class PartnersFirst(CMLM):
+        def views(self, batch, generator=None):
+            return dict(reversed(super().views(batch, generator).items()))
+
+    encoder = make_encoder(tokenizer).double().eval()
+    first, last = (
+        method(encoder, contrast="info_nce", tau=0.001)(batch, torch.Generator().manual_seed(0))["contrast"].item()
+        for method in (CMLM, PartnersFirst)
+    )
+    assert first == pytest.approx(last, rel=1e-9)
+
+
 def test_without_complement_the_second_view_is_an_independent_mask(encoder, texts, tokenizer):
     batch = ck.data.Texts(texts * 10, tokenizer, max_length=64).batch(range(2000))
     objective = CMLM(encoder, complement=False, p_m=0.3)

@@ -145,7 +145,7 @@ class CMLM(Objective):
 
     def contrast(self, vectors: Vectors, facts: ExampleInfo) -> dict[str, Tensor]:
         """1/K Σ_k of eq. 9, of eq. 7, or of the symmetric form, each T^k against T^0."""
-        first, *partners = vectors.values()
+        first, partners = vectors["T0"], [of for name, of in vectors.items() if name != "T0"]
         ids = duplicates(facts, self.config.ignore_duplicates)
         terms = [contrast_term(self.config, first, partner, ids) for partner in partners]
         return {"contrast": torch.stack(terms).mean()}  # 1/K Σ_k
