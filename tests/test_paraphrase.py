@@ -405,3 +405,10 @@ def test_a_file_has_pairs_and_no_half_of_one(tmp_path):
     with pytest.raises(ValueError, match="There is no pair to write"):
         write_pairs(tmp_path / "half.tsv", [], [])
     assert not (tmp_path / "half.tsv").exists()
+
+
+def test_back_translation_on_a_cpu_seeds_no_gpu(monkeypatch):
+    """torch.manual_seed seeds every device there is, and only the state of the one in use was kept."""
+    monkeypatch.setattr(torch.cuda, "manual_seed_all", lambda seed: pytest.fail("another device was seeded"))
+    monkeypatch.setattr(BackTranslation, "_models", lambda self, device: [])
+    assert BackTranslation(device="cpu")(["a red kite"], seed=3) == ["a red kite"]

@@ -49,7 +49,12 @@ class BackTranslation(Paraphraser):
         temperature = self.temperature if temperature is None else temperature
         device = torch.device(self.device or ("cuda" if torch.cuda.is_available() else "cpu"))
         with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
-            torch.manual_seed(int(seed))
+            torch.default_generator.manual_seed(int(seed))  # torch.manual_seed would seed each device there is
+            if device.type == "cuda":
+                with torch.cuda.device(device):
+                    torch.cuda.manual_seed(int(seed))
+            elif device.type != "cpu":
+                torch.get_device_module(device).manual_seed(int(seed))
             for model, tokenizer in self._models(device):
                 texts = self._translate(texts, model, tokenizer, temperature)
         return texts
