@@ -144,6 +144,52 @@ def test_an_objective_of_one_s_own_trains_by_its_module_and_class(mine, lines, t
     assert "the method (Mine)" in told and "--tau VALUE" in told and "none of the kit's" in " ".join(told.split())
 
 
+ODD_FIELDS = """
+from __future__ import annotations
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+from contrast_kit.objectives import SimCSE
+if TYPE_CHECKING:
+    from nowhere import Name
+
+@dataclass(frozen=True)
+class OddConfig:
+    share: float
+    kind: Literal["none", "yes", "1"] = "none"
+    power: Literal[1, 2] = 2
+    sizes: tuple = field(default_factory=lambda: (64, 32))
+
+class Odd(SimCSE):
+    Config = OddConfig
+
+@dataclass(frozen=True)
+class UnknownConfig(SimCSE.Config):
+    what: Name = 3
+
+class Unknown(SimCSE):
+    Config = UnknownConfig
+"""
+
+
+def test_fields_of_one_s_own_config_are_options_however_they_are_written(tmp_path, monkeypatch, capsys):
+    """Text annotations, literal numbers, a default that is made, none at all, and a type that is there for tools only."""
+    (tmp_path / "odd_fields.py").write_text(ODD_FIELDS)
+    monkeypatch.syspath_prepend(tmp_path)
+    given = ["odd_fields:Odd", "--share", "0.5", "--power", "1"]
+    for kind in ("none", "yes", "1"):  # names, not None, True and a number
+        assert train.parse([*given, "--kind", kind]).config == {"share": 0.5, "power": 1, "kind": kind}
+    assert train.parse(["odd_fields:Unknown", "--what", "4"]).config["what"] == 4
+    with pytest.raises(SystemExit):
+        main(["train", "odd_fields:Odd", "--help"])
+    told = " ".join(capsys.readouterr().out.split())
+    assert "--kind none|yes|1 " in told and "--power 1|2 " in told and "Here: (64, 32)." in told
+    assert "--share VALUE It must be given." in told and "MISSING" not in told
+    with pytest.raises(SystemExit):
+        main(["train", "odd_fields:Odd"])
+    assert "required: --share" in capsys.readouterr().err
+    sys.modules.pop("odd_fields")
+
+
 @pytest.mark.parametrize("scale", recipes.SCALES)
 def test_an_objective_of_one_s_own_has_the_recipe_of_its_nearest_base(mine, scale):
     from mine import Mine, Plain, Queued

@@ -12,9 +12,10 @@ import inspect
 import re
 import textwrap
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from contrast_kit._names import meant
 
@@ -72,21 +73,29 @@ def field_docs(cls: type) -> dict[str, str]:
 def add_fields(group: Any, cls: type, defaults: dict[str, Any], leave_out: tuple[str, ...] = ()) -> None:
     """Add an option for each field of a dataclass to a group; an option that is not given is not in the result.
 
-    `defaults` are shown in the help where they differ from the fields' own; fields in `leave_out` get no option.
+    `defaults` are shown in the help where they differ from the fields' own; fields in `leave_out` get no option. A field
+    without a default is an option that must be given.
     """
-    docs = field_docs(cls)
+    docs, hints = field_docs(cls), {}
+    with suppress(NameError):  # of a name that is imported for type checkers only
+        hints = get_type_hints(cls)  # annotations that are text, as under `from __future__ import annotations`, read
     for field in dataclasses.fields(cls):
         if field.name in leave_out or not field.init:
             continue
-        default = defaults.get(field.name, field.default)
-        literals = [hint for hint in (field.type, *get_args(field.type)) if get_origin(hint) is Literal]
+        made = field.default_factory() if field.default_factory is not dataclasses.MISSING else field.default
+        default = defaults.get(field.name, made)
+        needed = default is dataclasses.MISSING
+        hint = hints.get(field.name, field.type)
+        literals = [kind for kind in (hint, *get_args(hint)) if get_origin(kind) is Literal]
         names = [name for literal in literals for name in get_args(literal)]
+        told = "It must be given." if needed else f"Here: {default!r}."
         group.add_argument(
             "--" + field.name.replace("_", "-"),
             default=argparse.SUPPRESS,
-            metavar="yes|no" if isinstance(default, bool) else "|".join(names) or "VALUE",
+            required=needed,
+            metavar="yes|no" if isinstance(default, bool) else "|".join(map(str, names)) or "VALUE",
             type=partial(parse_value, names=names),
-            help=f"{docs.get(field.name, '')} Here: {default!r}.".strip().replace("%", "%%"),
+            help=f"{docs.get(field.name, '')} {told}".strip().replace("%", "%%"),
         )
     for old, new in getattr(cls, "former_fields", {}).items():
         if old not in docs:
@@ -102,7 +111,9 @@ def parse_value(text: str, names: Sequence[str] = ()) -> Any:
         >>> parse_value("1e-3"), parse_value("no"), parse_value("0.8,0.1,0.1"), parse_value("nt_xent")
         (0.001, False, (0.8, 0.1, 0.1), 'nt_xent')
     """
-    if text not in names and text.lower() in CONSTANTS:
+    if text in names:
+        return text
+    if text.lower() in CONSTANTS:
         return CONSTANTS[text.lower()]
     try:
         found = ast.literal_eval(text)
