@@ -322,6 +322,21 @@ def test_columns_of_any_name_are_read_where_named(method, tmp_path, capsys):
 LABELS_OF_NO_USE = {"csv": ("text,label", "{},1", "a kite,"), "jsonl": ("", '{{"text": "{}", "label": [1]}}', "")}
 
 
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["scl", "--columns", "review"], "no column 'label': name theirs with --label (there is review, mood)."),
+        (["scl", "--label", "mood"], "name it with --columns, or the two of a pair with --columns first,second"),
+        (["simcse"], "holds the text: name it with --columns"),
+    ],
+)
+def test_an_option_that_is_lacking_is_named_as_an_option(arguments, words, tmp_path, capsys):
+    (tmp_path / "mine.csv").write_text("review,mood\nfine,good\ndull,bad\n")
+    assert main(["train", *arguments, "--data", str(tmp_path / "mine.csv"), "--steps", "1", *QUICK]) == 1
+    told = capsys.readouterr().err
+    assert words in told and "columns='name'" not in told
+
+
 @pytest.mark.parametrize("ending", LABELS_OF_NO_USE)
 def test_labels_that_a_method_does_not_read_cannot_stop_it(ending, tmp_path, capsys):
     first, line, last = LABELS_OF_NO_USE[ending]
