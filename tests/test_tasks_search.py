@@ -105,6 +105,9 @@ def test_the_papers_grids_are_what_runs(opinions, start, monkeypatch):
         tasks.search(replace(QUICK, draws=2), opinions, start, grid={"draws": (1,), "shots": (4,)})
     with pytest.raises(ValueError, match="has a setting 'depth'"):
         tasks.search(QUICK, opinions, start, grid={"depth": (1, 2)})
+    for protocol, method, name in ((protocols.CMLM, "CMLM", "contrast_weight"), (protocols.SCL_FEW_SHOT, "SCL", "lam")):
+        with pytest.raises(ValueError, match=f"{name}' to be searched: choose a method that has it, method='{method}'"):
+            tasks.search(protocol, opinions, start)  # by the default method, which has no such setting
     with pytest.raises(TypeError, match="for one task"):
         tasks.search(protocols.CMLM, [opinions], start)
 

@@ -18,7 +18,7 @@ from contrast_kit.encoder import Encoder
 from contrast_kit.objectives import FineTune
 from contrast_kit.tasks.fine_tuning import check_start
 from contrast_kit.tasks.grid import run
-from contrast_kit.tasks.pipelines import Pipeline, pipeline_of
+from contrast_kit.tasks.pipelines import PIPELINES, Pipeline, pipeline_of
 from contrast_kit.tasks.planned import facts, held_rows, refuse_overridden
 from contrast_kit.tasks.points import Point, checked_grid, describe_point, distance, points
 from contrast_kit.tasks.protocol import Protocol
@@ -218,7 +218,12 @@ def with_point(protocol: Protocol, pipeline: Pipeline, point: Point) -> tuple[Pr
         elif stage is not None:
             pipeline = replace(pipeline, **{stage: partial(getattr(pipeline, stage), **{name: value})})
         else:
-            raise ValueError(f"Neither the protocol nor {pipeline.description} has a setting {name!r} to be searched.")
+            having = [known for known in PIPELINES if _stage(pipeline_of(known), name)]
+            advice = f"choose a method that has it, method={having[0]!r}, or" if having else "choose"
+            raise ValueError(
+                f"Neither the protocol nor {pipeline.description} has a setting {name!r} to be searched: {advice} a "
+                "grid without it."
+            )
     return protocol, pipeline
 
 
