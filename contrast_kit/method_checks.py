@@ -51,6 +51,16 @@ def switches(config: Any) -> None:
             checks.switch(field.name, getattr(config, field.name))
 
 
+def warn_own_pooling(encoder: Any, known: Any) -> None:
+    """Warn where an encoder that is saved has a `pool` of its own: no folder can say how it pools."""
+    if type(encoder).pool is not known and not type(encoder).__module__.startswith("contrast_kit."):
+        name = type(encoder).__name__
+        warn(
+            f"{name} has a pool of its own, which no folder can say: Encoder and SentenceTransformer will take "
+            f"{encoder.pooling!r}, so open it with {name}.from_pretrained."
+        )
+
+
 class Counts(dict):
     """How many terms each local loss sums; raises a clear error where a loss has no count."""
 

@@ -67,6 +67,23 @@ def test_a_model_of_another_kind_is_named(tokenizer, tmp_path):
         ck.Encoder.from_pretrained(tmp_path)
 
 
+class Longest(ck.Encoder):
+    """An encoder with a pooling of one's own: the maximum over real tokens."""
+
+    def pool(self, hidden, view):
+        return hidden.masked_fill(view["attention_mask"].unsqueeze(-1) == 0, -1e4).amax(1)
+
+
+def test_a_pooling_of_one_s_own_is_said_to_be_lost_in_a_folder(tokenizer, tmp_path):
+    encoder = Longest.tiny(tokenizer)
+    with pytest.warns(UserWarning, match=r"Longest has a pool of its own.* open it with Longest.from_pretrained"):
+        folder = encoder.save_pretrained(tmp_path / "own")
+    assert torch.equal(Longest.from_pretrained(folder).encode("a red kite"), encoder.encode("a red kite"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ck.Encoder.tiny(tokenizer).save_pretrained(tmp_path / "kit")
+
+
 def test_code_that_comes_with_a_checkpoint_is_never_run(folder, monkeypatch):
     """transformers would ask on standard input, which a notebook does not have."""
     monkeypatch.setattr("builtins.input", lambda *a: pytest.fail("the reader was asked"))

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedTokenizerBase
 
-from contrast_kit import arguments, checks, fast
+from contrast_kit import arguments, checks, fast, method_checks
 from contrast_kit.encoder import hf_folders, inputs, mlm_head
 from contrast_kit.encoder.presets import Presets
 
@@ -146,6 +146,7 @@ class Encoder(Presets, nn.Module):
         if not self.projection:
             mlm_head.make_transparent(self.model)
         hf_folders.write(folder, self)
+        method_checks.warn_own_pooling(self, Encoder.pool)
         return folder
 
     # -- what it is --------------------------------------------------------------------------------------------------
