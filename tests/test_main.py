@@ -172,7 +172,7 @@ class Unknown(SimCSE):
 
 
 def test_fields_of_one_s_own_config_are_options_however_they_are_written(tmp_path, monkeypatch, capsys):
-    """Text annotations, literal numbers, a default that is made, none at all, and a type that is there for tools only."""
+    """Text annotations, literal numbers, a default that is made, none at all, and a type that only tools see."""
     (tmp_path / "odd_fields.py").write_text(ODD_FIELDS)
     monkeypatch.syspath_prepend(tmp_path)
     given = ["odd_fields:Odd", "--share", "0.5", "--power", "1"]
@@ -547,7 +547,8 @@ def test_a_folder_of_another_run_is_refused(lines, tmp_path, capsys):
     assert main([*command, "--lr", "1e-4"]) == 1
     assert "training.lr = 0.001, not 0.0001" in capsys.readouterr().err
     assert main([*command, "--fresh"]) == 1
-    assert "already holds step-00000001" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "already holds step-00000001" in told and "on the command line without --fresh" in told
 
 
 @pytest.mark.skipif(importlib.util.find_spec("tensorboard") is not None, reason="tensorboard is here")

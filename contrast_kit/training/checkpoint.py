@@ -134,8 +134,8 @@ def check_folder(folder: Path, resume: bool) -> None:
         raise ValueError(f"{folder} is a file, so it can hold no checkpoints: name a folder.")
     if not resume and (checkpoints := found(folder)):
         raise ValueError(
-            f"{folder} already holds {checkpoints[-1].name} of a run: go on with resume=True, "
-            "or take another folder (or delete this one) to start afresh."
+            f"{folder} already holds {checkpoints[-1].name} of a run: go on with resume=True (on the command line "
+            "without --fresh), or take another folder (or delete this one) to start afresh."
         )
 
 
