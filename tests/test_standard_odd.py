@@ -81,6 +81,13 @@ def test_one_part_of_the_report_may_be_named_alone(tokenizer):
     assert set(found.table["part"]) == {"geometry"}
 
 
+def test_nothing_to_measure_is_one_sentence_with_a_name(tokenizer, tmp_path):
+    for source, name in ((None, "The toyshop"), (tmp_path, str(tmp_path))):
+        with pytest.raises(ValueError, match="holds nothing to measure: BLiMP was left out: .* was given") as raised:
+            ck.standard.evaluate(make_encoder(tokenizer), source, parts="blimp", progress=False)
+        assert str(raised.value).startswith(f"{name} holds") and not str(raised.value).endswith("..")
+
+
 def test_the_twin_has_the_same_head_and_the_same_lengths(tokenizer):
     encoder = make_encoder(tokenizer)
     encoder.normalizes = True

@@ -118,7 +118,8 @@ def evaluate(
     for part in dict.fromkeys(parts):
         getattr(run, part)()
     if not run.rows:
-        raise ValueError(f"{folder} holds nothing to measure: {' '.join(run.notes) or 'neither GLUE, STS nor BLiMP'}.")
+        where, why = folder or "The toyshop", " ".join(run.notes) or "neither GLUE, STS nor BLiMP."
+        raise ValueError(f"{where} holds nothing to measure: {why}")
     shown = "an encoder" if isinstance(name, Encoder) else Path(str(name)).name
     return Report(shown, DataFrame(run.rows), tuple(run.notes))
 
