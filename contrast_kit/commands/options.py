@@ -73,8 +73,8 @@ def field_docs(cls: type) -> dict[str, str]:
 def add_fields(group: Any, cls: type, defaults: dict[str, Any], leave_out: tuple[str, ...] = ()) -> None:
     """Add an option for each field of a dataclass to a group; an option that is not given is not in the result.
 
-    `defaults` are shown in the help where they differ from the fields' own; fields in `leave_out` get no option. A field
-    without a default is an option that must be given.
+    `defaults` are shown in the help where they differ from the fields' own; fields in `leave_out` get no option. One
+    that has no default must be given.
     """
     docs, hints = field_docs(cls), {}
     with suppress(NameError):  # of a name that is imported for type checkers only
