@@ -56,6 +56,24 @@ def mine(*names):
     return tasks.Task("mine", ("text",), names, ("accuracy", "macro_f1"))
 
 
+def test_labels_that_are_true_or_false_are_classes_for_every_reader(encoder, tmp_path):
+    """A `.csv` with True and False: probes read them as `Texts` and fine-tuning do."""
+    told = "\n".join(f"text {n},{n % 2 == 0}" for n in range(20))
+    (tmp_path / "train.csv").write_text(f"text,label\n{told}\n")
+    train = tasks.load(tmp_path, task=mine("no", "yes")).train
+    for probe in (tasks.linear_probe, tasks.knn_probe):
+        assert 0 <= probe(encoder, train, train, task=mine("no", "yes"))["accuracy"] <= 1
+
+
+def test_labels_off_the_task_s_classes_are_told_how_to_count(encoder, lines):
+    stars = tasks.load(lines(classes=(1, 2)), task=mine("bad", "good")).train
+    with pytest.raises(ValueError, match=r"from 1 to 2 but the head has classes=2: number them 0, 1, …"):
+        tasks.fine_tune(encoder, stars, task=mine("bad", "good"), steps=1)
+    scores = tasks.load(lines(classes=(0.0, 1.0)), task=mine("bad", "good")).train
+    with pytest.raises(ValueError, match="scores, not classes: make them integers"):
+        tasks.fine_tune(encoder, scores, task=mine("bad", "good"), steps=1)
+
+
 def test_classes_have_the_integers_of_the_task_that_is_given(lines):
     for names in (("pos", "neg"), ("neg", "pos"), ("neu", "pos", "neg")):  # a file need not have them all
         train = tasks.load(lines(), task=mine(*names)).train

@@ -150,7 +150,7 @@ def check_labels(label: Tensor | None, classes: int, below: bool = False) -> Non
             "throughout."
         )
     if classes > 1 and label.is_floating_point():
-        raise ValueError("These labels are scores, not classes: use classes=1, which is regression.")
+        raise ValueError("These labels are scores, not classes: make them integers, or a regression (classes=1).")
     if not checks.reads(label):
         return
     lowest, highest = label.aminmax()
@@ -161,5 +161,5 @@ def check_labels(label: Tensor | None, classes: int, below: bool = False) -> Non
     if classes > 1 and not 0 <= lowest <= highest < classes:
         raise ValueError(
             f"Labels go from {int(lowest)} to {int(highest)} but the head has classes={classes}: "
-            "give classes=rows to count them."
+            "number them 0, 1, … (classes=rows counts them; a Task has one of its label_names for each)."
         )

@@ -210,7 +210,8 @@ def labels_of(rows: Any) -> np.ndarray:
     """The labels as an array of numbers, [N]; None, like -1, means no label."""
     labels = column(rows, "label")
     label_tensor(labels)  # raises for what is no number, naming its row
-    return np.asarray([-1 if label is None else label for label in labels])
+    found = np.asarray([-1 if label is None else label for label in labels])
+    return found.astype(np.int64) if found.dtype == bool else found  # as `Texts` reads True and False
 
 
 def first_rows(rows: Any, limit: int | None) -> Any:
