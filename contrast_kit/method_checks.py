@@ -51,6 +51,13 @@ def switches(config: Any) -> None:
             checks.switch(field.name, getattr(config, field.name))
 
 
+def heads_alike(method: Any) -> None:
+    """Bring a method's heads into the number format of its encoder, which may be in float64 or bfloat16."""
+    for part in method.children():
+        if part is not method.encoder:
+            part.to(next(method.encoder.parameters()).dtype)
+
+
 def warn_own_pooling(encoder: Any, known: Any) -> None:
     """Warn where an encoder that is saved has a `pool` of its own: no folder can say how it pools."""
     if type(encoder).pool is not known and not type(encoder).__module__.startswith("contrast_kit."):

@@ -44,6 +44,17 @@ def test_more_padding_changes_no_part_of_the_loss(name, pooling, tokenizer, batc
 
 
 @pytest.mark.parametrize("name", OBJECTIVES)
+def test_heads_have_the_number_format_of_their_encoder(name, tokenizer, batch):
+    """An encoder in float64 trains as an objective that is made float64 as a whole; one in bfloat16 trains too."""
+    before, after = OBJECTIVES[name](make_encoder(tokenizer).double()), OBJECTIVES[name](make_encoder(tokenizer))
+    losses = [one.eval()(batch, torch.Generator().manual_seed(0))["loss"] for one in (before, after.double())]
+    assert losses[0].item() == pytest.approx(losses[1].item(), rel=1e-6)
+    short = OBJECTIVES[name](make_encoder(tokenizer).to(torch.bfloat16))
+    short(batch, torch.Generator().manual_seed(0))["loss"].backward()
+    assert all(p.dtype == torch.bfloat16 for p in short.parameters() if p.ndim)  # a learned τ stays in float32
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
 def test_examples_are_encoded_by_themselves(name, tokenizer, batch):
     """Two halves give the vectors, sums and counts of the whole: what lets the trainer cut a batch anywhere."""
     objective = OBJECTIVES[name](make_encoder(tokenizer)).double().eval()

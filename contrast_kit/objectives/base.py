@@ -90,8 +90,7 @@ class Objective(nn.Module):
     def __init__(self, encoder: Encoder, config: Any = None, *, seed: int = 0, **changes: Any):
         super().__init__()
         method_checks.built_from(self, encoder, Encoder, config)
-        changes = present_names(self.Config, changes)
-        method_checks.known(self, changes)
+        method_checks.known(self, changes := present_names(self.Config, changes))
         self.encoder = encoder
         self.config = replace(config, **changes) if config is not None else self.Config(**changes)
         method_checks.switches(self.config)
@@ -99,6 +98,7 @@ class Objective(nn.Module):
         with torch.random.fork_rng(devices=[]):  # heads are drawn on the CPU: no other random stream is touched
             torch.default_generator.manual_seed(int(seed))
             self.build()
+        method_checks.heads_alike(self)
 
     @classmethod
     def paper_training(cls, setting: str | int) -> dict[str, Any]:

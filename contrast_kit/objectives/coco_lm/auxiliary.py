@@ -160,7 +160,7 @@ class Corrupting(Objective):
         self.frame = frame_of(encoder.tokenizer)  # special tokens before a text and after it
         with torch.random.fork_rng(devices=[]):  # weights are drawn on the CPU: no other stream is touched
             torch.default_generator.manual_seed(int(seed) + 1)  # not the numbers that may have made the main model
-            self.auxiliary = make_auxiliary(encoder, self.config, converged)
+            self.auxiliary = make_auxiliary(encoder, self.config, converged).to(encoder.model.dtype)
         if self.task != "rtd":
             set_word_scores(encoder, self.config.lm_projection, self.config.head_biases)  # for good, so last of all
         self.register_load_state_dict_post_hook(Corrupting.set_progress)  # a finished run takes no step when resumed
