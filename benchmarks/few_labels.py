@@ -184,32 +184,35 @@ def one_world(args: argparse.Namespace, task: str, data: TaskData, come_from: st
             continue
         if METHODS[name].post and "FT" not in chosen:
             raise SystemExit(f"{name} takes the rate of FT, which {args.out} lacks for {task} from {come_from}.")
-        before = {"lr": chosen["FT"]["lr"]} if METHODS[name].post else {}
-        known = chosen["CE + SCL"] if name == AGAIN else chosen.get(name)
-        before = before if known is None else known
-        pipeline, tune = pipeline_of(name, task), known is None
-        chosen[name], found = one_method(args, plan, data, encoder, name, pipeline, before, folder, tune)
-        rates.append({"task": task, "from": come_from, "method": name, "n": sizes[-1], **chosen[name]})
+        known = chosen.get("CE + SCL" if name == AGAIN else name)
+        before = known or ({"lr": chosen["FT"]["lr"]} if METHODS[name].post else {})
+        before, tune = {key: rate for key, rate in before.items() if key != "n"}, known is None
+        pipeline = pipeline_of(name, task)
+        found_rates, found = one_method(args, plan, data, encoder, name, pipeline, before, folder, tune)
+        chosen[name] = {"n": sizes[-1] if tune else known["n"], **found_rates}
+        rates.append({"task": task, "from": come_from, "method": name, **chosen[name]})
         runs.append(found.table.assign(**{"from": come_from}))
         said = found.summary()[["n", "mean", "low", "high"]].round(4).values.tolist()
-        print(task, come_from, name, chosen[name], said)
+        print(task, come_from, name, found_rates, said)
     return rates, runs
 
 
 def recorded_rates(out: Path, task: str, come_from: str, n: int) -> dict[str, dict[str, float]]:
-    """The rates that methods chose in an earlier sitting with n labels or more, and keep; of several, with the fewest.
-    Post-training takes that of plain fine-tuning."""
+    """The rates that methods chose in an earlier sitting with n labels or more, and keep (of several, with the fewest),
+    and that number. Post-training takes the rate of plain fine-tuning."""
     if not (path := out / "few_labels_rates.csv").exists():
         return {}
     rows = pd.read_csv(path).query("task == @task and `from` == @come_from and n >= @n")
     rows = rows.sort_values("n", kind="stable").drop_duplicates("method")
-    return {row.method: {name: row[name] for name in ("lr", "post_lr") if row[name] > 0} for _, row in rows.iterrows()}
+    names = ("n", "lr", "post_lr")
+    return {row.method: {name: row[name] for name in names if row[name] > 0} for _, row in rows.iterrows()}
 
 
 def left_out(name: str, task: str, come_from: str, chosen: dict) -> bool:
     """Whether a method has nothing to do here."""
     if name == AGAIN:
-        return chosen.get("CE + SCL") in (None, chosen.get("FT"))  # the rates are the same
+        rates = [chosen.get(method, {}).get("lr") for method in ("CE + SCL", "FT")]
+        return rates[0] in (None, rates[1])  # the rates are the same
     if task == "opinion":
         return False
     if METHODS[name].paraphraser and not shutil.which("apertium"):

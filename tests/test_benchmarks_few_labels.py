@@ -64,6 +64,9 @@ def test_all_methods_share_draws_and_choose_a_rate(monkeypatch, tmp_path, smalle
     bench["main"]()
     for name, text in tables.items():
         assert sorted((tmp_path / "out" / f"{name}.csv").read_text().splitlines()) == sorted(text.splitlines())
+    for n, kept in {10: METHODS, 20: METHODS, 21: []}.items():  # a rate holds for fewer labels too
+        found = bench["recorded_rates"](tmp_path / "out", "opinion", "random", n)
+        assert [*found] == kept and all(rates["n"] == 20 for rates in found.values())
     other = tables["few_labels_rates"].replace("TAPT → FT,20,", "TAPT → FT,20,9", 1)  # a rate in the table is kept
     (tmp_path / "out" / "few_labels_rates.csv").write_text(other)
     with pytest.raises(ValueError, match="TAPT → FT on toyshop/opinion that was made with other settings"):
