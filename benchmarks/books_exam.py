@@ -83,6 +83,15 @@ def detected(name: str, home: str, options: argparse.Namespace, table: Results) 
         table.add(row(name, *key, 100 * found.loc["all", "accuracy"]))
 
 
+def within_words(name: str, encoder: ck.Encoder, options: argparse.Namespace, table: Results) -> None:
+    """BLiMP where the later tokens of a word are masked with each: what pieces gave away about their words."""
+    key = ("blimp", "within words, minimal pairs", f"{options.pairs} pairs", 0)
+    if name not in options.no_blimp and has_word_head(encoder) and not table.has(name, *key):
+        how = dict(limit=options.pairs, metric="within_word_l2r", progress=False)
+        found = ck.standard.blimp(encoder, options.data, **how)
+        table.add(row(name, *key, 100 * found.loc["all", "accuracy"]))
+
+
 def fine_tuned(name: str, start: ck.Encoder, options: argparse.Namespace, table: Results) -> None:
     """One row per task and seed, with the rate beside the value."""
     for task in options.tasks:
@@ -152,6 +161,7 @@ def main() -> None:
         measured(name, encoder, options, table)
         if "blimp" in options.parts:
             detected(name, homes[name], options, table)
+            within_words(name, encoder, options, table)
     start[NEW] = random_twin(next(iter(start.values())))
     for name, encoder in start.items() if "fine-tuned" in options.parts else ():
         fine_tuned(name, encoder, options, table)
