@@ -531,6 +531,12 @@ NAN = [[float("nan"), 1.0], [1.0, 0.0]]
         (lambda: plots.alignment_uniformity_plane({"MLM": (0.3, -1.0, 2.0)}), "a row for each seed"),
         (lambda: plots.plane({"MLM": (0.3, -1.0, 2.0)}, "x", "y"), r"must be \(x, y\), or such a row for each seed"),
         (lambda: plots.plane({"MLM": NAN}, "x", "y"), "NaN"),
+        (lambda: plots.loss_curves(TABLE, levels={"mml": {"chance": 1.0}}), "no curve 'mml' for a level"),
+        (lambda: plots.bars_with_errors({"MLM": 0.5}, limit={"AUC": 1.0}), "no panel 'AUC' for a limit"),
+        (
+            lambda: plots.mask_heatmap([["a"]], [["mask"]], legend={"masked": "hidden"}),
+            "no kind of token 'masked' for a legend",
+        ),
     ],
 )
 def test_bad_input_gets_one_sentence(call, sentence):

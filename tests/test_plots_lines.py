@@ -94,6 +94,8 @@ def test_a_level_is_named_at_the_end_where_the_curves_leave_room(values, side):
         ({"a": {0: [float("nan")]}}, {}, "NaN"),
         ({"a": {0: [0.0]}}, {"log": True}, "logarithmic"),
         ({"a": {0: [1.0]}}, {"levels": {"": {"one": 1.0}, "two": 2.0}}, "mixture"),
+        ({"a": {0: [1.0]}}, {"levels": {"a": {"one": 1.0}}}, "no panel 'a' for a level"),  # that is a method
+        ({"a": {0: [1.0]}}, {"log": True, "levels": {"none": 0.0}}, r"levels\['none'\] is 0, and a logarithmic axis"),
     ],
 )
 def test_bad_numbers_are_said(results, options, words):

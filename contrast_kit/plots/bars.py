@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from contrast_kit import arguments
 from contrast_kit.plots.settings import real
 from contrast_kit.plots.style import INK, colour, named, number, panels, runs, styled
 
@@ -52,6 +53,8 @@ def bars_with_errors(
     tables = {name: scores_of(table, name) for name, table in tables.items()}
     methods = list(dict.fromkeys(method for table in tables.values() for method in table))
     limits = limit if isinstance(limit, Mapping) else {} if limit is None else dict.fromkeys(tables, limit)
+    for name in limits:
+        arguments.known(name, tables, "panel", "for a limit")
     limits = {name: BEST("limit", most) for name, most in limits.items() if most is not None}
     figure, axes = panels(len(tables), height=0.42 * len(methods) + 1.0, columns=2, title=title)
     for panel, (name, table) in zip(axes, tables.items(), strict=True):

@@ -59,6 +59,8 @@ def loss_curves(
         if not hasattr(table, "columns") or "step" not in table.columns:
             raise ValueError(f"history{f' of {name!r}' if name else ''} must be a table with a column 'step'.")
     parts = _parts(runs.values(), parts)
+    for part in levels or ():
+        arguments.known(part, parts, "curve", "for a level")
     figure, axes = panels(len(parts), height=2.7, title=title, sharex=True)
     for panel, part in zip(axes, parts, strict=True):
         for i, (name, table) in enumerate(runs.items()):

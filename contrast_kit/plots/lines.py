@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from contrast_kit import checks
+from contrast_kit import arguments, checks
 from contrast_kit.plots.settings import one
 from contrast_kit.plots.style import (
     colour,
@@ -76,7 +76,7 @@ def lines_with_errors(
         _ticks(panel, places, even)
         if log:
             _logarithmic(panel)
-        level_lines(panel, _levels_of(levels or {}, name))
+        level_lines(panel, _levels_of(levels or {}, name, tables))
         panel.set_title(name)
         panel.set_xlabel(x_label)
         panel.grid(axis="y")
@@ -153,11 +153,13 @@ def _legend_line(i: int, label: str) -> Any:
     return Line2D([], [], label=label, **look)
 
 
-def _levels_of(levels: Mapping[str, Any], name: str) -> Mapping[str, float]:
+def _levels_of(levels: Mapping[str, Any], name: str, panels: Iterable[str]) -> Mapping[str, float]:
     """The dashed lines of one panel, from those of all panels or from a dict of each panel's own."""
     own = {panel: lines for panel, lines in levels.items() if isinstance(lines, Mapping)}
     if own and len(own) != len(levels):
         raise ValueError("levels must be {words: level}, or {panel: {words: level}}, not a mixture.")
+    for panel in own:
+        arguments.known(panel, panels, "panel", "for a level")
     return own.get(name, {}) if own else levels
 
 

@@ -217,6 +217,8 @@ def level_lines(panel: "Axes", levels: Mapping[str, float]) -> None:
     """Draw dashed lines across the panel, each with its name above it, at the end where the curves leave more room."""
     for words, level in arguments.mapping("levels", levels, "from words to the level at which a line stands").items():
         checks.number(f"levels[{words!r}]", level := one(level), "where a dashed line is drawn")
+        if panel.get_yscale() == "log" and level <= 0:
+            raise ValueError(f"levels[{words!r}] is {level:g}, and a logarithmic axis begins above 0: leave it out.")
         bottom, top = panel.get_ylim()
         if panel.get_yscale() == "linear" and level > bottom + 0.9 * (top - bottom):
             panel.set_ylim(bottom, bottom + (level - bottom) / 0.9)  # or its words would run into the title

@@ -84,6 +84,8 @@ def mask_heatmap(
     >>> [text.get_text() for text in figure.axes[0].texts[:3]]
     ['the', '[MASK]', 'ball']
     """
+    for kind in legend or ():
+        arguments.known(kind, [*KINDS, "selected"], "kind of token", "for a legend")
     words = {kind: label for kind, (_, _, label) in KINDS.items()} | dict(legend or {})
     if tokens is None:
         boards = {name: _rows(None, board) for name, board in _boards(kinds).items()}
