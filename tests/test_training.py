@@ -80,7 +80,7 @@ def test_resume_in_an_empty_folder_starts(encoder, texts, tmp_path):
 def test_two_runs_never_mix_in_one_folder(encoder, texts, tmp_path):
     ck.fit(ck.objectives.MLM(encoder), texts, steps=2, folder=tmp_path, progress=False)
     before = weights(encoder)
-    with pytest.raises(ValueError, match="already holds step-00000002 .*resume=True, or take another folder"):
+    with pytest.raises(ValueError, match="already holds step-00000002 .*resume=True .*, or take another folder"):
         ck.fit(ck.objectives.MLM(encoder), texts, steps=9, folder=tmp_path, progress=False)
     assert same(before, weights(encoder)) and len(checkpoint.found(tmp_path)) == 1
 
