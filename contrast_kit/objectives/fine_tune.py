@@ -145,7 +145,7 @@ def check_labels(label: Tensor | None, classes: int, below: bool = False) -> Non
     """Refuse labels that cannot be trained on, in words: on a GPU a label too large would end the process, so there
     `Objective.check_data` has checked all of them before. `below`: their scale goes below -1, so -1 is a score."""
     if label is None:
-        raise ValueError("Fine-tuning needs each example's label: rows with a column 'label', never -1, which means unlabelled.")
+        raise ValueError("Fine-tuning needs each example's label: rows with a column 'label', never -1 (unlabelled).")
     if classes > 1 and label.is_floating_point():
         raise ValueError("These labels are scores, not classes: make them integers, or a regression (classes=1).")
     if not checks.reads(label):
