@@ -90,7 +90,8 @@ class Objective(nn.Module):
     def __init__(self, encoder: Encoder, config: Any = None, *, seed: int = 0, **changes: Any):
         super().__init__()
         method_checks.built_from(self, encoder, Encoder, config)
-        method_checks.known(self, changes := present_names(self.Config, changes))
+        changes = present_names(self.Config, changes)
+        method_checks.known(self, changes)
         self.encoder = encoder
         self.config = replace(config, **changes) if config is not None else self.Config(**changes)
         method_checks.switches(self.config)

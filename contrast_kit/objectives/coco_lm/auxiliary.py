@@ -293,5 +293,6 @@ def narrow(main: Encoder) -> nn.Module:
 def slices(view: View) -> Iterator[View]:
     """A view in slices of whole examples, of about `TOKENS_AT_ONCE` tokens."""
     examples, length = view["input_ids"].shape
-    for start in range(0, examples, size := max(1, TOKENS_AT_ONCE // length)):
+    size = max(1, TOKENS_AT_ONCE // length)
+    for start in range(0, examples, size):
         yield {key: value[start : start + size] for key, value in view.items()}
