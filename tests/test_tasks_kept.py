@@ -126,6 +126,8 @@ def test_what_a_pipeline_does_not_use_is_not_searched(opinions, start):
     for pipeline in (Pipeline(tune=SCL, frozen=True), Pipeline(tune=SCL, prompt=prompting.TEMPLATES["sst2"])):
         with pytest.raises(ValueError, match="has a setting 'lam' to be searched"):
             tasks.search(QUICK, opinions, start, pipeline, grid={"lam": (0.1, 0.9)}, progress=False)
+    with pytest.raises(ValueError, match="A frozen encoder is probed, which takes no lr"):
+        tasks.search(QUICK, opinions, start, "probe", grid={"lr": (1e-3, 1e-2)}, progress=False)
 
 
 def test_a_setting_over_what_is_swept_or_drawn_is_refused(opinions, start, asked, monkeypatch):

@@ -208,10 +208,12 @@ def with_point(protocol: Protocol, pipeline: Pipeline, point: Point) -> tuple[Pr
     """The protocol and the pipeline with the values of a point.
 
     Raises:
-        ValueError: for a name that neither the protocol nor the configs of the pipeline's objectives have.
+        ValueError: for a name that neither the protocol nor the configs of the pipeline's objectives have or use.
     """
     for name, value in point.items():
         stage = _stage(pipeline, name)
+        if pipeline.frozen and name in ("lr", "steps", "epochs", "batch_size", "evaluate_every"):
+            raise ValueError(f"A frozen encoder is probed, which takes no {name}: search a grid without it.")
         if name in {field.name for field in fields(Protocol)}:
             value = dict.fromkeys(protocol.sizes, value) if name in ("epochs", "post_epochs") else value
             protocol = replace(protocol, **{name: value})
