@@ -1,4 +1,4 @@
-"""What a user's own method returns to the trainer, brought into form or refused in one sentence.
+"""What a user's own method or encoder brings along, put into form, or refused or warned of in one sentence.
 
 `checks` does the same for tensors. Unchecked, a slip would cause a raw error deep in the trainer, or a wrong gradient.
 """

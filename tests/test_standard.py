@@ -230,6 +230,8 @@ def test_words_of_the_other_side_of_a_pair_stay_visible(of_pieces, monkeypatch):
 def test_within_words_needs_a_tokenizer_that_tells_them(encoder, monkeypatch, tmp_path):
     with pytest.raises(ValueError, match="metric must be one of 'original', 'within_word_l2r', not 'words'"):
         ck.standard.blimp(encoder, tmp_path, metric="words")
+    with pytest.raises(ValueError, match="metric='within_word_l2r' says how an Encoder is asked"):
+        ck.standard.blimp(len, tmp_path, metric="within_word_l2r")
     encode = type(encoder.tokenizer).__call__
     told = lambda self, *texts, **how: BatchEncoding(dict(encode(self, *texts, **how)))  # noqa: E731
     monkeypatch.setattr(type(encoder.tokenizer), "__call__", told)  # what tokenizers in Python return

@@ -8,7 +8,7 @@ import contrast_kit as ck
 from contrast_kit import arguments
 from contrast_kit.commands import methods
 from contrast_kit.data import labels
-from contrast_kit.data.rows import TEXT_COLUMNS, text_columns
+from contrast_kit.data.rows import text_columns
 from contrast_kit.objectives import FineTune
 from contrast_kit.training import distributed
 
@@ -28,11 +28,6 @@ def rows_of(options: argparse.Namespace) -> Any:
     rows = splits[options.part]
     if options.columns:
         rows = _renamed(rows, options)
-    elif not any(set(names) <= set(rows.column_names) for names in TEXT_COLUMNS):
-        raise ValueError(
-            f"Cannot tell which column of {options.data} holds the text: name it with --columns, or the two of a pair "
-            f"with --columns first,second (there is {', '.join(rows.column_names)})."
-        )
     if issubclass(cls, FineTune) and "label" not in rows.column_names:
         there = ", ".join(splits[options.part].column_names)
         raise ValueError(

@@ -50,7 +50,8 @@ def text_columns(names: Sequence[str]) -> tuple[str, ...]:
             return wanted
     raise ValueError(
         f"Cannot tell which column holds the text among {checks.shown(names)}; "
-        "pass it as columns='name', or columns=('first', 'second') for pairs."
+        "pass it as columns='name', or columns=('first', 'second') for pairs (on the command line --columns name, or "
+        "--columns first,second)."
     )
 
 

@@ -57,7 +57,7 @@ def blimp(
         folder: BLiMP's files, one `.jsonl` per phenomenon, or the folder that holds them as `blimp` or `data`.
         limit: use only the first `limit` pairs of each phenomenon. All 67,000 pairs take a base model hours on a CPU.
         phenomena: names of files, or one; by default all.
-        metric: of an encoder, "original" or "within_word_l2r", as in `pseudo_log_likelihoods`.
+        metric: for an encoder, "original" or "within_word_l2r", as in `pseudo_log_likelihoods`.
         batch_size: masked copies at once, for an encoder. progress: show a bar.
 
     Returns:
@@ -77,6 +77,8 @@ def blimp(
     checks.choice("metric", metric, METRICS)
     if not isinstance(encoder, Encoder) and (isinstance(encoder, torch.nn.Module) or not callable(encoder)):
         raise TypeError(f"BLiMP is asked of an Encoder, or of a function of texts, not of {type(encoder).__name__}.")
+    if metric != METRICS[0] and not isinstance(encoder, Encoder):
+        raise ValueError(f"metric={metric!r} says how an Encoder is asked; a function scores texts in its own way.")
     of_words = partial(pseudo_log_likelihoods, encoder, batch_size=batch_size, metric=metric)
     score, rows = of_words if isinstance(encoder, Encoder) else encoder, []
     for file in tqdm(_files(Path(folder).expanduser(), phenomena), "BLiMP", disable=not progress):
