@@ -161,8 +161,9 @@ def main() -> None:
         measured(name, encoder, options, table)
         if "blimp" in options.parts:
             detected(name, homes[name], options, table)
-            within_words(name, encoder, options, table)
     start[NEW] = random_twin(next(iter(start.values())))
+    for name, encoder in start.items() if "blimp" in options.parts else ():
+        within_words(name, encoder, options, table)
     for name, encoder in start.items() if "fine-tuned" in options.parts else ():
         fine_tuned(name, encoder, options, table)
     if table.grew:
