@@ -83,10 +83,10 @@ def protocol(args: argparse.Namespace, sizes: tuple[int, ...]) -> Protocol:
         seeds=(0,),
         validation=150,
         most_test=dict.fromkeys(("opinion", "sst2", "mrpc"), args.test),
-        epochs={20: 20, 100: 8, 400: 8},
-        post_epochs={20: 20, 100: 6, 400: 3},
+        epochs={20: 20, 100: 8, 1000: 3},
+        post_epochs={20: 20, 100: 6, 1000: 2},
         group_by_length=True,  # as the recorded rows had it: what any rows change stands in README.md
-        evaluate_every=10,
+        **({"batch_size": 8, "evaluate_every": 100} if sizes == (1_000,) else {"evaluate_every": 10}),
     )
 
 
@@ -104,7 +104,7 @@ def worlds(args: argparse.Namespace) -> dict[str, tuple[Callable[[], TaskData], 
     if (mini := Path(real, "models", "all-MiniLM-L6-v2")).is_dir():
         checkpoints["MiniLM"] = partial(ck.Encoder.from_pretrained, mini)
         checkpoints["MiniLM, masked LM"] = partial(reads, mini, Path(real, "corpus", "english_novels"), args.work)
-    for name, sizes in {"sst2": (20, 100), "mrpc": (100, 400)}.items():
+    for name, sizes in {"sst2": (20, 100), "mrpc": (1_000,) if 1_000 in args.sizes else (100,)}.items():
         found[name] = (partial(tasks.load, f"glue/{name}", folder=Path(real, "glue_data")), checkpoints, sizes)
     return found
 
@@ -184,7 +184,7 @@ def one_world(args: argparse.Namespace, task: str, data: TaskData, come_from: st
             continue
         if METHODS[name].post and "FT" not in chosen:
             raise SystemExit(f"{name} takes the rate of FT, which {args.out} lacks for {task} from {come_from}.")
-        known = chosen.get("CE + SCL" if name == AGAIN else name)
+        known = chosen.get("CE + SCL" if name == AGAIN else name) or taken_over(args.out, task, come_from, name, chosen)
         before = known or ({"lr": chosen["FT"]["lr"]} if METHODS[name].post else {})
         before, tune = {key: rate for key, rate in before.items() if key != "n"}, known is None
         pipeline = pipeline_of(name, task)
@@ -206,6 +206,15 @@ def recorded_rates(out: Path, task: str, come_from: str, n: int) -> dict[str, di
     rows = rows.sort_values("n", kind="stable").drop_duplicates("method")
     names = ("n", "lr", "post_lr")
     return {row.method: {name: row[name] for name in names if row[name] > 0} for _, row in rows.iterrows()}
+
+
+def taken_over(out: Path, task: str, come_from: str, name: str, chosen: dict) -> dict[str, float] | None:
+    """MRPC's runs take minutes, so that only FT chooses a rate there: CE + SCL takes FT's, and post-training the one
+    that it chose for SST-2 from the same start."""
+    if task != "mrpc" or name in ("FT", "frozen probe"):
+        return None
+    post = {"post_lr": recorded_rates(out, "sst2", come_from, 100)[name]["post_lr"]} if METHODS[name].post else {}
+    return chosen["FT"] | post
 
 
 def left_out(name: str, task: str, come_from: str, chosen: dict) -> bool:
@@ -330,7 +339,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--only", nargs="*", help="tasks: opinion, sst2, mrpc; all by default")
     parser.add_argument("--starts", nargs="*", help="random, MiniLM and so on; all by default")
     parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=METHODS, metavar="NAME")
-    parser.add_argument("--sizes", type=int, nargs="+", default=[20, 100, 400], help="numbers of labels")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[20, 100], help="numbers of labels")
     parser.add_argument("--draws", type=int, default=30)
     parser.add_argument("--first-draw", type=int, default=0, help="the number of the first of them")
     parser.add_argument("--tune-draws", type=int, default=5, help="draws of other rows by which rates are chosen")

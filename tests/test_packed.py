@@ -273,6 +273,18 @@ def test_a_second_pass_meets_the_dropout_of_the_first(tokenizer, batch):
     assert not torch.allclose(again, whole) and torch.isfinite(again).all()
 
 
+@pytest.mark.parametrize("own", ["eager", "sdpa"])
+def test_without_packing_again_the_model_attends_as_it_did(tokenizer, batch, own):
+    encoder = make_encoder(tokenizer)
+    encoder.model.set_attn_implementation(own)
+    before = encoder(batch)
+    encoder.use_packing()
+    encoder.use_packing()
+    assert encoder.model.config._attn_implementation == packed.NAME
+    encoder.use_packing(False)
+    assert encoder.model.config._attn_implementation == own and torch.equal(encoder(batch), before)
+
+
 def test_checkpointed_activations_give_the_gradient_of_kept_ones(tokenizer, batch, monkeypatch):
     monkeypatch.setattr(quick, "QuickDropout", nullcontext)  # torch's own dropout in both
     objective = ck.objectives.MLM(make_encoder(tokenizer, dropout=0.3)).double().train()

@@ -261,6 +261,11 @@ def test_paired_differences_remove_the_luck_of_the_draw():
     assert summary.loc["SCL", "low"] < summary.loc["FT", "high"]
     with pytest.raises(ValueError, match="no runs of 'CE'"):
         table.differences("CE")
+    several = table.table.assign(split=[f"rows of draw {draw}" for draw in table.table["draw"]])
+    assert Results(several, protocol).differences("FT").equals(table.differences("FT"))
+    several.loc[several.index[-1], "split"] = "other rows"  # the same draw of other data, or from another protocol
+    with pytest.raises(ValueError, match="SCL and FT had other rows at the same draw"):
+        Results(several, protocol).differences("FT")
 
 
 def test_without_a_protocol_the_mean_of_all_runs_is_reported():

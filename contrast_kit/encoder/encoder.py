@@ -245,7 +245,7 @@ class Encoder(Presets, nn.Module):
     def use_packing(self, on: bool = True) -> None:
         """From here on compute nothing on padding: the same states, faster where texts differ in length."""
         checks.switch("on", on)
-        self.strategy = fast.Packed(self.model, Padded()) if on else Padded()
+        self.strategy = fast.Packed(self.model, Padded()) if on else fast.Packed.undone(self.model, Padded())
 
     def use_plain_head(self, bias: bool = False) -> None:
         """From here on word scores are h · x, without projection (COCO-LM, appendix D) and, unless asked for, bias.

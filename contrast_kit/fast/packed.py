@@ -155,9 +155,17 @@ class Packed:
             _mix_in(PackedLayers, base.encoder)
             for layer in base.encoder.layer:
                 _mix_in(PackedAttention, layer.attention.attn)
-        else:
+        elif (before := model.config._attn_implementation) != NAME:
             model.set_attn_implementation(NAME)
+            model.attention_when_padded = before
         self.positions = padded.positions
+
+    @staticmethod
+    def undone(model: nn.Module, padded: Any) -> Any:
+        """The plain strategy, `padded`, with the model's own attention: what can give its weights, too."""
+        if before := getattr(model, "attention_when_padded", None):
+            model.set_attn_implementation(before)
+        return padded
 
     def hidden_states(self, model: nn.Module, inputs: dict[str, Tensor]) -> Tensor:
         """Last hidden states of a padded batch, [B, T, D], computed on its real tokens; zeros at padding.

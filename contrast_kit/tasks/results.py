@@ -104,25 +104,24 @@ class Results:
         better (ties count half).
 
         Raises:
-            ValueError: if there is no run of `baseline`.
+            ValueError: if there is no run of `baseline`, or it had other rows (`split`) at the same draw.
         """
         import pandas as pd
 
         arguments.string("baseline", baseline, "the name of a method")
         self._known([baseline])
-        same = ["task", "n", "draw", "seed"]
+        same, of = ["task", "n", "draw", "seed"], [name for name in ("test", "split") if name in self.table]
         groups = list(_groups(self.table))
-        base = pd.concat([runs.set_index(same)["test"] for (_, _, method), runs in groups if method == baseline])
+        base = [runs.set_index(same)[of] for (_, _, method), runs in groups if method == baseline]
         rows = []
         for (task, n, method), runs in groups:
-            if method == baseline:
+            pairs = runs.join(pd.concat(base).add_suffix("_base"), on=same, how="inner")
+            if method == baseline or pairs.empty:
                 continue
-            pairs = runs.join(base.rename("base"), on=same, how="inner")
-            if pairs.empty:
-                continue
-            pairs = pairs.assign(difference=pairs["test"] - pairs["base"])
-            low, high = interval(independent_observations(pairs, "difference"), level)
-            d = pairs["difference"]
+            if "split" in of and (pairs["split"].fillna("") != pairs["split_base"].fillna("")).any():
+                raise ValueError(f"{method} and {baseline} had other rows at the same draw (split): they are no pairs.")
+            d = pairs["test"] - pairs["test_base"]
+            low, high = interval(independent_observations(pairs.assign(difference=d), "difference"), level)
             wins = float((d > 0).mean() + 0.5 * (d == 0).mean())
             row = {"task": task, "n": n, "method": method, "baseline": baseline, "difference": d.mean()}
             rows.append(row | {"sd": d.std(ddof=1), "pairs": len(d), "low": low, "high": high, "wins": wins})
