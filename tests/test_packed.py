@@ -21,7 +21,7 @@ from contrast_kit.encoder.relative_positions import RelativePositions
 from contrast_kit.fast import dropout as quick
 from contrast_kit.fast import packed
 from contrast_kit.fast.dropout import QuickDropout
-from contrast_kit.fast.packed import Layout
+from contrast_kit.fast.layout import Layout
 
 SMALL = dict(hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64)
 
@@ -86,7 +86,7 @@ def test_in_half_precision_rows_are_filled_up_to_few_shapes(name, tokenizer, bat
     torch.manual_seed(0)
     encoder = ENCODERS[name](tokenizer)
     real = batch["attention_mask"].bool()
-    monkeypatch.setattr(packed, "ROUND", int(real.sum()))  # four times as many rows as there are
+    monkeypatch.setattr("contrast_kit.fast.layout.ROUND", int(real.sum()))  # four times as many rows as there are
     found, seen = {}, []
     for layer in encoder.model.base_model.encoder.layer:
         layer.output.dense.register_forward_hook(lambda module, inputs, output: seen.append(inputs[0].shape[1]))
@@ -129,7 +129,7 @@ def test_texts_of_like_length_attend_together(monkeypatch):
     mask = torch.arange(300) < torch.tensor([0, 290, 5, 36, 37, 9, 300, 300])[:, None]
     groups = [group.real.sum(1).tolist() for group in Layout.of(mask).groups]
     assert groups == [[5, 9, 36], [37], [290], [300, 300]]
-    monkeypatch.setattr(packed, "ALIKE", 1)
+    monkeypatch.setattr("contrast_kit.fast.layout.ALIKE", 1)
     assert [len(group.real) for group in Layout.of(mask).groups] == [1, 1, 1, 1, 1, 2]
 
 
@@ -137,7 +137,7 @@ def test_texts_of_like_length_attend_together(monkeypatch):
 @pytest.mark.parametrize("alike", [1, 5, 32])
 @pytest.mark.parametrize("bias", [False, True])
 def test_every_way_of_attending_agrees(bias, alike, monkeypatch):
-    monkeypatch.setattr(packed, "ALIKE", alike)
+    monkeypatch.setattr("contrast_kit.fast.layout.ALIKE", alike)
     g = torch.Generator().manual_seed(0)
     lengths = [3, 7, 7, 12]
     mask = torch.arange(12) < torch.tensor(lengths)[:, None]
@@ -153,7 +153,8 @@ def test_every_way_of_attending_agrees(bias, alike, monkeypatch):
         expected = torch.einsum("hij,jhd->ihd", scores.softmax(-1), v[here])
         assert torch.allclose(ours[here], expected, atol=1e-12)
         start += length
-    monkeypatch.setattr(packed, "LONG", 0)
+    for name in ("layout", "packed"):
+        monkeypatch.setattr(f"contrast_kit.fast.{name}.LONG", 0)
     one_length_each = Layout.of(mask)
     assert torch.allclose(packed.attend(q, k, v, one_length_each, bias=table), ours, atol=1e-12)
     if not bias:

@@ -1,6 +1,7 @@
 """The pictures: labelled, holding the numbers they were given, repeatable, and nobody else's business."""
 
 import io
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 
 from contrast_kit import geometry, plots
+from contrast_kit.plots import style
 from contrast_kit.plots.histograms import density
 
 RNG = np.random.default_rng(0)
@@ -578,3 +580,20 @@ def test_three_circles_have_room_for_a_title_and_their_axes():
     for panel in figure.axes:
         assert panel.xaxis.label.get_window_extent().y0 > 0
         assert panel.title.get_window_extent().y1 < title.y0
+
+
+def test_letters_that_the_readers_font_lacks_come_from_another_that_is_there(monkeypatch):
+    """matplotlib's own fonts stand for those that a system may have: DejaVu Sans has no 𝟎."""
+    monkeypatch.setattr(style, "OTHER_SCRIPTS", ("no such font", "STIXGeneral"))
+    style.other_scripts.cache_clear()
+    assert style.other_scripts() == ["STIXGeneral"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        figure = plots.similarity_matrix([[1.0]], rows=["𝟎"])
+        figure._repr_png_()
+    assert figure.axes[0].get_yticklabels()[0].get_fontfamily()[-1] == "STIXGeneral"
+    style.other_scripts.cache_clear()
+    monkeypatch.setattr(style, "OTHER_SCRIPTS", ())
+    with pytest.warns(UserWarning, match="missing from font"):
+        plots.similarity_matrix([[1.0]], rows=["𝟎"])._repr_png_()
+    style.other_scripts.cache_clear()

@@ -22,6 +22,13 @@ PALETTE = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#5
 LINES = ("-", "--", ":", "-.")
 HATCHES = ("", "///", "...", "xxx")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+OTHER_SCRIPTS = (
+    *("PingFang SC", "Hiragino Sans", "Apple SD Gothic Neo", "Microsoft YaHei", "Yu Gothic", "Malgun Gothic"),
+    *("Noto Sans CJK SC", "Noto Sans CJK JP", "Source Han Sans SC", "WenQuanYi Micro Hei", "WenQuanYi Zen Hei"),
+    *("Noto Sans Devanagari", "Noto Sans Bengali", "Noto Sans Tamil", "Noto Sans Thai", "Nirmala UI", "Leelawadee UI"),
+    *("Arial Unicode MS", "Unifont"),
+)
+"""Fonts for letters that matplotlib's own lacks, of macOS, Windows and Linux. Which of them are there is looked up."""
 INK, FAINT = "#333333", "#BBBBBB"
 WIDTH = 9.0  # inches, the width of a notebook's output
 
@@ -54,7 +61,7 @@ STYLE = {
 def styled(draw: Draw) -> Draw:
     """Decorator: draw under the kit's style, and leave the reader's own matplotlib settings alone.
 
-    Settings are checked first (`settings.checked`).
+    Settings are checked first (`settings.checked`). Letters that the reader's font lacks come from `other_scripts`.
     """
     draw = checked(draw)
 
@@ -62,10 +69,20 @@ def styled(draw: Draw) -> Draw:
     def inside(*args: Any, **kw: Any) -> Any:
         import matplotlib
 
-        with matplotlib.rc_context(STYLE):
+        fonts = [*matplotlib.rcParams["font.family"], *other_scripts()]
+        with matplotlib.rc_context(STYLE | {"font.family": fonts}):
             return draw(*args, **kw)
 
     return inside  # type: ignore[return-value]
+
+
+@functools.cache
+def other_scripts() -> list[str]:
+    """The fonts of `OTHER_SCRIPTS` that are installed."""
+    from matplotlib import font_manager
+
+    there = set(font_manager.get_font_names())
+    return [name for name in OTHER_SCRIPTS if name in there]
 
 
 def panels(
