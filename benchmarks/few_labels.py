@@ -2,6 +2,7 @@
 
     python benchmarks/few_labels.py --out data/recorded --work runs/few_labels     # ten hours of one core (estimated)
     python benchmarks/few_labels.py --only sst2 --starts MiniLM --methods "TAPT → FT"  # a part; the rest stays
+    python benchmarks/few_labels.py --only mrpc --starts MiniLM --sizes 1000           # minutes a run: by itself
 
 Thirty draws of the training rows, the same for every method, so that differences are taken in pairs. Every run is kept
 in `--work`, and the same command continues where it was stopped. Six tables:
