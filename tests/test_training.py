@@ -656,6 +656,41 @@ def test_weights_that_rest_have_no_moments_and_are_resumed(tokenizer, texts, tmp
     assert same(go(tmp_path / "run", resume=True), expected)
 
 
+LAYOUTS = {
+    "whole": torch.clone,
+    "a slice": lambda x: torch.cat([x, x], 1)[:, : len(x)],
+    "turned": lambda x: x.T.contiguous().T,
+}
+
+
+class Projected(ck.objectives.SimCSE):
+    """SimCSE on vectors that a matrix projects, which may lie in memory in any way."""
+
+    layout = "whole"
+
+    def build(self):
+        super().build()
+        self.matrix = torch.nn.Parameter(LAYOUTS[self.layout](torch.randn(self.encoder.width, self.encoder.width)))
+
+    def vectors(self, name, hidden, view):
+        return {head: rows @ self.matrix for head, rows in super().vectors(name, hidden, view).items()}
+
+
+@pytest.mark.parametrize("layout", ["a slice", "turned"])
+def test_a_weight_of_any_layout_is_trained_saved_and_resumed(layout, tokenizer, texts, tmp_path):
+    """The fused optimizer reads memory as it lies, and a checkpoint holds contiguous tensors only."""
+
+    def go(layout, **options):
+        kind = type("Projected", (Projected,), {"layout": layout})
+        settings = dict(steps=4, lr=1e-2, save_every=1, progress=False)
+        return weights(ck.fit(kind(make_encoder(tokenizer)), texts, **settings, **options).objective)
+
+    expected = go("whole")
+    assert same(go(layout), expected)
+    go(layout, folder=tmp_path, callback=lambda run: run.stop() if run.steps == 2 else None)
+    assert same(go(layout, folder=tmp_path, resume=True), expected)
+
+
 def test_numbers_of_numpy_and_torch_in_the_rows_are_saved(encoder, texts, tmp_path):
     import numpy as np
 
