@@ -194,6 +194,29 @@ def test_after_a_run_no_gradient_is_left(encoder, texts):
     assert all(weight.grad is None for weight in run.objective.parameters())
 
 
+def test_a_weight_at_rest_counts_in_no_norm_and_may_be_set_free(tokenizer, texts):
+    """A gradient from before it was frozen is not clipped with; once a callback frees it, it is trained."""
+
+    def go(backward, freed_at):
+        objective = ck.objectives.MLM(make_encoder(tokenizer))
+        resting = objective.encoder.model.base_model.encoder
+        if backward:
+            objective(ck.data.Texts(texts, tokenizer).batch(range(4)))["loss"].backward()
+        resting.requires_grad_(False)
+        before = weights(resting)
+
+        def free(run):
+            resting.requires_grad_(run.steps >= freed_at)
+
+        run = ck.fit(objective, texts, steps=4, batch_size=4, lr=1e-2, callback=free, progress=False)
+        assert all(weight.grad is None for weight in objective.parameters())
+        return run.history["grad_norm"].tolist(), same(weights(resting), before)
+
+    rested = go(False, 9)
+    assert rested[1] and go(True, 9) == rested
+    assert not go(False, 2)[1]
+
+
 def test_a_run_goes_on_in_other_chunks_and_with_other_notes(tokenizer, texts, tmp_path):
     settings = dict(steps=6, batch_size=8, folder=tmp_path, progress=False)
 
