@@ -85,6 +85,8 @@ def by_name(method: Any, what: str, given: Any) -> dict[str, Tensor]:
     for name, value in given.items():
         if not isinstance(value, Tensor):
             raise TypeError(f"{whose} gives a tensor for {name!r}, not {type(value).__name__}: torch.tensor makes one.")
+        if what in ("local_sums", "term_counts", "contrast") and value.numel() != 1:
+            raise ValueError(f"{whose} gives one number for {name!r}, not numbers {list(value.shape)}: reduce them.")
     return given
 
 

@@ -74,6 +74,26 @@ SLIPS = {
         "a tensor for 'length', not int",
     ),
     "no count": ("term_counts", lambda *a: {}, ValueError, "local_sums gives 'length', and term_counts does not say"),
+    "losses of the texts, not their sum": (
+        "local_sums",
+        lambda self, name, hidden, view: {"length": hidden.square().mean((1, 2))},
+        ValueError,
+        r"local_sums gives one number for 'length', not numbers \[\d+\]",
+    ),
+    "counts of the texts, not their sum": (
+        "term_counts",
+        lambda self, name, view: {"length": view["attention_mask"].sum(1)},
+        ValueError,
+        r"term_counts gives one number for 'length', not numbers \[12\]",
+    ),
+    "a contrast of each anchor": (
+        "contrast",
+        lambda self, vectors, facts: {
+            "contrast": ck.losses.nt_xent(vectors["a"]["h"], vectors["b"]["h"], 0.5, reduction="none")
+        },
+        ValueError,
+        r"contrast gives one number for 'contrast', not numbers \[24\]",
+    ),
     "a contrast without a name": ("contrast", lambda *a: torch.ones(()), TypeError, "contrast gives tensors by name"),
 }
 
