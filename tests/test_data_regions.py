@@ -121,7 +121,10 @@ def test_batches_and_fingerprints_know_the_pictures(rows, tokenizer, pictures):
     assert len(Batches(texts, 2)) == 2
     moved = Regions([{**row, "image_id": 5} for row in rows], tokenizer, pictures)
     other = Regions(rows, tokenizer, replace(pictures, regions=pictures.regions * 2))
-    assert len({texts.fingerprint(), moved.fingerprint(), other.fingerprint()}) == 3
+    sure = pictures.object_confidence.masked_fill(pictures.region_mask, 1.0)
+    named = Regions(rows, tokenizer, replace(pictures, object_confidence=sure))
+    half = Regions(rows, tokenizer, replace(pictures, regions=pictures.regions.bfloat16()))
+    assert len({each.fingerprint() for each in (texts, moved, other, named, half)}) == 5
     assert texts.fingerprint() == Regions(rows, tokenizer, pictures).fingerprint()
 
 

@@ -109,11 +109,14 @@ class Regions(Texts):
         return batch
 
     def fingerprint(self) -> str:
-        """Eight hexadecimal digits that differ where a text, a label, or a picture that a text goes with does."""
+        """Eight hexadecimal digits that differ where a text, a label, or a picture that a text goes with does.
+
+        What a detector says of the picture is a part of it."""
         used = self.picture_rows.unique()
-        parts = [self.image_ids, self.pictures.regions[used], self.pictures.boxes[used]]
+        parts = [self.image_ids, *(getattr(self.pictures, key)[used] for key in REGION_KEYS)]
         parts += [] if self.answer_scores is None else [self.answer_scores]
-        crc = reduce(lambda crc, part: crc32(part.contiguous().numpy(), crc), parts, int(super().fingerprint(), 16))
+        as_bytes = (part.contiguous().view(torch.uint8).numpy() for part in parts)  # numpy knows no bfloat16
+        crc = reduce(lambda crc, part: crc32(part, crc), as_bytes, int(super().fingerprint(), 16))
         return f"{crc:08x}"
 
 
