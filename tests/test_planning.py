@@ -16,6 +16,10 @@ from contrast_kit.training.gradient import gradient
 pytestmark = pytest.mark.filterwarnings("ignore:SimCSE's only noise")
 
 
+COSTS = ("chunk_size", "state_bytes", "activation_bytes", "whole_bytes", "contrast_bytes", "available_bytes")
+COSTS += ("largest_chunk", "seconds", "sent_bytes")
+
+
 def kept_by_a_step(objective, batch, chunk_size):
     with most_kept(objective) as kept:
         parts, _ = gradient(objective, [batch], torch.Generator().manual_seed(0), chunk_size=chunk_size)
@@ -94,6 +98,27 @@ def test_time_is_that_of_every_batch_of_a_step(encoder, texts, monkeypatch):
     monkeypatch.setattr(estimate, "optimizer_seconds", lambda objective: 1000.0)
     plan = ck.plan(ck.objectives.SimCSE(encoder), texts, batch_size=8, steps=1, accumulate=3)
     assert 1300 < plan.seconds < 1330
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [dict(epochs=1), dict(epochs=3, accumulate=4), dict(epochs=0.6), dict(steps=3, accumulate=2), {}, dict(epochs=2)],
+)
+def test_passes_and_time_are_of_the_texts_that_come(settings, encoder, monkeypatch):
+    """The last batch of a pass may be short, and the last step of a run may have fewer batches."""
+    monkeypatch.setattr(estimate, "_cost", lambda *a: dict.fromkeys(COSTS, 100))
+
+    class Watched(ck.objectives.MLM):
+        def views(self, batch, generator=None):
+            seen.append(len(batch["text_id"]))
+            return super().views(batch, generator)
+
+    rows, seen = [f"There are {n} kites." for n in range(20)], []
+    plan = ck.plan(Watched(encoder), rows, batch_size=8, **settings)
+    ck.fit(Watched(encoder), rows, batch_size=8, progress=False, **settings)
+    assert plan.seen == sum(seen) and f": {sum(seen) / 20:.3g} pass" in str(plan)
+    whole = sum(seen) / 8 / settings.get("accumulate", 1)
+    assert f", {measure.in_seconds(100 * whole)} in all" in str(plan)
 
 
 def test_a_large_contrast_is_extrapolated_from_two_sizes(encoder, monkeypatch):

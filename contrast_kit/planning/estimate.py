@@ -83,6 +83,7 @@ def plan(
     batches = make_batches(texts, training)
     size = min(training.batch_size, len(texts))
     steps = training.total_steps(len(batches))
+    passes, rest = divmod(training.total_batches(len(batches)), len(batches))  # short batches end a pass
     with torch.inference_mode(False), _as_it_was(objective):  # with gradients, even inside a reader's torch.no_grad()
         objective.set_progress(0, steps)
         facts = _facts(objective, texts, batches.epoch(0)[0], size)
@@ -96,6 +97,7 @@ def plan(
             accumulate=training.accumulate,
             processes=processes,
             steps=steps,
+            seen=passes * min(len(batches) * size, len(texts)) + rest * size,
             negatives=objective.negatives(facts),
             negatives_of_one_batch=objective.negatives(more),
             contrastive=objective.contrastive,

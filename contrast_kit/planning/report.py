@@ -23,6 +23,8 @@ class Plan:
     accumulate: int
     processes: int
     steps: int
+    seen: int
+    """Texts that the run takes, each as often as it comes; a batch that ends a pass may be short."""
     negatives: float | None
     """Negatives that an anchor meets, on average."""
     negatives_of_one_batch: float | None
@@ -75,8 +77,7 @@ class Plan:
         return f"{each};\nit sends about {in_bytes(self.sent_bytes)} a step, whose time is not in the above"
 
     def _batch(self) -> str:
-        seen = self.steps * self.batch_size * self.accumulate
-        passes = f"{seen / self.examples:.3g}"
+        passes = f"{self.seen / self.examples:.3g}"
         batches = f"{self.accumulate} batches" if self.accumulate > 1 else "one batch"
         return (
             f"{self.steps:,} steps of {batches} of {self.batch_size:,} texts: {passes} "
@@ -114,7 +115,8 @@ class Plan:
         return words
 
     def _time(self) -> str:
-        return f"about {in_seconds(self.seconds)} a step, {in_seconds(self.seconds * self.steps)} in all" + (
+        whole_steps = self.seen / (self.batch_size * self.accumulate)
+        return f"about {in_seconds(self.seconds)} a step, {in_seconds(self.seconds * whole_steps)} in all" + (
             " (a chunk is encoded twice: a third more than whole)" if self.chunk_size and self.contrastive else ""
         )
 
