@@ -3,6 +3,7 @@
 import math
 from functools import partial
 
+import numpy as np
 import pytest
 import torch
 from conftest import make_encoder
@@ -248,6 +249,8 @@ def test_the_estimated_memory_is_near_the_measured(tokenizer, texts):
 def test_lengths_alone_will_do(encoder):
     plan = ck.plan(ck.objectives.CMLM(encoder, contrast="info_nce"), [8, 20, 60] * 20, batch_size=30)
     assert plan.examples == 60 and plan.negatives == 29
+    for lengths in (np.array([8, 20, 60]), [*np.array([8, 20, 60])], torch.tensor([8, 20, 60])):
+        assert ck.plan(ck.objectives.MLM(encoder), lengths, batch_size=3).examples == 3
     with pytest.raises(ValueError, match="lengths from 3 on"):
         ck.plan(ck.objectives.MLM(encoder), [2, 3])
 
@@ -255,6 +258,8 @@ def test_lengths_alone_will_do(encoder):
 def test_a_plan_refuses_what_fit_refuses(encoder, texts):
     with pytest.raises(ValueError, match="processes is how many share each batch, at least 1"):
         ck.plan(ck.objectives.MLM(encoder), texts, processes=0)
+    with pytest.raises(ValueError, match="processes is how many share each batch, from 1 to 4, not 5"):
+        ck.plan(ck.objectives.MLM(encoder), [9] * 20, batch_size=16, epochs=1, processes=5)  # the last has 4
     with pytest.raises(TypeError, match="did you mean 'batch_size'"):
         ck.plan(ck.objectives.MLM(encoder), texts, batchsize=3)
     with pytest.raises(TypeError, match=r"such as .*, not MLM\."):

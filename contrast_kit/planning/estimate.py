@@ -8,9 +8,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from itertools import count as count_from
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -55,7 +57,8 @@ def plan(
         the `Plan`; print it.
 
     Raises:
-        ValueError, TypeError: for what `fit` would refuse, and for fewer than 1 process.
+        ValueError, TypeError: for data and settings that `fit` would refuse, and for fewer than 1 process, or more than
+            the smallest batch has texts.
 
     Example:
         >>> import contrast_kit as ck
@@ -81,6 +84,7 @@ def plan(
     texts = prepare_texts(objective.encoder, _texts_of_lengths(objective, dataset), training.max_length)
     objective.check_data(getattr(texts, "labels", None))
     batches = make_batches(texts, training)
+    checks.count("processes", processes, "how many share each batch", most=min(map(len, batches.epoch(0))))
     size = min(training.batch_size, len(texts))
     steps = training.total_steps(len(batches))
     passes, rest = divmod(training.total_batches(len(batches)), len(batches))  # short batches end a pass
@@ -180,9 +184,9 @@ def _full_queues(objective: Objective) -> Iterator[None]:
 
 def _texts_of_lengths(objective: Objective, dataset: Any) -> Any:
     """Texts of the given lengths, if `dataset` is a list of lengths; other data as it is."""
-    if isinstance(dataset, Texts | str | bytes) or not isinstance(dataset, Sequence | Tensor):
+    if isinstance(dataset, Texts | str | bytes) or not isinstance(dataset, Sequence | Tensor | np.ndarray):
         return dataset
-    if getattr(dataset, "shape", None) == () or not len(dataset) or not isinstance(dataset[0], int | Tensor):
+    if getattr(dataset, "shape", None) == () or not len(dataset) or not isinstance(dataset[0], Integral | Tensor):
         return dataset
     lengths = checks.integers(dataset, None, torch.device("cpu"), "The lengths of texts")
     return _OfLengths(lengths, objective.encoder.tokenizer, objective.encoder.max_length)
