@@ -67,6 +67,8 @@ def test_scores_by_type():
     (lambda: tasks.gqa_scores([{"answer": "a"}], []), ValueError, "0 predictions do not go with 1 questions"),
     (lambda: tasks.gqa_scores([{"answer": "a", "question_id": 0, "entailed": [5]}], ["a"]), ValueError,
      "Question 0 entails question 5, which is not there"),
+    (lambda: tasks.gqa_scores(2 * [{"answer": "a", "question_id": 7, "entailed": []}], ["a", "a"]), ValueError,
+     "Two questions have the question_id 7"),
     (lambda: tasks.nlvr2_scores([1], [1], ["dev-1-0"]), ValueError, "split-set-pair-sentence, such as dev-850-0-1"),
     (lambda: tasks.nlvr2_scores(["true"], [1], ["dev-1-0-0"]), TypeError, "Predictions are numbers"),
     (lambda: tasks.nlvr2_scores([1], [-1], ["dev-1-0-0"]), TypeError, "is 1 .true. or 0 .false., not -1"),

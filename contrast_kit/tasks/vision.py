@@ -120,7 +120,8 @@ def gqa_scores(rows: Any, predicted: Sequence[str]) -> dict[str, float]:
     | distribution | χ² between given and true answers, mean over groups by size; lower is better | `group` |
 
     `rows` have those columns and `question_id` (the numbers in `entailed`); a number whose column is not there is left
-    out. Raises ValueError for a different number of predictions, or an entailed question that is not among the rows.
+    out. Raises ValueError for a different number of predictions, and, with `entailed`, for a question in it that is not
+    among the rows, or for two of one `question_id`.
 
     >>> rows = [{"question_id": 0, "answer": "red", "entailed": [1], "valid": ["red", "blue"]},
     ...         {"question_id": 1, "answer": "yes", "entailed": [], "valid": ["yes", "no"]}]
@@ -193,6 +194,8 @@ def _consistency(right: np.ndarray, ids: Sequence[int], entailed: Sequence[Seque
         if not isinstance(number, str | Integral):
             raise TypeError(f"A question_id is a number or a word, and so is what it entails, not {shown(number)}.")
     place = {number: at for at, number in enumerate(ids)}
+    if twice := [number for number, n in Counter(ids).items() if n > 1]:
+        raise ValueError(f"Two questions have the question_id {twice[0]}: number them anew, in entailed too.")
     shares = []
     for at, others in enumerate(entailed):
         if missing := [other for other in others if other not in place]:
