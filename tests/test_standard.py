@@ -343,6 +343,8 @@ def test_the_adapter_gives_the_encoders_vectors_and_cosines(encoder, texts):
         assert isinstance(found, np.ndarray) and found.dtype == np.float32 and found.shape == (2, 3)
     with pytest.raises(ValueError, match="needs one slash"):
         ck.standard.ForMTEB(encoder, name="mine")
+    with pytest.raises(TypeError, match="name is what results are filed under, a string, not 3"):
+        ck.standard.ForMTEB(encoder, name=3)
     with pytest.raises(TypeError, match="needs something with encode"):
         ck.standard.ForMTEB("a folder")
 

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from contrast_kit import checks
+from contrast_kit import arguments, checks
 from contrast_kit.data.rows import as_rows, column, column_names, no_column, text_columns
 
 KINDS = ("STS", "Classification", "PairClassification")
@@ -39,6 +39,7 @@ class ForMTEB:
             raise TypeError(
                 f"mteb needs something with encode(texts), such as an Encoder, not {type(encoder).__name__}."
             )
+        arguments.string("name", name, "what results are filed under")
         if name.count("/") != 1:
             raise ValueError(f"mteb files results under 'who/what', so name={name!r} needs one slash.")
         checks.count("batch_size", batch_size, "a number of texts")
