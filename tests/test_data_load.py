@@ -137,6 +137,14 @@ def test_sentences_end_where_they_end():
     assert split_sentences("") == []
 
 
+@pytest.mark.parametrize(("piece", "count"), [("Doe J. et al. ", 8_000), (".", 8_000)])
+def test_the_time_for_sentences_grows_as_the_text_does(piece, count):
+    """Abbreviations and rows of dots, where a search from each stop to the last sentence's end took minutes."""
+    begun = time.process_time()
+    assert len(split_sentences(piece * count + "a")) == 1
+    assert time.process_time() - begun < 3
+
+
 def test_hard_wrapped_lines_are_joined_and_others_are_not():
     sentence = "It was a long day and no one came to the shop before the sun had gone"
     wrapped = "\n".join([f"{sentence}\ndown behind the hill."] * 3 + [sentence] * 6)

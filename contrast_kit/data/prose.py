@@ -21,7 +21,7 @@ _ABBREVIATIONS = frozenset(
     )
 )
 _END = re.compile(
-    r"""[.!?…؟।]+["'”’»)\]]*(?:\s["'”»](?=\s))?\s+(?=["'“‘„«¡¿(\[]*\s?(\w))"""  # a letter or a digit follows
+    r"""(?<![.!?…؟।])[.!?…؟।]++["'”’»)\]]*(?:\s["'”»](?=\s))?\s+(?=["'“‘„«¡¿(\[]*\s?(\w))"""  # a letter or digit
     r"""|[。！？]+[」』”’）]*\s*(?=\S())"""  # Chinese and Japanese leave no blank
 )
 _MARKS = " \"'“”‘’()"
@@ -49,8 +49,8 @@ def split_sentences(text: str) -> list[str]:
     for match in _END.finditer(text):
         if match[1] and match[1].islower():
             continue
-        before = text[start : match.start() + 1]
-        word = _LAST_WORD.search(before)
+        near = max(start, match.start() - 20)  # no abbreviation is longer; a whole text would be searched at each stop
+        word = _LAST_WORD.search(text, near, match.start() + 1)
         if word and (word[1].lower() in _ABBREVIATIONS or (len(word[1]) == 1 and word[1].isupper() and word[1] != "I")):
             continue
         sentences.append(text[start : match.end()].strip())
