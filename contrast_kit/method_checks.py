@@ -14,9 +14,9 @@ from contrast_kit._names import meant
 from contrast_kit._warn import warn
 
 
-def config_class(method: Any) -> None:
-    """A method needs a `Config`, a dataclass with its settings as fields."""
-    name, given = type(method).__name__, getattr(method, "Config", None)
+def config_class(cls: type) -> None:
+    """A class of methods needs a `Config`, a dataclass with its settings as fields."""
+    name, given = cls.__name__, getattr(cls, "Config", None)
     if not (isinstance(given, type) and is_dataclass(given)):
         raise TypeError(
             f"{name} needs a Config, the dataclass of its settings: @dataclass(frozen=True) class {name}Config."
@@ -29,7 +29,7 @@ def built_from(method: Any, encoder: Any, kind: type, config: Any) -> None:
     if not isinstance(encoder, kind):
         suitable = "an Encoder, such as Encoder.tiny(tokenizer) or Encoder.from_pretrained(folder)"
         raise TypeError(f"{name} trains {suitable}, not {given}.")
-    config_class(method)
+    config_class(type(method))
     if config is not None and type(config) is not method.Config:
         raise TypeError(
             f"{name} takes a {method.Config.__name__}, not {type(config).__name__}: "

@@ -100,7 +100,7 @@ def test_every_setting_of_a_method_has_an_option_with_its_reason(method, capsys)
 
 
 MINE = """
-from dataclasses import dataclass
+from dataclasses import dataclass, make_dataclass
 from contrast_kit.objectives import CAPT, Objective, SimCSE
 
 @dataclass(frozen=True)
@@ -115,6 +115,23 @@ class Queued(CAPT):
 
 class Plain(Objective):
     Config = MineConfig
+
+class NoSeed(SimCSE):
+    def __init__(self, encoder, tau=0.1):
+        super().__init__(encoder, tau=tau)
+
+class Wide(SimCSE):
+    def __init__(self, encoder, *, width, seed=0, **changes):
+        super().__init__(encoder, seed=seed, **changes)
+
+class Bare(Objective):
+    pass
+
+class Loose(Objective):
+    class Config:
+        tau = 0.1
+
+Made = type("Made", (SimCSE,), {"Config": make_dataclass("C", [("tau", float, 0.2)], frozen=True)})
 
 def made(encoder):
     return Mine(encoder)
@@ -141,6 +158,7 @@ def test_an_objective_of_one_s_own_trains_by_its_module_and_class(mine, lines, t
     with pytest.raises(SystemExit):
         main(["train", "mine:Mine", "--help"])
     told = capsys.readouterr().out  # neither class nor fields have a docstring
+    assert train.parse(["mine:Made", "--tau", "0.4"]).config == {"tau": 0.4}  # a Config without source
     assert "the method (Mine)" in told and "--tau VALUE" in told and "none of the kit's" in " ".join(told.split())
 
 
@@ -158,6 +176,8 @@ class OddConfig:
     kind: Literal["none", "yes", "1"] = "none"
     power: Literal[1, 2] = 2
     sizes: tuple = field(default_factory=lambda: (64, 32))
+    language: str = "en"
+    other: str | None = None
 
 class Odd(SimCSE):
     Config = OddConfig
@@ -179,6 +199,10 @@ def test_fields_of_one_s_own_config_are_options_however_they_are_written(tmp_pat
     for kind in ("none", "yes", "1"):  # names, not None, True and a number
         assert train.parse([*given, "--kind", kind]).config == {"share": 0.5, "power": 1, "kind": kind}
     assert train.parse(["odd_fields:Unknown", "--what", "4"]).config["what"] == 4
+    for text in ("no", "12", "1,2"):  # Norwegian is not False
+        config = train.parse([*given, "--language", text, "--other", text]).config
+        assert (config["language"], config["other"]) == (text, text)
+    assert train.parse([*given, "--language", "none", "--other", "none"]).config["other"] is None
     with pytest.raises(SystemExit):
         main(["train", "odd_fields:Odd", "--help"])
     told = " ".join(capsys.readouterr().out.split())
@@ -208,10 +232,16 @@ def test_an_objective_of_one_s_own_has_the_recipe_of_its_nearest_base(mine, scal
         ("mine:Other", "mine:Other cannot be imported (module 'mine' has no attribute 'Other'): write module:Class"),
         (":Mine", ":Mine cannot be imported"),
         ("mine:made", "mine:made is no objective: name a class that is a subclass of objectives.Objective."),
+        ("mine:NoSeed", "mine:NoSeed cannot be made (got an unexpected keyword argument 'seed'): an __init__ of its"),
+        ("mine:Wide", "mine:Wide cannot be made (missing a required argument: 'width'): an __init__ of its own takes"),
+        ("mine:Bare", "Bare needs a Config, the dataclass of its settings"),
+        ("mine:Loose", "Loose needs a Config, the dataclass of its settings"),
+        ("slip:Mine", "slip:Mine cannot be imported (invalid syntax (slip.py, line 2)): write module:Class"),
     ],
 )
-def test_what_is_no_objective_of_one_s_own_is_said(method, words, mine, capsys):
-    assert main(["train", method, "--data", "toyshop/text"]) == 1
+def test_what_is_no_objective_of_one_s_own_is_said(method, words, mine, lines, tmp_path, capsys):
+    (tmp_path / "slip.py").write_text("import os\nx = = 3\n")
+    assert main(["train", method, "--data", lines, *QUICK]) == 1
     told = capsys.readouterr().err
     assert words in told and told.count("\n") == 1
 

@@ -1,7 +1,10 @@
 """The class that a method's name on the command line stands for: one of the kit's, or `module:Class` of one's own."""
 
 import importlib
+import inspect
+from typing import Any
 
+from contrast_kit import method_checks
 from contrast_kit.objectives import METHODS, Objective
 
 
@@ -13,7 +16,7 @@ def is_own(word: str) -> bool:
 def class_of(method: str) -> type[Objective]:
     """The class of a method, imported where it is one's own.
 
-    Raises ValueError for one that cannot be imported, TypeError for what is not an objective.
+    Raises ValueError for one that cannot be imported, TypeError for what is not an objective, or has no `Config`.
 
     Example:
         >>> from contrast_kit.commands.methods import class_of
@@ -25,13 +28,27 @@ def class_of(method: str) -> type[Objective]:
     module, _, name = method.partition(":")
     try:
         found = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError, ValueError) as error:
+    except (ImportError, AttributeError, ValueError, SyntaxError) as error:
         raise ValueError(
             f"{method} cannot be imported ({error}): write module:Class, with module.py in this folder or installed."
         ) from error
     if not (isinstance(found, type) and issubclass(found, Objective)):
         raise TypeError(f"{method} is no objective: name a class that is a subclass of objectives.Objective.")
+    method_checks.config_class(found)
     return found
+
+
+def made(method: str, *given: Any, **settings: Any) -> Objective:
+    """The objective of that name, made of these arguments. TypeError where its `__init__` does not take them."""
+    cls = class_of(method)
+    try:
+        inspect.signature(cls).bind(*given, **settings)
+    except TypeError as error:
+        raise TypeError(
+            f"{method} cannot be made ({error}): an __init__ of its own takes what the base's takes, (self, encoder, "
+            "config=None, *, seed=0, **changes), and hands it on; settings are fields of Config."
+        ) from error
+    return cls(*given, **settings)
 
 
 def nearest(cls: type[Objective]) -> str:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from contrast_kit._names import meant
@@ -63,7 +64,10 @@ def field_docs(cls: type) -> dict[str, str]:
     """
     docs: dict[str, str] = {}
     for parent in filter(dataclasses.is_dataclass, reversed(cls.__mro__)):
-        body = ast.parse(textwrap.dedent(inspect.getsource(parent))).body[0].body
+        try:
+            body = ast.parse(textwrap.dedent(inspect.getsource(parent))).body[0].body
+        except (OSError, TypeError):  # made by make_dataclass, or typed in: it has no source
+            continue
         for field, text in zip(body, body[1:], strict=False):
             if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr):
                 docs[field.target.id] = " ".join(ast.literal_eval(text.value).split())
@@ -94,7 +98,7 @@ def add_fields(group: Any, cls: type, defaults: dict[str, Any], leave_out: tuple
             default=argparse.SUPPRESS,
             required=needed,
             metavar="yes|no" if isinstance(default, bool) else "|".join(map(str, names)) or "VALUE",
-            type=partial(parse_value, names=names),
+            type=partial(parse_value, names=names, kinds=get_args(hint) or (hint,)),
             help=f"{docs.get(field.name, '')} {told}".strip().replace("%", "%%"),
         )
     for old, new in getattr(cls, "former_fields", {}).items():
@@ -103,16 +107,20 @@ def add_fields(group: Any, cls: type, defaults: dict[str, Any], leave_out: tuple
             group.add_argument(option, dest=new, default=argparse.SUPPRESS, type=parse_value, help=argparse.SUPPRESS)
 
 
-def parse_value(text: str, names: Sequence[str] = ()) -> Any:
+def parse_value(text: str, names: Sequence[str] = (), kinds: Collection[Any] = ()) -> Any:
     """The value of an option: one of `names`, a number, yes or no, none, a tuple with commas, or the text itself.
+
+    Where `kinds`, the field's types, are text alone (and None), "no" and "12" are texts: a language, say.
 
     Example:
         >>> from contrast_kit.commands.options import parse_value
         >>> parse_value("1e-3"), parse_value("no"), parse_value("0.8,0.1,0.1"), parse_value("nt_xent")
         (0.001, False, (0.8, 0.1, 0.1), 'nt_xent')
     """
-    if text in names:
+    if text in names or set(kinds) == {str}:
         return text
+    if set(kinds) == {str, NoneType}:
+        return None if text.lower() == "none" else text
     if text.lower() in CONSTANTS:
         return CONSTANTS[text.lower()]
     try:

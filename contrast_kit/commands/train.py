@@ -262,9 +262,8 @@ def _tokenizer(options: argparse.Namespace, rows: Any) -> Any:
 
 
 def _objective(options: argparse.Namespace, encoder: Encoder, rows: Any) -> Objective:
-    cls = methods.class_of(options.method)
-    classes = {"classes": rows} if issubclass(cls, FineTune) else {}
-    return cls(encoder, seed=options.training.get("seed", 0), **classes, **options.config)
+    classes = {"classes": rows} if issubclass(methods.class_of(options.method), FineTune) else {}
+    return methods.made(options.method, encoder, seed=options.training.get("seed", 0), **classes, **options.config)
 
 
 def _texts(objective: Objective, rows: Any, length: int) -> ck.data.Texts:
