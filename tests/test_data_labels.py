@@ -332,3 +332,9 @@ def test_minus_one_as_a_string_is_no_label_either(tmp_path):
     assert [row["label"] for row in data.number_labels(rows, names=("-1", "0", "1"))] == [1, 2, 0]
     test = write(tmp_path, "test.json", json.dumps(rows[2:]))
     assert data.load(test)["test"]["label"][:] == [-1]
+
+
+def test_rows_that_hold_labels_alone_are_numbered(tmp_path):
+    found = data.number_labels(Dataset.from_dict({"label": ["spam", "ham"]}))
+    assert found["label"] == [1, 0] and found.features["label"].names == ["ham", "spam"]
+    assert data.load(write(tmp_path, "test.csv", 'label\n""\n""\n'))["test"]["label"][:] == [-1, -1]

@@ -229,7 +229,8 @@ def _blank_as_secret(split: str, table: Dataset, names: Sequence[str] | None) ->
         return table
     if not all(name in (None, UNLABELLED) or _is_missing(name, names) for name in table.unique("label")):
         return table
-    return table.remove_columns("label").add_column("label", [-1] * len(table)).select_columns(columns)
+    table = table.rename_column("label", "label before")  # as in `_replaced`
+    return table.add_column("label", [-1] * len(table)).select_columns(columns)
 
 
 def _agreed(label: str) -> bool:
@@ -259,8 +260,8 @@ def _replaced(table: Dataset, label: str, names: list[str], numbers: dict[str, i
 
     columns = table.column_names
     values = [None if value is None else numbers[value] for value in table[label]]
-    table = table.remove_columns(label).add_column(label, values, feature=ClassLabel(names=names))
-    return table.select_columns(columns)
+    table = table.rename_column(label, f"{label} before")  # not removed yet: a table without columns has no rows
+    return table.add_column(label, values, feature=ClassLabel(names=names)).select_columns(columns)
 
 
 def _plain(name: Any) -> str:
