@@ -393,7 +393,10 @@ def test_a_file_is_no_folder_for_a_run(tmp_path, capsys):
     (tmp_path / "run").write_text("")
     with pytest.raises(SystemExit):
         main(["train", "simcse", "--folder", str(tmp_path / "run")])
-    assert "is a file, so it can hold no checkpoints: name a folder" in capsys.readouterr().err
+    assert "is a file, so it can hold no others: name a folder" in capsys.readouterr().err
+    with pytest.raises(SystemExit):  # before anything is measured
+        main(["evaluate", "nowhere", "--out", str(tmp_path / "run")])
+    assert "is a file, so it can hold no others: name a folder" in capsys.readouterr().err
 
 
 def test_pairs_of_any_name_are_read_where_named(tmp_path):

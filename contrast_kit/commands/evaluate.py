@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from contrast_kit import standard
-from contrast_kit.commands.options import Parser, one_of
+from contrast_kit.commands.options import Parser, no_file, one_of
 from contrast_kit.standard.report import PARTS
 
 EXAMPLES = """examples:
@@ -54,7 +54,7 @@ def _parser() -> argparse.ArgumentParser:
     data = "Folder with GLUE, STS and BLiMP. Here: the one that CONTRAST_KIT_REAL_DATA names, else the toyshop's tasks."
     add("folder", metavar="FOLDER", help="A folder that transformers opens as a masked language model, or a hub name.")
     add("--data", help=data)
-    add("--out", type=Path, help="Where to write the table. Here: FOLDER itself.")
+    add("--out", type=no_file, help="Where to write the table. Here: FOLDER itself.")
     add(
         "--only",
         nargs="+",

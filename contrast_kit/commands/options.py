@@ -49,7 +49,7 @@ def one_of(names: Collection[str]) -> Callable[[str], str]:
 def no_file(text: str) -> Path:
     """The `type` of an option that names a folder, there or not."""
     if Path(text).is_file():
-        raise argparse.ArgumentTypeError(f"{text} is a file, so it can hold no checkpoints: name a folder")
+        raise argparse.ArgumentTypeError(f"{text} is a file, so it can hold no others: name a folder")
     return Path(text)
 
 
