@@ -50,6 +50,13 @@ def test_a_row_that_lacks_a_field_is_left_out_and_its_number_with_it(tmp_path):
     assert data.load("glue/qqp", folder=tmp_path)["validation"]["idx"][:] == [0, 2]
 
 
+def test_a_task_is_known_from_inside_its_folder(tmp_path, monkeypatch):
+    write(tmp_path / "RTE", "train.tsv", "index\tsentence1\tsentence2\tlabel\n0\tIt rains.\tIt is wet.\tentailment\n")
+    monkeypatch.chdir(tmp_path / "RTE")
+    for name in (".", "train.tsv", "../RTE"):
+        assert data.load(name)["train"][0]["label"] == 0
+
+
 def test_a_label_of_another_task_is_refused(tmp_path):
     write(tmp_path / "RTE", "train.tsv", "index\tsentence1\tsentence2\tlabel\n0\tA.\tB.\tneutral\n")
     with pytest.raises(ValueError, match="label 'neutral'; rte wants one of entailment, not_entailment"):

@@ -9,6 +9,7 @@ one in its training and validation rows and none in its test rows, and RoBERTa's
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -100,7 +101,7 @@ TASKS: dict[str, GlueTask] = {
 def task_of_folder(folder: Path) -> GlueTask | None:
     """Find the task whose zip folder this is, by its name (`SST-2`, `sts-b`, …); `None` if it is none."""
     names = {task.folder.lower(): task for task in TASKS.values()}
-    return names.get(folder.name.lower())
+    return names.get(Path(os.path.abspath(folder)).name.lower())  # from inside, its name is "."
 
 
 def without_trailing_blanks(dataset: DatasetDict, task: GlueTask) -> DatasetDict:
