@@ -219,6 +219,11 @@ def test_files_that_make_no_sense_are_named(tmp_path):
     write(tmp_path, "bad.json", "{not json")
     with pytest.raises(ValueError, match="neither JSON nor JSON lines"):
         data.load(tmp_path / "bad.json")
+    lines = '{"text": "a"}\n\n{"text": "b" "label": 1}\n'
+    for name, text in {"lines.jsonl": lines, "list.json": '[{"text": "a"},\n\n{"text": "b" "label": 1}]'}.items():
+        write(tmp_path, name, text)
+        with pytest.raises(ValueError, match="Expecting ',' delimiter: line 3 column 14"):
+            data.load(tmp_path / name)
     write(tmp_path, "empty.txt", " \n")
     with pytest.raises(ValueError, match="holds no text"):
         data.load(tmp_path / "empty.txt")

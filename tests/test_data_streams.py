@@ -395,7 +395,7 @@ def test_files_that_cannot_be_walked_through_are_named(tokenizer, tmp_path):
     with pytest.raises(ValueError, match=r"a.csv cannot be read line by line .*data.load"):
         Stream(tmp_path, tokenizer)
     (tmp_path / "b.jsonl").write_text('{"text": "a"}\n{no}\n')
-    with pytest.raises(ValueError, match="Line 2 of .*b.jsonl is not JSON"):
+    with pytest.raises(ValueError, match=r"Line 2 of .*b.jsonl is not JSON \([A-Z][^:]*, column \d+\)"):
         Stream(tmp_path / "b.jsonl", tokenizer)
     (tmp_path / "b.parquet").write_bytes(b"nope")
     with pytest.raises(ValueError, match="b.parquet is not a complete Parquet file"):

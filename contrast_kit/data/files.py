@@ -199,12 +199,9 @@ def _json_rows(file: Path) -> list[dict[str, Any]]:
     with in_utf8(file):
         text = file.read_text("utf-8-sig")
     try:
-        try:
-            content = json.loads(text)
-        except json.JSONDecodeError:
-            content = [json.loads(line) for line in text.split("\n") if line.strip()]
+        content = json.loads(text)
     except json.JSONDecodeError as error:
-        raise ValueError(f"{file} is neither JSON nor JSON lines: {error}.") from error
+        content = _json_lines(file, text, error)
     if isinstance(content, dict) and isinstance(content.get("data"), list):
         content = content["data"]
         if content and isinstance(content[0], dict) and "paragraphs" in content[0]:
@@ -213,6 +210,18 @@ def _json_rows(file: Path) -> list[dict[str, Any]]:
         content = [content]
     if not content or not all(isinstance(row, dict) for row in content):
         raise ValueError(f"{file} must hold a list of objects, one per row.")
+    return content
+
+
+def _json_lines(file: Path, text: str, error: json.JSONDecodeError) -> list[Any]:
+    """One value per line. Where the first line is none, `error` says what is wrong with the whole."""
+    content = []
+    for number, line in enumerate(text.split("\n"), 1):
+        try:
+            content += [json.loads(line)] if line.strip() else []
+        except json.JSONDecodeError as slip:
+            said = f"{slip.msg}: line {number} column {slip.colno}" if content else error
+            raise ValueError(f"{file} is neither JSON nor JSON lines: {said}.") from slip
     return content
 
 

@@ -125,7 +125,8 @@ def _rows(file: Path) -> Iterator[Mapping]:
                 row = json.loads(line)
             except json.JSONDecodeError as error:
                 raise ValueError(
-                    f"Line {number} of {file} is not JSON ({error}): a .jsonl has one object per line."
+                    f"Line {number} of {file} is not JSON ({error.msg}, column {error.colno}): a .jsonl has one object "
+                    "per line."
                 ) from error
             if not isinstance(row, dict | str):
                 raise ValueError(f"Line {number} of {file} is {row!r:.60}, no row: a .jsonl has one object per line.")
