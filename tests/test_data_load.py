@@ -245,6 +245,10 @@ def test_another_encoding_is_said(tmp_path, name):
     options = {"folder": tmp_path} if name == "train.tsv" else {}
     with pytest.raises(ValueError, match=f"{name} is not UTF-8 text"):
         data.load("glue/sst2" if options else tmp_path / name, **options)
+    for encoding in ("utf-16-le", "utf-16-be"):  # without its mark, and in English, it can be read as UTF-8
+        (tmp_path / name).write_bytes("sentence\tlabel\nIt is late.\t1\n".encode(encoding))
+        with pytest.raises(ValueError, match=rf"{name} is not UTF-8 text \(byte .*read_text\('{encoding}'\), 'utf-8'"):
+            data.load("glue/sst2" if options else tmp_path / name, **options)
 
 
 def test_a_label_that_is_missing_moves_no_other_class(tmp_path):

@@ -15,15 +15,23 @@ _PRINTED_BYTES = re.compile(r"""b(['"]).*\1""", re.DOTALL)
 @contextmanager
 def in_utf8(file: Path) -> Iterator[None]:
     """Wrap the reading of a file: a ValueError in one sentence if it is not UTF-8."""
+    with file.open("rb") as opened:
+        head = opened.read(1_000)
+    for encoding, at in (("utf-16-be", 0), ("utf-16-le", 1)):  # of English without its mark each byte is UTF-8 as well
+        if len(head) > 3 and 2 * head[at::2].count(0) > len(head[at::2]) > 4 * head[1 - at :: 2].count(0):
+            raise _not_utf8(file, head.index(0), encoding)
     try:
         yield
     except UnicodeDecodeError as error:
         wide = error.object[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # as Excel's "Unicode text" begins
-        encoding = "utf-16" if wide else "latin-1"
-        raise ValueError(
-            f"{file} is not UTF-8 text (byte {error.start}): write it anew, for example with "
-            f"path.write_text(path.read_text('{encoding}'), 'utf-8')."
-        ) from error
+        raise _not_utf8(file, error.start, "utf-16" if wide else "latin-1") from error
+
+
+def _not_utf8(file: Path, at: int, encoding: str) -> ValueError:
+    return ValueError(
+        f"{file} is not UTF-8 text (byte {at}): write it anew, for example with "
+        f"path.write_text(path.read_text('{encoding}'), 'utf-8')."
+    )
 
 
 def is_unicode(text: str) -> bool:
