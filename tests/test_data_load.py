@@ -435,6 +435,18 @@ def test_an_option_that_a_file_does_not_take_is_refused(tmp_path, name, text, op
         data.load(tmp_path / name, **options)
 
 
+def test_packed_files_that_are_left_out_are_named(tmp_path):
+    write(tmp_path, "train.jsonl.gz", "any")
+    said = "train.jsonl.gz in .* cannot be read while packed: unpack it first"
+    with pytest.warns(UserWarning, match=said), pytest.raises(FileNotFoundError, match="holds no file ending in"):
+        data.load(tmp_path)
+    write(tmp_path, "validation.jsonl", '{"text": "a kite"}')
+    with pytest.warns(UserWarning, match=said):
+        assert set(data.load(tmp_path)) == {"validation"}
+    with pytest.warns(UserWarning, match=said):
+        assert len(data.Stream(tmp_path, train_tokenizer(["a kite"], 60))) == 1
+
+
 def test_files_of_another_kind_that_are_left_out_are_named(tmp_path):
     write(tmp_path, "train.csv", "text,label\na,1\n")
     write(tmp_path, "config.json", '{"a": 1}')

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -90,6 +90,7 @@ def _files(path: Path) -> list[Path]:
         return [path]
     found = [file for file in sorted(path.iterdir()) if file.is_file() and file.suffix.lower() in ENDINGS]
     found = [file for file in found if not file.stem.lower().startswith(("readme", "license", "."))]  # ._a.csv of macOS
+    warn_of_packed(path.iterdir())
     if not found:
         raise FileNotFoundError(f"{path} holds no file ending in {' '.join(sorted(ENDINGS))}.")
     # notes beside the data are not data
@@ -137,6 +138,15 @@ def warn_of_names(files: Sequence[Path]) -> None:
     if unclear and any(file.suffix.lower() not in PROSE or "train" in file.stem.lower() for file in beside):
         name = unclear[0].name
         warn(f"{name} is read as training data: if it is not, put the word by itself, as in test.csv or my_test.csv.")
+
+
+def warn_of_packed(files: Iterable[Path]) -> None:
+    """Warn of a file that would be read if it were unpacked, such as `train.jsonl.gz`."""
+    packed = [file for file in files if file.suffix.lower() in (".gz", ".bz2", ".xz", ".zst", ".zip")]
+    names = sorted(file.name for file in packed if Path(file.stem).suffix.lower() in ENDINGS)
+    if names:
+        more = f" and {len(names) - 1} more" if names[1:] else ""
+        warn(f"{names[0]}{more} in {packed[0].parent} cannot be read while packed: unpack it first.")
 
 
 def _words(file: Path) -> list[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from contrast_kit._warn import warn
-from contrast_kit.data.files import ENDINGS, PROSE, in_parquet, split_of, warn_of_names
+from contrast_kit.data.files import ENDINGS, PROSE, in_parquet, split_of, warn_of_names, warn_of_packed
 from contrast_kit.data.utf8 import in_utf8
 
 READABLE = PROSE | {".jsonl", ".parquet"}
@@ -69,6 +69,7 @@ def _files(path: Path) -> list[Path]:
         found = [file for file in found if not file.stem.lower().startswith(("readme", "license"))]
         found = [file for file in found if not any(part.startswith(".") for part in file.relative_to(path).parts)]
         found = _without_test(path, found)
+        warn_of_packed(path.rglob("*"))
     else:
         raise FileNotFoundError(f"There is no file or folder {path}.")
     other = [file for file in found if file.suffix.lower() not in READABLE]
