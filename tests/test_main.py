@@ -384,9 +384,26 @@ def test_rows_without_text_are_left_out_and_said(tmp_path, capsys):
     rows = rows_of(train.parse(["fine-tune", "--data", str(file)]))
     assert rows["text"][:] == ["a kite", "a drum"] and rows["label"][:] == [1, 0]
     assert "2 rows hold no text and are left out, row 1 first." in capsys.readouterr().err
-    file.write_text("text,label\n,1\n,0\n")
-    with pytest.raises(ValueError, match="No row of .* holds a text"):
-        rows_of(train.parse(["simcse", "--data", str(file)]))
+    for rows in ("text,label\n,1\n,0\n", "text,label\n"):
+        file.write_text(rows)
+        with pytest.raises(ValueError, match="No row of .* holds a text"):
+            rows_of(train.parse(["simcse", "--data", str(file)]))
+
+
+@pytest.mark.parametrize(("name", "text"), [("a.csv", "text\n0\n1\n"), ("b.json", '{"text": ["a kite", "a drum"]}')])
+def test_a_column_that_is_no_text_is_said(name, text, tmp_path, capsys):
+    (tmp_path / name).write_text(text)
+    assert main(["train", "simcse", "--data", str(tmp_path / name), *QUICK]) == 1
+    told = capsys.readouterr().err
+    assert f"{name} holds " in told and told.endswith("name the column of the text with --columns.\n")
+    assert told.count("\n") == 1  # no warning of row 0, whose text is the number 0
+
+
+def test_a_run_that_was_begun_in_python_is_not_gone_on_with(lines, encoder, texts, tmp_path, capsys):
+    ck.fit(ck.objectives.MLM(encoder), texts, steps=1, batch_size=4, progress=False, folder=tmp_path / "run")
+    assert main(["train", "mlm", "--data", lines, *QUICK, "--steps", "1", "--folder", str(tmp_path / "run")]) == 1
+    told = capsys.readouterr().err
+    assert "vocabulary is not there, with which the run in that folder began: name another --folder." in told
 
 
 def test_a_file_is_no_folder_for_a_run(tmp_path, capsys):

@@ -45,12 +45,16 @@ def rows_of(options: argparse.Namespace) -> Any:
 
 def _with_text(rows: Any, data: str) -> Any:
     """The rows that hold text; says which are left out."""
-    texts = zip(*(rows[name][:] for name in text_columns(rows.column_names)), strict=True)
+    columns = text_columns(rows.column_names)
+    texts = zip(*(rows[name][:] for name in columns), strict=True)
     empty = [at for at, row in enumerate(texts) if not any(str(text or "").strip() for text in row)]
-    if not empty:
-        return rows
+    for kind in map(rows.features.get, columns if len(rows) else ()):
+        if "string" not in (said := getattr(kind, "dtype", type(kind).__name__)) and said != "null":
+            raise ValueError(f"{data} holds {said} where its text is read: name the column of the text with --columns.")
     if len(empty) == len(rows):
         raise ValueError(f"No row of {data} holds a text.")
+    if not empty:
+        return rows
     if distributed.rank() == 0:
         told = "1 row holds no text and is" if len(empty) == 1 else f"{len(empty):,} rows hold no text and are"
         print(f"Warning: {told} left out, row {empty[0]} first.", file=sys.stderr, flush=True)

@@ -249,6 +249,8 @@ def _kept_tokenizer(options: argparse.Namespace, rows: Any) -> Any:
     from transformers import PreTrainedTokenizerFast
 
     kept = options.folder / "vocabulary"
+    if not kept.exists() and checkpoint.found(options.folder):
+        raise ValueError(f"{kept} is not there, with which the run in that folder began: name another --folder.")
     if distributed.rank() == 0 and not kept.exists():
         with draft_of(kept) as draft:
             _tokenizer(options, rows).save_pretrained(draft)
