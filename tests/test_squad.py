@@ -153,6 +153,9 @@ def test_rows_that_are_no_questions_are_refused(vocabulary):
     wrong = question("a red kite", "red") | {"answers": {"text": ["red"], "answer_start": [5]}}
     with pytest.raises(ValueError, match="Row 0: the answer 'red' is not at character 5"):
         Windows([wrong], vocabulary)
+    before = question("a red kite", "red") | {"answers": {"text": ["red"], "answer_start": [-8]}}  # from the end
+    with pytest.raises(ValueError, match="Row 0: the answer 'red' is not at character -8"):
+        Windows([before], vocabulary)
     with pytest.raises(ValueError, match="a window has no new token"):
         Windows([question("a red kite", "red")], vocabulary, max_length=20, stride=20)
     with pytest.raises(ValueError, match="stride is a number of tokens, at least 0, not -1"):

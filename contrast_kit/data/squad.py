@@ -171,7 +171,7 @@ def _checked(rows: Any, tokenizer: Any) -> list[dict[str, Any]]:
         texts, starts = (arguments.listed(f"answers of row {number}", answers[n], n) for n in ("text", "answer_start"))
         for text, start in zip_longest(texts, starts):
             whole = isinstance(text, str) and isinstance(start, Integral) and text
-            if not whole or row["context"][start : start + len(text)] != text:
+            if not whole or start < 0 or row["context"][start : start + len(text)] != text:
                 raise ValueError(f"Row {number}: the answer {text!r} is not at character {start} of its context.")
         row["answers"] = {"text": texts, "answer_start": starts}
     return rows
