@@ -338,3 +338,11 @@ def test_rows_that_hold_labels_alone_are_numbered(tmp_path):
     found = data.number_labels(Dataset.from_dict({"label": ["spam", "ham"]}))
     assert found["label"] == [1, 0] and found.features["label"].names == ["ham", "spam"]
     assert data.load(write(tmp_path, "test.csv", 'label\n""\n""\n'))["test"]["label"][:] == [-1, -1]
+
+
+@pytest.mark.parametrize("value", [2, 0.5, True])
+def test_labels_that_are_no_names_are_not_numbered(value):
+    with pytest.raises(TypeError, match=f"Names of classes are numbered, and {value} is none: leave such labels"):
+        data.number_labels([{"label": value}, {"label": value}])
+    with pytest.raises(ValueError, match="No row has a label, so there is nothing to number"):
+        data.number_labels([{"label": None}])

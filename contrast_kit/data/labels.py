@@ -48,6 +48,10 @@ def order(names: Iterable[str], hint: str = "") -> list[str]:
     >>> labels.order({"10", "9"}), labels.order({"ham", "spam"})
     (['9', '10'], ['ham', 'spam'])
     """
+    if not (names := set(names)):
+        raise ValueError("No row has a label, so there is nothing to number.")
+    if numbers := [name for name in names if not isinstance(name, str)]:
+        raise TypeError(f"Names of classes are numbered, and {numbers[0]!r} is none: leave such labels as they are.")
     alike = {_plain(name): name for name in sorted(names, key=str, reverse=True)}  # "Spam" and "spam " are one class
     plain, names = set(alike), set(alike.values())
     named = {task.name: task.label_names for task in TASKS.values() if task.label_names}
@@ -88,7 +92,8 @@ def number_labels(rows: Any, names: Sequence[str] | None = None, label: str = "l
         rows of the same kind; a `Dataset` has the column as a `ClassLabel`. None stays None.
 
     Raises:
-        ValueError: no such column, a name that is not in `names`, or names whose order is not known.
+        ValueError: no such column, no label, a name that is not in `names`, or names whose order is not known.
+        TypeError: labels that are numbers already.
 
     >>> from contrast_kit.data import number_labels
     >>> number_labels([{"text": "a", "label": "positive"}, {"text": "b", "label": "negative"}])
