@@ -462,6 +462,98 @@ def test_another_start_in_a_used_folder_is_refused(lines, tmp_path, capsys):
     assert f"--start {tmp_path / 'p'}, and this is --start {tmp_path / 'q'}" in capsys.readouterr().err
 
 
+def test_another_scale_in_a_used_folder_is_refused_by_its_own_name(tmp_path, capsys):
+    """The scale brings other defaults, of options that the reader never gave."""
+    command = ["train", "simcse", "--batch-size", "8", "--steps", "1", "--no-plan", "--quiet"]
+    command += ["--folder", str(tmp_path / "run"), "--data"]
+    (tmp_path / "mine.txt").write_text("A red kite. A blue drum. A green robot.")
+    assert main([*command, str(tmp_path / "mine.txt"), "--limit", "2"]) == 0
+    assert main([*command, str(tmp_path / "mine.txt"), "--scale", "small"]) == 1
+    assert "was begun with --scale tiny, and this is --scale small" in capsys.readouterr().err
+    assert main([*command, str(tmp_path / "mine.txt"), "--limit", "2", "--unit", "line"]) == 1
+    assert "was begun with no --unit, and this is --unit line" in capsys.readouterr().err
+
+
+def test_the_same_file_by_another_spelling_is_the_same_text(lines, tmp_path, monkeypatch, capsys):
+    ck.Encoder.tiny(ck.data.train_tokenizer(["a red kite"], 60)).save_pretrained(tmp_path / "p")
+    command = ["train", "mlm", *QUICK, "--steps", "1", "--folder", str(tmp_path / "run")]
+    monkeypatch.chdir(tmp_path)
+    assert main([*command, "--data", "lines.txt", "--start", "p"]) == 0
+    assert main([*command, "--data", lines, "--start", "./p"]) == 0
+    (tmp_path / "inner").mkdir()
+    monkeypatch.chdir(tmp_path / "inner")
+    assert main([*command, "--data", "../lines.txt", "--start", str(tmp_path / "p")]) == 0
+    (tmp_path / "inner" / "other.txt").write_text((tmp_path / "lines.txt").read_text())
+    assert main([*command, "--data", "other.txt", "--start", "../p"]) == 1
+    assert "was begun with --data lines.txt, and this is --data other.txt" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("content", [b"\n", b"[1]", b"\xff\xfe"])
+def test_a_damaged_record_of_what_was_asked_is_named(content, lines, tmp_path, capsys):
+    command = ["train", "mlm", "--data", lines, *QUICK, "--steps", "1", "--folder", str(tmp_path / "run")]
+    assert main(command) == 0
+    (tmp_path / "run" / "asked.json").write_bytes(content)
+    assert main(command) == 1
+    assert f"{tmp_path / 'run' / 'asked.json'} is damaged" in capsys.readouterr().err
+    (tmp_path / "run" / "asked.json").unlink()  # as it says
+    assert main(command) == 0
+
+
+def test_the_method_is_found_wherever_it_stands(mine, capsys):
+    for given in (["--folder", "cmlm", "simcse"], ["--folder=cmlm", "--lr", "-1", "simcse"], ["--quiet", "simcse"]):
+        assert train.parse(given).method == "simcse"
+    assert train.parse(["--data", "my.txt", "mine:Mine"]).method == "mine:Mine"
+    for given, words in (
+        (["--data", "my.txt", "simcs"], "'simcs' is none of its values"),
+        (["--data", "mlm"], "METHOD"),
+    ):
+        with pytest.raises(SystemExit):
+            train.parse(given)
+        assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("method", ["simcse", "mine:Mine"])
+def test_options_without_a_value_are_those_that_the_parser_knows(method, mine):
+    """Else the word behind one would be taken for its value, and not for the method."""
+    for switch in train.SWITCHES:
+        assert train.parse([switch, method]).method == method
+    actions = train._parser(method, recipes.recipe("simcse", "tiny"))._actions
+    found = {name for action in actions if action.nargs == 0 for name in action.option_strings}
+    assert found == {*train.SWITCHES, "-h", "--help"}
+
+
+SLIPS = """
+from contrast_kit.objectives import SimCSE
+
+class Mine(SimCSE):
+    def contrast(self, vectors, facts):
+        return {"contrast": len(3)}
+
+class Made(SimCSE):
+    def __init__(self, *given, **settings):
+        super().__init__(*given, **settings)
+        int("a")
+"""
+
+
+@pytest.mark.parametrize(
+    ("method", "words"),
+    [
+        ("slips:Mine", "object of type 'int' has no len() ({file}, line 6, in contrast)"),
+        ("slips:Made", "invalid literal for int() with base 10: 'a' ({file}, line 11, in __init__)"),
+        ("early:Mine", "object of type 'int' has no len() ({file}, line 2, in <module>)"),
+    ],
+)
+def test_a_slip_in_a_module_of_one_s_own_is_said_with_its_line(method, words, lines, tmp_path, monkeypatch, capsys):
+    (tmp_path / "slips.py").write_text(SLIPS)
+    (tmp_path / "early.py").write_text("\nlen(3)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert main(["train", method, "--data", lines, *QUICK, "--steps", "1"]) == 1
+    told, file = capsys.readouterr().err, tmp_path / f"{method.partition(':')[0]}.py"
+    assert told.endswith(words.format(file=file) + "\n")
+    sys.modules.pop("slips", None)
+
+
 def test_a_command_that_failed_leaves_no_vocabulary_of_other_text(tmp_path):
     (tmp_path / "mine.csv").write_text(
         "".join(["said,thought\n", *(f"a red kite {i},the blue drum {i}\n" for i in range(9))])

@@ -2,6 +2,7 @@
 
 import importlib
 import inspect
+import traceback
 from typing import Any
 
 from contrast_kit import method_checks
@@ -61,3 +62,14 @@ def nearest(cls: type[Objective]) -> str:
     """
     names = {known: name for name, known in METHODS.items() if known.__module__.startswith("contrast_kit.")}
     return next((names[base] for base in cls.__mro__ if base in names), "simcse")
+
+
+def place_of(error: BaseException | None, method: str) -> str:
+    """Where in the module of one's own method an error came up, as the end of a line; "" where none of it was run."""
+    module, found = method.partition(":")[0] if is_own(method) else None, ""
+    while error is not None:
+        for frame, line in traceback.walk_tb(error.__traceback__):
+            if frame.f_globals.get("__name__") == module:
+                found = f" ({frame.f_code.co_filename}, line {line}, in {frame.f_code.co_name})"
+        error = error.__cause__
+    return found

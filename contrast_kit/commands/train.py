@@ -9,20 +9,19 @@ from dataclasses import asdict
 from typing import Any
 
 import contrast_kit as ck
-from contrast_kit.commands import methods, recipes
+from contrast_kit.commands import asked, methods, recipes
 from contrast_kit.commands.options import Parser, add_fields, no_file, one_of
 from contrast_kit.commands.rows import in_other_words, rows_of, too_few
 from contrast_kit.commands.trackers import Tracker
-from contrast_kit.data import intact
 from contrast_kit.data.drafts import draft_of
 from contrast_kit.encoder import Encoder
 from contrast_kit.objectives import CSSL, METHODS, FineTune, Objective
 from contrast_kit.training import checkpoint, distributed
 
-TEXT = ("data", "part", "unit", "columns", "label", "limit", "start")
-"""What says which text is read, and by which encoder: in a folder that holds a run it stays what it was."""
-SETTINGS = ("method", *TEXT, "vocab_size", "pooling", "scale", "packing")
+SETTINGS = ("method", *asked.TEXT, "vocab_size", "pooling", "scale", "packing")
 """What settings.json tells beside all settings of the method and of the training."""
+SWITCHES = ("--fresh", "--packing", "--no-plan", "--quiet")
+"""The options without a value."""
 EXAMPLES = """examples:
 
   a minute on any machine, with text that is made here:
@@ -54,7 +53,8 @@ def main(arguments: list[str]) -> int:
         if options is not None:
             run(options)
     except (ValueError, TypeError, OSError, FloatingPointError) as error:
-        print(str(error) or type(error).__name__, file=sys.stderr)
+        where = methods.place_of(error, named(arguments) or "")
+        print(f"{str(error) or type(error).__name__}{where}", file=sys.stderr)
         return 1
     finally:
         distributed.stop()
@@ -63,10 +63,10 @@ def main(arguments: list[str]) -> int:
 
 def parse(arguments: list[str]) -> argparse.Namespace | None:
     """The options, with those of config and training as dicts `config` and `training`; None where help was printed."""
-    own = (word for word in arguments[:1] if methods.is_own(word))
-    method = next(own, None) or next((word for word in arguments if word in METHODS), None)
-    if method is None:
-        _general().parse_args(arguments)  # prints help, or says what is wrong, and exits
+    method = named(arguments)
+    if method not in METHODS and not methods.is_own(method or ""):
+        wanted = [method] if method else [word for word in arguments if word in ("-h", "--help")]
+        _general().parse_args(wanted)  # prints help, or says what is wrong, and exits
         return None
     scale = argparse.ArgumentParser(add_help=False)
     scale.add_argument("--scale", type=one_of(recipes.SCALES), default="tiny")
@@ -84,6 +84,24 @@ def parse(arguments: list[str]) -> argparse.Namespace | None:
         if given_one in training and other not in training:
             training = {other: None} | training
     return argparse.Namespace(**given, config=ours | config, training=recipe.training | training, recipe=recipe)
+
+
+def named(arguments: list[str]) -> str | None:
+    """The method among the arguments: the first word that is neither an option nor the value of one.
+
+    Example:
+        >>> from contrast_kit.commands.train import named
+        >>> named(["--folder", "cmlm", "--quiet", "simcse"])
+        'simcse'
+    """
+    before = ["", *arguments]
+    pairs = zip(arguments, before, strict=False)
+    return next((word for word, last in pairs if not word.startswith("-") and not _asks(last)), None)
+
+
+def _asks(word: str) -> bool:
+    """Whether a word is an option whose value is the next word."""
+    return word.startswith("--") and "=" not in word and word not in SWITCHES
 
 
 def _general() -> argparse.ArgumentParser:
@@ -182,7 +200,7 @@ def run(options: argparse.Namespace) -> ck.Run:
     first = distributed.rank() == 0
     training = ck.Training.of(options.training)
     if options.folder:
-        _check_asked(options)
+        asked.check(options)
     rows = rows_of(options)
     encoder = _encoder(options, rows)
     objective = _objective(options, encoder, rows)
@@ -226,25 +244,6 @@ def _length(options: argparse.Namespace) -> int:
     return max(128, options.training.get("max_length", ck.Training.max_length))
 
 
-def _check_asked(options: argparse.Namespace) -> None:
-    """Refuse other text or another start than the folder's run had; without a checkpoint there yet, begin anew."""
-    kept, asked = options.folder / "asked.json", {name: getattr(options, name) for name in (*TEXT, "vocab_size")}
-    if distributed.rank() == 0 and not checkpoint.found(options.folder):
-        with intact.one_writer(options.folder):  # which a run that has no checkpoint yet holds
-            ours = options.folder / "vocabulary" / "asked.json"  # not beside a vocabulary that the reader put there
-            if ours.exists() and json.loads(ours.read_text()) != asked:
-                shutil.rmtree(ours.parent)
-            kept.write_text(json.dumps(asked))
-    distributed.anywhere(False, distributed.start())  # the others wait until the first has written it
-    for name, value in (json.loads(kept.read_text()) if kept.exists() else {}).items():
-        if value != asked.get(name):
-            flag = {"vocab_size": "words"}.get(name, name)
-            raise ValueError(
-                f"{options.folder} was begun with --{flag} {value}, and this is --{flag} {asked.get(name)}: use the "
-                "same to go on, or another --folder."
-            )
-
-
 def _kept_tokenizer(options: argparse.Namespace, rows: Any) -> Any:
     from transformers import PreTrainedTokenizerFast
 
@@ -254,7 +253,7 @@ def _kept_tokenizer(options: argparse.Namespace, rows: Any) -> Any:
     if distributed.rank() == 0 and not kept.exists():
         with draft_of(kept) as draft:
             _tokenizer(options, rows).save_pretrained(draft)
-            shutil.copy(options.folder / "asked.json", draft)
+            shutil.copy(options.folder / asked.FILE, draft)
     distributed.anywhere(False, distributed.start())  # the others wait until the first has written it
     return PreTrainedTokenizerFast.from_pretrained(kept)
 
