@@ -86,7 +86,7 @@ def test_a_word_of_known_letters_is_always_spelled():
     ("arguments", "sentence"),
     [
         ({"kind": "unigram"}, "kind must be one of 'wordpiece', 'bpe'"),
-        ({"vocab_size": 12}, "vocab_size=12 is too small"),
+        ({"vocab_size": 12}, r"vocab_size=12 \(on the command line --words 12\) is too small"),
         ({"vocab_size": 200, "kind": "bpe"}, "BPE needs 261"),
     ],
 )

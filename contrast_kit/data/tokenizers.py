@@ -67,16 +67,17 @@ def train_tokenizer(
     if not any(text.strip() for text in texts):
         raise ValueError("A tokenizer needs text to be trained on; these texts are empty.")
     checks.count("vocab_size", vocab_size, "a number of tokens")
+    size = f"vocab_size={vocab_size} (on the command line --words {vocab_size})"
     if vocab_size > LARGEST:
-        raise ValueError(f"vocab_size={vocab_size} is more than any vocabulary has: {LARGEST:,} at most.")
+        raise ValueError(f"{size} is more than any vocabulary has: {LARGEST:,} at most.")
     if kind == "bpe" and vocab_size < 256 + len(SPECIAL_TOKENS):
-        raise ValueError(f"vocab_size={vocab_size} is too small: BPE needs 261 (256 bytes, 5 special tokens).")
+        raise ValueError(f"{size} is too small: BPE needs 261 (256 bytes, 5 special tokens).")
     train = _wordpiece if kind == "wordpiece" else _bpe
     backend = train(texts, vocab_size, lowercase)
     if backend.get_vocab_size() > vocab_size:
         raise ValueError(
-            f"vocab_size={vocab_size} is too small: the characters of these texts alone need "
-            f"{backend.get_vocab_size()} entries; take a larger one or kind='bpe'."
+            f"{size} is too small: the characters of these texts alone need {backend.get_vocab_size()} entries; take "
+            "a larger one or, in Python, kind='bpe'."
         )
     _frame(backend)
     return PreTrainedTokenizerFast(
