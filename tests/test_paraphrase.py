@@ -144,9 +144,33 @@ def test_what_is_no_text_is_said():
         Toyshop()(["a kite", 3])
     with pytest.raises(ValueError, match="temperature must be a number of 0 or more"):
         Toyshop()(["a kite"], temperature=-1)
-    with pytest.raises(RuntimeError, match="1 answers to 2 texts"):
+    with pytest.raises(ValueError, match="temperature must be a number of 0 or more, not True"):
+        Toyshop()(["a kite"], temperature=True)
+    with pytest.raises(RuntimeError, match="Forgetful gave 1 answers to 2 texts"):
         Forgetful()(["a", "b"])
     assert Toyshop()([]) == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "error", "words"),
+    [
+        (lambda texts: None, TypeError, "answer must be a list of texts, not None"),
+        (lambda texts: [None for _ in texts], TypeError, "Number 0 of .*'s answer is None, not a string"),
+        (lambda texts: texts[0], TypeError, "answer must be a list of texts, not 'a'"),
+        (lambda texts: texts[1:], RuntimeError, "gave 1 answers to 2 texts"),
+    ],
+)
+def test_an_answer_that_is_not_a_text_for_each_is_said(answer, error, words):
+    class Mine(Paraphraser):
+        def _say_again(self, texts, temperature, seed):
+            return answer(texts)
+
+    def mine(texts, **how):  # a plain function in place of a paraphraser
+        return answer(texts)
+
+    for call in (lambda: Mine()(["a", "b"]), lambda: reworded(["a", "b"], mine), lambda: augmented(["a", "b"], mine)):
+        with pytest.raises(error, match=words):
+            call()
 
 
 # A file

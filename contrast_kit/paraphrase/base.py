@@ -2,7 +2,6 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from numbers import Real
 from typing import Any
 
 from contrast_kit import arguments, checks
@@ -14,7 +13,7 @@ from contrast_kit.data.rows import column as texts_of
 
 def check_temperature(temperature: float | None) -> None:
     """Refuse, with a ValueError, what is not a sampling temperature; None leaves it to the paraphraser."""
-    if temperature is not None and not (isinstance(temperature, Real) and temperature >= 0):
+    if temperature is not None and not (checks.is_number(temperature) and temperature >= 0):
         raise ValueError(f"temperature must be a number of 0 or more, not {checks.shown(temperature)}.")
 
 
@@ -43,20 +42,27 @@ class Paraphraser(ABC):
         Raises:
             TypeError: for one string in place of several, or something that is not text.
             ValueError: for a temperature below 0.
+            RuntimeError: where `_say_again` gives more or fewer texts; TypeError where it gives something else.
         """
         if isinstance(texts, str):
             raise TypeError("A paraphraser takes several texts: write paraphraser([text]).")
         texts = arguments.strings("texts", texts, "texts")
         check_temperature(temperature)
         checks.seed(seed)
-        again = self._say_again(texts, temperature, seed) if texts else []
-        if len(again) != len(texts):
-            raise RuntimeError(f"{type(self).__name__} gave {len(again)} answers to {len(texts)} texts.")
-        return again
+        return _answers(self, texts, self._say_again(texts, temperature, seed) if texts else [])
 
     @abstractmethod
     def _say_again(self, texts: list[str], temperature: float | None, seed: int) -> list[str]:
         """The paraphrases of checked texts, of which there is at least one."""
+
+
+def _answers(paraphraser: Any, texts: list[str], again: Any) -> list[str]:
+    """What a paraphraser, or another function, made of texts: a text for each."""
+    name = getattr(paraphraser, "__name__", type(paraphraser).__name__)
+    again = arguments.strings(f"{name}'s answer", again, "texts")
+    if len(again) != len(texts):
+        raise RuntimeError(f"{name} gave {len(again)} answers to {len(texts)} texts.")
+    return again
 
 
 def reworded(
@@ -94,8 +100,10 @@ def reworded(
     for column in columns:
         texts = texts_of(rows, column)
         for k in (0, 1):
-            kept = keep_original and k == 0
-            again = texts if kept else paraphraser(texts, temperature=temperature, seed=2 * seed + k)
+            if keep_original and k == 0:
+                again = texts
+            else:
+                again = _answers(paraphraser, texts, paraphraser(texts, temperature=temperature, seed=2 * seed + k))
             for row, text in zip(result, again, strict=True):
                 row[WORDING.format(column=column, k=k)] = text
         names = [WORDING.format(column=column, k=k) for k in (0, 1)]
@@ -131,10 +139,11 @@ def augmented(
     checks.count("copies", copies, "the number of paraphrases of each row")
     rows, columns = _checked(rows, paraphraser, columns, seed)
     result = [dict(row) for row in rows]
+    texts = {column: texts_of(rows, column) for column in columns}
     for copy in range(copies):
         again = {
-            column: paraphraser(texts_of(rows, column), temperature=temperature, seed=seed * copies + copy)
-            for column in columns
+            column: _answers(paraphraser, those, paraphraser(those, temperature=temperature, seed=seed * copies + copy))
+            for column, those in texts.items()
         }
         result += [row | {column: again[column][i] for column in columns} for i, row in enumerate(rows)]
     return result
