@@ -299,6 +299,22 @@ def test_a_cache_that_is_damaged_gone_or_read_only(texts, tokenizer, cache, monk
     assert len(Texts(texts, tokenizer)) == len(texts)  # Texts go on without a cache
 
 
+@pytest.mark.parametrize("damage", [lambda file: file.write_bytes(file.read_bytes()[:-4]), Path.unlink])
+def test_a_cache_whose_token_types_are_damaged_or_gone(damage, texts, tokenizer, cache):
+    typed = copy.deepcopy(tokenizer)
+    typed.model_input_names = ["input_ids", "token_type_ids", "attention_mask"]
+    files = TokenCache(typed, 8)
+    columns = [texts[:5], texts[5:10]]
+    whole = files.tokens(columns)
+    damage(files.folder / files.key(columns) / "types")
+    again = files.tokens(columns)
+    assert np.array_equal(whole.types, again.types) and len(again.types) == len(again.ids) and again.types.any()
+    Stream(iter(texts[:20]), typed, pack=True)
+    before = {file: file.stat().st_mtime_ns for file in files.folder.glob("*/ids")}
+    Stream(iter(texts[:20]), typed, pack=True)  # which needs no types: its files are whole
+    assert before == {file: file.stat().st_mtime_ns for file in files.folder.glob("*/ids")}
+
+
 def test_threads_with_one_tokenizer_and_other_lengths_do_not_disturb_each_other(texts, tokenizer):
     expected = {length: tokenize(tokenizer, [texts], length).ids for length in (6, 12)}
     wrong = []

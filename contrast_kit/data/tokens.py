@@ -120,10 +120,17 @@ class TokenCache:
             ids = np.fromfile(folder / "ids", np.int32)
         except FileNotFoundError:
             return None
-        if int(lengths.sum()) != len(ids):
+        if int(lengths.sum()) != len(ids) or self._other_types(types, len(ids)):
             shutil.rmtree(folder, ignore_errors=True)  # damaged
             return None
         return Tokens(ids, lengths, types)
+
+    def _other_types(self, types: np.ndarray | None, count: int) -> bool:
+        """Whether types are too few, or lacking where transformers' tokenizers make them; packed texts have none."""
+        if types is None:
+            names = getattr(self.tokenizer, "model_input_names", ())
+            return self.max_length is not None and "token_type_ids" in names
+        return len(types) != count
 
     def write(self, key: str, tokens: Tokens) -> bool:
         """Keep tokens under their name; False where the disk does not take them."""
