@@ -186,6 +186,14 @@ def test_truth_of_batches_is_true_of_asked_one_by_one():
     table = scenes.truth(rows)(range(60), torch.tensor(pictures))
     one_by_one = [[scenes.true_of(scenes.facts_of(row), scenes.scene(i)) for i in pictures] for row in rows]
     assert table.tolist() == one_by_one
+    fact = dict(number=1, good="drum", shelf=SHELVES[0], size="", colour="", price=0)
+    four = [rows[0] | {"facts": [fact | {"good": good} for good in ("drum", "kite", "bus", "robot")]}]
+    expected = [[scenes.true_of(scenes.facts_of(four[0]), scenes.scene(i)) for i in pictures]]
+    assert scenes.truth(four)([0], torch.tensor(pictures)).tolist() == expected
+    with pytest.raises(ValueError, match="No toy of these scenes has the good 'musical toy': ask true_of"):
+        scenes.truth([rows[0] | {"facts": [fact | {"good": "musical toy"}]}])
+    with pytest.raises(ValueError, match="No toy of these scenes has the material 'wood'"):  # it was passed over
+        scenes.truth([rows[0] | {"facts": [fact | {"material": "wood"}]}])
 
 
 def test_vague_captions_are_true_of_other_pictures_too():

@@ -89,7 +89,7 @@ def crop(picture: np.ndarray, boxes: np.ndarray) -> Tensor:
     # the map from the crop's own coordinates, -1 to 1, to those of the picture
     across = torch.stack([x2 - x1, zero, x1 + x2 - 1], 1)  # [R, 3]
     down = torch.stack([zero, y2 - y1, y1 + y2 - 1], 1)  # [R, 3]
-    grid = affine_grid(torch.stack([across, down], 1), [len(boxes), 3, *CROP], align_corners=False)  # [R, 24, 18, 2]
+    grid = affine_grid(torch.stack([across, down], 1), [len(boxes), 3, *CROP], align_corners=False)  # [R, 28, 20, 2]
     pixels = torch.from_numpy(picture).permute(2, 0, 1).float() / 255  # [3, 96, 96]
     return grid_sample(pixels.expand(len(boxes), -1, -1, -1), grid, align_corners=False)  # [R, 3, 28, 20]
 

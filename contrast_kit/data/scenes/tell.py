@@ -32,7 +32,6 @@ from contrast_kit.data.toyshop.world import Stock
 
 FIELDS = ("good", "colour", "size", "price", "shelf")
 _TOLD = {"colour": 0.8, "size": 0.5, "price": 0.25}  # how often a fact tells a detail
-_MOST = 3  # facts in a caption
 
 
 def draw_facts(rng: Random, scene: Scene) -> Facts:
@@ -111,9 +110,10 @@ def truth(rows: Any) -> Callable[[Sequence[int], Tensor], Tensor]:
     >>> is_true.shape, is_true[0, :2].tolist()  # both captions of one picture are true of it
     (torch.Size([2, 4]), [True, True])
     """
-    claims = torch.full((len(rows), _MOST, 1 + len(FIELDS)), -1)  # [N, facts, number and fields]
+    told = column(rows, "facts")
+    claims = torch.full((len(rows), max(map(len, told), default=0), 1 + len(FIELDS)), -1)  # [N, facts, number, fields]
     claims[:, :, 0] = 0  # a fact that is not there asks for no toy
-    for row, facts in enumerate(column(rows, "facts")):
+    for row, facts in enumerate(told):
         for at, fact in enumerate(facts):
             claims[row, at] = torch.tensor([fact["number"], *_codes(fact, SHELVES)])
 
@@ -143,8 +143,12 @@ def _toys() -> Tensor:
 
 def _codes(values: Mapping[str, Any], shelves: Sequence[Any]) -> list[int]:
     """Values of `FIELDS` as numbers; -1 where one is not told."""
-    names = (GOODS, COLOURS, SIZES, range(10), shelves)
-    return [
-        -1 if values[field] in ("", 0) and field != "shelf" else name.index(values[field])
-        for field, name in zip(FIELDS, names, strict=True)
-    ]
+    names = dict(zip(FIELDS, (GOODS, COLOURS, SIZES, range(10), shelves), strict=True)) | {"material": ()}
+    codes = []
+    for field, known in names.items():
+        value = values.get(field, "")
+        untold = value in ("", 0) and field != "shelf"
+        if not untold and value not in known:  # a kind of good, say, that only `entails` understands
+            raise ValueError(f"No toy of these scenes has the {field} {value!r}: ask true_of of each picture.")
+        codes.append(-1 if untold else known.index(value))
+    return codes[: len(FIELDS)]
