@@ -267,6 +267,16 @@ def back_translation(tmp_path_factory):
     return BackTranslation(to=to, back=back, batch_size=4, max_length=8)
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [dict(temperature=-1), dict(temperature=None), dict(temperature="0.7"), dict(batch_size=-1), dict(max_length=0)],
+)
+def test_settings_that_translate_nothing_are_refused(changes):
+    """A temperature below 0 took the likeliest words, and a batch_size below 0 gave empty texts, without a word."""
+    with pytest.raises(ValueError, match=f"{next(iter(changes))} (must be|is) "):
+        BackTranslation(**changes)
+
+
 TEXTS = [
     "the red kite flies",
     "a small drum stands",

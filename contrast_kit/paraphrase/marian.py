@@ -6,8 +6,9 @@ from typing import Any
 
 import torch
 
+from contrast_kit import checks
 from contrast_kit.encoder import hf_folders
-from contrast_kit.paraphrase.base import Paraphraser
+from contrast_kit.paraphrase.base import Paraphraser, check_temperature
 
 
 @dataclass
@@ -28,7 +29,8 @@ class BackTranslation(Paraphraser):
     Raises:
         FileNotFoundError: if a model is neither a folder nor available from the hub (in one sentence, within seconds),
             or if its folder holds no tokenizer.
-        ValueError: if some of its weights are missing, or it needs code of its own.
+        ValueError: if some of its weights are missing, or it needs code of its own; for a temperature below 0, or a
+            batch_size or max_length below 1.
         ImportError: where the hub's models need the package `sentencepiece` and it is not installed.
 
     Example:
@@ -44,6 +46,13 @@ class BackTranslation(Paraphraser):
     batch_size: int = 32
     max_length: int = 128
     device: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.temperature is None:
+            raise ValueError("temperature must be a number of 0 or more, not None: it is used where a call gives none.")
+        check_temperature(self.temperature)
+        checks.count("batch_size", self.batch_size, "how many texts are translated at once")
+        checks.count("max_length", self.max_length, "a number of tokens")
 
     def _say_again(self, texts: list[str], temperature: float | None, seed: int) -> list[str]:
         temperature = self.temperature if temperature is None else temperature
