@@ -453,6 +453,18 @@ def test_the_command_measures_a_folder_and_writes_a_table_and_a_card(saved, tmp_
     assert ck.Encoder.from_pretrained(saved).width == 32  # the folder still opens
 
 
+def test_a_folder_that_takes_no_table_does_not_lose_it(saved, capsys, monkeypatch):
+    """It may be read-only, and what was measured may have taken an hour."""
+
+    def refused(self, folder):
+        raise PermissionError("read-only")
+
+    monkeypatch.setattr(reports.Report, "write", refused)
+    assert main(["evaluate", str(saved), "--only", "geometry", "--limit", "60", "--quiet"]) == 1
+    told = capsys.readouterr()
+    assert "uniformity" in told.out and "read-only" in told.err
+
+
 def test_without_data_the_toyshop_is_measured(saved, tmp_path, capsys, monkeypatch):
     monkeypatch.delenv("CONTRAST_KIT_REAL_DATA", raising=False)
     few = [ck.tasks.load(f"toyshop/{name}") for name in ("cola", "stsb")]

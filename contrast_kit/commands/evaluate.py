@@ -34,12 +34,13 @@ def main(arguments: list[str]) -> int:
             pooling=options.pooling,
             progress=not options.quiet,
         )
+        print(f"\n{report}\n", flush=True)  # before a folder that takes no files can lose it
         out = options.out or (Path(options.folder) if Path(options.folder).is_dir() else Path("."))
         table, card = report.write(out)
     except (ValueError, TypeError, OSError) as error:
         print(str(error) or type(error).__name__, file=sys.stderr)
         return 1
-    print(f"\n{report}\n\nThe table is in {table}, and the section for a model card in {card}.")
+    print(f"The table is in {table}, and the section for a model card in {card}.")
     return 0
 
 
