@@ -100,6 +100,11 @@ def test_two_pictures_stand_under_left_and_right(tokenizer, pictures):
     assert "regions" not in batch and batch["label"].tolist() == [1]
 
 
+def test_the_number_of_a_picture_may_be_numpy_s(tokenizer, pictures):
+    rows = [{"text": "a red ball", "image_id": np.int64(int(pictures.ids[0]))}]
+    assert Regions(rows, tokenizer, pictures).image_ids.tolist() == [[int(pictures.ids[0])]]
+
+
 def test_answers_become_soft_labels(tokenizer, pictures):
     rows = [{"question": "what colour", "image_id": 0, "answers": ["red"] * 3 + ["pink"] * 6 + ["scarlet"]}]
     texts = Regions(rows, tokenizer, pictures, answers=["red", "pink", "blue"])
@@ -246,6 +251,8 @@ def test_features_of_another_width_are_refused():
         stack_pictures([{**rows[0], "boxes": [[0, 0, 1, 1], [0, 0, 1, 1]]}])
     with pytest.raises(ValueError, match="There are no pictures"):
         stack_pictures([])
+    with pytest.raises(ValueError, match="ids must be distinct, and 2 pictures have the number 1."):
+        stack_pictures([rows[0], rows[0]])
 
 
 # -- LXMERT's table --------------------------------------------------------------------------------------------------
@@ -281,11 +288,19 @@ def test_the_region_table_is_read_with_boxes_as_shares(tmp_path):
     (line(num_boxes="3"), "Line 1 of regions.tsv is not a row of LXMERT's tables"),
     (line(boxes="%%%"), "Line 1 of regions.tsv is not a row of LXMERT's tables"),
     (line(img_w="50"), "between 0 and 1"),
+    (line(name="bücher"), "the picture 'bücher' does not end in a number"),
+    ("", "regions.tsv is empty"),
+    (line(name="dev-0-0-img0") + line(name="dev-1-0-img0"), "2 pictures have the number 0"),
 ])  # fmt: skip
 def test_another_table_is_refused_by_its_line(tmp_path, text, says):
     path = tmp_path / "regions.tsv"
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8")
     with pytest.raises(ValueError, match=says):
+        region_files.region_table(path)
+    with pytest.raises(ValueError, match="most is a number of pictures, at least 1, not '1'"):
+        region_files.region_table(path, most="1")
+    path.write_bytes(gzip.compress(text.encode()))
+    with pytest.raises(ValueError, match="regions.tsv is not UTF-8 text"):
         region_files.region_table(path)
     with pytest.raises(FileNotFoundError, match="There is no file"):
         region_files.region_table(tmp_path / "none.tsv")
@@ -299,6 +314,15 @@ def test_patches_are_the_pixels_of_their_boxes():
         assert np.allclose(found.regions[1, r].numpy() * 255, pixels[1, y1:y2, x1:x2].ravel(), atol=1e-3)
     with pytest.raises(ValueError, match="Patches of 5 × 5 do not divide a picture of 8 × 12"):
         region_files.patches(pixels, [5, 6], side=5)
+    for given, kind in ((pixels / 255, "numbers of float64"), (torch.from_numpy(pixels), "a Tensor")):
+        with pytest.raises(TypeError, match=f"array of bytes .uint8., from 0 to 255, not {kind}"):
+            region_files.patches(given, [5, 6], side=4)  # shares would come out 255 times too small
+    with pytest.raises(ValueError, match="side is a number of pixels"):
+        region_files.patches(pixels, [5, 6], side=4.0)
+    with pytest.raises(TypeError, match="ids must be integers"):
+        region_files.patches(pixels, ["a", "b"], side=4)
+    with pytest.raises(TypeError, match="files must be a list of picture files"):
+        region_files.read_pictures("a.png")
 
 
 # -- questions and statements ----------------------------------------------------------------------------------------
@@ -336,6 +360,16 @@ def test_vqa_is_read_plain_or_packed_and_misfits_are_said(tmp_path):
     (tmp_path / "lines.json").write_text('{"sentence": "a", "label": "true", "identifier": "dev-0-0-0"}\n{')
     with pytest.raises(ValueError, match="Line 2 of lines.json is not JSON"):
         vision_files.nlvr2(tmp_path / "lines.json")
+    with pytest.raises(ValueError, match="Line 1 of lines.json has no 'directory'"):
+        vision_files.nlvr(tmp_path / "lines.json")
+    (tmp_path / "lines.json").write_text('{"sentence": "a", "label": "true", "identifier": "4175-0"}')
+    with pytest.raises(ValueError, match="identifier of row 0 is '4175-0', not split-set-pair-sentence"):
+        vision_files.nlvr2(tmp_path / "lines.json")
+    whole = (tmp_path / "a.gz").read_bytes()
+    for content in (b"{not", whole[:-9], whole[:12] + b"\xff" * 9, b"\xff\xfe"):
+        (tmp_path / "cut.gz").write_bytes(content)
+        with pytest.raises(ValueError, match="cut.gz is damaged, or no JSON"):
+            vision_files.vqa_v2(tmp_path / "q.json", tmp_path / "cut.gz")
 
 
 @real_data

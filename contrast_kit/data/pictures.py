@@ -127,8 +127,12 @@ class Pictures:
 
     def _check_shapes(self) -> None:
         p, r, _ = self.regions.shape
-        if self.ids.is_floating_point() or self.ids.shape != (p,) or len(self.ids.unique()) != p:
+        if self.ids.is_floating_point() or self.ids.shape != (p,):
             raise ValueError(f"ids must be {p} distinct integers, one for each picture, got {list(self.ids.shape)}.")
+        numbers, times = self.ids.unique(return_counts=True)
+        if (times > 1).any():
+            number = int(numbers[times > 1][0])
+            raise ValueError(f"ids must be distinct, and {int(times[times > 1][0])} pictures have the number {number}.")
         for key in REGION_KEYS[1:]:
             shape = (p, r, 4) if key == "boxes" else (p, r)
             if getattr(self, key).shape != shape:

@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 import torch
 
+from contrast_kit import arguments, checks
 from contrast_kit.data.pictures import NONE, Pictures, stack_pictures
+from contrast_kit.data.utf8 import in_utf8
 
 COLUMNS = (
     "img_id",
@@ -40,16 +42,20 @@ def region_table(file: str | Path, most: int | None = None) -> Pictures:
     path = Path(file)
     if not path.is_file():
         raise FileNotFoundError(f"There is no file {path}.")
+    if most is not None:
+        checks.count("most", most, "a number of pictures")
     limit = csv.field_size_limit(2**31 - 1)  # a feature field is 400 kB
     pictures = []
     try:
-        with path.open(encoding="ascii", newline="") as lines:
+        with in_utf8(path), path.open(encoding="utf-8", newline="") as lines:
             for number, row in enumerate(csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE), 1):
                 if most is not None and len(pictures) >= most:
                     break
                 pictures.append(_picture(row, number, path.name))
     finally:
         csv.field_size_limit(limit)
+    if not pictures:
+        raise ValueError(f"{path} is empty: a table has one line for each picture.")
     return stack_pictures(pictures)
 
 
@@ -92,17 +98,21 @@ def patches(pixels: np.ndarray, ids: Sequence[int], side: int) -> Pictures:
     `pixels` [P, H, W, 3] bytes, `side` a divisor of H and W; the feature of a patch is `side² · 3` numbers from 0 to 1.
     With `side` equal to H = W a picture is one region. Objects and attributes are -100: nobody said what is in a patch.
 
-    Raises ValueError for a side that does not divide the picture.
+    Raises ValueError for a side that does not divide the picture, and TypeError for pixels that are not bytes.
 
     >>> import numpy as np
     >>> found = patches(np.zeros((2, 30, 30, 3), np.uint8), ids=[0, 1], side=10)
     >>> found.regions.shape, found.boxes[0, 1].tolist()  # the second patch of the first row
     (torch.Size([2, 9, 300]), [0.3333..., 0.0, 0.6666..., 0.3333...])
     """
+    if not isinstance(pixels, np.ndarray) or pixels.dtype != np.uint8:  # shares would be divided by 255 once more
+        kind = f"numbers of {pixels.dtype}" if isinstance(pixels, np.ndarray) else f"a {type(pixels).__name__}"
+        raise TypeError(f"Pixels must be a numpy array of bytes (uint8), from 0 to 255, not {kind}.")
     if pixels.ndim != 4 or pixels.shape[3] != 3 or len(ids) != len(pixels):
         raise ValueError(f"Pixels must be [P, H, W, 3] with a number for each picture, not {list(pixels.shape)}.")
     p, height, width, _ = pixels.shape
-    if side < 1 or height % side or width % side:
+    checks.count("side", side, "a number of pixels")
+    if height % side or width % side:
         raise ValueError(f"Patches of {side} × {side} do not divide a picture of {height} × {width} pixels.")
     rows, columns = height // side, width // side
     cut = torch.from_numpy(pixels.copy()).float().div(255).view(p, rows, side, columns, side, 3)
@@ -112,7 +122,7 @@ def patches(pixels: np.ndarray, ids: Sequence[int], side: int) -> Pictures:
     none = torch.full((p, rows * columns), NONE)
     sure = torch.ones(p, rows * columns)
     return Pictures(
-        torch.as_tensor(ids),
+        checks.integers(ids, p, torch.device("cpu"), "ids"),
         cut,
         corners.expand(p, -1, -1).contiguous(),
         none != 0,
@@ -128,7 +138,7 @@ def read_pictures(files: Sequence[str | Path]) -> np.ndarray:
     from PIL import Image
 
     made = []
-    for file in files:
+    for file in arguments.listed("files", files, "picture files"):
         if not Path(file).is_file():
             raise FileNotFoundError(f"There is no picture {file}.")
         with Image.open(file) as image:

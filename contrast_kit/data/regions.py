@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import reduce
+from numbers import Integral
 from typing import Any
 from zlib import crc32
 
@@ -133,9 +134,9 @@ def _image_columns(rows: Any) -> tuple[str, ...]:
 def _image_ids(rows: Any, name: str) -> Tensor:
     values = column(rows, name)
     for at, value in enumerate(values):
-        if not isinstance(value, int) or isinstance(value, bool):
+        if not isinstance(value, Integral) or isinstance(value, bool):
             raise TypeError(f"{name} of row {at} is {checks.shown(value)}, not the number of a picture (an integer).")
-    return torch.tensor(values)
+    return torch.tensor([int(value) for value in values])
 
 
 def _answers(rows: Any) -> list:

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from contrast_kit import arguments
 
 Row = dict[str, Any]
 
@@ -77,7 +80,7 @@ def nlvr(file: str | Path) -> list[Row]:
     picture, `images/<directory>/<split>-<identifier>-0.png` beside the JSON lines.
     """
     path, rows = Path(file), []
-    for at, each in enumerate(_lines(path)):
+    for at, each in enumerate(_lines(path, "sentence", "label", "identifier", "directory", "structured_rep")):
         picture = path.parent / "images" / each["directory"] / f"{path.stem}-{each['identifier']}-0.png"
         rows.append(
             {
@@ -96,7 +99,10 @@ def nlvr2(file: str | Path) -> list[Row]:
     """NLVR2's sentences: `sentence`, `label` (1 true), `identifier`, and the names of two photographs, `left_name` and
     `right_name`, by its convention `<split>-<set>-<pair>-img0.png` and `-img1.png`. The photographs are not free."""
     rows = []
-    for at, each in enumerate(_lines(Path(file))):
+    for at, each in enumerate(_lines(Path(file), "sentence", "label", "identifier")):
+        if str(each["identifier"]).count("-") != 3:
+            raise ValueError(f"The identifier of row {at} is {each['identifier']!r}, not split-set-pair-sentence, as "
+                             "NLVR2's are: give one of its files.")  # fmt: skip
         split, group, pair, _ = each["identifier"].split("-")
         rows.append(
             {
@@ -141,15 +147,22 @@ def _text(path: Path) -> list[str]:
 def _json(file: str | Path, key: str = "") -> list:
     """A JSON file, plain or gzipped; of an object, the list under `key`."""
     data = _there(Path(file)).read_bytes()
-    found = json.loads(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data)
+    try:
+        found = json.loads(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data)
+    except (ValueError, OSError, EOFError, zlib.error) as error:
+        raise ValueError(f"{file} is damaged, or no JSON ({arguments.in_a_line(error)}): fetch it again.") from None
     if key and (not isinstance(found, dict) or key not in found):
         raise ValueError(f"{Path(file).name} has no {key!r}: it is another of VQA's files, or none of them.")
     return found[key] if key else found
 
 
-def _lines(path: Path) -> Iterator[dict[str, Any]]:
+def _lines(path: Path, *keys: str) -> Iterator[dict[str, Any]]:
     for number, line in enumerate(_text(path), 1):
         try:
-            yield json.loads(line)
+            found = json.loads(line)
         except json.JSONDecodeError:
             raise ValueError(f"Line {number} of {path.name} is not JSON: the file holds one object per line.") from None
+        lacking = [key for key in keys if not isinstance(found, dict) or key not in found]
+        if lacking:
+            raise ValueError(f"Line {number} of {path.name} has no {lacking[0]!r}: it is a file of another data set.")
+        yield found
