@@ -195,6 +195,16 @@ def test_sup_con_is_the_plain_form(n, classes, tau, seed):
         same(lambda x, how, r=reduction: sup_con(x, labels, tau, reduction=r, implementation=how), x)
 
 
+@pytest.mark.parametrize("tau", [0.01, 0.001])
+def test_a_tight_class_falls_no_lower_than_it_can(tau):
+    """-3e-5 and -2e-4 without care: log Σ exp and the mean of the positives are rounded apart."""
+    x = vectors(256, 32, dtype=torch.float32)
+    pairs, fours = (sup_con(x.repeat(n, 1), torch.arange(256).repeat(n), tau, reduction="none",
+                            implementation="tiled") for n in (2, 4))  # fmt: skip
+    assert pairs.min() >= 0
+    assert fours.min().item() >= math.log(3) - 1e-6
+
+
 @pytest.mark.parametrize("tau", [0.01, 0.05, 1.0])
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 2e-5), (torch.bfloat16, 2e-2), (torch.float16, 2e-2)])
 def test_lower_precisions_over_several_tiles(dtype, tolerance, tau):

@@ -45,7 +45,9 @@ def sup_con(x: Tensor, labels: Tensor, tau: float | Tensor, implementation: str)
     x = unit_rows(x)
     lse = self_log_sum_exp(x, tau, half=implementation == "bf16")
     means, positives = mean_of_positives(x, labels)  # [N], [N]
-    return torch.where(positives > 0, lse - means / tau, 0.0), positives > 0
+    loss, least = lse - means / tau, positives.clamp(min=1).to(x.dtype).log()  # [N] each
+    loss = loss + (least - loss).clamp(min=0).detach()  # else rounding goes below, in tight classes
+    return torch.where(positives > 0, loss, 0.0), positives > 0
 
 
 def _own(x: Tensor, y: Tensor, tau: float | Tensor) -> Tensor:
