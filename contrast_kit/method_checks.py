@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from contrast_kit import checks
@@ -117,6 +118,17 @@ def step(method: Any, batches: Any, chunk_size: int | None, total: Any) -> None:
             "`weights` instead (they may be learned), and what belongs to no part as a part of `contrast` (with "
             "contrastive = True)."
         )
+
+
+def trainable(method: Any, device: torch.device) -> None:
+    """Refuse to train, or to plan it, where nothing would be learned."""
+    if torch.is_autocast_enabled(device.type):  # its copies of the weights outlive each update
+        raise ValueError(
+            "fit stands inside torch.autocast, which goes on reading copies of the weights from before the first "
+            "update, so that nothing is learned: leave that context and pass precision='bf16' instead."
+        )
+    if not any(weight.requires_grad for weight in method.parameters()):
+        raise ValueError("Every weight is frozen, so nothing can be trained: set requires_grad where it should.")
 
 
 def rows(method: Any, name: str, vectors: dict[str, Tensor], view: dict[str, Tensor]) -> dict[str, Tensor]:

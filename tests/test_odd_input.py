@@ -67,6 +67,8 @@ def test_training_inside_autocast_is_refused_since_it_would_read_old_weights(tok
         assert torch.equal(x @ weight, before)
         with pytest.raises(ValueError, match="leave that context and pass precision='bf16'"):
             ck.fit(objective, texts, steps=1, progress=False)
+        with pytest.raises(ValueError, match="leave that context and pass precision='bf16'"):
+            ck.plan(objective, texts, steps=1)
     assert ck.fit(objective, texts, steps=1, precision="bf16", progress=False).steps == 1
 
 
@@ -109,6 +111,8 @@ def test_everything_frozen_and_clip_zero(encoder, texts):
     objective = ck.objectives.MLM(encoder).requires_grad_(False)
     with pytest.raises(ValueError, match="Every weight is frozen"):
         ck.fit(objective, texts, steps=1, progress=False)
+    with pytest.raises(ValueError, match="Every weight is frozen"):
+        ck.plan(objective, texts, steps=1)
     with pytest.raises(ValueError, match="clip=None"):
         ck.Training(clip=0)
 

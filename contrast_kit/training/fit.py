@@ -88,20 +88,13 @@ class _Loop:
 
     def __init__(self, objective: Objective, dataset: Any, training: Training, folder: Path | None):
         self.device = distributed.start()
-        if torch.is_autocast_enabled(self.device.type):  # its copies of the weights outlive each update
-            raise ValueError(
-                "fit stands inside torch.autocast, which goes on reading copies of the weights from before the first "
-                "update, so that nothing is learned: leave that context and pass precision='bf16' instead."
-            )
+        method_checks.trainable(objective, self.device)
         self.objective, self.training = objective.to(self.device), training
         self.texts = prepare_texts(objective.encoder, dataset, training.max_length)
         objective.check_data(getattr(self.texts, "labels", None))
         self.batches = make_batches(self.texts, training)
         self.epoch, self.order = -1, []  # the rows of each batch of an epoch
-        self.autocast = autocast(training.precision, self.device)
-        self.total = training.total_steps(len(self.batches))
-        if not any(p.requires_grad for p in objective.parameters()):
-            raise ValueError("Every weight is frozen, so nothing can be trained: set requires_grad where it should.")
+        self.autocast, self.total = autocast(training.precision, self.device), training.total_steps(len(self.batches))
         self.optimizer = adamw(objective, training)
         data = {"examples": len(self.texts), "fingerprint": self.texts.fingerprint()}
         self.settings = checkpoint.settings(objective, training) | {"data": data}
@@ -174,8 +167,7 @@ class _Loop:
         except NotFiniteError as error:
             raise self.not_finite_error(step, str(error)) from error
         if step < round(training.warm_heads * self.total):
-            for weight in objective.encoder.model.base_model.parameters():
-                weight.grad = None  # at rest: the optimizer skips it
+            objective.encoder.model.base_model.zero_grad(set_to_none=True)  # at rest: the optimizer skips it
             method_checks.warn_idle(objective, step)
         if step == 0:
             method_checks.warn_untrained(objective, parts)
