@@ -99,6 +99,16 @@ def test_mlm_takes_the_whole_batch_with_labels_of_minus_100_just_as_well():
     close(mlm(lm_logits, shifted, ignore_index=-1), mlm(logits, labels).item())
 
 
+@pytest.mark.parametrize("bad", [math.inf, -math.inf, math.nan])
+def test_what_stands_at_an_ignored_position_is_in_no_gradient(bad):
+    x, labels = torch.randn(4, 6, generator=torch.Generator().manual_seed(0)), torch.tensor([1, -100, 2, 3])
+    x[1] = bad
+    x.requires_grad_()
+    for loss in (mlm, losses.masked_objects):
+        (gradient,) = torch.autograd.grad(loss(x, labels), x)
+        assert gradient.isfinite().all() and not gradient[1].any() and gradient[0].any()
+
+
 def test_labels_in_eight_bits_are_labels():
     """Where -100 means 156: that label was not counted, and the width of a vocabulary above 255 was cut off."""
     logits, labels = torch.randn(2, 300, generator=torch.Generator().manual_seed(0)), torch.tensor([156, 1])

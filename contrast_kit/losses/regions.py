@@ -14,6 +14,7 @@ from torch.nn import functional as F
 
 from contrast_kit import checks, picture_checks
 from contrast_kit.checks import finite, floats, reduce
+from contrast_kit.losses.tokens import cross_entropy
 
 
 def masked_objects(
@@ -205,7 +206,7 @@ def _labelled(
     checks.count("ignore_index", ignore_index, "a label to skip", least=-(2**31))
     known = labels != ignore_index  # [M]
     checks.in_vocabulary(labels.where(known, 0), logits.shape[1])
-    terms = F.cross_entropy(logits, labels, ignore_index=ignore_index, reduction="none")  # [M]
+    terms = cross_entropy(logits, labels, known)  # [M]
     if confidence is not None:
         confidence = floats(confidence, "confidence")
         if confidence.shape != labels.shape:

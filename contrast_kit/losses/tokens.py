@@ -68,7 +68,7 @@ def mlm(
     logits, labels = logits.flatten(0, -2), labels.reshape(-1)  # [M, V] and [M] (or [B, T, V] -> [B*T, V])
     counted = labels != ignore_index  # [M]
     in_vocabulary(labels.where(counted, 0), logits.shape[1])
-    terms = F.cross_entropy(logits, labels, ignore_index=ignore_index, reduction="none")  # [M], 0 where ignored
+    terms = cross_entropy(logits, labels, counted)  # [M], 0 where ignored
     if not isinstance(reduction, str):
         raise ValueError(f"reduction is a word, such as 'mean', not {shown(reduction)}.")
     if reduction.endswith("_per_seq"):
@@ -80,6 +80,14 @@ def mlm(
 def mlm_terms(log_p: Tensor, weight: Tensor) -> Tensor:
     """The terms of eq. 6, [M] → [M]: −log p of the original token, times the weight of its position."""
     return -weight * log_p
+
+
+def cross_entropy(logits: Tensor, labels: Tensor, counted: Tensor) -> Tensor:
+    """-log p of each label, [M, V] → [M]; 0 where it is not counted, and no gradient, even where logits are NaN."""
+    if reads(labels) and not counted.all():
+        terms = F.cross_entropy(logits[counted], labels[counted], reduction="none")
+        return torch.zeros_like(labels, dtype=terms.dtype).masked_scatter(counted, terms)
+    return F.cross_entropy(logits, labels.where(counted, -100), reduction="none")
 
 
 def _text_means(terms: Tensor, counted: Tensor, rows: Tensor | None) -> tuple[Tensor, Tensor]:
