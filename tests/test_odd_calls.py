@@ -43,6 +43,7 @@ from contrast_kit import (
     planning,
     plots,
     schedules,
+    standard,
     tasks,
 )
 from contrast_kit.data import scenes, squad, toyshop
@@ -116,6 +117,13 @@ TWO_ASKED = [*ASKED, {"id": "2", "question": "what", "context": TEXTS[1], "answe
 SAID = {"1": ("kite", -3.0)}
 SUITE = tasks.scoreboard.EvalSuite(SYNONYMS, SYNONYMS, [(one, other, 1.0 + len(one)) for one, other in SYNONYMS])
 TO_GLUE = {file.name: np.zeros(file.rows, int) for file in tasks.submission.FILES if file.name != "AX.tsv"}
+
+(BLIMP := Path(FOLDER.name, "blimp")).mkdir()
+Path(BLIMP, "noun.jsonl").write_text('{"sentence_good": "a red kite", "sentence_bad": "kite a red"}\n')
+STS = {"mine": [(one, other, 1.0 + len(one)) for one, other in SYNONYMS]}
+Path(FOLDER.name, "STSBenchmark").mkdir()
+for part in ("train", "dev", "test"):
+    Path(FOLDER.name, "STSBenchmark", f"sts-{part}.csv").write_text("a\tb\t2012\t1\t4.0\ta red kite\ta kite\n" * 3)
 
 TABLE, STORY = Path(FOLDER.name, "table.csv"), Path(FOLDER.name, "story.txt")
 TABLE.write_text("yes,a red kite\nno,a drum\n")
@@ -530,6 +538,18 @@ ROOMS = {
         tasks.scoreboard.Centred: dict(encoder=ENCODER, texts=TEXTS),
         tasks.scoreboard.measure: dict(encoder=ENCODER, suite=SUITE),
     },
+    "standard": {
+        standard.ForMTEB: dict(encoder=ENCODER, name="mine/encoder", batch_size=4),
+        standard.pseudo_log_likelihoods: dict(encoder=ENCODER, texts=TEXTS, batch_size=4, metric="original"),
+        standard.blimp: dict(
+            encoder=ENCODER, folder=BLIMP, limit=1, phenomena=["noun"], metric="original", batch_size=4, progress=False
+        ),
+        standard.read_sts: dict(folder=FOLDER.name),
+        standard.sts: dict(encoder=ENCODER, tasks=STS, aggregation="all", controls=True, batch_size=4),
+        standard.evaluate: dict(
+            name=ENCODER, source=FOLDER.name, parts=("blimp",), limit=10, pairs=1, pooling="mean", progress=False
+        ),
+    },
     "objectives": {
         objectives.MLMConfig: dict(p_m=0.15, split=SPLIT, mlm_mean="tokens"),
         objectives.CMLMConfig: dict(K=1, p_c=0.7, contrast_weight=0.5, contrast="info_nce", tau=0.1),
@@ -593,6 +613,7 @@ ARGUMENT_FREE_OR_MADE_BY_US = {
     *("available", "progress", "NotFiniteError", "NotYet", "ClassCosines", "Masked", "Cropped", "Animation", "Plan"),
     *("Progress", "Verdict", "Panel", "EmbeddingMap", "LiveTraining", "LossPlayground", "MaskExplorer", "Shelf"),
     *("TemperatureAndQueue", "TwoNetworks", "Paraphraser", "BackTranslation"),
+    *("mteb_task", "Report"),
     *("FineTuned", "Found", "HeldOut", "PairCosines", "SweepResults", "split_hash"),
 }
 
@@ -682,7 +703,7 @@ def test_the_good_calls_are_good():
 
 
 @pytest.mark.parametrize("room", [losses, geometry, masking, papers, data, encoder, plots, explore, paraphrase,
-                                  planning, exercises, tasks], ids=lambda room: room.__name__)  # fmt: skip
+                                  planning, exercises, tasks, standard], ids=lambda room: room.__name__)  # fmt: skip
 def test_all_of_a_room_is_called_with_all_of_its_arguments(room):
     for name in set(room.__all__) - ARGUMENT_FREE_OR_MADE_BY_US:
         function = getattr(room, name)
@@ -707,6 +728,8 @@ def try_all(rooms) -> None:
     def late(*_):
         raise TimeoutError("more than ten seconds")
 
+    if unknown := set(rooms) - ROOMS.keys():
+        sys.exit(f"There is no room {unknown.pop()!r}; there are {', '.join(ROOMS)}.")
     os.chdir(FOLDER.name)
     signal.signal(signal.SIGALRM, late)
     for room in rooms or ROOMS:

@@ -75,13 +75,15 @@ def blimp(
     if limit is not None:
         checks.count("limit", limit, "a number of pairs")
     checks.choice("metric", metric, METRICS)
+    checks.switch("progress", progress)
+    folder = arguments.path("folder", folder, "where BLiMP's files are")
     if not isinstance(encoder, Encoder) and (isinstance(encoder, torch.nn.Module) or not callable(encoder)):
         raise TypeError(f"BLiMP is asked of an Encoder, or of a function of texts, not of {type(encoder).__name__}.")
     if metric != METRICS[0] and not isinstance(encoder, Encoder):
         raise ValueError(f"metric={metric!r} says how an Encoder is asked; a function scores texts in its own way.")
     of_words = partial(pseudo_log_likelihoods, encoder, batch_size=batch_size, metric=metric)
     score, rows = of_words if isinstance(encoder, Encoder) else encoder, []
-    for file in tqdm(_files(Path(folder).expanduser(), phenomena), "BLiMP", disable=not progress):
+    for file in tqdm(_files(folder, phenomena), "BLiMP", disable=not progress):
         pairs, field = _pairs(file, limit)
         scores = score([text for pair in pairs for text in pair])
         if not isinstance(scores, Tensor) or scores.shape != (2 * len(pairs),) or scores.isnan().any():
@@ -118,6 +120,7 @@ def pseudo_log_likelihoods(
     >>> scores.shape, bool(scores[0] < scores[1] < 0)  # three words cost more than two
     (torch.Size([2]), True)
     """
+    arguments.of_kind("encoder", encoder, Encoder, "an Encoder")
     checks.count("batch_size", batch_size, "a number of masked copies")
     checks.choice("metric", metric, METRICS)
     texts = list_of_texts(texts)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from contrast_kit import checks, data, geometry, tasks
+from contrast_kit import arguments, checks, data, geometry, tasks
 from contrast_kit.data import glue
 from contrast_kit.encoder import Encoder
 from contrast_kit.objectives.prompt import taught_without_words
@@ -60,7 +60,7 @@ class Report:
 
     def write(self, folder: str | Path) -> tuple[Path, Path]:
         """Write `evaluation.csv` and `evaluation.md` (the card) into a folder; returns both files."""
-        folder = Path(folder).expanduser()
+        folder = arguments.path("folder", folder, "where the report is written")
         folder.mkdir(parents=True, exist_ok=True)
         table, card = folder / "evaluation.csv", folder / "evaluation.md"
         self.table.to_csv(table, index=False)
@@ -103,13 +103,14 @@ def evaluate(
     """
     from pandas import DataFrame
 
-    parts = (parts,) if isinstance(parts, str) else parts
+    parts = [parts] if isinstance(parts, str) else arguments.strings("parts", parts, "parts of the report")
+    checks.switch("progress", progress)
     for part in parts:
         checks.choice("parts", part, PARTS)
     for option, value in (("limit", limit), ("pairs", pairs)):
         if value is not None:
             checks.count(option, value, "a number of rows", 10 if option == "limit" else 1)
-    folder = None if source is None else Path(source).expanduser()
+    folder = None if source is None else arguments.path("source", source, "where the tasks are")
     if folder is not None and not folder.is_dir():
         raise FileNotFoundError(f"There is no folder {folder} with GLUE, STS or BLiMP in it.")
     encoder = name if isinstance(name, Encoder) else Encoder.from_pretrained(name, pooling=pooling)

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from contrast_kit import checks, data
+from contrast_kit import arguments, checks, data
 from contrast_kit.data import tables
 from contrast_kit.data.utf8 import in_utf8
 from contrast_kit.encoder import Encoder
@@ -52,7 +52,7 @@ def read_sts(folder: str | Path) -> dict[str, dict[str, Rows]]:
     Raises `FileNotFoundError` where none of them is there, `ValueError` for files that do not fit together, for a line
     that is not two texts and a score, and for a file without any.
     """
-    folder = Path(folder).expanduser()
+    folder = arguments.path("folder", folder, "where the tasks are")
     if not folder.is_dir():
         raise FileNotFoundError(f"There is no folder {folder}.")
     roots = [root for root in (folder, folder / "STS", folder / "glue_data", folder / "sts") if root.is_dir()]
@@ -116,7 +116,8 @@ def sts(
     from pandas import DataFrame
 
     checks.choice("aggregation", aggregation, AGGREGATIONS)
-    if not hasattr(encoder, "encode"):
+    checks.switch("controls", controls)
+    if isinstance(encoder, str) or not hasattr(encoder, "encode"):
         raise TypeError(f"encoder is an Encoder, or another model that encodes texts, not {checks.shown(encoder)}.")
     wanted = _checked(tasks)
     contestants: dict[str, Any] = {"encoder": encoder}
