@@ -131,6 +131,24 @@ def trainable(method: Any, device: torch.device) -> None:
         raise ValueError("Every weight is frozen, so nothing can be trained: set requires_grad where it should.")
 
 
+def is_method(method: Any, kind: type) -> None:
+    """Refuse to train anything but an objective."""
+    if not isinstance(method, kind):
+        given = method.__name__ if isinstance(method, type) else type(method).__name__
+        raise TypeError(f"fit trains an objective, such as ck.objectives.CMLM(encoder), not {given}.")
+
+
+def at_rest(method: Any) -> list[str]:
+    """The names of the weights that are not trained now; a callback may freeze some and set others free."""
+    return [name for name, weight in method.named_parameters() if not weight.requires_grad]
+
+
+def let_rest(method: Any, names: list[str] | None) -> None:
+    """Train all weights but these; None leaves them as they are."""
+    for name, weight in method.named_parameters() if names is not None else ():
+        weight.requires_grad_(name not in names)
+
+
 def rows(method: Any, name: str, vectors: dict[str, Tensor], view: dict[str, Tensor]) -> dict[str, Tensor]:
     """The vectors of a view, or of a chunk of it: one for each of its examples."""
     examples = len(next(iter(view.values())))

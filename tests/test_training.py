@@ -217,6 +217,33 @@ def test_a_weight_at_rest_counts_in_no_norm_and_may_be_set_free(tokenizer, texts
     assert not go(False, 2)[1]
 
 
+@pytest.mark.parametrize("frees", [False, True])
+@pytest.mark.parametrize("in_one_session", [False, True])
+def test_a_run_goes_on_with_the_weights_at_rest_that_a_callback_left(tokenizer, texts, tmp_path, frees, in_one_session):
+    """It froze them, or set them free, at a step that does not come again; the objective may be as it left it, or new."""
+
+    def made():
+        objective = ck.objectives.MLM(make_encoder(tokenizer, dropout=0.1))
+        objective.encoder.model.base_model.encoder.requires_grad_(not frees)
+        return objective
+
+    def go(objective, stop=None, **where):
+        def callback(run):
+            if run.steps == 2:
+                objective.encoder.model.base_model.encoder.requires_grad_(frees)
+            if run.steps == stop:
+                run.stop()
+
+        ck.fit(objective, texts, steps=6, batch_size=4, lr=1e-2, callback=callback, progress=False, **where)
+        return weights(objective)
+
+    expected, objective = go(made()), made()
+    for stop in (3, 4):  # the second time, from the checkpoint of a run that went on
+        go(objective, stop, folder=tmp_path, resume=True)
+        objective = objective if in_one_session else made()
+    assert same(go(made(), folder=tmp_path, resume=True), expected)
+
+
 def test_a_run_goes_on_in_other_chunks_and_with_other_notes(tokenizer, texts, tmp_path):
     settings = dict(steps=6, batch_size=8, folder=tmp_path, progress=False)
 

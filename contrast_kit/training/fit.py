@@ -109,8 +109,7 @@ class _Loop:
         self.seed = int(training.seed) * 1_000_003 % 2**63  # as large as a generator takes
         generator = torch.Generator(self.device).manual_seed(self.seed)
         self.trained = checkpoint.Trained(objective, self.optimizer, generator)
-        self.result = Run(objective, training, total=self.total, folder=folder)
-        self.saved = 0  # the step of the newest checkpoint
+        self.result, self.saved = Run(objective, training, total=self.total, folder=folder), 0  # the last step kept
 
     def run(self, resume: bool, callback: Callable[[Run], None] | None, show: bool, live: bool) -> Run:
         """From the first step, or the checkpoint's, to the last; the caller's random state is left as it was."""
@@ -231,7 +230,7 @@ class _Loop:
             return
         self.check_finite(*self.last)
         state = {"settings": self.settings, "rows": result.rows, "seconds": result.seconds}
-        state["processes"] = distributed.count()
+        state |= {"processes": distributed.count(), "at rest": method_checks.at_rest(self.objective)}
         checkpoint.save(result.folder, result.steps, self.trained, state)
         self.saved = result.steps
 
@@ -247,9 +246,7 @@ def training_settings(objective: Any, training: Training | None, settings: dict[
     """The `Training` of a call, given whole or by its fields; refuses both at once, and anything but an objective."""
     if training is not None and settings:
         raise TypeError("Give a Training or single settings, not both: dataclasses.replace changes a Training.")
-    if not isinstance(objective, Objective):
-        kind = objective.__name__ if isinstance(objective, type) else type(objective).__name__
-        raise TypeError(f"fit trains an objective, such as ck.objectives.CMLM(encoder), not {kind}.")
+    method_checks.is_method(objective, Objective)
     arguments.of_kind("The third argument", training, Training | None, "a Training (or name its fields, steps=200)")
     return (training or Training.of(settings)).for_encoder(objective.encoder.pretrained)
 
