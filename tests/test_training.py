@@ -220,7 +220,7 @@ def test_a_weight_at_rest_counts_in_no_norm_and_may_be_set_free(tokenizer, texts
 @pytest.mark.parametrize("frees", [False, True])
 @pytest.mark.parametrize("in_one_session", [False, True])
 def test_a_run_goes_on_with_the_weights_at_rest_that_a_callback_left(tokenizer, texts, tmp_path, frees, in_one_session):
-    """It froze them, or set them free, at a step that does not come again; the objective may be as it left it, or new."""
+    """It froze them, or set them free, at a step that does not come again; the objective may be as left, or new."""
 
     def made():
         objective = ck.objectives.MLM(make_encoder(tokenizer, dropout=0.1))

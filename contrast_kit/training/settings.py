@@ -147,13 +147,13 @@ OPTIONAL = ("steps", "epochs", "chunk_size", "clip", "lr")
 
 def adamw(objective: nn.Module, training: Training) -> torch.optim.AdamW:
     """AdamW; weight decay on matrices only. It passes over a weight at rest, which a callback may yet set free."""
-    every = [p for p in objective.parameters() if p.is_floating_point()]
+    every = [p for p in objective.parameters() if p.is_floating_point() or p.is_complex()]
     for weight in every:  # the fused kernel takes them for contiguous, and would update other numbers of a slice
         weight.data = weight.data.contiguous()
     matrices, others = ([p for p in every if (p.ndim >= 2) is wide] for wide in (True, False))
     groups = [{"params": matrices, "weight_decay": training.weight_decay}, {"params": others, "weight_decay": 0.0}]
-    # fused: one kernel for an update, a quarter of the time on a CPU too, where it is a fifth of a small batch's step.
-    return torch.optim.AdamW(groups, lr=training.lr or NEW_LR, betas=training.betas, eps=training.eps, fused=True)
+    fused = all(p.is_floating_point() for p in every)  # one kernel: a quarter of the time, on a CPU too
+    return torch.optim.AdamW(groups, lr=training.lr or NEW_LR, betas=training.betas, eps=training.eps, fused=fused)
 
 
 def learning_rate(step: int, total: int, training: Training) -> float:
