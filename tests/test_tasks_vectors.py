@@ -21,15 +21,15 @@ def encoder(data):
 
 
 @pytest.fixture
-def calls(encoder, monkeypatch):
-    """How many texts the encoder was asked to encode."""
-    counted, encode = [], encoder.encode
+def calls(monkeypatch):
+    """How many texts an encoder was asked to encode."""
+    counted, encode = [], ck.Encoder.encode
 
-    def counting(texts, *args, **options):
+    def counting(encoder, texts, *args, **options):
         counted.append(len(texts))
-        return encode(texts, *args, **options)
+        return encode(encoder, texts, *args, **options)
 
-    monkeypatch.setattr(encoder, "encode", counting)
+    monkeypatch.setattr(ck.Encoder, "encode", counting)
     return counted
 
 
@@ -108,6 +108,35 @@ def test_what_a_hook_does_to_an_encoder_is_done_to_its_vectors(encoder):
     assert not torch.equal(vectors_of(encoder, ["a red kite"]), plain)
     hook.remove()
     assert torch.equal(vectors_of(encoder, ["a red kite"]), plain)
+
+
+def other_pool(encoder):
+    encoder.pool = lambda hidden, view: hidden[:, 1]
+
+
+def other_forward(encoder):
+    layer = encoder.model.base_model.encoder.layer[0].output.dense
+    layer.forward = lambda x: 3 * type(layer).forward(layer, x)
+
+
+def other_layer(encoder):
+    encoder.model.base_model.encoder.layer[0].intermediate.intermediate_act_fn = torch.nn.ReLU()
+
+
+@pytest.mark.parametrize("change", [other_pool, other_forward, other_layer])
+def test_an_encoder_that_was_changed_without_its_weights_is_asked_anew(encoder, change):
+    texts = ["the red kite flies", "a small drum"]
+    before = vectors_of(encoder, texts)
+    change(encoder)
+    now = vectors_of(encoder, texts)
+    assert torch.equal(now, encoder.encode(texts).cpu()) and not torch.allclose(now, before, atol=1e-6)
+
+
+def test_vectors_made_in_half_precision_are_not_those_of_float32(encoder):
+    texts = ["the red kite flies", "a small drum"]
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        vectors_of(encoder, texts)
+    assert torch.equal(vectors_of(encoder, texts), encoder.encode(texts).cpu())
 
 
 def test_many_texts_show_a_bar(encoder, monkeypatch, capsys):

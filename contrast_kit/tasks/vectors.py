@@ -29,8 +29,8 @@ def vectors_of(encoder: Any, texts: Sequence[Any], *, progress: bool | None = No
     """The vectors [N, D] of `encoder.encode(texts)`, on the CPU; encoded anew only where encoder or texts have changed.
 
     Args:
-        encoder: an `Encoder`; anything else with `encode(texts)`, also a subclass or an encoder with hooks, is asked
-            each time, since what its vectors depend on is unknown.
+        encoder: an `Encoder`; anything else with `encode(texts)`, also a subclass or an encoder with hooks or a method
+            of its own (`encoder.pool = …`), is asked each time, since what its vectors depend on is unknown.
         texts: strings or pairs of strings, in any order.
         progress: show a bar; by default from 5,000 texts on.
 
@@ -48,8 +48,7 @@ def vectors_of(encoder: Any, texts: Sequence[Any], *, progress: bool | None = No
     texts = _checked(texts)
     if progress is not None:
         checks.switch("progress", progress)
-    known = type(encoder) is Encoder
-    if not known or any(each._forward_hooks or each._forward_pre_hooks for each in encoder.modules()):
+    if type(encoder) is not Encoder or _altered(encoder):
         return torch.as_tensor(encoder.encode(texts)).detach().cpu()
     key = _key(encoder, texts)
     if key in _kept:
@@ -103,6 +102,13 @@ def forget() -> None:
     _kept.clear()
 
 
+def _altered(encoder: Encoder) -> bool:
+    """Whether this one encoder, or a layer of it, works otherwise than its class says."""
+    layers = list(encoder.modules())
+    hooked = any(each._forward_hooks or each._forward_pre_hooks or "forward" in vars(each) for each in layers)
+    return hooked or any(callable(getattr(Encoder, name, None)) for name in vars(encoder))
+
+
 def _checked(texts: Any) -> list[Any]:
     texts = arguments.listed("texts", texts, "texts or pairs of texts")
     for at, text in enumerate(texts):
@@ -113,8 +119,9 @@ def _checked(texts: Any) -> list[Any]:
 
 def _key(encoder: Any, texts: list[Any]) -> str:
     """A digest of what the vectors depend on. `repr` tells a pair from its two texts joined into one."""
-    digest = hashlib.sha256()
-    for part in (encoder_hash(encoder), encoder.device, *texts):
+    digest, device = hashlib.sha256(), encoder.device
+    precision = torch.is_autocast_enabled(device.type) and torch.get_autocast_dtype(device.type)
+    for part in (encoder_hash(encoder), encoder.model, device, precision, *texts):  # the model: its layers' classes
         digest.update(repr(part).encode("utf-8", "surrogatepass") + b"\0")
     return digest.hexdigest()
 
