@@ -427,6 +427,8 @@ def test_the_protocol_runs_goes_on_and_refuses_other_settings(questions, vocabul
     same = squad.run(data, start, protocol=quick, folder=tmp_path, max_length=256)
     assert same.table["test"].tolist() == pytest.approx(again.table["test"].tolist())
     with_bar = squad.run(data, start, protocol=quick, folder=tmp_path, max_length=256, progress=True)
+    renamed = squad.run(data, start, protocol=quick, name="Shop", folder=tmp_path, max_length=256)
+    assert set(renamed.table["task"]) == {"Shop"} and renamed.table["test"].equals(same.table["test"])
     assert with_bar.table["test"].tolist() == same.table["test"].tolist()  # a bar is no other setting
     with pytest.raises(ValueError, match="take another folder"):
         squad.run(data, start, protocol=replace(quick, lr=2e-3), folder=tmp_path, max_length=256)

@@ -254,7 +254,7 @@ def run(
         done.append(row | {"seconds": round(time.monotonic() - began, 3)})
         if path is not None:
             write(table_of(done), path)
-    return Results(table_of(row for row in done if row["seed"] in protocol.seeds), protocol, complete)
+    return Results(table_of(row | {"task": name} for row in done if row["seed"] in protocol.seeds), protocol, complete)
 
 
 def search(
