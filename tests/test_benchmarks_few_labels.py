@@ -71,3 +71,17 @@ def test_all_methods_share_draws_and_choose_a_rate(monkeypatch, tmp_path, smalle
     (tmp_path / "out" / "few_labels_rates.csv").write_text(other)
     with pytest.raises(ValueError, match="TAPT → FT on toyshop/opinion that was made with other settings"):
         bench["main"]()
+
+
+def test_pairs_of_sentences_take_over_rates_that_others_chose(tmp_path):
+    """MRPC's runs take minutes: FT alone chooses a rate there, CE + SCL takes it, and post-training SST-2's."""
+    rows = ["task,from,method,n,lr,post_lr", "sst2,MiniLM,TAPT → FT,100,0.0003,0.00003", "mrpc,MiniLM,FT,1000,0.0001,"]
+    (tmp_path / "few_labels_rates.csv").write_text("\n".join(rows))
+    bench = benchmark_script("few_labels")
+    chosen = bench["recorded_rates"](tmp_path, "mrpc", "MiniLM", 1_000)
+    assert chosen == {"FT": {"n": 1_000, "lr": 1e-4}}
+    names = ("FT", "frozen probe", "CE + SCL", "TAPT → FT")
+    taken = {name: bench["taken_over"](tmp_path, "mrpc", "MiniLM", name, chosen) for name in names}
+    assert taken["CE + SCL"] == chosen["FT"] and taken["TAPT → FT"] == {"n": 1_000, "lr": 1e-4, "post_lr": 3e-5}
+    assert taken["FT"] is taken["frozen probe"] is None
+    assert bench["taken_over"](tmp_path, "sst2", "MiniLM", "CE + SCL", chosen) is None
