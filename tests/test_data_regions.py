@@ -280,6 +280,8 @@ def test_the_region_table_is_read_with_boxes_as_shares(tmp_path):
     assert found.regions[0].tolist() == [[0, 1, 2], [3, 4, 5]] and found.objects[1].tolist() == [0, NONE]
     assert found.object_confidence[0, 0] == pytest.approx(0.9)
     assert len(region_files.region_table(path, most=1)) == 1
+    path.write_text(path.read_text() + "\n")
+    assert region_files.region_table(path).ids.tolist() == [42, 7], "an empty line at the end"
 
 
 @pytest.mark.parametrize("text, says", [

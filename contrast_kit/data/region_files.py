@@ -51,7 +51,8 @@ def region_table(file: str | Path, most: int | None = None) -> Pictures:
             for number, row in enumerate(csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE), 1):
                 if most is not None and len(pictures) >= most:
                     break
-                pictures.append(_picture(row, number, path.name))
+                if row:  # an empty line holds no picture
+                    pictures.append(_picture(row, number, path.name))
     finally:
         csv.field_size_limit(limit)
     if not pictures:
