@@ -352,6 +352,14 @@ def test_columns_of_any_name_are_read_where_named(method, tmp_path, capsys):
 LABELS_OF_NO_USE = {"csv": ("text,label", "{},1", "a kite,"), "jsonl": ("", '{{"text": "{}", "label": [1]}}', "")}
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_the_options_without_a_value_are_known(method):
+    """`named` passes over the word after any other option: it would pass over the method after a forgotten one."""
+    actions = train._parser(method, recipes.recipe(method, "tiny"))._actions
+    switches = {name for action in actions if action.nargs == 0 for name in action.option_strings}
+    assert switches - {"-h", "--help"} == set(train.SWITCHES)
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
