@@ -112,10 +112,10 @@ class Results:
         self._known([baseline])
         same, of = ["task", "n", "draw", "seed"], [name for name in ("test", "split") if name in self.table]
         groups = list(_groups(self.table))
-        base = [runs.set_index(same)[of] for (_, _, method), runs in groups if method == baseline]
+        base = pd.concat([runs.set_index(same)[of] for (_, _, method), runs in groups if method == baseline])
         rows = []
         for (task, n, method), runs in groups:
-            pairs = runs.join(pd.concat(base).add_suffix("_base"), on=same, how="inner")
+            pairs = runs.join(base.add_suffix("_base"), on=same, how="inner")
             if method == baseline or pairs.empty:
                 continue
             if "split" in of and (pairs["split"].fillna("") != pairs["split_base"].fillna("")).any():
