@@ -1,4 +1,4 @@
-"""One paper, one file. An objective is views + local losses + one contrast over the whole batch (`base`)."""
+"""One paper, one file or folder. An objective is views + local losses + one contrast over the whole batch (`base`)."""
 
 from contrast_kit._renamed import former_names
 from contrast_kit.objectives.answers import Answer, AnswerConfig, TwoPictures, TwoPicturesConfig
