@@ -2,7 +2,7 @@
 
     python benchmarks/few_shot.py --out data/recorded          # all of it, on what there is
 
-On one CPU core the 20-label table (`few_shot_20`) takes four minutes, all tables 43. Each run is written as it ends, so
+On one CPU core the 20-label table (`few_shot_20`) takes four minutes, all tables 35. Each run is written as it ends, so
 that a stopped script continues. All start from one encoder, trained by masked LM on sentences of the *other* shop, as
 RoBERTa was trained on other text than the task's.
 
