@@ -457,6 +457,23 @@ def test_of_all_rows_none_is_further(opinions, start):
     assert len(train) == len(opinions.train) and more is None
 
 
+def test_what_cannot_be_drawn_anew_is_run_once(opinions, start):
+    """Five draws of all rows are one run five times: as independent ones, they had an interval of no width."""
+
+    def draws(paraphraser=None, **changes):
+        protocol = replace(QUICK, draws=3, first_draw=4, seeds=(31, 42), epochs={20: 1, None: 1}, **changes)
+        planned = plan(protocol, [opinions], {"FT": Pipeline()}, paraphraser)
+        return Counter((one.size, one.draw) for one in planned)
+
+    assert draws(sizes=(20, None)) == {(20, 4): 2, (20, 5): 2, (20, 6): 2, (None, 4): 2}
+    assert draws(sizes=(None,), fraction=0.01) == {(None, 4): 2}
+    assert len(draws(sizes=(None,), temperature=0.5, paraphraser=Toyshop())) == 3  # each draw paraphrases anew
+    small = tasks.TaskData(opinions.task, opinions.splits | {"train": opinions.train.select(range(20))}, "mine")
+    whole = replace(QUICK, draws=3, seeds=(31,), sizes=(None,), epochs={None: 1})
+    found = tasks.run(whole, small, start, ["FT"], progress=False).summary()
+    assert found["runs"].item() == 1 and found[["low", "high"]].isna().all(axis=None)
+
+
 def test_further_texts_reach_post_training_only(opinions, start, monkeypatch):
     from contrast_kit.tasks import grid
 

@@ -62,12 +62,19 @@ def plan(
             chosen = draw(labels, max(1, round(protocol.fraction * len(labels))), [protocol.split_seed, 2])
         draws = range(protocol.first_draw, protocol.first_draw + protocol.draws)
         for size, number, seed in product(protocol.sizes, draws, protocol.seeds):
+            if number > protocol.first_draw and _drawn_once(protocol, size):
+                continue
             if protocol.shots is not None:
                 chosen, kept = shots(labels_of(one.train), protocol.shots, seed)
                 held = HeldOut(select_rows(one.train, kept), held.test, held.note, held.mismatched)
             for name, pipeline in pipelines.items():
                 rows = None if chosen is None else tuple(chosen)
                 yield PlannedRun(name, pipeline, one, held, size, number, seed, paraphraser, rows)
+
+
+def _drawn_once(protocol: Protocol, size: int | None) -> bool:
+    """Whether each draw would train on the same rows: the same runs again, which would pass for independent ones."""
+    return (size is None or protocol.fraction is not None) and protocol.temperature is None
 
 
 def refuse_overridden(

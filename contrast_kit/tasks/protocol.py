@@ -22,7 +22,8 @@ class Protocol:
     sizes: tuple[int | None, ...] = (20, 100, 1000)
     """Labelled training rows; None is all of them."""
     draws: int = 5
-    """How many training sets are drawn at each size."""
+    """How many training sets are drawn at each size. All rows, or a `fraction`, are drawn once, unless `temperature`
+    adds other paraphrases in each draw: the same rows again would be the same runs."""
     first_draw: int = 0
     """The number of the first draw. A search on draws 30 to 34 leaves draws 0 to 29 to the runs, and the held-out rows,
     which `split_seed` divides, are the same: no test row of a run has chosen anything."""
@@ -107,7 +108,7 @@ class Protocol:
 
     @property
     def runs(self) -> int:
-        """Runs of one method on one task at one size."""
+        """Runs of one method on one task at one size that is drawn."""
         return self.draws * len(self.seeds)
 
     def training(self, n: int | None) -> dict[str, Any]:
