@@ -1,5 +1,7 @@
 """Live training: two runs side by side, the weights brought back, what the page gets, and the sphere."""
 
+import math
+
 import numpy as np
 import pytest
 import torch
@@ -75,6 +77,23 @@ def test_one_that_fails_lets_the_other_go_on(two):
     assert two.runs["CMLM"].steps == 6 and "MLM" not in two.runs
     assert two.stage.now["phase"] == "failed" and "MLM: <b>not finite" in two.stage.now["problem"]  # as text
     assert "&lt;b&gt;not finite" in two.words()
+
+
+@pytest.mark.parametrize("shown", ["texts", "pairs"])
+@pytest.mark.parametrize("every", [0.0, 99.0])
+def test_a_run_that_diverges_is_over_and_can_be_reset(tokenizer, texts, shown, every):
+    """Its vectors are NaN: measured in the thread, they left a panel that trained for ever and refused a reset."""
+    sound, bad = (ck.objectives.MLM(make_encoder(tokenizer)) for _ in range(2))
+    first = {name: value.clone() for name, value in bad.encoder.state_dict().items()}
+    bad.after_step = lambda *_: bad.encoder.model.get_input_embeddings().weight.data.fill_(math.nan)
+    options = {shown: texts[:4] if shown == "texts" else [(texts[0], texts[1]), (texts[2], texts[3])]}
+    panel = ck.explore.live_training({"sound": sound, "bad": bad}, texts, steps=4, batch_size=4, every=every, **options)
+    panel.start().wait()
+    assert panel.stage.now["phase"] == "failed" and not panel.running and not panel._here
+    assert panel.runs["sound"].steps == 4 and panel.problem.startswith("bad: ") and panel.stage.frames
+    panel.figure()
+    panel.reset()
+    assert all(torch.equal(first[name], value) for name, value in bad.encoder.state_dict().items())
 
 
 def test_a_button_that_cannot_do_its_work_says_why(two):

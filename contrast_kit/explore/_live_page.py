@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from contrast_kit import geometry
+from contrast_kit import checks, geometry
 from contrast_kit.explore._panel import beside, scripts
 from contrast_kit.explore._spheres import on_sphere
 
@@ -58,7 +58,7 @@ def facts(
 
 
 def measured(encoder: Any, pairs: Sequence[list[str]] | None, texts: list[str] | None) -> dict[str, Any]:
-    """The cosines of similar and of random pairs, and the vectors of the texts, [N, D]."""
+    """The cosines of similar and of random pairs, and the vectors of the texts, [N, D]. ValueError: one is NaN."""
     seen = {}
     if pairs is not None:
         a, b = (encoder.encode(side) for side in pairs)  # [P, D] each
@@ -67,7 +67,14 @@ def measured(encoder: Any, pairs: Sequence[list[str]] | None, texts: list[str] |
         seen["cosines"] = geometry.pair_cosines(a, b).cpu(), random
     if texts is not None:
         seen["vectors"] = encoder.encode(texts).cpu()
+        if not seen["vectors"].isfinite().all():
+            raise checks.NotFiniteError("A vector holds NaN or infinity: the model has diverged; lower its lr.")
     return seen
+
+
+def said(name: str, error: Exception) -> str:
+    """What ended a run, with the name of the run where there are several."""
+    return f"{name}: {error}".removeprefix(": ") if str(error) else type(error).__name__
 
 
 class Film:

@@ -57,8 +57,6 @@ class LiveTraining(Panel):
         self.stage.observe(self._on_press, names="pressed")
         self.assemble({}, self.stage)
 
-    # -- the run
-
     @property
     def run(self) -> "Run | None":
         """The run, or the first of several; `runs` has them all by name."""
@@ -140,12 +138,13 @@ class LiveTraining(Panel):
                 run = fit(self.objectives[name], self.data, callback=after_step, progress=False, **self.settings)
                 self.runs[name] = run
             except Exception as error:  # in a thread nobody would see it
-                self.problem = f"{name}: {error}".removeprefix(": ") if str(error) else type(error).__name__
-                if getattr(error, "run", None) is not None:
-                    self.runs[name] = error.run
-            if name in self.runs:
-                self._now[name] = self.measure(name)
+                self.problem = self.problem or page.said(name, error)
+                self.runs |= {name: error.run} if getattr(error, "run", None) else {}
             self._here.remove(name)
+            try:
+                self._now[name] = self.measure(name)
+            except ValueError as error:  # it has diverged: its last measurement stays
+                self.problem = self.problem or page.said(name, error)
 
     def _finish(self, work: list[threading.Thread]) -> None:
         """When the last run is over, measure its end and send its film to the page."""
@@ -154,8 +153,8 @@ class LiveTraining(Panel):
         if self.runs:
             self._keep_moment()
         self.stage.frames = list(self._film.moments)
-        interrupted = any(run.interrupted for run in self.runs.values())
-        self._phase = "failed" if self.problem else "stopped" if interrupted else "done"
+        over = "stopped" if any(run.interrupted for run in self.runs.values()) else "done"
+        self._phase = "failed" if self.problem else over
         self.draw()
         with _DRAWING, suppress(ValueError):  # there may be nothing to draw
             self.still.update(lambda: self.figure()._repr_png_())
@@ -181,8 +180,6 @@ class LiveTraining(Panel):
             self.show()
             self._next_word = time.monotonic() + OFTEN
         return None
-
-    # -- what is measured and sent ----------------------------------------------------------------------------------
 
     def measure(self, name: str | None = None) -> dict[str, Any]:
         """The cosines of similar and of random pairs, and the vectors of `texts`, from an encoder as it is now."""
