@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections import Counter
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from random import Random
 
@@ -24,6 +24,7 @@ from contrast_kit.data.toyshop.shops import SHOPS, TOYSHOP
 
 SHIPPED = Path(__file__).parents[1] / "data" / "toyshop"
 TASKS = list(makers.MAKERS)
+VISIT = Visit("Clara", "buy", 2, "kite")
 COLUMNS = {
     "sst2": ["sentence", "label", "idx"],
     "cola": ["sentence", "label", "idx"],
@@ -354,6 +355,35 @@ def test_bad_input_gets_one_clear_sentence(call, says):
     with pytest.raises(ValueError, match=says) as caught:
         call()
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("record", "says"),
+    [
+        (replace(VISIT, who="Alice"), "who must be one that toyshop has, such as the grandmother, .*, not 'Alice'"),
+        (replace(VISIT, action="eat"), "action must be one .* such as buy, admire, choose, not 'eat'"),
+        (replace(VISIT, number=-1), "number is .* from 0 to 12, not -1"),  # it was told as twelve
+        (Stock(13, "drum", "on the top shelf"), "number is .* from 0 to 12, not 13"),
+        (Stock(1, "drum", "on the top shelf", price=20), "price is .* not 20"),
+        (Opinion("kite", "goodness", 1), "axis must be one .* not 'goodness'"),
+        (Opinion("kite", "strength", 0), "polarity must be one of 1, -1"),
+        (Opinion("kite", "strength", 1, 4), "intensity is .* from 1 to 3"),
+        (Opinion("kite", ["strength"], 1), "axis must be one"),
+        ((VISIT, VISIT), "or a Visit and an Opinion in a tuple"),
+        ((VISIT,), "or a Visit and an Opinion in a tuple"),
+    ],
+)
+def test_a_record_that_cannot_be_told_is_refused(record, says):
+    for tell in (toyshop.tell, partial(toyshop.ways_to_say, n=2), partial(toyshop.paraphrase, rng=Random(0))):
+        with pytest.raises((ValueError, TypeError), match=says):
+            tell(record)
+
+
+def test_only_goods_of_the_shop_can_be_misremembered():
+    gizmo = replace(VISIT, good="gizmo")
+    assert "gizmos" in toyshop.tell(gizmo) and "gizmos" in toyshop.paraphrase(gizmo, Random(0))
+    with pytest.raises(ValueError, match="good must be one that toyshop has"):
+        toyshop.paraphrase(gizmo, Random(0), temperature=0.5)
 
 
 def test_files_hold_no_tab_inside_a_text():

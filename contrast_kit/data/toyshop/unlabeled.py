@@ -11,7 +11,7 @@ from contrast_kit import arguments, checks
 from contrast_kit.data.toyshop.grammar import express
 from contrast_kit.data.toyshop.makers import changed, remark, two_ways
 from contrast_kit.data.toyshop.shops import SHOPS, Shop
-from contrast_kit.data.toyshop.words import COLOURS, pick
+from contrast_kit.data.toyshop.words import ACTIONS, AXES, COLOURS, pick
 from contrast_kit.data.toyshop.world import DETAILS, Opinion, Record, Stock, Visit, draw_record, told
 
 Meaning = Record | tuple[Record, Record]
@@ -29,10 +29,22 @@ def _check(n: int, seed: int, name: str = "n") -> None:
     checks.seed(seed)
 
 
-def _check_record(record: Meaning) -> None:
-    parts = record if isinstance(record, tuple) and len(record) == 2 else (record,)
-    if not all(isinstance(part, Record) for part in parts):
-        raise TypeError(f"A record is a Visit, a Stock or an Opinion, or a pair of them, not {checks.shown(record)}.")
+def _check_record(record: Meaning, shop: Shop, whole: bool = False) -> None:
+    """Refuse what the grammar has no words for; with `whole`, also goods of which the shop does not know the place."""
+    parts, kinds = (record, (Visit, Opinion)) if isinstance(record, tuple) else ((record,), (Record,))
+    if len(parts) != len(kinds) or not all(map(isinstance, parts, kinds)):
+        one = "a Visit, a Stock or an Opinion"
+        raise TypeError(f"A record is {one}, or a Visit and an Opinion in a tuple, not {checks.shown(record)}.")
+    for part in parts:
+        names = {"action": ACTIONS, "axis": AXES} | ({} if isinstance(part, Opinion) else {"who": shop.people})
+        for field, known in (names | ({"good": shop.department_of} if whole else {})).items():
+            said = getattr(part, field, next(iter(known)))
+            if not isinstance(said, str) or said not in known:
+                such = ", ".join(islice(known, 3))
+                raise ValueError(f"{field} must be one that {shop.name} has, such as {such}, not {checks.shown(said)}.")
+        for field, least, most in (("number", 0, 12), ("price", 0, 12), ("intensity", 1, 3)):
+            checks.count(field, getattr(part, field, 1), "a number that the grammar can tell", least, most)
+        checks.choice("polarity", getattr(part, "polarity", 1), (1, -1))
 
 
 def _lines(n: int, seed: int, shop: str) -> list[dict[str, str]]:
@@ -82,10 +94,10 @@ def tell(record: Meaning, shop: str = "toyshop", seed: int | None = None) -> str
     >>> tell(Stock(number=3, good="drum", shelf="on the top shelf", colour="red"))
     'There are three red drums on the top shelf.'
     """
-    _check_record(record)
+    _check_record(record, where := _shop(shop))
     if seed is not None:
         checks.seed(seed)
-    return express(record, _Plain() if seed is None else Random(int(seed)), _shop(shop))
+    return express(record, _Plain() if seed is None else Random(int(seed)), where)
 
 
 class _Plain(Random):
@@ -105,9 +117,9 @@ def ways_to_say(record: Meaning, n: int, seed: int = 0, shop: str = "toyshop") -
     Clara purchased two kites.
     Clara bought two kites.
     """
-    _check_record(record)
+    _check_record(record, where := _shop(shop))
     _check(n, seed)
-    rng, where, said = Random(int(seed)), _shop(shop), {}
+    rng, said = Random(int(seed)), {}
     drawn = new = 0
     while len(said) < n and drawn < 20 * n and drawn - new < 500:  # 500 draws without a new sentence: that is all
         drawn += 1
@@ -202,10 +214,8 @@ def paraphrase(text: str | Meaning, rng: Random, temperature: float = 0.0, shop:
     checks.number("temperature", temperature, "how much is misremembered", least=0)
     if not isinstance(rng, Random):
         raise TypeError(f"rng must be a random.Random, such as Random(0), not {checks.shown(rng)}.")
-    if not isinstance(text, str):
-        _check_record(text)
     meaning, shop = _known(text) if isinstance(text, str) else (text, shop)
-    where = _shop(shop)
+    _check_record(meaning, where := _shop(shop), whole=temperature > 0)
     if temperature:
         meaning = misremember(meaning, 1 - math.exp(-temperature), rng, where)
     for _ in range(50):  # a sentence always has another form, but it may take a few draws
