@@ -99,11 +99,26 @@ def test_number_labels_of_rows_and_data_sets():
     assert [row["label"] for row in data.number_labels(rows, ("contradiction", "entailment"))][:2] == [0, 1]
     with pytest.raises(ValueError, match="no column 'gold'"):
         data.number_labels(rows, label="gold")
+    with pytest.raises(TypeError, match="leave such labels as they are"):
+        data.number_labels([{"label": 1}], names=("a", "b"))
     with pytest.raises(
         ValueError, match=r"row 0 has 'contradiction': number names with data.number_labels\(splits\), all"
     ):
         Texts(rows[:2], train_tokenizer(["contradiction", "entailment"], vocab_size=60))
     assert labels.order({"Not-Entailment", "entailment"}, hint="data/QNLI") == ["entailment", "not_entailment"]
+
+
+def test_number_labels_advises_its_own_argument():
+    for names, given, says in (
+        (("entailment", "not_entailment"), None, r"differently.*, names=\('entailment', 'not_entailment'\)"),
+        (("entailment", "unknown"), None, "only in part.*, names="),
+        (("ham", "spam"), ("ham", "eggs"), "'spam' is none of ham, eggs: give all names, names="),
+    ):
+        rows = [{"label": name} for name in names]
+        for of in (rows, {"train": rows}):
+            with pytest.raises(ValueError, match=says):
+                data.number_labels(of, given)
+    assert data.number_labels([{"label": "entailment"}], names=("entailment", "not_entailment")) == [{"label": 0}]
 
 
 def test_number_labels_of_all_splits_gives_them_one_numbering():

@@ -30,15 +30,17 @@ _NUMBER = re.compile(r"[-+]?\d+(\.\d+)?")
 _COMMON = {"positive", "negative", "neutral"}  # names that other tasks use as well, in their own order
 
 
-def order(names: Iterable[str], hint: str = "") -> list[str]:
+def order(names: Iterable[str], hint: str = "", option: str = "labels") -> list[str]:
     """All class names, in the order of their integers, of the task to which the given names belong.
 
     Args:
         names: the names that were found. Case, blanks and hyphens make no difference.
         hint: where they were found, such as "data/WNLI/train.csv": decides where several tasks have these names.
+        option: the caller's own argument for all names, which an error advises.
 
     Raises:
-        ValueError: several tasks have these names and number them otherwise; or some names are a task's, others not.
+        ValueError: no names; several tasks have these and number them otherwise; or some are a task's, others not.
+        TypeError: names that are numbers.
 
     >>> from contrast_kit.data import labels
     >>> labels.order({"neutral", "contradiction", "entailment"})
@@ -50,8 +52,7 @@ def order(names: Iterable[str], hint: str = "") -> list[str]:
     """
     if not (names := set(names)):
         raise ValueError("No row has a label, so there is nothing to number.")
-    if numbers := [name for name in names if not isinstance(name, str)]:
-        raise TypeError(f"Names of classes are numbered, and {numbers[0]!r} is none: leave such labels as they are.")
+    _check_names(names)
     alike = {_plain(name): name for name in sorted(names, key=str, reverse=True)}  # "Spam" and "spam " are one class
     plain, names = set(alike), set(alike.values())
     named = {task.name: task.label_names for task in TASKS.values() if task.label_names}
@@ -63,7 +64,7 @@ def order(names: Iterable[str], hint: str = "") -> list[str]:
     if len(set(fitting.values())) > 1:
         raise ValueError(
             f"The labels {_listed(names)} are those of {' and '.join(fitting)}, which number them differently: give "
-            f"their names in the order of their integers, labels={next(iter(fitting.values()))!r} or another order."
+            f"their names in the order of their integers, {option}={next(iter(fitting.values()))!r} or another order."
         )
     if fitting:
         return list(next(iter(fitting.values())))
@@ -71,7 +72,7 @@ def order(names: Iterable[str], hint: str = "") -> list[str]:
     if plain & known:
         raise ValueError(
             f"The labels {_listed(names)} are a GLUE task's only in part, so their order is not known: give all names "
-            "in the order of their integers, labels=('…', '…')."
+            f"in the order of their integers, {option}=('…', '…')."
         )
     if not _whole(names):
         return sorted(names)
@@ -103,13 +104,13 @@ def number_labels(rows: Any, names: Sequence[str] | None = None, label: str = "l
     """
     names = None if names is None else arguments.listed("names", names, "names of classes")
     if isinstance(rows, Mapping) and rows:
-        names = names or order(set().union(*(_found(split, label, names) for split in rows.values())))
+        names = names or order(set().union(*(_found(split, label, names) for split in rows.values())), option="names")
         splits = {name: number_labels(split, names, label) for name, split in rows.items()}
         return type(rows)(splits) if hasattr(rows, "column_names") else splits  # a DatasetDict, or a dict
     rows = as_rows(rows)
     found = _found(rows, label, names)
-    names = names or order(found)
-    numbers = _numbers(found, names)
+    names = names or order(found, option="names")
+    numbers = _numbers(found, names, "names")
     if hasattr(rows, "column_names"):
         return _replaced(rows, label, names, numbers)
     return [{**row, label: None if row[label] is None else numbers[row[label]]} for row in rows]
@@ -172,7 +173,7 @@ def numbered(tables: dict[str, Dataset], names: Sequence[str] | None = None, hin
     odd = found & {NOT_AGREED, SECRET} if nli or found <= {NOT_AGREED, SECRET} else set()
     named = found - odd
     ordered = list(names) if names else order(named, hint) if named else list(TASKS["mnli"].label_names)
-    numbers = _numbers(named, ordered) | {SECRET: -1}
+    numbers = _numbers(named, ordered, "labels") | {SECRET: -1}
     if NOT_AGREED in odd:
         labelled = {split: table.filter(_agreed, input_columns="label") for split, table in labelled.items()}
     return tables | {split: _replaced(table, "label", ordered, numbers) for split, table in labelled.items()}
@@ -252,11 +253,17 @@ def _as_glue_names(table: Dataset) -> Dataset:
     return table.rename_columns(new)
 
 
-def _numbers(found: set[str], ordered: list[str]) -> dict[str, int]:
+def _check_names(names: Iterable[Any]) -> None:
+    if numbers := [name for name in names if not isinstance(name, str)]:
+        raise TypeError(f"Names of classes are numbered, and {numbers[0]!r} is none: leave such labels as they are.")
+
+
+def _numbers(found: set[str], ordered: list[str], option: str) -> dict[str, int]:
+    _check_names(found)
     places = {_plain(name): place for place, name in enumerate(ordered)}
     lacking = sorted(str(name) for name in found if _plain(name) not in places and name != UNLABELLED)
     if lacking:
-        raise ValueError(f"The label {lacking[0]!r} is none of {_listed(ordered)}: give all names, labels=(…).")
+        raise ValueError(f"The label {lacking[0]!r} is none of {_listed(ordered)}: give all names, {option}=(…).")
     return {name: places.get(_plain(name), -1) for name in found}
 
 
