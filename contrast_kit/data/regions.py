@@ -71,7 +71,7 @@ class Regions(Texts):
         tokenizer: Any,
         pictures: Pictures,
         columns: str | Sequence[str] | None = None,
-        max_length: int = 128,
+        max_length: int | None = None,
         *,
         label: str = "label",
         answers: Sequence[str] | None = None,
