@@ -15,10 +15,12 @@ from contrast_kit.data import (
     Batches,
     Pictures,
     Regions,
+    Texts,
     answer_list,
     answer_scores,
     region_files,
     stack_pictures,
+    train_tokenizer,
     vision_files,
 )
 from contrast_kit.data.pictures import NONE, REGION_KEYS, random_pictures
@@ -82,6 +84,11 @@ def test_each_row_has_its_own_picture_and_padding_behind_it(rows, tokenizer, pic
         assert (batch["regions"][at, n:] == 0).all() and (batch["objects"][at, n:] == NONE).all()
     counts = pictures.region_mask.sum(1)
     assert texts.batch([1])["regions"].shape[1] == counts[1], "padded to the most regions of the batch, no more"
+
+
+def test_the_usual_length_is_that_of_texts(rows, pictures):
+    short = train_tokenizer(LINES, vocab_size=60, max_length=64)
+    assert len(Regions(rows, short, pictures)) == len(Texts(rows, short)) == 4
 
 
 def test_the_same_words_on_two_pictures_are_two_pairs(rows, tokenizer, pictures):
@@ -358,6 +365,9 @@ def test_vqa_is_read_plain_or_packed_and_misfits_are_said(tmp_path):
         vision_files.vqa_v2(tmp_path / "a.gz", tmp_path / "a.gz")
     (tmp_path / "b.json").write_text(json.dumps({"annotations": []}))
     with pytest.raises(ValueError, match="Question 7 of q.json has no annotation"):
+        vision_files.vqa_v2(tmp_path / "q.json", tmp_path / "b.json")
+    (tmp_path / "b.json").write_text(json.dumps({"annotations": [{"question_id": 7}]}))
+    with pytest.raises(ValueError, match="An entry of b.json has no 'answers'"):
         vision_files.vqa_v2(tmp_path / "q.json", tmp_path / "b.json")
     (tmp_path / "lines.json").write_text('{"sentence": "a", "label": "true", "identifier": "dev-0-0-0"}\n{')
     with pytest.raises(ValueError, match="Line 2 of lines.json is not JSON"):

@@ -38,7 +38,12 @@ def vqa_v2(questions: str | Path, annotations: str | Path) -> list[Row]:
     other), `question_type`, `question_id`. Raises FileNotFoundError, and ValueError for a file of another form or a
     question without annotation.
     """
-    asked, given = _json(questions, "questions"), _json(annotations, "annotations")
+    asked = _json(questions, "questions", "question_id", "question", "image_id")
+    given = _json(
+        annotations,
+        "annotations",
+        *("question_id", "answers", "multiple_choice_answer", "answer_type", "question_type"),
+    )
     by_id = {each["question_id"]: each for each in given}
     rows = []
     for each in asked:
@@ -144,8 +149,8 @@ def _text(path: Path) -> list[str]:
     return [line for line in _there(path).read_text("utf-8").split("\n") if line]
 
 
-def _json(file: str | Path, key: str = "") -> list:
-    """A JSON file, plain or gzipped; of an object, the list under `key`."""
+def _json(file: str | Path, key: str = "", *needed: str) -> list:
+    """A JSON file, plain or gzipped; of an object, the list under `key`, of entries that have what is needed."""
     data = _there(Path(file)).read_bytes()
     try:
         found = json.loads(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data)
@@ -153,6 +158,9 @@ def _json(file: str | Path, key: str = "") -> list:
         raise ValueError(f"{file} is damaged, or no JSON ({arguments.in_a_line(error)}): fetch it again.") from None
     if key and (not isinstance(found, dict) or key not in found):
         raise ValueError(f"{Path(file).name} has no {key!r}: it is another of VQA's files, or none of them.")
+    for entry in found[key] if key else ():
+        if lacking := [name for name in needed if not isinstance(entry, dict) or name not in entry]:
+            raise ValueError(f"An entry of {Path(file).name} has no {lacking[0]!r}: it is no file of VQA's.")
     return found[key] if key else found
 
 
