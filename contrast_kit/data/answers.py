@@ -18,13 +18,14 @@ PER_VOTE = 0.3
 def answer_list(answers: Iterable[Any], least: int = 1) -> list[str]:
     """The distinct answers of a training split, the most frequent first; rarer than `least` are left out.
 
-    `answers` holds a string, or a list of strings (VQA's ten), for each question. A person's answer counts once.
+    `answers` holds a string, or a list of strings (VQA's ten), for each question. Each person counts: an answer that
+    two people give to one question was given twice.
 
     >>> answer_list([["red", "red", "scarlet"], "two", "red"], least=2)
     ['red']
     """
     answers = arguments.listed("answers", answers, "answers, one for each question")
-    checks.count("least", least, "in how many questions an answer must be given", least=0)
+    checks.count("least", least, "how many people must have given an answer", least=0)
     votes = Counter(answer for row, given in enumerate(answers) for answer in _given(given, row))
     chosen = [answer for answer, n in votes.most_common() if n >= least]
     if not chosen:

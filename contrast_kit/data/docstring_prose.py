@@ -63,9 +63,9 @@ _NOTICE = re.compile(
 def docstring_sentences(docstring: str) -> list[str]:
     """Give the sentences of English prose in a docstring, in order, without code and markup.
 
-    `docstring` is cleaned of its indentation (as `inspect.cleandoc` does). A sentence that is not plainly
-    prose is left out whole, never repaired: it must begin with a capital, end with a full stop and hold
-    mostly words.
+    `docstring` must be cleaned of its indentation (as `inspect.cleandoc` does): what is indented counts as code. A
+    sentence that is not plainly prose is left out whole, never repaired: it must begin with a capital, end with ".",
+    "?" or "!" and hold mostly words.
 
     >>> from contrast_kit.data.docstring_prose import docstring_sentences
     >>> docstring_sentences('''Return the *largest* item of a list.

@@ -86,8 +86,8 @@ def harvest(sources: Iterable[tuple[str, Path]], progress: bool = True) -> DataF
     """Read the docstrings of `sources` (topic and Python file) into a table of distinct sentences.
 
     Columns: `text`, `topic`, `docstring` (its number), `place` (of the sentence in it) and `split`. A
-    sentence that was met before, in whatever case, is left out. A file that is not Python of this version is
-    passed over.
+    sentence that was met before, in whatever case, is left out. A file that is not Python of this version, or
+    nearly all code, is passed over.
 
     >>> import pathlib, tempfile
     >>> from contrast_kit.data.docstrings import harvest

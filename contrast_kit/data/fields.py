@@ -15,10 +15,10 @@ _SEPARATOR_LINE = re.compile("sep=(.)")  # Excel's
 
 
 def separator_of(file: Path) -> str:
-    """The ending's; for a `.csv` the one that Excel's line `sep=;` names, or what its first line and most lines hold.
+    """The ending's; for a `.csv` the one that Excel's line `sep=;` names, or what its first lines hold.
 
-    That is a semicolon where the first line has one and no comma, and a tab where the lines have two or more, and at
-    least a quarter as many as commas.
+    That is a semicolon where the first line has one and neither comma nor tab; a tab where each of the first twenty
+    lines has two or more, and at least a quarter as many as commas; else a comma.
     """
     if file.suffix.lower() != ".csv":
         return "\t"

@@ -44,9 +44,9 @@ def read(
 ) -> DatasetDict:
     """Read a file, or all files of one kind in a folder; the options are those of `data.load`.
 
-    A file with the word `train`, `valid`, `dev`, `eval` or `test` in its name (`test (1).csv`) becomes that split, any
-    other is `train`. Where several files of running text make a split, the column `topic` names the file each text
-    comes from.
+    A file with the word `valid`, `val`, `dev` or `eval` in its name becomes the split `validation`, one with `test`
+    (`test (1).csv`) becomes `test`, any other `train`. Where several files of running text make a split, the column
+    `topic` names the file each text comes from.
 
     >>> import pathlib, tempfile
     >>> from contrast_kit.data import files

@@ -48,7 +48,7 @@ class Pictures:
 
     Raises:
         TypeError, ValueError: a tensor of another shape or kind; a box in pixels, or with x2 ≤ x1; a NaN; a picture
-            without a region; a class that has no name. Each says which picture and what to do.
+            without a region; a class that has no name.
 
     Example:
         >>> from contrast_kit.data.pictures import random_pictures

@@ -160,7 +160,7 @@ def unlabelled(labels: Any) -> Any:
 
 
 def count_classes(rows: Any) -> int:
-    """How many classes labelled rows have: named classes by their names, else the largest label + 1; scores: 1.
+    """How many classes labelled rows have: named classes by their names, else the largest label + 1, or 2; scores: 1.
 
     `rows` is one split: a `datasets.Dataset`, `Texts`, or a list of row dicts with a column `label`; ValueError if no
     row has one.

@@ -60,10 +60,10 @@ def load(
     "./toyshop"; what is on disk comes before the hub. Where neither has it, the answer comes in seconds. For running
     text and WikiText, `unit` is "sentence", "paragraph" or "line", and `headings` keeps heading lines. For
     tables, `columns` names the columns of a file whose first line does not (`data.tables` knows those of CoLA, STS-B,
-    Amazon, Yelp and TextFooler), and `quoted` says whether quotes enclose fields: always in `.csv`; a `.tsv` whose
-    every line is one row is read without. Names in a column `label` become the integers that GLUE gives them
-    (`data.labels`), other names alphabetical ones, unless `labels` names all classes in the order of their integers;
-    with `labels=()` the names stay.
+    Amazon, Yelp and TextFooler), and `quoted` says whether quotes enclose fields: by default they do, but between
+    tabs only where the lines are uneven and every quote has its pair. Names in a column `label` become the integers
+    that GLUE gives them (`data.labels`), other names alphabetical ones, unless `labels` names all classes in the order
+    of their integers; with `labels=()` the names stay.
 
     Raises `FileNotFoundError` for a path that is not there or a hub that cannot be reached (naming what works
     without it), `ValueError` for a name or a file that makes no sense, or an option that this source does not read.

@@ -45,15 +45,15 @@ CACHED_FROM = 50_000
 
 
 class Texts:
-    """Texts as token ids, tokenized once and kept in one flat array: 4 bytes a token, whatever the text was.
+    """Texts as token ids, tokenized once and kept in flat arrays: 5 bytes a token (6 with `token_type_ids`).
 
     `rows` is a `datasets.Dataset` (one split), a list of dicts, or a list of strings. The columns that hold
     the text are found by name (see `rows.TEXT_COLUMNS`) or given as `columns`: one name, or two for pairs, which
     the tokenizer joins as `[CLS] A [SEP] B [SEP]`. Each text is cut to `max_length` tokens, special tokens
-    included (of a pair, the longer text is cut first). A column `label` (or the one named by `label`) is
-    kept; class numbers become long, scores float32, and a missing label (`None`) becomes -1, the hub's mark
-    for "unlabeled". Only texts that are equal to the letter share a `text_id`: "A kite" and "a kite" do not, though
-    their tokens may be equal.
+    included (by default 128, or what the tokenizer's model takes; of a pair, the longer text is cut first). A column
+    `label` (or the one named by `label`) is kept; class numbers become long, scores float32, and a missing label
+    (`None`) becomes -1, the hub's mark for "unlabeled". Only texts that are equal to the letter share a `text_id`: "A
+    kite" and "a kite" do not, though their tokens may be equal.
 
     `texts[i]` is one example, a dict for `collate`; `texts.batch(indices)` a whole batch; `texts.lengths` the
     tokens of each; `texts.labels` all labels or `None`; `texts.label_names` the names of the classes or
