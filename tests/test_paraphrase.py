@@ -184,6 +184,9 @@ def test_what_is_written_is_read(tmp_path, reviews):
         say(reviews, temperature=0.7)
     with pytest.raises(ValueError, match="no paraphrase of 'no such text'"):
         say([reviews[0], "no such text"])
+    with open(say.path, "a") as file:
+        file.write("no such text\tno text of that kind\n")  # as it says
+    assert FromFile(say.path)([reviews[0], "no such text"]) == [again[0], "no text of that kind"]
 
 
 def test_files_that_are_none_are_said(tmp_path):

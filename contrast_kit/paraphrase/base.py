@@ -129,7 +129,7 @@ def augmented(
     SCL, section 4.2: "an augmentation ratio of 1:3 for supervised examples:augmented examples", T from 0.3 to 0.9.
     The higher the temperature, the more rows have a label that is no longer true: that is the noise.
 
-    Args and raises: as for `reworded`.
+    Args: as for `reworded`.
 
     >>> from contrast_kit.paraphrase import Toyshop, augmented
     >>> rows = augmented([{"sentence": "This kite is a joy.", "label": 1}], Toyshop(), temperature=0.3)

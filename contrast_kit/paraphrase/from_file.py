@@ -75,15 +75,16 @@ class FromFile(Paraphraser):
         lacking = [text for text in texts if text not in self._wordings]
         if lacking:
             raise ValueError(
-                f"{self.path} has no paraphrase of {lacking[0]!r} (nor of {len(lacking) - 1} other texts): add one "
-                "with write_pairs, or take the texts from .texts."
+                f"{self.path} has no paraphrase of {lacking[0]!r} (nor of {len(lacking) - 1} other texts): add a line "
+                "to it, text, tab, paraphrase, or take the texts from .texts."
             )
         found = (self._wordings[text] for text in texts)
         return [wordings[seed % len(wordings)] for wordings in found]
 
 
 def write_pairs(path: str | Path, texts: Sequence[str], again: Iterable[str]) -> Path:
-    """Write texts and their paraphrases as the file that `FromFile` reads. Tabs and line ends become spaces.
+    """Write texts and their paraphrases as the file that `FromFile` reads, in place of one that is there. Tabs and line
+    ends become spaces.
 
     >>> import tempfile, pathlib
     >>> from contrast_kit.paraphrase import FromFile, write_pairs
