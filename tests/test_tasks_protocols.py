@@ -114,6 +114,8 @@ def test_cmlm_divides_the_validation_rows():
     assert not set(held.validation["sentence"]) & set(held.test["sentence"])
     capped = tasks.hold_out(glue_like("qqp", dots(3000)), validation=500, most_test=2000)
     assert (len(capped.validation), len(capped.test)) == (500, 2000)
+    capped = tasks.hold_out(glue_like("qqp", dots(3000)), test="validation", most_test=2000)
+    assert capped.validation is None and len(capped.test) == 2000 and "2000 of the 3000" in capped.note
 
 
 def test_half_is_held_out_where_500_rows_are_too_many_and_the_note_says_so():

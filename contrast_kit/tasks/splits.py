@@ -200,7 +200,8 @@ def hold_out(
     if test == "validation":
         if "validation" not in splits:
             raise ValueError(f"{data.task.name} has no validation rows with labels.")
-        return HeldOut(None, splits["validation"], f"tested on all {len(splits['validation'])} validation rows")
+        tested = _at_most(splits["validation"], most_test, seed)
+        return HeldOut(None, tested, f"tested on {len(tested)} of the {len(splits['validation'])} validation rows")
     if len(splits) == 2:
         count = min(validation, len(splits["validation"]))
         kept = draw(labels_of(splits["validation"]), count, seed) if count else []
