@@ -146,7 +146,7 @@ def test_advice_in_error_sentences_runs():
         for node in raised
     ]
     advice = [call for sentence in sentences for call in re.findall(r"tasks\.\w+\([^)]*\)(?:\.\w+)*", sentence)]
-    assert len(raised) == 8 and len(advice) == 3
+    assert len(raised) == 9 and len(advice) == 3
     names = dict(name="kinds", columns=("text",), label_names=("a", "b"), metrics=("accuracy",))
     rows = [{"sentence": str(i), "label": i % 2} for i in range(20)]
     secret = [{"sentence": "?", "label": -1}]
@@ -285,6 +285,9 @@ def test_a_task_names_metrics_that_there_are_and_that_its_labels_have():
     assert tuple(tasks.METRICS) == METRIC_NAMES
     with pytest.raises(ValueError, match="no metric 'macrof1'; did you mean 'macro_f1'"):
         tasks.Task("mine", ("text",), ("a", "b"), ("macrof1",))
+    for metric in ("accuracy", "mcc", "f1", "macro_f1"):
+        with pytest.raises(ValueError, match=f"{metric} is of classes, and mine has scores: take spearman"):
+            tasks.Task("mine", ("text",), None, ("pearson", metric))
     with pytest.raises(ValueError, match="f1 is that of class 1 among two, and mine has 3: take macro_f1"):
         tasks.Task("mine", ("text",), ("a", "b", "c"), ("accuracy", "f1"))
 

@@ -16,6 +16,8 @@ from contrast_kit.data.rows import column, column_names
 
 METRIC_NAMES = ("accuracy", "mcc", "f1", "macro_f1", "pearson", "spearman")
 """What a task can be scored by: the names in `METRICS`."""
+CORRELATIONS = METRIC_NAMES[-2:]
+"""Those of them that scores have."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,8 @@ class Task:
     >>> Task("mine", ("review",), ("bad", "good", "meh"), ("accuracy", "macro_f1")).classes
     3
 
-    Raises a ValueError for a metric that there is not, or that these labels do not have: F1 is of two classes.
+    Raises a ValueError for a metric that there is not, or that these labels do not have: F1 is of two classes, and of
+    scores there are correlations alone.
     """
 
     name: str
@@ -47,6 +50,8 @@ class Task:
             raise ValueError("A task has at least two classes; where the label is a score, label_names is None.")
         for metric in self.metrics:
             arguments.known(metric, METRIC_NAMES, "metric")
+        if self.regression and (of_classes := [name for name in self.metrics if name not in CORRELATIONS]):
+            raise ValueError(f"{of_classes[0]} is of classes, and {self.name} has scores: take spearman or pearson.")
         if "f1" in self.metrics and self.classes > 2:
             raise ValueError(f"f1 is that of class 1 among two, and {self.name} has {self.classes}: take macro_f1.")
 
