@@ -48,16 +48,16 @@ def linear_probe(
 ) -> dict[str, float]:
     """Logistic regression (for a score: ridge regression) on frozen vectors: is the label linear in them?
 
-    The vectors of each column are standardised with the mean and deviation of the training rows. A pair (u, v)
-    becomes [u, v, |u - v|, u · v], as in SentEval; each text is encoded on its own.
+    A pair (u, v) becomes [u, v, |u - v|, u · v], as in SentEval; each text is encoded on its own. Each of these numbers
+    is standardised with its mean and deviation over the training rows.
 
     Args:
         encoder: the encoder whose vectors are read, [D] per text; not changed.
         train, test: rows with the task's columns and `label`.
         task: a `Task`, or its name in the table `TASKS`.
         strength: C of the logistic regression, 1 / α of the ridge regression: smaller means simpler. "cv" takes the one
-            of `STRENGTHS` that is best in three-fold cross-validation on (at most 2,000 of) the training rows. A fixed
-            number is faster, but 1.0 learns a few thousand pairs by heart.
+            of `STRENGTHS` that is best in three-fold cross-validation on (at most 2,000 of) the training rows, or 1.0
+            where a class has one row there. A fixed number is faster, but 1.0 learns a few thousand pairs by heart.
         seed: of the solver, and of the folds.
 
     Returns:
@@ -197,7 +197,7 @@ def probe(
 
 
 def features(encoder: Encoder, rows: Any, task: Task) -> np.ndarray:
-    """The input of a probe: vectors [N, D] of single texts, [N, 4D] of pairs; no text is encoded twice."""
+    """The input of a probe: vectors [N, D] of single texts, [N, 4D] of pairs; asked again, nothing is encoded."""
     columns = task.columns_in(column_names(rows))
     parts = [vectors_of(encoder, column(rows, name)) for name in columns]  # [N, D] each
     if len(parts) == 2:

@@ -153,7 +153,7 @@ def fine_tune(
         epochs: passes over all windows; by default two. Or give `steps` among the settings.
         batch_size, lr: windows in an update; COCO-LM searches 16 and 32, and 2e-5 to 5e-5 for its base model (table 8).
         max_length, stride: of the windows. COCO-LM: 512 tokens.
-        seed: of the head, the order and dropout.
+        seed: of the head, the order and dropout; `dropout` is that before the new head.
         settings: other settings of `Training`.
 
     Example:
