@@ -511,6 +511,10 @@ def test_the_method_is_found_wherever_it_stands(mine, capsys):
     for given in (["--folder", "cmlm", "simcse"], ["--folder=cmlm", "--lr", "-1", "simcse"], ["--quiet", "simcse"]):
         assert train.parse(given).method == "simcse"
     assert train.parse(["--data", "my.txt", "mine:Mine"]).method == "mine:Mine"
+    for given in (["--help", "simcse"], ["simcse", "--help"]):
+        with pytest.raises(SystemExit):
+            train.parse(given)
+        assert "contrast_kit train simcse --data" in capsys.readouterr().out
     for given, words in (
         (["--data", "my.txt", "simcs"], "'simcs' is none of its values"),
         (["--data", "mlm"], "METHOD"),

@@ -55,7 +55,7 @@ def _parser() -> argparse.ArgumentParser:
     data = "Folder with GLUE, STS and BLiMP. Here: the one that CONTRAST_KIT_REAL_DATA names, else the toyshop's tasks."
     add("folder", metavar="FOLDER", help="A folder that transformers opens as a masked language model, or a hub name.")
     add("--data", help=data)
-    add("--out", type=no_file, help="Where to write the table. Here: FOLDER itself.")
+    add("--out", type=no_file, help="Where to write the table. Here: FOLDER itself; for a hub name, this folder.")
     add(
         "--only",
         nargs="+",
@@ -71,5 +71,5 @@ def _parser() -> argparse.ArgumentParser:
         metavar="first|mean",
         help="The vector of a text. Here: what FOLDER says, else first.",
     )
-    add("--quiet", action="store_true", help="Print the table only.")
+    add("--quiet", action="store_true", help="Do not say what is being measured.")
     return parser

@@ -101,7 +101,7 @@ def named(arguments: list[str]) -> str | None:
 
 def _asks(word: str) -> bool:
     """Whether a word is an option whose value is the next word."""
-    return word.startswith("--") and "=" not in word and word not in SWITCHES
+    return word.startswith("--") and "=" not in word and word not in (*SWITCHES, "--help")
 
 
 def _general() -> argparse.ArgumentParser:
