@@ -24,6 +24,8 @@ from contrast_kit.data import (
     vision_files,
 )
 from contrast_kit.data.pictures import NONE, REGION_KEYS, random_pictures
+from contrast_kit.data.prepared import prepare_texts
+from contrast_kit.encoder import Encoder
 
 REAL = os.environ.get("CONTRAST_KIT_REAL_DATA")
 VL = Path(REAL or ".") / "vl"
@@ -89,6 +91,13 @@ def test_each_row_has_its_own_picture_and_padding_behind_it(rows, tokenizer, pic
 def test_the_usual_length_is_that_of_texts(rows, pictures):
     short = train_tokenizer(LINES, vocab_size=60, max_length=64)
     assert len(Regions(rows, short, pictures)) == len(Texts(rows, short)) == 4
+
+
+def test_texts_that_are_too_long_are_made_anew_as_advised(rows, tokenizer, pictures):
+    encoder = Encoder.tiny(tokenizer, max_length=6)
+    with pytest.raises(ValueError, match=r"make them with Regions\(rows, encoder.tokenizer, pictures, max_length=6\)"):
+        prepare_texts(encoder, Regions(rows, tokenizer, pictures), 128)
+    assert len(prepare_texts(encoder, Regions(rows, encoder.tokenizer, pictures, max_length=6), 128)) == 4
 
 
 def test_the_same_words_on_two_pictures_are_two_pairs(rows, tokenizer, pictures):

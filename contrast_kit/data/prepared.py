@@ -23,17 +23,17 @@ def prepare_texts(encoder: Any, dataset: Any, max_length: int) -> Texts:
     every = [dataset, *getattr(dataset, "wordings", ())]
     longest = max(int(texts.lengths.max()) for texts in every)
     highest = max(texts.highest for texts in every)
+    given = "rows, encoder.tokenizer" + (", pictures" if hasattr(dataset, "pictures") else "")
     if longest > encoder.max_length:
         raise ValueError(
             f"The longest of these Texts has {longest} tokens, but the encoder takes {encoder.max_length}: make "
-            f"them with {type(dataset).__name__}(rows, encoder.tokenizer, max_length={encoder.max_length})."
+            f"them with {type(dataset).__name__}({given}, max_length={encoder.max_length})."
         )
     theirs, ours = getattr(dataset, "tokenizer", None), encoder.tokenizer
     same = theirs is None or theirs is ours or theirs.get_vocab() == ours.get_vocab()
     if highest >= len(ours) or dataset.pad_id != ours.pad_token_id or not same:
         raise ValueError(
-            "These Texts were made with another tokenizer than the encoder's: use "
-            f"{type(dataset).__name__}(rows, encoder.tokenizer)."
+            f"These Texts were made with another tokenizer than the encoder's: use {type(dataset).__name__}({given})."
         )
     return dataset
 
