@@ -1,8 +1,9 @@
 """Numbers in, a matplotlib figure out: one call for each picture of the course.
 
-Nothing here trains or loads. Tensors, arrays and lists are all welcome. Every function returns a figure that belongs to
-you alone (pyplot does not know of it): make it the last line of a cell and it is shown once, or keep it with
-`figure.savefig("name.png")`. matplotlib is loaded by the first picture.
+Nothing here trains or loads. Tensors, arrays and lists are all welcome. A picture is a figure that belongs to you alone
+(pyplot does not know of it): make it the last line of a cell and it is shown once, or keep it with
+`figure.savefig("name.png")`. Only `animation` and `schematic` give something else, which a cell shows as well, and
+whose `save` writes a file. matplotlib is loaded by the first figure.
 
 | what | call |
 |---|---|

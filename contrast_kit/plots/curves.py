@@ -33,8 +33,8 @@ def loss_curves(
       the ninth on the colours return, in dashed lines).
     * `parts`: the columns to draw, in this order; by default every column of numbers but `NO_LOSSES`. A table that
       lacks one of them is left out of that panel, and rows where it is NaN are skipped.
-    * `smooth`: rows in the running mean, centred so that nothing is shifted in time; by default a 25th of the run, 1
-      turns it off.
+    * `smooth`: rows in the running mean (of an even number one more), centred so that nothing is shifted in time; by
+      default a 25th of the run, 1 turns it off.
     * `levels`: dashed lines to read a curve against, {"contrast": {"chance: log 64": 4.16}}.
     * `ylabel`: what is drawn, where it is not a loss: "share of tokens"; or by part, {"spread": "distance"}, for the
       parts that are not losses.

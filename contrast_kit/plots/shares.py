@@ -26,7 +26,7 @@ def shares(
     points: Mapping[str, float] | None = None,
     title: str | None = None,
 ) -> "Figure":
-    """One bar from 0 to 1 per row, cut into parts that lie end to end, each with its share written in it.
+    """One bar from 0 to 1 per row, cut into parts that lie end to end, those from 3.5 % on with their share in them.
 
     * `wholes`: {"one mask": {"readable": 0.85, "hidden": 0.15}, …}, the parts of every row, in the same order and
       colours; their sum is 1.
