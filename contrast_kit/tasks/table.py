@@ -192,7 +192,8 @@ def list_of_tasks(data: TaskData | Iterable[TaskData]) -> list[TaskData]:
 def load(name: str | Path, *, task: Task | str | None = None, label: str = "label", **options: Any) -> TaskData:
     """Load the data of a task, with its row of the table. Takes what `data.load` takes, with the same options.
 
-    Classes with names get the integers that the task's `label_names` give them.
+    Classes with names get the integers that the task's `label_names` give them. Names that GLUE's tasks number
+    differently, or that are a GLUE task's only in part, also need `labels`, as in `data.load`.
 
     Args:
         name: `"toyshop/sst2"`, `"glue/rte"`, a folder, `"yelp"`, …
