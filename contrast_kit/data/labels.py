@@ -255,7 +255,8 @@ def _as_glue_names(table: Dataset) -> Dataset:
 
 def _check_names(names: Iterable[Any]) -> None:
     if numbers := [name for name in names if not isinstance(name, str)]:
-        raise TypeError(f"Names of classes are numbered, and {numbers[0]!r} is none: leave such labels as they are.")
+        number = checks.shown(numbers[0])
+        raise TypeError(f"Names of classes are numbered, and {number} is none: leave such labels as they are.")
 
 
 def _numbers(found: set[str], ordered: list[str], option: str) -> dict[str, int]:
