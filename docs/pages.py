@@ -31,8 +31,8 @@ Python computes in the notebooks. Each can be had as a single file for a lecture
 """
 LEDGER = """# Ledger
 
-Every number that the course shows without computing it was measured once, by the command that stands with it, and can
-be measured again.
+The recorded tables that the course shows, each with the command that measured it. Where a table grew over several
+sittings, the commit is that of its last rows, and the options of later sittings are not in the command.
 """
 PANELS = {
     "loss_playground": "Vectors on a circle, and what a loss does with them",
