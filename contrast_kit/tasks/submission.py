@@ -73,7 +73,7 @@ def best_of_seeds(
 
     Raises:
         KeyboardInterrupt: for the stop button, so that no file is made from half of the seeds.
-        ValueError: for a protocol that would draw rows, add some, or choose a point of a grid.
+        ValueError: for a protocol that takes a share or shots of the rows, adds some, or chooses a point of a grid.
     """
     check_start(start)
     arguments.of_kind("data", data, TaskData, "what tasks.load gives")
