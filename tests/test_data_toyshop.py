@@ -395,3 +395,25 @@ def test_the_examples_of_the_data_card_run():
 
     done = doctest.testfile(str(SHIPPED / "README.md"), module_relative=False)
     assert done.attempted >= 4 and done.failed == 0
+
+
+def test_an_opinion_tells_one_from_many_only():
+    """Pairs that read alike are paraphrases: an opinion on three drums is told as one on two."""
+    two = toyshop.Opinion(good="drum", axis="making", polarity=1, intensity=1, number=2)
+    three, one = replace(two, number=3), replace(two, number=1)
+    assert toyshop.tell(two) == toyshop.tell(three) != toyshop.tell(one)
+    assert toyshop.entails(two, three) and not toyshop.entails(two, one)
+    told = "The green xylophones are hardly well crafted.", "These green xylophones are hardly well crafted."
+    labels = {(row["sentence1"], row["sentence2"]): row["label"] for row in toyshop.rows("mrpc", "test")}
+    assert labels[told] == 1
+
+
+def test_relations_find_the_shop_of_the_goods():
+    """Garden goods fall under their own kinds, whether or not the shop is named."""
+    gnome = toyshop.Visit("Flora", "buy", 2, "gnome")
+    ornament = replace(gnome, good="ornament")
+    for where in ({}, {"shop": SHOPS["othershop"]}):
+        assert toyshop.entails(gnome, ornament, **where) and not toyshop.entails(ornament, gnome, **where)
+        assert not toyshop.contradicts(gnome, ornament, **where)
+        assert toyshop.similarity(gnome, toyshop.Stock(1, "gnome", "by the door"), **where) == 1.0
+    assert toyshop.similarity(gnome, replace(gnome, good="kite")) < toyshop.similarity(gnome, ornament) < 5

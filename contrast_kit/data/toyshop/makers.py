@@ -20,6 +20,7 @@ from contrast_kit.data.toyshop.world import (
     Visit,
     add_details,
     another,
+    as_told,
     clash,
     draw_record,
     similarity,
@@ -92,7 +93,7 @@ def mrpc(rng: Random, shop: Shop) -> Row:
             other = changed(other, pick(rng, free), rng, shop)
         while other == record:
             other = changed(record, pick(rng, [f for f in told(record) if f != "intensity"]), rng, shop)
-        second = express(other, rng, shop)
+        second, label = express(other, rng, shop), int(as_told(other) == as_told(record))
     return {"sentence1": first, "sentence2": second, "label": label}
 
 

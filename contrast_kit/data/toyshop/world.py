@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from random import Random
 
-from contrast_kit.data.toyshop.shops import TOYSHOP, Shop
+from contrast_kit.data.toyshop.shops import TOYSHOP, Shop, home
 from contrast_kit.data.toyshop.words import (
     ACTION_BAG,
     COLOURS,
@@ -113,6 +113,11 @@ def told(record: Record) -> dict[str, object]:
     return {field.name: value for field in fields(record) if (value := getattr(record, field.name))}
 
 
+def as_told(record: Record) -> Record:
+    """The record as its sentence tells it: an opinion says whether it is of one thing or of many, not of how many."""
+    return replace(record, number=min(record.number, 2)) if isinstance(record, Opinion) else record
+
+
 def narrower(a: object, b: object, shop: Shop = TOYSHOP) -> bool:
     """Whether value `a` is `b` or falls under it: a drum is a musical toy.
 
@@ -122,8 +127,8 @@ def narrower(a: object, b: object, shop: Shop = TOYSHOP) -> bool:
     return a == b or (b in shop.kinds and shop.department_of.get(a) == shop.kinds[b])
 
 
-def entails(a: Record, b: Record, shop: Shop = TOYSHOP) -> bool:
-    """Whether `b` is true wherever `a` is: `a` tells all that `b` tells.
+def entails(a: Record, b: Record, shop: Shop | None = None) -> bool:
+    """Whether `b` is true wherever `a` is: `a` tells all that `b` tells. `shop`: here that of the goods.
 
     Opinions must be the same person's, on the same thing or part, and at least as strong: "very sturdy"
     entails "sturdy".
@@ -134,6 +139,7 @@ def entails(a: Record, b: Record, shop: Shop = TOYSHOP) -> bool:
     """
     if type(a) is not type(b):
         return False
+    a, b, shop = as_told(a), as_told(b), shop or home(a.good)
     if isinstance(a, Opinion) and ((a.who, a.part) != (b.who, b.part) or a.intensity < b.intensity):
         return False
     said = told(a)
@@ -141,8 +147,8 @@ def entails(a: Record, b: Record, shop: Shop = TOYSHOP) -> bool:
     return all(key in said and narrower(said[key], value, shop) for key, value in claims)
 
 
-def contradicts(a: Record, b: Record, shop: Shop = TOYSHOP) -> bool:
-    """Whether `a` and `b`, told of one event, cannot both be true: a field told by both differs.
+def contradicts(a: Record, b: Record, shop: Shop | None = None) -> bool:
+    """Whether `a` and `b`, told of one event, cannot both be true: a field told by both differs. `shop`: as above.
 
     Two opinions contradict each other only where they are the same person's on the same point, with opposite
     polarity.
@@ -155,7 +161,7 @@ def contradicts(a: Record, b: Record, shop: Shop = TOYSHOP) -> bool:
         return False
     if isinstance(a, Opinion):
         return a.polarity != b.polarity and entails(replace(a, polarity=b.polarity, intensity=3), b, shop)
-    said = told(a)
+    said, shop = told(a), shop or home(a.good)
     shared = ((key, value) for key, value in told(b).items() if key in said)
     return any(clash(key, said[key], value, shop) for key, value in shared)
 
@@ -175,18 +181,21 @@ def clash(field: str, a: object, b: object, shop: Shop = TOYSHOP) -> bool:
     return not (narrower(a, b, shop) or narrower(b, a, shop))
 
 
-def similarity(a: Record, b: Record, shop: Shop = TOYSHOP) -> float:
+def similarity(a: Record, b: Record, shop: Shop | None = None) -> float:
     """How alike two meanings are, 0 (nothing shared) to 5 (the same), in steps of 0.2 as in STS-B.
 
     Five times the weighted share of fields on which the records agree, among the fields that either tells;
-    goods of one department agree by half, a field told by one record alone by a quarter.
+    goods of one department agree by half, a field told by one record alone by a quarter. The number of an opinion
+    counts as the record has it, though its sentence tells one from many only.
 
     >>> a = Visit(who="Clara", action="buy", number=2, good="kite", colour="red")
     >>> [similarity(a, b) for b in (a, replace(a, colour="blue"), replace(a, good="scooter"), replace(a, who="Tom"))]
     [5.0, 4.6, 4.2, 4.0]
     """
+    shop = shop or home(a.good)
+    corner = (shop.department_of | shop.kinds).get
     if type(a) is not type(b):
-        same = shop.department_of[a.good] == shop.department_of[b.good]
+        same = corner(a.good) == corner(b.good)
         return 1.0 if a.good == b.good else 0.4 if same else 0.0
     left, right = told(a), told(b)
     total = agreed = 0.0
@@ -198,7 +207,7 @@ def similarity(a: Record, b: Record, shop: Shop = TOYSHOP) -> float:
             agreed += weight / 4
         elif left[key] == right[key]:
             agreed += weight
-        elif key == "good" and shop.department_of[a.good] == shop.department_of[b.good]:
+        elif key == "good" and corner(a.good) == corner(b.good):
             agreed += weight / 2
     return round(round(25 * agreed / total) / 5, 1)
 
