@@ -12,6 +12,8 @@ from conftest import REAL, make_encoder, real_data
 from transformers import BertConfig, BertModel, GPT2Config, GPT2LMHeadModel
 
 import contrast_kit as ck
+from contrast_kit.data import hub
+from contrast_kit.encoder import hf_folders
 from contrast_kit.training.settings import NEW_LR, PRETRAINED_LR
 
 
@@ -65,6 +67,19 @@ def test_a_model_of_another_kind_is_named(tokenizer, tmp_path):
     tokenizer.save_pretrained(tmp_path)
     with pytest.raises(ValueError, match="holds a GPT2Config model: take one that AutoModelForMaskedLM opens.$"):
         ck.Encoder.from_pretrained(tmp_path)
+
+
+def test_a_model_of_another_kind_on_the_hub_is_not_said_to_be_missing(monkeypatch):
+    """The hub has it: only what the hub itself fails at is a FileNotFoundError."""
+
+    class Kind:
+        @staticmethod
+        def from_pretrained(name, **options):
+            raise ValueError("Unrecognized configuration class <class 'transformers.GPT2Config'> for AutoModel.")
+
+    monkeypatch.setattr(hub, "require", lambda name, **options: None)
+    with pytest.raises(ValueError, match="^me/gpt holds a GPT2Config model: take one that Kind opens.$"):
+        hf_folders.read("me/gpt", Kind)
 
 
 class Longest(ck.Encoder):

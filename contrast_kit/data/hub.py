@@ -12,6 +12,10 @@ from contrast_kit import arguments
 PATIENCE = 2.5
 
 
+class UnusableError(ValueError):
+    """What the hub has is no use here, as a sentence of this kit says; `access` passes it on as it is."""
+
+
 def reachable(timeout: float = PATIENCE) -> bool:
     """True if a connection to the hub can be opened within `timeout` seconds and no one has switched it off.
 
@@ -69,6 +73,8 @@ def access(name: str, *, kind: str, local: str) -> Iterator[None]:
     require(name, kind=kind, local=local)
     try:
         yield
+    except UnusableError:
+        raise
     except (OSError, ValueError) as error:
         reason = arguments.in_a_line(error)
         raise FileNotFoundError(f"The hub has no {kind} {name!r} for us ({reason}); use {local} instead.") from error

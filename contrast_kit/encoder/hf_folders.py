@@ -88,18 +88,18 @@ def _open(name: str | Path, kind: type, whole: bool) -> tuple[nn.Module, PreTrai
         except ValueError as error:
             if "Unrecognized configuration class" in str(error):  # which goes on with the names of all that would do
                 found = str(error).split("'")[1].rpartition(".")[2]
-                raise ValueError(f"{name} holds a {found} model: take one that {kind.__name__} opens.") from None
+                raise hub.UnusableError(f"{name} holds a {found} model: take one that {kind.__name__} opens.") from None
             if "remote" not in str(error) and "custom code" not in str(error):
                 raise
-            raise ValueError(
+            raise hub.UnusableError(
                 f"{name} needs Python code of its own, which this kit never runs: take a model that transformers knows."
             ) from error
         except SafetensorError as error:
-            raise ValueError(f"The weights in {name} are damaged ({error}): copy or save them again.") from error
+            raise hub.UnusableError(f"The weights in {name} are damaged ({error}): copy or save them again.") from error
     missing, prefix = sorted(info["missing_keys"]), "" if whole else f"{model.base_model_prefix}."
     lost = [key for key in missing if key.startswith(prefix) and ".pooler." not in key]
     if lost:
-        raise ValueError(
+        raise hub.UnusableError(
             f"{name} does not hold all weights that its config.json names: {lost[0]} is missing"
             f"{f' and {len(lost) - 1} more' if len(lost) > 1 else ''}. Those would be random, so it is not opened."
         )
@@ -188,8 +188,8 @@ def _beside(name: str | Path, file: str) -> Any:
             found = cached_file(str(name), file, _raise_exceptions_for_missing_entries=False)
         if not found and try_to_load_from_cache(str(name), file) is None and not hub.reachable():
             warn(
-                f"Whether {name} has a {file} cannot be told without the hub: say from_pretrained(…, pooling=…), else "
-                "the first token's state is taken.",
+                f"Whether {name} has a {file} cannot be told without the hub, so it is read as if it had none; "
+                "from_pretrained(…, pooling=…) says how it pools, else the first token's state is taken.",
             )
     return json.loads(Path(found).read_text("utf-8")) if found and Path(found).is_file() else None
 
