@@ -20,7 +20,7 @@ class Masked(NamedTuple):
     says "selected", not "became [MASK]"). The labels are the original ids there: `ids[selected]`.
     """
 
-    input_ids: Tensor  # [B, T] long
+    input_ids: Tensor  # [B, T], in the dtype of the ids
     selected: Tensor  # [B, T] bool
 
 
@@ -246,7 +246,7 @@ def kinds(ids: Tensor, masked: Masked, mask_id: int) -> Tensor:
     checks.count("mask_id", mask_id, "the id of [MASK] (tokenizer.mask_token_id)", least=0, most=2**31 - 1)
     became_mask = masked.input_ids == mask_id
     kind = torch.where(masked.input_ids == ids, 3, 2).masked_fill(became_mask, 1)  # [B, T], right where selected
-    return kind.masked_fill(~masked.selected, 0).to(ids.dtype)
+    return kind.masked_fill(~masked.selected, 0)
 
 
 def check_tokens(ids: Tensor, generator: torch.Generator | None = None, **flags: Tensor) -> None:

@@ -240,11 +240,11 @@ class MaskShuffleReplace:
 
 _ALL = (Mask(), MaskSpans(), Replace(), Shuffle(), MaskAndShuffle(), MaskShuffleReplace())
 NAMED: dict[str, Noise] = {noise.kind: noise for noise in _ALL}
-"""The six with the papers' settings."""
+"""The six with their default settings, which are the papers' where one prints them."""
 
 
 def named(noise: str | Noise) -> Noise:
-    """A noise by its name, with the papers' settings; a noise itself is returned as it is.
+    """A noise by its name, with its default settings; a noise itself is returned as it is.
 
     Raises a ValueError for an unknown name, and a TypeError for what is neither a name nor callable.
 

@@ -16,8 +16,8 @@ class Cropped(NamedTuple):
     cropped the same way: `token_type_ids.gather(1, cropped.positions)`. Padding points to position 0.
     """
 
-    input_ids: Tensor  # [B, T] long
-    attention_mask: Tensor  # [B, T] as given
+    input_ids: Tensor  # [B, T], in the dtype of the ids
+    attention_mask: Tensor  # [B, T], in the dtype given
     positions: Tensor  # [B, T] long
 
 
@@ -58,18 +58,15 @@ def crop(
         >>> view.input_ids
         tensor([[ 1, 12, 13,  2,  0,  0,  0]])
     """
-    check_tokens(ids, generator)
     checks.tensors(attention_mask=attention_mask)
-    if attention_mask.shape != ids.shape:
-        shapes = f"{list(attention_mask.shape)} and {list(ids.shape)}"
-        raise ValueError(f"attention_mask must have the shape of ids, got {shapes}.")
+    real = attention_mask != 0  # [B, T]
+    check_tokens(ids, generator, attention_mask=real)
     check_keep(keep)
     checks.count("pad_id", pad_id, "the id of the padding token", least=0)
     if not isinstance(specials, tuple | list) or [type(n) for n in specials] != [int, int] or max(specials) >= 2**31:
         said = checks.shown(specials)
         raise ValueError(f"specials says how many special tokens open and close a text, such as (1, 1), not {said}.")
 
-    real = attention_mask != 0  # [B, T]
     opening, closing = specials
     rank = real.cumsum(1) - 1 - opening  # [B, T]: 0 is the first content token
     content = (real.sum(1, keepdim=True) - opening - closing).clamp(min=0)  # [B, 1]

@@ -35,15 +35,15 @@ class MaskRegions:
     """Select regions at random, and hide the feature of most. LXMERT's "masked object prediction", on pictures alone.
 
     Each real region is drawn with probability p. Of the drawn, 80 % are hidden, 10 % get the feature of a region of
-    *another picture* of the batch, and 10 % stay. Boxes stay, so they still tell where the region lies.
+    *another picture* of the batch (without one they are hidden), and 10 % stay. All boxes stay: they tell the places.
 
     The view has `region_selected` [B, R] bool, what was drawn and is to be recovered; `region_targets` [B, R, F], the
     features before; and `region_hidden` [B, R] bool. A hidden feature is zero here, so that nothing of it is left, and
     an encoder puts a *learned* vector there. (LXMERT leaves the zero. Its first layer maps it to the bias, which also
     begins at zero, and a LayerNorm divides by that: the first gradient is some thousand times too large.)
 
-    Boxes that overlap show the same pixels. So a region is hidden too, but not to be recovered, where its box has an
-    IoU above `overlap` with one that was hidden or replaced.
+    Boxes that overlap show the same pixels. So a region that was not replaced is hidden too where its box has an IoU
+    above `overlap` with one that was hidden or replaced; it is to be recovered only if it was drawn itself.
 
     Raises as `check_pair` does, and ValueError for an invalid rate, share or `overlap`.
 
@@ -145,9 +145,9 @@ def mismatched(batch: Batch, p: float = 0.5, *, generator: torch.Generator | Non
         generator: where the draws come from.
 
     Returns:
-        The batch with the text keys (`TEXT`) of the swapped rows replaced, and `matched` [B] long, 1 where text and
-        picture belong together. An example stays as it is where no other picture is in the batch. Answers, labels and
-        regions stay those of the picture: an answer means nothing where `matched` is 0.
+        The batch without `true_of`, the text keys (`TEXT`) of the swapped rows replaced, and `matched` [B] long, 1
+        where text and picture belong together. An example for which the batch has no other text stays as it is.
+        Answers, labels and regions stay those of the picture: an answer means nothing where `matched` is 0.
 
     Raises:
         ValueError: p outside [0, 1]; `true_of` of another shape. And what `check_pair` raises.
