@@ -104,6 +104,7 @@ def test_targets_are_the_originals_on_all_selected_and_the_input_is_not_changed(
     assert torch.equal(view["targets"][view["selected"]], before[masked.selected])
     happened = set(masking.kinds(ids, masked, MASK)[masked.selected].tolist())
     assert happened == {1, 2, 3}  # all three, not [MASK] only
+    assert masking.kinds(ids.int(), masked, MASK).dtype == torch.long
     assert torch.equal(view["label"], torch.arange(200))
 
 
