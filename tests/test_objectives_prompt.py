@@ -244,6 +244,8 @@ def test_what_cannot_be_asked_is_said(vocabulary):
         only = [row for row in rows(9) if row["label"] == 1]
         prompting.prompts(rows(2), TEMPLATE, vocabulary, words=WORDS, demonstrations=only)
     objective = Prompt(encoder, words=WORDS)
+    with pytest.raises(ValueError, match="There is no method 'Prompt' with printed settings"):  # not CMLM's fine-tuning
+        objective.paper_training(20)
     with pytest.raises(ValueError, match="exactly one mask token, but a text here has 0"):
         objective(ck.data.Texts(rows(2), vocabulary).batch([0, 1]))
     with pytest.raises(ValueError, match="max_length"):

@@ -36,8 +36,8 @@ class Encoded(NamedTuple):
 
 
 class Objective(nn.Module):
-    """A training objective. Subclass it and define `views`, `vectors`, `contrast`, `local_sums` and `term_counts`, as
-    far as it has them; `fit` can then train it.
+    """A training objective. Subclass it and define `Config`, `weights` and `views`, and of `vectors`, `contrast`,
+    `local_sums` and `term_counts` what it has; `fit` can then train it.
 
     Four rules let the trainer cut a batch freely:
 
@@ -112,7 +112,7 @@ class Objective(nn.Module):
             >>> ck.Training(**ck.objectives.CMLM.paper_training(100))  # section 4.3, post-training on 100 texts
             Training(steps=None, epochs=50, batch_size=8, ...)
         """
-        return training(cls.in_tables, setting)
+        return training(cls.in_tables or cls.__name__, setting)
 
     def build(self) -> None:
         """Make the heads that the method needs besides the encoder. Most need none."""

@@ -51,8 +51,8 @@ class Prompt(FineTune):
     p(y | x) = softmax over the classes of w_{M(y)} · h_{[MASK]}, with M(y) the label word of class y; the loss is its
     cross-entropy. Only the label words stand in the denominator, not the vocabulary. Each text holds exactly one
     [MASK]: `tasks.prompting.prompts` puts it there. With `demonstrations`, one solved example of each class follows
-    each text, drawn afresh at each use and never the text itself; a prediction averages the *logits* of several draws.
-    Further arguments as for `FineTune`; there are as many classes as words.
+    each text, drawn afresh at each use: never the text itself, if its class has another; a prediction averages the
+    *logits* of several draws. Further arguments as for `FineTune`; there are as many classes as words.
 
     Relation to its neighbours: `FineTune` learns a new head on the sequence vector; this keeps the masked LM's own.
 
@@ -71,6 +71,7 @@ class Prompt(FineTune):
     """
 
     Config = PromptConfig
+    in_tables = ""  # its settings are in `papers.settings.LM_BFF`, which is a search
 
     def __init__(
         self, encoder: Any, config: Any = None, *, demonstrations: Demonstrations | None = None, **changes: Any

@@ -275,7 +275,7 @@ def shallow(main: Encoder, layers: int | None = None) -> nn.Module:
 
 
 def narrow(main: Encoder) -> nn.Module:
-    """ELECTRA's generator: all layers, a third of the heads and of everything else, word vectors of the full width."""
+    """ELECTRA's generator: all layers, a third of the heads (rounded), the rest in proportion but for word vectors."""
     config = main.model.config
     if not hasattr(config, "hidden_dropout_prob") or not hasattr(config, "layer_norm_eps"):
         kind = type(main.model).__name__
