@@ -76,6 +76,12 @@ def test_other_folders_and_names_are_refused(tokenizer, tmp_path):
     assert RobertaForMaskedLM.from_pretrained(folder)
 
 
+def test_where_no_hub_is_in_reach_an_encoder_of_pairs_is_offered(monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(FileNotFoundError, match="or CrossModalEncoder.tiny"):
+        ck.CrossModalEncoder.from_pretrained("nobody/nothing")
+
+
 def test_the_order_of_regions_says_nothing(encoder, batch):
     order = torch.randperm(batch["regions"].shape[1], generator=torch.Generator().manual_seed(0))
     moved = batch | {key: batch[key][:, order] for key in ("regions", "boxes", "region_mask")}

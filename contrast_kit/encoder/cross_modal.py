@@ -50,7 +50,7 @@ class CrossModalEncoder(CrossModalShapes, Encoder):
 
     Args:
         model: a transformers `LxmertForPreTraining`.
-        tokenizer: the tokenizer the model was, or will be, trained with; it must have a mask token.
+        tokenizer: the tokenizer the model was, or will be, trained with; it must have a mask and a padding token.
 
     Relation to its neighbours: `Encoder` reads texts alone. What makes no sense for pairs is refused in one sentence.
 
@@ -86,10 +86,11 @@ class CrossModalEncoder(CrossModalShapes, Encoder):
 
         Raises:
             FileNotFoundError: neither such a folder nor a hub in reach; says what to do.
-            TypeError: the folder holds a model of another kind. ValueError: a pooling other than "first".
+            TypeError, ValueError: a model of another kind, or not all of one. ValueError: a pooling other than "first".
         """
         checks.choice("pooling", pooling, (None, "first"))  # the vector of a pair is the state of [CLS]
-        encoder = cls(*hf_folders.read(name := hf_folders.located(name), AutoModelForPreTraining))
+        local = "a folder that save_pretrained wrote, or CrossModalEncoder.tiny(tokenizer, …)"
+        encoder = cls(*hf_folders.read(name := hf_folders.located(name), AutoModelForPreTraining, local=local))
         if (file := Path(name).expanduser() / HIDDEN).exists():
             encoder.load_state_dict(load_file(file), strict=False)
         encoder.pretrained = True

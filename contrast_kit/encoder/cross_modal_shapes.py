@@ -77,7 +77,8 @@ class CrossModalShapes:
                 The defaults of these three are those of LXMERT's detector.
             answers: A, how many answers pre-training knows, if it asks questions (LXMERT: 9500). `Answer` has its own.
             seed: of the initial weights; the caller's random state is left as it was.
-            max_length: the longest text, in tokens. dropout: of hidden states and attention (CAPT: 0.1).
+            max_length: the longest text, in tokens; the tokenizer's limit holds, too.
+            dropout: of hidden states and attention (CAPT: 0.1).
             shape_changes: single changes to the shape, for example `x_layers=1` or `initializer_range=0.02`.
 
         Raises:

@@ -84,7 +84,7 @@ class Encoder(Presets, nn.Module):
 
     Args:
         model: a transformers `…ForMaskedLM` whose modules besides the base model form its vocabulary head, in order.
-        tokenizer: the tokenizer the model was, or will be, trained with; it must have a mask token.
+        tokenizer: the tokenizer the model was, or will be, trained with; it must have a mask and a padding token.
         pooling: `"first"`, the last hidden state of the first token (CMLM eq. 8, COCO-LM's h_[CLS]); or `"mean"`,
             the mean over real tokens. Never the `pooler_output` of BERT, which adds a layer no paper here uses.
 
@@ -121,7 +121,7 @@ class Encoder(Presets, nn.Module):
 
         Raises:
             FileNotFoundError: neither such a folder nor a hub in reach; says what to do.
-            ValueError: the folder pools in another way, or the model's vocabulary head cannot be taken apart.
+            ValueError: no masked LM, or not all of one; another pooling; a vocabulary head that cannot be taken apart.
 
         Example:
             >>> import tempfile

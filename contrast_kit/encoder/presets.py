@@ -68,7 +68,7 @@ class Presets:
             shape: a key of `SHAPES`.
             tokenizer: decides the size of the embedding table.
             seed: of the initial weights; the caller's random state is left as it was.
-            pooling: `"first"` or `"mean"`. max_length: the longest input, in tokens.
+            pooling: `"first"` or `"mean"`. max_length: the longest input, in tokens; the tokenizer's limit holds, too.
             dropout: of hidden states and attention (0.1 in all four papers).
             relative_positions: True adds T5's relative positions (COCO-LM's models; the model is then an MPNet: RoBERTa
                 with these, and without its type vector); a `RelativePositions` says how many buckets.
