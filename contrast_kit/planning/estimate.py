@@ -49,8 +49,8 @@ def plan(
     On a CPU the memory is what autograd keeps for the backward pass; temporary buffers come on top.
 
     Args:
-        objective, dataset, training, settings: as for `fit`. If the objective needs no labels, the lengths of the texts
-            in tokens are enough as data.
+        objective, dataset, training, settings: as for `fit`. If the objective reads single texts without labels,
+            their lengths in tokens are enough as data.
         processes: how many will share each batch, by default as many as now run. One of them is measured.
 
     Returns:

@@ -55,7 +55,7 @@ class Plan:
 
     @property
     def fits(self) -> bool:
-        """Whether `bytes` is less than nine tenths of the device's memory."""
+        """Whether `bytes` is less than nine tenths of the device's memory; True where that is unknown."""
         return not self.available_bytes or self.bytes < 0.9 * self.available_bytes
 
     def __str__(self) -> str:

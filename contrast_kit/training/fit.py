@@ -56,9 +56,9 @@ def fit(
         FloatingPointError: when the loss or gradient is no longer finite; names the step, the parts and the last good
             checkpoint, and carries the run so far as `.run`.
         ConnectionError: when one of several processes ended; the others then end too, with a message.
-        ValueError: for settings that contradict each other, a checkpoint of another run, or a `folder` that already
-            holds checkpoints, without `resume=True`: two runs never mix in one folder.
-        TypeError: for something that is not an objective, or rows that hold no text.
+        ValueError: for settings that contradict each other, rows whose text is in no known column, a checkpoint of
+            another run, or a `folder` that has checkpoints, without `resume=True`: two runs never mix in one folder.
+        TypeError: for something that is not an objective, or data that are neither texts nor rows with text.
 
     Example:
         >>> import contrast_kit as ck
