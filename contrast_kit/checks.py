@@ -23,7 +23,7 @@ class NotFiniteError(ValueError):
 def unchecked(on: bool = True) -> Iterator[None]:
     """Inside this context losses check types and shapes but no values, since reading those means waiting for a GPU.
 
-    The trainer uses it on a GPU, and reads the loss once, at the end of a step. `unchecked(False)` changes nothing.
+    The trainer uses it on a GPU, and reads the loss at the end of a logged step. `unchecked(False)` changes nothing.
     """
     before = _reads_values.set(_reads_values.get() and not on)
     try:
@@ -87,11 +87,11 @@ def normalise(x: Tensor, name: str = "x") -> Tensor:
         row = int((~usable.squeeze(1)).nonzero()[0])
         if norm[row] == 0:
             raise ValueError(
-                f"Row {row} of {name} is a vector of zeros, which has no direction and so no cosine: "
+                f"Row {row} of {name} is a vector of zeros, or as good as zeros, and so has no cosine: "
                 "leave it out, or look for the layer that gives zeros."
             )
         raise NotFiniteError(
-            f"Row {row} of {name} has NaN or infinity in it: the model that made it has diverged, "
+            f"Row {row} of {name} has NaN, infinity or a huge number in it: the model that made it has diverged, "
             "so lower the learning rate or go back to an earlier checkpoint."
         )
     return x / norm

@@ -96,7 +96,8 @@ def separation(similar: Tensor, random: Tensor, *, measure: str = "auc") -> Tens
 
     `similar` [P], `random` [Q] cosines, from `pair_cosines` and `random_pair_cosines` -> a number (0-d
     tensor). Neither number says why pairs are close: a random encoder scores high on pairs that share words,
-    so always compare with one. Raises a ValueError for empty, non-finite or (d′) constant input.
+    so always compare with one. Raises a ValueError for empty or non-finite input, and for a d′ of fewer than two
+    numbers on a side or of two constant sides.
 
     >>> import torch
     >>> from contrast_kit import geometry

@@ -45,8 +45,9 @@ def uniformity(x: Tensor, t: float = 2, *, block: int = 1024) -> Tensor:
 
     `x` is [N, D] with N ≥ 2; the result is a number (0-d tensor) through which gradients flow. It is the same
     as `torch.pdist(x).pow(2).mul(-t).exp().mean().log()` on unit vectors. Above `block` vectors it is summed in tiles
-    of block × block (`contrast_kit.fast`): memory is O(N·D), in the backward pass as well; no exp can overflow.
-    Where x is traced (`torch.compile`, `torch.func`, the device "meta") there are no tiles, and memory is O(N²).
+    of `block` columns (`contrast_kit.fast`): memory is O(N·D), in the backward pass as well; no exp can overflow; and
+    the gradient can be taken once, not twice. Where x is traced (`torch.compile`, `torch.func`, the device "meta")
+    there are no tiles, and memory is O(N²).
     Raises a ValueError for fewer than two vectors, or for vectors that are zero or not finite.
 
     >>> import torch

@@ -29,9 +29,9 @@ def mlm(
     Args:
         logits: [M, V] at the selected positions only (or [..., V], with labels of the same leading shape).
         labels: [M], the original ids there: `ids[selected]`.
-        reduction: "mean" over tokens, "sum", or "none" ([M], 0 where ignored). Eq. 6 may also be read as a mean over
-            texts of each text's own mean, "mean_per_seq": a text with few selected tokens counts as much as one with
-            many. "sum_per_seq" is the sum of these means. A text with no selected token has none, and is left out.
+        reduction: "mean" over tokens, "sum", or "none" ([M], flat; 0 where ignored). Eq. 6 may also be read as a mean
+            over texts of each text's own mean, "mean_per_seq": a text with few selected tokens counts as much as one
+            with many. "sum_per_seq" is the sum of these means. A text with no selected token has none, and is left out.
         ignore_index: a label that is to be skipped.
         rows: [M], the text that each position belongs to, `selected.nonzero()[:, 0]`, for the "per_seq" reductions. Not
             needed where labels are [B, T].
