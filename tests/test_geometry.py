@@ -298,6 +298,7 @@ def test_bad_vectors_are_refused_in_one_sentence(measure, x, sentence):
         (lambda: g.effective_rank(torch.ones(1, 3), center=True), "at least 2"),
         (lambda: g.effective_rank(torch.ones(4, 3), center=True), "same way"),
         (lambda: g.alignment(GOOD, torch.eye(4)), "must have one shape"),
+        (lambda: g.triplet_accuracy(GOOD, GOOD, torch.eye(4)), "anchor and negative must have one shape"),
         (lambda: g.pair_cosines(GOOD, GOOD[:2]), "must have one shape"),
         (lambda: g.alignment(GOOD, GOOD, alpha=0), "alpha"),
         (lambda: g.uniformity(GOOD, t=0), "t is"),

@@ -22,8 +22,7 @@ def pair_cosines(a: Tensor, b: Tensor) -> Tensor:
     >>> geometry.pair_cosines(torch.tensor([[1.0, 0.0], [0.0, 2.0]]), torch.tensor([[5.0, 0.0], [0.0, -1.0]]))
     tensor([ 1., -1.])
     """
-    a, b = unit_pairs(a, b)
-    return (a * b).sum(dim=1).clamp(-1, 1)  # [N, D] -> [N]; rounding may step over 1
+    return _row_cosines(*unit_pairs(a, b))
 
 
 def triplet_accuracy(anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
@@ -39,7 +38,8 @@ def triplet_accuracy(anchor: Tensor, positive: Tensor, negative: Tensor) -> Tens
     >>> geometry.triplet_accuracy(a, positive=torch.tensor([[1.0, 0.1], [1.0, 0.5]]), negative=torch.ones(2, 2))
     tensor(0.5000)
     """
-    with_positive, with_negative = pair_cosines(anchor, positive), pair_cosines(anchor, negative)  # [N, D] -> [N]
+    with_positive = _row_cosines(*unit_pairs(anchor, positive, "anchor", "positive"))  # [N, D] -> [N]
+    with_negative = _row_cosines(*unit_pairs(anchor, negative, "anchor", "negative"))
     return ((with_positive > with_negative).float() + (with_positive == with_negative).float() / 2).mean()
 
 
@@ -118,6 +118,10 @@ def separation(similar: Tensor, random: Tensor, *, measure: str = "auc") -> Tens
     if similar.min() == similar.max() and random.min() == random.max():  # their variance may be rounding, not 0
         raise ValueError('All cosines are equal within both sets, so d′ would divide by 0; take measure="auc".')
     return (similar.mean() - random.mean()) / ((similar.var() + random.var()) / 2).sqrt()
+
+
+def _row_cosines(a: Tensor, b: Tensor) -> Tensor:
+    return (a * b).sum(dim=1).clamp(-1, 1)  # [N, D] -> [N]; rounding may step over 1
 
 
 def _finite_list(x: Tensor, name: str) -> Tensor:

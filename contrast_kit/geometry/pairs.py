@@ -36,10 +36,10 @@ def is_one_point(gap: Tensor, x: Tensor, dtype: torch.dtype) -> bool:
     return bool(gap <= max((8 * given) ** 2, 8 * computed))
 
 
-def unit_pairs(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
-    """The rows of `a` and `b`, [N, D] each, on the unit sphere and in one dtype."""
-    a, b = unit(a, "a"), unit(b, "b")
-    checks.pair(a, b, "a", "b")
+def unit_pairs(a: Tensor, b: Tensor, a_name: str = "a", b_name: str = "b") -> tuple[Tensor, Tensor]:
+    """The rows of `a` and `b`, [N, D] each, on the unit sphere and in one dtype; an error calls them by these names."""
+    a, b = unit(a, a_name), unit(b, b_name)
+    checks.pair(a, b, a_name, b_name)
     dtype = torch.promote_types(a.dtype, b.dtype)
     return a.to(dtype), b.to(dtype)
 
