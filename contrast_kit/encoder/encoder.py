@@ -79,7 +79,7 @@ class Padded:
 class Encoder(Presets, nn.Module):
     """A Transformer that turns a view into hidden states, a sequence vector, and word scores on request.
 
-    It wraps a Hugging Face masked-LM model (`RobertaForMaskedLM`, `BertForMaskedLM`, …) without changing it, so a
+    It wraps a Hugging Face masked-LM model (`RobertaForMaskedLM`, `BertForMaskedLM`, …) and keeps its weights, so a
     folder written by `save_pretrained` opens in `AutoModel`, `AutoModelForMaskedLM` and `SentenceTransformer`.
 
     Args:

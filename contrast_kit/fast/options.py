@@ -39,7 +39,8 @@ def faster(
         the objective.
 
     Raises:
-        ValueError: for a share outside (0, 1], packing with either of the others, or a model that cannot be packed.
+        ValueError: for a share outside (0, 1], packing with either of the others, or a model that cannot compute so.
+        RuntimeError: in a step in which far more positions are masked than `fixed_capacity` says.
 
     Example:
         >>> import contrast_kit as ck

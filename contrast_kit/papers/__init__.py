@@ -40,8 +40,8 @@ def table(paper: str, number: int) -> "pd.DataFrame":
 
     Args:
         paper: `"cmlm"`, `"scl"`, `"coco_lm"` or `"capt"`.
-        number: the table's number in the paper. Tables of sample sentences are not here; those of settings are in
-            `papers.settings`.
+        number: the table's number in the paper. Tables of sentences, of kinds of noise and, but for SCL's, of the sizes
+            of GLUE's tasks are not here; those of settings are in `papers.settings`.
 
     Raises:
         ValueError: for a paper or a table that is not here; the message names those that are.
