@@ -4,6 +4,7 @@ import pytest
 import torch
 from pairs import make_pairs
 
+from contrast_kit import masking
 from contrast_kit.masking.noise import Mask
 from contrast_kit.masking.regions import TEXT, MaskPair, MaskRegions, mismatched, overlaps
 
@@ -199,3 +200,8 @@ def test_settings_that_are_none_are_refused(make, words):
         make()
     with pytest.raises(TypeError, match="a MaskRegions"):
         MaskPair(regions="mask")
+
+
+def test_the_noises_on_regions_come_with_the_room():
+    """`ck.masking.regions` without an import of its own, as docstrings write it."""
+    assert masking.regions.MaskRegions is MaskRegions and "regions" in masking.__all__

@@ -17,7 +17,7 @@ from contrast_kit.fast.packed import NAME
 
 
 class FixedPositions:
-    """The chosen positions of a view in a fixed number of rows; as `encoder.Positions`."""
+    """The chosen positions of a view in a fixed number of rows; as `encoder.encoder.Positions`."""
 
     def __init__(self, where: Tensor, places: int) -> None:
         total, chosen = where.numel(), where.flatten()
