@@ -197,7 +197,7 @@ class Encoder(Presets, nn.Module):
     def mlm_logits(self, hidden: Tensor) -> Tensor:
         """Word scores of chosen positions, [M, D] → [M, V], by the model's own vocabulary head or the plain one.
 
-        Give it `hidden[selected]`: with 30,000 words, the head at every position costs more than the Transformer below.
+        Give it `hidden[selected]`: with 30,000 words, the head at every position costs more than a small Transformer.
         """
         rows = fast.filled_up(hidden) if fast.compiled_by_shape(hidden) else hidden
         for module in self._head if self.projection else [self.model.get_output_embeddings()]:
