@@ -79,9 +79,9 @@ class Training:
     seed: int = 0
     """The seed of the order of the data, of the noise in views, and of dropout."""
     log_every: int = 1
-    """Steps between rows of the history. For each row the run has to wait for the device once."""
+    """Steps between rows of the history; the last step has one, too. For each the run waits for the device once."""
     save_every: int = 100
-    """Steps between checkpoints, where a folder is given."""
+    """Steps between checkpoints, where a folder is given; there is one at the end, too."""
 
     def __post_init__(self):
         if self.steps is not None and self.epochs is not None:
