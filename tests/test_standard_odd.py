@@ -81,6 +81,12 @@ def test_one_part_of_the_report_may_be_named_alone(tokenizer):
     assert set(found.table["part"]) == {"geometry"}
 
 
+def test_only_a_part_that_was_asked_for_is_told_to_be_left_out(tokenizer, tmp_path):
+    with pytest.raises(ValueError, match="measure: Geometry was left out") as raised:
+        ck.standard.evaluate(make_encoder(tokenizer), tmp_path, parts="geometry", progress=False)
+    assert "GLUE was" not in str(raised.value)
+
+
 def test_nothing_to_measure_is_one_sentence_with_a_name(tokenizer, tmp_path):
     for source, name in ((None, "The toyshop"), (tmp_path, str(tmp_path))):
         with pytest.raises(ValueError, match="holds nothing to measure: BLiMP was left out: .* was given") as raised:

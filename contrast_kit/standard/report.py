@@ -159,7 +159,9 @@ class _Evaluation:
 
     def glue(self) -> None:
         """Linear probes, × 100, beside one answer for all rows: the most frequent class, or the mean score."""
-        for task in self._tasks():
+        if not (found := self._tasks()):
+            self.notes.append("GLUE was left out: the folder holds none of its tasks.")
+        for task in found:
             train, test = (first_rows(rows, self.limit) for rows in (task.train, task.validation))
             if not task.task.regression and len(set(train["label"])) < 2:
                 self.notes.append(f"{task.name} was left out: its first {len(train):,} rows are of one class.")
@@ -243,8 +245,6 @@ class _Evaluation:
         for task in glue.TASKS.values():
             homes = (self.folder / task.folder, self.folder / "glue_data" / task.folder)
             found += [tasks.load(home) for home in homes if (home / "train.tsv").is_file()][:1]
-        if not found and not any("GLUE" in note for note in self.notes):
-            self.notes.append("GLUE was left out: the folder holds none of its tasks.")
         return found
 
 
