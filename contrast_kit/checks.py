@@ -180,8 +180,8 @@ def probability(name: str, value: Any) -> None:
 
 def weight(name: str, value: Any) -> None:
     """What a part of the loss is multiplied by."""
-    if not is_number(value) or not value >= 0:
-        raise ValueError(f"{name} is the weight of a part of the loss, a number of at least 0, not {shown(value)}.")
+    if not is_number(value) or not 0 <= value < float("inf"):
+        raise ValueError(f"{name} is a weight in the loss, a finite number of at least 0, not {shown(value)}.")
 
 
 def choice(name: str, value: Any, choices: tuple) -> None:

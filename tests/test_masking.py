@@ -430,6 +430,7 @@ FREE = IDS > 10
         (lambda: masking.crop(IDS, torch.ones_like(IDS), 0, pad_id=0), ValueError, "keep"),
         (lambda: masking.crop(IDS, torch.ones_like(IDS)[:, 1:], 0.9, pad_id=0), ValueError, "attention_mask"),
         (lambda: masking.crop(IDS, torch.ones_like(IDS, device="meta"), pad_id=0), ValueError, "mask is on meta"),
+        (lambda: masking.crop(IDS, torch.ones_like(IDS), pad_id=0, specials=(-1, 1)), ValueError, "specials says"),
         (lambda: masking.shuffle(IDS, FREE, -1), ValueError, "window"),
         (lambda: masking.replace(IDS, FREE, torch.zeros(3, V)), ValueError, "2 selected positions"),
         (lambda: masking.replace(IDS, FREE, torch.zeros(1, 4, V)), ValueError, r"\[M, V\]"),

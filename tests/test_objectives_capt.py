@@ -643,7 +643,7 @@ def test_capt_small_has_the_papers_shape(tokenizer):
         (dict(aggregation="linear"), "aggregation"),
         (dict(inner=0), "hidden layer"),
         (dict(noise="cutout"), "There is no noise"),
-        (dict(contrast_weight=-1), "contrast_weight is the weight"),
+        (dict(contrast_weight=-1), "contrast_weight is a weight"),
         (dict(queue=1.5), "queue is a number of vectors"),
     ],
 )

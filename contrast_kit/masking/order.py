@@ -63,7 +63,8 @@ def crop(
     check_tokens(ids, generator, attention_mask=real)
     check_keep(keep)
     checks.count("pad_id", pad_id, "the id of the padding token", least=0)
-    if not isinstance(specials, tuple | list) or [type(n) for n in specials] != [int, int] or max(specials) >= 2**31:
+    pair = isinstance(specials, tuple | list) and [type(n) for n in specials] == [int, int]
+    if not pair or not 0 <= min(specials) <= max(specials) < 2**31:
         said = checks.shown(specials)
         raise ValueError(f"specials says how many special tokens open and close a text, such as (1, 1), not {said}.")
 
