@@ -56,7 +56,10 @@ def _found(toys: Program, scene: Scene) -> Toy | None:
 
 
 def draw_program(rng: Random, scene: Scene, kind: str) -> Program | None:
-    """A program of this kind that has a value on the scene; None where the draw came to nothing."""
+    """A program of this kind; None where the draw came to nothing.
+
+    It has a value on the scene, but for some of "compare": two toys of one price, or of one good, have no answer.
+    """
     if kind in ("and", "or"):
         parts = tuple(draw_program(rng, scene, "exist") for _ in range(2))
         return (kind, *parts) if None not in parts and parts[0] != parts[1] else None
@@ -119,7 +122,7 @@ def _form(program: Any) -> str:
 
 
 def _select(program: Program, answer: str) -> Program | None:
-    """The first set of a comparison, if it is the one of the answer's good."""
+    """The first set of a comparison, if the good that it names is the answer; one that says "toy" names none."""
     toys = program[2]
     while isinstance(toys, tuple) and toys[0] != "select":
         toys = toys[-1]

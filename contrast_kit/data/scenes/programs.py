@@ -11,7 +11,7 @@
 | `("exist", set)` | yes or no |
 | `("same", field, set, set)` | yes or no: do *the* two toys agree? |
 | `("compare", "cheaper" or "dearer", set, set)` | the good that is so |
-| `("and" or "or", program, program)` | of two programs of yes or no |
+| `("and" or "or", program, program)` | yes or no: of two that begin with "exist" |
 
 *The* toy is the only one of its set; where there is none or several, the program has no value.
 """
