@@ -78,7 +78,7 @@ def row(rng: Random, shop: Shop) -> dict:
 
 
 def bare(record: Record, field: str, keep: bool = False) -> Record:
-    """The facts that a question names: no details, and not the field that is asked for, unless it is to be kept."""
+    """The facts that a question names: no details but the size, and not the field that is asked for, unless `keep`."""
     empty = {name: type(getattr(record, name))() for name in DETAILS[type(record)] if name != "size"}
     if not keep:
         empty[field] = type(getattr(record, field))()
@@ -99,7 +99,7 @@ def compatible(record: Record, claim: Record, shop: Shop) -> bool:
 
 
 def without_answer(record: Record, field: str, rng: Random, shop: Shop) -> Record:
-    """A question that nothing answers: its record does not tell the field, or is about other people or goods."""
+    """What nothing answers: a record that does not tell the field, or one of other people, goods, doings or shelves."""
     if not getattr(record, field):
         return record
     names = [name for name in ("who", "good", "shelf", "action") if name != field and hasattr(record, name)]
@@ -119,7 +119,7 @@ def places(one: Told, field: str) -> Iterator[tuple[int, int]]:
 
 
 def wordings(record: Record, field: str) -> list[str]:
-    """The words that may tell a field, the longest first."""
+    """The words that may tell a field, each form before the shorter ones within it."""
     value = getattr(record, field)
     if field == "number":
         return [COUNTS[value]] if value > 1 else []

@@ -88,7 +88,10 @@ def labelled_corpus(n: int, seed: int = 0, shop: str = "toyshop") -> list[dict[s
 
 
 def tell(record: Meaning, shop: str = "toyshop", seed: int | None = None) -> str:
-    """One sentence for a record (or for a pair of records): the plainest without a seed, any pattern with one.
+    """One sentence for a record (or for a pair of records): any pattern with a seed, always the same without one.
+
+    Without a seed it is the first pattern in the first words; an opinion then denies the opposite ("not flimsy"), and a
+    material mostly comes behind ("made of tin").
 
     >>> from contrast_kit.data.toyshop import Stock
     >>> tell(Stock(number=3, good="drum", shelf="on the top shelf", colour="red"))
@@ -101,7 +104,7 @@ def tell(record: Meaning, shop: str = "toyshop", seed: int | None = None) -> str
 
 
 class _Plain(Random):
-    """A generator that always draws the first of the ways, and never the odd one."""
+    """A generator that always draws the first of the ways."""
 
     def random(self) -> float:
         return 0.0
@@ -160,7 +163,7 @@ def families(count: int, ways: int, seed: int = 0, shop: str = "toyshop") -> dic
 def record_of(sentence: str) -> Meaning:
     """The record that a sentence of the corpus tells (a pair of records for two clauses).
 
-    Sentences of `corpus`, `labelled_corpus`, `probe_pairs` and `paraphrase` are known once they have been
+    Sentences of `corpus`, `labelled_corpus`, `probe_pairs`, `triples` and `paraphrase` are known once they have been
     made; for a sentence not met yet, the 102,000 of the default corpora are made and searched. Raises
     ValueError for any other text.
 

@@ -1,9 +1,9 @@
 """Words that every shop shares: numbers, places in time, verbs, opinions; and how words are drawn and inflected.
 
 A word list is a `Bag`: ordered from common to rare, drawn with a probability proportional to `1 / (rank +
-2)`. That is what gives the corpus its Zipf-like spread. Every draw is made from `random.Random.random()`
-alone, the one method whose values Python promises to keep from version to version, so a seed gives the same
-sentences everywhere.
+2)`. That is what gives the corpus its Zipf-like spread. Every draw, but for some of `toyshop.triples`, is made from
+`random.Random.random()` alone, the one method whose values Python promises to keep from version to version, so a seed
+gives the same sentences everywhere.
 """
 
 from __future__ import annotations
