@@ -25,7 +25,8 @@ class ForMTEB:
         name: what results are filed under; mteb wants "who/what".
         batch_size: texts at once, where mteb does not say.
 
-    Similarity is the cosine. Prompts and instructions are ignored: encoders of this kit know none.
+    Similarity is the cosine. Prompts and instructions are ignored: encoders of this kit know none. An empty text
+    is encoded as ".".
 
     >>> import contrast_kit as ck
     >>> encoder = ck.Encoder.tiny(ck.data.train_tokenizer(["a red kite", "a drum"], vocab_size=60))

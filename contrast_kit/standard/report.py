@@ -85,8 +85,9 @@ def evaluate(
         source: a folder with GLUE's tasks (or `glue_data`), SentEval's STS and `blimp`; whatever of these is there is
             measured. None: the toyshop's tasks, which are on every machine.
         parts: of "glue", "sts", "blimp", "geometry"; or one of them.
-        limit: rows of each split for a probe. pairs: minimal pairs of each phenomenon. None takes all.
-        pooling: "first" or "mean"; by default what the folder says.
+        limit: rows of each split, 10 or more, for probes, geometry and the toyshop's similarity; files of STS are read
+            whole. pairs: minimal pairs of each phenomenon. None takes all.
+        pooling: "first" or "mean"; by default what the folder says. An `Encoder` keeps its own.
         progress: show what is being measured.
 
     Returns:
