@@ -51,7 +51,8 @@ def test_a_measured_claim_names_the_command_and_the_commit_of_its_table(script, 
 def test_both_contrasts_of_cmlm_stand_in_it_where_both_were_run(ledger):
     """The rows of one alone would hide that the other, with 20 labels, is clearly below TAPT."""
     rows = ledger[ledger["claim"].str.startswith("post-training with CMLM beats")]
-    of = rows["tested"].str.extract(r"CMLM \((\w+)\) − (\w+)").assign(n=rows["claim"].str.extract(r"with (\d+)")[0])
+    of = rows["tested"].str.extract(r"CMLM \((\w+)\) − (\w+)")
+    of["n"] = rows["claim"].str.extract(r"with ([\d,]+)")[0].str.replace(",", "")
     assert of[of["n"] != "1000"].groupby([1, "n"])[0].agg(set).tolist() == [{"printed", "InfoNCE"}] * 4
     worst = rows.loc[rows["effect"][of[1] == "TAPT"].idxmin()]
     assert (worst["verdict"], worst["effect"]) == ("not held", pytest.approx(-1.207, abs=5e-4))
