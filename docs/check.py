@@ -73,7 +73,8 @@ def complaints(folder: Path, chromium: str) -> tuple[list[str], dict[str, int]]:
         now = [""]
         page.on("request", lambda asked: asked.url.startswith((address, "data:", "blob:"))
                 or found.append(f"{now[0]}: asks for {asked.url}"))  # fmt: skip
-        page.on("requestfailed", lambda asked: found.append(f"{now[0]}: not there: {asked.url}"))
+        page.on("requestfailed", lambda asked: "ABORTED" in str(asked.failure)  # the next page was opened meanwhile
+                or found.append(f"{now[0]}: not there: {asked.url}"))  # fmt: skip
         page.on("response", lambda got: got.status < 400 or found.append(f"{now[0]}: {got.status} for {got.url}"))
         page.on("pageerror", lambda error: found.append(f"{now[0]}: {error}"))
         page.on("console", lambda said: said.type == "error" and found.append(f"{now[0]}: {said.text}"))
