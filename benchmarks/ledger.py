@@ -469,7 +469,7 @@ def news_runs(few: pd.DataFrame) -> Iterator[Row]:
         "cmlm",
         "4.6, table 1",
         "post-training with CMLM beats TAPT on MRPC with 1,000 labels",
-        "CMLM (InfoNCE) − TAPT, real MRPC",
+        "CMLM (InfoNCE) − TAPT, real MRPC; the paper's table has the printed form",
         f"MiniLM (RoBERTa-base in the paper), {len(beyond)} draws",
         beyond,
         "few_labels",
