@@ -124,8 +124,8 @@ def trainable(method: Any, device: torch.device) -> None:
     """Refuse to train, or to plan it, where nothing would be learned."""
     if torch.is_autocast_enabled(device.type):  # its copies of the weights outlive each update
         raise ValueError(
-            "fit stands inside torch.autocast, which goes on reading copies of the weights from before the first "
-            "update, so that nothing is learned: leave that context and pass precision='bf16' instead."
+            "Inside torch.autocast fit would go on reading copies of the weights from before the first update, so that "
+            "nothing is learned: leave that context and pass precision='bf16' instead."
         )
     if not any(weight.requires_grad for weight in method.parameters()):
         raise ValueError("Every weight is frozen, so nothing can be trained: set requires_grad where it should.")

@@ -445,6 +445,14 @@ def test_pictures_are_kept_and_standardised_on_the_training_scenes(monkeypatch, 
     assert train.mean(0).abs().max() < 1e-5 and (train.std(0, correction=0) - 1).abs().max() < 1e-3
     test = first.only(range(30, 40)).regions[first.only(range(30, 40)).region_mask]
     assert test.mean(0).abs().max() > 1e-2, "the test is scaled by the training scenes, not by itself"
+    (file,) = tmp_path.iterdir()
+    file.write_bytes(b"half a file")
+    monkeypatch.setattr(module, "train_detector", lambda: weak)
+    with pytest.warns(UserWarning, match="cannot be read .* so it is made anew"):
+        assert torch.equal(scenes.pictures(progress=False).regions, first.regions)
+    monkeypatch.setenv("CONTRAST_KIT_CACHE", str(file))  # a file, so no folder can be made there
+    with pytest.warns(UserWarning, match="could not be kept in .* so it is made anew the next time"):
+        assert torch.equal(scenes.pictures(progress=False).regions, first.regions)
 
 
 def test_telling_draws_no_toy_twice():

@@ -20,7 +20,7 @@ from contrast_kit import geometry
 from contrast_kit.data import toyshop
 from contrast_kit.data.toyshop import Opinion, Stock, Visit, __main__, files, grammar, makers, words
 from contrast_kit.data.toyshop.errors import corrupt
-from contrast_kit.data.toyshop.shops import SHOPS, TOYSHOP
+from contrast_kit.data.toyshop.shops import OTHERSHOP, SHOPS, TOYSHOP
 from contrast_kit.data.toyshop.world import as_told
 
 SHIPPED = Path(__file__).parents[1] / "data" / "toyshop"
@@ -228,6 +228,12 @@ def test_similarity_is_5_for_one_meaning_symmetric_and_ordered():
     near = Stock(3, "drum", "on the top shelf", colour="blue")
     far = Stock(1, "kite", "in the attic", colour="blue")
     assert 5 > toyshop.similarity(shelf, near) > toyshop.similarity(shelf, far)
+
+
+def test_a_record_is_drawn_from_a_shop_not_from_its_name():
+    with pytest.raises(TypeError, match="shop is a shop itself, such as toyshop.shops.OTHERSHOP, not 'othershop'"):
+        toyshop.draw_record(Random(0), "othershop")
+    assert toyshop.draw_record(Random(0), OTHERSHOP, Stock).good in OTHERSHOP.department_of
 
 
 def test_paraphrase_pairs_mean_the_same():

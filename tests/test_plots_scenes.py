@@ -46,6 +46,7 @@ def test_attention_lights_the_region_that_a_word_looks_at():
 @pytest.mark.parametrize("call, says", [
     (lambda: plots.shelf(WHITE, np.array(BOXES) * 96), "corners x1, y1, x2, y2 from 0 to 1"),
     (lambda: plots.shelf(WHITE, [[0.5, 0.5, 0.2, 0.2]]), "with x1 < x2"),
+    (lambda: plots.shelf(WHITE, BOXES, masked=[2]), "no region 2 to hide: there are 2 boxes"),
     (lambda: plots.shelf(WHITE, BOXES, ["drum"]), "There are 1 names for 2 boxes"),
     (lambda: plots.shelf(np.ones((8, 8))), "picture must have 3 dimension"),
     (lambda: plots.shelf(np.ones((8, 8, 4))), r"picture must be \[H, W, 3\]"),

@@ -18,7 +18,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from contrast_kit._warn import warn
+from contrast_kit.data.cache import cached
 from contrast_kit.data.docstring_prose import docstring_sentences
 from contrast_kit.data.gc_paused import gc_paused
 
@@ -67,19 +67,6 @@ def load(pairs: bool = False, progress: bool = True) -> DatasetDict:
             {**values, "topic": topics.str2int(part["topic"].tolist())}, features=features
         )
     return DatasetDict(splits)
-
-
-def cache_folder() -> Path:
-    """Give the folder for what takes long to make: `CONTRAST_KIT_CACHE`, or the system's place for caches."""
-    if folder := os.environ.get("CONTRAST_KIT_CACHE"):
-        return Path(folder).expanduser()
-    if sys.platform == "darwin":
-        base = Path.home() / "Library" / "Caches"
-    elif os.name == "nt":
-        base = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
-    else:
-        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return base / "contrast_kit"
 
 
 def harvest(sources: Iterable[tuple[str, Path]], progress: bool = True) -> DataFrame:
@@ -188,25 +175,18 @@ def _table(progress: bool) -> DataFrame:
 
     installed = repr((_FORM, sys.version, sys.prefix, _versions()))
     key = hashlib.blake2b(installed.encode(), digest_size=8).hexdigest()
-    path = cache_folder() / f"docstrings-{key}.parquet"
-    if path.is_file():
-        try:
-            return pandas.read_parquet(path)
-        except (OSError, ValueError) as error:  # pyarrow's errors are of these kinds
-            warn(f"{path} cannot be read ({type(error).__name__}), so it is made anew.")
+    return cached(
+        f"docstrings-{key}.parquet",
+        make=lambda: _harvested(progress),
+        read=pandas.read_parquet,
+        write=lambda table, path: table.to_parquet(path),
+    )
+
+
+def _harvested(progress: bool) -> DataFrame:
     table = harvest(installed_sources(), progress)
     sizes = table["topic"].value_counts()
     table = table[table["topic"].isin(sizes.index[sizes >= _SMALLEST_TOPIC])].reset_index(drop=True)
     if table.empty:
         raise FileNotFoundError("The installed libraries hold no sources to read docstrings from.")
-    unfinished = path.with_suffix(f".{os.getpid()}.tmp")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        table.to_parquet(unfinished)
-        unfinished.replace(path)  # in one step: a reader never meets half a file
-    except OSError as error:
-        warn(
-            f"The docstrings could not be kept in {path.parent} ({error.strerror or error}), so the next call reads "
-            "the libraries again; CONTRAST_KIT_CACHE names another folder.",
-        )
     return table

@@ -19,6 +19,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from contrast_kit.data.cache import cache_folder
+
 _FORM = b"1"  # increase it when the files change, so that no one reads old ones
 _PROBE = 4  # texts that are tokenized both ways, to see that they agree
 _AT_ONCE = 2_000  # texts: enough for all cores; what the library keeps of each until they are done is ten times its ids
@@ -80,13 +82,11 @@ def _some(tokenizer: Any, columns: Sequence[list[str]], options: dict[str, Any])
 class TokenCache:
     """Tokens on the disk, under a name made from the texts and the tokenizer: the same texts are tokenized once.
 
-    They lie in the folder `tokens` of `docstrings.cache_folder()`, which may be deleted at any time. Several processes
+    They lie in the folder `tokens` of `cache.cache_folder()`, which may be deleted at any time. Several processes
     may write at once. Where nothing can be written the texts are tokenized each time.
     """
 
     def __init__(self, tokenizer: Any, max_length: int | None) -> None:
-        from contrast_kit.data.docstrings import cache_folder
-
         self.tokenizer, self.max_length = tokenizer, max_length
         self.folder = cache_folder() / "tokens"
         self._start = hashlib.blake2b(digest_size=16)

@@ -43,6 +43,8 @@ def shelf(
     masked = arguments.listed("masked", masked, "numbers of regions")
     for region in masked:
         checks.count("masked", region, "the regions to hide, by their numbers", least=0)
+        if region >= len(corners):
+            raise ValueError(f"There is no region {region} to hide: there are {len(corners)} boxes, counted from 0.")
     names = None if names is None else arguments.listed("names", names, "words")
     if names is not None and len(names) != len(corners):
         raise ValueError(f"There are {len(names)} names for {len(corners)} boxes: give one for each.")

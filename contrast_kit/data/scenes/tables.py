@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -13,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from contrast_kit import arguments
-from contrast_kit.data.docstrings import cache_folder
-from contrast_kit.data.drafts import draft_of
+from contrast_kit.data.cache import cached
 from contrast_kit.data.pictures import REGION_KEYS, Pictures
 from contrast_kit.data.scenes.ask import vqa
 from contrast_kit.data.scenes.compose import gqa
@@ -110,20 +108,23 @@ def pictures(*, standardised: bool = True, progress: bool = True) -> Pictures:
     the result lies in the user's cache folder, or the one that `CONTRAST_KIT_CACHE` names. `standardised`: features
     have mean 0 and deviation 1 over the regions of the *training* scenes.
     """
-    path = cache_folder() / f"scenes-{_version()}.pt"
-    if path.is_file():
-        table = torch.load(path, weights_only=True)
-        made = Pictures(**table, object_names=GOODS, attribute_names=COLOURS)
-    else:
-        from contrast_kit.data.scenes.detector import detect, train_detector
-
-        everything = [scene(number) for split in SPLITS for number in image_ids(split)]
-        made = detect(train_detector(), everything, progress=progress)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with draft_of(path.with_suffix(f".{os.getpid()}.pt")) as draft:
-            torch.save({"ids": made.ids, **{key: getattr(made, key) for key in REGION_KEYS}}, draft)
-        path.with_suffix(f".{os.getpid()}.pt").replace(path)  # in one step: a reader never meets half a file
+    made = cached(f"scenes-{_version()}.pt", lambda: _seen(progress), _read, _write)
     return made.standardised(image_ids("train")) if standardised else made
+
+
+def _seen(progress: bool) -> Pictures:
+    from contrast_kit.data.scenes.detector import detect, train_detector
+
+    return detect(train_detector(), [scene(n) for split in SPLITS for n in image_ids(split)], progress=progress)
+
+
+def _read(path: Path) -> Pictures:
+    return Pictures(**torch.load(path, weights_only=True), object_names=GOODS, attribute_names=COLOURS)
+
+
+def _write(made: Pictures, path: Path) -> None:
+    with path.open("wb") as file:  # torch's own errors for a path do not say why
+        torch.save({"ids": made.ids, **{key: getattr(made, key) for key in REGION_KEYS}}, file)
 
 
 def _version() -> str:

@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from random import Random
 
+from contrast_kit import arguments
 from contrast_kit.data.toyshop.shops import TOYSHOP, Shop, home
 from contrast_kit.data.toyshop.words import (
     ACTION_BAG,
@@ -272,6 +273,7 @@ def draw_record(rng: Random, shop: Shop = TOYSHOP, kind: type | None = None, det
     >>> type(draw_record(Random(0), kind=Stock)).__name__
     'Stock'
     """
+    arguments.of_kind("shop", shop, Shop, "a shop itself, such as toyshop.shops.OTHERSHOP")
     if kind is None:
         share = rng.random()
         kind = Visit if share < 0.5 else Opinion if share < 0.8 else Stock

@@ -1,0 +1,57 @@
+"""What takes long is made once: it lies in the user's cache folder, which may be deleted at any time."""
+
+import os
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import TypeVar
+
+from contrast_kit._warn import warn
+
+T = TypeVar("T")
+
+
+def cache_folder() -> Path:
+    """Give the folder for what takes long to make: `CONTRAST_KIT_CACHE`, or the system's place for caches."""
+    if folder := os.environ.get("CONTRAST_KIT_CACHE"):
+        return Path(folder).expanduser()
+    if sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches"
+    elif os.name == "nt":
+        base = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
+    else:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return base / "contrast_kit"
+
+
+def cached(name: str, make: Callable[[], T], read: Callable[[Path], T], write: Callable[[T, Path], object]) -> T:
+    """Read what is kept under a name; where it is not there, or damaged, make it and keep it.
+
+    Where the folder takes no files, it is made each time, with a warning.
+
+    Args:
+        name: of the file in `cache_folder()`, such as "docstrings-1f2e.parquet".
+        make, read, write: make the thing, read it from a path, write it to one.
+    """
+    path = cache_folder() / name
+    if path.is_file():
+        try:
+            return read(path)
+        except Exception as error:  # each format has errors of its own for a damaged file
+            warn(f"{path} cannot be read ({type(error).__name__}), so it is made anew.")
+    made = make()
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write(made, unfinished)
+        unfinished.replace(path)  # in one step: a reader never meets half a file
+    except (OSError, RuntimeError) as error:  # RuntimeError: torch, on a full disk
+        with suppress(OSError):
+            unfinished.unlink()
+        why = getattr(error, "strerror", None) or error
+        warn(
+            f"{path.name} could not be kept in {path.parent} ({why}), so it is made anew the next time; "
+            "CONTRAST_KIT_CACHE names another folder."
+        )
+    return made
