@@ -92,6 +92,12 @@ def test_a_toy_is_drawn_where_its_record_says_and_in_its_colour():
     assert x1 * SIDE <= x.min() and x.max() < x2 * SIDE and y1 * SIDE <= y.min() and y.max() < y2 * SIDE
 
 
+@pytest.mark.parametrize("wrong", [{"pixel": float("nan")}, {"light": -0.1}, {"veiled": 1.2}, {"box": "0.8"}])
+def test_noise_is_told_in_numbers(wrong):
+    with pytest.raises(ValueError, match=f"{next(iter(wrong))} is a part of the noise, a finite number"):
+        scenes.Noise(**wrong)
+
+
 def test_boxes_are_corners_inside_their_place_and_never_overlap(seen):
     for i in SOME:
         scene = scenes.scene(i)

@@ -113,6 +113,10 @@ class Noise:
     veiled: float = 0.2
     """Share of toys that stand behind a glare, through which little is seen: there the detector errs, and knows it."""
 
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            checks.number(name, value, "a part of the noise", least=0, most=1 if name == "veiled" else 1e18)
+
 
 @cache
 def sprite(good: str, length: int) -> np.ndarray:
@@ -147,7 +151,7 @@ def sprite(good: str, length: int) -> np.ndarray:
 
 @cache
 def digits(train: bool) -> dict[int, np.ndarray]:
-    """scikit-learn's handwritten digits by number, [n, 8, 8] from 0 to 1: every fifth is kept for the test."""
+    """scikit-learn's handwritten digits that are prices, by number, [n, 8, 8] from 0 to 1; one in five is for the test."""
     from sklearn.datasets import load_digits
 
     images, numbers = load_digits(return_X_y=True)
