@@ -151,7 +151,7 @@ def sprite(good: str, length: int) -> np.ndarray:
 
 @cache
 def digits(train: bool) -> dict[int, np.ndarray]:
-    """scikit-learn's handwritten digits that are prices, by number, [n, 8, 8] from 0 to 1; one in five is for the test."""
+    """The digits of scikit-learn that are prices, [n, 8, 8] from 0 to 1 by number; one image in five is for tests."""
     from sklearn.datasets import load_digits
 
     images, numbers = load_digits(return_X_y=True)
