@@ -366,6 +366,32 @@ def test_post_trained_weights_are_carried(whole):
     assert trained.nunique() == 8 and not set(trained) & set(whole.table["start"])
 
 
+def test_fine_tuning_begins_where_post_training_ended(opinions, start, monkeypatch):
+    """Not at the start again, while the table tells of post-trained weights; a probe likewise."""
+    from contrast_kit.tasks import grid
+
+    begun = []
+
+    def watched(real):
+        return lambda encoder, *a, **o: (begun.append(tasks.weights_hash(encoder)), real(encoder, *a, **o))[1]
+
+    for name in ("fine_tune", "fit_probe"):
+        monkeypatch.setattr(grid, name, watched(getattr(grid, name)))
+    methods = {"FT": Pipeline(), "TAPT": Pipeline(post=MLM), "probe": Pipeline(post=CMLM, frozen=True)}
+    table = tasks.run(replace(QUICK, draws=1, seeds=(31,)), opinions, start, methods, progress=False).table
+    assert begun == [post or tasks.weights_hash(start) for post in table["post"]] and len(set(begun)) == 3
+
+
+def test_a_run_is_selected_by_the_rows_held_out_for_it(opinions, start, monkeypatch):
+    from contrast_kit.tasks import grid
+
+    seen, real = [], grid.fine_tune
+    monkeypatch.setattr(grid, "fine_tune", lambda *a, **o: (seen.append(a[2]), real(*a, **o))[1])
+    tasks.run(replace(QUICK, draws=1, seeds=(31,)), opinions, start, ["FT"], progress=False)
+    held = held_rows(QUICK, opinions)
+    assert [rows["sentence"] for rows in seen] == [held.validation["sentence"]]
+
+
 def test_the_start_is_left_as_it_was(opinions, start, whole):
     assert encoder_hash(start) == whole.table["start"].iloc[0]
 
