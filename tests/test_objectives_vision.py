@@ -248,10 +248,15 @@ def test_the_papers_settings():
     assert (config.tau, config.queue, config.reduction, config.qa) == ("adaptive", 8192, "sum", False)
     assert not config.ignore_duplicates  # eq. 2 and 3 sum over all j ≠ i
     assert config.noise.which == "either" and config.noise.regions.p == 0.15 and config.regions == "masked"
+    lxmert = LXMERT.Config()
+    assert (lxmert.noise, lxmert.regions, lxmert.mismatch) == (MaskPair(which="both"), "masked", 0.5)
     printed = {"batch_size": 512, "lr": 1e-4, "decay": "linear"}
     assert CAPTPairs.paper_training("pre-training") == printed | {"group_by_length": False}
-    assert LXMERT.paper_training("pre-training")["batch_size"] == 256
-    assert Answer.paper_training("gqa")["lr"] == 1e-5 and TwoPictures.paper_training("nlvr2")["epochs"] == 4
+    names, of = ("epochs", "batch_size", "lr", "warmup", "clip"), LXMERT.paper_training("pre-training")
+    assert [of[name] for name in names] == [20, 256, 1e-4, 0.05, 1.0]
+    for method, task, lr in ((Answer, "vqa", 5e-5), (Answer, "gqa", 1e-5), (TwoPictures, "nlvr2", 5e-5)):
+        of = method.paper_training(task)
+        assert [of[name] for name in names] == [4, 32, lr, 0.1, 5.0]
     of_lxmert = LXMERT.paper_training("pre-training"), Answer.paper_training("vqa"), TwoPictures.paper_training("nlvr2")
     assert all(settings["betas"] == (0.9, 0.999) for settings in of_lxmert)
 

@@ -185,10 +185,20 @@ def test_the_papers_numbers():
     assert (cmlm.epochs, cmlm.post_epochs) == ({20: 350, 100: 100, 1000: 10}, {20: 200, 100: 50, 1000: 5})
     assert (cmlm.lr, cmlm.post_lr, cmlm.batch_size, cmlm.post_batch_size) == (1e-5, 1e-5, 16, 8)
     assert (cmlm.evaluate_every, cmlm.validation, cmlm.most_test) == (100, 500, {"qqp": 2000})
+    assert cmlm.grid_for("sst2") == {
+        "contrast_weight": (0.01, 0.1, 0.3, 0.5, 0.7, 1), "p_c": (0.1, 0.3, 0.5, 0.7, 0.9),
+    }  # fmt: skip
+    full = protocols.CMLM_FULL  # section 4.7
+    assert (full.epochs, full.post_epochs, full.lr, full.post_lr) == ({None: 3}, {None: 3}, 3e-5, 3e-5)
+    assert (full.runs, full.batch_size, full.post_batch_size) == (3, 16, 8) and cmlm.warmup == full.warmup == 0
     scl = protocols.SCL_FEW_SHOT
     assert (scl.draws, scl.report, scl.top, scl.test, scl.stratified) == (10, "top", 3, "half", True)
     assert (protocols.SCL_FULL.runs, protocols.SCL_FULL.report) == (10, "best")
     assert protocols.SCL_TRANSFER.sizes == (40,) and protocols.SCL_TRANSFER.per_class
+    for paper in (scl, protocols.SCL_FULL, protocols.SCL_TRANSFER):
+        assert (paper.runs, paper.lr, paper.batch_size) == (10, 1e-5, 16)
+    assert protocols.CAPT.epochs == {None: 10}  # RoBERTa's recipes, as the grid
+    assert protocols.CAPT.grid_for("rte") == {"lr": (1e-5, 2e-5, 3e-5), "batch_size": (16, 32)}
     for paper in (protocols.COCO_LM, protocols.CAPT):
         assert (paper.runs, paper.report) == (5, "median")
 
