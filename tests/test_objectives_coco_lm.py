@@ -374,6 +374,26 @@ def test_parts_equal_the_papers_equations_in_loops(tokenizer, few):
     assert ratio.item() == pytest.approx(corrupted["attention_mask"].sum() / corrupted["selected"].sum())
 
 
+@pytest.mark.parametrize(("kind", "changes"), [(ELECTRA, {"auxiliary": "shallow"}), (COCOLM, {"task": "rtd"})])
+def test_detection_asks_every_token_whether_it_is_the_original(tokenizer, few, kind, changes):
+    """Not whether it was masked: a sample that is the original again is original. λ = 50, on a mean over tokens."""
+    objective = make(tokenizer, kind, p_m=0.4, **changes).eval()
+    with torch.no_grad():
+        objective.copy_head.w.weight.normal_(std=0.5)
+        objective.auxiliary.encoder.model.lm_head.bias[few["input_ids"][0, 2]] += 4.0
+    view = objective.views(few, seeded(1))["corrupted"]
+    same, states, w = view["input_ids"] == view["original"], objective.encoder(view), objective.copy_head.w.weight[0]
+    assert (view["selected"] & same).any() and (view["selected"] & ~same).any()
+    terms = []
+    for b, i in view["attention_mask"].nonzero().tolist():
+        p = 1 / (1 + torch.exp(-w @ states[b, i]))
+        terms.append(-torch.log(p if same[b, i] else 1 - p))
+    parts = objective(few, seeded(1))
+    assert parts["rtd"].item() == pytest.approx((sum(terms) / len(terms)).item(), rel=1e-10)
+    whole = parts["aux_mlm"] + 50 * parts["rtd"] + parts.get("contrast", 0)
+    assert parts["loss"].item() == pytest.approx(whole.item(), rel=1e-12)
+
+
 def test_p_copy_is_one_for_original(objective, batch):
     view = objective.views(batch, seeded())["corrupted"]
     view = {**view, "input_ids": view["original"]}  # everything is original
@@ -437,10 +457,13 @@ def test_padding_changes_nothing(tokenizer, batch, kind):
         assert sums.keys() == counts.keys()
 
 
-def test_contrast_has_both_directions_and_2n_minus_2_negatives(objective):
+def test_contrast_has_both_directions_and_2n_minus_2_negatives(objective, tokenizer):
     same = {"s": torch.ones(6, 8)}
     value = objective.contrast({"corrupted": same, "crop": same}, {})["contrast"]
     assert value.item() == pytest.approx(math.log(2 * 6 - 1))
+    apart = {"s": torch.eye(6, 8)}  # partners equal, all others at a right angle
+    sharper = make(tokenizer, tau=0.2).contrast({"corrupted": apart, "crop": apart}, {})["contrast"]
+    assert sharper.item() == pytest.approx(math.log1p(10 * math.exp(-1 / 0.2)))
     assert not [name for name, _ in objective.named_parameters() if "tau" in name or "temperature" in name]
 
 
@@ -455,6 +478,9 @@ def test_the_contrasts_vector_is_the_main_models_first_state(tokenizer, batch):
     with_head(batch, seeded())["contrast"].backward()
     named = dict(with_head.named_parameters())
     assert named["scl_head.dense.weight"].grad.abs().sum() > 0
+    head, x = with_head.scl_head, with_head.scl_head.dense(with_head.encoder(view)[:, 0])
+    by_hand = head.norm(0.5 * x * (1 + torch.erf(x / math.sqrt(2))))  # the released code's: dense, gelu, LayerNorm
+    assert torch.allclose(with_head.encode("corrupted", view).vectors["s"], by_hand, atol=1e-12)
 
 
 # -- figure 7 and 8 --------------------------------------------------------------------------------------------
@@ -577,6 +603,9 @@ def test_random_replacements_are_uniform(tokenizer, batch):
     chi2 = ((counts - expected) ** 2 / expected).sum().item()
     assert abs(chi2 - len(counts)) < 5 * math.sqrt(2 * len(counts))
     assert "masked" not in objective.views(batch, seeded())
+    some = make(tokenizer, auxiliary="random", p_m=0.4).views(batch, seeded())["corrupted"]
+    outside = ~some["selected"]
+    assert torch.equal(some["input_ids"][outside], batch["input_ids"][outside])
 
 
 def test_converged_auxiliary_is_kept_as_it_is(story, trained):
