@@ -43,7 +43,8 @@ def eq_3_in_loops(x, labels, tau):
 
 @pytest.mark.parametrize("lam", [0.0, 0.3, 1.0])
 def test_equation_1_weighs_both_losses(encoder, batch, lam):
-    objective = SCL(encoder, classes=3, lam=lam, tau=0.3, reduction="sum").double().eval()
+    tau = {"tau": 0.7} if lam else {}  # not the default; without the contrast nothing reads it
+    objective = SCL(encoder, classes=3, lam=lam, reduction="sum", **tau).double().eval()
     labels = batch["label"] % 3
     batch = with_labels(batch, labels)
     parts = objective(batch)
@@ -51,7 +52,7 @@ def test_equation_1_weighs_both_losses(encoder, batch, lam):
         h = encoder.pool(encoder(batch), batch)
         log_p = objective.logits(batch).log_softmax(1)
     ce = -log_p[torch.arange(len(h)), labels].mean().item()
-    scl = eq_3_in_loops(h, labels.tolist(), 0.3)
+    scl = eq_3_in_loops(h, labels.tolist(), 0.7)
     assert parts["ce"].item() == pytest.approx(ce, rel=1e-10)
     assert parts["loss"].item() == pytest.approx((1 - lam) * ce + lam * scl, rel=1e-10)
     if lam:
