@@ -87,6 +87,10 @@ def test_boxes_that_show_the_same_pixels_are_hidden_together():
         assert torch.equal(~seen[:, 2], drawn[:, 2])
     alone = MaskRegions(p=0.3, split=(1.0, 0.0, 0.0), overlap=1.0)(batch, seeded())
     assert torch.equal(alone["region_hidden"], alone["region_selected"])
+    for share, together in ((0.45, True), (0.35, False)):  # an IoU above 0.4, and one below
+        beside = batch | {"boxes": torch.tensor([[[0.0, 0.0, 0.4, 1.0], [0.0, 0.0, 0.4, share], apart]] * 200)}
+        view = MaskRegions(p=0.3, split=(1.0, 0.0, 0.0))(beside, seeded())
+        assert (view["region_hidden"] != view["region_selected"]).any() == together
     kept = MaskRegions(p=0.3, split=(0.0, 0.0, 1.0))(batch, seeded())
     assert not kept["region_hidden"].any() and torch.equal(kept["regions"], batch["regions"])
 

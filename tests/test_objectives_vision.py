@@ -187,6 +187,18 @@ def test_the_contrast_knows_which_pairs_are_wrong(encoder, batch):
     own = facts["text_id"][~matched]
     assert (own < -1).all() and len(own.unique()) == len(own)
     assert len(own) < 12 and not set(own.tolist()) & set(facts["text_id"][matched].tolist())
+    again = objective.views(batch, seeded(10))
+    wrong = ~matched & (again["clean"]["matched"] == 0)
+    same_text = (views["clean"]["text_id"] == again["clean"]["text_id"])[wrong]
+    assert not same_text.all()  # another wrong text of the same picture is another pair
+    assert torch.equal((facts["text_id"] == objective.facts(batch, again)["text_id"])[wrong], same_text)
+
+
+def test_the_contrast_reads_the_state_of_cls_not_the_pooler(encoder, batch):
+    objective = CAPTPairs(encoder, mismatch=0.0).eval()
+    clean = objective.views(batch, seeded())["clean"]
+    expected = objective.aggregate(encoder(clean)[:, 0])
+    assert torch.equal(objective.encode("clean", clean).vectors["s"], expected)
 
 
 def test_two_captions_of_one_picture_are_no_negatives(encoder, batch):
@@ -295,6 +307,9 @@ def test_two_pictures_are_read_one_by_one(texts, tokenizer):
         view = text | {key.split("/")[1]: value for key, value in batch.items() if key.startswith(side)}
         vectors.append(objective.encoder.pair_vector(objective.encoder(view)))
     assert torch.equal(objective.logits(batch), objective.head(torch.cat(vectors, dim=1)))
+    first, _, norm, last = objective.head  # LXMERT's head of NLVR2: dense, gelu, LayerNorm, dense
+    by_hand = last(norm(torch.nn.functional.gelu(first(torch.cat(vectors, dim=1)))))
+    assert torch.allclose(objective.logits(batch), by_hand, atol=1e-6)
     turned = {key.replace("left", "L").replace("right", "left").replace("L", "right"): v for key, v in batch.items()}
     assert not torch.allclose(objective.logits(turned), objective.logits(batch))
 
