@@ -58,6 +58,16 @@ MUTANTS = [  # what, file, the right text, the mistake, the test's file and name
      "objectives_cmlm: copies_of_a_text"),
     ("complement of [MASK]s", "objectives/cmlm.py", 'views["T0"]["selected"], generator',
      'views["T0"]["input_ids"] == self.encoder.tokenizer.mask_token_id, generator', "objectives_cmlm: complementary"),
+    ("tuned from the start", "tasks/grid.py", "_tuned(begin, train", "_tuned(start, train",
+     "tasks_protocols: post_training_ended"),
+    ("selected by test rows", "tasks/grid.py", "best, at = planned.held.validation,", "best, at = planned.held.test,",
+     "tasks_protocols: held_out_for_it"),
+    ("masked is replaced", "objectives/coco_lm/token_losses.py", "copy_logits, ids == original, real, reduction",
+     "copy_logits, ~selected, real, reduction", "objectives_coco_lm: detection_asks"),
+    ("random words all over", "objectives/coco_lm/auxiliary.py", 'torch.where(view["selected"], words, ids)', "words",
+     "objectives_coco_lm: replacements_are"),
+    ("id of the text before", "objectives/capt_pairs.py", 'facts(views["clean"], views)',
+     'facts(batch | {"matched": views["clean"]["matched"]}, views)', "objectives_vision: contrast_knows"),
     ("no complement", "masking/masks.py", "maskable & ~selected, p", "maskable, p", "masking: both_views"),
 ]  # fmt: skip
 
