@@ -146,7 +146,7 @@ def test_advice_in_error_sentences_runs():
         for node in raised
     ]
     advice = [call for sentence in sentences for call in re.findall(r"tasks\.\w+\([^)]*\)(?:\.\w+)*", sentence)]
-    assert len(raised) == 9 and len(advice) == 3
+    assert len(raised) == 10 and len(advice) == 3
     names = dict(name="kinds", columns=("text",), label_names=("a", "b"), metrics=("accuracy",))
     rows = [{"sentence": str(i), "label": i % 2} for i in range(20)]
     secret = [{"sentence": "?", "label": -1}]
@@ -280,16 +280,27 @@ def test_the_rows_for_cross_validation_may_miss_a_rare_class(monkeypatch):
 
 
 def test_a_task_names_metrics_that_there_are_and_that_its_labels_have():
-    from contrast_kit.tasks.table import METRIC_NAMES
-
-    assert tuple(tasks.METRICS) == METRIC_NAMES
-    with pytest.raises(ValueError, match="no metric 'macrof1'; did you mean 'macro_f1'"):
+    with pytest.raises(ValueError, match=r"no metric 'macrof1' .*\['name'\] = function adds one.*mean 'macro_f1'"):
         tasks.Task("mine", ("text",), ("a", "b"), ("macrof1",))
     for metric in ("accuracy", "mcc", "f1", "macro_f1"):
         with pytest.raises(ValueError, match=f"{metric} is of classes, and mine has scores: take spearman"):
             tasks.Task("mine", ("text",), None, ("pearson", metric))
     with pytest.raises(ValueError, match="f1 is that of class 1 among two, and mine has 3: take macro_f1"):
         tasks.Task("mine", ("text",), ("a", "b", "c"), ("accuracy", "f1"))
+
+
+def test_a_metric_of_ones_own_selects_and_is_reported(start, monkeypatch):
+    def nearness(predicted, labels):
+        return -float(np.abs(predicted - labels).mean())
+
+    monkeypatch.setitem(tasks.METRICS, "nearness", nearness)
+    of_classes = tasks.Task("mine", ("review",), ("bad", "meh", "good"), ("nearness", "accuracy"))
+    of_scores = tasks.Task("stars", ("review",), None, ("nearness", "spearman"))
+    assert tasks.score(of_classes, [0, 2, 2], [0, 0, 2]) == {"nearness": -2 / 3, "accuracy": 2 / 3}
+    rows = [{"review": text, "label": len(text) % 3} for text in toyshop.corpus(24)]
+    for task in (of_classes, of_scores):
+        tuned = tasks.fine_tune(start, rows[:16], rows[16:], task=task, steps=2, evaluate_every=1)
+        assert tuned.best["nearness"] == max(row["nearness"] for row in tuned.validation) <= 0
 
 
 @pytest.mark.parametrize("test", ["review,mood\nx,\ny,\n", "review\nx\ny\n"], ids=["empty", "no column"])

@@ -24,7 +24,7 @@ from contrast_kit.tasks.baselines import baseline, count_words
 from contrast_kit.tasks.filling import fill_rate
 from contrast_kit.tasks.fine_tuning import FineTuned, fine_tune, predict
 from contrast_kit.tasks.grid import run
-from contrast_kit.tasks.metrics import METRICS, accuracy, f1, glue_average, macro_f1, mcc, pearson, score, spearman
+from contrast_kit.tasks.metrics import METRICS, accuracy, f1, glue_average, macro_f1, mcc, pearson, spearman
 from contrast_kit.tasks.pairs import PairCosines, hard_pairs, similar_against_random
 from contrast_kit.tasks.pipelines import PIPELINES, Pipeline
 from contrast_kit.tasks.priors import picture_only, picture_vectors, question_only
@@ -36,7 +36,7 @@ from contrast_kit.tasks.searching import Found, search
 from contrast_kit.tasks.splits import HeldOut, draw, hold_out, split_hash
 from contrast_kit.tasks.submission import best_of_seeds, predict_test, write_submission
 from contrast_kit.tasks.sweeps import SweepResults, sweep, transfer
-from contrast_kit.tasks.table import TASKS, Task, TaskData, get_task, load
+from contrast_kit.tasks.table import TASKS, Task, TaskData, get_task, load, score
 from contrast_kit.tasks.vectors import encoder_hash, vectors_of, weights_hash
 from contrast_kit.tasks.vision import (
     by_type,

@@ -9,14 +9,14 @@ import numpy as np
 from contrast_kit import arguments
 from contrast_kit.data.rows import column, column_names
 from contrast_kit.paraphrase import Paraphraser
-from contrast_kit.tasks.metrics import as_labels, score
+from contrast_kit.tasks.metrics import as_labels
 from contrast_kit.tasks.pipelines import Pipeline
 from contrast_kit.tasks.planned import check_paraphraser, plan, rows_of, task_of
 from contrast_kit.tasks.probes import labels_of
 from contrast_kit.tasks.protocol import Protocol
 from contrast_kit.tasks.results import KEY, Results
 from contrast_kit.tasks.splits import split_hash
-from contrast_kit.tasks.table import TaskData
+from contrast_kit.tasks.table import TaskData, score
 
 Predict = Callable[[Sequence[str], np.ndarray, Sequence[str]], np.ndarray]
 """(training texts, their labels, test texts) -> predictions."""

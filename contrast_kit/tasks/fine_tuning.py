@@ -17,9 +17,8 @@ from contrast_kit.data.rows import as_rows, column, column_names
 from contrast_kit.encoder import Encoder
 from contrast_kit.encoder.encoder import evaluating
 from contrast_kit.objectives import FineTune
-from contrast_kit.tasks.metrics import score
 from contrast_kit.tasks.probes import labels_of
-from contrast_kit.tasks.table import Task, get_task
+from contrast_kit.tasks.table import Task, get_task, score
 from contrast_kit.training import Run, Training, fit
 from contrast_kit.training.settings import autocast
 

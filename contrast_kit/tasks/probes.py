@@ -13,8 +13,7 @@ from contrast_kit.checks import shown
 from contrast_kit.data.rows import column, column_names, given_columns, label_tensor, unlabelled
 from contrast_kit.encoder import Encoder
 from contrast_kit.geometry import pair_cosines
-from contrast_kit.tasks.metrics import score
-from contrast_kit.tasks.table import Task, TaskData, get_task
+from contrast_kit.tasks.table import Task, TaskData, get_task, score
 from contrast_kit.tasks.vectors import vectors_of
 
 STRENGTHS = (1e-4, 1e-3, 1e-2, 0.1, 1.0)

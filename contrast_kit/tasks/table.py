@@ -12,12 +12,11 @@ from typing import Any
 from contrast_kit import arguments, checks
 from contrast_kit._names import meant
 from contrast_kit.data import glue, labels, text_columns
-from contrast_kit.data.rows import column, column_names
+from contrast_kit.data.rows import column, column_names, unlabelled
+from contrast_kit.tasks.metrics import METRICS, as_numbers
 
-METRIC_NAMES = ("accuracy", "mcc", "f1", "macro_f1", "pearson", "spearman")
-"""What a task can be scored by: the names in `METRICS`."""
-CORRELATIONS = METRIC_NAMES[-2:]
-"""Those of them that scores have."""
+OF_CLASSES = ("accuracy", "mcc", "f1", "macro_f1")
+"""The metrics that scores do not have."""
 
 
 @dataclass(frozen=True)
@@ -27,8 +26,8 @@ class Task:
     >>> Task("mine", ("review",), ("bad", "good", "meh"), ("accuracy", "macro_f1")).classes
     3
 
-    Raises a ValueError for a metric that there is not, or that these labels do not have: F1 is of two classes, and of
-    scores there are correlations alone.
+    Raises a ValueError for a metric that is not in `METRICS` (to which yours can be added), or that these labels do not
+    have: F1 is of two classes, and of scores the kit has correlations alone.
     """
 
     name: str
@@ -49,8 +48,8 @@ class Task:
         if self.label_names is not None and len(self.label_names) < 2:
             raise ValueError("A task has at least two classes; where the label is a score, label_names is None.")
         for metric in self.metrics:
-            arguments.known(metric, METRIC_NAMES, "metric")
-        if self.regression and (of_classes := [name for name in self.metrics if name not in CORRELATIONS]):
+            arguments.known(metric, METRICS, "metric", "(tasks.METRICS['name'] = function adds one)")
+        if self.regression and (of_classes := [name for name in self.metrics if name in OF_CLASSES]):
             raise ValueError(f"{of_classes[0]} is of classes, and {self.name} has scores: take spearman or pearson.")
         if "f1" in self.metrics and self.classes > 2:
             raise ValueError(f"f1 is that of class 1 among two, and {self.name} has {self.classes}: take macro_f1.")
@@ -129,6 +128,23 @@ def get_task(name: str | Path | Task) -> Task:
             "Another data set needs a task of its own: tasks.Task(name, columns, label_names, metrics)."
         )
     return TASKS[last]
+
+
+def score(task: Task | str, predicted: Any, labels: Any) -> dict[str, float]:
+    """Every metric of a task, which is a `Task` or its name in the table; runs are selected by the first metric.
+
+    Raises:
+        ValueError: for labels that are secret (-1), or not as many as the predictions.
+        TypeError: for predictions or labels that are not numbers.
+
+    >>> from contrast_kit import tasks
+    >>> tasks.score(tasks.get_task("mrpc"), [0, 1, 1, 0], [0, 1, 0, 0])
+    {'accuracy': 0.75, 'f1': 0.666...}
+    """
+    task, labels = get_task(task), as_numbers(labels, "Labels")
+    if unlabelled(labels).any():
+        raise ValueError(f"Some labels of {task.name} are -1, which means secret: they cannot be scored.")
+    return {name: METRICS[name](predicted, labels) for name in task.metrics}
 
 
 @dataclass(frozen=True)
