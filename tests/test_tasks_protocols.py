@@ -459,6 +459,10 @@ def test_runs_of_other_settings_are_refused(opinions, start, tmp_path):
     relabelled = tasks.TaskData(opinions.task, opinions.splits | {"train": cleaned}, opinions.name)
     with pytest.raises(ValueError, match="other rows: choose another folder"):
         tasks.run(one, relabelled, start, ["FT"], folder=tmp_path, progress=False)
+    for changes in (dict(metrics=("macro_f1", "accuracy")), dict(columns=("other",))):
+        another = tasks.TaskData(replace(opinions.task, **changes), opinions.splits, opinions.name)
+        with pytest.raises(ValueError, match="choose another folder"):
+            tasks.run(one, another, start, ["FT"], folder=tmp_path, progress=False)
     with pytest.raises(TypeError, match="data is what tasks.load gives"):
         tasks.run(one, "toyshop/sst2", start, ["FT"], progress=False)
     with pytest.raises(TypeError, match="start is an Encoder, .* not 'roberta-base'"):

@@ -15,7 +15,7 @@ from contrast_kit.tasks.pipelines import Pipeline
 from contrast_kit.tasks.probes import labels_of
 from contrast_kit.tasks.protocol import Protocol
 from contrast_kit.tasks.splits import HeldOut, draw, hold_out, plain, select_rows, shots, split_hash
-from contrast_kit.tasks.table import Task, TaskData
+from contrast_kit.tasks.table import TASKS, Task, TaskData
 
 
 @dataclass(frozen=True)
@@ -190,7 +190,9 @@ def setting_hash(planned: PlannedRun, protocol: Protocol, before: str, settings:
     for name in ("head", "choose", "fraction", "shots"):
         if value := getattr(protocol, name):
             further[name] = value
-    if metric := protocol.metrics.get(planned.data.task.name):
+    if (task := planned.data.task) != TASKS.get(task.name):  # of one's own: its columns and metrics
+        further["task"] = repr(task)
+    if metric := protocol.metrics.get(task.name):
         further["metric"] = metric
     if drawn:
         further["drawn"] = split_hash(*drawn)
