@@ -22,6 +22,13 @@ def config_class(cls: type) -> None:
         raise TypeError(
             f"{name} needs a Config, the dataclass of its settings: @dataclass(frozen=True) class {name}Config."
         )
+    plain = {key: value for key, value in vars(given).items() if key[0] != "_" and not hasattr(value, "__get__")}
+    seen, decorated = {field.name: field.default for field in fields(given)}, "__dataclass_fields__" in vars(given)
+    if unseen := [key for key, value in plain.items() if (value is not seen[key] if key in seen else not decorated)]:
+        raise TypeError(
+            f"{given.__name__} has {unseen[0]}, which its dataclass does not see: put @dataclass(frozen=True) over "
+            f"{given.__name__}, and a type behind the name, as in {unseen[0]}: float = …."
+        )
 
 
 def built_from(method: Any, encoder: Any, kind: type, config: Any) -> None:

@@ -122,6 +122,30 @@ def test_settings_stand_in_a_dataclass(tokenizer):
             kind(make_encoder(tokenizer))
 
 
+def test_a_setting_that_its_dataclass_does_not_see_is_refused(tokenizer):
+    """Else the method would silently be trained with the setting of the class below."""
+
+    class Undecorated(OwnConfig):
+        tau: float = 0.1
+
+    class Further(OwnConfig):
+        margin: float = 0.1
+
+    @dataclass(frozen=True)
+    class Untyped(OwnConfig):
+        tau = 0.1
+
+    @dataclass(frozen=True, slots=True)
+    class Right(OwnConfig):
+        tau: float = 0.1
+        margin: float = 0.1
+
+    for config, name in ((Undecorated, "tau"), (Further, "margin"), (Untyped, "tau")):
+        with pytest.raises(TypeError, match=f"{config.__name__} has {name}, which its dataclass does not see"):
+            type("Mine", (Own,), {"Config": config})(make_encoder(tokenizer))
+    assert type("Mine", (Own,), {"Config": Right})(make_encoder(tokenizer), margin=0.2).config == Right(0.1, 0.2)
+
+
 def test_a_weight_that_names_no_part_is_told_once(tokenizer, texts):
     class Typo(Own):
         weights = {"contrastive": 1.0, "length": 0.1}
