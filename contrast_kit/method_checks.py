@@ -3,7 +3,7 @@
 `checks` does the same for tensors. Unchecked, a slip would cause a raw error deep in the trainer, or a wrong gradient.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -85,8 +85,11 @@ class Counts(dict):
         )
 
 
-def by_name(method: Any, what: str, given: Any) -> dict[str, Tensor]:
-    """What a method's `vectors`, `local_sums`, `term_counts` or `contrast` returned: tensors by name."""
+def by_name(method: Any, what: str, given: Any, taken: Collection[str] = ()) -> dict[str, Tensor]:
+    """What a method's `vectors`, `local_sums`, `term_counts` or `contrast` returned: tensors by name.
+
+    Parts of the loss have names of their own: not "loss", the sum of all, and none that is `taken` by a local loss.
+    """
     whose = f"{type(method).__name__}.{what}"
     if not isinstance(given, Mapping):
         raise TypeError(f"{whose} gives tensors by name, {{'…': tensor}}, not {type(given).__name__}.")
@@ -95,6 +98,9 @@ def by_name(method: Any, what: str, given: Any) -> dict[str, Tensor]:
             raise TypeError(f"{whose} gives a tensor for {name!r}, not {type(value).__name__}: torch.tensor makes one.")
         if what in ("local_sums", "term_counts", "contrast") and value.numel() != 1:
             raise ValueError(f"{whose} gives one number for {name!r}, not numbers {list(value.shape)}: reduce them.")
+        if what in ("local_sums", "contrast") and name in ("loss", *taken):
+            other = "the weighted sum of all parts" if name == "loss" else "a local loss"
+            raise ValueError(f"{whose} gives {name!r}, which is the name of {other}: give this part a name of its own.")
     return given
 
 

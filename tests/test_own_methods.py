@@ -95,6 +95,18 @@ SLIPS = {
         r"contrast gives one number for 'contrast', not numbers \[24\]",
     ),
     "a contrast without a name": ("contrast", lambda *a: torch.ones(()), TypeError, "contrast gives tensors by name"),
+    "a part that is called as the sum": (
+        "contrast",
+        lambda self, vectors, facts: {"loss": vectors["a"]["h"].mean()},
+        ValueError,
+        "contrast gives 'loss', which is the name of the weighted sum of all parts",
+    ),
+    "two parts of one name": (
+        "contrast",
+        lambda self, vectors, facts: {"length": vectors["a"]["h"].mean()},
+        ValueError,
+        "contrast gives 'length', which is the name of a local loss",
+    ),
 }
 
 

@@ -200,7 +200,7 @@ class Objective(nn.Module):
             add(sums, encoded.sums)
         parts = {name: total / counts[name] for name, total in sums.items()}
         if self.contrastive:
-            parts |= by_name(self, "contrast", self.contrast(vectors, self.facts(batch, views)))
+            parts |= by_name(self, "contrast", self.contrast(vectors, self.facts(batch, views)), counts)
         return {"loss": self.total(parts), **parts}
 
     def total(self, parts: dict[str, Tensor]) -> Tensor:

@@ -98,7 +98,7 @@ def gradient(
             leaves, vectors = as_leaves(objective, pieces), {}
             if objective.contrastive:
                 vectors = each_rows(leaves, lambda rows, n=examples: distributed.gather(rows, n))
-                parts = method_checks.by_name(objective, "contrast", objective.contrast(vectors, facts))
+                parts = method_checks.by_name(objective, "contrast", objective.contrast(vectors, facts), counts)
                 if leaves or not distributed.rank():  # weights of the contrast itself learn on the first process
                     backward(objective.total(parts) / len(batches), leaves if distributed.rank() else None)
                 add(contrasts, {name: part.detach() / len(batches) for name, part in parts.items()})
