@@ -203,7 +203,8 @@ def warn_idle(method: Any, step: int) -> None:
 
 
 def warn_untrained(method: Any, parts: dict[str, Any]) -> None:
-    """Warn of weights that name no part of the loss: the part that was meant is then logged, but not trained.
+    """Warn of weights that name no part of the loss: the part that was meant is then logged, but not trained. And warn
+    where no weight of the network has a gradient after the first backward pass.
 
     Only in a user's own methods: CAPT has a weight for a masked LM, for which a user's own noise may have no targets.
     Raises a ValueError where they name none at all, so that nothing would be trained.
@@ -213,6 +214,11 @@ def warn_untrained(method: Any, parts: dict[str, Any]) -> None:
     have = [name for name in parts if name != "loss"]
     if lost := [name for name, weight in method.weights.items() if weight and name not in parts]:
         told = f"weights names {lost[0]!r}, but no part of the loss is named so; there are {', '.join(have) or 'none'}."
+        if not method.contrastive and not type(method).contrast.__module__.startswith("contrast_kit."):
+            told += " Its contrast is asked only with contrastive = True."
         if not any(method.weights.get(name) for name in have):
             raise ValueError(f"{told} Nothing would be trained.")
         warn(told)
+    if all(weight.grad is None for weight in method.parameters()):
+        name = type(method).__name__
+        warn(f"No weight has a gradient from {name}, so nothing is trained: look for a detach() or no_grad() in it.")

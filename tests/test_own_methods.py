@@ -158,6 +158,28 @@ def test_a_setting_that_its_dataclass_does_not_see_is_refused(tokenizer):
     assert type("Mine", (Own,), {"Config": Right})(make_encoder(tokenizer), margin=0.2).config == Right(0.1, 0.2)
 
 
+@pytest.mark.parametrize("warm_heads", [0.0, 0.5])
+def test_a_method_that_gives_no_gradient_is_told_of(tokenizer, texts, warm_heads):
+    class Detached(SimCSE):
+        def vectors(self, name, hidden, view):
+            return {"h": self.encoder.pool(hidden, view).detach()}
+
+    how = dict(steps=2, batch_size=4, progress=False, warm_heads=warm_heads)
+    with pytest.warns(UserWarning, match=r"No weight has a gradient from Detached, .* look for a detach\(\)"):
+        ck.fit(Detached(make_encoder(tokenizer, dropout=0.1)), texts, **how)
+
+
+def test_a_contrast_that_nobody_asks_for_is_told_of(tokenizer, texts):
+    class Quiet(MLM):
+        weights = {"mlm": 1.0, "triplet": 1.0}
+
+        def contrast(self, vectors, facts):
+            return {"triplet": vectors["T0"]["h"].mean()}
+
+    with pytest.warns(UserWarning, match="'triplet', .* there are mlm. Its contrast is asked only with contrastive"):
+        ck.fit(Quiet(make_encoder(tokenizer)), texts, steps=2, batch_size=4, progress=False)
+
+
 def test_a_weight_that_names_no_part_is_told_once(tokenizer, texts):
     class Typo(Own):
         weights = {"contrastive": 1.0, "length": 0.1}

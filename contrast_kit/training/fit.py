@@ -165,11 +165,11 @@ class _Loop:
             parts, seen = gradient(objective, batches, self.trained.generator, **options)
         except NotFiniteError as error:
             raise self.not_finite_error(step, str(error)) from error
+        if step == 0:
+            method_checks.warn_untrained(objective, parts)
         if step < round(training.warm_heads * self.total):
             objective.encoder.model.base_model.zero_grad(set_to_none=True)  # at rest: the optimizer skips it
             method_checks.warn_idle(objective, step)
-        if step == 0:
-            method_checks.warn_untrained(objective, parts)
         norm = torch.nn.utils.clip_grad_norm_(objective.parameters(), training.clip or math.inf)
         self.last = step, parts, norm
         if self.reads_losses(step):
