@@ -108,7 +108,10 @@ def views(method: Any, given: Any, batch: dict[str, Tensor]) -> dict[str, dict[s
     """The views of a batch. Each holds the batch's examples in the batch's order, since chunks are cut by row."""
     whose, examples = f"{type(method).__name__}.views", len(next(iter(batch.values())))
     if not isinstance(given, Mapping) or not all(isinstance(view, Mapping) for view in given.values()):
-        raise TypeError(f"{whose} gives views by name, {{'…': view}}, each a dict of tensors as the batch is.")
+        raise TypeError(
+            f"{whose} gives views by name, {{'…': view}}, each a dict of tensors as the batch is "
+            "(masking.masked_view makes one of a Masked)."
+        )
     for name, view in given.items():
         for key, value in by_name(method, "views", view).items():
             if value.shape[:1] != (examples,):

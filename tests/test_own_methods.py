@@ -95,6 +95,12 @@ SLIPS = {
         r"contrast gives one number for 'contrast', not numbers \[24\]",
     ),
     "a contrast without a name": ("contrast", lambda *a: torch.ones(()), TypeError, "contrast gives tensors by name"),
+    "what masking gave, as views": (
+        "views",
+        lambda self, batch, generator=None: {"a": ck.masking.Masked(batch["input_ids"], batch["maskable"]), "b": batch},
+        TypeError,
+        "masking.masked_view makes one of a Masked",
+    ),
     "a part that is called as the sum": (
         "contrast",
         lambda self, vectors, facts: {"loss": vectors["a"]["h"].mean()},
