@@ -26,6 +26,14 @@ def test_hard_pairs_share_few_words_and_mean_the_same(suite):
     assert all(record_of(a) == record_of(b) for a, b in suite.hard + suite.pairs)
 
 
+def test_a_suite_and_its_data_are_printed_in_a_line(suite):
+    """As the last value of a cell, a suite would print 200,000 letters, and rows of a pandas frame all of them."""
+    assert repr(suite).startswith("EvalSuite of 80 pairs, 80 hard and 200 graded ones; probes: sst2, cola; noise: Mask")
+    rows = {"train": [{"review": "fine", "label": 0}] * 4_000, "validation": iter([])}
+    mine = ck.tasks.TaskData(ck.tasks.Task("mine", ("review",), ("bad", "good"), ("accuracy",)), rows)
+    assert repr(mine).startswith("mine, as Task(name='mine'") and repr(mine).endswith(": train 4,000, validation")
+
+
 def test_suites_of_two_splits_share_no_graded_pair(suite):
     practice = scoreboard.EvalSuite.toyshop(pairs=20, rows=200, split="train", seed=2, tasks=())
     assert not set(practice.graded) & set(suite.graded)

@@ -96,6 +96,10 @@ class EvalSuite:
             arguments.of_kind(f"probes[{name!r}]", data, TaskData, "what tasks.load gives")
         arguments.of_kind("disturb", self.disturb, Callable, "a noise, such as masking.noise.Mask()")
 
+    def __repr__(self) -> str:
+        counts = f"{len(self.pairs)} pairs, {len(self.hard)} hard and {len(self.graded)} graded ones"
+        return f"EvalSuite of {counts}; probes: {', '.join(self.probes) or 'none'}; noise: {self.disturb}"
+
     @classmethod
     def toyshop(
         cls,

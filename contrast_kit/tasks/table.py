@@ -162,6 +162,10 @@ class TaskData:
         if not self.name:
             object.__setattr__(self, "name", self.task.name)
 
+    def __repr__(self) -> str:
+        rows = (f"{name} {len(rows):,}" if hasattr(rows, "__len__") else name for name, rows in self.splits.items())
+        return f"{self.name}, as {self.task}: {', '.join(rows)}"
+
     @property
     def train(self) -> Any:
         """The training rows."""
