@@ -42,7 +42,7 @@ class Objective(nn.Module):
     Four rules let the trainer cut a batch freely:
 
     * `views` draws all noise, without gradient. Each view has the batch's examples in the batch's order.
-    * `vectors` and `local_sums` work example by example: a head there, such as a projector, sees a chunk at a time.
+    * `vectors` and `local_sums` work example by example: a projector there sees a chunk at a time, so no BatchNorm.
     * `contrast` sees all sequence vectors of the batch; it may have weights of its own, such as a learned temperature.
     * A local loss is a sum, and `term_counts` counts its terms from the view alone. The trainer divides the sum over
       the whole batch by the count over the whole batch: a token mean stays one however the batch is cut.
@@ -168,7 +168,7 @@ class Objective(nn.Module):
         """Losses that need every vector of the batch at once, by name. No contrast: `{}`.
 
         `vectors`: [B, D] each, over the whole batch, all chunks and processes. `facts`: [B] each, in the same order:
-        `text_id`, equal for equal texts, and `label` where there is one.
+        `text_id`, equal for equal texts, and `label` where there is one. With `precision="bf16"` vectors are bfloat16.
         """
         return {}
 

@@ -149,7 +149,18 @@ def score(task: Task | str, predicted: Any, labels: Any) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class TaskData:
-    """A task and its splits, and their name in a table of results: "toyshop/sst2"."""
+    """A task and its splits, and their name in a table of results: "toyshop/sst2".
+
+    Of pandas frames: `splits` {"train": frame.to_dict("records"), …} with the task's columns and `label`, the integers
+    of its `label_names`. `data.number_labels(splits, names=task.label_names)` makes them of names; without `names` its
+    order is one of its own, which nothing here can tell from the task's.
+
+    >>> from contrast_kit.data import number_labels
+    >>> mine = Task("mine", ("review",), ("good", "bad"), ("accuracy",))
+    >>> named = {"train": [{"review": "fine", "label": "good"}, {"review": "dull", "label": "bad"}]}
+    >>> TaskData(mine, number_labels(named, names=mine.label_names)).train[0]
+    {'review': 'fine', 'label': 0}
+    """
 
     task: Task
     splits: Mapping[str, Any]
