@@ -279,6 +279,19 @@ def test_the_rows_for_cross_validation_may_miss_a_rare_class(monkeypatch):
     assert {tasks.probes._cross_validated(x, y, sst2, seed) for seed in range(3)} == {1.0}
 
 
+def test_classes_with_names_are_numbered_as_the_task_numbers_them():
+    """Else F1 would be of the other class."""
+    from datasets import ClassLabel, Dataset, Features, Value
+
+    mine = tasks.Task("mine", ("text",), ("bad", "good"), ("f1",))
+    features = Features({"text": Value("string"), "label": ClassLabel(names=["good", "bad"])})
+    rows = Dataset.from_dict({"text": ["fine", "dull", "poor"], "label": [0, 1, 1]}, features=features)
+    data = tasks.TaskData(mine, {"train": rows})
+    assert data.train["label"] == [1, 0, 0] and rows["label"] == [0, 1, 1]
+    with pytest.raises(ValueError, match="data's classes are good, bad, and the task's label_names bad, fair"):
+        tasks.TaskData(tasks.Task("mine", ("text",), ("bad", "fair"), ("f1",)), {"train": rows})
+
+
 def test_a_task_names_metrics_that_there_are_and_that_its_labels_have():
     with pytest.raises(ValueError, match=r"no metric 'macrof1' .*\['name'\] = function adds one.*mean 'macro_f1'"):
         tasks.Task("mine", ("text",), ("a", "b"), ("macrof1",))

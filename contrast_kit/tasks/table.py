@@ -152,8 +152,8 @@ class TaskData:
     """A task and its splits, and their name in a table of results: "toyshop/sst2".
 
     Of pandas frames: `splits` {"train": frame.to_dict("records"), …} with the task's columns and `label`, the integers
-    of its `label_names`. `data.number_labels(splits, names=task.label_names)` makes them of names; without `names` its
-    order is one of its own, which nothing here can tell from the task's.
+    of its `label_names`; `data.number_labels(splits, names=task.label_names)` makes them of names (without `names`, in
+    an order of its own). Splits that know the names of their classes (a `ClassLabel`) are numbered in the task's order.
 
     >>> from contrast_kit.data import number_labels
     >>> mine = Task("mine", ("review",), ("good", "bad"), ("accuracy",))
@@ -169,6 +169,8 @@ class TaskData:
     def __post_init__(self):
         object.__setattr__(self, "task", get_task(self.task))
         arguments.mapping("splits", self.splits, "of the rows of each split")
+        if self.task.label_names is not None:
+            object.__setattr__(self, "splits", labels.in_order(self.splits, self.task.label_names))
         arguments.string("name", self.name, "what the data are called in a table")
         if not self.name:
             object.__setattr__(self, "name", self.task.name)
@@ -256,6 +258,4 @@ def load(name: str | Path, *, task: Task | str | None = None, label: str = "labe
     splits = data.load(name, **options)
     if label != "label":
         splits = type(splits)(labels.from_column(splits, label, options.get("labels"), hint=str(name)))
-    if row.label_names is not None:
-        splits = labels.in_order(splits, row.label_names)
     return TaskData(row, splits, Path(name).name if Path(name).exists() else str(name))
