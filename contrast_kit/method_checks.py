@@ -104,9 +104,19 @@ def by_name(method: Any, what: str, given: Any, taken: Collection[str] = ()) -> 
     return given
 
 
-def views(method: Any, given: Any, batch: dict[str, Tensor]) -> dict[str, dict[str, Tensor]]:
-    """The views of a batch. Each holds the batch's examples in the batch's order, since chunks are cut by row."""
+def draw_views(method: Any, batch: dict[str, Tensor], generator: Any) -> dict[str, dict[str, Tensor]]:
+    """`method.views(batch, generator)`, which leaves the batch as it is: what stands in it is the target of words.
+
+    Each view holds the batch's examples in the batch's order, since chunks are cut by row.
+    """
+    before = {key: value._version for key, value in batch.items() if not value.is_inference()}
+    given = method.views(batch, generator)
     whose, examples = f"{type(method).__name__}.views", len(next(iter(batch.values())))
+    if changed := [key for key, version in before.items() if key in batch and batch[key]._version != version]:
+        raise ValueError(
+            f"{whose}, or a noise in it, changes {changed[0]} of the batch itself, which other views and the targets "
+            "read: change a copy, made with clone()."
+        )
     if not isinstance(given, Mapping) or not all(isinstance(view, Mapping) for view in given.values()):
         raise TypeError(
             f"{whose} gives views by name, {{'…': view}}, each a dict of tensors as the batch is "

@@ -128,6 +128,21 @@ def test_a_slip_is_told_in_a_sentence(tokenizer, batch, slip, how):
             gradient(objective, [batch], chunk_size=5 if how == "chunks" else None)
 
 
+@pytest.mark.parametrize("whole", [True, False])
+def test_noise_that_changes_the_batch_itself_is_refused(tokenizer, batch, whole):
+    """CAPT's two views would be one, and the words to be found those that were written over them."""
+
+    def scribble(batch, generator, vocabulary):
+        batch["input_ids"][:, 1] = vocabulary["mask_id"]
+        return dict(batch)
+
+    capt = ck.objectives.CAPT(make_encoder(tokenizer), noise=scribble)
+    with pytest.raises(ValueError, match=r"CAPT.views, or a noise in it, changes input_ids of the batch itself"):
+        capt(dict(batch)) if whole else gradient(capt, [dict(batch)])
+    with torch.inference_mode():  # where tensors count no changes
+        capt({key: value.clone() for key, value in batch.items()})
+
+
 def test_settings_stand_in_a_dataclass(tokenizer):
     class Bare(Own):
         Config = dict

@@ -192,7 +192,7 @@ class Objective(nn.Module):
     def forward(self, batch: View, generator: torch.Generator | None = None) -> dict[str, Tensor]:
         """The loss of one batch and its parts by name, whole and in one graph: the definition, to read and to test."""
         with torch.no_grad():
-            views = method_checks.views(self, self.views(batch, generator), batch)
+            views = method_checks.draw_views(self, batch, generator)
         vectors, sums, counts = {}, {}, count_terms(self, [views])
         for name, view in views.items():
             encoded = self.encode(name, view)

@@ -83,7 +83,7 @@ def gradient(
     remembered = []
     with checks.unchecked(objective.encoder.device.type != "cpu"):  # a GPU would have to be waited for
         with torch.no_grad(), autocast(), distributed.shared_drawing(objective):  # some views are drawn from a model
-            drawn = [method_checks.views(objective, objective.views(batch, generator), batch) for batch in batches]
+            drawn = [method_checks.draw_views(objective, batch, generator) for batch in batches]
         counts = count_terms(objective, drawn)
         for batch, views in zip(batches, drawn, strict=True):
             facts, examples = objective.facts(batch, views), len(next(iter(batch.values())))
