@@ -54,6 +54,7 @@ def test_both_contrasts_of_cmlm_stand_in_it_where_both_were_run(ledger):
     of = rows["tested"].str.extract(r"CMLM \((\w+)\) − (\w+)")
     of["n"] = rows["claim"].str.extract(r"with ([\d,]+)")[0].str.replace(",", "")
     assert of[of["n"] != "1000"].groupby([1, "n"])[0].agg(set).tolist() == [{"printed", "InfoNCE"}] * 4
+    assert set(of.loc[rows["tested"].str.contains("MRPC"), 0]) == {"printed", "InfoNCE"}
     worst = rows.loc[rows["effect"][of[1] == "TAPT"].idxmin()]
     assert (worst["verdict"], worst["effect"]) == ("not held", pytest.approx(-1.207, abs=5e-4))
 
