@@ -129,7 +129,17 @@ def draw_views(method: Any, batch: dict[str, Tensor], generator: Any) -> dict[st
                     f"{whose} gives {key} of shape {list(value.shape)} in view {name!r}, and the batch has {examples} "
                     "texts: a view has one row for each; give each copy of a text a view of its own."
                 )
+        if "input_ids" in view:
+            _check_mask(f"{whose} gives view {name!r}", view.get("attention_mask"))
     return given
+
+
+def _check_mask(whose: str, mask: Tensor | None) -> None:
+    """Raise where an encoder would not know which tokens to read, or has none to read."""
+    if mask is None:
+        raise ValueError(f"{whose} without attention_mask, [B, T], by which the encoder knows the real tokens.")
+    if mask.dim() > 1 and checks.reads(mask) and not mask.any(1).all():
+        raise ValueError(f"{whose} with a text of no token: leave it at least its special tokens.")
 
 
 def step(method: Any, batches: Any, chunk_size: int | None, total: Any) -> None:

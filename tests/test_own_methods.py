@@ -143,6 +143,19 @@ def test_noise_that_changes_the_batch_itself_is_refused(tokenizer, batch, whole)
         capt({key: value.clone() for key, value in batch.items()})
 
 
+@pytest.mark.parametrize(("change", "says"), [
+    (lambda view: view.pop("attention_mask"), "gives view 'noisy' without attention_mask"),
+    (lambda view: view.update(attention_mask=view["attention_mask"] * 0), "'noisy' with a text of no token: leave it"),
+])  # fmt: skip
+def test_noise_leaves_something_to_read(tokenizer, batch, change, says):
+    def noise(batch, generator, vocabulary):
+        change(view := dict(batch))
+        return view
+
+    with pytest.raises(ValueError, match=says):
+        ck.objectives.CAPT(make_encoder(tokenizer), noise=noise)(dict(batch))
+
+
 def test_settings_stand_in_a_dataclass(tokenizer):
     class Bare(Own):
         Config = dict
