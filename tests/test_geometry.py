@@ -372,3 +372,13 @@ def test_ties_of_a_triplet_count_half():
     anchors, same = torch.eye(3), torch.ones(3, 3)
     assert g.triplet_accuracy(anchors, same, same) == 0.5
     assert g.triplet_accuracy(anchors, torch.stack([anchors[0], same[0], anchors[0]]), same) == pytest.approx(0.5)
+
+
+def test_pairs_that_coincide_count_in_the_mean():
+    a, b = torch.eye(2), torch.tensor([[1.0, 0.0], [1.0, 0.0]])  # distances 0 and √2
+    assert g.alignment(a, b).item() == pytest.approx(1)
+
+
+def test_a_triplet_is_right_where_the_positive_is_closer():
+    anchor, near, far = torch.eye(3), torch.eye(3) + 0.1, torch.ones(3, 3)
+    assert g.triplet_accuracy(anchor, near, far) == 1 and g.triplet_accuracy(anchor, far, near) == 0
