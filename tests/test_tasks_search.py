@@ -3,6 +3,7 @@
 import zipfile
 from dataclasses import replace
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,7 @@ import pytest
 from conftest import REAL, real_data
 
 from contrast_kit import papers, tasks
-from contrast_kit.objectives import CMLM, SCL
+from contrast_kit.objectives import CMLM, MLM, SCL
 from contrast_kit.tasks import Pipeline, Protocol, protocols, searching, submission
 from contrast_kit.tasks.points import distance, points
 from contrast_kit.tasks.searching import explore
@@ -219,6 +220,43 @@ def test_the_best_of_ten_seeds_is_picked_by_the_validation_rows(opinions, start,
         tasks.predict_test(best, tasks.load("toyshop/rte"))
     with pytest.raises(ValueError, match="without frozen and prompt"):
         tasks.best_of_seeds(start, small, "probe")
+
+
+def test_each_file_of_mnli_holds_the_answers_to_its_own_rows(monkeypatch):
+    monkeypatch.setattr(tasks.FineTuned, "predict", lambda self, rows: np.array([row["label"] for row in rows]))
+    tuned = tasks.FineTuned(tasks.get_task("mnli"), None, None, 0)
+    parts = {name: [{"label": n}] * 3 for n, name in enumerate(("test_matched", "test_mismatched"))}
+    found = tasks.predict_test(tuned, tasks.TaskData("mnli", parts), ax=[{"label": 2}])
+    assert {name: said.tolist() for name, said in found.items()} == {
+        "MNLI-m.tsv": [0] * 3, "MNLI-mm.tsv": [1] * 3, "AX.tsv": [2],
+    }  # fmt: skip
+
+
+def test_what_fills_a_file(tmp_path):
+    made = {name: values for name, values in constant(1).items() if name not in ("STS-B.tsv", "WNLI.tsv", "AX.tsv")}
+    path = tasks.write_submission(tmp_path / "glue.zip", made, fill=("STS-B.tsv", "WNLI.tsv", "AX.tsv"))
+    zipped = zipfile.ZipFile(path)
+    said = {name: zipped.read(name).decode().splitlines()[1].split("\t")[1] for name in zipped.namelist()}
+    assert said == dict.fromkeys(("CoLA.tsv", "SST-2.tsv", "MRPC.tsv", "QQP.tsv"), "1") | dict.fromkeys(
+        ("QNLI.tsv", "RTE.tsv"), "not_entailment"
+    ) | dict.fromkeys(("MNLI-m.tsv", "MNLI-mm.tsv"), "neutral") | {
+        "STS-B.tsv": "2.500", "WNLI.tsv": "0", "AX.tsv": "entailment",
+    }  # fmt: skip
+
+
+def test_the_best_of_seeds_is_fine_tuned_from_its_own_post_training_and_of_equals_the_first(start, monkeypatch):
+    begun, rows = [], [{"sentence": "a kite", "label": 1}]
+    data = tasks.TaskData("sst2", {"train": rows, "validation": rows})
+
+    def tune(begin, *rows, seed, **options):
+        begun.append((begin, seed))
+        return SimpleNamespace(best={"accuracy": 0.5}, run=SimpleNamespace(interrupted=False), seed=seed)
+
+    monkeypatch.setattr(submission, "post_train", lambda *a, seed, **o: f"post-trained {seed}")
+    monkeypatch.setattr(submission, "fine_tune", tune)
+    plan = replace(protocols.GLUE_TEST, seeds=(3, 4), post_epochs={None: 1})
+    best = tasks.best_of_seeds(start, data, Pipeline(post=MLM), protocol=plan)
+    assert begun == [("post-trained 3", 3), ("post-trained 4", 4)] and best.seed == 3
 
 
 @pytest.mark.real_data
