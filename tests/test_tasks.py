@@ -272,6 +272,11 @@ def test_macro_f1_counts_each_class_the_same():
     assert tasks.macro_f1([0] * 10, [0] * 9 + [1]) == pytest.approx(2 * 9 / 19 / 2)  # accuracy would be 0.9
 
 
+def test_macro_f1_is_of_the_classes_of_the_labels():
+    assert tasks.macro_f1([0, 0, 2], [0, 0, 0]) == pytest.approx(0.8)  # 2 is said, but no label
+    assert tasks.spearman([0.3, 0.3 + 1e-9, 0.3], [1.0, 3.0, 2.0]) == 0  # equal but for rounding
+
+
 def test_the_rows_for_cross_validation_may_miss_a_rare_class(monkeypatch):
     monkeypatch.setattr(tasks.probes, "MOST_ROWS", 10)
     x, y = np.arange(80.0)[:, None] % 7, np.array([0] * 79 + [1])
@@ -437,6 +442,24 @@ def test_the_mean_score_of_the_neighbours_is_predicted(kind):
         for rows in (scores, [("7 1", 0), ("1 7", 4), ("1 8", 4)])
     )
     assert tasks.knn_probe(Reader(), train, test, task="stsb", k=2)["pearson"] == pytest.approx(1)
+
+
+def test_of_several_neighbours_the_mean_is_taken_not_the_middle():
+    scores = [("9 1", 0), ("8 1", 0), ("7 1", 5), ("1 9", 1), ("1 8", 1), ("1 7", 1)]
+    train, test = (
+        [{"sentence1": text, "sentence2": text, "label": float(score)} for text, score in rows]
+        for rows in (scores, [("8 1", 2), ("1 8", 1)])
+    )
+    assert tasks.knn_probe(Reader(), train, test, task="stsb", k=3)["spearman"] == pytest.approx(1)
+
+
+def test_a_probe_learns_from_the_training_rows_and_is_scored_on_the_validation_rows():
+    train, validation = dots(60, 0), dots(50, 1)
+    data = tasks.TaskData(tasks.get_task("sst2"), {"train": train, "validation": validation})
+    found, few = (tasks.probe(Reader(), data, "knn", k=1, limit=limit) for limit in (None, 30))
+    assert found == tasks.knn_probe(Reader(), train, validation, task="sst2", k=1)
+    assert few == tasks.knn_probe(Reader(), train[:30], validation[:30], task="sst2", k=1)
+    assert found["accuracy"] < 1 and found != few
 
 
 def test_two_neighbours_outvote_a_nearer_one():

@@ -6,6 +6,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn.model_selection
 from conftest import REAL, real_data
 
 from contrast_kit import tasks
@@ -223,6 +224,36 @@ def test_the_strength_of_scores_and_of_very_few_rows():
     for row, label in zip(few, (0, 0, 0, 0, 0, 1), strict=True):
         row["label"] = label
     assert probes.fit_probe(Vectors(vectors), few, task="sst2").strength == 1.0  # one row of a class: no folds
+
+
+@pytest.mark.parametrize("task", ["sst2", "stsb"])
+def test_a_probe_standardises_and_a_smaller_strength_is_simpler(task):
+    rows, vectors = noisy(60, 5, 0)
+    rows = [{**row, "sentence1": row["sentence"], "sentence2": row["sentence"]} for row in rows]
+    if task == "stsb":
+        rows = [{**row, "label": float(vectors[row["sentence"]][0])} for row in rows]
+    scaled = {text: x * [1e-3, 1, 10, 1, 100] for text, x in vectors.items()}
+    fit = partial(probes.fit_probe, train=rows, task=task)
+    one, other = (fit(Vectors(of), strength=0.01).model[-1].coef_ for of in (vectors, scaled))
+    assert np.allclose(one, other, atol=1e-4)
+    sizes = [np.abs(fit(Vectors(vectors), strength=s).model[-1].coef_).sum() for s in (1e-3, 1e-2, 1.0)]
+    assert sizes == sorted(sizes) and sizes[0] < sizes[2] / 2
+
+
+def test_cross_validation_sees_all_classes_of_rows_in_their_order_in_every_fold(monkeypatch):
+    seen, real = [], sklearn.model_selection.cross_val_score
+
+    def watched(model, x, y, *, cv, scoring):
+        assert scoring == "neg_log_loss"
+        seen.extend(np.mean(y[fold]) for _, fold in cv.split(x, y))
+        return real(model, x, y, cv=cv, scoring=scoring)
+
+    monkeypatch.setattr(sklearn.model_selection, "cross_val_score", watched)
+    monkeypatch.setattr(probes, "MOST_ROWS", 60)
+    rows, vectors = noisy(120, 20, 0)
+    rows = [row | {"label": int(i > 99)} for i, row in enumerate(rows)]  # as files often are, one class after the other
+    probes.fit_probe(Vectors(vectors), rows, task="sst2")
+    assert seen and max(seen) - min(seen) < 0.06 and 0.05 < np.mean(seen) < 0.35
 
 
 def test_scl_keeps_its_settings_beside_the_protocols_head(start):

@@ -56,6 +56,10 @@ def test_scores_by_type():
     assert tasks.by_type(np.full(3, 0.1, np.float32), [7, 7, 8])["7"] == float(np.float32(0.1))  # in float64
 
 
+def test_a_type_has_the_mean_of_its_scores():
+    assert tasks.by_type([1.0, 1.0, 0.1, 0.3], ["a", "a", "a", "b"]) == pytest.approx({"all": 0.6, "a": 0.7, "b": 0.3})
+
+
 @pytest.mark.parametrize("call, error, says", [
     (lambda: tasks.soft_accuracy(["a"], []), ValueError, "1 predictions do not go with the answers to 0 questions"),
     (lambda: tasks.soft_accuracy([], []), ValueError, "There are no answers to score"),
@@ -175,6 +179,12 @@ def test_a_prior_reads_what_is_in_the_question_and_in_the_picture():
         assert np.allclose(found, [*here.mean(0), *here.max(0), len(here)], atol=1e-6)
     many = ["many" if n > 3 else "few" for n in vectors[:, -1]]
     assert np.mean(np.array(tasks.picture_only(vectors, many, vectors)) == np.array(many)) > 0.8
+
+
+def test_rarer_answers_than_the_most_frequent_are_not_learnt():
+    asked, said = ["which colour"] * 3 + ["how many"] * 3 + ["what kind"], ["red"] * 3 + ["2"] * 3 + ["toy"]
+    assert tasks.question_only(asked, said, ["what kind"]) == ["toy"]
+    assert tasks.question_only(asked, said, ["what kind"], most=2) != ["toy"]
 
 
 def test_statements_alone_tell_nothing():
