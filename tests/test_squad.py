@@ -526,3 +526,38 @@ def test_scores_of_places_stay_float32_in_half_precision(questions, vocabulary):
     objective = Span(make_encoder(vocabulary, max_length=256)).eval()
     with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
         assert objective.logits(Windows(questions[:4], vocabulary, 256).batch(range(4))).dtype == torch.float32
+
+
+def test_a_run_is_tested_on_the_validation_rows_by_f1(monkeypatch):
+    rows = [question(f"a red kite {i}", "a red kite", id=str(i)) for i in range(6)]
+    said = {row["id"]: ("kite" if int(row["id"]) % 2 else "a red kite", -1.0) for row in rows}
+    read = []
+    reader = SimpleNamespace(
+        answers=lambda rows: read.append(rows) or said, run=SimpleNamespace(interrupted=False, steps=1)
+    )
+    monkeypatch.setattr(squad, "fine_tune", lambda *a, **o: reader)
+    start = make_encoder(ck.data.train_tokenizer(["a red kite"], vocab_size=60))
+    data = {"train": rows[:2], "validation": rows}
+    row = squad.run(data, start, protocol=replace(protocols.SQUAD, seeds=(0,))).table.iloc[0]
+    scores = squad.evaluate_across(said, rows)
+    assert (row["test"], row["test_exact"]) == (scores["f1"], scores["exact"]) and row["test"] > row["test_exact"]
+    assert read == [rows]
+
+
+def test_a_threshold_may_be_the_best_by_exact_answers():
+    rows = [question(f"a red kite {i}", "a red kite" if i < 3 else None, id=str(i)) for i in range(4)]
+    said = {"0": ("a red kite", 0.0), "1": ("kite", 1.0), "2": ("kite", 2.0), "3": ("kite", 0.5)}
+    reader = squad.Reader(None)
+    reader.answers = lambda rows: said
+    assert (reader.choose_threshold(rows), reader.choose_threshold(rows, "exact")) == (2.0, 0.0)
+    scores = squad.evaluate_across(said, rows)
+    assert (scores["best_exact"], scores["best_f1"]) == (50, pytest.approx(100 * (1 + 2 / 3 + 2 / 3) / 4))
+
+
+def test_a_reader_keeps_the_windows_that_it_was_trained_with(monkeypatch):
+    seen, real = [], squad.Windows
+    monkeypatch.setattr(squad, "Windows", lambda *a, **o: seen.append((a[2], o["stride"])) or real(*a, **o))
+    rows = [question("a red kite and a drum " * 3, "a red kite", id="1")]
+    start = make_encoder(ck.data.train_tokenizer([rows[0]["context"]], vocab_size=60))
+    squad.fine_tune(start, rows, steps=1, max_length=20, stride=5).read(rows)
+    assert seen == [(20, 5), (20, 5)]
