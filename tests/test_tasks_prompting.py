@@ -10,7 +10,7 @@ from conftest import make_encoder
 
 import contrast_kit as ck
 from contrast_kit import tasks
-from contrast_kit.tasks import Pipeline, prompting, protocols, splits
+from contrast_kit.tasks import TASKS, Pipeline, prompting, protocols, splits
 
 ASKED = replace(prompting.MNLI, samples=2, max_length=128)
 
@@ -35,6 +35,22 @@ def test_the_protocol_says_what_lm_bff_prints():
     assert coco.choose["lr"] == (3e-6, 4e-6, 5e-6)
     assert replace(coco, name=plan.name, lr=plan.lr, choose=plan.choose) == plan  # "everything else kept same"
     assert plan.training(None)["steps"] == 1000 and "epochs" not in plan.training(None)
+
+
+def test_label_words_stand_in_the_order_of_the_classes():
+    words = {
+        name: dict(zip(TASKS[name].label_names, asked.words, strict=True))
+        for name, asked in prompting.TEMPLATES.items()
+    }
+    assert words == {
+        "cola": {"unacceptable": "incorrect", "acceptable": "correct"},
+        "sst2": {"negative": "terrible", "positive": "great"},
+        "mrpc": {"not_equivalent": "No", "equivalent": "Yes"},
+        "qqp": {"not_duplicate": "No", "duplicate": "Yes"},
+        "mnli": {"entailment": "Yes", "neutral": "Maybe", "contradiction": "No"},
+        "qnli": {"entailment": "Yes", "not_entailment": "No"},
+        "rte": {"entailment": "Yes", "not_entailment": "No"},
+    }
 
 
 def test_shots_are_drawn_as_lm_bff_draws_them():

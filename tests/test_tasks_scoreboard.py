@@ -101,3 +101,27 @@ def test_centring_opens_the_cone_and_keeps_distances(suite, tokenizer):
     before, after = (scoreboard.measure(e, suite) for e in (encoder, centred))
     assert after["uniformity"] < before["uniformity"] - 1
     assert after["noise"] != before["noise"]  # cosines, so the view's vectors are centred too
+
+
+def test_a_suite_is_drawn_by_its_seed_and_measured_by_definition():
+    one, other = (scoreboard.EvalSuite.toyshop(pairs=30, rows=100, seed=seed) for seed in (1, 2))
+    assert one.pairs != other.pairs and one.hard != other.hard
+    tokenizer = ck.data.train_tokenizer([text for pair in one.pairs for text in pair], vocab_size=300)
+    encoder = ck.Encoder.tiny(tokenizer, pooling="mean")
+    row = scoreboard.measure(encoder, one)
+    a, b, c, d = (encoder.encode([pair[side] for pair in of]) for of in (one.pairs, one.hard) for side in (0, 1))
+    auc, hard = (
+        geometry.separation(geometry.pair_cosines(x, y), geometry.random_pair_cosines(x)).item()
+        for x, y in ((a, b), (c, d))
+    )
+    assert (row["auc"], row["auc_hard"]) == pytest.approx((auc, hard))
+    for name, data in one.probes.items():
+        found = ck.tasks.linear_probe(encoder, data.train, data.validation, task=name, strength=1.0)
+        assert row[name] == found[data.task.metrics[0]]
+        assert data.validation["sentence"] == ck.tasks.load(f"toyshop/{name}").validation["sentence"][:100]
+    texts = list(dict.fromkeys(pair[0] for pair in one.pairs))
+    batch = ck.data.Texts(texts, tokenizer).batch(range(len(texts)))
+    hidden = one.disturb(batch, torch.Generator().manual_seed(0), encoder.vocabulary)
+    with torch.no_grad():
+        clean, masked = (encoder.eval().pool(encoder(view), view) for view in (batch, hidden))
+    assert row["noise"] == pytest.approx(geometry.noise_sensitivity(clean, masked).item(), rel=1e-4)
