@@ -349,6 +349,12 @@ def test_the_adapter_gives_the_encoders_vectors_and_cosines(encoder, texts):
         ck.standard.ForMTEB("a folder")
 
 
+def test_similarity_is_the_cosine_whatever_the_lengths(encoder):
+    adapter = ck.standard.ForMTEB(encoder)
+    assert adapter.similarity([[3.0, 4.0]], [[4.0, 3.0], [-6.0, -8.0]]).tolist() == [pytest.approx([0.96, -1])]
+    assert adapter.similarity_pairwise([[2.0, 0.0]], [[-3.0, 0.0]]).tolist() == [-1]
+
+
 PAIRS = [{"sentence1": "a", "sentence2": "b", "label": 3.5}, {"sentence1": "c", "sentence2": "d", "label": 1.0}]
 
 
@@ -386,6 +392,9 @@ def test_a_local_task_has_mtebs_columns_and_never_asks_the_hub(monkeypatch):
     task = ck.standard.mteb_task("Classification", "Other", {"train": single, "test": single})
     task.load_data()
     assert task.dataset["default"]["train"][:] == {"text": ["a", "b"], "label": [1, 0]}
+    assert task.metadata.main_score == "accuracy"
+    same = [row | {"label": int(row["label"] > 2)} for row in PAIRS]
+    assert ck.standard.mteb_task("PairClassification", "Same", {"test": same}).metadata.main_score == "max_ap"
     with pytest.raises(ValueError, match="kind must be one of"):
         ck.standard.mteb_task("Clustering", "Mine", {"test": single})
 
@@ -482,6 +491,39 @@ def test_the_probes_are_those_of_tasks(saved):
     found = ck.standard.evaluate(encoder, parts=("sts",), limit=40, progress=False).table.iloc[0]
     rows = ck.tasks.load("toyshop/stsb").validation.select(range(40))
     assert found["value"] == pytest.approx(100 * ck.tasks.zero_shot_sts(encoder, rows)["spearman"], abs=1e-4)
+
+
+def test_the_numbers_of_the_report_are_those_of_the_rooms(saved, texts, tmp_path):
+    encoder, source = ck.Encoder.from_pretrained(saved), real_layout(tmp_path / "real")
+    write_blimp(source / "blimp", list(zip(texts[:30], texts[30:60], strict=True)))
+    for first, split in ((0, "train"), (60, "dev")):
+        file = source / "glue_data" / "STS-B" / f"{split}.tsv"
+        rows = [["x"] * 7 + [texts[first + i], texts[first + i + 1], str(i % 6)] for i in range(50)]
+        file.write_text("\n".join([file.read_text().split("\n")[0], *map("\t".join, rows)]))
+    train, dev = (source / "glue_data" / "SST-2" / f"{split}.tsv" for split in ("train", "dev"))
+    lines = train.read_text().splitlines()
+    train.write_text("\n".join([*lines, "fine\t1", "dull\t0", "very dull\t0", "dull again\t0"]))
+    dev.write_text("\n".join(lines[:30] + ["a good toy\t1"] * 4))
+    table = ck.standard.evaluate(encoder, source, limit=None, pairs=29, progress=False).table
+    found = table.set_index("measurement")[["value", "random weights", "baseline"]].astype(float)
+    told = ["stsb probe, spearman", "BLiMP all", "alignment", "uniformity"]
+    assert (found.loc[told, "value"] != found.loc[told, "random weights"]).all()  # so that an exchange is seen
+    sst2, stsb = (ck.tasks.load(source / "glue_data" / name) for name in ("SST-2", "STS-B"))
+    for column, each in (("value", encoder), ("random weights", random_twin(encoder))):
+        of = found[column]
+        assert of["sst2 probe, accuracy"] == 100 * ck.tasks.probe(each, sst2)["accuracy"]
+        assert of["stsb probe, spearman"] == pytest.approx(100 * ck.tasks.probe(each, stsb)["spearman"])
+        minimal = ck.standard.blimp(each, source / "blimp", limit=29, progress=False)
+        assert of["BLiMP all"] == 100 * minimal["accuracy"]["all"]
+        similar = [row for row in stsb.validation if row["label"] >= 4]
+        a, b = (each.encode([row[name] for row in similar]) for name in ("sentence1", "sentence2"))
+        assert of["alignment"] == pytest.approx(ck.geometry.alignment(a, b).item(), rel=1e-5)
+        texts = {*stsb.validation["sentence1"], *stsb.validation["sentence2"]}
+        assert of["uniformity"] == pytest.approx(ck.geometry.uniformity(each.encode(sorted(texts))).item(), rel=1e-4)
+    scores = ck.standard.sts(encoder, ck.standard.read_sts(source))
+    assert found.loc["STS12, Spearman"].tolist() == pytest.approx(scores["STS12"].tolist())
+    right = [row["label"] == 0 for row in sst2.validation]  # the most frequent class of the training rows
+    assert found["baseline"]["sst2 probe, accuracy"] == 100 * np.mean(right)
 
 
 def test_a_folder_without_a_trained_head_gets_no_blimp(saved, tmp_path):
