@@ -250,3 +250,23 @@ def test_the_transcribed_numbers_stand_in_the_papers(paper):
             assert name in text, name
             for cell in cells:
                 assert cell in text, (name, cell)
+
+
+@pytest.mark.real_data
+@real_data
+@pytest.mark.parametrize("paper", papers.available())
+def test_every_row_of_the_tables_stands_in_the_paper(paper):
+    file = Path(REAL).parent / "papers" / f"{paper}.txt"
+    if not file.exists():
+        pytest.skip("the papers' texts are not at hand")
+    text = re.sub(r"[\s\u00a0]+", " ", re.sub(r"<[^>]+>", " ", file.read_text()))
+    text = re.sub(r" ?\((\d+\.\d+)\)", r"±\1", re.sub("[—–]", "-", text.replace("’", "'")))
+    for number in papers.available()[paper].keys() - ({1} if paper == "scl" else set()):  # sizes, in other units there
+        ends = []
+        for line in papers._PAPERS[paper].TABLES[number][2].strip().splitlines():
+            *keys, cells = (" ".join(part.split()) for part in line.split("|"))
+            between = rf"(?:.{{0,25}} )?{f'(?:{keys[0]} )?' if keys[0].isdigit() else ''}"
+            found = re.search(rf"{re.escape(keys[-1])} {between}{re.escape(cells)}", text)
+            assert found, (number, line)
+            ends.append(found.end())
+        assert ends == sorted(ends), number
