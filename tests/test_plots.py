@@ -1,11 +1,14 @@
 """The pictures: labelled, holding the numbers they were given, repeatable, and nobody else's business."""
 
 import io
+import sys
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn.manifold
 import torch
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
@@ -229,6 +232,12 @@ def test_curves_hold_the_raw_values_and_their_centred_mean():
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["MLM", "CMLM"]
 
 
+def test_the_mean_of_a_curve_is_over_a_25th_of_the_run():
+    (axes,) = plots.loss_curves(TABLE, ["mlm"]).axes
+    expected = TABLE["mlm"].rolling(5, center=True, min_periods=1).mean()  # of 100 rows 4, made odd
+    np.testing.assert_allclose(lines(axes, "smooth")[0].get_ydata(), expected, atol=1e-12)
+
+
 def test_curves_skip_steps_without_a_value_and_draw_levels():
     table = TABLE.assign(contrast=np.where(STEPS % 10 == 0, 1.0, np.nan))
     figure = plots.loss_curves(table, ["contrast"], smooth=1, levels={"contrast": {"chance": 0.5}})
@@ -325,6 +334,36 @@ def test_pca_is_the_projection_of_largest_variance_and_ignores_lengths():
     np.testing.assert_allclose(plots.project(7 * VECTORS, "pca"), at)
 
 
+def test_the_axes_of_principal_components_tell_their_share_of_the_variance():
+    unit = VECTORS / np.linalg.norm(VECTORS, axis=1, keepdims=True)
+    share = np.linalg.eigvalsh(np.cov(unit.T))[::-1] / np.trace(np.cov(unit.T))
+    axes = plots.embedding_map(VECTORS, method="pca").axes[0]
+    assert axes.get_xlabel() == f"PC 1 ({share[0]:.0%} of variance)"
+    assert axes.get_ylabel() == f"PC 2 ({share[1]:.0%} of variance)"
+
+
+def test_neighbours_and_seed_reach_the_methods_of_others(monkeypatch):
+    class Told:
+        def __init__(self, **options):
+            self.options = options
+
+        def fit_transform(self, points):
+            asked.append((self.options, points))
+            return np.zeros((len(points), 2))
+
+    asked = []
+    monkeypatch.setattr(sklearn.manifold, "TSNE", Told)
+    monkeypatch.setitem(sys.modules, "umap", SimpleNamespace(UMAP=Told))
+    plots.project(VECTORS, "tsne", perplexity=7, seed=3)
+    plots.project(VECTORS, "umap", neighbors=9, seed=4)
+    (tsne, first), (umap, second) = asked
+    assert (tsne["perplexity"], tsne["random_state"]) == (7, 3) and (umap["n_neighbors"], umap["random_state"]) == (
+        9,
+        4,
+    )
+    assert np.allclose(np.linalg.norm(first, axis=1), 1) and np.array_equal(first, second)
+
+
 def test_a_map_draws_points_made_before():
     made = RNG.normal(size=(40, 2))
     figure = plots.embedding_map({"a": VECTORS}, points={"a": made}, max_points=10, seed=3)
@@ -399,6 +438,13 @@ def test_a_matrix_shows_its_numbers_and_frames_its_positives():
     assert [t.get_text() for t in axes.get_yticklabels()] == ["x", "y"]
 
 
+def test_each_similarity_is_written_in_its_own_cell():
+    sim = [[1.0, 0.25, -0.5], [0.5, 0.75, 0.0]]
+    axes = plots.similarity_matrix(sim).axes[0]
+    written = {text.get_position(): float(text.get_text().replace("−", "-")) for text in axes.texts}
+    assert written == {(j, i): sim[i][j] for i in range(2) for j in range(3)}
+
+
 def test_roles_alone_are_coloured():
     figure = plots.similarity_matrix(None, {"one": ROLES, "two": ROLES})
     assert [axes.get_title() for axes in figure.axes] == ["one", "two"]
@@ -464,6 +510,16 @@ def test_bars_show_mean_deviation_and_every_seed():
     np.testing.assert_allclose(spans, [[0.70, 0.74], [0.79, 0.81]])  # ± one sd, none for a single seed
     assert [t.get_text() for t in axes.texts] == ["0.720 ± 0.020", "0.800 ± 0.010", "0.750"]
     assert [t.get_text() for t in axes.get_yticklabels()] == ["MLM", "CMLM", "SimCSE"]
+
+
+def test_large_marks_and_bars_are_means_not_medians():
+    seeds = [0.1, 0.1, 0.4]
+    (bar,) = plots.bars_with_errors({"MLM": seeds}).axes[0].patches
+    assert bar.get_width() == pytest.approx(0.2)
+    *_, mean = plots.plane({"MLM": [[x, 2 * x] for x in seeds]}, "x", "y").axes[0].collections
+    np.testing.assert_allclose(mean.get_offsets(), [[0.2, 0.4]])
+    line = plots.lines_with_errors({"a": {0: seeds}}, "x").axes[0].containers[0].lines[0]
+    assert line.get_ydata().tolist() == pytest.approx([0.2])
 
 
 def test_bars_of_several_measures_keep_the_order_of_methods():

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from contrast_kit import plots
+from contrast_kit.plots import animations
 
 RNG = np.random.default_rng(0)
 BASE, DRIFT = RNG.normal(size=(2, 30, 8))
@@ -64,6 +65,13 @@ def test_without_alignment_the_same_space_would_seem_to_move():
     animation = plots.animation({"a": BASE, "b": BASE @ spun, "c": -BASE})
     first, second, third = animation.maps.values()
     assert np.allclose(first, second, atol=1e-9) and np.allclose(first, third, atol=1e-9)
+
+
+def test_each_frame_is_turned_onto_the_one_before(monkeypatch):
+    onto = []
+    monkeypatch.setattr(animations, "align", lambda points, reference: onto.append(reference) or points)
+    maps = list(plots.animation({str(k): BASE + k * DRIFT for k in range(3)}).maps.values())
+    assert all(np.allclose(*pair) for pair in zip(onto, maps, strict=False)) and len(onto) == 2
 
 
 def test_a_measure_just_below_zero_is_zero():

@@ -27,6 +27,15 @@ def test_the_deviation_is_pooled_over_all_methods_also_with_unequal_seeds():
     )
 
 
+def test_the_bars_of_differences_are_the_intervals_of_the_level():
+    table = {name: np.array(seeds) for name, seeds in SCORES.items()}
+    for level in (0.95, 0.5):
+        panel = plots.differences_from(SCORES, "MLM", level=level).axes[0]
+        for method, bar in zip(("CMLM", "CAPT"), panel.containers, strict=True):
+            middle, half = pooled_interval(table, method, "MLM", level)
+            assert bar.lines[2][0].get_segments()[0][:, 0].tolist() == pytest.approx([middle - half, middle + half])
+
+
 def test_colour_says_what_is_larger_than_the_noise():
     figure = plots.differences_from({"left": SCORES, "right": SCORES}, "MLM", title="two panels")
     assert [axes.get_xlabel() for axes in figure.axes] == ["left, minus MLM", "right, minus MLM"]

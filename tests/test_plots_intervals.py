@@ -33,3 +33,8 @@ def test_panels_share_rows_and_one_may_lack_a_row():
 def test_an_interval_must_hold_its_estimate(three):
     with pytest.raises(ValueError, match="low ≤ estimate|NaN"):
         plots.intervals({"a": three})
+
+
+def test_an_interval_with_unequal_sides_reaches_as_far_as_it_says():
+    (container,) = plots.intervals({"a": (0.2, 0.1, 0.6)}).axes[0].containers
+    assert container.lines[2][0].get_segments()[0][:, 0].tolist() == pytest.approx([0.1, 0.6])
