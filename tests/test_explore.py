@@ -3,6 +3,7 @@
 import math
 import time
 
+import numpy as np
 import pytest
 import torch
 from conftest import make_encoder
@@ -78,6 +79,16 @@ def test_moving_a_slider_hides_more_and_never_both(tokenizer, texts):
     panel.set(masker="two random masks", p_c=0.9)
     assert "hidden in both</b>" in panel.words()
     assert not torch.equal(panel.again().views()[2].selected, more)
+
+
+def test_selected_tokens_become_what_the_split_says(tokenizer, texts):
+    panel = ck.explore.mask_explorer(tokenizer, " ".join(texts[:4]), p_m=0.9, p_c=0.9, masker="two random masks")
+    for split, all_masks in (("80/10/10", False), ("[MASK] only", True)):
+        ids, maskable, *views = panel.set(split=split).views()
+        for view in views:
+            assert (view.input_ids[view.selected] == tokenizer.mask_token_id).all() == all_masks
+        both = int((views[0].selected & views[1].selected).sum())
+        assert f"<b>{both} hidden in both</b>" in panel.words()
 
 
 def test_an_empty_sentence_asks_for_one_and_keeps_the_picture(tokenizer):
@@ -176,6 +187,28 @@ def test_a_small_temperature_leaves_the_push_to_few_and_a_queue_raises_the_loss(
     assert panel.numbers()["loss"] > short and panel.view.seen != picture
     equal = ck.explore.temperature_and_queue([0.7], 0.7, batch=8).numbers()
     assert equal["loss"] == pytest.approx(math.log(15), abs=1e-6) and equal["effective negatives"] == pytest.approx(14)
+
+
+def test_what_the_temperature_s_charts_draw():
+    panel = ck.explore.temperature_and_queue(tau=0.1, batch=16, queue=64, seed=3)
+    seen, n = panel.seen(), 2 * 16 - 2 + 64
+    mine = panel.negatives[:n].double()
+    share = (mine / 0.1).softmax(0)
+    assert seen["candidates"] == n + 1 and seen["hardest"] == pytest.approx(share.max().item())
+    assert seen["effective negatives"] == pytest.approx(math.exp(-(share * share.log()).sum()))
+    ordered = share.sort(descending=True).values
+    assert ordered[: seen["half of the push"]].sum() >= 0.5 > ordered[: seen["half of the push"] - 1].sum()
+    count, push = (np.histogram(mine, np.linspace(-1, 1, 21), weights=w)[0] for w in (torch.full((n,), 1 / n), share))
+    assert seen["count"] == pytest.approx(count) and seen["push"] == pytest.approx(push)
+    for candidates, loss in seen["curve"][::9]:
+        exponents = (panel.negatives[: candidates - 1].double() - panel.positive.value) / 0.1
+        assert loss == pytest.approx(torch.nn.functional.softplus(exponents.logsumexp(0)).item())
+    first, right = ck.plots.negative_weights(mine, 0.1, 0.7).axes
+    assert first.patches[20].get_path().vertices[:, 1].max() == pytest.approx(max(push))
+    at_best = next(line for line in right.lines if line.get_label().startswith("perfect positive"))
+    assert at_best.get_ydata()[n] == pytest.approx(math.log1p(n * math.exp(-1 / 0.1)))
+    title = first.get_title().splitlines()[1]
+    assert title == f"half of it from {seen['half of the push']} of {n}"
 
 
 def test_no_cosines_are_refused():

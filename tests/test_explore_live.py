@@ -8,7 +8,7 @@ import torch
 from conftest import make_encoder
 
 import contrast_kit as ck
-from contrast_kit.explore._live_page import MOST_ROWS, curve
+from contrast_kit.explore._live_page import MOST_ROWS, curve, measured
 from contrast_kit.explore._spheres import on_sphere
 
 pytest.importorskip("anywidget")
@@ -148,3 +148,16 @@ def test_the_sphere_does_not_jump_when_the_space_turns():
 def test_a_narrow_cone_is_seen_from_the_front():
     cone = np.random.default_rng(3).normal(size=(50, 8)) * 0.1 + [-1.0, 2, 0, 0, 0, 0, 0, 0]
     assert on_sphere(cone).points.mean(axis=0) == pytest.approx([0, 0, 1], abs=0.05)
+
+
+def test_random_pairs_are_of_two_texts(tokenizer, texts):
+    encoder = make_encoder(tokenizer)
+    a, b = encoder.encode(texts[:4]), encoder.encode(texts[4:8])
+    similar, random = measured(encoder, [texts[:4], texts[4:8]], None)["cosines"]
+    all_of = ck.geometry.random_pair_cosines(torch.cat([a, b]), groups=torch.arange(4).repeat(2))
+    assert torch.allclose(random, all_of) and len(random) == 24  # 28 pairs, less the four that mean the same
+    assert torch.allclose(similar, ck.geometry.pair_cosines(a, b))
+
+
+def test_the_share_is_that_of_the_squared_length():
+    assert on_sphere(np.eye(4)).share == pytest.approx(3 / 4)

@@ -1,5 +1,7 @@
 """The panel of a shelf: toys put by hand, questions typed, and what is said then."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from matplotlib.figure import Figure
@@ -102,3 +104,24 @@ def test_what_cannot_be_asked_is_refused(objective, pictures, change, error, wor
     options = dict(objective=objective, answers=ANSWERS, pictures=pictures, toys={}) | change
     with pytest.raises(error, match=words):
         ck.explore.shelf(**options)
+
+
+def test_the_figure_shows_where_cls_and_the_words_look_in_the_last_layer(panel, monkeypatch):
+    seen = []
+    monkeypatch.setattr(ck.plots, "attention", lambda picture, boxes, looks, names, **o: seen.append(looks))
+    panel.figure()
+    encoder = panel.objective.encoder
+    weights = panel._still(lambda: encoder.attention(panel.view()))[0, -1].mean(0)  # [T, R]
+    assert torch.allclose(seen[0][0], weights[0])
+    assert torch.allclose(seen[0][1], weights[1:-1].mean(0))  # neither [CLS] nor [SEP] is a word
+
+
+def test_of_a_sort_the_detectors_surest_toy_is_taken(objective, pictures):
+    sure = torch.rand(pictures.regions.shape[:2], generator=torch.Generator().manual_seed(1))
+    sorts = ck.explore.shelf(objective, ANSWERS, replace(pictures, object_confidence=sure), toys={}).sorts
+    found: dict = {}
+    for at, number in enumerate(pictures.ids.tolist()):
+        for region, toy in enumerate(scenes.scene(number).toys):
+            found.setdefault(f"{toy.size} {toy.colour} {toy.good}", []).append((sure[at, region].item(), at, region))
+    assert {sort: place[:2] for sort, place in sorts.items()} == {sort: max(each)[1:] for sort, each in found.items()}
+    assert max(map(len, found.values())) > 1
