@@ -4,11 +4,13 @@ import hashlib
 import json
 import math
 import os
+import re
 import signal
 from collections import Counter
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -19,8 +21,8 @@ import contrast_kit as ck
 from contrast_kit import tasks
 from contrast_kit.data import Batches, intact
 from contrast_kit.objectives import CAPT, CMLM, CSSL, MLM, SCL, FineTune
-from contrast_kit.paraphrase import Toyshop, same_meaning
-from contrast_kit.tasks import Pipeline, Protocol, Sweep, protocols
+from contrast_kit.paraphrase import Paraphraser, Toyshop, same_meaning
+from contrast_kit.tasks import Pipeline, Protocol, Sweep, protocols, sweeps
 from contrast_kit.tasks.planned import drawn_rows, held_rows, plan, setting_hash
 from contrast_kit.tasks.results import Results, interval, read, selected_runs, validation_score, write
 from contrast_kit.tasks.vectors import encoder_hash
@@ -278,6 +280,33 @@ def test_paired_differences_remove_the_luck_of_the_draw():
     several.loc[several.index[-1], "split"] = "other rows"  # the same draw of other data, or from another protocol
     with pytest.raises(ValueError, match="SCL and FT had other rows at the same draw"):
         Results(several, protocol).differences("FT")
+
+
+def test_an_interval_has_the_level_that_is_asked():
+    base = [(0, x) for x in (0.50, 0.60, 0.75, 0.80)]
+    better = [(0, x + d) for (_, x), d in zip(base, (0.02, 0.03, 0.02, 0.05), strict=True)]
+    table = runs(Protocol("pairs", draws=4, seeds=(0,)), FT=base, SCL=better)
+    for tell in (lambda level: table.summary(level), lambda level: table.differences("FT", level)):
+        half, wide = (tell(level).iloc[0] for level in (0.5, 0.95))
+        # Student's t with three degrees of freedom: 0.7649 at 0.75, 3.1824 at 0.975
+        assert half["high"] - half["low"] == pytest.approx(0.7649 / 3.1824 * (wide["high"] - wide["low"]), rel=1e-3)
+
+
+def test_differences_count_draws_not_runs():
+    protocol = Protocol("pairs", draws=2, seeds=(0, 1))
+    base = [(0, 0.5)] * 4
+    better = [(0, 0.5 + d) for d in (0.10, 0.12, 0.20, 0.22)]
+    row = runs(protocol, FT=base, SCL=better).differences("FT").iloc[0]
+    half = 12.7062 * np.std([0.11, 0.21], ddof=1) / 2**0.5  # t(0.975, 1)
+    assert row["high"] - row["difference"] == pytest.approx(half, rel=1e-4) and row["pairs"] == 4
+    assert row["sd"] == pytest.approx(np.std([0.10, 0.12, 0.20, 0.22], ddof=1))
+
+
+def test_lowest_and_highest_are_of_all_runs_and_scores_are_those_asked():
+    values = [(0.5, 0.99), (0.9, 0.70), (0.8, 0.60), (0.7, 0.80), (0.6, 0.10)]
+    table = runs(Protocol("top", draws=5, seeds=(0,), report="top", top=3), FT=values)
+    assert table.summary()[["lowest", "highest"]].iloc[0].tolist() == [0.10, 0.99]
+    assert table.scores("validation") == {"sst2, 20 labels": {"FT": [0.5, 0.9, 0.8, 0.7, 0.6]}}
 
 
 def test_without_a_protocol_the_mean_of_all_runs_is_reported():
@@ -781,3 +810,86 @@ def test_of_equals_the_earlier_draw_is_reported():
     ]
     protocol = Protocol("ties", draws=3, seeds=(0,), report="best")
     assert Results(pd.DataFrame(rows), protocol).summary()["reported"][0] == 0.9
+
+
+class Asked(Paraphraser):
+    """Notes at which temperatures and seeds it is asked."""
+
+    def __init__(self):
+        self.asked = []
+
+    def _say_again(self, texts, temperature, seed):
+        self.asked.append((temperature, seed))
+        return [f"{text} {seed}" for text in texts]
+
+
+def imbalanced(count, parts=("train", "validation", "test")):
+    rows = [{"sentence": f"text {i}", "label": int(i % 5 == 0)} for i in range(count)]
+    return tasks.TaskData(
+        "sst2", {name: [{**row, "sentence": f"{name} {row['sentence']}"} for row in rows] for name in parts}
+    )
+
+
+def learnt_from(plan, data, **options):
+    """The training texts and labels of each run of a protocol."""
+    seen = []
+    said = lambda texts, y, new: seen.append((texts, y.tolist())) or y[:1].repeat(len(new))  # noqa: E731
+    tasks.baseline(plan, data, said, **options)
+    return seen
+
+
+def test_each_draw_has_noise_of_its_own_and_the_seeds_of_a_draw_share_it():
+    plan = Protocol("noisy", sizes=(20,), draws=2, seeds=(31, 42), validation=0, temperature=0.7, copies=2)
+    say = Asked()
+    learnt_from(plan, imbalanced(100), paraphraser=say)
+    assert say.asked == [(0.7, 0), (0.7, 1)] * 2 + [(0.7, 2), (0.7, 3)] * 2
+
+
+def test_a_protocol_draws_by_class_and_by_its_split_seed():
+    plan = Protocol("few", sizes=(20,), draws=1, seeds=(0,), validation=20, most_test={"sst2": 30})
+    data = imbalanced(100)
+    for changes, positive in (({"stratified": True}, 4), ({"per_class": True}, 10)):
+        assert sum(learnt_from(replace(plan, **changes), data)[0][1]) == positive
+    one, same, other = (learnt_from(replace(plan, split_seed=seed), data)[0][0] for seed in (0, 0, 1))
+    assert one == same != other
+    held = [tasks.hold_out(data, validation=20, most_test=30, seed=seed) for seed in (0, 1)]
+    assert held[0].validation != held[1].validation and held[0].test != held[1].test
+    assert len(held[0].test) == 30 and held[0].test != data.test[:30] and held[0].validation != data.validation[:20]
+
+
+def test_a_part_of_the_rows_is_drawn_by_the_split_seed():
+    plan = Protocol("part", sizes=(None,), draws=1, seeds=(0,), validation=0, fraction=0.2, epochs={None: 1})
+    one, same, other = (learnt_from(replace(plan, split_seed=seed), imbalanced(100))[0][0] for seed in (0, 0, 1))
+    assert one == same != other and len(one) == 20
+
+
+@pytest.mark.parametrize(("test", "positive"), [("half", (20, 40)), ("rest", (20, 60))])
+def test_one_split_is_divided_by_class_and_by_the_seed(test, positive):
+    data = imbalanced(400, ("train", "validation"))
+    plan = Protocol("half", sizes=(20,), draws=1, seeds=(0,), validation=100, test=test, stratified=True)
+    held = [held_rows(replace(plan, split_seed=seed), data) for seed in (0, 1)]
+    for each in held:
+        assert tuple(sum(row["label"] for row in part) for part in (each.validation, each.test)) == positive
+    for part in ("validation", "test"):
+        one, other = ({row["sentence"] for row in getattr(each, part)} for each in held)
+        assert one != other
+
+
+def test_a_pair_is_joined_for_a_baseline():
+    rows = [{"sentence1": f"a{i}", "sentence2": f"b{i}", "label": i % 2} for i in range(40)]
+    plan = Protocol("few", sizes=(20,), draws=1, seeds=(0,), validation=0)
+    seen = learnt_from(plan, tasks.TaskData("mrpc", {"train": rows, "validation": rows, "test": rows}))
+    assert all(re.fullmatch(r"a(\d+) b\1", text) for text in seen[0][0])
+
+
+def test_a_source_model_is_selected_by_its_validation_rows_and_has_the_first_seed(monkeypatch):
+    seen, data = [], imbalanced(100)
+
+    def tune(begin, train, validation, *, seed, **options):
+        seen.append((train, validation, seed))
+        return SimpleNamespace(best={"accuracy": 0.5}, run=SimpleNamespace(interrupted=False), objective="the model")
+
+    monkeypatch.setattr(sweeps, "fine_tune", tune)
+    plan = Protocol("source", sizes=(None,), draws=1, seeds=(7, 8), validation=20, epochs={None: 1})
+    assert sweeps.source_model(data, None, Pipeline(), plan, None) == "the model"
+    assert seen == [(data.train, held_rows(plan, data).validation, 7)]
