@@ -126,6 +126,29 @@ def test_one_to_three(reviews):
         augmented(rows, Toyshop(), copies=0)
 
 
+class Asked(Paraphraser):
+    """Notes at which temperatures and seeds it is asked."""
+
+    def __init__(self):
+        self.asked = []
+
+    def _say_again(self, texts, temperature, seed):
+        self.asked.append((temperature, seed))
+        return [f"{text} {seed}" for text in texts]
+
+
+def test_temperature_and_seed_reach_the_paraphraser_and_no_two_seeds_share_a_draw():
+    say = Asked()
+    for seed in (0, 1):
+        reworded(["a kite"], say, temperature=0.3, seed=seed)
+    assert say.asked == [(0.3, 0), (0.3, 1), (0.3, 2), (0.3, 3)]
+    say = Asked()
+    rows = [{"sentence1": "a", "sentence2": "b", "label": 1}]
+    found = [augmented(rows, say, copies=2, temperature=0.9, seed=seed) for seed in (0, 1)]
+    assert say.asked == [(0.9, seed) for seed in (0, 0, 1, 1, 2, 2, 3, 3)]
+    assert found[1][1] == {"sentence1": "a 2", "sentence2": "b 2", "label": 1}
+
+
 def test_what_is_no_text_is_said():
     class Forgetful(Paraphraser):
         def _say_again(self, texts, temperature, seed):
