@@ -134,6 +134,19 @@ def test_a_large_contrast_is_extrapolated_from_two_sizes(encoder, monkeypatch):
     assert seconds == pytest.approx(n**2 / 1e6)
 
 
+def test_what_is_kept_twice_counts_once_and_parameters_do_not():
+    x, layer = torch.ones(256, requires_grad=True), torch.nn.Linear(256, 256)
+    with most_kept() as kept:
+        y = x.exp()  # keeps its result,
+        z = y * y.view(256)  # and this the same again, two times
+    assert kept.most == kept.now == 1024
+    del y, z
+    assert kept.most == 1024 and kept.now == 0
+    with most_kept(layer) as kept:
+        layer(x[None])
+    assert kept.most == 1024  # the input alone
+
+
 def test_a_containers_share_of_the_memory_is_what_there_is(encoder, texts, monkeypatch, tmp_path):
     limits = [tmp_path / "memory.max", tmp_path / "older"]
     monkeypatch.setattr(estimate, "LIMITS", limits)

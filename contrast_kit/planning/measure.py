@@ -56,7 +56,8 @@ class _Held:
     """A tensor, counted until autograd lets it go."""
 
     def __init__(self, kept: Kept, tensor: Tensor):
-        self.kept, self.tensor, self.storage = kept, tensor, tensor.untyped_storage()
+        # Detached: a result that its own graph keeps would hold that graph, and neither would ever be freed.
+        self.kept, self.tensor, self.storage = kept, tensor.detach(), tensor.untyped_storage()
         kept.hold(self.storage)
 
     def __del__(self) -> None:
