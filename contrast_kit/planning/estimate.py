@@ -119,8 +119,8 @@ def _cost(
     with alone():
         whole = Encoding.measure(objective, texts, training, chunked=False)
         cut = whole if chunk in (None, share) else Encoding.measure(objective, texts, training, chunked=True)
-        with _full_queues(objective):
-            contrast_bytes, contrast_seconds, vector_bytes = measure_contrast(objective, whole.vectors, facts)
+        _fill_queues(objective)
+        contrast_bytes, contrast_seconds, vector_bytes = measure_contrast(objective, whole.vectors, facts)
         optimizer = optimizer_seconds(objective)
     trained = sum(p.numel() * p.element_size() for p in objective.parameters() if p.requires_grad)
     held = (*objective.parameters(), *objective.buffers())
@@ -169,18 +169,11 @@ def _as_it_was(objective: Objective) -> Iterator[None]:
                     tensor.copy_(value)
 
 
-@contextmanager
-def _full_queues(objective: Objective) -> Iterator[None]:
-    """Fill memory queues with random vectors, since they are full for most of a run; restore them afterwards."""
-    queues = [module for module in objective.modules() if isinstance(module, MemoryQueue)]
-    before = [{name: value.clone() for name, value in queue.state_dict().items()} for queue in queues]
-    for queue in queues:
-        queue.push(torch.randn_like(queue.rows))
-    try:
-        yield
-    finally:
-        for queue, state in zip(queues, before, strict=True):
-            queue.load_state_dict(state)
+def _fill_queues(objective: Objective) -> None:
+    """Fill memory queues with random vectors, since they are full for most of a run; `_as_it_was` restores them."""
+    for module in objective.modules():
+        if isinstance(module, MemoryQueue):
+            module.push(torch.randn_like(module.rows))
 
 
 def _texts_of_lengths(objective: Objective, dataset: Any) -> Any:
