@@ -2,6 +2,7 @@
 
 import math
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -134,6 +135,58 @@ def test_a_large_contrast_is_extrapolated_from_two_sizes(encoder, monkeypatch):
     assert seconds == pytest.approx(n**2 / 1e6)
 
 
+@pytest.mark.parametrize("grouped", [True, False])
+def test_memory_is_of_the_longest_texts_and_time_of_those_that_a_batch_has(grouped, encoder, monkeypatch):
+    """Ninety texts of 5 tokens and ten of 60, by a step that keeps 1,000 bytes and takes 1 ms for each token."""
+
+    def step(rows, chunk=None):
+        of = lengths[rows]
+        return 1000 * int(of.max()) * min(chunk or len(rows), len(rows)), of.sum().item() / 1000, {}
+
+    lengths = torch.tensor([5, 60] * 10 + [5] * 80)
+    monkeypatch.setattr(measure, "_Step", lambda *given: step)
+    training = ck.Training(group_by_length=grouped)
+    for chunked in (False, True):
+        found = measure.Encoding.measure(None, SimpleNamespace(lengths=lengths), training, chunked=chunked)
+        assert found.bytes_at(4) == 4 * 60_000 and found.largest(300_000) == 5
+        assert (found.seconds_at(100) == pytest.approx(0.5)) == grouped
+        assert 0.5 <= found.seconds_at(100) < 2
+
+
+def test_a_plan_measures_in_the_precision_of_the_run(encoder, texts, monkeypatch):
+    monkeypatch.setattr("contrast_kit.fast.kernels.bfloat16_speed", lambda: 2.0)
+    objective, seen = ck.objectives.MLM(encoder), set()
+    plain = objective.encode
+    objective.encode = lambda *given: seen.add(torch.is_autocast_enabled("cpu")) or plain(*given)
+    ck.plan(objective, texts, batch_size=4, steps=1, precision="bf16")
+    assert seen == {True}
+
+
+def test_the_largest_chunk_fills_nine_tenths_of_the_memory(encoder, texts, monkeypatch):
+    """Beside the weights, and the 1,000 bytes that are kept for any number of texts."""
+    asked = []
+
+    def measured(*given, chunked):
+        asked.append(chunked)
+        return measure.Encoding(1000.0, 500.0, 0.0, 0.001, {})
+
+    monkeypatch.setattr(estimate.Encoding, "measure", measured)
+    monkeypatch.setattr(estimate, "optimizer_seconds", lambda objective: 0.0)
+    objective = ck.objectives.MLM(encoder)
+    state = ck.plan(objective, texts, batch_size=4, steps=1).state_bytes
+    monkeypatch.setattr(estimate, "_available", lambda device: int((state + 1000 + 500 * 10) / 0.9) + 2)
+    asked.clear()
+    whole, fits, more, shared = (
+        ck.plan(objective, texts, batch_size=32, steps=1, **options)
+        for options in ({}, dict(chunk_size=10), dict(chunk_size=11), dict(processes=5))
+    )
+    assert asked == [False, False, True, False, True, False]  # in chunks, too, where there are any
+    assert {plan.largest_chunk for plan in (whole, fits, more)} == {10} and "chunk_size=10 would fit" in str(whole)
+    assert [plan.fits for plan in (whole, fits, more, shared)] == [False, True, False, True]
+    assert [plan.activation_bytes for plan in (whole, fits, shared)] == [17_000, 6000, 4500]  # 7 texts
+    assert fits.whole_bytes == 17_000 and shared.seconds == pytest.approx(0.007)
+
+
 def test_what_is_kept_twice_counts_once_and_parameters_do_not():
     x, layer = torch.ones(256, requires_grad=True), torch.nn.Linear(256, 256)
     with most_kept() as kept:
@@ -145,6 +198,22 @@ def test_what_is_kept_twice_counts_once_and_parameters_do_not():
     with most_kept(layer) as kept:
         layer(x[None])
     assert kept.most == 1024  # the input alone
+
+
+def test_a_process_sends_its_gradients_and_its_share_of_the_vectors(encoder, texts):
+    objective = ck.objectives.CMLM(encoder, contrast="nt_xent")
+    plan = ck.plan(objective, texts, batch_size=32, steps=1, processes=4)
+    assert plan.sent_bytes == 4 * plan.parameters + 2 * 32 * encoder.width * 4 // 4  # two views of float32
+    objective.requires_grad_(False)
+    assert measure.optimizer_seconds(objective) == 0
+
+
+def test_sizes_and_times_are_printed_in_units_that_a_reader_knows():
+    assert [measure.in_bytes(n) for n in (2**19, 3.25 * 2**20, 2**30, 2**41)] == [
+        "0.5 MiB", "3.25 MiB", "1 GiB", "2,048 GiB",
+    ]  # fmt: skip
+    times = [measure.in_seconds(s) for s in (0.0035, 0.035, 2.1, 120, 12_600)]
+    assert times == ["3.5 ms", "35 ms", "2.1 s", "2 min", "3.5 h"]
 
 
 def test_a_containers_share_of_the_memory_is_what_there_is(encoder, texts, monkeypatch, tmp_path):
