@@ -1,8 +1,11 @@
 """What a reader writes himself on top of `Objective`: projectors, averaged teachers, learned weights, own facts."""
 
 import copy
+import math
 import pickle
+import sys
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -91,7 +94,7 @@ class MoCo(Objective):
                 mean.lerp_(weight, 1 - self.config.momentum)
 
     def after_step(self, vectors, facts):
-        self.seen.append(torch.is_grad_enabled())
+        self.seen.append(torch.is_grad_enabled() or vectors["key"]["h"].requires_grad)
         self.queue.push(vectors["key"]["h"], facts["text_id"])
 
 
@@ -180,6 +183,17 @@ def test_a_contrast_without_vectors_is_trained_too(tokenizer, batch):
         assert parts["loss"] == pytest.approx(loss.item())
 
 
+def test_a_contrast_without_vectors_counts_on_the_first_process_alone(tokenizer, batch, monkeypatch):
+    """Gradients of processes are added up, and it is the same on all."""
+    module, found = sys.modules[gradient.__module__], []
+    plain = vars(module.distributed)
+    objective = Held(make_encoder(tokenizer, dropout=0.0)).double().eval()
+    for rank in (0, 1):
+        monkeypatch.setattr(module, "distributed", SimpleNamespace(**plain | {"rank": lambda rank=rank: rank}))
+        found.append(one_step(objective, [batch])[1]["s"].item())
+    assert found[0] - found[1] == pytest.approx(1)
+
+
 def test_a_view_outside_the_contrast_is_not_among_its_vectors(tokenizer, batch):
     class Pair(ck.objectives.CMLM):
         def views(self, batch, generator=None):
@@ -265,6 +279,15 @@ def test_a_diagnostic_that_is_not_finite_stops_no_run(tokenizer, texts, tmp_path
     assert run.history["spread"].isna().all() and run.history["loss"].notna().all()
     again = ck.fit(Diagnosed(make_encoder(tokenizer)), texts, steps=2, resume=True, **go)
     assert again.history["spread"].isna().all()
+
+
+def test_a_loss_that_is_not_finite_stops_the_run_though_its_gradient_is(tokenizer, texts):
+    class Infinite(MLM):
+        def local_sums(self, name, hidden, view):
+            return {part: value + math.inf for part, value in super().local_sums(name, hidden, view).items()}
+
+    with pytest.raises(FloatingPointError, match=r"Step 1 .*loss inf.*grad_norm \d"):
+        ck.fit(Infinite(make_encoder(tokenizer)), texts, steps=2, batch_size=4, **QUIET)
 
 
 def test_what_a_callback_draws_does_not_move_the_run(tokenizer, texts):

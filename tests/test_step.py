@@ -178,6 +178,22 @@ def test_the_contrast_is_told_what_only_the_views_know(chunk_size, encoder, batc
     assert objective(batch, torch.Generator().manual_seed(7))["masked"].item() == parts["masked"]
 
 
+@pytest.mark.parametrize("chunk_size", [None, 5])
+def test_all_is_encoded_in_the_precision_asked_for_and_the_contrast_is_not(chunk_size, encoder, batch):
+    """Words of an auxiliary model and the first of two passes, too: else the second has other vectors."""
+    objective, found = ck.objectives.CMLM(encoder, contrast="info_nce"), set()
+
+    def watch(name, of):
+        setattr(objective, name, lambda *given: found.add((name, torch.is_autocast_enabled("cpu"))) or of(*given))
+
+    for name in ("views", "encode", "encode_for_contrast", "contrast"):
+        watch(name, getattr(objective, name))
+    bf16 = partial(torch.autocast, "cpu", dtype=torch.bfloat16)
+    gradient(objective, [batch], None, chunk_size=chunk_size, autocast=bf16)
+    first = {("encode_for_contrast", True)} if chunk_size else set()
+    assert found == {("views", True), ("encode", True), ("contrast", False)} | first
+
+
 def test_chunk_size_below_one_is_refused(encoder, batch):
     with pytest.raises(ValueError, match="chunk_size"):
         gradient(ck.objectives.MLM(encoder), [batch], chunk_size=0)

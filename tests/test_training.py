@@ -134,6 +134,16 @@ def test_same_seed_same_run_other_seed_other_run(tokenizer, texts):
     assert losses[0] == losses[1] != losses[2]
 
 
+def test_the_noise_of_the_views_is_the_seeds(tokenizer):
+    """One text, eight times, without dropout: nothing else differs."""
+    seen = []
+    for seed in (0, 1):
+        objective = ck.objectives.MLM(make_encoder(tokenizer), p_m=0.5)
+        rows = ["the red kite flies over the shelf"] * 8
+        seen.append(ck.fit(objective, rows, steps=1, batch_size=8, seed=seed, progress=False).rows[0]["loss"])
+    assert seen[0] != seen[1]
+
+
 def test_the_callers_random_state_is_kept(encoder, texts):
     torch.manual_seed(4)
     before = torch.get_rng_state()
@@ -158,15 +168,20 @@ def test_noise_is_new_in_every_epoch(encoder, texts):
     assert torch.cat(overlap).float().mean().item() == pytest.approx(0.25, abs=0.03)  # p², not p
 
 
-def test_learning_rate_follows_the_optimizers_steps(encoder, texts):
+def test_learning_rate_follows_the_optimizers_steps(encoder, texts, monkeypatch):
+    rates, step = [], torch.optim.AdamW.step
+    seen = lambda optimizer: rates.append([group["lr"] for group in optimizer.param_groups])  # noqa: E731
+    monkeypatch.setattr(torch.optim.AdamW, "step", lambda self, *args: seen(self) or step(self, *args))
     run = ck.fit(
         ck.objectives.MLM(encoder), texts, steps=20, lr=1e-3, warmup=0.25, batch_size=4, accumulate=3, chunk_size=2,
         progress=False,
     )  # fmt: skip
     expected = [1e-3 * ck.schedules.linear_warmup_linear_decay(step, 20, 5) for step in range(20)]
     assert list(run.history["lr"]) == pytest.approx(expected)
+    assert rates == [[rate] * 2 for rate in run.history["lr"]]  # of matrices, and of biases and norms
     flat = Training(steps=20, lr=1e-3, warmup=0.25, decay="none")
     assert [learning_rate(step, 20, flat) for step in (0, 5, 19)] == pytest.approx([0, 1e-3, 1e-3])
+    assert learning_rate(0, 20, Training(steps=20, lr=1e-3, warmup=0, decay="none")) == 1e-3
 
 
 def test_when_the_body_joins_its_heads_the_warm_up_begins_anew():
@@ -189,9 +204,19 @@ def test_a_method_without_a_head_is_told_that_nothing_is_trained_while_the_body_
         ck.fit(ck.objectives.MLM(make_encoder(tokenizer)), texts, **settings | {"folder": None})
 
 
-def test_after_a_run_no_gradient_is_left(encoder, texts):
+def test_after_a_run_no_gradient_is_left_and_dropout_is_off(encoder, texts):
     run = ck.fit(ck.objectives.MLM(encoder), texts, steps=2, batch_size=4, progress=False)
     assert all(weight.grad is None for weight in run.objective.parameters())
+    assert not any(module.training for module in run.objective.modules())
+
+
+def test_the_last_step_has_a_row_too(encoder, texts):
+    seen = []
+    run = ck.fit(
+        ck.objectives.MLM(encoder), texts, steps=5, batch_size=4, log_every=2, progress=False,
+        callback=lambda run: seen.append(run.steps),
+    )  # fmt: skip
+    assert seen == run.history["step"].tolist() == [2, 4, 5]
 
 
 def test_a_weight_at_rest_counts_in_no_norm_and_may_be_set_free(tokenizer, texts):
@@ -280,8 +305,10 @@ def test_the_last_step_takes_the_batches_that_are_left(encoder, length, steps, t
     assert run.steps == steps and Counter(seen[n] for n in range(20)) == times
 
 
-def test_clipping_limits_the_gradient(encoder, texts):
-    norms = []
+@pytest.mark.parametrize("clip", [0.01, None])
+def test_clipping_limits_the_gradient_and_none_leaves_it(clip, encoder, texts):
+    norms, objective = [], ck.objectives.MLM(encoder)
+    objective.weights = {"mlm": 100.0}
     step = torch.optim.AdamW.step
 
     def spy(self, *args, **kwargs):
@@ -291,11 +318,12 @@ def test_clipping_limits_the_gradient(encoder, texts):
 
     torch.optim.AdamW.step = spy
     try:
-        run = ck.fit(ck.objectives.MLM(encoder), texts, steps=3, clip=0.01, progress=False)
+        run = ck.fit(objective, texts, steps=3, clip=clip, progress=False)
     finally:
         torch.optim.AdamW.step = step
-    assert max(norms) == pytest.approx(0.01, rel=1e-3)
-    assert run.history["grad_norm"].min() > 0.01  # the history tells the norm before clipping
+    before = run.history["grad_norm"].tolist()  # the history tells the norm before clipping
+    assert min(before) > 10
+    assert norms == pytest.approx([clip] * 3 if clip else before, rel=1e-3)
 
 
 def test_bf16_trains(tokenizer, texts):
@@ -571,6 +599,19 @@ def test_a_checkpoint_written_under_former_names_of_settings_is_resumed(tokenize
     assert [row["loss"] for row in again.rows] == [row["loss"] for row in whole.rows]
 
 
+def test_a_checkpoint_of_another_transformers_is_resumed(tokenizer, texts, tmp_path):
+    """Its configurations have a field more, and lack one."""
+    options = dict(steps=2, save_every=1, folder=tmp_path, progress=False)
+    ck.fit(ck.objectives.MLM(make_encoder(tokenizer)), texts, callback=lambda run: run.stop(), **options)
+    (file,) = tmp_path.glob("step-*/state.json")
+    state = json.loads(file.read_text())
+    fields = state["settings"]["architecture"]
+    del fields["layer_norm_eps"]
+    file.write_text(json.dumps(state | {"settings": state["settings"] | {"architecture": fields | {"new": 1}}}))
+    (file.parent / intact.DIGESTS).unlink()
+    assert ck.fit(ck.objectives.MLM(make_encoder(tokenizer)), texts, resume=True, **options).steps == 2
+
+
 def test_folders_of_the_reader_are_neither_deleted_nor_read(encoder, texts, tmp_path):
     """A copy of a checkpoint made in a callback, and a folder whose name only begins alike."""
     (tmp_path / "step-by-step notes").mkdir()
@@ -826,14 +867,16 @@ def test_the_warm_up_is_rounded_to_the_nearest_step():
     assert learning_rate(1, 57, training) == 1 / 3  # 3.42 steps: 3
 
 
-def test_each_process_draws_dropout_of_its_own(tokenizer, texts, monkeypatch):
+def test_each_process_draws_dropout_of_its_own_from_the_seed(tokenizer, monkeypatch):
+    """One text, eight times, and no noise but dropout. Another process is not another seed's first."""
     module, seen = sys.modules[_Loop.__module__], []
-    plain = vars(module.distributed)
-    for rank in (0, 1):
+    plain, rows = vars(module.distributed), [{"text": "the red kite flies", "label": 1}] * 8
+    for seed, rank in ((0, 0), (0, 1), (1, 0)):
         monkeypatch.setattr(module, "distributed", types.SimpleNamespace(**plain | {"rank": lambda rank=rank: rank}))
-        objective = ck.objectives.MLM(make_encoder(tokenizer, dropout=0.3))
-        seen.append(ck.fit(objective, texts, steps=1, progress=False).rows[0]["loss"])
-    assert seen[0] != seen[1]
+        objective = ck.objectives.FineTune(make_encoder(tokenizer, dropout=0.3))
+        run = ck.fit(objective, rows, steps=1, batch_size=8, seed=seed, progress=False)
+        seen.append(run.rows[0]["loss"])
+    assert len(set(seen)) == 3
 
 
 def test_on_another_number_of_processes_dropout_starts_anew_and_apart(tokenizer, monkeypatch):
