@@ -47,6 +47,16 @@ def test_grouped_batches_are_alike_in_length_and_mixed_ones_are_as_the_texts():
     assert shares[True] < 0.05 and 0.95 < shares[False] < 1.05  # share of the variance that lies within batches
 
 
+def test_rows_of_other_pools_meet_in_another_epoch():
+    first, second = ({frozenset(batch) for batch in Batches(range(1, 801), 4).epoch(epoch)} for epoch in (0, 1))
+    assert len(first) == 200 and len(first & second) < 20  # sorted all together, they would be the same 200 batches
+
+
+def test_no_pass_goes_from_short_rows_to_long_ones():
+    shortest = [min(batch) for batch in Batches(range(1, 161), 4).epoch(0)]  # 40 batches: one pool
+    assert abs(np.corrcoef(range(40), shortest)[0, 1]) < 0.5
+
+
 @given(lengths, sizes, seeds, epochs)
 def test_drop_last_leaves_full_batches_of_distinct_rows(rows, size, seed, epoch):
     if len(rows) < size:
@@ -67,6 +77,7 @@ def test_an_epoch_is_a_pure_function_of_seed_and_number(seed, epoch):
     assert one.epoch(epoch) == other.epoch(epoch)
     assert one.epoch(epoch) != one.epoch(epoch + 1)
     assert one.epoch(epoch) != Batches(rows, 8, seed + 1).epoch(epoch)
+    assert one.epoch(epoch + 1) != Batches(rows, 8, seed + 1).epoch(epoch)  # nor is a seed the next one, a pass later
 
 
 def test_bucketing_saves_most_of_the_padding():
@@ -96,6 +107,17 @@ def test_texts_agree_with_the_tokenizer_row_by_row():
         assert texts[at]["maskable"].tolist() == [False] + [True] * (len(texts[at]["input_ids"]) - 2) + [False]
     assert texts.text_ids.tolist() == [0, 1, 0, 2, 3, 4]
     assert texts.labels is None and texts.label_names is None
+
+
+def test_rows_are_read_a_part_at_a_time_as_if_at_once(monkeypatch):
+    rows = [{"text": line, "label": at} for at, line in enumerate(LINES)]
+    whole = Texts(rows, TOKENIZER)
+    monkeypatch.setattr("contrast_kit.data.rows._CHUNK", 2)
+    parts = Texts(rows, TOKENIZER)
+    assert parts.text_ids.tolist() == [0, 1, 0, 2, 3, 4] and parts.labels.tolist() == list(range(6))
+    assert parts.fingerprint() == whole.fingerprint() and torch.equal(parts.maskable, whole.maskable)
+    with pytest.raises(TypeError, match="Row 4 of column 'text'"):
+        Texts([*rows[:4], {"text": None, "label": 0}], TOKENIZER)
 
 
 @settings(max_examples=50)
@@ -134,6 +156,9 @@ def test_token_types_come_along_where_the_tokenizer_makes_them():
         [0, 0, 0, 0, 0, 1, 1, 1],
         [0, 0, 0, 1, 1, 0, 0, 0],  # the last three are padding
     ]
+    worded = [row | {f"{name}/0": text for name, text in row.items()} for row in rows]
+    batch = Paraphrased(worded, tokenizer).batch([0, 1])
+    assert torch.equal(batch["T0/token_type_ids"], batch["token_type_ids"]) and batch["token_type_ids"].any()
 
 
 def test_the_pair_is_the_text_that_has_an_id():
@@ -167,6 +192,19 @@ def test_datasets_and_lists_give_the_same():
     assert other.label_names == ["no", "yes"]
     for name in ("ids", "lengths", "labels", "text_ids", "maskable"):
         assert torch.equal(getattr(one, name), getattr(other, name))
+
+
+def test_padding_is_the_tokenizers_own():
+    """RoBERTa's is 1, and an id of 0 is there the token that begins a text."""
+    texts = torch.tensor([2, 9, 3]), torch.tensor([2, 3])
+    rows = [{"input_ids": ids, "maskable": ids > 4, "text_id": 0, "pad_id": 7} for ids in texts]
+    assert collate(rows)["input_ids"].tolist() == [[2, 9, 3], [2, 3, 7]]
+
+
+def test_a_text_is_cut_to_128_tokens_or_what_the_model_takes():
+    long, few = ["ball " * 600], train_tokenizer(LINES, vocab_size=80)
+    few.model_max_length = 50
+    assert Texts(long, TOKENIZER).lengths.tolist() == [128] and Texts(long, few).lengths.tolist() == [50]
 
 
 def test_truncation_keeps_the_frame():
@@ -209,7 +247,12 @@ def test_pairs_in_a_frame_get_the_sentence_that_rows_in_a_frame_get():
     frame = pandas.DataFrame({"one": ["a red ball"], "other": ["a ball that is red"]})
     with pytest.raises(TypeError, match=r"pairs of texts, not a pandas DataFrame: give frame.values.tolist\(\)"):
         Paraphrased.of_pairs(frame[["one", "other"]], TOKENIZER)
-    assert len(Paraphrased.of_pairs(frame.values.tolist(), TOKENIZER)) == 1
+    pairs = Paraphrased.of_pairs(frame.values.tolist(), TOKENIZER)
+    found = [texts[0]["input_ids"].tolist() for texts in (pairs, *pairs.wordings)]
+    one, other = (TOKENIZER(text)["input_ids"] for text in ("a red ball", "a ball that is red"))
+    assert len(pairs) == 1 and found == [one, one, other]
+    short = Paraphrased.of_pairs(frame.values.tolist(), TOKENIZER, max_length=4)
+    assert [int(texts.lengths[0]) for texts in (short, *short.wordings)] == [4, 4, 4]
 
 
 def test_bad_settings_get_one_clear_sentence():

@@ -28,6 +28,7 @@ def cache(tmp_path, monkeypatch):
     """A cache of the test's own, and small parts, so that a few texts make several."""
     monkeypatch.setenv("CONTRAST_KIT_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(streams, "_ROWS", 7)
+    monkeypatch.setattr(tokens, "_AT_ONCE", 5)
     return tmp_path / "cache" / "tokens"
 
 
@@ -180,6 +181,9 @@ def test_blocks_are_full_and_documents_are_separated(texts, tokenizer, tmp_path)
         assert ids[0] == tokenizer.cls_token_id and ids[-1] == tokenizer.sep_token_id
         assert maskable.tolist() == [id not in (tokenizer.cls_token_id, tokenizer.sep_token_id) for id in ids.tolist()]
     assert len(set(stream.text_ids.tolist())) == len(stream) and stream.labels is None
+    file.write_text("\n".join(text for document in documents for text in document))  # one document of the same texts
+    joined = [token for token in expected if token != tokenizer.sep_token_id]
+    assert content(Stream(file, tokenizer, max_length=32, pack=True)) == [*joined, tokenizer.sep_token_id]
 
 
 def test_whole_texts_are_never_cut(texts, tokenizer):
@@ -269,6 +273,7 @@ def test_the_same_texts_are_tokenized_once(texts, tokenizer, cache, monkeypatch)
     assert TokenCache(tokenizer, 8).key([["ab", "c"]]) != TokenCache(tokenizer, 8).key([["a", "bc"]])
     assert TokenCache(tokenizer, 8).key([["a"], ["b"]]) != TokenCache(tokenizer, 8).key([["a", "b"]])
     assert TokenCache(tokenizer, 8).key([[*"abcd", ""]]) != TokenCache(tokenizer, 8).key([["a", "b"], ["c", "d"]])
+    assert streams._hash(("ab", "c")) != streams._hash(("a", "bc"))
     letters = copy.deepcopy(tokenizer)
     letters.split_special_tokens = True  # "[MASK]" in a text is then no mask
     assert TokenCache(letters, 8).key([["a"]]) != TokenCache(tokenizer, 8).key([["a"]])

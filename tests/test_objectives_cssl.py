@@ -113,6 +113,9 @@ def test_another_wording_is_another_data_set(texts, tokenizer, tmp_path, encoder
     ck.fit(CSSL(encoder), words, steps=2, folder=tmp_path, progress=False)
     others = ck.data.Paraphrased(reworded(texts[:20], Toyshop(), seed=1), tokenizer, max_length=64)
     assert others.fingerprint() != words.fingerprint()
+    rows = [{"text": "a kite", "text/0": one, "text/1": other} for one, other in (("red", "blue"), ("blue", "red"))]
+    turned = [ck.data.Paraphrased([row], tokenizer).fingerprint() for row in rows]
+    assert turned[0] != turned[1]
     with pytest.raises(ValueError, match="fingerprint"):
         ck.fit(CSSL(encoder), others, steps=2, folder=tmp_path, resume=True, progress=False)
 
