@@ -270,6 +270,7 @@ def test_shapes_have_the_published_sizes(tokenizer):
     config = small.model.config
     assert (config.num_hidden_layers, config.hidden_size, config.num_attention_heads) == (6, 256, 4)
     assert config.intermediate_size == 1024
+    assert (config.layer_norm_eps, config.type_vocab_size) == (1e-5, 1)  # RoBERTa's, not the class's defaults
     assert ck.encoder.SHAPES["base"]["num_hidden_layers"] == 12
     assert small.max_length == 512
     assert small.encode("kite " * 600).shape == (1, 256)  # cut to the longest input, not an index error

@@ -136,6 +136,16 @@ def test_padding_changes_nothing(tokenizer, batch, positions):
     assert torch.allclose(encoder(batch)[real], encoder(wider)[:, :length][real], atol=1e-5)
 
 
+@pytest.mark.parametrize("packing", [False, True])
+def test_dropout_falls_on_the_weights_of_attention_while_it_trains(packing, tokenizer, batch):
+    encoder = make_encoder(tokenizer, relative_positions=True)  # and nowhere else
+    for layer in encoder.model.base_model.encoder.layer:
+        layer.attention.attn.dropout.p = 0.5
+    encoder.use_packing(packing)
+    same = [torch.equal(encoder.train(mode)(batch), encoder(batch)) for mode in (True, False)]
+    assert same == [False, True]
+
+
 def test_relative_positions_are_seen(tokenizer, batch):
     """With absolute positions switched off, word order is told by the table alone."""
     encoder = relative(tokenizer)
