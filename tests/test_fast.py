@@ -10,7 +10,7 @@ from torch.autograd import gradcheck
 
 from contrast_kit import fast, geometry, losses
 from contrast_kit.fast import class_means, logsumexp, panels, unit_rows
-from contrast_kit.fast.tiles import Tiles
+from contrast_kit.fast.tiles import Tiles, _half_product
 from contrast_kit.losses import info_nce, nt_xent, sup_con
 
 
@@ -244,6 +244,19 @@ def test_products_in_bfloat16_are_near(tau):
     ]
     agree(*pairs, 2e-2)
     assert not torch.equal(near[1], exact[1])
+
+
+def test_bfloat16_reaches_every_product_and_is_added_up_in_float32():
+    """The rows of a queue too; and 1 + 1/512 has more digits than bfloat16 has."""
+    a, b, q, labels = *vectors(2, 60, 64, dtype=torch.float32), units(30, 64, dtype=torch.float32), torch.arange(60) % 3
+    for loss in (
+        lambda how: info_nce(a, b, 0.1, implementation=how),
+        lambda how: sup_con(a, labels, 0.1, implementation=how),
+        lambda how: fast.contrast.nt_xent(a[:1], b[:1], q, 0.1, None, how),  # the pair meets nothing but the queue
+    ):
+        assert not torch.equal(loss("bf16"), loss("tiled"))
+    x = torch.tensor([[1.0, 2**-9]]).bfloat16()
+    assert _half_product(x, torch.ones(2, 1).bfloat16()).item() == 1 + 2**-9
 
 
 @pytest.mark.parametrize("tau", [0.01, 0.05])

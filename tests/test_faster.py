@@ -114,6 +114,8 @@ def test_samples_at_a_fixed_capacity_follow_the_auxiliary_model(tokenizer, batch
         auxiliary.encoder.model.get_output_embeddings().bias[:5] = 4.0  # a few words that are likely
         expected = auxiliary.encoder.mlm_logits(auxiliary.encoder(one)[:1, 2]).softmax(-1)[0]
     sampled = auxiliary.sample(one, seeded())
+    torch.manual_seed(1)  # nothing but the generator says which, as several processes have to draw the same
+    assert torch.equal(auxiliary.sample(one, seeded()), sampled)
     share = torch.bincount(sampled[:, 2], minlength=len(tokenizer)) / len(sampled)
     assert (share - expected).abs().max() < 0.05 and share.max() > 0.1
     sampled[:, 2] = one["input_ids"][:, 2]
@@ -154,6 +156,8 @@ def test_compiled_gives_the_same_loss_and_gradient(tokenizer, batch):
         )
     assert found[1][0].item() == pytest.approx(found[0][0].item(), rel=1e-5)
     assert torch.allclose(found[0][1], found[1][1], atol=1e-5)
+    assert objective.encoder.model.base_model._compiled_call_impl is not None
+    assert ck.faster(objective).encoder.model.base_model._compiled_call_impl is None  # not given: off again
 
 
 def test_bad_choices_are_refused(tokenizer):

@@ -59,7 +59,8 @@ def states_and_gradient(encoder, view):
 @pytest.mark.parametrize(("dtype", "limit"), [(torch.float64, 1e-12), (torch.float32, 1e-5)])
 def test_states_and_gradients_are_those_of_the_padded_batch(name, dtype, limit, tokenizer, batch):
     torch.manual_seed(0)
-    encoder = ENCODERS[name](tokenizer).to(dtype)
+    encoder, places = ENCODERS[name](tokenizer).to(dtype), torch.arange(batch["input_ids"].shape[1])
+    batch["token_type_ids"] = (places > 3).long().expand_as(batch["input_ids"])  # pairs, to those that read types
     padded, expected = states_and_gradient(encoder, batch)
     encoder.use_packing()
     states, ours = states_and_gradient(encoder, batch)
