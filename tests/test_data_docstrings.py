@@ -6,6 +6,7 @@ import pytest
 
 from contrast_kit import data
 from contrast_kit.data import docstrings
+from contrast_kit.data.cache import cached
 from contrast_kit.data.docstring_prose import docstring_sentences, is_prose
 
 NUMPY_STYLE = """Compute the ``mean`` of all values along an axis.
@@ -161,3 +162,78 @@ def test_the_second_time_nothing_is_harvested(installed, monkeypatch):
     monkeypatch.setattr("contrast_kit.data.docstrings.harvest", lambda *_: pytest.fail("harvested again"))
     again = data.load("docstrings")
     assert again["train"]["text"] == installed[0]["train"]["text"]
+
+
+def test_a_cache_of_other_versions_or_of_another_harvest_is_not_read(tmp_path, monkeypatch):
+    source = tmp_path / "shop.py"
+    monkeypatch.setenv("CONTRAST_KIT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(docstrings, "installed_sources", lambda: [("shop", source)])
+    monkeypatch.setattr(docstrings, "_SMALLEST_TOPIC", 1)
+    told = []
+    for change in (None, ("_versions", lambda: ["shop 2.0"]), ("_FORM", docstrings._FORM + 1)):
+        if change:
+            monkeypatch.setattr(docstrings, *change)
+        source.write_text(f'"""This module is about the shop of number {len(told)}."""\n')
+        told.append(docstrings._table(False)["text"].tolist())
+    assert told == [[f"This module is about the shop of number {at}."] for at in range(3)]
+
+
+def test_a_neighbour_is_the_next_sentence_and_stands_in_the_same_split(tmp_path, monkeypatch):
+    source = tmp_path / "shop.py"
+    said = [
+        f"This function tells the price of shop {at}. It also has a shelf for each of the toys {at}. "
+        f"The last of the sentences here is number {at}."
+        for at in range(400)
+    ]
+    source.write_text("\n".join(f'def f{at}():\n    """{text}"""' for at, text in enumerate(said)))
+    monkeypatch.setenv("CONTRAST_KIT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(docstrings, "installed_sources", lambda: [("shop", source)])
+    texts, pairs = docstrings.load(progress=False), data.load("docstrings/pairs")
+    for split, rows in pairs.items():
+        for row in rows:
+            number = row["sentence1"].split()[-1].rstrip(".")
+            assert row["sentence2"] == f"It also has a shelf for each of the toys {number}."
+            assert {row["sentence1"], row["sentence2"]} <= set(texts[split]["text"])
+    shares = [len(rows) / 1200 for rows in texts.values()]
+    assert shares == pytest.approx([0.9, 0.05, 0.05], abs=0.04)
+    (tmp_path / "few").mkdir()
+    monkeypatch.setenv("CONTRAST_KIT_CACHE", str(tmp_path / "few"))
+    source.write_text('"""This module is about the shop."""\n')
+    with pytest.raises(FileNotFoundError, match="hold no sources"):  # too few for a topic
+        docstrings.load(progress=False)
+
+
+def test_a_split_hangs_on_the_sentence_whatever_its_case():
+    texts = [f"This module is about shop {at}." for at in range(300)]
+    assert [docstrings._split(text) for text in texts] == [docstrings._split(text.upper()) for text in texts]
+
+
+def test_fences_sections_and_brackets_are_known():
+    fenced = (
+        "It is about the shop.\n\n```\nx\n\nThis is what the code of the fence says.\n\n```\n\nIt is late in the shop."
+    )
+    assert docstring_sentences(fenced) == ["It is about the shop.", "It is late in the shop."]
+    assert not is_prose("It is about the shop (and the shelf.") and not is_prose(
+        "It is " + "of the shop " * 30 + "too."
+    )
+
+
+def test_a_file_that_could_not_be_written_whole_is_not_there(tmp_path, monkeypatch):
+    def write(made, path):
+        path.write_text("half")
+        raise OSError("No space left on device")
+
+    monkeypatch.setenv("CONTRAST_KIT_CACHE", str(tmp_path / "cache"))
+    with pytest.warns(UserWarning, match="No space left on device"):
+        assert cached("a.txt", lambda: "whole", None, write) == "whole"
+    assert not list((tmp_path / "cache").iterdir())
+
+
+def test_the_folders_of_tests_are_no_sources(tmp_path, monkeypatch):
+    for place in ("shop/a.py", "shop/tests/b.py", "shop/test_c.py", "contrast_kit/d.py"):
+        (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / place).write_text("")
+    monkeypatch.setattr(
+        docstrings.sysconfig, "get_path", lambda name: str(tmp_path / ("" if name != "stdlib" else "no"))
+    )
+    assert [(topic, file.name) for topic, file in docstrings.installed_sources()] == [("shop", "a.py")]

@@ -51,7 +51,14 @@ def test_multinlis_own_json_lines(tmp_path):
     write(tmp_path, "test.jsonl", '{"sentence1": "p", "sentence2": "h"}')  # beside them: no column of labels at all
     beside = data.load(tmp_path)
     assert beside["validation_matched"]["label"][:] == [1, 0, 2] and "label" not in beside["test"].column_names
+    write(tmp_path, "multinli_1.0_dev_mismatched.jsonl", json.dumps(rows[0]))
+    assert data.load(tmp_path)["validation_mismatched"]["label"][:] == [1]
     unlabelled = [{**row, "gold_label": "hidden"} for row in rows]
+    write(tmp_path, "test.jsonl", json.dumps(unlabelled[0]))
+    beside = data.load(tmp_path)
+    assert beside["validation_matched"]["label"][:] == [1, 0, 2] and beside["test"]["label"][:] == [-1]
+    nobody = write(tmp_path / "nobody", "dev.jsonl", json.dumps({**rows[0], "gold_label": "-"}))
+    assert len(data.load(nobody)["validation"]) == 0, "no class of its own"
     write(tmp_path / "test", "test.jsonl", "\n".join(map(json.dumps, unlabelled)))
     assert data.load(tmp_path / "test")["test"]["label"][:] == [-1] * 4
 
@@ -66,7 +73,8 @@ def test_the_labels_of_every_split_decide_together(tmp_path):
 def test_two_tasks_have_the_same_names_in_another_order(tmp_path):
     text = "sentence1,sentence2,label\nA,B,entailment\nC,D,not_entailment\n"
     assert data.load(write(tmp_path, "WNLI/mine.csv", text))["train"]["label"][:] == [1, 0]
-    assert data.load(write(tmp_path, "rte_small.csv", text))["train"]["label"][:] == [0, 1]
+    for name in ("rte_small.csv", "WNLI/rte_small.csv"):  # what stands nearest to the rows decides
+        assert data.load(write(tmp_path, name, text))["train"]["label"][:] == [0, 1]
     unknown = write(tmp_path, "mine.csv", text)
     with pytest.raises(ValueError, match=r"qnli and rte and wnli, which number them differently.*labels=\("):
         data.load(unknown)
@@ -361,3 +369,36 @@ def test_labels_that_are_no_names_are_not_numbered(value):
         data.number_labels([{"label": value}, {"label": value}])
     with pytest.raises(ValueError, match="No row has a label, so there is nothing to number"):
         data.number_labels([{"label": None}])
+
+
+def test_a_label_beside_a_gold_label_is_the_label(tmp_path):
+    rows = [{"text": "a", "gold_label": "neutral", "label": 0}, {"text": "b", "gold_label": "neutral", "label": 1}]
+    assert data.load(write(tmp_path, "a.json", json.dumps(rows)))["train"]["label"][:] == [0, 1]
+
+
+def test_names_in_the_large_strings_of_other_libraries_are_names(tmp_path):
+    import pyarrow
+    import pyarrow.parquet
+
+    table = pyarrow.table(
+        {"text": ["a", "b"], "label": pyarrow.array(["positive", "negative"], pyarrow.large_string())}
+    )
+    pyarrow.parquet.write_table(table, tmp_path / "a.parquet")
+    found = data.load(tmp_path / "a.parquet")["train"]
+    assert found["label"][:] == [1, 0] and found.features["label"].names == ["negative", "positive"]
+
+
+def test_empty_labels_of_training_rows_are_no_secret(tmp_path):
+    with pytest.raises(ValueError, match="Row 0 of 'train' has the label 'NA'"):
+        data.load(write(tmp_path, "train.csv", "text,label\na,NA\nb,NA\n"))
+
+
+def test_the_halves_of_a_test_split_may_be_unlabelled_and_classes_in_another_order_leave_them_so(tmp_path):
+    for name in ("test_matched", "test_mismatched"):
+        write(tmp_path, f"{name}.csv", "text,label\na,\n")
+    assert {split: rows["label"][:] for split, rows in data.load(tmp_path).items()} == {
+        "test_matched": [-1],
+        "test_mismatched": [-1],
+    }
+    named = Dataset.from_dict({"label": [0, 1, -1]}).cast_column("label", ClassLabel(names=["bad", "good"]))
+    assert labels.in_order({"test": named}, ("good", "bad"))["test"]["label"][:] == [1, 0, -1]

@@ -7,7 +7,7 @@ import pytest
 from conftest import REAL, real_data
 
 from contrast_kit import data
-from contrast_kit.data import Texts, glue, train_tokenizer
+from contrast_kit.data import Texts, glue, hub, train_tokenizer
 from contrast_kit.data.prose import split_sentences, units
 
 
@@ -166,7 +166,8 @@ def test_hard_wrapped_lines_are_joined_and_others_are_not():
 def test_a_folder_of_novels(tmp_path):
     write(tmp_path, "austen.txt", "\ufeffIt was late.\r\nNo one came. She slept.\r\n\r\n")
     write(tmp_path, "doyle.txt", "He smoked.\n")
-    write(tmp_path, "README.txt", "Not this one.\n")
+    for name in ("README", "LICENSE"):
+        write(tmp_path, f"{name}.txt", "Not this one.\n")
     novels = data.load(tmp_path)["train"]
     assert novels["text"][:] == ["It was late.", "No one came.", "She slept.", "He smoked."]
     assert novels["topic"][:] == [0, 0, 0, 1] and novels.features["topic"].names == ["austen", "doyle"]
@@ -462,8 +463,11 @@ def test_files_of_another_kind_that_are_left_out_are_named(tmp_path):
 @pytest.mark.parametrize(
     ("name", "split"),
     [
-        *((f"{test}.csv", "test") for test in ("test1", "test (1)", "test set", "TEST", "my_test", "2024-test")),
-        *((f"{other}.csv", "validation") for other in ("eval", "dev2", "validation1", "valid.v2")),
+        *(
+            (f"{test}.csv", "test")
+            for test in ("test1", "test (1)", "test set", "TEST", "my_test", "2024-test", "testing")
+        ),
+        *((f"{other}.csv", "validation") for other in ("eval", "dev2", "validation1", "valid.v2", "val")),
     ],
 )
 def test_a_split_is_found_beside_whatever_is_no_letter(name, split, tmp_path):
@@ -484,3 +488,148 @@ def test_titles_of_novels_are_not_warned_about(tmp_path, recwarn):
     for title in ("The Greatest Gift", "The Devil's Dictionary", "Emma"):
         write(tmp_path, f"{title}.txt", "It was late.\n")
     assert len(data.load(tmp_path)["train"]) == 3 and not recwarn.list
+
+
+# What the hub has, without a hub
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """What `datasets` is asked for, and whether it may ask the hub; it answers with two lines of text."""
+    from datasets import Dataset, DatasetDict, config
+
+    def load_dataset(name, configuration):
+        calls.append((name, configuration, config.HF_HUB_OFFLINE))
+        return DatasetDict({"train": Dataset.from_dict({"text": [" = A = \n", "It is late . No one came . \n"]})})
+
+    calls = []
+    monkeypatch.setattr("datasets.load_dataset", load_dataset)
+    monkeypatch.setattr(config, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(hub, "reachable", lambda *patience: True)
+    return calls
+
+
+def test_a_short_name_of_the_hub_is_its_data_set_in_its_configuration_unless_another_is_given(asked):
+    for name in ("wikitext", "wikitext-103", "snli"):
+        data.load(name)
+    data.load("wikitext", config="wikitext-103-raw-v1")
+    assert [call[:2] for call in asked] == [
+        ("Salesforce/wikitext", "wikitext-2-raw-v1"),
+        ("Salesforce/wikitext", "wikitext-103-raw-v1"),
+        ("stanfordnlp/snli", None),
+        ("Salesforce/wikitext", "wikitext-103-raw-v1"),
+    ]
+
+
+def test_wikitext_of_the_hub_is_cut_like_its_files_and_nothing_else_of_the_hub_is(asked):
+    assert data.load("wikitext")["train"]["text"][:] == ["It is late .", "No one came ."]
+    whole = data.load("wikitext", unit="paragraph", headings=True)["train"]["text"][:]
+    assert whole == ["= A =", "It is late . No one came ."]
+    assert data.load("yelp")["train"]["text"][1] == "It is late . No one came . \n"
+    with pytest.raises(ValueError, match="'yelp' is read without unit="):
+        data.load("yelp", unit="line")
+
+
+def test_glue_of_the_hub_is_asked_for_by_its_task_and_loses_its_trailing_blanks(asked, monkeypatch):
+    from datasets import Dataset, DatasetDict
+
+    def load_dataset(*names):
+        asked.append(names)
+        return DatasetDict({"train": Dataset.from_dict({"sentence": ["hide "], "label": [0]})})
+
+    monkeypatch.setattr("datasets.load_dataset", load_dataset)
+    assert data.load("glue/sst2")["train"]["sentence"][:] == ["hide"] and asked == [("nyu-mll/glue", "sst2")]
+
+
+def test_what_the_hubs_cache_holds_is_read_without_asking_and_the_hub_may_be_asked_again(asked, monkeypatch):
+    from datasets import config
+    from huggingface_hub import constants
+
+    monkeypatch.setattr(hub, "reachable", lambda *patience: False)
+    monkeypatch.setattr(hub, "cached", lambda name, kind: True)
+    data.load("yelp")
+    assert asked[-1][2] is True and config.HF_HUB_OFFLINE is constants.HF_HUB_OFFLINE is False
+
+
+def test_only_a_cache_with_a_snapshot_makes_the_hub_unnecessary(monkeypatch, tmp_path):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    place = tmp_path / "models--some--model" / "snapshots"
+    place.mkdir(parents=True)
+    with pytest.raises(FileNotFoundError, match="hub cannot be reached"):
+        hub.require("some/model", kind="model", local="a folder")
+    (place / "1a2b").mkdir()
+    hub.require("some/model", kind="model", local="a folder")
+    with pytest.raises(FileNotFoundError, match="hub cannot be reached"):
+        hub.require("some/model", kind="dataset", local="a folder")
+
+
+# GLUE's files once more
+
+
+def test_one_file_of_a_glue_folder_is_one_split(tmp_path):
+    header = "index\tsentence1\tsentence2\tlabel\n"
+    for name in ("train", "dev"):
+        write(tmp_path / "RTE", f"{name}.tsv", f"{header}0\t{name}.\tIt is wet.\tentailment\n")
+    found = data.load(tmp_path / "RTE" / "dev.tsv")
+    assert set(found) == {"validation"} and found["validation"]["sentence1"][:] == ["dev."]
+
+
+def test_mnlis_halves_are_not_exchanged_and_pairs_without_agreement_have_no_label(tmp_path):
+    for name in ("dev_matched", "dev_mismatched"):
+        text = f"index\tsentence1\tsentence2\tgold_label\n0\t{name}\tB.\tneutral\n1\tA.\tB.\t-\n"
+        write(tmp_path / "MNLI", f"{name}.tsv", text)
+    for name in ("test_matched", "test_mismatched"):
+        write(tmp_path / "MNLI", f"{name}.tsv", f"index\tsentence1\tsentence2\n0\t{name}\tB.\n")
+    splits = data.load("glue/mnli", folder=tmp_path)
+    assert {split: rows["premise"][0].replace("dev", "validation") for split, rows in splits.items()} == {
+        split: split for split in ("validation_matched", "validation_mismatched", "test_matched", "test_mismatched")
+    }
+    assert splits["validation_matched"]["label"][:] == [1, -1] and splits["test_matched"]["label"][:] == [-1]
+
+
+def test_scores_are_not_rounded_and_a_class_too_many_is_refused(tmp_path):
+    write(tmp_path / "STS-B", "train.tsv", "index\tsentence1\tsentence2\tscore\n0\tA.\tB.\t3.25\n")
+    assert data.load(tmp_path / "STS-B")["train"]["label"][:] == [3.25]
+    write(tmp_path / "SST-2", "train.tsv", "sentence\tlabel\na\t-1\nb\t1\n")
+    assert data.load(tmp_path / "SST-2")["train"]["label"][:] == [-1, 1]
+    write(tmp_path / "SST-2", "train.tsv", "sentence\tlabel\na\t2\n")
+    with pytest.raises(ValueError, match="has the label '2'; sst2 wants one of negative, positive"):
+        data.load(tmp_path / "SST-2")
+
+
+# SQuAD's own files
+
+
+def test_squads_nested_file_gives_each_question_its_own_paragraph(tmp_path):
+    import json
+
+    def asked(number, text, start):
+        found = [] if text is None else [{"text": text, "answer_start": start}]
+        more = {"plausible_answers": [{"text": "kite", "answer_start": 6}]} if text is None else {}
+        return {"id": str(number), "question": f"what {number} ?", "answers": found} | more
+
+    paragraphs = [
+        {"context": "a red kite", "qas": [asked(1, "red", 2), asked(2, None, 0)]},
+        {"context": "a blue drum", "qas": [asked(3, "blue", 2)]},
+    ]
+    write(tmp_path, "dev.json", json.dumps({"data": [{"title": "Toys", "paragraphs": paragraphs}]}))
+    rows = data.load(tmp_path)["validation"]
+    assert rows["id"][:] == ["1", "2", "3"] and rows["title"][:] == ["Toys"] * 3
+    assert rows["context"][:] == ["a red kite", "a red kite", "a blue drum"]
+    assert rows["answers"][:] == [
+        {"text": ["red"], "answer_start": [2]},
+        {"text": [], "answer_start": []},  # those of people who were misled are no answers
+        {"text": ["blue"], "answer_start": [2]},
+    ]
+
+
+def test_the_other_shop_has_its_own_rows_and_columns_may_be_named_anew(tmp_path):
+    from contrast_kit.data import toyshop
+
+    for shop in ("toyshop", "othershop"):
+        assert data.load(f"{shop}/stsb")["train"][7] == pytest.approx(toyshop.rows("stsb", "train", shop)[7])
+    write(tmp_path / "CoLA", "train.tsv", "gj04\t1\t\tThey left.\n")
+    found = data.load(tmp_path / "CoLA" / "train.tsv", columns=("from", "good", "star", "text"))["train"]
+    assert found["text"][:] == ["They left."] and found["good"][:] == [1]

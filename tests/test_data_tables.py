@@ -129,3 +129,24 @@ def test_shards_of_classes_keep_their_names_and_are_not_mixed(tmp_path):
     shard("train2.parquet", ["yes", "no"], 0, "int64")
     with pytest.raises(ValueError, match="the classes no, yes in .* and the classes yes, no in .*train2"):
         data.load(tmp_path)
+
+
+def test_a_class_behind_its_text_is_found_and_named_columns_are_left_as_they_are(tmp_path):
+    assert load(tmp_path, "It is fine.,1\nIt is bad.,0\n")[:] == {
+        "text": ["It is fine.", "It is bad."],
+        "label": [1, 0],
+    }
+    found = load(tmp_path, "1,It is bad.\n2,It is fine.\n", columns=("label", "text"))
+    assert found["label"][:] == [1, 2]  # counted from 0 only where the layout is recognized as Amazon's or Yelp's
+
+
+def test_quotes_enclose_a_tab_and_a_line_of_blanks_is_no_row(tmp_path):
+    assert load(tmp_path, 'text\tlabel\n"a\tb"\t1\nc\t0\n', "a.tsv")["text"][:] == ["a\tb", "c"]
+    assert load(tmp_path, "text,label\na,1\n  \nb,0\n")["text"][:] == ["a", "b"]
+    with pytest.raises(ValueError, match="the quote in line 2 is left open"):
+        load(tmp_path, 'sep=;\n"text;label\na;1\n')
+
+
+def test_tabs_between_fields_of_a_csv(tmp_path):
+    rows = "".join(f"a, b, and c\t{at}\tx\n" for at in range(3))
+    assert load(tmp_path, "text\tlabel\tnote\n" + rows)["text"][:] == ["a, b, and c"] * 3

@@ -115,3 +115,27 @@ def test_bare_vocabularies_of_bert_and_roberta():
     roberta = open_tokenizer(Path(REAL, "vocab", "roberta-base"))
     assert len(roberta) == 50265 and roberta("Hello world")["input_ids"] == [0, 31414, 232, 2]
     assert bert.model_max_length == roberta.model_max_length == 512
+
+
+def test_a_bare_vocabulary_says_whether_it_has_capitals(tmp_path):
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    for words, pieces in ((["Clara", "clara"], ["Clara"]), (["clara"], ["clara"])):
+        (tmp_path / "vocab.txt").write_text("\n".join([*special, *words]))
+        opened = open_tokenizer(tmp_path)
+        assert opened.tokenize("Clara") == pieces and opened.model_max_length == 512
+
+
+def test_bpe_makes_small_letters_too_and_a_length_is_kept():
+    tokenizer = train_tokenizer(LINES, vocab_size=400, kind="bpe", max_length=64)
+    assert tokenizer.tokenize("The NAÏVE ball") == tokenizer.tokenize("the naive ball")
+    assert tokenizer.model_max_length == 64
+    for each in (tokenizer, train_tokenizer(LINES, vocab_size=400)):  # blanks before a mark stay
+        ids = each("the ball ! the box !", add_special_tokens=False)["input_ids"]
+        assert each.decode(ids).strip() == "the ball ! the box !"
+
+
+def test_of_very_many_letters_the_rarest_are_left_out():
+    rare = [chr(at) for at in range(0x4E00, 0x4E00 + 1_100)]
+    tokenizer = train_tokenizer(["a red ball"] * 9 + rare, vocab_size=4_000)
+    assert tokenizer.tokenize("a red ball") == ["a", "red", "ball"]
+    assert sum(tokenizer.tokenize(letter) == ["[UNK]"] for letter in rare) == 106  # 1,000 and the 6 of "a red ball"
