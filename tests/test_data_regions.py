@@ -125,6 +125,10 @@ def test_answers_become_soft_labels(tokenizer, pictures):
     rows = [{"question": "what colour", "image_id": 0, "answers": ["red"] * 3 + ["pink"] * 6 + ["scarlet"]}]
     texts = Regions(rows, tokenizer, pictures, answers=["red", "pink", "blue"])
     assert texts.batch([0])["answer_scores"].tolist() == [pytest.approx([0.9, 1.0, 0.0])]
+    both = Regions([rows[0] | {"answer": "blue"}], tokenizer, pictures, answers=["red", "pink", "blue"])
+    assert torch.equal(both.answer_scores, texts.answer_scores), "ten people's before the most frequent of them"
+    fewer = Regions([rows[0] | {"answers": ["red"] * 10}], tokenizer, pictures, answers=["red", "pink", "blue"])
+    assert fewer.fingerprint() != texts.fingerprint()
     single = Regions(
         [{"question": "what", "image_id": 0, "answer": "red"}], tokenizer, pictures, answers=["blue", "red"]
     )
@@ -135,6 +139,7 @@ def test_scores_of_votes_are_those_that_lxmert_trains_on():
     scores = answer_scores([["a"] * n + ["b"] * (10 - n) for n in range(6)], ["a"])
     assert scores.flatten().tolist() == pytest.approx([0, 0.3, 0.6, 0.9, 1, 1])
     assert answer_list([["a", "b"], ["a"], None, "c"], least=2) == ["a"]
+    assert answer_list(["a", "b", "b"]) == ["b", "a"], "the most frequent first"
 
 
 def test_batches_and_fingerprints_know_the_pictures(rows, tokenizer, pictures):
@@ -280,7 +285,7 @@ def line(name="COCO_val2014_000000000042", n=2, **changes):
     table = {
         "img_id": name, "img_h": "100", "img_w": "200",
         "objects_id": packed(range(n), np.int64), "objects_conf": packed([0.9] * n, np.float32),
-        "attrs_id": packed(range(n), np.int64), "attrs_conf": packed([0.4] * n, np.float32), "num_boxes": str(n),
+        "attrs_id": packed(range(5, 5 + n), np.int64), "attrs_conf": packed([0.4] * n, np.float32), "num_boxes": str(n),
         "boxes": packed([[20, 50, 100, 100]] * n, np.float32),
         "features": packed(np.arange(n * 3).reshape(n, 3), np.float32),
     }  # fmt: skip
@@ -295,6 +300,7 @@ def test_the_region_table_is_read_with_boxes_as_shares(tmp_path):
     assert found.boxes[0, 0].tolist() == pytest.approx([0.1, 0.5, 0.5, 1.0]), "x by the width, y by the height"
     assert found.regions[0].tolist() == [[0, 1, 2], [3, 4, 5]] and found.objects[1].tolist() == [0, NONE]
     assert found.object_confidence[0, 0] == pytest.approx(0.9)
+    assert found.attributes[0].tolist() == [5, 6] and found.attribute_confidence[0, 0] == pytest.approx(0.4)
     assert len(region_files.region_table(path, most=1)) == 1
     path.write_text(path.read_text() + "\n")
     assert region_files.region_table(path).ids.tolist() == [42, 7], "an empty line at the end"
@@ -355,7 +361,7 @@ def test_labels_written_as_words_are_read_as_what_they_say(tmp_path):
     path.write_text("".join(json.dumps(each) + "\n" for each in lines))
     rows = vision_files.nlvr2(path)
     assert [row["label"] for row in rows] == [1, 0, 1, 0]
-    assert rows[1]["right_name"] == "dev-1-1-img1.png"
+    assert (rows[1]["left_name"], rows[1]["right_name"]) == ("dev-1-1-img0.png", "dev-1-1-img1.png")
     for bad in ("maybe", None, 2):
         with pytest.raises(ValueError, match="neither true nor false"):
             vision_files.truth_value(bad, "row 0")
@@ -370,6 +376,10 @@ def test_vqa_is_read_plain_or_packed_and_misfits_are_said(tmp_path):
     (tmp_path / "a.gz").write_bytes(gzip.compress(json.dumps({"annotations": [told]}).encode()))
     (row,) = vision_files.vqa_v2(tmp_path / "q.json", tmp_path / "a.gz")
     assert row["answers"] == ["red"] * 10 and row["image_id"] == 3 and row["answer_type"] == "other"
+    other = told | {"multiple_choice_answer": "pink", "question_id": 9}
+    (tmp_path / "two.json").write_text(json.dumps({"annotations": [other, told | {"multiple_choice_answer": "blue"}]}))
+    (row,) = vision_files.vqa_v2(tmp_path / "q.json", tmp_path / "two.json")
+    assert row["answer"] == "blue", "found by its number, not by its place; the most frequent, as the file has it"
     with pytest.raises(ValueError, match="a.gz has no 'questions'"):
         vision_files.vqa_v2(tmp_path / "a.gz", tmp_path / "a.gz")
     (tmp_path / "b.json").write_text(json.dumps({"annotations": []}))
@@ -433,3 +443,28 @@ def test_real_shapes():
     rows, pixels = vision_files.shapes(VL / "shapes", "train.small")
     assert len(rows) == 640 and pixels.shape == (640, 30, 30, 3) and {row["label"] for row in rows} == {0, 1}
     assert rows[0]["program"].startswith("(is ")
+
+
+def test_pictures_of_two_sizes_are_refused(tmp_path):
+    from PIL import Image
+
+    for name, side in (("a.png", 4), ("b.png", 5)):
+        Image.new("L", (side, side), 7).save(tmp_path / name)
+    assert region_files.read_pictures([tmp_path / "a.png"]).shape == (1, 4, 4, 3)
+    with pytest.raises(ValueError, match="b.png is .5, 5. pixels, the first picture .4, 4."):
+        region_files.read_pictures([tmp_path / "a.png", tmp_path / "b.png"])
+
+
+def test_rows_name_the_files_of_their_own_split(tmp_path):
+    (tmp_path / "test").mkdir()
+    (tmp_path / "test" / "questions.json").write_text('[["what?", "red", 3]]')
+    (row,) = vision_files.easy_vqa(tmp_path, "test")
+    assert row["file"] == str(tmp_path / "test" / "images" / "3.png") and (row["answer"], row["image_id"]) == ("red", 3)
+    line = {"sentence": "a", "label": "true", "identifier": "7-0", "directory": "2", "structured_rep": []}
+    (tmp_path / "dev.json").write_text(json.dumps(line))
+    assert vision_files.nlvr(tmp_path / "dev.json")[0]["file"] == str(tmp_path / "images" / "2" / "dev-7-0-0.png")
+    for kind, text in (("query_str.txt", "is a red"), ("query", "(is a red)"), ("output", "false")):
+        (tmp_path / f"val.{kind}").write_text(text + "\n")
+    np.save(tmp_path / "val.input.npy", np.zeros((1, 30, 30, 3), np.uint8))
+    rows, _ = vision_files.shapes(tmp_path, "val")
+    assert rows == [{"question": "is a red", "program": "(is a red)", "label": 0, "image_id": 0}]

@@ -1,6 +1,8 @@
 """SQuAD 2.0: windows and places, n-best answers, the threshold, EM and F1 as the official script defines them."""
 
 import copy
+import hashlib
+import json
 import re
 from dataclasses import replace
 from random import Random
@@ -30,6 +32,10 @@ def questions():
 def vocabulary(questions):
     lines = [row["context"] for row in questions] + [row["question"] for row in questions]
     return ck.data.train_tokenizer(lines, vocab_size=900)
+
+
+ROWS = {"toyshop": "ef3199ea9816c009", "othershop": "419bde75d7d75d25"}
+"""The first digits of the SHA-256 of all splits."""
 
 
 def question(context, text=None, **more):
@@ -561,3 +567,42 @@ def test_a_reader_keeps_the_windows_that_it_was_trained_with(monkeypatch):
     start = make_encoder(ck.data.train_tokenizer([rows[0]["context"]], vocab_size=60))
     squad.fine_tune(start, rows, steps=1, max_length=20, stride=5).read(rows)
     assert seen == [(20, 5), (20, 5)]
+
+
+def test_a_question_is_cut_where_it_was_asked_and_loses_its_leading_blanks(vocabulary):
+    long = question("clara bought a kite", "clara") | {"question": "  who bought it on monday in the shop ?"}
+    cut, whole = (Windows([long], vocabulary, max_length=60, stride=0, max_question=n) for n in (3, 30))
+    rows = [vocabulary.decode(each.ids.tolist()).split(" [SEP]")[0] for each in (cut, whole)]
+    assert rows == ["[CLS] who bought it", "[CLS] who bought it on monday in the shop ?"]
+    blank = Windows([long | {"question": long["question"].lstrip()}], vocabulary, max_length=60, stride=0)
+    assert torch.equal(blank.ids, whole.ids)
+
+
+def test_other_answers_are_other_data_and_the_first_person_s_is_learned(vocabulary):
+    context = "clara bought a red kite"
+    made = [Windows([question(context, text)], vocabulary) for text in ("red", "a red", "red kite", None)]
+    assert len({each.fingerprint() for each in made}) == 4
+    people = {"text": ["red", "a red"], "answer_start": [context.index("red"), context.index("a red")]}
+    both = Windows([question(context) | {"answers": people}], vocabulary)
+    assert (both.start.tolist(), both.end.tolist()) == (made[0].start.tolist(), made[0].end.tolist())
+
+
+@pytest.mark.parametrize("shop", SHOPS)
+def test_the_questions_of_the_toyshop_are_the_same_on_every_machine(shop):
+    """No file of them is shipped; recorded scores are of these rows."""
+    rows = {split: toyshop.rows("squad", split, shop) for split in toyshop.splits("squad")}
+    assert hashlib.sha256(json.dumps(rows).encode()).hexdigest()[:16] == ROWS[shop]
+
+
+def test_an_answer_has_a_form_that_names_what_was_asked():
+    """The longest form first, as the sentence has it; a number of pounds is not the number of goods."""
+    stock = toyshop.Stock(5, "drum", "on the top shelf", material="wooden", price=5)
+    assert maker.wordings(stock, "price") == ["five pounds each", "five pounds"]
+    assert maker.wordings(stock, "shelf") == ["on the top shelf", "the top shelf"]
+    assert maker.wordings(stock, "material") == ["wooden", "wood"]
+    told = maker.Told(stock, "There are five wooden drums for five pounds each on the top shelf.", 10)
+    assert list(maker.places(told, "number")) == [], "the word stands there twice"
+    inside = maker.Told(stock, "There are plywoods of wood.", 0)
+    assert list(maker.places(inside, "material")) == []
+    within = maker.Told(replace(stock, material="tin"), "There are patins on the top shelf.", 0)
+    assert list(maker.places(within, "material")) == [], "a part of a word is no answer"
