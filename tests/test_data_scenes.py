@@ -11,8 +11,8 @@ import torch
 
 import contrast_kit as ck
 from contrast_kit.data import Regions, scenes
-from contrast_kit.data.scenes import ask, compose, programs, statements, tables, tell
-from contrast_kit.data.scenes.detector import FIRST, own_scenes, train_detector, true_classes
+from contrast_kit.data.scenes import ask, compose, draw, programs, statements, tables, tell
+from contrast_kit.data.scenes.detector import FIRST, detect, own_scenes, train_detector, true_classes
 from contrast_kit.data.scenes.draw import CELL_H, CELL_W, LENGTH, RGB, SHAPES, SIDE, digits, sprite
 from contrast_kit.data.scenes.shelf import COLOURS, GOODS, SHELVES, Toy, colours_of
 from contrast_kit.data.toyshop.files import tsv
@@ -89,6 +89,10 @@ def test_a_toy_is_drawn_where_its_record_says_and_in_its_colour():
     assert len(y) > 60 and x.min() >= 3 * CELL_W and y.max() < CELL_H
     (x1, y1, x2, y2), *_ = scenes.boxes(scene_of(toy), SILENT, train=True)
     assert x1 > 0.7 and y2 < 0.35, "x counts from the left, y from the top"
+    (a1, _, a2, _), *_ = scenes.boxes(scene_of(replace(toy, size="small")), SILENT, train=True)
+    assert x2 - x1 > a2 - a1, "a small toy has a small box"
+    veiled = scenes.picture(scene_of(toy), scenes.Noise(0, 0, 0, 0, veiled=1.0), train=True).astype(float)
+    assert (np.abs(veiled - np.array(RGB["blue"])).sum(2) < 12).sum() < 10, "behind a glare"
     assert x1 * SIDE <= x.min() and x.max() < x2 * SIDE and y1 * SIDE <= y.min() and y.max() < y2 * SIDE
 
 
@@ -181,6 +185,7 @@ def test_a_changed_fact_is_false_unless_the_shelf_holds_it_too():
     shelf = scene_of(Toy("drum", "red", "big", 5, 0, 0), Toy("drum", "red", "small", 3, 0, 1))
     fact = Stock(2, "drum", SHELVES[0], colour="red")
     assert scenes.true_of([fact], shelf) and scenes.true_of([replace(fact, number=1, size="big")], shelf)
+    assert scenes.true_of([replace(fact, number=1)], shelf), "there is a red drum, and another"
     for wrong in ({"number": 3}, {"colour": "blue"}, {"shelf": SHELVES[1]}, {"size": "big"}, {"price": 5}):
         assert not scenes.true_of([replace(fact, **wrong)], shelf), wrong
     assert not scenes.true_of([fact, Stock(1, "kite", SHELVES[0])], shelf)
@@ -196,6 +201,9 @@ def test_truth_of_batches_is_true_of_asked_one_by_one():
     four = [rows[0] | {"facts": [fact | {"good": good} for good in ("drum", "kite", "bus", "robot")]}]
     expected = [[scenes.true_of(scenes.facts_of(four[0]), scenes.scene(i)) for i in pictures]]
     assert scenes.truth(four)([0], torch.tensor(pictures)).tolist() == expected
+    for number in (-1, 5000):
+        with pytest.raises(ValueError, match=f"There is no scene {number}: they are numbered from 0 to 4999"):
+            scenes.truth(rows)([0], torch.tensor([0, number]))
     with pytest.raises(ValueError, match="No toy of these scenes has the good 'musical toy': ask true_of"):
         scenes.truth([rows[0] | {"facts": [fact | {"good": "musical toy"}]}])
     with pytest.raises(ValueError, match="No toy of these scenes has the material 'wood'"):  # it was passed over
@@ -366,6 +374,13 @@ def test_programs_make_no_sense_of_scenes_that_lack_what_they_speak_of():
     right = ("filter", "colour", "blue", ("select", "drum"))
     assert programs.run(("same", "size", left, right), shelf) == "yes"
     assert programs.run(("choose", "colour", "green", "pink", left), shelf) is None
+    assert programs.run(("same", "size", left, left), shelf) is None, "one toy is not two"
+    kite = Toy("kite", "red", "big", 3, 0, 3)
+    three = scene_of(*shelf.toys, kite)
+    assert programs.run(("query", "colour", ("relate", "left", ("select", "kite"))), three) == "blue", "the nearest"
+    assert programs.run(("compare", "cheaper", left, right), three) is None, "two drums have one name"
+    assert programs.run(("compare", "cheaper", right, ("select", "kite")), three) is None, "they cost the same"
+    assert programs.run(("compare", "dearer", left, ("select", "kite")), three) == "drum"
 
 
 def test_no_toy_has_a_colour_that_its_good_never_has():
@@ -466,3 +481,50 @@ def test_telling_draws_no_toy_twice():
         scene = scenes.scene(i)
         facts = tell.draw_facts(Random(i), scene)
         assert facts and sum(fact.number for fact in facts) <= len(scene.toys)
+
+
+def test_the_tag_shows_the_price_in_the_handwriting_of_the_split(monkeypatch):
+    for price in range(2, 10):
+        picture = scenes.picture(scene_of(Toy("ball", "blue", "big", price, 0, 0)), SILENT, train=False)
+        ink = (250 - picture[CELL_H - 9 : CELL_H - 1, :, 0].astype(float)) / 205  # [8, 96]
+        tags = [ink[:, x : x + 8] for x in range(CELL_W - 8)]
+        near = {n: min(np.abs(tag - image).mean() for tag in tags for image in digits(False)[n]) for n in range(2, 10)}
+        assert min(near, key=near.get) == price
+    asked, plain = [], digits
+    monkeypatch.setattr(draw, "digits", lambda train: asked.append(train) or plain(train))
+    for number, options in ((0, {}), (4499, {}), (4500, {}), (0, {"train": False}), (4500, {"train": True})):
+        asked.clear(), scenes.picture(scenes.scene(number), **options)
+        assert set(asked) == {options.get("train", number < 4000)}
+    asked.clear(), train_detector(scenes=3, epochs=1)
+    assert set(asked) == {True}
+
+
+def test_noise_and_seed_reach_the_detector():
+    weights = lambda *how, **options: torch.cat(  # noqa: E731
+        [each.flatten() for each in train_detector(*how, scenes=6, epochs=1, **options).parameters()]
+    )
+    one = weights()
+    assert one.equal(weights()) and not one.equal(weights(seed=1)) and not one.equal(weights(SILENT))
+    weak, some = train_detector(scenes=6, epochs=1), [scenes.scene(0)]
+    assert not detect(weak, some).regions.equal(detect(weak, some, SILENT).regions)
+    classes = true_classes(scene_of(Toy("drum", "red", "big", 5, 0, 0), Toy("kite", "blue", "small", 2, 0, 1)))
+    assert classes["sizes"].tolist() == [1, 0] and classes["prices"].tolist() == [3, 0]
+
+
+def test_pictures_are_made_anew_where_the_code_or_a_library_is_another(monkeypatch, tmp_path):
+    for name in ("shelf", "draw", "detector"):
+        (tmp_path / f"{name}.py").write_text("")
+    monkeypatch.setattr(tables, "__file__", str(tmp_path / "tables.py"))
+    seen = [tables._version()]
+    for name in ("shelf", "draw", "detector"):
+        (tmp_path / f"{name}.py").write_text(f"# {name}")
+        seen.append(tables._version())
+    for library in ("torch", "numpy", "PIL", "sklearn"):
+        monkeypatch.setattr(f"{library}.__version__", "0")
+        seen.append(tables._version())
+    assert len(set(seen)) == 8
+
+
+def test_rows_are_the_caller_s_copies():
+    scenes.rows("captions", "test")[0]["text"] = "changed"
+    assert scenes.rows("captions", "test")[0]["text"] != "changed"

@@ -18,7 +18,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from contrast_kit import geometry
 from contrast_kit.data import toyshop
-from contrast_kit.data.toyshop import Opinion, Stock, Visit, __main__, files, grammar, makers, words
+from contrast_kit.data.toyshop import Opinion, Stock, Visit, __main__, files, grammar, makers, unlabeled, words
 from contrast_kit.data.toyshop.errors import corrupt
 from contrast_kit.data.toyshop.shops import OTHERSHOP, SHOPS, TOYSHOP
 from contrast_kit.data.toyshop.world import as_told
@@ -437,3 +437,63 @@ def test_relations_find_the_shop_of_the_goods():
         assert not toyshop.contradicts(gnome, ornament, **where)
         assert toyshop.similarity(gnome, toyshop.Stock(1, "gnome", "by the door"), **where) == 1.0
     assert toyshop.similarity(gnome, replace(gnome, good="kite")) < toyshop.similarity(gnome, ornament) < 5
+
+
+def test_each_seed_and_each_shop_has_draws_of_its_own():
+    for made in (partial(toyshop.families, 3, 3), partial(toyshop.triples, 9), partial(toyshop.probe_pairs, 9)):
+        assert made() == made() != made(seed=1)
+        there = made(shop="othershop")
+        goods = there if isinstance(there, dict) else [toyshop.record_of(texts[0]).good for texts in there]
+        assert there != made() and all(good in OTHERSHOP.department_of for good in goods)
+    assert toyshop.ways_to_say(VISIT, 5) != toyshop.ways_to_say(VISIT, 5, seed=1)
+    assert len({toyshop.tell(VISIT, seed=seed) for seed in range(9)}) > 3
+
+
+def test_an_opinion_is_of_one_person_on_one_part_and_a_weak_one_denies_a_strong_one():
+    whole = Opinion("drum", "strength", 1, 2, who="Tom")
+    lid = replace(whole, part="lid")
+    for other in (whole, replace(lid, part="strap"), replace(lid, who="Ada"), replace(lid, who="")):
+        assert not toyshop.entails(lid, other) and not toyshop.entails(other, lid)
+        assert not toyshop.contradicts(lid, replace(other, polarity=-1))
+    assert toyshop.contradicts(replace(lid, intensity=1), replace(lid, intensity=3, polarity=-1))
+    assert not toyshop.entails(VISIT, Stock(2, "kite", "in the attic"))
+
+
+def test_what_may_both_be_true_is_no_contradiction():
+    told = replace(VISIT, reason="as a joke", colour="red", size="tall")
+    for other in ({"reason": "for a party"}, {"action": "return"}, {"colour": "scarlet"}, {"size": "big"}):
+        assert not toyshop.contradicts(told, replace(told, **other)), other
+    for other in ({"colour": "blue"}, {"size": "short"}, {"good": "scooter"}, {"who": "Tom"}):
+        assert toyshop.contradicts(told, replace(told, **other)), other
+    assert not toyshop.entails(replace(told, good="scooter"), told), "two goods of one department"
+
+
+def test_records_of_two_kinds_are_alike_by_their_goods():
+    likeness = [toyshop.similarity(VISIT, Stock(1, good, "in the attic")) for good in ("kite", "scooter", "drum")]
+    assert likeness == [1.0, 0.4, 0.0]
+
+
+def test_heat_is_the_chance_that_a_field_is_misremembered_and_only_details_are_forgotten():
+    stock = Stock(3, "drum", "in the attic", "big", "red", "tin", 5)
+    hot = [unlabeled.misremember(stock, 1.0, Random(seed), TOYSHOP) for seed in range(60)]
+    for name in ("number", "good", "shelf"):
+        assert all(getattr(each, name) not in ("", 0, getattr(stock, name)) for each in hot)
+    for name in ("size", "colour", "material", "price"):
+        left_out = sum(not getattr(each, name) for each in hot)
+        assert 15 < left_out < 45 and all(getattr(each, name) != getattr(stock, name) for each in hot)
+    warm = [toyshop.record_of(toyshop.paraphrase(VISIT, Random(seed), temperature=0.7)) for seed in range(400)]
+    assert np.mean([each.who != "Clara" for each in warm]) == pytest.approx(1 - np.exp(-0.7), abs=0.08)
+    pair = (VISIT, Opinion("kite", "strength", 1, who="Clara", number=2))
+    for seed in range(20):
+        first, second = unlabeled.misremember(pair, 1.0, Random(seed), TOYSHOP)
+        assert (first.good, first.who, first.number) == (second.good, second.who, second.number)
+
+
+def test_a_sentence_of_the_other_shop_is_said_again_there_and_each_kind_has_its_name():
+    text = toyshop.corpus(1, shop="othershop")[0]
+    assert toyshop.record_of(toyshop.paraphrase(text, Random(0))) == toyshop.record_of(text)
+    kinds = {Visit: "visit", Stock: "shelf", Opinion: "opinion", tuple: "visit and opinion"}
+    for line in toyshop.corpus(60):
+        assert toyshop.kind_of(line) == kinds[type(toyshop.record_of(line))]
+    toyshop.labelled_corpus(1)[0]["text"] = "changed"  # the caller's copy, not ours
+    assert toyshop.labelled_corpus(1)[0]["text"] != "changed"
