@@ -16,7 +16,7 @@ import torch
 
 import contrast_kit as ck
 from contrast_kit.__main__ import main
-from contrast_kit.commands import bench, options, recipes, train
+from contrast_kit.commands import bench, lab, options, recipes, train
 from contrast_kit.commands.rows import rows_of
 from contrast_kit.commands.trackers import Tracker
 from contrast_kit.data import intact
@@ -624,6 +624,8 @@ def test_a_run_from_a_checkpoint_has_defaults_that_keep_it(tmp_path):
     state = json.loads(next(again.glob("step-*/state.json")).read_text())["settings"]
     assert state["training"]["lr"] == 2e-5 and state["training"]["warm_heads"] == 0.1
     assert state["config"]["contrast"] == "simsiam"  # the paper's, where the notebooks take info_nce
+    assert (kept["scale"], kept["data"], kept["unit"]) == ("tiny", "toyshop/text", None)
+    assert (kept["columns"], kept["label"], kept["packing"]) == (None, "label", False)
     assert state["training"].items() <= kept.items() and state["config"].items() <= kept.items()  # what was not given
     assert kept["vocab_size"] == 300 and kept["pooling"] is None
 
@@ -855,3 +857,131 @@ def free_port():
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         return s.getsockname()[1]
+
+
+def made_by(monkeypatch, *arguments):
+    """What the command gives to `fit`, which does not run."""
+    given = []
+    monkeypatch.setattr(ck, "plan", lambda *args, **how: "THE PLAN")
+    monkeypatch.setattr(ck, "fit", lambda *args, **how: given.append((args, how)) or 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        main(["train", *arguments])
+    ((args, how),) = given
+    return *args, how
+
+
+def test_the_seed_makes_encoder_and_heads(lines, monkeypatch):
+    def weights(*more):
+        given = ("cmlm", "--contrast", "simsiam", "--data", lines, *QUICK, *more)
+        objective = made_by(monkeypatch, *given)[0]
+        own = {name: value for name, value in objective.state_dict().items() if not name.startswith("encoder.")}
+        return objective.encoder.state_dict(), own
+
+    (one, heads), (same, heads_too), (other, other_heads) = weights(), weights("--seed", "0"), weights("--seed", "1")
+    assert heads and all(one[name].equal(same[name]) for name in one)
+    assert all(heads[name].equal(heads_too[name]) for name in heads)
+    assert not all(one[name].equal(other[name]) for name in one)
+    assert not all(heads[name].equal(other_heads[name]) for name in heads)
+
+
+def test_pooling_and_length_are_those_that_were_asked_for(lines, tmp_path, monkeypatch):
+    given = ["mlm", "--data", lines, *QUICK]
+    objective, texts, training, _ = made_by(monkeypatch, *given, "--pooling", "first", "--max-length", "6")
+    assert objective.encoder.pooling == "first" and texts.lengths.max() == training.max_length == 6
+    longer = made_by(monkeypatch, *given, "--max-length", "600")[0].encoder
+    assert longer.pooling == "mean" and longer.tokenizer.model_max_length == longer.max_length == 600
+    longer.save_pretrained(tmp_path / "start")
+    start = ["--start", str(tmp_path / "start")]
+    assert made_by(monkeypatch, *given, *start)[0].encoder.pooling == "mean"
+    assert made_by(monkeypatch, *given, *start, "--pooling", "first")[0].encoder.pooling == "first"
+
+
+def test_plan_progress_and_tracker_are_switched_by_their_options(lines, tmp_path, monkeypatch, capsys):
+    trackers = []
+    monkeypatch.setattr(train, "Tracker", lambda *given: trackers.append(given) or Tracker(None, None, {}))
+    given = ["mlm", "--data", lines, "--batch-size", "8", "--words", "300"]
+    how = made_by(monkeypatch, *given, "--log", "wandb")[-1]
+    assert how["progress"] and not how["resume"] and how["callback"] and "THE PLAN" in capsys.readouterr().out
+    how = made_by(monkeypatch, *given, "--no-plan", "--quiet", "--folder", str(tmp_path / "run"))[-1]
+    assert not how["progress"] and how["resume"] and "THE PLAN" not in capsys.readouterr().out
+    assert not made_by(monkeypatch, *given, "--fresh", "--folder", str(tmp_path / "run"))[-1]["resume"]
+    assert [each[0] for each in trackers] == ["wandb", None, None]
+    assert trackers[0][2].items() >= {"method": "mlm", "batch_size": 8, "vocab_size": 300, "p_m": 0.3}.items()
+
+
+def test_the_split_and_the_first_texts_are_read_and_half_a_pair_is_a_text(tmp_path):
+    for name, count in (("train", 4), ("validation", 3)):
+        (tmp_path / f"{name}.csv").write_text("text,label\n" + "".join(f"{name} {i},1\n" for i in range(count)))
+    rows = lambda *more: rows_of(train.parse(["mlm", "--data", str(tmp_path), *more]))["text"][:]  # noqa: E731
+    assert rows() == ["train 0", "train 1", "train 2", "train 3"] and rows("--limit", "2") == ["train 0", "train 1"]
+    assert rows("--part", "validation") == ["validation 0", "validation 1", "validation 2"]
+    (tmp_path / "pairs").mkdir()
+    (tmp_path / "pairs" / "a.csv").write_text("sentence1,sentence2\na,b\nc,\n,\n")
+    assert rows_of(train.parse(["mlm", "--data", str(tmp_path / "pairs")]))["sentence1"][:] == ["a", "c"]
+
+
+@pytest.mark.parametrize("method", ["scl", "mlm"])
+def test_other_rows_or_columns_in_a_used_folder_are_refused_by_their_option(method, tmp_path, capsys):
+    for name in ("train", "validation"):
+        rows = "".join(f"a red kite {i},a drum {i},{i % 2},{i % 3}\n" for i in range(9))
+        (tmp_path / f"{name}.csv").write_text("said,heard,good,kind\n" + rows)
+    command = ["train", method, "--data", str(tmp_path), "--folder", str(tmp_path / "run"), "--steps", "1", *QUICK]
+    given = {"--columns": "said", "--label": "good", "--part": "train", "--limit": "9"}
+
+    def asked(**changes):
+        options = given | {f"--{name}": value for name, value in changes.items()}
+        return main([*command, *(word for option in options.items() for word in option)])
+
+    assert asked() == 0
+    for name, value in {"columns": "heard", "label": "kind", "part": "validation", "limit": "8"}.items():
+        capsys.readouterr()
+        assert asked(**{name: value}) == 1
+        assert f"begun with --{name} {given[f'--{name}']}, and this is --{name} {value}" in capsys.readouterr().err
+    kept = tmp_path / "run" / "asked.json"
+    record = json.loads(kept.read_text())
+    kept.write_text(json.dumps({name: value for name, value in record.items() if name != "unit"}))
+    assert asked() == 0  # a version that had no such option had written it
+
+
+def test_a_tilde_is_the_same_place(lines, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    command = ["train", "mlm", *QUICK, "--steps", "1", "--folder", str(tmp_path / "run"), "--data"]
+    assert main([*command, lines]) == 0 and main([*command, "~/lines.txt"]) == 0
+
+
+def test_words_of_any_case_are_values_and_lists_are_text():
+    assert [options.parse_value(text) for text in ("Yes", "FALSE", "None", "[1]")] == [True, False, None, "[1]"]
+
+
+def test_from_a_checkpoint_small_scales_let_heads_rest_and_the_papers_keep_their_own():
+    for method in ("cmlm", "cssl"):
+        small = recipes.recipe(method, "small", start=True)
+        assert (small.config, small.encoder) == ({}, {}) and small.training.get("lr") is None
+        assert small.training.get("warm_heads") == (None if method == "cssl" else 0.1)
+    coco, post = recipes.recipe("coco-lm", "base"), recipes.recipe("coco-lm", "base", start=True)
+    assert post.config == coco.config and "lr" in coco.training and "warm_heads" not in post.training
+    assert post.training == {name: value for name, value in coco.training.items() if name != "lr"}
+    assert recipes.recipe("scl", "large", start=True).training["lr"] == 1e-5
+    assert [recipes.recipe("coco-lm", scale).training["chunk_size"] for scale in ("base", "large")] == [64, 16]
+    assert "chunk_size" not in recipes.recipe("cmlm", "large").training | recipes.recipe("scl", "base").training
+
+
+def test_lab_hands_on_options_settings_and_the_exit_status(monkeypatch, tmp_path):
+    started = []
+    monkeypatch.setattr(subprocess, "run", lambda command, env, check: started.append((command, env)) or Ended(3))
+    (tmp_path / "notebooks").mkdir()
+    (tmp_path / "notebooks" / "00_a.ipynb").write_text("{}")
+    monkeypatch.setattr(lab, "shipped", lambda what: tmp_path / what)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: True)
+    monkeypatch.setattr(lab, "_trust", lambda folder: None)
+    monkeypatch.setenv("JUPYTER_CONFIG_PATH", "mine")  # first, so a reader's own settings win
+    folder = f"--folder={tmp_path / 'course'}"
+    assert main(["lab", folder, "--only-copy"]) == 0 and not started
+    assert main(["lab", folder, "--no-browser", "--port=8899"]) == 3
+    ((command, env),) = started
+    assert command[-2:] == ["--no-browser", "--port=8899"]
+    assert env["JUPYTER_CONFIG_PATH"] == os.pathsep.join(["mine", str(lab.JUPYTER)])
+
+
+def test_version_is_told(capsys):
+    assert main(["--version"]) == 0 and capsys.readouterr().out == f"contrast_kit {ck.__version__}\n"

@@ -573,3 +573,20 @@ def test_an_error_is_one_sentence(arguments, words, saved, capsys):
 def test_what_is_no_model_is_said(tmp_path, capsys):
     assert main(["evaluate", str(tmp_path)]) == 1
     assert "holds no config.json" in capsys.readouterr().err
+
+
+def test_the_command_hands_on_what_it_was_given(saved, tmp_path, monkeypatch, capsys):
+    given = []
+    report = SimpleNamespace(write=lambda out: given.append(out) or (out, out))
+    monkeypatch.setattr(ck.standard, "evaluate", lambda *args, **how: given.append((args, how)) or report)
+    monkeypatch.setenv("CONTRAST_KIT_REAL_DATA", "theirs")
+    more = ["--data", "mine", "--limit", "0", "--pairs", "7", "--pooling", "first", "--only", "sts", "--quiet"]
+    assert main(["evaluate", str(saved), *more, "--out", str(tmp_path / "out")]) == 0
+    (args, how), out = given
+    assert args == (str(saved), "mine") and out == tmp_path / "out"
+    assert how == dict(parts=("sts",), limit=None, pairs=7, pooling="first", progress=False)
+    given.clear()
+    assert main(["evaluate", str(saved), "--limit", "9", "--pairs", "0"]) == 0
+    (args, how), out = given
+    assert args == (str(saved), "theirs") and out == saved
+    assert how == dict(parts=tuple(reports.PARTS), limit=9, pairs=None, pooling=None, progress=True)
