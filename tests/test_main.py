@@ -16,6 +16,7 @@ import torch
 
 import contrast_kit as ck
 from contrast_kit.__main__ import main
+from contrast_kit._shipped import shipped
 from contrast_kit.commands import bench, lab, options, recipes, train
 from contrast_kit.commands.rows import rows_of
 from contrast_kit.commands.trackers import Tracker
@@ -951,6 +952,31 @@ def test_a_tilde_is_the_same_place(lines, tmp_path, monkeypatch):
 
 def test_words_of_any_case_are_values_and_lists_are_text():
     assert [options.parse_value(text) for text in ("Yes", "FALSE", "None", "[1]")] == [True, False, None, "[1]"]
+
+
+SIZES = {
+    "mlm": ("04_mlm", 'tour = dict(shape="tiny"', 'gpu = dict(shape="small"'),
+    "cmlm": ("05_cmlm", 'tour = dict(shape="tiny"', 'gpu = dict(shape="small"'),
+    "coco-lm": ("06_coco_lm", 'tour = dict(shape="tiny"', 'gpu = dict(shape="small"'),
+    "capt": ("08_capt", 'SIZES = dict(shape="tiny"', 'SIZES = dict(shape="small"'),
+}
+"""The notebook that trains a method, and how the sizes of its two speeds begin."""
+
+
+@pytest.mark.parametrize("method", SIZES)
+def test_the_recipes_of_two_scales_are_the_settings_of_the_notebooks(method):
+    name, *starts = SIZES[method]
+    cells = json.loads((shipped("notebooks") / f"{name}.ipynb").read_text("utf-8"))["cells"]
+    source = next(text for cell in cells if starts[0] in (text := "".join(cell["source"])))
+    for start, scale in zip(starts, ("tiny", "small"), strict=True):
+        lines = source[source.index(start) :].splitlines()[:2]
+        sizes = eval(lines[0].partition(" = ")[2]) | eval(lines[1].partition(" |= ")[2])
+        recipe = recipes.recipe(method, scale)
+        wanted = {"batch_size": sizes["batch"], "steps": sizes["steps"], "lr": sizes["lr"]}
+        assert recipe.training == wanted and recipe.limit == sizes["sentences"] and recipe.vocab_size == sizes["words"]
+        assert recipe.encoder.get("initializer_range") == sizes.get("init")
+        assert recipe.config.get("queue") == sizes.get("queue")
+        assert recipe.config.get("p_m", 0.3) == 0.3 and recipe.config.get("tau", 0.05) == 0.05
 
 
 def test_from_a_checkpoint_small_scales_let_heads_rest_and_the_papers_keep_their_own():

@@ -33,6 +33,7 @@ class Recipe:
 
 # tiny is the notebooks' tour speed (a minute on a CPU), small their gpu speed (minutes on one GPU).
 _DATA = {"tiny": dict(vocab_size=2_000, limit=20_000), "small": dict(vocab_size=8_000, limit=100_000)}
+_DATA_OF = {("mlm", "small"): dict(vocab_size=4_000)}
 _TRAINING = {
     "tiny": dict(batch_size=64, steps=60, lr=2e-3),
     "small": dict(batch_size=512, steps=2_000, lr=5e-4),
@@ -40,8 +41,9 @@ _TRAINING = {
 # Further changes of the notebooks, by method and scale.
 _TRAINING_OF = {
     ("mlm", "tiny"): dict(batch_size=16, steps=1_400, lr=1e-3),
-    ("cmlm", "tiny"): dict(batch_size=128),
-    ("coco-lm", "tiny"): dict(steps=50),
+    ("mlm", "small"): dict(batch_size=64, steps=10_000),
+    ("cmlm", "tiny"): dict(steps=40),
+    ("coco-lm", "tiny"): dict(steps=50, lr=4e-3),
     ("coco-lm", "small"): dict(batch_size=256, steps=1_500),
     ("capt", "tiny"): dict(steps=50, lr=3e-3),
     ("capt", "small"): dict(steps=1_500),
@@ -56,9 +58,13 @@ _CONFIG = {
 }
 _CONFIG_OF = {
     ("mlm", "tiny"): dict(p_m=0.3),
+    ("mlm", "small"): dict(p_m=0.3),
     ("capt", "small"): dict(queue=8192),
 }
-_ENCODER_OF = {("mlm", "tiny"): dict(dropout=0.0, initializer_range=0.05)}
+_ENCODER_OF = {
+    ("mlm", "tiny"): dict(dropout=0.0, initializer_range=0.05),
+    ("mlm", "small"): dict(dropout=0.0, initializer_range=0.035),
+}
 
 
 # The methods that COCO-LM trains beside its own, "under exactly the same setting" (section 4).
@@ -120,7 +126,7 @@ def recipe(method: str, scale: str, *, start: bool = False) -> Recipe:
         config=_CONFIG.get(method, {}) | _CONFIG_OF.get((method, scale), {}),
         encoder=encoder | _ENCODER_OF.get((method, scale), {}),
         training=_TRAINING[scale] | _TRAINING_OF.get((method, scale), {}),
-        **_DATA[scale],
+        **_DATA[scale] | _DATA_OF.get((method, scale), {}),
     )
 
 
