@@ -18,7 +18,7 @@ import contrast_kit as ck
 from contrast_kit.__main__ import main
 from contrast_kit._shipped import shipped
 from contrast_kit.commands import bench, lab, options, recipes, train
-from contrast_kit.commands.rows import rows_of
+from contrast_kit.commands.rows import rows_of, too_few
 from contrast_kit.commands.trackers import Tracker
 from contrast_kit.data import intact
 from contrast_kit.objectives import METHODS
@@ -603,7 +603,7 @@ def test_a_new_encoder_takes_the_length_that_was_asked_for(lines, tmp_path):
 
 
 def test_wordings_of_a_column_of_any_name_are_kept(tmp_path):
-    (tmp_path / "mine.csv").write_text("review,review/0,review/1,x\n" + "a,b,c,d\n" * 4)
+    (tmp_path / "mine.csv").write_text("review,review/0,review/1,x/0\n" + "a,b,c,d\n" * 4)
     options = train.parse(["cssl", "--data", str(tmp_path / "mine.csv"), "--columns", "review"])
     assert rows_of(options)[0] == {"text": "a", "text/0": "b", "text/1": "c"}
 
@@ -666,6 +666,7 @@ def test_a_text_of_one_line_is_warned_about_before_training(lines, tmp_path, cap
     assert "one.txt holds one text only" in capsys.readouterr().err
     assert main(["train", "mlm", "--data", lines, *QUICK, "--steps", "1"]) == 0
     assert "texts only" not in capsys.readouterr().err
+    assert too_few(train.parse(["mlm"]), 8, 8) == "" != too_few(train.parse(["mlm"]), 7, 8)
 
 
 @pytest.mark.parametrize("option", ["--limit", "--words"])
@@ -885,6 +886,11 @@ def test_the_seed_makes_encoder_and_heads(lines, monkeypatch):
     assert not all(heads[name].equal(other_heads[name]) for name in heads)
 
 
+def test_a_head_has_as_many_outputs_as_the_data_has_classes(monkeypatch):
+    for data, count in (("toyshop/mnli", 3), ("toyshop/sst2", 2)):
+        assert made_by(monkeypatch, "scl", "--data", data, *QUICK)[0].config.classes == count
+
+
 def test_pooling_and_length_are_those_that_were_asked_for(lines, tmp_path, monkeypatch):
     given = ["mlm", "--data", lines, *QUICK]
     objective, texts, training, _ = made_by(monkeypatch, *given, "--pooling", "first", "--max-length", "6")
@@ -975,6 +981,8 @@ def test_the_recipes_of_two_scales_are_the_settings_of_the_notebooks(method):
         wanted = {"batch_size": sizes["batch"], "steps": sizes["steps"], "lr": sizes["lr"]}
         assert recipe.training == wanted and recipe.limit == sizes["sentences"] and recipe.vocab_size == sizes["words"]
         assert recipe.encoder.get("initializer_range") == sizes.get("init")
+        assert recipe.encoder["pooling"] == "mean"
+        assert recipe.encoder.get("relative_positions", False) == (method == "coco-lm")
         assert recipe.config.get("queue") == sizes.get("queue")
         assert recipe.config.get("p_m", 0.3) == 0.3 and recipe.config.get("tau", 0.05) == 0.05
 

@@ -210,6 +210,9 @@ def test_the_scales_of_the_papers_in_numbers():
     assert (capt.training["batch_size"], capt.training["lr"], capt.training["clip"]) == (8192, 6e-4, None)
     scl = recipes.recipe("scl", "large")
     assert (scl.training["batch_size"], scl.training["lr"]) == (16, 1e-5) and "epochs (RoBERTa's)" in scl.ours
+    assert scl.training["epochs"] == 10
+    simcse = recipes.recipe("simcse", "base").training
+    assert (simcse["batch_size"], simcse["steps"], simcse["lr"]) == (2048, 125_000, 5e-4)
     assert (recipes.recipe("fine-tune", "base").training["lr"], recipes.recipe("mlm", "base").ours) == (3e-5, "")
     assert "small" in recipes.recipe("capt", "base").ours and "base" in recipes.recipe("cmlm", "large").ours
 
