@@ -139,6 +139,7 @@ def test_hard_negatives_are_candidates_of_every_anchor_in_info_nce(tau):
 def test_one_example_with_hard_negatives_has_something_to_learn(recwarn):
     x = torch.eye(1, 3).double()
     close(info_nce(x, x, 0.5, negatives=x.repeat(4, 1)), math.log(5))
+    close(nt_xent(x, x, 0.5, queue=x), math.log(2))
     assert not recwarn.list
 
 
@@ -482,8 +483,9 @@ def test_autocast_does_not_lower_the_similarities():
     with torch.autocast("cpu", dtype=torch.bfloat16):
         assert (a @ b.T).dtype == torch.bfloat16  # this is what autocast does to a product
         inside = nt_xent(a, b, 0.05), info_nce(a, b, 0.05), sup_con(a, torch.arange(16) % 2, 0.05)
+        pushed = losses.nt_xent_anchor_gradient(a, b, 0.05)
     outside = nt_xent(a, b, 0.05), info_nce(a, b, 0.05), sup_con(a, torch.arange(16) % 2, 0.05)
-    assert inside == outside
+    assert inside == outside and torch.equal(pushed, losses.nt_xent_anchor_gradient(a, b, 0.05))
 
 
 def test_the_inputs_are_not_changed():

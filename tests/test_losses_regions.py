@@ -67,6 +67,7 @@ def test_named_regions_are_the_weighted_cross_entropy(loss, named):
     close(loss(logits, labels, confidence=confidence, reduction="sum"), total)
     close(loss(logits, labels, confidence=confidence), total / count)
     close(loss(logits, labels), object_loop(logits, labels, torch.ones(M))[0] / count)
+    close(loss(logits, labels.where(labels >= 0, -1), confidence=confidence, ignore_index=-1), total / count)
     each = loss(logits, labels, confidence=confidence, reduction="none")
     assert each.shape == (M,) and each[2] == 0
 
@@ -107,6 +108,14 @@ def test_one_answer_is_the_expectation_of_a_drawn_answer(answers):
             count += 1
     close(one_answer(logits, scores), total / count)
     assert count == B - 1
+
+
+def test_the_terms_can_be_had_one_by_one(answers):
+    features = torch.randn(2, M, F, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    for loss, given in ((soft_answers, answers), (one_answer, answers), (masked_features, features)):
+        each = loss(*given, reduction="none")
+        assert each.shape == (len(given[0]),)
+        close(each.sum(), loss(*given, reduction="sum").item())
 
 
 def test_limits_in_closed_form():

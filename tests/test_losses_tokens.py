@@ -109,6 +109,15 @@ def test_what_stands_at_an_ignored_position_is_in_no_gradient(bad):
         assert gradient.isfinite().all() and not gradient[1].any() and gradient[0].any()
 
 
+def test_ignored_labels_are_left_out_where_nothing_is_read_too():
+    """As on a GPU, while a method trains."""
+    x, labels = torch.randn(4, 6, generator=torch.Generator().manual_seed(0)), torch.tensor([1, -100, 2, 3])
+    for loss in (mlm, losses.masked_objects):
+        with losses.unchecked():
+            found = loss(x, labels)
+        assert torch.allclose(found, loss(x, labels))
+
+
 def test_labels_in_eight_bits_are_labels():
     """Where -100 means 156: that label was not counted, and the width of a vocabulary above 255 was cut off."""
     logits, labels = torch.randn(2, 300, generator=torch.Generator().manual_seed(0)), torch.tensor([156, 1])
@@ -160,6 +169,9 @@ def test_copy_is_coco_eq_2():
     is_original = corrupted == original
     close(replaced_token_detection(copy_logits, is_original, valid, reduction="sum"), number)
     assert replaced_token_detection(copy_logits, ~masked, valid, reduction="sum").item() != pytest.approx(number)
+    each = replaced_token_detection(copy_logits, is_original, valid, reduction="none")
+    assert each.shape == (B, T) and not each[~valid].any()
+    close(each.sum(), number)
 
 
 def test_a_high_logit_says_original():
