@@ -282,6 +282,14 @@ def test_a_span_is_masked_or_kept_as_a_whole():
         assert lowest < alike < highest  # single tokens agree with their neighbours half of the time
 
 
+def test_of_the_spans_too_a_tenth_is_random_and_a_tenth_is_kept():
+    ids, _, maskable = texts(rows=2000, length=64, pad=False)
+    view = masking.span_mask(ids, maskable, 0.15, generator=generator(), **VOCABULARY)
+    found, original = view.input_ids[view.selected], ids[view.selected]
+    assert (found == MASK).double().mean().item() == pytest.approx(0.8, abs=0.02)
+    assert (found == original).double().mean().item() == pytest.approx(0.1, abs=0.02)
+
+
 # --- crop ------------------------------------------------------------------------------------------
 
 
@@ -325,6 +333,8 @@ def test_crop_with_another_pad_id_and_padding_on_the_left():
     cropped = masking.crop(ids, torch.tensor([[0, 0, 1, 1, 1, 1, 1]]), 1.0, pad_id=9, generator=generator())
     assert cropped.input_ids.tolist() == [[CLS, 11, 12, 13, SEP, 9, 9]]
     assert torch.equal(ids.gather(1, cropped.positions)[:, :5], cropped.input_ids[:, :5])
+    assert not cropped.positions[:, 5:].any()  # padding points to the front
+    assert masking.crop(ids, ids != 9, pad_id=9).attention_mask.dtype == torch.bool  # in the dtype given
 
 
 @settings(max_examples=60, deadline=None)

@@ -134,13 +134,26 @@ def test_spans_fall_on_neighbours():
     assert pairs("spans") > 2 * pairs("mask")
 
 
+def test_spans_are_as_long_as_the_caller_says():
+    batch = texts(2000, length=106)
+
+    def run(**options):
+        at = draw(MaskSpans(0.1, **options), batch)["selected"]
+        return (at.sum() / (at[:, 1:] & ~at[:, :-1]).sum()).item()
+
+    assert run(span_p=1.0) < 1.2 < 1.4 < run(span_p=1e-9, max_span=2) < 1.9 < 3 < run(span_p=1e-9)
+
+
 def test_rates_are_the_callers():
     batch = texts(2000)
     for kind in (Mask(0.4), MaskSpans(0.4), Replace(0.4)):
         rate = draw(kind, batch)["selected"][batch["maskable"]].float().mean().item()
         assert rate == pytest.approx(0.4, abs=0.02)
-    still = draw(MaskAndShuffle(p=0.0, window=0), batch)
-    assert torch.equal(still["input_ids"], batch["input_ids"]) and not still["selected"].any()
+    for kind in (MaskAndShuffle(p=0.0, window=0), MaskShuffleReplace(p=0.0, window=0, p_replace=0.0)):
+        still = draw(kind, batch)
+        assert torch.equal(still["input_ids"], batch["input_ids"]) and not still["selected"].any()
+    for kind in (Mask, MaskSpans, MaskAndShuffle):
+        assert (draw(kind(0.4, split=(0.0, 1.0, 0.0)), batch)["input_ids"] == 3).float().mean() < 0.01
 
 
 def test_a_function_is_a_noise_and_a_wrong_name_is_said():
