@@ -147,6 +147,13 @@ def test_wrong_arguments_are_said(encoder, make, words):
         make(encoder)
 
 
+@pytest.mark.parametrize("kind", ["CMLM", "COCOLM"])
+def test_a_new_method_leaves_the_callers_random_numbers_alone(encoder, kind):
+    before = torch.get_rng_state()
+    getattr(ck.objectives, kind)(encoder)
+    assert torch.equal(torch.get_rng_state(), before)
+
+
 @pytest.mark.parametrize("kind", ["CMLM", "CSSL", "SimCSE", "COCOLM", "CAPT"])
 def test_duplicates_cannot_be_ignored_in_a_batch_that_does_not_name_them(encoder, batch, kind):
     changes = {"contrast": "info_nce"} if kind == "CMLM" else {}

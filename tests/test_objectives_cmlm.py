@@ -55,6 +55,12 @@ def test_labels_are_the_original_ids_at_every_selected_position(encoder, batch):
     assert (view["selected"] & ~changed).any() and not (changed & ~view["selected"]).any()
 
 
+def test_the_split_is_that_of_every_view(encoder, batch):
+    views = CMLM(encoder, split=(0.0, 0.0, 1.0)).views(batch, torch.Generator().manual_seed(0))
+    for view in views.values():
+        assert view["selected"].any() and torch.equal(view["input_ids"], batch["input_ids"])
+
+
 @pytest.mark.parametrize("alpha", [0.0, 0.5, 2.0])
 def test_equation_12_is_a_plain_weighted_sum(encoder, batch, alpha):
     parts = loss_of(CMLM(encoder, contrast_weight=alpha), batch)

@@ -159,6 +159,10 @@ def test_a_prompt_with_its_demonstrations_is_cut_behind_the_mask(vocabulary):
         ck.data.Texts(prompting.prompts(train, TEMPLATE, vocabulary), vocabulary).batch(range(9))
     )["text"]
     assert view["input_ids"].shape == (9, 14)
+    short = Prompt(make_encoder(vocabulary, max_length=15), **options | {"max_length": 128})
+    assert short.with_demonstrations(
+        ck.data.Texts(prompting.prompts(train, TEMPLATE, vocabulary), vocabulary).batch(range(9)), None
+    )["input_ids"].shape == (9, 15)
 
 
 def test_lm_bffs_template_of_mnli_asks_as_its_paper_prints(vocabulary):

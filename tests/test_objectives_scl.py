@@ -176,6 +176,14 @@ def test_dropout_of_the_head_acts_while_training(encoder, batch):
     assert not torch.equal(objective.logits(batch), objective.logits(batch))
     objective.eval()
     assert torch.equal(objective.logits(batch), objective.logits(batch))
+    feature, h = FineTune(encoder, head="tanh", dropout=0.5).train().head.feature, torch.ones(4, encoder.width)
+    assert not torch.equal(feature(h), feature(h))
+
+
+def test_a_head_begins_as_berts_does_and_by_its_seed(encoder):
+    dense, again, other = (FineTune(encoder, head="tanh", seed=seed).head.dense.weight for seed in (0, 0, 1))
+    assert dense.std().item() == pytest.approx(0.02, rel=0.1)
+    assert torch.equal(dense, again) and not torch.equal(dense, other)
 
 
 def test_a_score_is_learned_by_mean_squared_error(encoder, batch):

@@ -3,6 +3,7 @@ import torch
 from conftest import make_encoder
 
 import contrast_kit as ck
+from contrast_kit.losses import nt_xent
 from contrast_kit.objectives import SimCSE
 from contrast_kit.training.gradient import gradient
 
@@ -56,6 +57,12 @@ def test_equation_4_in_loops(encoder, batch):
     assert loss.item() == pytest.approx(total / len(a), rel=1e-12)
 
 
+def test_the_symmetric_form_is_nt_xent(encoder):
+    a, b = torch.randn(2, 6, encoder.width, generator=torch.Generator().manual_seed(0))
+    objective = SimCSE(encoder, contrast="nt_xent", tau=0.2)
+    assert objective.contrast({"first": {"h": a}, "second": {"h": b}}, {})["contrast"] == nt_xent(a, b, 0.2)
+
+
 def test_the_projector_is_one_dense_layer_with_tanh(encoder, batch):
     objective = SimCSE(encoder).eval()
     h = encoder.pool(encoder(batch), batch)
@@ -76,6 +83,10 @@ def test_masked_lm_is_a_third_pass_and_weighs_what_it_is_told(encoder, batch):
     parts = loss_of(objective, batch)
     assert parts["loss"].item() == pytest.approx((parts["contrast"] + 0.1 * parts["mlm"]).item(), rel=1e-6)
     assert set(loss_of(SimCSE(encoder), batch)) == {"loss", "contrast"}
+    again = objective.views(batch, torch.Generator().manual_seed(0))["masked"]
+    assert torch.equal(again["input_ids"], views["masked"]["input_ids"])
+    every = SimCSE(encoder, mlm_weight=0.1, p_m=1.0).views(batch)["masked"]
+    assert torch.equal(every["selected"], batch["maskable"])
 
 
 def test_repeated_texts_can_be_left_out(encoder, batch):

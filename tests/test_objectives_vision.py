@@ -136,12 +136,20 @@ def test_objects_of_unmasked_regions_are_no_targets(regions, reads_all, encoder,
     assert (before != after) == reads_all
 
 
-def test_words_of_wrong_pairs_are_recovered_only_if_asked(encoder, batch):
+@pytest.mark.parametrize("regions", ["masked", "lxmert"])
+def test_words_of_wrong_pairs_are_recovered_only_if_asked(regions, encoder, batch):
     for recover in (True, False):
-        objective = LXMERT(encoder, recover_mismatched=recover, mismatch=1.0)
+        objective = LXMERT(encoder, recover_mismatched=recover, mismatch=1.0, regions=regions)
         parts = objective(batch, seeded())
         assert all((parts[name] > 0) == recover for name in ("mlm", "objects", "attributes", "features"))
         assert parts["itm"] > 0
+
+
+def test_without_confidence_every_name_counts_alike(encoder, batch):
+    sure = {f"{key}_confidence": torch.ones_like(batch[f"{key}_confidence"]) for key in ("object", "attribute")}
+    for key in ("objects", "attributes"):
+        of = {c: LXMERT(encoder, confidence=c)(batch, seeded())[key] for c in (True, False)}
+        assert of[False] == LXMERT(encoder)(batch | sure, seeded())[key] != of[True]
 
 
 def test_questions_of_wrong_pairs_and_statements_have_no_answer(encoder, batch):
