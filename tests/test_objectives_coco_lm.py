@@ -129,6 +129,12 @@ def test_crop_is_contiguous_with_both_ends_once(objective, batch):
     assert longest <= crop["input_ids"].shape[1] < batch["input_ids"].shape[1]  # the padding it left is cut off
 
 
+def test_a_crop_keeps_the_type_of_each_token(objective, batch):
+    crop = objective.views(batch | {"token_type_ids": batch["input_ids"] % 5}, seeded())["crop"]
+    real = crop["attention_mask"].bool()
+    assert torch.equal(crop["token_type_ids"][real], crop["input_ids"][real] % 5)
+
+
 @pytest.mark.parametrize("form", ["$A", "$A [SEP]", "[CLS] [CLS] $A [SEP]"])
 def test_crop_is_contiguous_whatever_a_tokenizer_puts_around_a_text(texts, tokenizer, form):
     """Where it puts nothing, the first word was taken for [CLS] and the last for [SEP]: both stayed."""
@@ -201,6 +207,7 @@ def test_sampling_is_without_dropout_and_leaves_the_mode(tokenizer, batch):
     for _ in range(2):
         with_dropout.views(batch, seeded(3))
     assert not torch.equal(*seen)
+    assert make(tokenizer, converged=make_encoder(tokenizer), sample_dropout=True).auxiliary.sample_dropout
 
 
 def test_samples_follow_the_models_probabilities(tokenizer, batch):  # sampled, not the maximum
@@ -250,6 +257,7 @@ def test_same_width_a_third_of_the_layers_and_a_projection_in_its_head_only(toke
         shape = dict(num_hidden_layers=layers, hidden_size=16, num_attention_heads=1, intermediate_size=16)
         small = COCOLM(make_encoder(tokenizer, **shape))
         assert small.auxiliary.encoder.model.config.num_hidden_layers == expected
+    assert make(tokenizer, auxiliary_layers=2).auxiliary.encoder.model.config.num_hidden_layers == 2
 
 
 def test_main_language_model_has_no_projection(objective, batch):
@@ -294,6 +302,8 @@ def test_what_else_can_be_shared(tokenizer):
 
     apart, together = make(tokenizer), make(tokenizer, share="embeddings")
     assert len(set(positions(apart))) == 2 and len(set(positions(together))) == 1
+    norms = [of.model.base_model.embeddings.LayerNorm for of in (together.encoder, together.auxiliary.encoder)]
+    assert norms[0] is norms[1]
     assert len({table.data_ptr() for table in word_tables(make(tokenizer, share="nothing"))}) == 2
 
 
@@ -590,6 +600,7 @@ def test_electras_auxiliary_is_narrow_and_as_deep(tokenizer, batch):
     base = make_encoder(tokenizer, hidden_size=768, num_attention_heads=12, num_hidden_layers=1)
     thin = auxiliary.narrow(base).config
     assert (thin.hidden_size, thin.num_attention_heads, thin.intermediate_size) == (256, 4, 1024)
+    assert thin.hidden_dropout_prob == thin.attention_probs_dropout_prob == 0  # as in the main model
 
 
 def test_random_replacements_are_uniform(tokenizer, batch):
@@ -641,7 +652,10 @@ def test_all_token_lm_is_cocos_task_without_its_rest(tokenizer, batch):
         alone.encoder.mlm_logits(hidden[real]), alone.copy_head(hidden[real]), view["input_ids"][real]
     )
     expected = -p.gather(1, view["original"][real][:, None]).log().mean()
-    assert alone(batch, seeded())["all_token"].item() == pytest.approx(expected.item())
+    found = alone(batch, seeded())["all_token"]
+    assert found.item() == pytest.approx(expected.item())
+    (learned,) = torch.autograd.grad(found, alone.copy_head.w.weight)
+    assert learned.abs().sum() > 0  # p_copy is learned as a part of the language model
 
 
 # -- memory ----------------------------------------------------------------------------------------------------
@@ -802,6 +816,22 @@ def test_correct_reads_texts_as_the_model_does(trained, story):
     for wrong, error in (([], ValueError), ([3], TypeError)):
         with pytest.raises(error, match="no text to read|not 3: of rows"):
             objective.correct(wrong)
+
+
+def test_a_correction_is_p_copy_and_the_best_of_p_lm_without_dropout(tokenizer, story):
+    objective = make(tokenizer, dropout=0.5).train()
+    torch.nn.init.normal_(objective.copy_head.w.weight, std=0.5)
+    read = objective.correct(story[:3])
+    assert objective.training
+    objective.eval()
+    for text, row in zip(story, read, strict=False):
+        view = objective.encoder.view_of([text])
+        states, ids = objective.encoder(view)[0, 1:-1], view["input_ids"][0, 1:-1]
+        copying = objective.copy_head(states)
+        best = token_losses.p_lm(objective.encoder.mlm_logits(states), copying, ids).max(1)
+        assert [c.p_copy for c in row] == pytest.approx(copying.sigmoid().tolist())
+        assert [c.p_word for c in row] == pytest.approx(best.values.tolist())
+        assert [c.word for c in row] == tokenizer.convert_ids_to_tokens(best.indices.tolist())
 
 
 @pytest.mark.parametrize("changes", [{}, {"head_biases": True}, {"lm_projection": True, "tau": 0.2}])
@@ -965,6 +995,11 @@ def test_the_auxiliary_model_begins_with_weights_of_its_own(tokenizer):
     one, other = (encoder.model.base_model.encoder.layer[0].state_dict() for encoder in encoders)
     matrices = [name for name in one if one[name].ndim == 2]
     assert matrices and not any(torch.equal(one[name], other[name]) for name in matrices)
+    again, changed = (COCOLM(make_encoder(tokenizer, num_hidden_layers=3), seed=seed) for seed in (0, 1))
+    for of in (again, changed):
+        first = of.auxiliary.encoder.model.base_model.encoder.layer[0].state_dict()[matrices[0]]
+        same = torch.equal(first, other[matrices[0]])
+        assert same == torch.equal(of.copy_head.w.weight, objective.copy_head.w.weight) == (of is again)
 
 
 @pytest.mark.parametrize(("keep", "count"), [(0.8421, 19), (0.84, 19), (0.9, 20), (0.6759, 361), (0.5, 1)])
