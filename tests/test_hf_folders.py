@@ -10,6 +10,7 @@ import pytest
 import torch
 from conftest import REAL, make_encoder, real_data
 from transformers import BertConfig, BertModel, GPT2Config, GPT2LMHeadModel
+from transformers.utils import logging
 
 import contrast_kit as ck
 from contrast_kit.data import hub
@@ -123,6 +124,24 @@ def test_a_dense_layer_behind_the_pooling_is_refused_and_normalize_is_kept(folde
     with pytest.raises(ValueError, match="has a module Dense behind its pooling"):
         ck.Encoder.from_pretrained(folder)
     assert ck.Encoder.from_pretrained(folder, pooling="mean").pooling == "mean"
+
+
+def test_transformers_says_as_much_after_opening_as_before(folder):
+    before = logging.get_verbosity()
+    logging.set_verbosity_info()
+    try:
+        ck.Encoder.from_pretrained(folder)
+        assert logging.get_verbosity() == logging.INFO and logging.is_progress_bar_enabled()
+    finally:
+        logging.set_verbosity(before)
+
+
+def test_a_folder_may_lie_at_home_or_be_called_kit(folder, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(folder, tmp_path / "kit" / "mine")
+    for name in ("~/encoder", "kit/mine"):
+        assert ck.Encoder.from_pretrained(name).pooling == "mean"
 
 
 # ---- heads that are not there

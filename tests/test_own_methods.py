@@ -224,7 +224,8 @@ def test_a_weight_that_names_no_part_is_told_once(tokenizer, texts):
     assert len([each for each in told if "weights names" in str(each.message)]) == 1
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        ck.fit(Own(make_encoder(tokenizer)), texts, **how)
+        for weights in (Own.weights, Own.weights | {"left out": 0.0}):
+            ck.fit(type("Mine", (Own,), {"weights": weights})(make_encoder(tokenizer)), texts, **how)
 
 
 def test_weights_that_name_no_part_at_all_are_refused(tokenizer, texts):

@@ -394,6 +394,14 @@ def test_without_biases_the_word_scores_have_none_with_a_projection_either(token
         assert not bias.requires_grad and not bias.any()
 
 
+def test_a_masked_lm_may_rest_below_a_method_and_so_may_its_word_bias(tokenizer, batch):
+    encoder = make_encoder(tokenizer).requires_grad_(False)  # its bias is zero, as a new one is
+    assert ck.objectives.CMLM(encoder)(batch)["mlm"].isfinite()
+    encoder = make_encoder(tokenizer)
+    torch.nn.init.ones_(encoder.model.lm_head.bias).requires_grad_(False)
+    assert MLM(encoder)(batch)["loss"].isfinite()
+
+
 def test_a_word_bias_that_was_learned_is_not_taken_without_a_word(tokenizer, tmp_path):
     encoder = make_encoder(tokenizer)
     with torch.no_grad():

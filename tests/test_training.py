@@ -123,6 +123,7 @@ def test_loss_falls_and_history_is_a_table(encoder, texts):
     assert list(run.history["step"]) == list(range(1, 61))
     assert run.history["mlm"].tail(10).mean() < run.history["mlm"].head(10).mean() - 0.3
     assert not run.interrupted and "60 of 60 steps" in repr(run)
+    assert repr(run).endswith(f"loss {run.rows[0]['loss']:.3f} → {run.rows[-1]['loss']:.3f}")
 
 
 def test_same_seed_same_run_other_seed_other_run(tokenizer, texts):
@@ -204,8 +205,10 @@ def test_a_method_without_a_head_is_told_that_nothing_is_trained_while_the_body_
         ck.fit(ck.objectives.MLM(make_encoder(tokenizer)), texts, **settings | {"folder": None})
 
 
-def test_after_a_run_no_gradient_is_left_and_dropout_is_off(encoder, texts):
+def test_after_a_run_no_gradient_is_left_dropout_is_off_and_ctrl_c_is_the_callers(encoder, texts):
+    before = signal.getsignal(signal.SIGINT)
     run = ck.fit(ck.objectives.MLM(encoder), texts, steps=2, batch_size=4, progress=False)
+    assert signal.getsignal(signal.SIGINT) is before
     assert all(weight.grad is None for weight in run.objective.parameters())
     assert not any(module.training for module in run.objective.modules())
 
