@@ -121,4 +121,3 @@ def make_transparent(model: nn.Module) -> None:
     dense.bias.copy_(math.sqrt(dense.in_features) + _LINEAR - beta / gamma)
     norm.weight.copy_(gamma)
     norm.bias.copy_(beta)
-    norm.eps = last.eps
