@@ -162,6 +162,23 @@ def test_duplicates_cannot_be_ignored_in_a_batch_that_does_not_name_them(encoder
         objective({name: value for name, value in batch.items() if name != "text_id"})
 
 
+def test_settings_that_no_paper_fixes_begin_as_their_docstrings_say():
+    """Another default would change a reader's runs without a word."""
+    told = {
+        "CMLM": dict(tau=0.1),
+        "CSSL": dict(tau=0.1),
+        "FineTune": dict(classes=2, head="linear", dropout=0.1),
+        "SCL": dict(lam=0.5, tau=0.3, reduction="mean", phi="hidden", dropout=0.1),
+        "SimCSE": dict(p_m=0.15),
+        "Span": dict(dropout=0.1),
+    }
+    for method, settings in told.items():
+        config = getattr(ck.objectives, method).Config()
+        assert {name: getattr(config, name) for name in settings} == settings, method
+    prompt = ck.objectives.Prompt.Config(words=("bad", "good"))
+    assert (prompt.samples, prompt.max_length) == (16, 128)
+
+
 def test_a_batch_in_place_of_a_list_of_them_is_said(encoder, batch):
     with pytest.raises(TypeError, match=r"batches is a list of batches, \[batch\], not dict"):
         gradient(ck.objectives.MLM(encoder), batch)

@@ -197,8 +197,9 @@ def test_a_method_without_a_head_is_told_that_nothing_is_trained_while_the_body_
     """Its optimizer has no moments then, which is no damage."""
     settings = dict(steps=8, warm_heads=0.5, batch_size=4, folder=tmp_path, progress=False)
     make = lambda: ck.objectives.SimCSE(make_encoder(tokenizer, dropout=0.1), projector=False)  # noqa: E731
-    with pytest.warns(UserWarning, match="SimCSE has no head, so nothing is trained while the body rests"):
+    with pytest.warns(UserWarning, match="SimCSE has no head, so nothing is trained while the body rests") as told:
         ck.fit(make(), texts, callback=press_stop_at(2), **settings)
+    assert len([each for each in told if "no head" in str(each.message)]) == 1
     assert ck.fit(make(), texts, resume=True, **settings).steps == 8
     with warnings.catch_warnings():
         warnings.simplefilter("error")
