@@ -83,7 +83,11 @@ def test_a_decoder_is_refused(words):
 def test_word_scores_are_the_models_own(kind, words):
     encoder = tiny(kind, words)
     mlm_head.check(encoder.model, dict(words("[MASK] red", return_tensors="pt")))
-    assert encoder.mlm_logits(torch.zeros(3, encoder.width)).shape == (3, encoder.model.config.vocab_size)
+    hidden = torch.randn(3, encoder.width, generator=torch.Generator().manual_seed(0))
+    scores = encoder.mlm_logits(hidden)
+    assert scores.shape == (3, encoder.model.config.vocab_size)
+    if found := encoder.word_layer(hidden):  # what losses in blocks read
+        assert torch.allclose(found[1](found[0]), scores, atol=1e-5)
 
 
 @pytest.mark.filterwarnings("ignore:.*lr=")

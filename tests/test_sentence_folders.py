@@ -56,6 +56,12 @@ def test_an_old_name_of_the_limit_is_read(folder):
     assert torch.allclose(ours(folder), theirs(folder), atol=1e-5)
 
 
+def test_of_two_limits_the_shorter_one_counts(folder):
+    put(folder, "sentence_bert_config.json", max_seq_length=50)
+    put(folder, "tokenizer_config.json", model_max_length=5)
+    assert ck.Encoder.from_pretrained(folder).max_length == 5
+
+
 def test_small_letters_are_made_where_the_folder_makes_them_and_stay_when_saved(texts, tmp_path):
     cased = ck.data.train_tokenizer([*texts, *TEXTS], vocab_size=300, lowercase=False)
     make_encoder(cased, pooling="mean").save_pretrained(tmp_path / "one")
@@ -102,10 +108,11 @@ def test_a_tokenizer_that_makes_no_small_letters_is_refused():
 
 
 def test_a_prompt_that_the_folder_puts_before_each_text_is_told(folder):
-    put(folder, "config_sentence_transformers.json", prompts={"query": "query: "}, default_prompt_name="query")
-    with pytest.warns(UserWarning, match="puts 'query: ' before each text, and this kit does not"):
+    prompts = {"query": "query: ", "text": "about: "}
+    put(folder, "config_sentence_transformers.json", prompts=prompts, default_prompt_name="text")
+    with pytest.warns(UserWarning, match="puts 'about: ' before each text, and this kit does not"):
         encoder = ck.Encoder.from_pretrained(folder)
-    assert torch.allclose(encoder.encode([f"query: {text}" for text in TEXTS]), theirs(folder), atol=1e-5)
+    assert torch.allclose(encoder.encode([f"about: {text}" for text in TEXTS]), theirs(folder), atol=1e-5)
 
 
 def test_damaged_weights_are_told_in_a_sentence(folder):

@@ -616,6 +616,14 @@ def test_a_checkpoint_of_another_transformers_is_resumed(tokenizer, texts, tmp_p
     assert ck.fit(ck.objectives.MLM(make_encoder(tokenizer)), texts, resume=True, **options).steps == 2
 
 
+def test_a_run_goes_on_with_a_copy_of_the_folder_that_it_began_with(tokenizer, texts, tmp_path):
+    shutil.copytree(make_encoder(tokenizer).save_pretrained(tmp_path / "here"), tmp_path / "there")
+    options = dict(steps=2, save_every=1, folder=tmp_path / "run", progress=False)
+    for name, more in (("here", dict(callback=lambda run: run.stop())), ("there", dict(resume=True))):
+        run = ck.fit(ck.objectives.MLM(ck.Encoder.from_pretrained(tmp_path / name)), texts, **options, **more)
+    assert run.steps == 2
+
+
 def test_folders_of_the_reader_are_neither_deleted_nor_read(encoder, texts, tmp_path):
     """A copy of a checkpoint made in a callback, and a folder whose name only begins alike."""
     (tmp_path / "step-by-step notes").mkdir()
