@@ -853,6 +853,7 @@ def test_what_is_saved_without_a_copy_head_or_beside_a_given_auxiliary(tokenizer
     assert COCOLM.from_pretrained(plain.save_pretrained(tmp_path / "plain")).copy_head is None
     aux = make_encoder(tokenizer)
     given = COCOLM(make_encoder(tokenizer), converged=aux)
+    assert not any(weight.requires_grad for weight in given.auxiliary.parameters())
     home = given.save_pretrained(tmp_path / "given")
     assert not COCOLM.from_pretrained(home).auxiliary.frozen
     assert COCOLM.from_pretrained(home, converged=aux).config == given.config
