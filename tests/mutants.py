@@ -712,6 +712,19 @@ MUTANTS = [  # what, file, the right text, the mistake, the test's file and name
      "objectives_base: no_paper_fixes"),
     ("draws of a prompt", "objectives/prompt.py", "samples: int = 16", "samples: int = 4",
      "objectives_base: no_paper_fixes"),
+    ("given one free", "objectives/coco_lm/auxiliary.py", "encoder.requires_grad_(False)", "pass",
+     "objectives_coco_lm: beside_a_given"),
+    ("SimCSE's negatives", "objectives/simcse.py", '(1 if self.config.contrast == "info_nce" else 2)', "1",
+     "planning: are_counted"),
+    ("BERT's head halved", "encoder/mlm_head.py", "return parts[0].predictions.transform(hidden)", "return hidden",
+     "architectures: word_scores"),
+    ("limit of the folder", "encoder/hf_folders.py",
+     'min(said.get("max_seq_length") or math.inf, tokenizer.model_max_length)',
+     'said.get("max_seq_length") or tokenizer.model_max_length', "sentence_folders: two_limits"),
+    ("prompt called query", "encoder/hf_folders.py", '.get(more.get("default_prompt_name"))', '.get("query")',
+     "sentence_folders: puts_before"),
+    ("where it was opened", "encoder/hf_folders.py", "if name not in NO_SHAPE", "if True",
+     "training: copy_of_the_folder"),
 ]  # fmt: skip
 
 
