@@ -15,7 +15,7 @@ import contrast_kit as ck
 from contrast_kit.data import toyshop
 from contrast_kit.encoder import SHAPES
 from contrast_kit.fast import blocked_softmax
-from contrast_kit.paraphrase import Toyshop, reworded
+from contrast_kit.paraphrase import Paraphraser, Toyshop, reworded
 
 REAL = os.environ.get("CONTRAST_KIT_REAL_DATA")
 real_data = pytest.mark.skipif(not REAL, reason="CONTRAST_KIT_REAL_DATA is not set")
@@ -105,6 +105,17 @@ def blocks(monkeypatch):
     done, one_block = [], blocked_softmax._one_block
     monkeypatch.setattr(blocked_softmax, "_one_block", lambda *args, **kw: done.append(1) or one_block(*args, **kw))
     return done
+
+
+class Asked(Paraphraser):
+    """Notes at which temperatures and seeds it is asked."""
+
+    def __init__(self):
+        self.asked = []
+
+    def _say_again(self, texts, temperature, seed):
+        self.asked.append((temperature, seed))
+        return [f"{text} {seed}" for text in texts]
 
 
 def benchmark_script(name):

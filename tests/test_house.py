@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from mutants import MUTANTS
+from table_of_mutants import MUTANTS
 
 ROOT = Path(__file__).parents[1]
 KIT = ROOT / "contrast_kit"

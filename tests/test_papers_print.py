@@ -238,14 +238,19 @@ PRINTED = {
 }
 
 
+def text_of(paper):
+    """A paper on one line, where its text is at hand."""
+    file = Path(REAL).parent / "papers" / f"{paper}.txt"
+    if not file.exists():
+        pytest.skip("the papers' texts are not at hand")
+    return re.sub(r"[\s\u00a0]+", " ", re.sub(r"<[^>]+>", " ", file.read_text()))
+
+
 @pytest.mark.real_data
 @real_data
 @pytest.mark.parametrize("paper", PRINTED)
 def test_the_transcribed_numbers_stand_in_the_papers(paper):
-    file = Path(REAL).parent / "papers" / f"{paper}.txt"
-    if not file.exists():
-        pytest.skip("the papers' texts are not at hand")
-    text = re.sub(r"[\s\u00a0]+", " ", re.sub(r"<[^>]+>", " ", file.read_text()))
+    text = text_of(paper)
     for table in PRINTED[paper]:
         for line in table.strip().splitlines():
             name, *cells = (cell.strip() for cell in line.split("|"))
@@ -259,10 +264,7 @@ def test_the_transcribed_numbers_stand_in_the_papers(paper):
 @real_data
 @pytest.mark.parametrize("paper", papers.available())
 def test_every_row_of_the_tables_stands_in_the_paper(paper):
-    file = Path(REAL).parent / "papers" / f"{paper}.txt"
-    if not file.exists():
-        pytest.skip("the papers' texts are not at hand")
-    text = re.sub(r"[\s\u00a0]+", " ", re.sub(r"<[^>]+>", " ", file.read_text()))
+    text = text_of(paper)
     text = re.sub(r" ?\((\d+\.\d+)\)", r"±\1", re.sub("[—–]", "-", text.replace("’", "'")))
     for number in papers.available()[paper].keys() - ({1} if paper == "scl" else set()):  # sizes, in other units there
         ends = []

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from conftest import REAL, real_data
+from conftest import REAL, Asked, real_data
 
 import contrast_kit as ck
 from contrast_kit.data import toyshop
@@ -124,17 +124,6 @@ def test_one_to_three(reviews):
     assert len({row["sentence"] for row in found if row["idx"] == 7}) >= 3
     with pytest.raises(ValueError, match="copies"):
         augmented(rows, Toyshop(), copies=0)
-
-
-class Asked(Paraphraser):
-    """Notes at which temperatures and seeds it is asked."""
-
-    def __init__(self):
-        self.asked = []
-
-    def _say_again(self, texts, temperature, seed):
-        self.asked.append((temperature, seed))
-        return [f"{text} {seed}" for text in texts]
 
 
 def test_temperature_and_seed_reach_the_paraphraser_and_no_two_seeds_share_a_draw():

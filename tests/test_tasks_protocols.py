@@ -15,13 +15,13 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import REAL, make_encoder, real_data
+from conftest import REAL, Asked, make_encoder, real_data
 
 import contrast_kit as ck
 from contrast_kit import tasks
 from contrast_kit.data import Batches, intact
 from contrast_kit.objectives import CAPT, CMLM, CSSL, MLM, SCL, FineTune
-from contrast_kit.paraphrase import Paraphraser, Toyshop, same_meaning
+from contrast_kit.paraphrase import Toyshop, same_meaning
 from contrast_kit.tasks import Pipeline, Protocol, Sweep, protocols, sweeps
 from contrast_kit.tasks.planned import drawn_rows, held_rows, plan, setting_hash
 from contrast_kit.tasks.results import Results, interval, read, selected_runs, validation_score, write
@@ -810,17 +810,6 @@ def test_of_equals_the_earlier_draw_is_reported():
     ]
     protocol = Protocol("ties", draws=3, seeds=(0,), report="best")
     assert Results(pd.DataFrame(rows), protocol).summary()["reported"][0] == 0.9
-
-
-class Asked(Paraphraser):
-    """Notes at which temperatures and seeds it is asked."""
-
-    def __init__(self):
-        self.asked = []
-
-    def _say_again(self, texts, temperature, seed):
-        self.asked.append((temperature, seed))
-        return [f"{text} {seed}" for text in texts]
 
 
 def imbalanced(count, parts=("train", "validation", "test")):

@@ -31,7 +31,8 @@ class Recipe:
     """What in this recipe is in no paper, where the rest is a paper's."""
 
 
-# tiny is the notebooks' tour speed (a minute on a CPU), small their gpu speed (minutes on one GPU).
+# tiny is the notebooks' tour speed (a minute on a CPU), small their gpu speed (minutes on one GPU); scl and fine-tune,
+# whose encoder in notebook 07b is another, have numbers of their own.
 _DATA = {"tiny": dict(vocab_size=2_000, limit=20_000), "small": dict(vocab_size=8_000, limit=100_000)}
 _DATA_OF = {("mlm", "small"): dict(vocab_size=4_000)}
 _TRAINING = {
