@@ -41,6 +41,7 @@ SHOWN = {  # which figure of a notebook, counted from 0
     "09": 3,
     "09b": 0,
     "10": 1,
+    "10b": 0,
     "11": 3,
     "12": 2,
     "13": 0,

@@ -1,8 +1,10 @@
-"""The checkers of notebook 10: the right answers pass, each usual mistake gets its own hint."""
+"""The checkers of notebooks 10 and 10b: the right answers pass, each usual mistake gets its own hint."""
+
+import math
 
 import numpy as np
 import pytest
-from scipy.stats import t
+from scipy.stats import binom, t
 
 from contrast_kit.exercises import judge, names
 
@@ -102,3 +104,33 @@ def test_each_usual_mistake_gets_its_hint(name, answer, words):
 def test_no_verdict_has_the_quantile_that_is_asked_for():
     for answer in (lambda runs: 0.5, lambda runs: 1.96 * runs.mean(1).std(ddof=1) / 5**0.5):
         assert "2.78" not in judge("10.half_width", answer).text and "ppf" not in judge("10.half_width", answer).text
+
+
+def exactly(k, n):
+    return binom.pmf(k, n, 0.05)
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (0.26, "function of k and n"),
+        (exactly, "*exactly* k"),
+        (lambda k, n: binom.sf(k, n, 0.05), "*more* than k"),
+        (lambda k, n: binom.cdf(k - 1, n, 0.05), "*fewer* than k"),
+        (lambda k, n: binom.cdf(k, n, 0.05), "*at most* k"),
+        (lambda k, n: 1 - 0.95**n, "at least *one*"),
+        (lambda k, n: 0.05 * n, "*expect*"),
+        (lambda k, n: 0.05**k, "named beforehand"),
+        (lambda k, n: math.comb(n, k) * 0.05**k, "other n − k"),
+        (lambda k, n: binom.sf(k - 1, n, 0.95), "misses it in 5"),
+        (lambda k, n: binom.sf(k - 1, n, 0.025), "2.5 % each"),
+        (lambda k, n: 0.5, "For k = 2 and n = 20 it gives 0.5"),
+        (lambda k, n: binom.sf(1, 20, 0.05), "For k = 1 and n = 20 it gives 0.2642"),  # right at the first point
+    ],
+)
+def test_what_luck_alone_would_bring(answer, words):
+    assert names("10b") == ["10b.luck"]
+    assert judge("10b.luck", lambda k, n: binom.sf(k - 1, n, 0.05)).right
+    assert judge("10b.luck", lambda k, n: None).right is None
+    verdict = judge("10b.luck", answer)
+    assert verdict.right is False and words in verdict.text, verdict.text

@@ -81,8 +81,8 @@ class CAPT(Objective):
 
     For inputs other than text pass another noise, and override `local_sums` and `term_counts`: {} for `"clean"`.
 
-    Relation to its neighbours: without the queue and with a crop for the clean view it is COCO-LM's contrast;
-    `contrast_weight=0` is `MLM`; with dropout as the only noise and no MLM it is near `SimCSE`.
+    Relation to its neighbours: without queue and head, at a constant τ, on a crop and a text with sampled words it is
+    COCO-LM's contrast; `contrast_weight=0` is `MLM`; with dropout as the only noise and no MLM it is near `SimCSE`.
 
     Example:
         >>> import contrast_kit as ck

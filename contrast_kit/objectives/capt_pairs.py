@@ -27,10 +27,10 @@ class CAPTPairsConfig(LXMERTConfig, CAPTConfig):
     mlm: bool = True
     """All local losses on x̂: MLM, MRM, ITM. False: the contrast alone; then take `mismatch=0` too."""
     queue: int = 8192
-    """Capacity of the memory queue in vectors. Paper: 8192, eight steps of its batch of 512. **From random weights a
-    queue kills a small model**: the contrast falls back to the logarithm of the number of its candidates, with all
-    vectors equal, and image-text matching, which reads the same [CLS], stays at chance. Start from an encoder that
-    `LXMERT` has trained, or take `queue=0`."""
+    """Capacity of the memory queue in vectors. Paper: 8192, eight steps of its batch of 512. In a trial (one seed,
+    not recorded) a queue of four steps, from random weights, collapsed: the contrast fell back to the logarithm of the
+    number of its candidates, with all vectors equal, and image-text matching, which reads the same [CLS], stayed at
+    chance. For a small model take `queue=0`."""
     ignore_duplicates: bool = True
     """True: pairs of one picture are not negatives of each other, in batch or queue; all its captions are true of it.
     Paper: eq. 2 leaves nothing out; its data has five captions and many questions for each picture."""

@@ -18,7 +18,7 @@ from contrast_kit.objectives.fine_tune import FineTune, FineTuneConfig
 
 @dataclass(frozen=True)
 class SCLConfig(FineTuneConfig):
-    """What SCL varies. The paper tunes λ for each task, calls τ adjustable, and prints neither."""
+    """What SCL varies. The paper (v1) tunes λ for each task, calls τ adjustable, and prints neither."""
 
     lam: float = 0.5
     """λ of eq. 1: the weight of the contrast; the cross-entropy has 1 - λ. Ours, for the *mean*, not tuned: choose it
@@ -74,8 +74,8 @@ class SCL(FineTune):
 
     @classmethod
     def paper(cls) -> SCLConfig:
-        """Eq. 1 to 3 as printed (the sum). The paper prints neither λ = 0.9 nor τ = 0.3: both are the public scripts'
-        values, whose contrast has no gradient, so nothing was tuned with them."""
+        """Eq. 1 to 3 as printed (the sum). Its first edition prints neither λ = 0.9 nor τ = 0.3: both are the public
+        scripts' values, whose contrast has no gradient. (A later edition was not read.)"""
         return SCLConfig(lam=0.9, tau=0.3, reduction="sum", head="linear", phi="hidden", dropout=0.1)
 
     @property
@@ -96,7 +96,7 @@ class SCL(FineTune):
         return {"h": pooled if self.config.phi == "hidden" else self.head.feature(pooled)}
 
     def contrast(self, vectors: Vectors, facts: ExampleInfo) -> dict[str, Tensor]:
-        """Eq. 2 and 3, and how many texts have no positive in the batch."""
+        """Eq. 3, and how many texts have no positive in the batch."""
         h, label = vectors["text"]["h"], facts["label"].long()
         loss = sup_con(h, label, self.config.tau, reduction=self.config.reduction)
         same = label.new_zeros(self.config.classes).scatter_add(0, label, torch.ones_like(label))[label]  # N_{y_i}, [N]

@@ -26,8 +26,8 @@ from contrast_kit.papers.settings import (
 from contrast_kit.tasks.protocol import ANY, Protocol, Sweep
 
 SCL_SEARCH = {"lam": (0.1, 0.3, 0.5, 0.7, 0.9, 1.0), "tau": (0.1, 0.3, 0.5, 0.7)}
-"""Ours: SCL tunes λ for each task, calls τ adjustable, and prints no grid in its first edition (arXiv, November 2020),
-which is the one meant wherever the kit names its tables."""
+"""Ours: SCL tunes λ for each task and calls τ adjustable; its first edition (arXiv, November 2020), the one meant
+wherever the kit names its tables, prints no grid. (A later one may print this: remembered, not checked.)"""
 
 CMLM = Protocol(
     "CMLM few-shot",
