@@ -36,7 +36,7 @@ def film_runs(few: pd.DataFrame, start: str, told_of: str = "") -> Iterator[Row]
                 "cmlm",
                 "4.6",
                 f"CSSL is worse than plain fine-tuning on SST-2 with {n} labels",
-                f"FT − CSSL (wordings by Apertium), real SST-2{told_of}",
+                f"FT − CSSL (wordings by Apertium), real SST-2{told_of}{'; FT on another machine' if n == 20 else ''}",
                 f"MiniLM (RoBERTa-base in the paper), {film[film['method'] == 'CSSL → FT']['draw'].nunique()} draws",
                 difference(film, "FT", "CSSL → FT"),
                 "few_labels",
@@ -51,6 +51,7 @@ def film_runs(few: pd.DataFrame, start: str, told_of: str = "") -> Iterator[Row]
             one, beaten = f"CMLM ({form}) → FT", other.split()[0]
             elsewhere = start == "MiniLM" and (n == 20 or beaten == "FT")
             told = told_of + (f"; {beaten} on another machine" if elsewhere else "")
+            told += "; the paper's table has the printed form" if form == "InfoNCE" else ""
             yield run(
                 "cmlm",
                 "4.6, table 1",

@@ -62,17 +62,21 @@ def luck(table: pd.DataFrame) -> str:
     fair = (false_discovery_control(p) <= 0.05).sum()
     return (
         f"The verdicts mean two things: {of_text} are sentences against their own paper's table, the others are "
-        f"trials. Of {len(trials)} trials {len(trials) - len(asked)} are set aside: a task not learned, or one "
-        f"pre-training run. Of the {len(asked)} judged by their intervals {sum(tried for _, tried in kinds.values())} "
-        f"are decided, where luck alone would decide {0.05 * len(asked):.1f}. Corrected for their number, Holm's rule "
-        f"leaves {holm} and Benjamini and Hochberg's {fair}. An interval covers draws or seeds, not another start, "
-        "test set or rate."
+        "trials. A trial is a question asked of runs of ours: *held* where its 95 % interval lies wholly above zero, "
+        f"*not held* where wholly below, *unclear* where it holds zero. Of {len(trials)} trials "
+        f"{len(trials) - len(asked)} are set aside, and read *unclear* whatever their interval: an encoder had not "
+        "learned its own task, or was pre-trained only once (the column “tested” says which). Of the "
+        f"{len(asked)} judged by their intervals {sum(tried for _, tried in kinds.values())} are decided, where luck "
+        f"alone would decide {0.05 * len(asked):.1f}. Corrected for their number, {holm} are left if not even one may "
+        f"be false (Holm's rule at 5 %), and {fair} if one in twenty of those left may be (Benjamini and Hochberg's). "
+        "An interval covers draws or seeds, not another start, test set or rate."
     )
 
 
 SETTINGS = """
 *Printed lead* is the same difference in the paper's own table: of the same task, or, for tasks of ours, the median of
-the table's tasks. A trial whose interval is far wider than that could not have seen it.
+the table's tasks with as many labels. It is in points, and empty where no printed number stands beside the trial. An
+interval far wider than this lead could not have told it from zero.
 
 *Runs of ours have our settings, not the papers'.* With few labels CMLM reads its texts 20, 6 or 2 times (the paper:
 200, 50, 5), takes the mean over tokens in place of the first, and searches its rates. SCL has λ = τ = 0.3 in every task
