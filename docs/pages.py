@@ -29,10 +29,10 @@ PANELS_HEAD = """# Panels
 They compute in this page, without Python and without a network; what JavaScript computes here is tested to be what
 Python computes in the notebooks. Each can be had as a single file for a lecture.
 """
-LEDGER = """# Ledger
+RECORDED = """## The recorded tables
 
-The recorded tables that the course shows, each with the command that measured it. Where a table grew over several
-sittings, the commit is that of its last rows, and the options of later sittings are not in the command.
+Those that the course shows, each with the command that measured it. Where a table grew over several sittings, the
+commit is that of its last rows, and the options of later sittings are not in the command.
 """
 PANELS = {
     "loss_playground": "Vectors on a circle, and what a loss does with them",
@@ -195,16 +195,15 @@ def panels(course: dict[str, Any], source: Path) -> str:
 
 
 def ledger(folder: Path, source: Path) -> str:
-    """`ledger.csv` where there is one, then every recorded table with what it says of its origin."""
-    lines = [LEDGER]
-    summary = folder / "ledger.csv"
-    if summary.exists():
-        lines += ["## All runs", "", *table(rows(summary)), ""]
+    """The page `ledger.md` where there is one, then every recorded table with what it says of its origin."""
+    lines = ["# Ledger", ""]
+    if (page := folder / "ledger.md").exists():
+        title, _, told = page.read_text("utf-8").partition("\n")
+        lines += [title.replace("# ", "## ", 1), told.replace("\n## ", "\n### "), ""]
+    lines += [RECORDED, ""]
     for path in sorted(folder.glob("*.csv")):
         origin = path.with_suffix(".json")
-        if path == summary:
-            continue
-        lines += [f"## {path.stem}", ""]
+        lines += [f"### {path.stem}", ""]
         if origin.exists():
             lines += [f"- **{name}**: `{text}`" for name, text in facts(json.loads(origin.read_text("utf-8"))).items()]
             lines.append("")

@@ -166,11 +166,13 @@ def test_a_ledger_is_shown_where_there_is_one(docs, tmp_path):
     (folder / "runs.csv").write_text("method,sts\nCMLM,0.5\n")
     (folder / "runs.json").write_text('{"command": "python x.py", "settings": {"steps": 3}}')
     text = docs["pages"].ledger(folder, source)
-    assert "## All runs" not in text and "`python x.py`" in text and "steps 3" in text
+    assert "`python x.py`" in text and "steps 3" in text
     assert '<td>CMLM</td><td style="text-align:right">0.5</td>' in text
     (folder / "ledger.csv").write_text("run,claim\n1,<b>\n")
+    (folder / "ledger.md").write_text("# What became of it\n\nTwo rows.\n\n## CMLM\n\n| claim |\n")
     text = docs["pages"].ledger(folder, source)
-    assert text.index("## All runs") < text.index("## runs") and "&lt;b&gt;" in text
+    told = "## What became of it\n\nTwo rows.\n\n### CMLM\n\n| claim |"
+    assert text.index(told) < text.index("## runs") and "&lt;b&gt;" in text
 
 
 # --- links ---
