@@ -89,9 +89,9 @@ def page(table: pd.DataFrame) -> str:
     """The ledger as a page of Markdown."""
     counts = ", ".join(f"{(table.verdict == word).sum()} {word}" for word in (HELD, NOT_HELD, UNCLEAR, UNTESTABLE))
     made = "Made by `python benchmarks/ledger.py --out data/recorded`; the rules stand at the top of that script."
-    summary = f"{len(table)} rows: {counts}. {made} A claim may have several rows, one for each test. {luck(table)}"
+    summary = f"{len(table)} rows: {counts}. {made} A claim may have several rows, one for each test."
     lines = ["# The ledger: what the papers claim, and what becomes of it", ""]
-    lines += [*textwrap.wrap(summary, 120), *SETTINGS.splitlines(), ""]
+    lines += [*textwrap.wrap(summary, 120), "", *textwrap.wrap(luck(table), 120), *SETTINGS.splitlines(), ""]
     for paper, rows in table.groupby("paper", sort=False):
         lines += [
             f"## {paper}",
