@@ -74,6 +74,14 @@ def seconds_of(call: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
+def least(call: Callable[[], object], enough: float = 0.05) -> float:
+    """The least seconds of one call among those of `enough` seconds: a lone short one comes cold after a long one's."""
+    best, start = seconds_of(call), time.perf_counter()
+    while time.perf_counter() - start + best < enough:
+        best = min(best, seconds_of(call))
+    return best
+
+
 def alternate(contenders: Contenders, rounds: int = 5, budget: float = 20.0) -> dict[str, float | str]:
     """The least seconds of each, run in turn for `rounds` rounds (at least two, then until `budget` s are spent)."""
     best: dict[str, float | str] = {}
@@ -86,7 +94,7 @@ def alternate(contenders: Contenders, rounds: int = 5, budget: float = 20.0) -> 
     while spent < rounds and (spent < 1 or time.perf_counter() - start < budget):
         for name, call in contenders.items():
             if not isinstance(best[name], str):
-                best[name] = min(best[name], seconds_of(call))
+                best[name] = min(best[name], least(call))
         spent += 1
     return best
 
@@ -232,9 +240,7 @@ def figure(title: str, rows: list[dict], file: Path) -> None:
     cases = list(dict.fromkeys(row["case"] for row in rows))
     names = list(dict.fromkeys(row["contender"] for row in rows))
     size = (6.4 * len(kinds), 0.9 + 0.22 * len(rows))
-    drawing, axes = plt.subplots(
-        1, len(kinds), figsize=size, squeeze=False, layout="constrained", sharey=True
-    )
+    drawing, axes = plt.subplots(1, len(kinds), figsize=size, squeeze=False, layout="constrained", sharey=True)
     colours = {name: f"C{i % 10}" for i, name in enumerate(names)}
     labels = [f"{row['contender']}  ·  {row['case']}" if len(cases) > 1 else row["contender"] for row in rows]
     for axis, (key, scale, unit) in zip(axes[0], kinds, strict=True):
@@ -283,18 +289,14 @@ def parser(name: str, text: str | None = None) -> argparse.ArgumentParser:
     options = argparse.ArgumentParser(
         prog=f"benchmarks/{name}.py", description=text, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    options.add_argument(
-        "--out", type=Path, default=Path("runs/benchmarks"), help="folder for JSON and figure"
-    )
+    options.add_argument("--out", type=Path, default=Path("runs/benchmarks"), help="folder for JSON and figure")
     options.add_argument("--tiny", action="store_true", help="smallest sizes, one round: does it run at all?")
     options.add_argument("--rounds", type=int, default=5, help="rounds of alternating (default 5)")
     options.add_argument("--budget", type=float, default=20.0, help="seconds to spend on a case (default 20)")
     options.add_argument("--merge", action="store_true", help="keep the other rows of the file in --out")
     options.add_argument("--memory-only", action="store_true", help="no times (implies --merge)")
     options.add_argument("--no-memory", action="store_true", help="do not measure memory in fresh processes")
-    options.add_argument(
-        "--tuned", action="store_true", help="with an allocator that keeps its pages (glibc)"
-    )
+    options.add_argument("--tuned", action="store_true", help="with an allocator that keeps its pages (glibc)")
     options.add_argument("--only", nargs="*", help="cases to run, by name")
     options.add_argument("--memory", nargs=2, metavar=("CASE", "CONTENDER"), help=argparse.SUPPRESS)
     return options
@@ -324,9 +326,7 @@ def main(
         if options.memory_only:
             mine = [{"case": case.name, "contender": who} for who in case.make() if who not in case.leave_out]
         else:
-            mine = run_case(
-                case, 1 if options.tiny else options.rounds, 0.1 if options.tiny else options.budget
-            )
+            mine = run_case(case, 1 if options.tiny else options.rounds, 0.1 if options.tiny else options.budget)
         if case.memory and not options.no_memory:
             flags = ["--tiny"] * options.tiny
             for row in mine:
@@ -341,9 +341,7 @@ def main(
         rows = merged(old["rows"], rows)
     seconds = time.perf_counter() - start + old.get("seconds", 0)
     about = {key: old[key] for key in machine() if key in old} if options.memory_only else {}
-    record = write(
-        name, rows, options.out, seconds, **about
-    )  # memory knows no clock: the head stays the times'
+    record = write(name, rows, options.out, seconds, **about)  # memory knows no clock: the head stays the times'
     print(f"\n{record['device']}, {record['threads']} threads, torch {record['versions']['torch']}")
     print(f"wrote {options.out / name}.json and .png")
     return rows
