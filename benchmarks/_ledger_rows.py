@@ -34,8 +34,8 @@ def printed(paper: str, number: int, section: str, claim: str, tested: str, effe
     return entry(paper, section, claim, tested, f"the paper's table {number}", **found)
 
 
-def judged(low: float, high: float, above: float = 0.0) -> str:
-    return HELD if low > above else NOT_HELD if high <= above else UNCLEAR
+def judged(low: float, high: float) -> str:
+    return HELD if low > 0 else NOT_HELD if high <= 0 else UNCLEAR
 
 
 def difference(table: pd.DataFrame, one: str, other: str, key: str = "method", unit: tuple = ("draw",)) -> np.ndarray:

@@ -6,8 +6,8 @@ It has two kinds of claims. *Printed*: the paper's sentence against the paper's 
 the same question asked of the tables recorded here, at a scale that anyone can repeat. Rules for the verdict:
 
 * printed: held where the table says what the sentence says, else not held;
-* run: an interval of 95 % (Student's t over independent draws or seeds, paired): held where it lies beyond the claim's
-  threshold, not held where it lies below, unclear where it contains the threshold;
+* run: an interval of 95 % (Student's t over independent draws or seeds, paired): held where it lies above zero, not
+  held where it lies below, unclear where it holds zero (so is a printed difference that has printed deviations);
 * a run whose encoders had not learned their own task, or were pre-trained once, decides nothing: set aside, unclear;
 * what needs models or data that cannot be had here: untestable here.
 
