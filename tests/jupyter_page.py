@@ -131,7 +131,7 @@ def opened(address: str, chromium: Any, name: str) -> tuple[Any, list[str]]:
     page = chromium.new_page(viewport={"width": 1300, "height": 1000})
     complaints = []
     page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
-    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("pageerror", lambda error: complaints.append(error.stack))
     page.goto(f"{address}/lab/tree/{name}?reset", timeout=1000 * SECONDS_TO_START)
     page.wait_for_function(IDLE, timeout=1000 * SECONDS_TO_START)
     page.evaluate(RUN)

@@ -64,6 +64,8 @@ PRESSED = """name => {
     return document.querySelector('.ck-live-status').textContent;
 }"""
 THEME = "async theme => { await jupyterapp.commands.execute('apputils:change-theme', { theme }); }"
+# JupyterLab fades its splash out for 200 ms; a theme changed meanwhile makes it take the splash away twice, an error.
+NO_SPLASH = "() => !document.querySelector('#jupyterlab-splash')"
 # What is large and nearly white; a picture counts as dark where a filter is on it.
 PAPERS = """() => [...document.querySelectorAll('.jp-OutputArea-output *')].filter(part => {
     const { width, height } = part.getBoundingClientRect(), style = getComputedStyle(part);
@@ -311,10 +313,12 @@ def test_data_is_text_and_nothing_scrolls_sideways(page):
 
 def test_a_dark_theme_leaves_no_white_card(page):
     page.evaluate(THEME, "JupyterLab Dark")
+    page.wait_for_function(NO_SPLASH)
     try:
         eventually(page, lambda: page.evaluate(PAPERS) == [], "dark cards", 60)
     finally:
         page.evaluate(THEME, "JupyterLab Light")
+        page.wait_for_function(NO_SPLASH)
 
 
 def test_reopened_without_its_kernel_a_panel_is_a_picture(page):

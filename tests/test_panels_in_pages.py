@@ -289,7 +289,7 @@ def test_a_page_lives_without_python_and_without_a_network(name, scheme, width, 
     context = chromium.new_context(offline=True, color_scheme=scheme, viewport={"width": width, "height": 800})
     page, complaints = context.new_page(), []
     page.on("console", lambda message: complaints.append(message.text))
-    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("pageerror", lambda error: complaints.append(error.stack))
     page.goto(panel.to_html(tmp_path / f"{name}.html").as_uri())
     line = page.locator(".ck-line")
     before = line.inner_html()
@@ -327,7 +327,7 @@ def test_a_map_and_a_film_live_in_a_page(chromium, texts, trained, tmp_path):
     context = chromium.new_context(offline=True, viewport={"width": 1000, "height": 900})
     page, complaints = context.new_page(), []
     page.on("console", lambda message: complaints.append(message.text))
-    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("pageerror", lambda error: complaints.append(error.stack))
     spaces = {name: torch.randn(200, 16) for name in ("before", "after")}
     page.goto(ck.explore.embedding_map(spaces, texts, k=3).to_html(tmp_path / "map.html").as_uri())
     page.locator("input[type=search]").fill(texts[3])
@@ -372,7 +372,7 @@ def test_what_is_data_is_text_in_a_page(chromium, texts, tokenizer, tmp_path):
     context = chromium.new_context(offline=True, viewport={"width": 1000, "height": 900})
     page, complaints = context.new_page(), []
     page.on("console", lambda message: complaints.append(message.text))
-    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("pageerror", lambda error: complaints.append(error.stack))
     for name, panel in panels.items():
         page.goto(panel.to_html(tmp_path / f"{name}.html", title=EVIL).as_uri())
         assert page.title() == page.locator("h1").inner_text() == EVIL

@@ -204,7 +204,7 @@ def test_the_player_plays_pauses_and_slides_in_a_browser(tmp_path):
         )
         page = browser.new_page()
         page.on("console", lambda message: problems.append(message.text))
-        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.on("pageerror", lambda error: problems.append(error.stack))
         page.goto(page_file.as_uri())
         canvas, button, slider = page.locator("canvas"), page.locator("button"), page.locator("input")
         assert canvas.get_attribute("aria-label") == "animation, step 0"
