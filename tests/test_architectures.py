@@ -15,7 +15,7 @@ from transformers.utils import logging
 
 import contrast_kit as ck
 from contrast_kit.encoder import mlm_head
-from contrast_kit.fast import packed
+from contrast_kit.fast import last_layer, packed
 
 PACKED = ("albert", "bert", "camembert", "data2vec-text", "electra", "ernie", "mobilebert", "mpnet", "roberta")
 PACKED += ("xlm-roberta",)
@@ -61,6 +61,29 @@ def test_packed_vectors_are_the_unpacked_ones(kind, words):
     real = view["attention_mask"].bool()
     assert (found - expected)[real].abs().max() < 1e-5 * expected[real].abs().max()
     assert (expected[real].std(0) > 0).any()  # the comparison can fail: states differ from token to token
+
+
+@pytest.mark.parametrize("kind", PACKED)
+def test_the_last_layer_leaves_out_what_is_not_read(kind, words):
+    """Of BERT's relatives; loss and gradients are those of padded texts for all, to float64."""
+    encoder = tiny(kind, words).double()
+    objective, batch = ck.objectives.MLM(encoder, p_m=0.3), ck.data.Texts(TEXTS, words).batch(range(len(TEXTS)))
+    found = {}
+    for packing in (False, True):
+        encoder.use_packing(packing)
+        objective.zero_grad()
+        loss = objective(batch, torch.Generator().manual_seed(3))["loss"]
+        loss.backward()
+        slopes = {name: weight.grad.clone() for name, weight in encoder.named_parameters() if weight.grad is not None}
+        found[packing] = {"loss": loss.detach(), **slopes}
+    assert found[True].keys() == found[False].keys()
+    assert all(torch.allclose(found[True][name], value, atol=1e-12) for name, value in found[False].items())
+
+    whole, read = encoder(batch), torch.zeros_like(batch["input_ids"], dtype=torch.bool)
+    read[0, 1:3], read[3, 0] = True, True  # nothing of the others
+    states = encoder({**batch, "read": read})
+    assert torch.allclose(states[read], whole[read], atol=1e-12)
+    assert bool(states[~read].isnan().all()) == (kind in last_layer.WHERE)
 
 
 @pytest.mark.parametrize("kind", REFUSED)

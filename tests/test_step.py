@@ -8,7 +8,8 @@ from conftest import make_encoder
 from objectives import OBJECTIVES
 
 import contrast_kit as ck
-from contrast_kit.training.gradient import RandomState, cut, gradient
+from contrast_kit.objectives.base import cut
+from contrast_kit.training.gradient import RandomState, gradient
 
 # Whether chunks equal the whole is asked without dropout: that SimCSE then has no noise does not matter here.
 pytestmark = pytest.mark.filterwarnings("ignore:SimCSE's only noise")

@@ -64,7 +64,7 @@ class Padded:
 
     fixed_shapes = False
 
-    def hidden_states(self, model: nn.Module, inputs: View) -> Tensor:
+    def hidden_states(self, model: nn.Module, inputs: View, read: Tensor | None = None) -> Tensor:
         """Last hidden states of padded texts, [B, T, D]."""
         mask = inputs["attention_mask"]  # [B, T]: transformers asks whether it hides anything, and waits for the GPU
         if mask.device.type != "cpu" and model.config.model_type in ("roberta", "bert", "electra"):
@@ -180,12 +180,13 @@ class Encoder(Presets, nn.Module):
     def forward(self, view: View) -> Tensor:
         """Last hidden states [B, T, D] of a view with `input_ids` and `attention_mask`, both [B, T].
 
-        `token_type_ids` are read too, if the model knows types.
+        `token_type_ids` are read too, if the model knows types. A `read` among them, bool [B, T], says whose states
+        are looked at: those of other tokens may then be left out, and are NaN (`fast.last_layer`).
         """
         inputs = {key: view[key] for key in ("input_ids", "attention_mask")}
         if "token_type_ids" in view and getattr(self.model.config, "type_vocab_size", 1) > 1:
             inputs["token_type_ids"] = view["token_type_ids"]
-        return self.strategy.hidden_states(self.model, inputs)  # [B, T, D]
+        return self.strategy.hidden_states(self.model, inputs, view.get("read"))  # [B, T, D]
 
     def pool(self, hidden: Tensor, view: View) -> Tensor:
         """One vector per sequence, [B, T, D] → [B, D]: the first token's state, or the mean over real tokens."""

@@ -52,7 +52,7 @@ class FixedCapacity:
     def __init__(self, share: float) -> None:
         self.share = share
 
-    def hidden_states(self, model: nn.Module, inputs: dict[str, Tensor]) -> Tensor:
+    def hidden_states(self, model: nn.Module, inputs: dict[str, Tensor], read: Tensor | None = None) -> Tensor:
         """Last hidden states of padded texts, [B, T, D]."""
         mask = ready_made_mask(model, inputs["attention_mask"])
         return model.base_model(**inputs | {"attention_mask": mask}).last_hidden_state

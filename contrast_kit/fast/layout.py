@@ -30,9 +30,9 @@ class Group:
 
     @classmethod
     def of(cls, lengths: list[int], device: torch.device) -> "Group":
-        """A group of texts of these lengths, from short to long."""
-        real = torch.arange(lengths[-1]) < torch.tensor(lengths)[:, None]  # [texts, t]
-        places = None if lengths[0] == lengths[-1] else real.flatten().nonzero()[:, 0].to(device, non_blocking=True)
+        """A group of texts of these lengths."""
+        real = torch.arange(longest := max(lengths)) < torch.tensor(lengths)[:, None]  # [texts, t]
+        places = None if min(lengths) == longest else real.flatten().nonzero()[:, 0].to(device, non_blocking=True)
         return cls(real.to(device, non_blocking=True), places)
 
     @property
@@ -78,6 +78,12 @@ class Layout:
     def size(self) -> int:
         """N."""
         return sum(self.lengths)
+
+    def asking(self, read: Tensor) -> tuple[Tensor, list[Group]]:
+        """The M of the R rows that are read, bool [B, T] → [M] long, and their tokens in the same texts and groups."""
+        asks = read.flatten()[self.index[: self.size]]  # [N]
+        each = iter([int(text.sum()) for text in asks.split(self.lengths)])
+        return asks.nonzero()[:, 0], [Group.of([next(each) for _ in group.real], asks.device) for group in self.groups]
 
     @classmethod
     def of(cls, attention_mask: Tensor, fill_up: bool = False) -> "Layout":

@@ -10,7 +10,7 @@ The numbers are those of the padded batch, up to rounding; dropout draws others,
 Letters: B examples, T tokens, N real tokens, R rows (N, or somewhat more), D width, H heads, d = D/H.
 """
 
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import torch
@@ -23,6 +23,7 @@ from transformers.models.mpnet.modeling_mpnet import MPNetModel
 
 from contrast_kit.fast import compiled_by_shape
 from contrast_kit.fast.dropout import quick_dropout
+from contrast_kit.fast.last_layer import last_layer, may_leave_out
 from contrast_kit.fast.layout import LONG, Group, Layout
 
 NAME = "contrast_kit_packed"
@@ -71,12 +72,13 @@ class Packed:
             model.set_attn_implementation(before)
         return padded
 
-    def hidden_states(self, model: nn.Module, inputs: dict[str, Tensor]) -> Tensor:
+    def hidden_states(self, model: nn.Module, inputs: dict[str, Tensor], read: Tensor | None = None) -> Tensor:
         """Last hidden states of a padded batch, [B, T, D], computed on its real tokens; zeros at padding.
 
         Args:
             model: the model that was given to `Packed`.
             inputs: `input_ids` and `attention_mask` [B, T], and `token_type_ids` where the model has types.
+            read: the tokens whose states are read, bool [B, T]; the states of others may then be NaN (`last_layer`).
         """
         base, mask = model.base_model, inputs["attention_mask"]
         layout = Layout.of(mask, fill_up=compiled_by_shape(mask))
@@ -85,7 +87,15 @@ class Packed:
             states = layout.pack(base.embeddings(input_ids=inputs["input_ids"], **types))  # [B, T, D] → [1, R, D]
             if hasattr(base, "embeddings_project"):  # ELECTRA's, where embeddings have another width
                 states = base.embeddings_project(states)
-            return layout.unpack(base.encoder(states, layout=layout, return_dict=True).last_hidden_state)
+            if read is None or not may_leave_out(model, states):
+                return layout.unpack(base.encoder(states, layout=layout, return_dict=True).last_hidden_state)
+            *layers, last = base.encoder.layer
+            for layer in layers:
+                states = layer(states, layout=layout)
+            rows, groups = layout.asking(read)
+            found = last_layer(last, states[0], rows, partial(attend, layout=layout, asking=groups))  # [M, D]
+            unread = found.new_full((read.numel(), found.shape[1]), torch.nan)  # whoever reads one shall notice
+            return unread.index_copy(0, layout.index[rows], found).unflatten(0, read.shape)
 
 
 def attend(
@@ -97,6 +107,7 @@ def attend(
     dropout: float = 0.0,
     scale: float | None = None,
     bias: Tensor | None = None,
+    asking: list[Group] | None = None,
 ) -> Tensor:
     """Each token attends to the tokens of its own text: q, k, v [R, H, d] → [R, H, d], zeros after the first N.
 
@@ -105,25 +116,28 @@ def attend(
         dropout: of the attention weights.
         scale: of the products; 1 / √d by default.
         bias: added to the scaled products, [H, T, T], as for relative positions.
+        asking: of each group the tokens that attend, where not all of them do: q [M, H, d] → [M, H, d]. On a CPU.
     """
     scale = q.shape[-1] ** -0.5 if scale is None else scale
     if q.device.type == "cuda" and bias is None:
         return _attend_on_gpu(q, k, v, layout, dropout, scale)
-    parts = (x[: layout.size].split([group.size for group in layout.groups]) for x in (q, k, v))
+    asked = layout.groups if asking is None else asking
+    queries = q[: sum(group.size for group in asked)].split([group.size for group in asked])
+    keys, values = (x[: layout.size].split([group.size for group in layout.groups]) for x in (k, v))
     mixed = []
-    for group, *rows in zip(layout.groups, *parts, strict=True):
+    for group, ask, *rows in zip(layout.groups, asked, queries, keys, values, strict=True):
         t = group.real.shape[1]
         here = None if bias is None else bias[:, :t, :t]
-        texts = (group.spread(x) for x in rows)  # [texts, H, t, d] each
-        mixed.append(group.collect(_attend_group(*texts, group, here, dropout, scale)))  # [n, H, d]
-    return torch.cat([*mixed, q.new_zeros(len(q) - layout.size, *v.shape[1:])])  # [R, H, d]
+        texts = (of.spread(x) for of, x in zip((ask, group, group), rows, strict=True))  # [texts, H, t, d] each
+        mixed.append(ask.collect(_attend_group(*texts, group, here, dropout, scale)))  # [n, H, d]
+    return torch.cat([*mixed, q.new_zeros(len(q) - sum(map(len, mixed)), *v.shape[1:])])  # [R, H, d]
 
 
 def _attend_group(
     q: Tensor, k: Tensor, v: Tensor, group: Group, bias: Tensor | None, dropout: float, scale: float
 ) -> Tensor:
-    """Attention among texts of like length, [texts, H, t, d] each."""
-    if q.shape[2] > LONG or q.device.type != "cpu":
+    """Attention among texts of like length, [texts, H, t, d] each; q may have fewer tokens."""
+    if k.shape[2] > LONG or q.device.type != "cpu":
         mask = None if bias is None else bias.to(q.dtype)
         return nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=dropout, scale=scale)
     scores = (q * scale) @ k.transpose(2, 3)  # [texts, H, t, t]

@@ -266,3 +266,15 @@ def add(total: dict[str, Tensor], more: dict[str, Tensor]) -> None:
     """Add `more` to the dict `total` in place, name by name."""
     for name, value in more.items():
         total[name] = total[name] + value if name in total else value
+
+
+def cut(view: View, chunk_size: int | None) -> list[View]:
+    """A view as chunks of at most `chunk_size` examples."""
+    length = len(next(iter(view.values())))
+    size = chunk_size or length
+    return [rows_of(view, slice(start, start + size)) for start in range(0, length, size)]
+
+
+def rows_of(view: View, rows: slice) -> View:
+    """Some examples of a view."""
+    return {key: value[rows] for key, value in view.items()}

@@ -54,6 +54,10 @@ class MLM(Objective):
         """`{"T0": …}`: the batch with masked `input_ids`, and `selected` and `targets`, all [B, T]."""
         return {"T0": random_mask(self, batch, generator)}
 
+    def states(self, name: str, view: View) -> Tensor:
+        """The last states, [B, T, D], of which this method reads those of selected tokens; a subclass perhaps all."""
+        return self.encoder({**view, "read": view["selected"]} if type(self) is MLM else view)
+
     def local_sums(self, name: str, hidden: Tensor, view: View) -> dict[str, Tensor]:
         """The masked-LM loss, summed. The vocabulary head runs at the M selected positions only."""
         return {"mlm": mlm_sum(self.encoder, hidden, view, self.config.mlm_mean)}

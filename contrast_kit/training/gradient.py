@@ -24,7 +24,7 @@ from torch import Tensor
 
 from contrast_kit import checks, method_checks
 from contrast_kit.encoder.encoder import View
-from contrast_kit.objectives.base import Encoded, ExampleInfo, Objective, Vectors, add, count_terms
+from contrast_kit.objectives.base import Encoded, ExampleInfo, Objective, Vectors, add, count_terms, cut, rows_of
 from contrast_kit.training import distributed
 
 Autocast = Callable[[], AbstractContextManager]
@@ -110,18 +110,6 @@ def gradient(
     parts = {name: distributed.total(value) / counts[name] for name, value in sums.items()} | contrasts
     with torch.no_grad():  # learned weights
         return {"loss": objective.total(parts), **parts}, remembered
-
-
-def cut(view: View, chunk_size: int | None) -> list[View]:
-    """A view as chunks of at most `chunk_size` examples."""
-    length = len(next(iter(view.values())))
-    size = chunk_size or length
-    return [rows_of(view, slice(start, start + size)) for start in range(0, length, size)]
-
-
-def rows_of(view: View, rows: slice) -> View:
-    """Some examples of a view."""
-    return {key: value[rows] for key, value in view.items()}
 
 
 def each_rows(vectors: Vectors, function: Callable[[Tensor], Tensor]) -> Vectors:

@@ -6,7 +6,6 @@ It learns masked language modelling beside the main model, and its *samples* sta
 
 import copy
 import json
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -22,7 +21,7 @@ from contrast_kit.data.texts import frame_of
 from contrast_kit.encoder.encoder import Encoder, View, evaluating
 from contrast_kit.encoder.hf_folders import COPY_HEAD, located
 from contrast_kit.losses.tokens import mlm_terms
-from contrast_kit.objectives.base import Objective
+from contrast_kit.objectives.base import Objective, cut
 from contrast_kit.objectives.coco_lm.token_losses import CopyHead, Task, set_word_scores, token_counts, token_sums
 
 TOKENS_AT_ONCE = 2**14
@@ -109,7 +108,8 @@ class Auxiliary(nn.Module):
         """
         with evaluating(self.encoder):
             self.encoder.train(self.sample_dropout)
-            return torch.cat([self.draws_words(self.encoder, part, generator) for part in slices(view)])  # [B, T]
+            parts = cut(view, max(1, TOKENS_AT_ONCE // view["input_ids"].shape[1]))
+            return torch.cat([self.draws_words(self.encoder, part, generator) for part in parts])  # [B, T]
 
     def sums(self, hidden: Tensor, view: View, diagnostics: bool = True) -> dict[str, Tensor]:
         """From its states [B, T, D]: the masked-LM loss, summed over the selected positions; how many were right."""
@@ -178,6 +178,7 @@ class Corrupting(Objective):
             allowed = allowed & (allowed.cumsum(1) > self.frame[0])  # not what opens a text
         options = dict(split=config.split, generator=generator, **self.encoder.vocabulary)
         masked = masking.masked_view(batch, masking.dynamic_random_mask(ids, allowed, config.p_m, **options))
+        masked["read"] = masked["selected"]  # the auxiliary's states there are all that its loss and its samples need
         sampled = self.auxiliary.sample(masked, generator)  # [B, T]
         corrupted = {**batch, "input_ids": sampled, "original": ids, "selected": masked["selected"]}
         return ({} if self.auxiliary.frozen else {"masked": masked}) | {"corrupted": corrupted}
@@ -288,11 +289,3 @@ def narrow(main: Encoder) -> nn.Module:
     sizes = dict(embedding_size=words, hidden_size=width, num_attention_heads=heads)
     sizes |= dict(intermediate_size=4 * width, max_position_embeddings=main.max_length)
     return ElectraForMaskedLM(ElectraConfig(**shared, **sizes))
-
-
-def slices(view: View) -> Iterator[View]:
-    """A view in slices of whole examples, of about `TOKENS_AT_ONCE` tokens."""
-    examples, length = view["input_ids"].shape
-    size = max(1, TOKENS_AT_ONCE // length)
-    for start in range(0, examples, size):
-        yield {key: value[start : start + size] for key, value in view.items()}
