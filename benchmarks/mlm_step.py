@@ -4,7 +4,8 @@
     python benchmarks/mlm_step.py --only "30k ragged 8-64"
 
 transformers' model computes word scores at every position, padding included, and keeps them. Ours does so at masked
-positions only, in blocks (`fast.blocked_softmax`); `packed` skips padding; `fast float32` allows the processor's faster
+positions only, in blocks (`fast.blocked_softmax`); `packed` skips padding, and in the last layer what no loss reads
+(`fast.last_layer`); `fast float32` allows the processor's faster
 product where it is as accurate (`fast.kernels`); bf16 is autocast. Millions per second are of real tokens.
 """
 
@@ -66,8 +67,12 @@ def step(words: int, shortest: int, longest: int = 64, examples: int = 32) -> di
 
 
 def useful(words: int, tokens: float, masked: float = 0.15, width: int = 256, layers: int = 4) -> float:
-    """Floating-point operations that a step cannot do without: 6 per weight and token, heads at masked tokens."""
-    return 6 * tokens * (layers * 12 * width**2 + masked * (width**2 + words * width))
+    """Floating-point operations that a step cannot do without: 6 per weight and token.
+
+    At masked tokens alone run the head and, of the last layer's 12 width² weights, all but keys and values.
+    """
+    squares = (layers - 1) * 12 + 2 + 10 * masked
+    return 6 * tokens * (squares * width**2 + masked * (width**2 + words * width))
 
 
 def case(name: str, words: int, shortest: int, **sizes: int) -> Case:
