@@ -58,8 +58,8 @@ def step(words: int, shortest: int, longest: int = 64, examples: int = 32) -> di
     if ragged:
         calls["ours, packed"] = our_step(objective, view, packed=True)
     if kernels.probe().accurate:
-        calls["ours, packed, fast float32"] = our_step(objective, view, packed=ragged, fast=True)
-    calls["ours, packed, bf16"] = our_step(objective, view, packed=ragged, bf16=True)
+        calls["ours, packed, fast float32"] = our_step(objective, view, packed=True, fast=True)
+    calls["ours, packed, bf16"] = our_step(objective, view, packed=True, bf16=True)
     return calls | {
         "transformers": transformers_step(encoder, view),
         "transformers, bf16": transformers_step(encoder, view, bf16=True),

@@ -88,6 +88,29 @@ def test_in_half_precision_its_rows_are_filled_up_too(tokenizer, batch, monkeypa
         assert (found[True][name] - slope).norm() < 0.03 * slope.norm() + 1e-3, name
 
 
+def test_dropout_falls_on_its_attention_in_training_alone(tokenizer, batch):
+    encoder = make_encoder(tokenizer, dropout=0.3)
+    encoder.use_packing()
+    for module in encoder.modules():
+        if (
+            isinstance(module, torch.nn.Dropout)
+            and module is not encoder.model.base_model.encoder.layer[-1].attention.self.dropout
+        ):
+            module.p = 0.0
+    view = {**batch, "read": batch["attention_mask"].bool()}
+    first, second = (encoder.train()(view)[view["read"]] for _ in range(2))
+    assert not torch.allclose(first, second)
+    first, second = (encoder.eval()(view)[view["read"]] for _ in range(2))
+    assert torch.equal(first, second)
+
+
+def test_a_plain_masked_lm_reads_what_it_selected(tokenizer, batch):
+    objective = ck.faster(ck.objectives.MLM(make_encoder(tokenizer)), packing=True)
+    view = objective.views(batch, seeded())["T0"]
+    states = objective.states("T0", view)
+    assert torch.equal(states.isnan().all(-1), ~view["selected"]) and view["selected"].any()
+
+
 def test_a_subclass_may_read_every_state(tokenizer, batch):
     class Sharper(ck.objectives.MLM):
         weights = {"mlm": 1.0, "size": 0.1}
