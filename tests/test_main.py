@@ -432,10 +432,31 @@ def test_pairs_of_any_name_are_read_where_named(tmp_path):
     assert rows_of(options)[3] == {"sentence1": "what is 3?", "sentence2": "a number"}
 
 
+@pytest.mark.parametrize(("method", "more", "packs"), [
+    ("mlm", [], True), ("mlm", ["--no-packing"], False), ("cmlm", [], False), ("cmlm", ["--packing"], True),
+])  # fmt: skip
+def test_masked_lm_packs_unless_told_otherwise(method, more, packs, lines, tmp_path, monkeypatch):
+    trained = []
+    monkeypatch.setattr(
+        ck, "fit", lambda objective, *args, fit=ck.fit, **how: trained.append(objective) or fit(objective, *args, **how)
+    )
+    assert (
+        main(["train", method, "--data", lines, "--folder", str(tmp_path / "run"), "--steps", "2", *QUICK, *more]) == 0
+    )
+    assert json.loads((tmp_path / "run" / "settings.json").read_text())["packing"] is packs
+    assert (type(trained[0].encoder.strategy).__name__ == "Packed") is packs
+
+
+def test_an_encoder_that_cannot_be_packed_is_trained_padded(lines, tmp_path, monkeypatch):
+    monkeypatch.setattr("contrast_kit.fast.packed.RIGHT", ())
+    assert main(["train", "mlm", "--data", lines, "--folder", str(tmp_path / "run"), "--steps", "2", *QUICK]) == 0
+    assert json.loads((tmp_path / "run" / "settings.json").read_text())["packing"] is False
+
+
 def test_mixed_batches_are_packed_where_asked(lines, tmp_path, monkeypatch):
     trained, losses = [], []
     monkeypatch.setattr(ck, "fit", lambda *args, fit=ck.fit, **how: trained.append(args) or fit(*args, **how))
-    for name, more in {"padded": [], "packed": ["--packing"]}.items():
+    for name, more in {"padded": ["--no-packing"], "packed": ["--packing"]}.items():
         how = ["train", "mlm", "--data", lines, "--folder", str(tmp_path / name), "--steps", "3", *QUICK]
         assert main([*how, "--group-by-length", "no", *more]) == 0
         losses.append(pd.read_csv(tmp_path / name / "history.csv")["loss"].tolist())

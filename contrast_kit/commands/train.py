@@ -15,12 +15,13 @@ from contrast_kit.commands.rows import in_other_words, rows_of, too_few
 from contrast_kit.commands.trackers import Tracker
 from contrast_kit.data.drafts import draft_of
 from contrast_kit.encoder import Encoder
+from contrast_kit.fast.packed import can_pack
 from contrast_kit.objectives import CSSL, METHODS, FineTune, Objective
 from contrast_kit.training import checkpoint, distributed
 
 SETTINGS = ("method", *asked.TEXT, "vocab_size", "pooling", "scale", "packing")
 """What settings.json tells beside all settings of the method and of the training."""
-SWITCHES = ("--fresh", "--packing", "--no-plan", "--quiet")
+SWITCHES = ("--fresh", "--packing", "--no-packing", "--no-plan", "--quiet")
 """The options without a value."""
 EXAMPLES = """examples:
 
@@ -169,12 +170,8 @@ def _add_data(add: Callable, recipe: recipes.Recipe) -> None:
     add("--unit", type=one_of(("sentence", "paragraph", "line")), metavar="sentence|paragraph|line", help=unit)
     add("--columns", metavar="NAME", help=columns)
     add("--label", default="label", metavar="NAME", help="The column of the labels. Here: label.")
-    add(
-        "--limit",
-        type=_count,
-        default=recipe.limit,
-        help=f"Take the first N texts only. Here: {recipe.limit or 'all'}.",
-    )
+    limit = f"Take the first N texts only. Here: {recipe.limit or 'all'}."
+    add("--limit", type=_count, default=recipe.limit, help=limit)
     add("--scale", type=one_of(recipes.SCALES), metavar="|".join(recipes.SCALES), default="tiny", help=scale)
     add("--start", help=start)
     add("--words", dest="vocab_size", type=_count, default=recipe.vocab_size, metavar="WORDS", help=words)
@@ -184,19 +181,19 @@ def _add_data(add: Callable, recipe: recipes.Recipe) -> None:
 def _add_run(add: Callable) -> None:
     folder = "Keep checkpoints, vocabulary, history.csv and the encoder here; without it nothing is kept."
     fresh = "Refuse a folder that already holds checkpoints, instead of continuing from them."
-    packing = "Skip the computations on padding: for texts of different lengths in a batch (--group-by-length no)."
+    packing = "Compute nothing on padding: for texts of different lengths in a batch. Here: for mlm, on a CPU."
     log = "Also log each row of the history to one of accelerate's trackers: tensorboard, wandb, …"
     add("--folder", type=no_file, help=folder)
     add("--fresh", action="store_true", help=fresh)
     add("--log", metavar="TRACKER", help=log)
-    add("--packing", action="store_true", help=packing)
+    add("--packing", action=argparse.BooleanOptionalAction, help=packing)
     add("--no-plan", dest="plan", action="store_false", help="Do not measure and print the plan first.")
     add("--quiet", action="store_true", help="No progress line.")
 
 
 def run(options: argparse.Namespace) -> ck.Run:
     """Train with parsed options: data, encoder, objective, plan, fit; then save."""
-    distributed.start()
+    device = distributed.start()
     first = distributed.rank() == 0
     training = ck.Training.of(options.training)
     if options.folder:
@@ -204,6 +201,8 @@ def run(options: argparse.Namespace) -> ck.Run:
     rows = rows_of(options)
     encoder = _encoder(options, rows)
     objective = _objective(options, encoder, rows)
+    if options.packing is None:
+        options.packing = type(objective) is ck.objectives.MLM and device.type == "cpu" and can_pack(encoder.model)
     if options.packing:
         ck.faster(objective, packing=True)
     texts = _texts(objective, rows, min(training.max_length, encoder.max_length))

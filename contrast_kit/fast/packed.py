@@ -36,6 +36,11 @@ RIGHT = (
 only mixing of tokens is attention. Others mix or place tokens elsewhere too, and would give other vectors."""
 
 
+def can_pack(model: nn.Module) -> bool:
+    """Whether a transformers model gives the same vectors when packed: it is one of `RIGHT`, and no decoder."""
+    return model.config.model_type in RIGHT and not getattr(model.config, "is_decoder", False)
+
+
 class Packed:
     """How an encoder computes without padding; the strategy of `Encoder.use_packing`.
 
@@ -50,8 +55,8 @@ class Packed:
     fixed_shapes = False
 
     def __init__(self, model: nn.Module, padded: Any) -> None:
-        base, kind = model.base_model, model.config.model_type
-        if kind not in RIGHT or getattr(model.config, "is_decoder", False):
+        base = model.base_model
+        if not can_pack(model):
             raise ValueError(
                 f"{type(model).__name__} cannot run without padding here, as its vectors would be others: leave "
                 f"packing out; these model types can be packed: {', '.join(RIGHT)}."
