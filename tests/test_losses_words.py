@@ -143,6 +143,29 @@ class Largest(TorchDispatchMode):
         return out
 
 
+class LargestProduct(Largest):
+    """The most numbers in one matrix product."""
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        if function is torch.ops.aten.mm.default:
+            return super().__torch_dispatch__(function, types, args, kwargs)
+        return function(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize("numbers", [500, 10**9])
+def test_in_bf16_some_words_at_a_time_get_the_same_gradient(numbers, monkeypatch):
+    x, labels, _ = inputs(torch.float32)
+    found, largest = [], []
+    for at_once in (10**9, 7):  # the last part is smaller
+        monkeypatch.setattr("contrast_kit.fast.blocked_softmax.WORDS_AT_ONCE", at_once)
+        with torch.autocast("cpu", torch.bfloat16), LargestProduct() as product:
+            total = summed(x, lambda log_q: -log_q, labels, numbers=numbers).total
+        found.append(torch.autograd.grad(total, x["weight"])[0])
+        largest.append(product.numbers)
+    assert torch.equal(*found) and found[0].abs().sum() > 0
+    assert largest[0] == V * D > largest[1]
+
+
 def test_no_tensor_is_larger_than_a_block_or_the_words():
     x, labels, _ = inputs()
     with Largest() as largest:

@@ -23,6 +23,10 @@ Terms = Callable[..., Tensor]
 """(log q [R], *rows [R, …]) → terms [R]: a loss at each position, from the log-probability of its word."""
 
 
+WORDS_AT_ONCE = 2**12
+"""On a CPU in half precision, words whose gradient is made at once: so many are added while they are in the cache."""
+
+
 class BlockSums(NamedTuple):
     """What was found at M positions; only `total` has a gradient."""
 
@@ -229,5 +233,8 @@ def _products(
         for_states.copy_(scores @ weight)
     if for_weight is not None and states.dtype == for_weight.dtype:
         for_weight.addmm_(scores.T, states, beta=old)  # in place: a second [V, D] would be the largest tensor here
-    elif for_weight is not None:
-        for_weight.copy_(scores.T @ states) if first else for_weight.add_(scores.T @ states)
+    elif for_weight is not None:  # in lower precision it cannot be in place
+        at_once = WORDS_AT_ONCE if scores.device.type == "cpu" else len(for_weight)
+        for some, of_them in zip(for_weight.split(at_once), scores.split(at_once, 1), strict=True):
+            product = of_them.T @ states
+            some.copy_(product) if first else some.add_(product)
