@@ -27,8 +27,9 @@ def faster(
 
     Args:
         objective: changed in place.
-        packing: compute nothing on padding (`packed`). Gains much where the texts of a batch differ in length, as with
-            `fit(…, group_by_length=False)`; little where `fit` puts texts of like length together.
+        packing: compute nothing on padding (`packed`), nor, on a CPU, what a masked LM does not read of its last layer.
+            Gains much for masked LM, and where the texts of a batch differ in length, as with
+            `fit(…, group_by_length=False)`; little for others where `fit` puts texts of like length together.
         fixed_capacity: how many of the positions are masked, 0.15 for most: word scores are then made in a fixed number
             of rows, so that a GPU is never waited for and shapes are static. Costs some unused rows; not with packing,
             which waits for the device.
