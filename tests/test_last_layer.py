@@ -104,6 +104,19 @@ def test_dropout_falls_on_its_attention_in_training_alone(tokenizer, batch):
     assert torch.equal(first, second)
 
 
+@pytest.mark.filterwarnings("ignore:`gradient_checkpointing_enable` is deprecated")
+def test_checkpointed_activations_give_the_same_gradient(tokenizer, batch):
+    found = []
+    for again in (False, True):
+        objective = ck.faster(ck.objectives.MLM(make_encoder(tokenizer, num_hidden_layers=3)).double(), packing=True)
+        if again:
+            objective.encoder.model.gradient_checkpointing_enable()
+        objective.train()(batch, seeded())["loss"].backward()
+        found.append([weight.grad for weight in objective.parameters() if weight.grad is not None])
+    assert len(found[0]) == len(found[1]) > 20
+    assert all(torch.allclose(one, other, atol=1e-14) for one, other in zip(*found, strict=True))
+
+
 def test_a_plain_masked_lm_reads_what_it_selected(tokenizer, batch):
     objective = ck.faster(ck.objectives.MLM(make_encoder(tokenizer)), packing=True)
     view = objective.views(batch, seeded())["T0"]
