@@ -7,7 +7,6 @@ from collections.abc import Collection, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from contrast_kit import checks
@@ -76,13 +75,48 @@ def warn_own_pooling(encoder: Any, known: Any) -> None:
         )
 
 
+class Named(dict):
+    """The vectors of a batch, by the name of their view or of their head."""
+
+    def __missing__(self, name: str) -> Tensor:
+        raise ValueError(
+            f"There are no vectors {name!r} here, but {listed(self)}. They are found by their view, then by their "
+            "head, vectors['a']['h']: as `views` and `vectors` name them."
+        )
+
+
+class Facts(dict):
+    """What is known of each example."""
+
+    def __missing__(self, name: str) -> Tensor:
+        raise ValueError(
+            f"Nothing says the {name!r} of each example, only {listed(self)}: train on data with that column, such as "
+            "'label', or let `facts` of the method add it."
+        )
+
+
 class Counts(dict):
-    """How many terms each local loss sums; raises a clear error where a loss has no count."""
+    """How many terms each local loss sums."""
 
     def __missing__(self, name: str) -> Tensor:
         raise ValueError(
             f"local_sums gives {name!r}, and term_counts does not say how many terms it sums: name it there too."
         )
+
+
+def entry(view: Mapping[str, Tensor], name: str) -> Tensor:
+    """What a masked LM reads of a view: its `selected` or `targets`, [B, T]."""
+    if name not in view:
+        raise ValueError(
+            f"A masked LM reads {name!r} of a view, and this one has {listed(view)}: masking.masked_view makes a view "
+            "with selected and targets, [B, T] each."
+        )
+    return view[name]
+
+
+def listed(names: Mapping[str, object]) -> str:
+    """The names that there are, for a sentence."""
+    return ", ".join(map(repr, names)) or "none at all"
 
 
 def by_name(method: Any, what: str, given: Any, taken: Collection[str] = ()) -> dict[str, Tensor]:
@@ -142,49 +176,6 @@ def _check_mask(whose: str, mask: Tensor | None) -> None:
         raise ValueError(f"{whose} with a text of no token: leave it at least its special tokens.")
 
 
-def step(method: Any, batches: Any, chunk_size: int | None, total: Any) -> None:
-    """What `gradient` is given. It sums the parts of the loss piece by piece, so a method keeps the base's `total`."""
-    if chunk_size is not None:
-        checks.count("chunk_size", chunk_size, "a number of examples")
-    if not isinstance(batches, list | tuple):
-        raise TypeError(f"batches is a list of batches, [batch], not {type(batches).__name__}.")
-    if type(method).total is not total or "total" in vars(method):
-        raise TypeError(
-            f"{type(method).__name__} has a total of its own, and the trainer sums the parts piece by piece: give "
-            "`weights` instead (they may be learned), and what belongs to no part as a part of `contrast` (with "
-            "contrastive = True)."
-        )
-
-
-def trainable(method: Any, device: torch.device) -> None:
-    """Refuse to train, or to plan it, where nothing would be learned."""
-    if torch.is_autocast_enabled(device.type):  # its copies of the weights outlive each update
-        raise ValueError(
-            "Inside torch.autocast fit would go on reading copies of the weights from before the first update, so that "
-            "nothing is learned: leave that context and pass precision='bf16' instead."
-        )
-    if not any(weight.requires_grad for weight in method.parameters()):
-        raise ValueError("Every weight is frozen, so nothing can be trained: set requires_grad where it should.")
-
-
-def is_method(method: Any, kind: type) -> None:
-    """Refuse to train anything but an objective."""
-    if not isinstance(method, kind):
-        given = method.__name__ if isinstance(method, type) else type(method).__name__
-        raise TypeError(f"fit trains an objective, such as ck.objectives.CMLM(encoder), not {given}.")
-
-
-def at_rest(method: Any) -> list[str]:
-    """The names of the weights that are not trained now; a callback may freeze some and set others free."""
-    return [name for name, weight in method.named_parameters() if not weight.requires_grad]
-
-
-def let_rest(method: Any, names: list[str] | None) -> None:
-    """Train all weights but these; None leaves them as they are."""
-    for name, weight in method.named_parameters() if names is not None else ():
-        weight.requires_grad_(name not in names)
-
-
 def rows(method: Any, name: str, vectors: dict[str, Tensor], view: dict[str, Tensor]) -> dict[str, Tensor]:
     """The vectors of a view, or of a chunk of it: one for each of its examples."""
     examples = len(next(iter(view.values())))
@@ -194,7 +185,7 @@ def rows(method: Any, name: str, vectors: dict[str, Tensor], view: dict[str, Ten
                 f"{type(method).__name__} gives the vectors {head!r} of view {name!r} in shape {list(found.shape)} for "
                 f"{examples} texts: give one row for each; what looks at all of them at once belongs into `contrast`."
             )
-    return vectors
+    return Named(vectors)
 
 
 def word_scores(encoder: Any, projection: bool, bias: bool = False) -> None:
@@ -216,32 +207,3 @@ def warn_of_bias(encoder: Any) -> None:
     bias = encoder.model.get_output_embeddings().bias
     if bias is not None and bias.any():
         warn("The word bias that this encoder has learned is taken from it: head_biases=True keeps it.")
-
-
-def warn_idle(method: Any, step: int) -> None:
-    """Warn in the first step where no weight has a gradient: the body of the encoder rests, and there is no head."""
-    if step == 0 and all(weight.grad is None for weight in method.parameters()):
-        name = type(method).__name__
-        warn(f"{name} has no head, so nothing is trained while the body rests: take warm_heads=0 for it.")
-
-
-def warn_untrained(method: Any, parts: dict[str, Any]) -> None:
-    """Warn of weights that name no part of the loss: the part that was meant is then logged, but not trained. And warn
-    where no weight of the network has a gradient after the first backward pass.
-
-    Only in a user's own methods: CAPT has a weight for a masked LM, for which a user's own noise may have no targets.
-    Raises a ValueError where they name none at all, so that nothing would be trained.
-    """
-    if type(method).__module__.startswith("contrast_kit."):
-        return
-    have = [name for name in parts if name != "loss"]
-    if lost := [name for name, weight in method.weights.items() if weight and name not in parts]:
-        told = f"weights names {lost[0]!r}, but no part of the loss is named so; there are {', '.join(have) or 'none'}."
-        if not method.contrastive and not type(method).contrast.__module__.startswith("contrast_kit."):
-            told += " Its contrast is asked only with contrastive = True."
-        if not any(method.weights.get(name) for name in have):
-            raise ValueError(f"{told} Nothing would be trained.")
-        warn(told)
-    if all(weight.grad is None for weight in method.parameters()):
-        name = type(method).__name__
-        warn(f"No weight has a gradient from {name}, so nothing is trained: look for a detach() or no_grad() in it.")

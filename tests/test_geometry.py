@@ -234,6 +234,23 @@ def test_positives_are_left_out():
     assert len(g.random_pair_cosines(views, n=180, groups=groups)) == 180
 
 
+def test_where_nearly_all_pairs_are_positives_the_others_are_drawn_by_number():
+    """Each once and each equally often, whatever the groups are called and in whatever order they stand."""
+    x = vectors(100, 8)
+    groups = torch.zeros(100, dtype=torch.long)
+    groups[[3, 17]] = torch.tensor([9, -4])
+    every = g.random_pair_cosines(x, groups=groups)  # 2 * 98 + 1 of 4,950
+    assert len(every) == 197
+    torch.testing.assert_close(g.random_pair_cosines(x, n=197, groups=groups).sort().values, every.sort().values)
+    drawn = torch.cat([g.random_pair_cosines(x, n=50, groups=groups, seed=seed) for seed in range(400)])
+    counts = (drawn[:, None] - every).abs().lt(1e-12).sum(0)  # 102 each on average, with a deviation of 9
+    assert counts.sum() == 20_000 and counts.min() > 60 and counts.max() < 145
+    assert torch.equal(*(g.random_pair_cosines(x, n=9, groups=groups, seed=3) for _ in range(2)))
+    many = torch.zeros(200_000, dtype=torch.long)
+    many[0] = 1  # all pairs of so many vectors would not fit, and one draw in 100,000 finds one of these
+    assert len(g.random_pair_cosines(vectors(200_000, 2), n=150_000, groups=many)) == 150_000
+
+
 # --- separation ---
 
 

@@ -22,6 +22,7 @@ ROOMS = (
     "arguments",
     "picture_checks",
     "method_checks",
+    "trainer_checks",
     "unread",
     "schedules",
     "fast",
@@ -43,7 +44,17 @@ ROOMS = (
     "commands",
     "__main__",
 )
-TORCH_ONLY = ("checks", "arguments", "picture_checks", "method_checks", "schedules", "losses", "masking", "geometry")
+TORCH_ONLY = (
+    "checks",
+    "arguments",
+    "picture_checks",
+    "method_checks",
+    "trainer_checks",
+    "schedules",
+    "losses",
+    "masking",
+    "geometry",
+)
 """Rooms of pure functions: of other libraries they import torch alone."""
 
 

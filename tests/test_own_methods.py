@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import pytest
@@ -10,6 +11,7 @@ from conftest import make_encoder
 from transformers import AutoConfig, AutoModelForMaskedLM
 
 import contrast_kit as ck
+from contrast_kit import trainer_checks
 from contrast_kit.objectives import MLM, Objective, SimCSE
 from contrast_kit.training.gradient import gradient
 
@@ -288,3 +290,75 @@ def test_a_model_that_transformers_loaded_is_known_as_trained(tokenizer, tmp_pat
     assert not ck.Encoder(AutoModelForMaskedLM.from_config(AutoConfig.from_pretrained(tmp_path)), tokenizer).pretrained
     runs = [ck.fit(MLM(each), ["a red kite"] * 8, steps=1, batch_size=4, progress=False) for each in (new, wrapped)]
     assert runs[1].training.lr < runs[0].training.lr / 10
+
+
+def test_a_weight_that_nothing_reads_is_told_of(tokenizer, texts):
+    class Spare(Own):
+        def build(self):
+            self.scale = torch.nn.Parameter(torch.zeros(3))
+
+    how = dict(steps=2, batch_size=4, progress=False)
+    with pytest.warns(UserWarning, match="Spare's weight 'scale' has no gradient, so it is not trained") as told:
+        ck.fit(Spare(make_encoder(tokenizer)), texts, **how)
+    assert len([each for each in told if "has no gradient" in str(each.message)]) == 1
+    resting = Spare(make_encoder(tokenizer))
+    resting.scale.requires_grad_(False)  # on purpose, as are the word scores that a contrast alone does not read
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ck.fit(resting, texts, **how)
+
+
+ABSENT = {
+    "a view": ("contrast", lambda self, v, facts: {"contrast": v["c"]["h"].sum()}, "no vectors 'c' here, but 'a', 'b'"),
+    "a head": ("contrast", lambda self, v, facts: {"contrast": v["a"]["z"].sum()}, "no vectors 'z' here, but 'h'"),
+    "labels": ("contrast", lambda self, v, facts: {"contrast": facts["label"].sum()}, "'label' .* only 'text_id'"),
+    "words chosen": ("local_sums", lambda self, name, h, v: {"length": ck.objectives.base.mlm_sum(self.encoder, h, v)},
+                     "reads 'selected' of a view, and this one has 'input_ids', .*masked_view"),
+    "words counted": ("term_counts", lambda self, name, view: {"length": ck.objectives.base.mlm_count(view)},
+                      "reads 'selected' of a view"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ABSENT)
+def test_what_a_method_asks_for_in_vain_is_said_with_what_there_is(name, tokenizer, batch):
+    where, slip, told = ABSENT[name]
+    own = type("Mine", (Own,), {where: slip})(make_encoder(tokenizer))
+    for run in (own, lambda batch: gradient(own, [batch]), lambda batch: gradient(own, [batch], chunk_size=3)):
+        with pytest.raises(ValueError, match=told):
+            run({key: value for key, value in batch.items() if key != "label"})
+
+
+class Normed(Own):
+    """A BatchNorm in the projector, or on all vectors of the batch."""
+
+    within = "vectors"
+
+    def build(self):
+        self.norm = torch.nn.BatchNorm1d(self.encoder.width)
+
+    def vectors(self, name, hidden, view):
+        made = super().vectors(name, hidden, view)["h"]
+        return {"h": self.norm(made) if self.within == "vectors" else made}
+
+    def contrast(self, vectors, facts):
+        a, b = (vectors[name]["h"] if self.within == "vectors" else self.norm(vectors[name]["h"]) for name in "ab")
+        return {"contrast": ck.losses.nt_xent(a, b, self.config.tau)}
+
+
+def test_batch_norm_sees_the_batch_or_is_refused(tokenizer, batch):
+    """In chunks, or on several processes, its mean would be that of a piece: another loss, without a word."""
+    normed = Normed(make_encoder(tokenizer, dropout=0.0)).double().train()
+    whole, _ = gradient(normed, [batch])
+    assert whole["contrast"] == pytest.approx(normed(batch)["contrast"].item())
+    with pytest.raises(ValueError, match="Normed has a BatchNorm1d that would see one piece of the batch at a time"):
+        gradient(normed, [batch], chunk_size=3)
+    assert not normed.norm._forward_pre_hooks
+    on_several_processes = trainer_checks.by_example(normed, nullcontext, True)  # as gradient asks there
+    with on_several_processes(), pytest.raises(ValueError, match="take a LayerNorm, use it in `contrast`"):
+        normed.encode("a", batch)
+    normed.norm.eval()  # fixed numbers: the same for each piece
+    assert gradient(normed, [batch], chunk_size=3)[0]["contrast"] == pytest.approx(normed(batch)["contrast"].item())
+    normed.within = "contrast"  # where it sees the batch
+    normed.norm.train()
+    pieces, _ = gradient(normed, [batch], chunk_size=3)
+    assert pieces["contrast"] == pytest.approx(normed(batch)["contrast"].item())

@@ -1,6 +1,7 @@
 """Cosines of given and of random pairs, and how well the two can be told apart."""
 
 import math
+import random
 from numbers import Integral
 
 import torch
@@ -143,11 +144,24 @@ def _sampled_cosines(x: Tensor, n: int, groups: Tensor | None, seed: int) -> Ten
     checks.seed(seed)
     generator = torch.Generator().manual_seed(int(seed))  # on the CPU, so that every device draws the same pairs
     ids = None if groups is None else groups.cpu()
-    draw = _draw_by_permuting if 2 * n > available else _draw_by_rejecting
-    i, j = draw(len(x), n, ids, generator).to(x.device)  # [2, P]
+    if available < math.comb(len(x), 2) // 8:  # nearly all pairs are positives: drawn blindly, few would be kept
+        i, j = _draw_by_number(ids, n, available, seed).to(x.device)
+    else:
+        draw = _draw_by_permuting if 2 * n > available else _draw_by_rejecting
+        i, j = draw(len(x), n, ids, generator).to(x.device)  # [2, P]
     # In pieces: all the rows of a million pairs at once would need gigabytes.
     pieces = [(x[p] * x[q]).sum(dim=1) for p, q in zip(i.split(65_536), j.split(65_536), strict=True)]
     return torch.cat(pieces).clamp(-1, 1)
+
+
+def _draw_by_number(ids: Tensor, n: int, available: int, seed: int) -> Tensor:
+    """Sorted by group, a row is paired with every row behind its group. So the pairs have numbers, and n are drawn."""
+    order = ids.argsort(stable=True)  # [N]
+    behind = torch.searchsorted(ids[order].contiguous(), ids[order], right=True)  # [N], the first row of a later group
+    ends = (len(ids) - behind).cumsum(0)  # [N], how many pairs there are up to this row
+    numbers = torch.tensor(random.Random(int(seed)).sample(range(available), n))  # [P]
+    row = torch.searchsorted(ends, numbers, right=True)
+    return order[torch.stack([row, len(ids) - (ends[row] - numbers)])]
 
 
 def _draw_by_permuting(size: int, n: int, ids: Tensor | None, generator: torch.Generator) -> Tensor:

@@ -14,7 +14,7 @@ from contrast_kit import method_checks, unread
 from contrast_kit._renamed import present_names
 from contrast_kit.encoder.encoder import Encoder, View
 from contrast_kit.losses.tokens import mlm_terms
-from contrast_kit.method_checks import by_name
+from contrast_kit.method_checks import Counts, Facts, Named, by_name, entry
 from contrast_kit.papers.settings import training
 
 Vectors = dict[str, dict[str, Tensor]]
@@ -162,7 +162,7 @@ class Objective(nn.Module):
     def facts(self, batch: View, views: dict[str, View]) -> ExampleInfo:
         """What the contrast is told of each example: the entries of the batch with one number per example. A method
         overrides it for what is known only once the views are drawn, such as a swapped caption."""
-        return {key: value for key, value in batch.items() if value.ndim == 1}
+        return Facts({key: value for key, value in batch.items() if value.ndim == 1})
 
     def contrast(self, vectors: Vectors, facts: ExampleInfo) -> dict[str, Tensor]:
         """Losses that need every vector of the batch at once, by name. No contrast: `{}`.
@@ -193,7 +193,7 @@ class Objective(nn.Module):
         """The loss of one batch and its parts by name, whole and in one graph: the definition, to read and to test."""
         with torch.no_grad():
             views = method_checks.draw_views(self, batch, generator)
-        vectors, sums, counts = {}, {}, count_terms(self, [views])
+        vectors, sums, counts = Named(), {}, count_terms(self, [views])
         for name, view in views.items():
             encoded = self.encode(name, view)
             vectors |= {name: found} if (found := method_checks.rows(self, name, encoded.vectors, view)) else {}
@@ -214,7 +214,7 @@ def count_terms(objective: Objective, drawn: list[dict[str, View]]) -> dict[str,
     for views in drawn:
         for name, view in views.items():
             add(counts, by_name(objective, "term_counts", objective.term_counts(name, view)))
-    return method_checks.Counts({name: count.clamp(min=1) for name, count in counts.items()})
+    return Counts({name: count.clamp(min=1) for name, count in counts.items()})
 
 
 def mlm_sum(encoder: Encoder, hidden: Tensor, view: View, mean: str = "tokens") -> Tensor:
@@ -224,16 +224,16 @@ def mlm_sum(encoder: Encoder, hidden: Tensor, view: View, mean: str = "tokens") 
     T] each. `mean` is `"tokens"`, or `"sequences"`: summed over the means of the texts, so each text counts once.
     """
     method_checks.word_scores(encoder, projection=True, bias=True)
-    at = encoder.strategy.positions(view["selected"])  # M positions
+    at = encoder.strategy.positions(entry(view, "selected"))  # M positions
     each = hidden.new_ones(len(hidden), dtype=torch.promote_types(hidden.dtype, torch.float32))  # [B]
     if mean == "sequences":
         each = each / view["selected"].sum(1).clamp(min=1)
-    return encoder.word_loss(mlm_terms, at.rows(hidden), at.rows(view["targets"]), at.weights(each)).total
+    return encoder.word_loss(mlm_terms, at.rows(hidden), at.rows(entry(view, "targets")), at.weights(each)).total
 
 
 def mlm_count(view: View, mean: str = "tokens") -> Tensor:
     """How many terms `mlm_sum` adds up: selected tokens, or sequences with at least one."""
-    selected = view["selected"]  # [B, T]
+    selected = entry(view, "selected")  # [B, T]
     return selected.sum() if mean == "tokens" else selected.any(1).sum()
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from contrast_kit import checks, method_checks
+from contrast_kit import checks, trainer_checks
 from contrast_kit.data import Batches, Texts
 from contrast_kit.data.batches import make_batches
 from contrast_kit.data.prepared import prepare_texts
@@ -80,7 +80,7 @@ def plan(
     processes = count() if processes is None else processes
     checks.count("processes", processes, "how many share each batch")
     training = training_settings(objective, training, settings)
-    method_checks.trainable(objective, device := start())
+    trainer_checks.trainable(objective, device := start())
     objective = objective.to(device)
     texts = prepare_texts(objective.encoder, _texts_of_lengths(objective, dataset), training.max_length)
     objective.check_data(getattr(texts, "labels", None))

@@ -24,7 +24,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, load_model, save_file, save_model
 from torch import Tensor, nn
 
-from contrast_kit import checks, method_checks
+from contrast_kit import checks, trainer_checks
 from contrast_kit.data import intact
 from contrast_kit.data.drafts import draft_of, remove_folder
 from contrast_kit.encoder.hf_folders import architecture
@@ -162,12 +162,12 @@ def load(folder: Path, trained: Trained, expected: dict[str, Any]) -> dict[str, 
         saved, now = state["settings"]["architecture"], expected["architecture"]
         both = saved.keys() & now.keys()  # another version of transformers has more fields, or fewer
         state["settings"]["architecture"] = now | {name: saved[name] for name in both}
-        if method_checks.at_rest(trained.objective) == state.get("at rest"):  # as a callback left it, in this session
+        if trainer_checks.at_rest(trained.objective) == state.get("at rest"):  # as a callback left it, in this session
             expected["trained weights"] = state["settings"]["trained weights"]
         _check_settings(newest, state["settings"], expected)
         tensors, random = load_file(newest / "optimizer.safetensors"), load_file(newest / "random.safetensors")
         _load_all(trained, newest / "objective.safetensors", tensors, state["optimizer"])
-        method_checks.let_rest(trained.objective, state.get("at rest"))
+        trainer_checks.let_rest(trained.objective, state.get("at rest"))
     except (SafetensorError, json.JSONDecodeError, KeyError, TypeError, AttributeError, RuntimeError, OSError) as error:
         problem = str(error) if isinstance(error, intact.UnfitError) else type(error).__name__
         raise _damaged_error(newest, problem) from error

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from contrast_kit import arguments, checks, fast, method_checks
+from contrast_kit import arguments, checks, fast, trainer_checks
 from contrast_kit.checks import NotFiniteError
 from contrast_kit.data import intact
 from contrast_kit.data.batches import make_batches
@@ -88,7 +88,7 @@ class _Loop:
 
     def __init__(self, objective: Objective, dataset: Any, training: Training, folder: Path | None):
         self.device = distributed.start()
-        method_checks.trainable(objective, self.device)
+        trainer_checks.trainable(objective, self.device)
         self.objective, self.training = objective.to(self.device), training
         self.texts = prepare_texts(objective.encoder, dataset, training.max_length)
         objective.check_data(getattr(self.texts, "labels", None))
@@ -166,10 +166,10 @@ class _Loop:
         except NotFiniteError as error:
             raise self.not_finite_error(step, str(error)) from error
         if step == 0:
-            method_checks.warn_untrained(objective, parts)
+            trainer_checks.warn_untrained(objective, parts)
         if step < round(training.warm_heads * self.total):
             objective.encoder.model.base_model.zero_grad(set_to_none=True)  # at rest: the optimizer skips it
-            method_checks.warn_idle(objective, step)
+            trainer_checks.warn_idle(objective, step)
         norm = torch.nn.utils.clip_grad_norm_(objective.parameters(), training.clip or math.inf)
         self.last = step, parts, norm
         if self.reads_losses(step):
@@ -230,7 +230,7 @@ class _Loop:
             return
         self.check_finite(*self.last)
         state = {"settings": self.settings, "rows": result.rows, "seconds": result.seconds}
-        state |= {"processes": distributed.count(), "at rest": method_checks.at_rest(self.objective)}
+        state |= {"processes": distributed.count(), "at rest": trainer_checks.at_rest(self.objective)}
         checkpoint.save(result.folder, result.steps, self.trained, state)
         self.saved = result.steps
 
@@ -246,7 +246,7 @@ def training_settings(objective: Any, training: Training | None, settings: dict[
     """The `Training` of a call, given whole or by its fields; refuses both at once, and anything but an objective."""
     if training is not None and settings:
         raise TypeError("Give a Training or single settings, not both: dataclasses.replace changes a Training.")
-    method_checks.is_method(objective, Objective)
+    trainer_checks.is_method(objective, Objective)
     arguments.of_kind("The third argument", training, Training | None, "a Training (or name its fields, steps=200)")
     return (training or Training.of(settings)).for_encoder(objective.encoder.pretrained)
 

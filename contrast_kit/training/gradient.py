@@ -22,8 +22,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from contrast_kit import checks, method_checks
+from contrast_kit import checks, method_checks, trainer_checks
 from contrast_kit.encoder.encoder import View
+from contrast_kit.method_checks import Named
 from contrast_kit.objectives.base import Encoded, ExampleInfo, Objective, Vectors, add, count_terms, cut, rows_of
 from contrast_kit.training import distributed
 
@@ -77,10 +78,11 @@ def gradient(
         >>> torch.allclose(whole["contrast"], pieces["contrast"], atol=1e-6)  # three negatives, one text at a time
         True
     """
-    method_checks.step(objective, batches, chunk_size, Objective.total)
+    trainer_checks.step(objective, batches, chunk_size, Objective.total)
     sums: dict[str, Tensor] = {}
     contrasts: dict[str, Tensor] = {}
     remembered = []
+    autocast = trainer_checks.by_example(objective, autocast, chunk_size is not None or distributed.count() > 1)
     with checks.unchecked(objective.encoder.device.type != "cpu"):  # a GPU would have to be waited for
         with torch.no_grad(), autocast(), distributed.shared_drawing(objective):  # some views are drawn from a model
             drawn = [method_checks.draw_views(objective, batch, generator) for batch in batches]
@@ -95,7 +97,7 @@ def gradient(
             stream = RandomState.now(objective.encoder.device)
             local, pieces = encode_all(objective, pieces, counts, keep_graph, autocast)
             add(sums, local)
-            leaves, vectors = as_leaves(objective, pieces), {}
+            leaves, vectors = as_leaves(objective, pieces), Named()
             if objective.contrastive:
                 vectors = each_rows(leaves, lambda rows, n=examples: distributed.gather(rows, n))
                 parts = method_checks.by_name(objective, "contrast", objective.contrast(vectors, facts), counts)
@@ -114,7 +116,7 @@ def gradient(
 
 def each_rows(vectors: Vectors, function: Callable[[Tensor], Tensor]) -> Vectors:
     """The same vectors, by view and head, with a function applied to each [B, D]."""
-    return {name: {head: function(rows) for head, rows in of.items()} for name, of in vectors.items()}
+    return Named({name: Named({head: function(x) for head, x in of.items()}) for name, of in vectors.items()})
 
 
 def encode_all(
