@@ -112,3 +112,21 @@ def warn_untrained(method: Any, parts: dict[str, Any]) -> None:
     rests = {*at_rest(method), *(key for key in idle if key.startswith(tuple(encoders)))}
     if unread := [key for key in idle if key not in rests]:
         warn(f"{name}'s weight {unread[0]!r} has no gradient, so it is not trained: no part of the loss reads it.")
+
+
+def warn_high_rate(lr: float, usual: float) -> None:
+    """Warn of a rate far above the usual one of an encoder opened from a checkpoint."""
+    if lr >= 10 * usual:
+        warn(
+            f"lr={lr:g} is high for an encoder opened from a checkpoint, which may forget what it knew. "
+            f"Without lr= it is {usual:g}."
+        )
+
+
+def something_for_all(smallest: int, processes: int) -> None:
+    """Refuse batches of which some processes would get no example."""
+    if smallest < processes:
+        raise ValueError(
+            f"A batch of {smallest} gives nothing to do to some of {processes} processes: take a larger batch_size, "
+            "more text, fewer processes, or steps in place of epochs."
+        )

@@ -8,7 +8,10 @@ from conftest import make_encoder
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import contrast_kit as ck
+from contrast_kit.encoder.encoder import Padded
 from contrast_kit.fast.fixed_capacity import FixedCapacity, ready_made_mask
+from contrast_kit.fast.layout import Layout
+from contrast_kit.fast.packed import Packed
 from contrast_kit.training.gradient import gradient
 
 KINDS = {
@@ -203,3 +206,79 @@ def test_a_mask_made_before_hides_padding_from_every_kind_of_attention(tokenizer
     ours = encoder.model.base_model(**dict(view) | {"attention_mask": mask})
     theirs = encoder.model.base_model(**view)
     torch.testing.assert_close(ours.last_hidden_state[real], theirs.last_hidden_state[real])
+
+
+SHORT = dict(steps=3, batch_size=8)
+HOW = SHORT | dict(progress=False)
+
+
+@pytest.fixture
+def layouts(monkeypatch):
+    """Grows with each batch that is packed."""
+    seen, of = [], Layout.of
+    monkeypatch.setattr(Layout, "of", lambda *args, **how: seen.append(args) or of(*args, **how))
+    return seen
+
+
+def test_fit_packs_a_masked_lm_by_itself_and_its_encoder_is_afterwards_as_before(tokenizer, texts, layouts):
+    losses = {}
+    for packing in (None, True, False):
+        layouts.clear()
+        objective = make("mlm", tokenizer, dropout=0.0)
+        attention = objective.encoder.model.config._attn_implementation
+        run = ck.fit(objective, texts, packing=packing, **HOW)
+        assert run.training.packing is bool(layouts) is (packing is not False)
+        assert type(objective.encoder.strategy) is Padded
+        assert objective.encoder.model.config._attn_implementation == attention
+        losses[packing] = run.history["loss"].tolist()
+    assert losses[None] == losses[True]
+    assert losses[None] == pytest.approx(losses[False], rel=1e-5)  # the same numbers, with or without padding
+
+
+@pytest.mark.parametrize("name", ["cmlm", "electra", "simcse mlm"])
+def test_fit_packs_no_other_method_by_itself(name, tokenizer, texts, layouts):
+    assert ck.fit(make(name, tokenizer), texts, **HOW).training.packing is False
+    assert not layouts
+    assert ck.fit(make(name, tokenizer), texts, packing=True, **HOW).training.packing is True
+    assert layouts
+
+
+def test_fit_packs_nothing_that_is_listened_to_compiled_in_fixed_shapes_or_of_another_kind(
+    tokenizer, texts, layouts, monkeypatch
+):
+    heard, shapes = make("mlm", tokenizer), []
+    heard.encoder.model.base_model.encoder.layer[0].register_forward_hook(lambda *call: shapes.append(call[-1].shape))
+    fixed = ck.faster(make("mlm", tokenizer), fixed_capacity=0.15)
+    compiled = ck.faster(make("mlm", tokenizer), compiled="eager")
+    for objective in (heard, fixed, compiled):
+        assert ck.fit(objective, texts, **HOW).training.packing is False
+    assert all(len(shape) == 3 and shape[0] == 8 for shape in shapes)  # [B, T, D], as a listener expects
+    for objective in (fixed, compiled):
+        with pytest.raises(ValueError, match="choose one"):
+            ck.fit(objective, texts, packing=True, **HOW)
+    assert type(fixed.encoder.strategy) is FixedCapacity
+    with monkeypatch.context() as patch:
+        patch.setattr("contrast_kit.fast.packed.RIGHT", ())
+        assert ck.fit(make("mlm", tokenizer), texts, **HOW).training.packing is False
+    assert not layouts
+
+
+def test_what_faster_has_packed_stays_packed(tokenizer, texts, layouts):
+    objective = ck.faster(make("cmlm", tokenizer), packing=True)
+    assert ck.fit(objective, texts, **HOW).training.packing is True
+    assert type(objective.encoder.strategy) is Packed and layouts
+
+
+def test_a_plan_measures_what_fit_does(tokenizer, texts, layouts):
+    objective = make("mlm", tokenizer)
+    ck.plan(objective, texts, **SHORT)
+    assert layouts and type(objective.encoder.strategy) is Padded
+    layouts.clear()
+    ck.plan(objective, texts, packing=False, **SHORT)
+    assert not layouts
+
+
+def test_a_run_resumes_packed_or_not(tokenizer, texts, tmp_path):
+    """As with `chunk_size`: the batches are the same, and an older run has no word of it."""
+    ck.fit(make("mlm", tokenizer), texts, packing=False, folder=tmp_path, callback=lambda run: run.stop(), **HOW)
+    assert ck.fit(make("mlm", tokenizer), texts, folder=tmp_path, resume=True, **HOW).training.packing is True

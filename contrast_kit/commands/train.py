@@ -15,11 +15,10 @@ from contrast_kit.commands.rows import in_other_words, rows_of, too_few
 from contrast_kit.commands.trackers import Tracker
 from contrast_kit.data.drafts import draft_of
 from contrast_kit.encoder import Encoder
-from contrast_kit.fast.packed import can_pack
 from contrast_kit.objectives import CSSL, METHODS, FineTune, Objective
 from contrast_kit.training import checkpoint, distributed
 
-SETTINGS = ("method", *asked.TEXT, "vocab_size", "pooling", "scale", "packing")
+SETTINGS = ("method", *asked.TEXT, "vocab_size", "pooling", "scale")
 """What settings.json tells beside all settings of the method and of the training."""
 SWITCHES = ("--fresh", "--packing", "--no-packing", "--no-plan", "--quiet")
 """The options without a value."""
@@ -146,7 +145,7 @@ def _parser(method: str, recipe: recipes.Recipe) -> argparse.ArgumentParser:
     _add_data(parser.add_argument_group("data and model").add_argument, recipe)
     _add_run(parser.add_argument_group("the run").add_argument)
     add_fields(parser.add_argument_group(f"the method ({cls.__name__})"), cls.Config, recipe.config, ("classes",))
-    add_fields(parser.add_argument_group("training"), ck.Training, recipe.training)
+    add_fields(parser.add_argument_group("training"), ck.Training, recipe.training, leave_out=("packing",))
     return parser
 
 
@@ -186,14 +185,14 @@ def _add_run(add: Callable) -> None:
     add("--folder", type=no_file, help=folder)
     add("--fresh", action="store_true", help=fresh)
     add("--log", metavar="TRACKER", help=log)
-    add("--packing", action=argparse.BooleanOptionalAction, help=packing)
+    add("--packing", action=argparse.BooleanOptionalAction, default=argparse.SUPPRESS, help=packing)
     add("--no-plan", dest="plan", action="store_false", help="Do not measure and print the plan first.")
     add("--quiet", action="store_true", help="No progress line.")
 
 
 def run(options: argparse.Namespace) -> ck.Run:
     """Train with parsed options: data, encoder, objective, plan, fit; then save."""
-    device = distributed.start()
+    distributed.start()
     first = distributed.rank() == 0
     training = ck.Training.of(options.training)
     if options.folder:
@@ -201,10 +200,6 @@ def run(options: argparse.Namespace) -> ck.Run:
     rows = rows_of(options)
     encoder = _encoder(options, rows)
     objective = _objective(options, encoder, rows)
-    if options.packing is None:
-        options.packing = type(objective) is ck.objectives.MLM and device.type == "cpu" and can_pack(encoder.model)
-    if options.packing:
-        ck.faster(objective, packing=True)
     texts = _texts(objective, rows, min(training.max_length, encoder.max_length))
     if first and (few := too_few(options, len(texts), training.batch_size)):
         print(few, file=sys.stderr, flush=True)

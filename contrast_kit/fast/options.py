@@ -1,6 +1,8 @@
 """Other ways to compute the same training step, opted into by name."""
 
-from typing import TypeVar
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
 
 import torch
 from torch import nn
@@ -8,6 +10,7 @@ from torch import nn
 from contrast_kit import arguments, checks
 from contrast_kit._renamed import renamed
 from contrast_kit.fast.fixed_capacity import FixedCapacity, draw_words
+from contrast_kit.fast.packed import Packed, can_pack
 
 Objective = TypeVar("Objective", bound=nn.Module)
 
@@ -22,8 +25,9 @@ def faster(
 ) -> Objective:
     """Choose how the encoders of an objective compute, the auxiliary model's too; options not given are switched off.
 
-    Each is right for some machines and texts, and wrong for others, so nothing is chosen for you. Values and gradients
-    stay what they were up to rounding; dropout and samples of an auxiliary model are drawn in another order.
+    Each is right for some machines and texts, and wrong for others, so nothing is chosen for you (but `fit` packs a
+    masked LM on a CPU, for as long as it trains). Values and gradients stay what they were up to rounding; dropout and
+    samples of an auxiliary model are drawn in another order.
 
     Args:
         objective: changed in place.
@@ -63,10 +67,8 @@ def faster(
             "fixed_capacity is the share of positions that are masked, in (0, 1], such as 0.15, not "
             f"{checks.shown(fixed_capacity)}."
         )
-    if fixed_capacity is not None and packing:
-        raise ValueError("Packing gives every batch its own shape, a fixed capacity keeps shapes fixed: choose one.")
-    if compiled and packing:
-        raise ValueError("Packing gives every batch its own shape, each to be compiled anew: choose one.")
+    if packing:
+        _refuse_fixed_shapes(fixed_capacity is not None, compiled)
     for module in objective.modules():
         if hasattr(module, "strategy"):  # an encoder
             module.use_packing(packing)
@@ -78,6 +80,44 @@ def faster(
             if fixed_capacity is not None:
                 module.draws_words = draw_words
     return objective
+
+
+def packs(objective: Any, wanted: bool | None = None) -> bool:
+    """Whether an objective is trained without padding: as `wanted`, or where `faster` said so; None: by itself.
+
+    By itself it is on a CPU, if it gains by it (`Objective.packed`), its encoder can be packed, and nobody listens
+    inside the model, who would meet other shapes.
+    """
+    encoder = objective.encoder
+    body, shapes = encoder.model.base_model, encoder.strategy.fixed_shapes
+    if wanted is not None or isinstance(encoder.strategy, Packed):
+        return bool(wanted) or isinstance(encoder.strategy, Packed)
+    if not objective.packed or encoder.device.type != "cpu" or shapes or body._compiled_call_impl:
+        return False
+    parts = encoder.model.modules()
+    return can_pack(encoder.model) and not any(part._forward_hooks or part._forward_pre_hooks for part in parts)
+
+
+@contextmanager
+def packing(objective: Any, on: bool) -> Iterator[None]:
+    """While it lasts, the encoders of an objective leave padding out, if `on`; afterwards they compute as before."""
+    encoders = [part for part in objective.modules() if hasattr(part, "strategy")]
+    padded = [(part, part.strategy) for part in encoders if on and not isinstance(part.strategy, Packed)]
+    try:
+        for part, strategy in padded:
+            _refuse_fixed_shapes(strategy.fixed_shapes, part.model.base_model._compiled_call_impl)
+            part.use_packing()
+        yield
+    finally:
+        for part, strategy in padded:
+            part.strategy = Packed.undone(part.model, strategy)
+
+
+def _refuse_fixed_shapes(fixed: bool, compiled: Any) -> None:
+    if fixed:
+        raise ValueError("Packing gives every batch its own shape, a fixed capacity keeps shapes fixed: choose one.")
+    if compiled:
+        raise ValueError("Packing gives every batch its own shape, each to be compiled anew: choose one.")
 
 
 def _compile(model: nn.Module, backend: bool | str) -> None:

@@ -86,6 +86,8 @@ class Objective(nn.Module):
     """What `papers.settings` calls the method."""
     contrastive: bool = True
     """False: no contrast; the trainer then cuts a batch without encoding anything twice."""
+    packed: bool = False
+    """Whether `fit` leaves padding out on a CPU, unasked: it pays where few of the last states are read."""
 
     def __init__(self, encoder: Encoder, config: Any = None, *, seed: int = 0, **changes: Any):
         super().__init__()

@@ -48,6 +48,7 @@ class MLM(Objective):
     Config = MLMConfig
     in_tables = "MLM"
     contrastive = False
+    packed = True
     weights = {"mlm": 1.0}
 
     def views(self, batch: View, generator: torch.Generator | None = None) -> dict[str, View]:

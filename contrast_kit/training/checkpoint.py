@@ -157,7 +157,7 @@ def load(folder: Path, trained: Trained, expected: dict[str, Any]) -> dict[str, 
         former = getattr(type(trained.objective.config), "former_fields", {})  # written under a setting's former name
         config = state["settings"]["config"]
         state["settings"]["config"] = {former.get(name, name): value for name, value in config.items()}
-        for name in ("chunk_size", "log_every", "save_every"):  # the batches stay; chunks draw other dropout
+        for name in ("chunk_size", "packing", "log_every", "save_every"):  # the batches stay; other dropout is drawn
             state["settings"]["training"][name] = expected["training"][name]
         saved, now = state["settings"]["architecture"], expected["architecture"]
         both = saved.keys() & now.keys()  # another version of transformers has more fields, or fewer

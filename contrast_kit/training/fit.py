@@ -4,6 +4,7 @@ import math
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +80,8 @@ def fit(
         checkpoint.check_folder(folder, resume)
     with torch.inference_mode(False):  # with gradients, even inside a reader's torch.no_grad()
         loop = _Loop(objective, dataset, training, folder)
-        with intact.one_writer(folder) if folder and distributed.rank() == 0 else nullcontext():
+        writer = intact.one_writer(folder) if folder and distributed.rank() == 0 else nullcontext()
+        with writer, fast.packing(objective, loop.training.packing):
             return loop.run(resume, callback, progress and distributed.rank() == 0, live)
 
 
@@ -89,7 +91,8 @@ class _Loop:
     def __init__(self, objective: Objective, dataset: Any, training: Training, folder: Path | None):
         self.device = distributed.start()
         trainer_checks.trainable(objective, self.device)
-        self.objective, self.training = objective.to(self.device), training
+        self.objective = objective.to(self.device)
+        self.training = training = replace(training, packing=fast.packs(objective, training.packing))
         self.texts = prepare_texts(objective.encoder, dataset, training.max_length)
         objective.check_data(getattr(self.texts, "labels", None))
         self.batches = make_batches(self.texts, training)
@@ -99,11 +102,7 @@ class _Loop:
         data = {"examples": len(self.texts), "fingerprint": self.texts.fingerprint()}
         self.settings = checkpoint.settings(objective, training) | {"data": data}
         distributed.same_settings(self.settings, self.device)  # before a check that only one process may fail
-        if (smallest := min(map(len, self.batches.epoch(0)))) < distributed.count():
-            raise ValueError(
-                f"A batch of {smallest} gives nothing to do to some of {distributed.count()} processes: take a "
-                "larger batch_size, more text, fewer processes, or steps in place of epochs."
-            )
+        trainer_checks.something_for_all(min(map(len, self.batches.epoch(0))), distributed.count())
         distributed.same_weights(objective)
         # The order of the data and the noise of the views are the same on all processes; each draws its own dropout.
         self.seed = int(training.seed) * 1_000_003 % 2**63  # as large as a generator takes

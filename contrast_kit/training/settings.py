@@ -10,7 +10,7 @@ from typing import Any, Literal
 import torch
 from torch import nn
 
-from contrast_kit import arguments, checks, schedules
+from contrast_kit import arguments, checks, schedules, trainer_checks
 from contrast_kit._names import meant
 from contrast_kit._warn import warn
 from contrast_kit.fast import kernels
@@ -75,7 +75,9 @@ class Training:
     """Rows of like length make a batch, so that little of it is padding. False: any rows, as in the papers. Take False
     for a contrast among fewer rows than fill 50 batches, where nearly the same ones would meet in each epoch (as
     `tasks.protocols` does); and where texts are short *and* long: masked LM on docstrings was at 5.87 nats after 1,200
-    steps, and at 4.89 with any rows (one seed). `ck.faster(objective, packing=True)` then leaves padding out."""
+    steps, and at 4.89 with any rows (one seed)."""
+    packing: bool | None = None
+    """Compute nothing on padding, drawing other dropout (`faster`). None: masked LM on a CPU, if nothing forbids it."""
     seed: int = 0
     """The seed of the order of the data, of the noise in views, and of dropout."""
     log_every: int = 1
@@ -97,6 +99,7 @@ class Training:
         checks.choice("decay", self.decay, ("linear", "none"))
         checks.choice("precision", self.precision, ("float32", "bf16"))
         checks.switch("group_by_length", self.group_by_length)
+        checks.choice("packing", self.packing, (None, True, False))
         arguments.betas(self.betas)
         if self.clip == 0:
             raise ValueError("clip is the largest norm of a gradient, above 0; clip=None leaves gradients as they are.")
@@ -116,11 +119,7 @@ class Training:
         """The same settings, with a learning rate if none was given. Warns of one that destroys pre-trained weights."""
         if self.lr is None:
             return replace(self, lr=PRETRAINED_LR if pretrained else NEW_LR)
-        if pretrained and self.lr >= 10 * PRETRAINED_LR:
-            warn(
-                f"lr={self.lr:g} is high for an encoder opened from a checkpoint, which may forget what it knew. "
-                f"Without lr= it is {PRETRAINED_LR:g}.",
-            )
+        trainer_checks.warn_high_rate(self.lr, PRETRAINED_LR if pretrained else math.inf)
         return self
 
     def total_batches(self, batches: int) -> int:
