@@ -11,8 +11,8 @@ is faster so. BOOKS is a folder of text files, of which the sentences are drawn.
 - "mixed": any 128 texts, as the Trainer has it by default;
 - "blocks": texts joined to blocks of 128 tokens, much as the Trainer's example script does; about as many tokens.
 
-`fit` runs packed, as `python -m contrast_kit train mlm` does: padding is skipped, in the last layer also what no loss
-reads, and dropout is drawn faster.
+`fit` runs packed, as it does by itself on a CPU: padding is skipped, in the last layer also what no loss reads, and
+dropout is drawn faster.
 
 Tokens are real ones, not padding. Where the held-out loss is well below that of word frequencies, it says how well they
 were used; 300 steps are too few.

@@ -127,8 +127,8 @@ class Pictures:
 
     def _check_shapes(self) -> None:
         p, r, _ = self.regions.shape
-        if self.ids.is_floating_point() or self.ids.shape != (p,):
-            raise ValueError(f"ids must be {p} distinct integers, one for each picture, got {list(self.ids.shape)}.")
+        if self.ids.is_floating_point() or self.ids.dtype == torch.bool or self.ids.shape != (p,):
+            raise ValueError(f"ids must be {p} distinct integers, one for each picture, got {checks.shown(self.ids)}.")
         numbers, times = self.ids.unique(return_counts=True)
         if (times > 1).any():
             number = int(numbers[times > 1][0])

@@ -114,7 +114,7 @@ def corrective_lm(
         copy_logits: [M], w_copy^T h_i at the same positions; positive for "copy".
         corrupted: ids [M], x_i^MLM. original: ids [M], x_i^orig.
         variant: "paper" is the printed mixture. "authors_code" is what the authors posted, another loss: the
-            cross-entropy weighted by the stopped p_copy(0), which shrinks the gradient everywhere.
+            cross-entropy weighted by p_copy(0), stopped in the same way, which shrinks the gradient everywhere.
         stop_gradient: False is the paper's ablation "CLM w/o Stop-grad", and what All-Token MLM does.
         reduction: "mean" over the M positions (as in the released code; 0 if M = 0), "sum" (printed), or "none": [M].
 

@@ -58,7 +58,7 @@ class CorruptionConfig(ReleasedCode):
     auxiliary: Literal["shallow", "narrow", "random", "given"] = "shallow"
     """"shallow": the main model's width, fewer layers (COCO-LM). "narrow": all layers, a third of the width, joined to
     the same word vectors by a projection (ELECTRA's, and table 3 "w. ELECTRA's Auxiliary"). "random": no model at all,
-    words drawn uniformly (table 3). "given": a trained one, kept as it is (table 3, "w. Converged Auxiliary")."""
+    words drawn uniformly (table 3). "given": a trained one, of any size (table 3, "w. Converged Auxiliary")."""
     auxiliary_layers: int | None = None
     """Layers of the shallow auxiliary. Paper: 4 under 12, and 6 under 24. None: a third of the main model's."""
     share: Literal["words", "embeddings", "nothing"] = "words"
