@@ -214,6 +214,7 @@ REFUSED = {
     "class as a number with a point": (dict(attributes=torch.zeros(1, 2)), TypeError, "attributes must be classes"),
     "confidence above 1": (dict(object_confidence=torch.full((1, 2), 98.0)), ValueError, "must lie between 0 and 1"),
     "confidence negative": (dict(attribute_confidence=-torch.ones(1, 2)), ValueError, "must lie between 0 and 1"),
+    "yes and no as numbers": (dict(ids=torch.tensor([True])), ValueError, r"distinct integers, .* got tensor\(\[True"),
     "one number twice": (dict(ids=torch.tensor([4, 4])), ValueError, "ids must be 1 distinct integers"),
 }
 
