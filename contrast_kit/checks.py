@@ -168,7 +168,7 @@ def reduce(terms: Tensor, reduction: str, count: Tensor | int | None = None, oth
 def temperature(tau: float | Tensor) -> None:
     """A number above 0, such that 1/τ and the scores divided by it stay finite in float32."""
     value = tau.item() if isinstance(tau, Tensor) and tau.numel() == 1 else tau
-    if not is_number(value) or not 1e-18 < value < 1e18:
+    if not is_number(value) or not 1e-18 <= value <= 1e18:
         raise ValueError(f"tau is a temperature and must be a number > 0 (1e-18 to 1e18), got {shown(value)}.")
 
 

@@ -75,11 +75,17 @@ def warn_own_pooling(encoder: Any, known: Any) -> None:
         )
 
 
+class NotThereError(ValueError, KeyError):
+    """A name is looked up that is not there."""
+
+    __str__ = ValueError.__str__  # a KeyError would show the sentence in quotes
+
+
 class Named(dict):
     """The vectors of a batch, by the name of their view or of their head."""
 
     def __missing__(self, name: str) -> Tensor:
-        raise ValueError(
+        raise NotThereError(
             f"There are no vectors {name!r} here, but {listed(self)}. They are found by their view, then by their "
             "head, vectors['a']['h']: as `views` and `vectors` name them."
         )
@@ -89,7 +95,7 @@ class Facts(dict):
     """What is known of each example."""
 
     def __missing__(self, name: str) -> Tensor:
-        raise ValueError(
+        raise NotThereError(
             f"Nothing says the {name!r} of each example, only {listed(self)}: train on data with that column, such as "
             "'label', or let `facts` of the method add it."
         )

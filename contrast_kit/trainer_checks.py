@@ -25,14 +25,21 @@ def step(method: Any, batches: Any, chunk_size: int | None, total: Any) -> None:
         )
 
 
-def by_example(method: Any, autocast: Callable[[], Any], in_pieces: bool) -> Callable[[], Any]:
-    """`autocast`; where a batch is encoded in pieces, no BatchNorm trains in it: its mean would be the piece's."""
+def by_example(
+    method: Any, autocast: Callable[[], Any], batches: list[Any], chunk_size: int | None, processes: int
+) -> Callable[[], Any]:
+    """`autocast`; where batches are encoded in pieces, no BatchNorm trains in it: its mean would be the piece's.
+
+    A SyncBatchNorm sees the shares of all processes.
+    """
+    chunks = chunk_size is not None and any(len(next(iter(batch.values()))) > chunk_size for batch in batches)
     norms = [part for part in method.modules() if isinstance(part, nn.modules.batchnorm._BatchNorm)]
-    if not norms or not in_pieces:
+    norms = norms if chunks else [norm for norm in norms if not isinstance(norm, nn.SyncBatchNorm)]
+    if not norms or not (chunks or processes > 1):
         return autocast
 
     def refuse(norm: nn.Module, _: Any) -> None:
-        if norm.training:
+        if norm.training or norm.running_mean is None:
             raise ValueError(
                 f"{type(method).__name__} has a {type(norm).__name__} that would see one piece of the batch at a time, "
                 "not the batch: take a LayerNorm, use it in `contrast`, or train on one process without chunk_size."
@@ -108,10 +115,14 @@ def warn_untrained(method: Any, parts: dict[str, Any]) -> None:
     if len(idle) == len(list(method.parameters())):
         warn(f"No weight has a gradient from {name}, so nothing is trained: look for a detach() or no_grad() in it.")
         return
-    encoders = [f"{key}." for key, part in method.named_modules() if hasattr(part, "strategy")]  # may have a spare head
+    parts = method.named_modules()
+    encoders = [f"{key}." for key, part in parts if callable(getattr(part, "use_packing", None))]  # with spare heads
     rests = {*at_rest(method), *(key for key in idle if key.startswith(tuple(encoders)))}
     if unread := [key for key in idle if key not in rests]:
-        warn(f"{name}'s weight {unread[0]!r} has no gradient, so it is not trained: no part of the loss reads it.")
+        warn(
+            f"{name}'s weight {unread[0]!r} has no gradient in the first step. If nothing is to train it, say so with "
+            "requires_grad_(False); if a part of the loss is to, none reads it yet."
+        )
 
 
 def warn_high_rate(lr: float, usual: float) -> None:

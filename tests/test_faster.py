@@ -1,5 +1,6 @@
 """What is opted into for speed gives the plain numbers, and waits for no device."""
 
+import copy
 from collections import Counter
 
 import pytest
@@ -11,7 +12,7 @@ import contrast_kit as ck
 from contrast_kit.encoder.encoder import Padded
 from contrast_kit.fast.fixed_capacity import FixedCapacity, ready_made_mask
 from contrast_kit.fast.layout import Layout
-from contrast_kit.fast.packed import Packed
+from contrast_kit.fast.packed import NAME, Packed
 from contrast_kit.training.gradient import gradient
 
 KINDS = {
@@ -220,16 +221,21 @@ def layouts(monkeypatch):
     return seen
 
 
-def test_fit_packs_a_masked_lm_by_itself_and_its_encoder_is_afterwards_as_before(tokenizer, texts, layouts):
+def test_steps_of_a_masked_lm_are_packed_by_themselves_and_nothing_else_of_it(tokenizer, texts, layouts):
     losses = {}
     for packing in (None, True, False):
         layouts.clear()
-        objective = make("mlm", tokenizer, dropout=0.0)
-        attention = objective.encoder.model.config._attn_implementation
-        run = ck.fit(objective, texts, packing=packing, **HOW)
-        assert run.training.packing is bool(layouts) is (packing is not False)
-        assert type(objective.encoder.strategy) is Padded
-        assert objective.encoder.model.config._attn_implementation == attention
+        objective, met = make("mlm", tokenizer, dropout=0.0), []
+
+        def look(run, met=met):
+            for encoder in (run.encoder, copy.deepcopy(run.encoder)):
+                met.append((type(encoder.strategy), encoder.model.config._attn_implementation))
+
+        run = ck.fit(objective, texts, packing=packing, callback=look, **HOW)
+        look(run)
+        assert set(met) == {(Padded, "sdpa")}  # in a callback, in what it copies, and in the end
+        assert not hasattr(objective.encoder.model, "attention_when_padded")
+        assert run.training.packing is packing and bool(layouts) is (packing is not False)
         losses[packing] = run.history["loss"].tolist()
     assert losses[None] == losses[True]
     assert losses[None] == pytest.approx(losses[False], rel=1e-5)  # the same numbers, with or without padding
@@ -237,36 +243,153 @@ def test_fit_packs_a_masked_lm_by_itself_and_its_encoder_is_afterwards_as_before
 
 @pytest.mark.parametrize("name", ["cmlm", "electra", "simcse mlm"])
 def test_fit_packs_no_other_method_by_itself(name, tokenizer, texts, layouts):
-    assert ck.fit(make(name, tokenizer), texts, **HOW).training.packing is False
+    ck.fit(make(name, tokenizer), texts, **HOW)
     assert not layouts
-    assert ck.fit(make(name, tokenizer), texts, packing=True, **HOW).training.packing is True
+    ck.fit(make(name, tokenizer), texts, packing=True, **HOW)
     assert layouts
 
 
-def test_fit_packs_nothing_that_is_listened_to_compiled_in_fixed_shapes_or_of_another_kind(
-    tokenizer, texts, layouts, monkeypatch
-):
-    heard, shapes = make("mlm", tokenizer), []
-    heard.encoder.model.base_model.encoder.layer[0].register_forward_hook(lambda *call: shapes.append(call[-1].shape))
-    fixed = ck.faster(make("mlm", tokenizer), fixed_capacity=0.15)
-    compiled = ck.faster(make("mlm", tokenizer), compiled="eager")
-    for objective in (heard, fixed, compiled):
-        assert ck.fit(objective, texts, **HOW).training.packing is False
-    assert all(len(shape) == 3 and shape[0] == 8 for shape in shapes)  # [B, T, D], as a listener expects
-    for objective in (fixed, compiled):
-        with pytest.raises(ValueError, match="choose one"):
-            ck.fit(objective, texts, packing=True, **HOW)
-    assert type(fixed.encoder.strategy) is FixedCapacity
-    with monkeypatch.context() as patch:
-        patch.setattr("contrast_kit.fast.packed.RIGHT", ())
-        assert ck.fit(make("mlm", tokenizer), texts, **HOW).training.packing is False
+class OwnMLM(ck.objectives.MLM):
+    """It may look at anything, so it says so itself where it wants to be packed."""
+
+
+class OwnEncoder(ck.Encoder):
+    def forward(self, view):
+        states = super().forward(view)
+        return states + states.mean(1, keepdim=True)  # of all tokens, those that a masked LM does not read too
+
+
+def with_hook(objective, register):
+    getattr(objective.encoder.model.base_model.encoder.layer[0], register)(lambda *call: None)
+    return objective
+
+
+def with_compiled_layer(objective):
+    objective.encoder.model.base_model.encoder.layer[0].compile(backend="eager")
+    return objective
+
+
+def with_eager_attention(objective):
+    objective.encoder.model.set_attn_implementation("eager")
+    return objective
+
+
+def with_teacher(objective, teacher):
+    objective.teacher = teacher
+    return objective
+
+
+NOTICED = {
+    "another class": lambda tok: OwnMLM(make_encoder(tok)),
+    "another encoder": lambda tok: ck.objectives.MLM(OwnEncoder(make_encoder(tok).model, tok)),
+    "a hook": lambda tok: with_hook(make("mlm", tok), "register_forward_hook"),
+    "a hook before": lambda tok: with_hook(make("mlm", tok), "register_forward_pre_hook"),
+    "a hook on gradients": lambda tok: with_hook(make("mlm", tok), "register_full_backward_hook"),
+    "a hook on gradients before": lambda tok: with_hook(make("mlm", tok), "register_full_backward_pre_hook"),
+    "fixed shapes": lambda tok: ck.faster(make("mlm", tok), fixed_capacity=0.15),
+    "compiled": lambda tok: ck.faster(make("mlm", tok), compiled="eager"),
+    "a layer compiled": lambda tok: with_compiled_layer(make("mlm", tok)),
+    "attention weights": lambda tok: with_eager_attention(make("mlm", tok)),
+    "a second encoder": lambda tok: with_teacher(make("mlm", tok), make_encoder(tok)),
+}
+
+
+@pytest.mark.parametrize("name", NOTICED)
+def test_where_somebody_would_notice_steps_are_as_they_were(name, tokenizer, texts, layouts):
+    objective = NOTICED[name](tokenizer)
+    before = type(objective.encoder.strategy), objective.encoder.model.config._attn_implementation
+    run = ck.fit(objective, texts, **HOW)
+    assert not layouts and run.history["loss"].notna().all()
+    assert (type(objective.encoder.strategy), objective.encoder.model.config._attn_implementation) == before
+
+
+@pytest.mark.parametrize("name", ["fixed shapes", "compiled"])
+def test_packing_asked_for_beside_fixed_shapes_is_refused(name, tokenizer, texts):
+    objective = NOTICED[name](tokenizer)
+    before = objective.encoder.strategy
+    with pytest.raises(ValueError, match="choose one"):
+        ck.fit(objective, texts, packing=True, **HOW)
+    assert objective.encoder.strategy is before
+
+
+def test_models_that_cannot_be_packed_are_not(tokenizer, texts, layouts, monkeypatch):
+    monkeypatch.setattr("contrast_kit.fast.packed.RIGHT", ())
+    ck.fit(make("mlm", tokenizer), texts, **HOW)
     assert not layouts
+
+
+def test_relative_positions_are_packed_by_themselves_too(tokenizer, texts, layouts):
+    ck.fit(ck.objectives.MLM(make_encoder(tokenizer, relative_positions=True)), texts, **HOW)
+    assert layouts
+
+
+def test_a_method_of_ones_own_may_be_packed_and_have_a_strategy(tokenizer, texts, layouts):
+    class Mine(ck.objectives.MLM):
+        packed = True
+
+        def build(self):
+            self.strategy = "hard"
+
+    ck.fit(Mine(make_encoder(tokenizer)), texts, **HOW)
+    assert layouts
+
+
+def test_an_encoder_that_mixes_tokens_has_every_state_when_packed(tokenizer, texts):
+    """What `MLM` does not read would be NaN, and so would be their mean."""
+    for packing in (True, False):
+        objective = ck.objectives.MLM(OwnEncoder(make_encoder(tokenizer, dropout=0.0).model, tokenizer))
+        losses = ck.fit(objective, texts, packing=packing, group_by_length=False, **HOW).history["loss"]
+        assert losses.notna().all()
 
 
 def test_what_faster_has_packed_stays_packed(tokenizer, texts, layouts):
     objective = ck.faster(make("cmlm", tokenizer), packing=True)
-    assert ck.fit(objective, texts, **HOW).training.packing is True
+    ck.fit(objective, texts, packing=False, **HOW)
     assert type(objective.encoder.strategy) is Packed and layouts
+
+
+def test_attention_chosen_while_packed_is_used_and_kept(tokenizer, batch):
+    """Else layers would be given a layout that they do not read, and texts would attend to each other."""
+    encoder = make_encoder(tokenizer, dropout=0.0).eval()
+    plain = encoder(batch)
+    encoder.use_packing()
+    encoder.model.set_attn_implementation("eager")
+    real = batch["attention_mask"].bool()
+    torch.testing.assert_close(encoder(batch)[real], plain[real], rtol=1e-5, atol=1e-5)
+    encoder.use_packing(False)
+    assert encoder.model.config._attn_implementation == "eager"
+
+
+def test_two_encoders_around_one_model_do_not_unpack_each_other(tokenizer, texts, batch):
+    packed = make_encoder(tokenizer, dropout=0.0)
+    other = ck.Encoder(packed.model, tokenizer)
+    packed.use_packing()
+    ck.fit(ck.objectives.MLM(other), texts, packing=True, **HOW)
+    real = batch["attention_mask"].bool()
+    torch.testing.assert_close(packed(batch)[real], other(batch)[real], rtol=1e-5, atol=1e-5)
+    assert type(packed.strategy) is Packed and type(other.strategy) is Padded
+    assert packed.model.config._attn_implementation == NAME
+
+
+def test_asked_for_all_states_on_the_way_a_run_resumes_bitwise(tokenizer, texts, tmp_path, layouts):
+    """transformers then leaves hooks in the model that listen to nothing."""
+
+    def run(folder, stop=None, resume=False):
+        def look(run):
+            view = run.encoder.view_of(texts[:2])
+            inputs = {key: view[key] for key in ("input_ids", "attention_mask")}
+            assert len(run.encoder.model.base_model(**inputs, output_hidden_states=True).hidden_states) > 1
+            if run.steps == stop:
+                run.stop()
+
+        plan = dict(steps=4, batch_size=8, save_every=2, progress=False, folder=folder)
+        return ck.fit(make("mlm", tokenizer, dropout=0.1), texts, resume=resume, callback=look, **plan).objective
+
+    unbroken = run(tmp_path / "a").state_dict()
+    run(tmp_path / "b", stop=2)
+    resumed = run(tmp_path / "b", resume=True).state_dict()
+    assert all(torch.equal(value, resumed[name]) for name, value in unbroken.items())
+    assert len(layouts) == 4 + 2 + 2
 
 
 def test_a_plan_measures_what_fit_does(tokenizer, texts, layouts):
@@ -278,7 +401,9 @@ def test_a_plan_measures_what_fit_does(tokenizer, texts, layouts):
     assert not layouts
 
 
-def test_a_run_resumes_packed_or_not(tokenizer, texts, tmp_path):
+def test_a_run_resumes_packed_or_not(tokenizer, texts, tmp_path, layouts):
     """As with `chunk_size`: the batches are the same, and an older run has no word of it."""
     ck.fit(make("mlm", tokenizer), texts, packing=False, folder=tmp_path, callback=lambda run: run.stop(), **HOW)
-    assert ck.fit(make("mlm", tokenizer), texts, folder=tmp_path, resume=True, **HOW).training.packing is True
+    assert not layouts
+    ck.fit(make("mlm", tokenizer), texts, folder=tmp_path, resume=True, **HOW)
+    assert layouts

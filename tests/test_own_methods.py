@@ -298,7 +298,7 @@ def test_a_weight_that_nothing_reads_is_told_of(tokenizer, texts):
             self.scale = torch.nn.Parameter(torch.zeros(3))
 
     how = dict(steps=2, batch_size=4, progress=False)
-    with pytest.warns(UserWarning, match="Spare's weight 'scale' has no gradient, so it is not trained") as told:
+    with pytest.warns(UserWarning, match="Spare's weight 'scale' has no gradient in the first step. If") as told:
         ck.fit(Spare(make_encoder(tokenizer)), texts, **how)
     assert len([each for each in told if "has no gradient" in str(each.message)]) == 1
     resting = Spare(make_encoder(tokenizer))
@@ -353,8 +353,8 @@ def test_batch_norm_sees_the_batch_or_is_refused(tokenizer, batch):
     with pytest.raises(ValueError, match="Normed has a BatchNorm1d that would see one piece of the batch at a time"):
         gradient(normed, [batch], chunk_size=3)
     assert not normed.norm._forward_pre_hooks
-    on_several_processes = trainer_checks.by_example(normed, nullcontext, True)  # as gradient asks there
-    with on_several_processes(), pytest.raises(ValueError, match="take a LayerNorm, use it in `contrast`"):
+    on_two_processes = trainer_checks.by_example(normed, nullcontext, [batch], None, 2)  # as gradient asks there
+    with on_two_processes(), pytest.raises(ValueError, match="take a LayerNorm, use it in `contrast`"):
         normed.encode("a", batch)
     normed.norm.eval()  # fixed numbers: the same for each piece
     assert gradient(normed, [batch], chunk_size=3)[0]["contrast"] == pytest.approx(normed(batch)["contrast"].item())
@@ -362,3 +362,48 @@ def test_batch_norm_sees_the_batch_or_is_refused(tokenizer, batch):
     normed.norm.train()
     pieces, _ = gradient(normed, [batch], chunk_size=3)
     assert pieces["contrast"] == pytest.approx(normed(batch)["contrast"].item())
+
+
+def test_batch_norm_that_sees_the_whole_batch_is_not_refused(tokenizer, batch):
+    normed = Normed(make_encoder(tokenizer, dropout=0.0)).double().train()
+    whole = normed(batch)["contrast"].item()
+    assert gradient(normed, [batch], chunk_size=len(batch["input_ids"]))[0]["contrast"] == pytest.approx(whole)
+
+    class Teaches(Normed):
+        within = "views"
+
+        def views(self, batch, generator=None):
+            self.norm(self.encoder.pool(self.encoder(batch), batch))
+            return super().views(batch, generator)
+
+        def contrast(self, vectors, facts):
+            return {"contrast": ck.losses.nt_xent(vectors["a"]["h"], vectors["b"]["h"], self.config.tau)}
+
+    gradient(Teaches(make_encoder(tokenizer)).train(), [batch], chunk_size=3)
+    normed.norm = torch.nn.SyncBatchNorm(normed.encoder.width)
+    assert trainer_checks.by_example(normed, nullcontext, [batch], None, 2) is nullcontext
+    assert trainer_checks.by_example(normed, nullcontext, [batch], 3, 2) is not nullcontext
+
+
+def test_batch_norm_that_keeps_no_mean_takes_the_piece_s_at_rest_too(tokenizer, batch):
+    normed = Normed(make_encoder(tokenizer))
+    normed.norm = torch.nn.BatchNorm1d(normed.encoder.width, track_running_stats=False).eval()
+    with pytest.raises(ValueError, match="would see one piece"):
+        gradient(normed, [batch], chunk_size=3)
+
+
+def test_facts_of_ones_own_are_named_too_and_may_be_tried(tokenizer, batch):
+    class Lengths(Own):
+        def facts(self, batch, views):
+            return {**super().facts(batch, views), "tokens": batch["attention_mask"].sum(1)}
+
+        def contrast(self, vectors, facts):
+            try:
+                facts["label"]
+            except KeyError:
+                return {"contrast": facts["length"].sum() * vectors["a"]["h"].sum()}
+
+    bare = {key: value for key, value in batch.items() if key != "label"}
+    for run in (lambda own: own(bare), lambda own: gradient(own, [bare])):
+        with pytest.raises(ValueError, match="^Nothing says the 'length' of each example, only 'text_id', 'tokens': "):
+            run(Lengths(make_encoder(tokenizer)))

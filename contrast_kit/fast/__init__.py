@@ -65,7 +65,7 @@ _PARTS = {
     "packed": ("Packed",),
     "shapes": ("filled_up",),
     "fixed_capacity": ("ready_made_mask",),
-    "options": ("faster", "packing", "packs"),
+    "options": ("faster", "packing"),
     "waiting": ("share_processor",),
     "kernels": (),
 }

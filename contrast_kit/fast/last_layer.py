@@ -26,8 +26,15 @@ def may_leave_out(model: nn.Module, states: Tensor) -> bool:
     if states.device.type != "cpu" or model.config.model_type not in WHERE:
         return False
     last = model.base_model.encoder.layer[-1]
-    heard = (last, last.attention, last.attention.self)
-    return not any(part._forward_hooks or part._forward_pre_hooks or part._backward_hooks for part in heard)
+    return not any(map(listened_to, (last, last.attention, last.attention.self)))
+
+
+def listened_to(part: nn.Module) -> bool:
+    """Whether somebody has hooks on a module; transformers' own, which it leaves there when asked for all states, are
+    nobody's: they look at nothing until it is asked again."""
+    hooks = (part._forward_hooks, part._forward_pre_hooks, part._backward_hooks, part._backward_pre_hooks)
+    asked = "transformers.utils.output_capturing"
+    return any(getattr(hook, "__module__", "") != asked for of in hooks for hook in of.values())
 
 
 def last_layer(layer: nn.Module, states: Tensor, rows: Tensor, attend: Callable[..., Tensor]) -> Tensor:

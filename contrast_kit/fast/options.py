@@ -6,11 +6,13 @@ from typing import Any, TypeVar
 
 import torch
 from torch import nn
+from transformers.models.mpnet.modeling_mpnet import MPNetModel
 
 from contrast_kit import arguments, checks
 from contrast_kit._renamed import renamed
 from contrast_kit.fast.fixed_capacity import FixedCapacity, draw_words
-from contrast_kit.fast.packed import Packed, can_pack
+from contrast_kit.fast.last_layer import listened_to
+from contrast_kit.fast.packed import NAME, Packed, can_pack
 
 Objective = TypeVar("Objective", bound=nn.Module)
 
@@ -25,8 +27,8 @@ def faster(
 ) -> Objective:
     """Choose how the encoders of an objective compute, the auxiliary model's too; options not given are switched off.
 
-    Each is right for some machines and texts, and wrong for others, so nothing is chosen for you (but `fit` packs a
-    masked LM on a CPU, for as long as it trains). Values and gradients stay what they were up to rounding; dropout and
+    Each is right for some machines and texts, and wrong for others, so nothing is chosen for you (but `fit` packs the
+    steps of a plain masked LM on a CPU, `packs`). Values and gradients stay what they were up to rounding; dropout and
     samples of an auxiliary model are drawn in another order.
 
     Args:
@@ -69,12 +71,12 @@ def faster(
         )
     if packing:
         _refuse_fixed_shapes(fixed_capacity is not None, compiled)
+    for encoder in encoders_of(objective):
+        encoder.use_packing(packing)
+        if fixed_capacity is not None:
+            encoder.strategy = FixedCapacity(fixed_capacity)
+        _compile(encoder.model.base_model, compiled)
     for module in objective.modules():
-        if hasattr(module, "strategy"):  # an encoder
-            module.use_packing(packing)
-            if fixed_capacity is not None:
-                module.strategy = FixedCapacity(fixed_capacity)
-            _compile(module.model.base_model, compiled)
         if hasattr(module, "draws_words"):  # an auxiliary model
             vars(module).pop("draws_words", None)
             if fixed_capacity is not None:
@@ -82,35 +84,53 @@ def faster(
     return objective
 
 
-def packs(objective: Any, wanted: bool | None = None) -> bool:
-    """Whether an objective is trained without padding: as `wanted`, or where `faster` said so; None: by itself.
+def packs(objective: Any) -> bool:
+    """Whether the steps of `fit` leave out padding by themselves: they gain by it and nobody can notice.
 
-    By itself it is on a CPU, if it gains by it (`Objective.packed`), its encoder can be packed, and nobody listens
-    inside the model, who would meet other shapes.
+    The method says so of itself (`Objective.packed`; its subclasses do not inherit it), its only encoder is the kit's
+    own, in its plain form on a CPU, and nobody listens inside it or compiled it: he would meet other shapes.
     """
-    encoder = objective.encoder
-    body, shapes = encoder.model.base_model, encoder.strategy.fixed_shapes
-    if wanted is not None or isinstance(encoder.strategy, Packed):
-        return bool(wanted) or isinstance(encoder.strategy, Packed)
-    if not objective.packed or encoder.device.type != "cpu" or shapes or body._compiled_call_impl:
-        return False
-    parts = encoder.model.modules()
-    return can_pack(encoder.model) and not any(part._forward_hooks or part._forward_pre_hooks for part in parts)
+    encoder, parts = objective.encoder, list(objective.modules())
+    model = encoder.model
+    return (
+        vars(type(objective)).get("packed", False)
+        and type(encoder).__module__.startswith("contrast_kit.")
+        and encoders_of(objective) == [encoder]
+        and encoder.device.type == "cpu"
+        and not encoder.strategy.fixed_shapes
+        and can_pack(model)
+        and (model.config._attn_implementation == "sdpa" or isinstance(model.base_model, MPNetModel))
+        and not any(listened_to(part) or is_compiled(part) for part in parts)
+    )
 
 
 @contextmanager
-def packing(objective: Any, on: bool) -> Iterator[None]:
-    """While it lasts, the encoders of an objective leave padding out, if `on`; afterwards they compute as before."""
-    encoders = [part for part in objective.modules() if hasattr(part, "strategy")]
-    padded = [(part, part.strategy) for part in encoders if on and not isinstance(part.strategy, Packed)]
+def packing(objective: Any, on: bool | None) -> Iterator[None]:
+    """While it lasts, the encoders of an objective leave padding out: if `on`, or if None and they do so by themselves.
+
+    Afterwards they compute as before; `fit` enters it anew for each step, so that a callback meets them as they are.
+    """
+    on = packs(objective) if on is None else on
+    padded = [part for part in encoders_of(objective) if on and not isinstance(part.strategy, Packed)]
+    before = [(part, part.strategy, part.model.config._attn_implementation) for part in padded]
     try:
-        for part, strategy in padded:
-            _refuse_fixed_shapes(strategy.fixed_shapes, part.model.base_model._compiled_call_impl)
+        for part in padded:
+            _refuse_fixed_shapes(part.strategy.fixed_shapes, any(map(is_compiled, part.modules())))
             part.use_packing()
         yield
     finally:
-        for part, strategy in padded:
-            part.strategy = Packed.undone(part.model, strategy)
+        for part, strategy, attention in before:
+            part.strategy = strategy if attention == NAME else Packed.undone(part.model, strategy)
+
+
+def encoders_of(objective: nn.Module) -> list[Any]:
+    """An objective's encoder, its auxiliary model's, and others that a method of one's own brings along."""
+    return [part for part in objective.modules() if callable(getattr(part, "use_packing", None))]
+
+
+def is_compiled(part: nn.Module) -> bool:
+    """Whether torch compiles a module, in either of two ways."""
+    return bool(part._compiled_call_impl) or isinstance(part, torch._dynamo.OptimizedModule)
 
 
 def _refuse_fixed_shapes(fixed: bool, compiled: Any) -> None:

@@ -73,7 +73,8 @@ class Packed:
     @staticmethod
     def undone(model: nn.Module, padded: Any) -> Any:
         """The plain strategy, `padded`, with the model's own attention: what can give its weights, too."""
-        if before := getattr(model, "attention_when_padded", None):
+        before = vars(model).pop("attention_when_padded", None)
+        if before and model.config._attn_implementation == NAME:  # else somebody has chosen another one since
             model.set_attn_implementation(before)
         return padded
 
@@ -86,6 +87,8 @@ class Packed:
             read: the tokens whose states are read, bool [B, T]; the states of others may then be NaN (`last_layer`).
         """
         base, mask = model.base_model, inputs["attention_mask"]
+        if not isinstance(base, MPNetModel) and model.config._attn_implementation != NAME:  # it was set anew
+            return base(**inputs).last_hidden_state
         layout = Layout.of(mask, fill_up=compiled_by_shape(mask))
         types = {key: value for key, value in inputs.items() if key == "token_type_ids"}
         with quick_dropout(base, mask.device):

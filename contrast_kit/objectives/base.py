@@ -87,7 +87,7 @@ class Objective(nn.Module):
     contrastive: bool = True
     """False: no contrast; the trainer then cuts a batch without encoding anything twice."""
     packed: bool = False
-    """Whether `fit` leaves padding out on a CPU, unasked: it pays where few of the last states are read."""
+    """Whether the steps of `fit` leave out padding on a CPU, unasked (`fast.options.packs`); not inherited."""
 
     def __init__(self, encoder: Encoder, config: Any = None, *, seed: int = 0, **changes: Any):
         super().__init__()
@@ -164,7 +164,7 @@ class Objective(nn.Module):
     def facts(self, batch: View, views: dict[str, View]) -> ExampleInfo:
         """What the contrast is told of each example: the entries of the batch with one number per example. A method
         overrides it for what is known only once the views are drawn, such as a swapped caption."""
-        return Facts({key: value for key, value in batch.items() if value.ndim == 1})
+        return {key: value for key, value in batch.items() if value.ndim == 1}
 
     def contrast(self, vectors: Vectors, facts: ExampleInfo) -> dict[str, Tensor]:
         """Losses that need every vector of the batch at once, by name. No contrast: `{}`.
@@ -202,7 +202,7 @@ class Objective(nn.Module):
             add(sums, encoded.sums)
         parts = {name: total / counts[name] for name, total in sums.items()}
         if self.contrastive:
-            parts |= by_name(self, "contrast", self.contrast(vectors, self.facts(batch, views)), counts)
+            parts |= by_name(self, "contrast", self.contrast(vectors, Facts(self.facts(batch, views))), counts)
         return {"loss": self.total(parts), **parts}
 
     def total(self, parts: dict[str, Tensor]) -> Tensor:

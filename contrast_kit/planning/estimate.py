@@ -21,6 +21,7 @@ from contrast_kit.data import Batches, Texts
 from contrast_kit.data.batches import make_batches
 from contrast_kit.data.prepared import prepare_texts
 from contrast_kit.encoder.encoder import evaluating
+from contrast_kit.method_checks import Facts
 from contrast_kit.objectives import MemoryQueue
 from contrast_kit.objectives.base import ExampleInfo, Objective
 from contrast_kit.planning.measure import Encoding, measure_contrast, optimizer_seconds
@@ -89,7 +90,7 @@ def plan(
     size = min(training.batch_size, len(texts))
     steps = training.total_steps(len(batches))
     passes, rest = divmod(training.total_batches(len(batches)), len(batches))  # short batches end a pass
-    packed = fast.packing(objective, fast.packs(objective, training.packing))
+    packed = fast.packing(objective, training.packing)
     with torch.inference_mode(False), packed, _as_it_was(objective):  # with gradients, inside a torch.no_grad() too
         objective.set_progress(0, steps)
         facts = _facts(objective, texts, batches.epoch(0)[0], size)
@@ -220,7 +221,7 @@ def _facts(objective: Objective, texts: Texts, rows: list[int], size: int) -> Ex
     for first in range(0, len(rows), size):
         batch = {key: value.to(device) for key, value in texts.batch(rows[first : first + size]).items()}
         found.append(objective.facts(batch, objective.views(batch, generator) if own else {}))
-    return {name: torch.cat([facts[name] for facts in found]) for name in found[0]}
+    return Facts({name: torch.cat([facts[name] for facts in found]) for name in found[0]})
 
 
 def _first_rows(batches: Batches, n: int) -> list[int]:

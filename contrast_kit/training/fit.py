@@ -4,7 +4,6 @@ import math
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -80,8 +79,7 @@ def fit(
         checkpoint.check_folder(folder, resume)
     with torch.inference_mode(False):  # with gradients, even inside a reader's torch.no_grad()
         loop = _Loop(objective, dataset, training, folder)
-        writer = intact.one_writer(folder) if folder and distributed.rank() == 0 else nullcontext()
-        with writer, fast.packing(objective, loop.training.packing):
+        with intact.one_writer(folder) if folder and distributed.rank() == 0 else nullcontext():
             return loop.run(resume, callback, progress and distributed.rank() == 0, live)
 
 
@@ -91,8 +89,7 @@ class _Loop:
     def __init__(self, objective: Objective, dataset: Any, training: Training, folder: Path | None):
         self.device = distributed.start()
         trainer_checks.trainable(objective, self.device)
-        self.objective = objective.to(self.device)
-        self.training = training = replace(training, packing=fast.packs(objective, training.packing))
+        self.objective, self.training = objective.to(self.device), training
         self.texts = prepare_texts(objective.encoder, dataset, training.max_length)
         objective.check_data(getattr(self.texts, "labels", None))
         self.batches = make_batches(self.texts, training)
@@ -161,7 +158,8 @@ class _Loop:
         self.optimizer.zero_grad(set_to_none=True)
         options = dict(chunk_size=training.chunk_size, autocast=self.autocast)
         try:
-            parts, seen = gradient(objective, batches, self.trained.generator, **options)
+            with fast.packing(objective, training.packing):
+                parts, seen = gradient(objective, batches, self.trained.generator, **options)
         except NotFiniteError as error:
             raise self.not_finite_error(step, str(error)) from error
         if step == 0:

@@ -24,7 +24,7 @@ from torch import Tensor
 
 from contrast_kit import checks, method_checks, trainer_checks
 from contrast_kit.encoder.encoder import View
-from contrast_kit.method_checks import Named
+from contrast_kit.method_checks import Facts, Named
 from contrast_kit.objectives.base import Encoded, ExampleInfo, Objective, Vectors, add, count_terms, cut, rows_of
 from contrast_kit.training import distributed
 
@@ -82,20 +82,20 @@ def gradient(
     sums: dict[str, Tensor] = {}
     contrasts: dict[str, Tensor] = {}
     remembered = []
-    autocast = trainer_checks.by_example(objective, autocast, chunk_size is not None or distributed.count() > 1)
+    encoding = trainer_checks.by_example(objective, autocast, batches, chunk_size, distributed.count())
     with checks.unchecked(objective.encoder.device.type != "cpu"):  # a GPU would have to be waited for
         with torch.no_grad(), autocast(), distributed.shared_drawing(objective):  # some views are drawn from a model
             drawn = [method_checks.draw_views(objective, batch, generator) for batch in batches]
         counts = count_terms(objective, drawn)
         for batch, views in zip(batches, drawn, strict=True):
-            facts, examples = objective.facts(batch, views), len(next(iter(batch.values())))
+            facts, examples = Facts(objective.facts(batch, views)), len(next(iter(batch.values())))
             own = {name: rows_of(view, distributed.own(examples)) for name, view in views.items()}
             pieces = [Piece(name, chunk) for name, view in own.items() for chunk in cut(view, chunk_size)]
             keep_graph = len(pieces) == len(views)
             for piece in pieces if not keep_graph else ():
                 piece.seed = int(torch.randint(2**62, ()))  # heads draw in step 3 alone, and nothing twice
             stream = RandomState.now(objective.encoder.device)
-            local, pieces = encode_all(objective, pieces, counts, keep_graph, autocast)
+            local, pieces = encode_all(objective, pieces, counts, keep_graph, encoding)
             add(sums, local)
             leaves, vectors = as_leaves(objective, pieces), Named()
             if objective.contrastive:
@@ -105,7 +105,7 @@ def gradient(
                     backward(objective.total(parts) / len(batches), leaves if distributed.rank() else None)
                 add(contrasts, {name: part.detach() / len(batches) for name, part in parts.items()})
             remembered.append((each_rows(vectors, torch.Tensor.detach), facts))
-            add(sums, send_back(objective, pieces, leaves, counts, keep_graph, autocast))
+            add(sums, send_back(objective, pieces, leaves, counts, keep_graph, encoding))
             if not keep_graph:
                 stream.restore()
     distributed.sum_gradients(objective.parameters())
