@@ -87,8 +87,8 @@ def faster(
 def packs(objective: Any) -> bool:
     """Whether the steps of `fit` leave out padding by themselves: they gain by it and nobody can notice.
 
-    The method says so of itself (`Objective.packed`; its subclasses do not inherit it), its only encoder is the kit's
-    own, in its plain form on a CPU, and nobody listens inside it or compiled it: he would meet other shapes.
+    The method says so of itself (`Objective.packed`; its subclasses do not inherit it); its only encoder is the kit's
+    own, in its plain form on a CPU; and nothing listens inside it or is compiled, for it would meet other shapes.
     """
     encoder, parts = objective.encoder, list(objective.modules())
     model = encoder.model
