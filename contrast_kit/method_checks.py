@@ -144,6 +144,12 @@ def by_name(method: Any, what: str, given: Any, taken: Collection[str] = ()) -> 
     return given
 
 
+def facts(method: Any, batch: dict[str, Tensor], views: dict[str, dict[str, Tensor]]) -> dict[str, Tensor]:
+    """`method.facts(batch, views)`, which names what it does not have."""
+    given = by_name(method, "facts", method.facts(batch, views))
+    return Facts(given) if type(given) is dict else given
+
+
 def draw_views(method: Any, batch: dict[str, Tensor], generator: Any) -> dict[str, dict[str, Tensor]]:
     """`method.views(batch, generator)`, which leaves the batch as it is: what stands in it is the target of words.
 

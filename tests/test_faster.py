@@ -1,6 +1,7 @@
 """What is opted into for speed gives the plain numbers, and waits for no device."""
 
 import copy
+import types
 from collections import Counter
 
 import pytest
@@ -279,6 +280,40 @@ def with_teacher(objective, teacher):
     return objective
 
 
+def changed(objective, where, by_class=True):
+    """With a part of the model that triples what it gives: of a class of its own, or with a `forward` put over it."""
+    part = where(objective.encoder.model.base_model)
+    plain = type(part).forward
+
+    def forward(self, *args, **kwargs):
+        found = plain(self, *args, **kwargs)
+        if not isinstance(found, torch.Tensor):
+            found.last_hidden_state = found.last_hidden_state * 3
+            return found
+        return found * 3
+
+    if by_class:
+        part.__class__ = type("Mine", (type(part),), {"forward": forward, "__module__": __name__})
+    else:
+        part.forward = types.MethodType(forward, part)
+    return objective
+
+
+def with_own_strategy(objective):
+    objective.encoder.strategy = type("Mine", (Padded,), {"__module__": __name__})()
+    return objective
+
+
+def with_patched_method(objective):
+    plain = objective.local_sums
+    objective.local_sums = lambda name, hidden, view: {"mlm": plain(name, hidden, view)["mlm"] + hidden.square().mean()}
+    return objective
+
+
+def last(model):
+    return model.encoder.layer[-1]
+
+
 NOTICED = {
     "another class": lambda tok: OwnMLM(make_encoder(tok)),
     "another encoder": lambda tok: ck.objectives.MLM(OwnEncoder(make_encoder(tok).model, tok)),
@@ -290,6 +325,13 @@ NOTICED = {
     "compiled": lambda tok: ck.faster(make("mlm", tok), compiled="eager"),
     "a layer compiled": lambda tok: with_compiled_layer(make("mlm", tok)),
     "attention weights": lambda tok: with_eager_attention(make("mlm", tok)),
+    "a model's class": lambda tok: changed(make("mlm", tok), lambda model: model),
+    "a model's forward": lambda tok: changed(make("mlm", tok), lambda model: model, by_class=False),
+    "a layer's class": lambda tok: changed(make("mlm", tok), last),
+    "a layer's forward": lambda tok: changed(make("mlm", tok), last, by_class=False),
+    "a part of a layer": lambda tok: changed(make("mlm", tok), lambda model: last(model).intermediate.dense),
+    "a strategy": lambda tok: with_own_strategy(make("mlm", tok)),
+    "a patched method": lambda tok: with_patched_method(make("mlm", tok)),
     "a second encoder": lambda tok: with_teacher(make("mlm", tok), make_encoder(tok)),
 }
 
@@ -301,6 +343,23 @@ def test_where_somebody_would_notice_steps_are_as_they_were(name, tokenizer, tex
     run = ck.fit(objective, texts, **HOW)
     assert not layouts and run.history["loss"].notna().all()
     assert (type(objective.encoder.strategy), objective.encoder.model.config._attn_implementation) == before
+
+
+@pytest.mark.parametrize("kind", ["", "_pre"])
+def test_a_hook_on_all_modules_at_once_is_heard_too(kind, tokenizer, texts, layouts):
+    register = getattr(torch.nn.modules.module, f"register_module_forward{kind}_hook")
+    with register(lambda *call: None):
+        ck.fit(make("mlm", tokenizer), texts, **HOW)
+    assert not layouts
+
+
+@pytest.mark.parametrize("by_class", [True, False])
+def test_a_changed_last_layer_is_not_passed_by_when_packed(by_class, tokenizer, texts):
+    losses = []
+    for packing in (True, False):
+        objective = changed(make("mlm", tokenizer, dropout=0.0), last, by_class)
+        losses.append(ck.fit(objective, texts, packing=packing, **HOW).history["loss"].tolist())
+    assert losses[0] == pytest.approx(losses[1], rel=1e-5)
 
 
 @pytest.mark.parametrize("name", ["fixed shapes", "compiled"])

@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from collections import defaultdict
 from contextlib import nullcontext
 from dataclasses import dataclass
 
@@ -407,3 +408,22 @@ def test_facts_of_ones_own_are_named_too_and_may_be_tried(tokenizer, batch):
     for run in (lambda own: own(bare), lambda own: gradient(own, [bare])):
         with pytest.raises(ValueError, match="^Nothing says the 'length' of each example, only 'text_id', 'tokens': "):
             run(Lengths(make_encoder(tokenizer)))
+
+
+def test_facts_are_tensors_by_name_of_any_kind_of_dict(tokenizer, batch):
+    class Bare(Own):
+        def facts(self, batch, views):
+            return None
+
+    with pytest.raises(TypeError, match=r"Bare.facts gives tensors by name, \{'…': tensor\}, not NoneType"):
+        gradient(Bare(make_encoder(tokenizer)), [batch])
+
+    class Growing(Own):
+        def facts(self, batch, views):
+            return defaultdict(lambda: torch.zeros(len(batch["input_ids"])), super().facts(batch, views))
+
+        def contrast(self, vectors, facts):
+            assert not facts["extra"].any()
+            return super().contrast(vectors, facts)
+
+    gradient(Growing(make_encoder(tokenizer)), [batch])

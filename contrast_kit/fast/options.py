@@ -6,12 +6,13 @@ from typing import Any, TypeVar
 
 import torch
 from torch import nn
+from torch.nn.modules import module as everywhere
 from transformers.models.mpnet.modeling_mpnet import MPNetModel
 
 from contrast_kit import arguments, checks
 from contrast_kit._renamed import renamed
 from contrast_kit.fast.fixed_capacity import FixedCapacity, draw_words
-from contrast_kit.fast.last_layer import listened_to
+from contrast_kit.fast.last_layer import as_it_came, listened_to
 from contrast_kit.fast.packed import NAME, Packed, can_pack
 
 Objective = TypeVar("Objective", bound=nn.Module)
@@ -88,19 +89,22 @@ def packs(objective: Any) -> bool:
     """Whether the steps of `fit` leave out padding by themselves: they gain by it and nobody can notice.
 
     The method says so of itself (`Objective.packed`; its subclasses do not inherit it); its only encoder is the kit's
-    own, in its plain form on a CPU; and nothing listens inside it or is compiled, for it would meet other shapes.
+    own, in its plain form on a CPU; and nothing in it is changed, listened to or compiled, for it would meet other
+    shapes.
     """
     encoder, parts = objective.encoder, list(objective.modules())
-    model = encoder.model
+    model, own = encoder.model, vars(objective)
     return (
         vars(type(objective)).get("packed", False)
-        and type(encoder).__module__.startswith("contrast_kit.")
+        and not any(callable(value) and hasattr(type(objective), name) for name, value in own.items())
         and encoders_of(objective) == [encoder]
         and encoder.device.type == "cpu"
-        and not encoder.strategy.fixed_shapes
+        and type(encoder.strategy).__module__.startswith("contrast_kit.encoder.")
         and can_pack(model)
         and (model.config._attn_implementation == "sdpa" or isinstance(model.base_model, MPNetModel))
+        and all(map(as_it_came, encoder.modules()))
         and not any(listened_to(part) or is_compiled(part) for part in parts)
+        and not listened_to(_Everywhere)
     )
 
 
@@ -123,9 +127,16 @@ def packing(objective: Any, on: bool | None) -> Iterator[None]:
             part.strategy = strategy if attention == NAME else Packed.undone(part.model, strategy)
 
 
+class _Everywhere:
+    """The hooks on all modules at once, by the names that those of one module have."""
+
+    _forward_hooks, _forward_pre_hooks = everywhere._global_forward_hooks, everywhere._global_forward_pre_hooks
+    _backward_hooks, _backward_pre_hooks = everywhere._global_backward_hooks, everywhere._global_backward_pre_hooks
+
+
 def encoders_of(objective: nn.Module) -> list[Any]:
     """An objective's encoder, its auxiliary model's, and others that a method of one's own brings along."""
-    return [part for part in objective.modules() if callable(getattr(part, "use_packing", None))]
+    return [part for part in objective.modules() if hasattr(part, "strategy") and hasattr(part, "use_packing")]
 
 
 def is_compiled(part: nn.Module) -> bool:

@@ -66,16 +66,17 @@ class Packed:
             for layer in base.encoder.layer:
                 _mix_in(PackedAttention, layer.attention.attn)
         elif (before := model.config._attn_implementation) != NAME:
+            model.attention_when_padded = before  # first, so that it is known however this ends
             model.set_attn_implementation(NAME)
-            model.attention_when_padded = before
         self.positions = padded.positions
 
     @staticmethod
     def undone(model: nn.Module, padded: Any) -> Any:
         """The plain strategy, `padded`, with the model's own attention: what can give its weights, too."""
-        before = vars(model).pop("attention_when_padded", None)
+        before = vars(model).get("attention_when_padded")
         if before and model.config._attn_implementation == NAME:  # else somebody has chosen another one since
             model.set_attn_implementation(before)
+        vars(model).pop("attention_when_padded", None)
         return padded
 
     def hidden_states(self, model: nn.Module, inputs: dict[str, Tensor], read: Tensor | None = None) -> Tensor:

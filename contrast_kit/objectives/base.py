@@ -14,7 +14,7 @@ from contrast_kit import method_checks, unread
 from contrast_kit._renamed import present_names
 from contrast_kit.encoder.encoder import Encoder, View
 from contrast_kit.losses.tokens import mlm_terms
-from contrast_kit.method_checks import Counts, Facts, Named, by_name, entry
+from contrast_kit.method_checks import Counts, Named, by_name, entry
 from contrast_kit.papers.settings import training
 
 Vectors = dict[str, dict[str, Tensor]]
@@ -202,7 +202,7 @@ class Objective(nn.Module):
             add(sums, encoded.sums)
         parts = {name: total / counts[name] for name, total in sums.items()}
         if self.contrastive:
-            parts |= by_name(self, "contrast", self.contrast(vectors, Facts(self.facts(batch, views))), counts)
+            parts |= by_name(self, "contrast", self.contrast(vectors, method_checks.facts(self, batch, views)), counts)
         return {"loss": self.total(parts), **parts}
 
     def total(self, parts: dict[str, Tensor]) -> Tensor:

@@ -24,7 +24,7 @@ from torch import Tensor
 
 from contrast_kit import checks, method_checks, trainer_checks
 from contrast_kit.encoder.encoder import View
-from contrast_kit.method_checks import Facts, Named
+from contrast_kit.method_checks import Named
 from contrast_kit.objectives.base import Encoded, ExampleInfo, Objective, Vectors, add, count_terms, cut, rows_of
 from contrast_kit.training import distributed
 
@@ -88,7 +88,7 @@ def gradient(
             drawn = [method_checks.draw_views(objective, batch, generator) for batch in batches]
         counts = count_terms(objective, drawn)
         for batch, views in zip(batches, drawn, strict=True):
-            facts, examples = Facts(objective.facts(batch, views)), len(next(iter(batch.values())))
+            facts, examples = method_checks.facts(objective, batch, views), len(next(iter(batch.values())))
             own = {name: rows_of(view, distributed.own(examples)) for name, view in views.items()}
             pieces = [Piece(name, chunk) for name, view in own.items() for chunk in cut(view, chunk_size)]
             keep_graph = len(pieces) == len(views)

@@ -77,8 +77,8 @@ class Training:
     `tasks.protocols` does); and where texts are short *and* long: masked LM on docstrings was at 5.87 nats after 1,200
     steps, and at 4.89 with any rows (one seed)."""
     packing: bool | None = None
-    """Compute nothing on padding within the steps, which draws other dropout (`faster`). None: for a plain masked LM on
-    a CPU, where nobody can notice. False: as the encoders are."""
+    """Compute nothing on padding within the steps (`faster`). None: for a plain masked LM on a CPU, unless something of
+    your own in it, such as a hook, would notice. False: as the encoders are. It changes which dropout is drawn."""
     seed: int = 0
     """The seed of the order of the data, of the noise in views, and of dropout."""
     log_every: int = 1
