@@ -42,7 +42,7 @@ HOW = dict(lr=1e-3, warmup=0.02, weight_decay=0.01)
 
 def ours(encoder: ck.Encoder, texts: ck.data.Texts, steps: int, size: int, precision: str, batches: str) -> Train:
     settings = dict(steps=steps, batch_size=size, precision=precision, log_every=50, progress=False)
-    objective = ck.faster(ck.objectives.MLM(encoder), packing=True)
+    objective = ck.objectives.MLM(encoder)
 
     def train() -> None:
         if ck.fit(objective, texts, group_by_length=batches != "mixed", **settings, **HOW).interrupted:

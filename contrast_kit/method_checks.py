@@ -58,6 +58,11 @@ def switches(config: Any) -> None:
             checks.switch(field.name, getattr(config, field.name))
 
 
+def is_encoder(part: Any) -> bool:
+    """Whether a part of a method is an encoder, by what it can do."""
+    return hasattr(part, "strategy") and hasattr(part, "use_packing")
+
+
 def heads_alike(method: Any) -> None:
     """Bring a method's heads into the number format of its encoder, which may be in float64 or bfloat16."""
     for part in method.children():
@@ -105,7 +110,7 @@ class Counts(dict):
     """How many terms each local loss sums."""
 
     def __missing__(self, name: str) -> Tensor:
-        raise ValueError(
+        raise NotThereError(
             f"local_sums gives {name!r}, and term_counts does not say how many terms it sums: name it there too."
         )
 
@@ -113,7 +118,7 @@ class Counts(dict):
 def entry(view: Mapping[str, Tensor], name: str) -> Tensor:
     """What a masked LM reads of a view: its `selected` or `targets`, [B, T]."""
     if name not in view:
-        raise ValueError(
+        raise NotThereError(
             f"A masked LM reads {name!r} of a view, and this one has {listed(view)}: masking.masked_view makes a view "
             "with selected and targets, [B, T] each."
         )

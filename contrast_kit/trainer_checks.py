@@ -9,6 +9,7 @@ from torch import nn
 
 from contrast_kit import checks
 from contrast_kit._warn import warn
+from contrast_kit.method_checks import is_encoder
 
 
 def step(method: Any, batches: Any, chunk_size: int | None, total: Any) -> None:
@@ -115,8 +116,7 @@ def warn_untrained(method: Any, parts: dict[str, Any]) -> None:
     if len(idle) == len(list(method.parameters())):
         warn(f"No weight has a gradient from {name}, so nothing is trained: look for a detach() or no_grad() in it.")
         return
-    parts = method.named_modules()
-    encoders = [f"{key}." for key, part in parts if callable(getattr(part, "use_packing", None))]  # with spare heads
+    encoders = [f"{key}." for key, part in method.named_modules() if is_encoder(part)]  # which may have spare heads
     rests = {*at_rest(method), *(key for key in idle if key.startswith(tuple(encoders)))}
     if unread := [key for key in idle if key not in rests]:
         warn(

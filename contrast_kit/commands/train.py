@@ -15,7 +15,7 @@ from contrast_kit.commands.rows import in_other_words, rows_of, too_few
 from contrast_kit.commands.trackers import Tracker
 from contrast_kit.data.drafts import draft_of
 from contrast_kit.encoder import Encoder
-from contrast_kit.fast.options import packs
+from contrast_kit.fast.within_steps import packs
 from contrast_kit.objectives import CSSL, METHODS, FineTune, Objective
 from contrast_kit.training import checkpoint, distributed
 

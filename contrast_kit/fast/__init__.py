@@ -2,8 +2,7 @@
 
 Where the readable form of a computation would be slow or large, it hands over to this room in one line and gets the
 same numbers back: contrasts without an N × N matrix (`contrast`), losses over a vocabulary without all its scores
-(`blocked_softmax`), other ways through an encoder (`packed`, `fixed_capacity`). `kernels` and `options` are switches;
-`shapes` avoids compiling, `waiting` keeps steps short beside other programs.
+(`blocked_softmax`), other ways through an encoder (`packed`, `fixed_capacity`). `kernels` and `options` are switches.
 """
 
 import importlib
@@ -65,7 +64,8 @@ _PARTS = {
     "packed": ("Packed",),
     "shapes": ("filled_up",),
     "fixed_capacity": ("ready_made_mask",),
-    "options": ("faster", "packing"),
+    "options": ("faster",),
+    "within_steps": ("packing",),
     "waiting": ("share_processor",),
     "kernels": (),
 }

@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from torch import Tensor, nn
 
+from contrast_kit.fast.noticed import as_it_came, listened_to
 from contrast_kit.fast.shapes import filled_up
 
 WHERE = ("bert", "camembert", "data2vec-text", "electra", "ernie", "roberta", "xlm-roberta")
@@ -28,20 +29,6 @@ def may_leave_out(model: nn.Module, states: Tensor) -> bool:
     last = model.base_model.encoder.layer[-1]
     heard = any(map(listened_to, (last, last.attention, last.attention.self)))
     return not heard and all(map(as_it_came, last.modules()))
-
-
-def as_it_came(part: nn.Module) -> bool:
-    """Whether a module is of torch, transformers or the kit, with the `forward` of its class: nobody changed it."""
-    known = type(part).__module__.split(".")[0] in ("torch", "transformers", "contrast_kit")
-    return known and "forward" not in vars(part)
-
-
-def listened_to(part: nn.Module) -> bool:
-    """Whether somebody has hooks on a module; transformers' own, which it leaves there when asked for all states, are
-    nobody's: they look at nothing until it is asked again."""
-    hooks = (part._forward_hooks, part._forward_pre_hooks, part._backward_hooks, part._backward_pre_hooks)
-    asked = "transformers.utils.output_capturing"
-    return any(getattr(hook, "__module__", "") != asked for of in hooks for hook in of.values())
 
 
 def last_layer(layer: nn.Module, states: Tensor, rows: Tensor, attend: Callable[..., Tensor]) -> Tensor:

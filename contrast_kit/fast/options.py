@@ -1,19 +1,14 @@
 """Other ways to compute the same training step, opted into by name."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import torch
 from torch import nn
-from torch.nn.modules import module as everywhere
-from transformers.models.mpnet.modeling_mpnet import MPNetModel
 
 from contrast_kit import arguments, checks
 from contrast_kit._renamed import renamed
 from contrast_kit.fast.fixed_capacity import FixedCapacity, draw_words
-from contrast_kit.fast.last_layer import as_it_came, listened_to
-from contrast_kit.fast.packed import NAME, Packed, can_pack
+from contrast_kit.fast.within_steps import encoders_of, refuse_fixed_shapes
 
 Objective = TypeVar("Objective", bound=nn.Module)
 
@@ -29,8 +24,8 @@ def faster(
     """Choose how the encoders of an objective compute, the auxiliary model's too; options not given are switched off.
 
     Each is right for some machines and texts, and wrong for others, so nothing is chosen for you (but `fit` packs the
-    steps of a plain masked LM on a CPU, `packs`). Values and gradients stay what they were up to rounding; dropout and
-    samples of an auxiliary model are drawn in another order.
+    steps of a plain masked LM on a CPU, `within_steps`). Values and gradients stay what they were up to rounding;
+    dropout and samples of an auxiliary model are drawn in another order.
 
     Args:
         objective: changed in place.
@@ -71,7 +66,7 @@ def faster(
             f"{checks.shown(fixed_capacity)}."
         )
     if packing:
-        _refuse_fixed_shapes(fixed_capacity is not None, compiled)
+        refuse_fixed_shapes(fixed_capacity is not None, compiled)
     for encoder in encoders_of(objective):
         encoder.use_packing(packing)
         if fixed_capacity is not None:
@@ -83,72 +78,6 @@ def faster(
             if fixed_capacity is not None:
                 module.draws_words = draw_words
     return objective
-
-
-def packs(objective: Any) -> bool:
-    """Whether the steps of `fit` leave out padding by themselves: they gain by it and nobody can notice.
-
-    The method says so of itself (`Objective.packed`; its subclasses do not inherit it); its only encoder is the kit's
-    own, in its plain form on a CPU; and nothing in it is changed, listened to or compiled, for it would meet other
-    shapes.
-    """
-    encoder, parts = objective.encoder, list(objective.modules())
-    model, own = encoder.model, vars(objective)
-    return (
-        vars(type(objective)).get("packed", False)
-        and not any(callable(value) and hasattr(type(objective), name) for name, value in own.items())
-        and encoders_of(objective) == [encoder]
-        and encoder.device.type == "cpu"
-        and type(encoder.strategy).__module__.startswith("contrast_kit.encoder.")
-        and can_pack(model)
-        and (model.config._attn_implementation == "sdpa" or isinstance(model.base_model, MPNetModel))
-        and all(map(as_it_came, encoder.modules()))
-        and not any(listened_to(part) or is_compiled(part) for part in parts)
-        and not listened_to(_Everywhere)
-    )
-
-
-@contextmanager
-def packing(objective: Any, on: bool | None) -> Iterator[None]:
-    """While it lasts, the encoders of an objective leave padding out: if `on`, or if None and they do so by themselves.
-
-    Afterwards they compute as before; `fit` enters it anew for each step, so that a callback meets them as they are.
-    """
-    on = packs(objective) if on is None else on
-    padded = [part for part in encoders_of(objective) if on and not isinstance(part.strategy, Packed)]
-    before = [(part, part.strategy, part.model.config._attn_implementation) for part in padded]
-    try:
-        for part in padded:
-            _refuse_fixed_shapes(part.strategy.fixed_shapes, any(map(is_compiled, part.modules())))
-            part.use_packing()
-        yield
-    finally:
-        for part, strategy, attention in before:
-            part.strategy = strategy if attention == NAME else Packed.undone(part.model, strategy)
-
-
-class _Everywhere:
-    """The hooks on all modules at once, by the names that those of one module have."""
-
-    _forward_hooks, _forward_pre_hooks = everywhere._global_forward_hooks, everywhere._global_forward_pre_hooks
-    _backward_hooks, _backward_pre_hooks = everywhere._global_backward_hooks, everywhere._global_backward_pre_hooks
-
-
-def encoders_of(objective: nn.Module) -> list[Any]:
-    """An objective's encoder, its auxiliary model's, and others that a method of one's own brings along."""
-    return [part for part in objective.modules() if hasattr(part, "strategy") and hasattr(part, "use_packing")]
-
-
-def is_compiled(part: nn.Module) -> bool:
-    """Whether torch compiles a module, in either of two ways."""
-    return bool(part._compiled_call_impl) or isinstance(part, torch._dynamo.OptimizedModule)
-
-
-def _refuse_fixed_shapes(fixed: bool, compiled: Any) -> None:
-    if fixed:
-        raise ValueError("Packing gives every batch its own shape, a fixed capacity keeps shapes fixed: choose one.")
-    if compiled:
-        raise ValueError("Packing gives every batch its own shape, each to be compiled anew: choose one.")
 
 
 def _compile(model: nn.Module, backend: bool | str) -> None:

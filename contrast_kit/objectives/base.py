@@ -87,7 +87,7 @@ class Objective(nn.Module):
     contrastive: bool = True
     """False: no contrast; the trainer then cuts a batch without encoding anything twice."""
     packed: bool = False
-    """Whether the steps of `fit` leave out padding on a CPU, unasked (`fast.options.packs`); not inherited."""
+    """Whether the steps of `fit` leave out padding on a CPU, unasked (`fast.within_steps`); not inherited."""
 
     def __init__(self, encoder: Encoder, config: Any = None, *, seed: int = 0, **changes: Any):
         super().__init__()
