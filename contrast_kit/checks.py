@@ -3,14 +3,17 @@
 Imports torch only; every room may use it. Letters: N vectors, D width, V vocabulary.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, fields
 from numbers import Integral, Real
-from typing import Any
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import torch
 from torch import Tensor
+
+from contrast_kit._util import meant, shown
 
 _reads_values: ContextVar[bool] = ContextVar("reads_values", default=True)  # each thread has its own
 
@@ -221,7 +224,86 @@ def switch(name: str, value: Any) -> None:
         raise TypeError(f"{name} is True or False, not {shown(value)}.")
 
 
-def shown(value: Any) -> str:
-    """A value as a sentence shows it: on one line, and shortened if it is long."""
-    text = " ".join(repr(value).split())
-    return text if len(text) <= 60 else f"{text[:57]}…"
+# -- settings, checked from their annotations ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Between:
+    """An annotation: what a number is, its least value and its largest."""
+
+    what: str
+    least: float = 0.0
+    most: float = float("inf")
+    whole: bool = False
+
+
+Probability = Annotated[float, Between("a probability", 0, 1)]
+Weight = Annotated[float, Between("a weight in the loss", 0, 1e18)]
+Temperature = Annotated[float, Between("a temperature", 1e-18, 1e18)]
+Count = Annotated[int, Between("a whole number", 1, 2**63 - 1, whole=True)]
+
+
+class Settings:
+    """The base of the configs: each field is checked against its annotation when a config is made.
+
+    Example:
+        >>> from dataclasses import dataclass
+        >>> @dataclass(frozen=True)
+        ... class TwiceConfig(Settings):
+        ...     tau: Temperature = 0.05
+        >>> TwiceConfig(tau=0.0)
+        Traceback (most recent call last):
+        ValueError: tau must be a temperature from 1e-18 to 1e+18, not 0.0.
+    """
+
+    def __post_init__(self) -> None:
+        hints = get_type_hints(type(self), include_extras=True)
+        for field in fields(self):
+            value = getattr(self, field.name)
+            options = _options(hints[field.name])
+            if not any(_fits(value, option) for option in options):
+                allowed = " or ".join(map(_described, options))
+                raise ValueError(f"{field.name} must be {allowed}, not {shown(value)}.")
+
+
+def known_fields(config: type, names: Iterable[str], whose: str) -> None:
+    """Raise a TypeError for the first name that is no field of a config; it suggests the one that was meant."""
+    known = [field.name for field in fields(config)]
+    for name in names:
+        if name not in known:
+            near = meant(SYNONYMS.get(name, name), known, 0.5)
+            raise TypeError(f"{whose} has no setting {name!r}; {near}")
+
+
+SYNONYMS = {"temperature": "tau"}
+"""What other libraries call a setting, and what it is called here."""
+
+
+def _options(hint: Any) -> tuple:
+    """The alternatives of an annotation: `float | None` has two, `Literal` and `Annotated` are one each."""
+    if get_origin(hint) in (Literal, Annotated):
+        return (hint,)
+    return get_args(hint) if type(hint).__name__ in ("UnionType", "Union", "_UnionGenericAlias") else (hint,)
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    if get_origin(hint) is Literal:
+        return any(type(value) is type(choice) and value == choice for choice in get_args(hint))
+    if get_origin(hint) is Annotated:
+        limits = get_args(hint)[1]
+        kind = Integral if limits.whole else Real
+        return isinstance(value, kind) and not isinstance(value, bool) and limits.least <= value <= limits.most
+    if hint is float:
+        return is_number(value)
+    return isinstance(value, hint) if isinstance(hint, type) else True
+
+
+def _described(hint: Any) -> str:
+    if get_origin(hint) is Literal:
+        return "one of " + ", ".join(map(repr, get_args(hint)))
+    if get_origin(hint) is Annotated:
+        limits = get_args(hint)[1]
+        if limits.whole or limits.most == float("inf"):
+            return f"{limits.what} of at least {limits.least:g}"
+        return f"{limits.what} from {limits.least:g} to {limits.most:g}"
+    return getattr(hint, "__name__", str(hint))

@@ -14,6 +14,7 @@ KIT = ROOT / "contrast_kit"
 
 # From the ground up: a room may import from the rooms before it, never from those after it.
 ROOMS = (
+    "_util",
     "_names",
     "_shipped",
     "_warn",
