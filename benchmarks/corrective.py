@@ -13,7 +13,7 @@ from _bench import Case, main
 
 from contrast_kit import losses
 from contrast_kit.fast import kernels, sum_over_words
-from contrast_kit.losses.corrective import corrective_terms
+from contrast_kit.losses.tokens import corrective_terms
 
 
 def corrective(
@@ -36,10 +36,10 @@ def corrective(
     def ours(fast: bool = False) -> None:
         with kernels.fast_float32(fast):
             rows = copying[masked], read[masked] == original[masked]
-            found = sum_over_words(
+            total, _ = sum_over_words(
                 corrective_terms, states[masked], weight, None, original[masked], *rows
             )
-            backward(found.total)
+            backward(total)
 
     def plain() -> None:
         logits = states[masked] @ weight.T  # [M, V]

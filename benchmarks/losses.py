@@ -15,7 +15,7 @@ import torch
 from _bench import Case, main
 from torch import Tensor
 
-from contrast_kit import losses
+from contrast_kit import fast, losses
 from contrast_kit.fast import kernels
 
 D, TAU = 256, 0.1
@@ -23,13 +23,13 @@ D, TAU = 256, 0.1
 TOO_LARGE = {"pytorch-metric-learning NTXentLoss": 512}
 
 
-def both_ways(loss: Callable[..., Tensor], *inputs: Tensor, fast: bool = False) -> Callable[[], None]:
+def both_ways(loss: Callable[..., Tensor], *inputs: Tensor, quick: bool = False) -> Callable[[], None]:
     """One forward and backward pass, with or without the faster float32 product."""
 
     def call() -> None:
         for x in inputs:
             x.grad = None
-        with kernels.fast_float32(fast):
+        with kernels.fast_float32(quick):
             loss(*inputs).backward()
 
     return call
@@ -41,10 +41,14 @@ def vectors(n: int, seed: int = 0) -> Tensor:
 
 def with_routes(ours: Callable[..., Tensor], *inputs: Tensor) -> dict[str, Callable[[], None]]:
     """Ours as chosen by size, in tiles with and without the faster product, and plain."""
-    forms = {"ours": "auto", "ours, plain": "plain"}
-    calls = {name: both_ways(lambda *x, how=how: ours(*x, how=how), *inputs) for name, how in forms.items()}
+
+    def plain(*inputs: Tensor) -> Tensor:
+        with fast.plain():
+            return ours(*inputs)
+
+    calls = {"ours": both_ways(ours, *inputs), "ours, plain": both_ways(plain, *inputs)}
     if kernels.probe().accurate:
-        calls["ours, fast float32"] = both_ways(lambda *x: ours(*x, how="auto"), *inputs, fast=True)
+        calls["ours, fast float32"] = both_ways(ours, *inputs, quick=True)
     return calls
 
 
@@ -53,7 +57,7 @@ def nt_xent(n: int) -> dict[str, Callable[[], object]]:
     a, b = vectors(n // 2), vectors(n // 2, seed=1)
     partners = torch.arange(n // 2).repeat(2)
     theirs = _peers.metric_learning("NTXentLoss")
-    return with_routes(lambda a, b, how: losses.nt_xent(a, b, TAU, implementation=how), a, b) | {
+    return with_routes(lambda a, b: losses.nt_xent(a, b, TAU), a, b) | {
         "mask and cross_entropy": both_ways(_peers.masked_cross_entropy, a, b),
         "lightly's algorithm": both_ways(_peers.lightly_nt_xent, a, b),
         "pytorch-metric-learning NTXentLoss": both_ways(
@@ -66,7 +70,7 @@ def sup_con(n: int) -> dict[str, Callable[[], object]]:
     """N vectors of ten classes."""
     x, labels = vectors(n), torch.arange(n) % 10
     theirs = _peers.metric_learning("SupConLoss")
-    return with_routes(lambda x, how: losses.sup_con(x, labels, TAU, reduction="mean", implementation=how), x) | {
+    return with_routes(lambda x: losses.sup_con(x, labels, TAU, reduction="mean"), x) | {
         "SupContrast's algorithm": both_ways(lambda x: _peers.supcontrast(x, labels), x),
         "pytorch-metric-learning SupConLoss": both_ways(lambda x: theirs(x, labels), x),
     }
@@ -75,7 +79,7 @@ def sup_con(n: int) -> dict[str, Callable[[], object]]:
 def info_nce(n: int) -> dict[str, Callable[[], object]]:
     """N anchors against N candidates, one direction."""
     a, b = vectors(n), vectors(n, seed=1)
-    return with_routes(lambda a, b, how: losses.info_nce(a, b, TAU, implementation=how), a, b) | {
+    return with_routes(lambda a, b: losses.info_nce(a, b, TAU), a, b) | {
         "sentence-transformers MNRL": both_ways(_peers.sentence_transformers(), a, b),
         "sentence-transformers Cached(32)": both_ways(_peers.sentence_transformers(cached=32), a, b),
         "torch linear_cross_entropy, chunked": both_ways(_peers.linear_cross_entropy, a, b),
@@ -85,7 +89,7 @@ def info_nce(n: int) -> dict[str, Callable[[], object]]:
 def large(n: int) -> dict[str, Callable[[], object]]:
     """More than any matrix can hold here: ours alone."""
     a, b = vectors(n // 2), vectors(n // 2, seed=1)
-    calls = with_routes(lambda a, b, how: losses.nt_xent(a, b, TAU, implementation=how), a, b)
+    calls = with_routes(lambda a, b: losses.nt_xent(a, b, TAU), a, b)
     return {name: call for name, call in calls.items() if name != "ours, plain"}
 
 

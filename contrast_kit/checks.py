@@ -41,8 +41,9 @@ def is_traced(x: Tensor) -> bool:
 
 
 def reads(x: Tensor) -> bool:
-    """Whether a check reads the values of x."""
-    return not is_traced(x) and _reads_values.get()
+    """Whether a check reads the values of x: not where they are traced (`is_traced`), nor inside `unchecked`."""
+    traced = x.is_meta or torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active()
+    return not traced and _reads_values.get()
 
 
 def floats(x: Tensor, name: str) -> Tensor:
@@ -75,7 +76,7 @@ def normalise(x: Tensor, name: str = "x") -> Tensor:
         [N, D], float32 (float64 where x is float64).
 
     Raises:
-        TypeError, ValueError: not numbers [N, D], or a row of zeros. NotFiniteError: NaN or infinity in a row.
+        ValueError: not [N, D], or a row of zeros. NotFiniteError: NaN or infinity in a row.
 
     Example:
         >>> import torch
@@ -83,7 +84,9 @@ def normalise(x: Tensor, name: str = "x") -> Tensor:
         tensor([[0.6000, 0.8000],
                 [0.0000, 1.0000]])
     """
-    x = vectors(x, name)
+    if x.dim() != 2:
+        raise ValueError(f"{name} must be [N, D], one vector a row, got shape {list(x.shape)}.")
+    x = x.to(torch.promote_types(x.dtype, torch.float32))
     norm = torch.linalg.vector_norm(x, dim=1, keepdim=True)  # [N, D] -> [N, 1]
     usable = torch.isfinite(norm.detach()) & (norm.detach() > 0)
     if reads(x) and not usable.all():
@@ -129,7 +132,9 @@ def integers(x: Any, n: int | None, device: torch.device, name: str) -> Tensor:
 
 def classes(x: Tensor, n: int, device: torch.device, name: str) -> Tensor:
     """One class for each of n rows, [n]; −1, which marks a row without a label, is refused."""
-    x = integers(x, n, device, name)
+    x = torch.as_tensor(x, device=device)
+    if x.shape != (n,) or x.is_floating_point():
+        raise ValueError(f"{name} must be integers, one for each of {n} rows, got {x.dtype} {list(x.shape)}.")
     if reads(x) and (x < 0).any():
         row = int((x < 0).nonzero()[0])
         raise ValueError(f"{name} hold {int(x[row])} in row {row}, which marks an unlabeled text: leave such rows out.")
@@ -170,9 +175,8 @@ def reduce(terms: Tensor, reduction: str, count: Tensor | int | None = None, oth
 
 def temperature(tau: float | Tensor) -> None:
     """A number above 0, such that 1/τ and the scores divided by it stay finite in float32."""
-    value = tau.item() if isinstance(tau, Tensor) and tau.numel() == 1 else tau
-    if not is_number(value) or not 1e-18 <= value <= 1e18:
-        raise ValueError(f"tau is a temperature and must be a number > 0 (1e-18 to 1e18), got {shown(value)}.")
+    if not 1e-18 <= tau <= 1e18:  # NaN is refused too
+        raise ValueError(f"tau is a temperature and must be a number > 0 (1e-18 to 1e18), got {shown(tau)}.")
 
 
 def probability(name: str, value: Any) -> None:

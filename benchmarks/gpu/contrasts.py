@@ -1,13 +1,14 @@
 """G3, G4, G5 and G7: the pieces that are not a model."""
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 
 import _peers
 import torch
 from setting import Setting
 from torch.nn import functional as F
 
-from contrast_kit import losses, masking
+from contrast_kit import fast, losses, masking
 from contrast_kit.fast import sum_over_words
 
 
@@ -19,7 +20,7 @@ def vocabulary(setting: Setting) -> None:
     weight = (0.02 * torch.randn(words, width, device=setting.device, dtype=kind)).requires_grad_()
     labels = torch.randint(words, (tokens,), device=setting.device)
     forms = {
-        "ours, in blocks": lambda: sum_over_words(lambda log_q: -log_q, states, weight, None, labels).total,
+        "ours, in blocks": lambda: sum_over_words(lambda log_q: -log_q, states, weight, None, labels)[0],
         "full log-softmax": lambda: F.cross_entropy(states @ weight.T, labels, reduction="sum"),
     }
     flop = 6 * tokens * words * width
@@ -35,9 +36,9 @@ def large(setting: Setting) -> None:
     partners = torch.arange(n // 2, device=setting.device).repeat(2)
     theirs = _peers.metric_learning("SupConLoss")
     forms: dict[str, Callable] = {
-        "ours, products in bfloat16": lambda: losses.nt_xent(a, b, 0.1, implementation="bf16"),
-        "ours, float32": lambda: losses.nt_xent(a, b, 0.1, implementation="tiled"),
-        "plain": lambda: losses.nt_xent(a, b, 0.1, implementation="plain"),
+        "ours, products in bfloat16": lambda: _within(fast.tiled(half=True), a, b),
+        "ours, float32": lambda: _within(fast.tiled(), a, b),
+        "plain": lambda: _within(fast.plain(), a, b),
         "mask and cross_entropy": lambda: _peers.masked_cross_entropy(a, b),
         "lightly's algorithm": lambda: _peers.lightly_nt_xent(a, b),
         "pytorch-metric-learning SupConLoss": lambda: theirs(torch.cat([a, b]), partners),
@@ -49,6 +50,11 @@ def large(setting: Setting) -> None:
         )
 
 
+def _within(form: AbstractContextManager, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    with form:
+        return losses.nt_xent(a, b, 0.1)
+
+
 def _cached(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     return _peers.sentence_transformers(cached=1024)(a, b)
 
@@ -57,8 +63,8 @@ def million(setting: Setting) -> None:
     """G5: NT-Xent at N = 1,048,576 and width 256: no N x N matrix exists on any device."""
     n, width = setting.size(2**20, 256), setting.size(256, 16)
     a, b = (torch.randn(n // 2, width, device=setting.device).requires_grad_() for _ in range(2))
-    for name, how in (("ours, products in bfloat16", "bf16"), ("ours, float32", "tiled")):
-        call = lambda how=how: torch.autograd.grad(losses.nt_xent(a, b, 0.1, implementation=how), (a, b))  # noqa: E731
+    for name, half in (("ours, products in bfloat16", True), ("ours, float32", False)):
+        call = lambda half=half: torch.autograd.grad(_within(fast.tiled(half), a, b), (a, b))  # noqa: E731
         _contender(setting, name, call, 4 * n**2 * width, rounds=2, warm=1)
 
 

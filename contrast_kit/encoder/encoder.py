@@ -15,6 +15,7 @@ from transformers import PreTrainedTokenizerBase
 from contrast_kit import arguments, checks, fast, method_checks
 from contrast_kit.encoder import hf_folders, inputs, mlm_head
 from contrast_kit.encoder.presets import Presets
+from contrast_kit.losses.tokens import guesses
 
 View = dict[str, Tensor]
 """A batch-like dict of tensors, each with the examples first, so that a view can be cut into chunks by slicing."""
@@ -205,13 +206,14 @@ class Encoder(Presets, nn.Module):
             rows = module(rows)
         return rows if len(rows) == len(hidden) else rows[: len(hidden)]
 
+    # leaves with objectives' rewrite
     def word_loss(
         self, terms: Callable[..., Tensor], states: Tensor, labels: Tensor, *rows: Tensor, others: Tensor | None = None
     ) -> Words:
         """Sum a token loss over M positions, in float32 or better: Σ_i terms(log q_i, rows_i), as `Words`.
 
         q_i = exp(s_i[y_i]) / Σ_{v in V} exp(s_i[v]) for the word scores s_i = `mlm_logits(states)[i]` and the label
-        y_i; all V words stand in the denominator. Many scores are never held all at once (`fast.blocked_softmax`).
+        y_i; all V words stand in the denominator. Many scores are never held all at once (`fast.vocabulary`).
 
         Args:
             terms: gives [M] from log q [M] and `rows`: `losses.tokens.mlm_terms` for masked language modelling.
@@ -222,21 +224,26 @@ class Encoder(Presets, nn.Module):
         Raises:
             ValueError, NotFiniteError: labels outside the vocabulary; a loss that is NaN or infinite.
         """
-        if fast.wanted_blocks(self, states):
-            return Words(*fast.word_loss(self, terms, states, labels, *rows, others=others))
-        logits = checks.floats(self.mlm_logits(states), "logits")  # [M, V]
-        checks.in_vocabulary(labels, logits.shape[1])
-        log_q = -nn.functional.cross_entropy(logits, labels, reduction="none")  # [M]
-        each = terms(log_q, *rows)  # [M]
-        if each.shape != log_q.shape:
-            raise ValueError(f"terms must give one number per position, [{len(log_q)}], not {list(each.shape)}.")
-        found = Words(each.sum(), log_q.detach())
+        scores = self.word_scores(states)
+        if isinstance(scores, fast.WordScores):
+            total = scores.total(terms, labels, *rows, others=others)
+            return Words(total, *scores.guesses(labels, others))
+        log_q = -nn.functional.cross_entropy(checks.floats(scores, "logits"), labels, reduction="none")  # [M]
+        found = Words(terms(log_q, *rows).sum(), log_q.detach())
         checks.finite(found.total, "The loss over the vocabulary")
-        if others is None:
-            return found
-        log_p = logits.detach().log_softmax(-1)  # [M, V]
-        log_best, best = log_p.max(-1)  # [M]
-        return found._replace(best=best, log_best=log_best, log_other=log_p.gather(1, others.unsqueeze(1)).squeeze(1))
+        return found if others is None else Words(found.total, *guesses(scores, labels, others))
+
+    def word_scores(self, states: Tensor) -> Tensor:
+        """Word scores of chosen positions, [M, D] → [M, V], for `losses.mlm` and its kin: `mlm_logits(states)`.
+
+        Too many to hold, they are `fast.WordScores` in place of a tensor: the losses then make them block after block.
+        """
+        if not self.strategy.fixed_shapes:
+            few = len(states) * self.model.config.vocab_size <= 2 * fast.scores_at_once(states.device)
+            if few or mlm_head.states(self.model, states[:0]) is None:
+                return self.mlm_logits(states)
+        states, linear = self.word_layer(states)
+        return fast.WordScores(states, linear.weight, linear.bias)
 
     def word_layer(self, hidden: Tensor) -> tuple[Tensor, nn.Linear] | None:
         """What the last layer of `mlm_logits` reads, [M, D], and that layer, [M, D] → [M, V]; None if unknown."""

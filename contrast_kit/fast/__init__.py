@@ -1,79 +1,92 @@
 """Everything that is only for speed, behind one door: nothing here is needed to understand an equation.
 
 Where the readable form of a computation would be slow or large, it hands over to this room in one line and gets the
-same numbers back: contrasts without an N × N matrix (`contrast`), losses over a vocabulary without all its scores
-(`blocked_softmax`), other ways through an encoder (`packed`, `fixed_capacity`). `kernels` and `options` are switches.
+same numbers back: contrasts without an N × N matrix (`contrast`, on `tiles`), losses over a vocabulary without all its
+scores (`vocabulary`), other ways through an encoder (`packed`, `fixed_capacity`). `kernels` and `faster` are switches.
 """
 
 import importlib
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 
-from contrast_kit import checks
-
 TILED_FROM = 384 * 384
 """Cosines from which on a contrast is made in tiles: below that, the plain form is as fast."""
 
-IMPLEMENTATIONS = ("auto", "plain", "tiled", "bf16")
-
-
-def wanted(implementation: str, cosines: int, x: Any = None) -> bool:
-    """Whether a contrast of so many cosines is made in tiles: "auto" by size, "plain" never, "tiled" and "bf16" always.
-
-    Where the vectors `x` are traced (`torch.compile`, `torch.func`, the device "meta"), the plain form is taken.
-
-    Example:
-        >>> wanted("auto", 128 * 128), wanted("auto", 4096 * 4096), wanted("tiled", 4)
-        (False, True, True)
-    """
-    checks.choice("implementation", implementation, IMPLEMENTATIONS)
-    if x is not None and checks.is_traced(x):
-        return False
-    return implementation in ("tiled", "bf16") or (implementation == "auto" and cosines >= TILED_FROM)
-
+HALF = False
+"""Whether tiles are products of vectors rounded to bfloat16, added up in float32."""
 
 SCORES_AT_ONCE = 2**21
 """Scores that stand in memory at once on a CPU: 8 MiB in float32."""
 
 
+@contextmanager
+def plain() -> Iterator[None]:
+    """Inside, every contrast is its plain form, one matrix of cosines, as needed for a gradient of the gradient."""
+    with _contrasts(math.inf, False):
+        yield
+
+
+@contextmanager
+def tiled(half: bool = False) -> Iterator[None]:
+    """Inside, every contrast is made in tiles, however small; `half`: of vectors rounded to bfloat16.
+
+    Example:
+        >>> import torch
+        >>> from contrast_kit import fast, losses
+        >>> with fast.tiled():
+        ...     losses.nt_xent(torch.ones(4, 3), torch.ones(4, 3), tau=1.0)
+        tensor(1.9459)
+    """
+    with _contrasts(0, half):
+        yield
+
+
+@contextmanager
+def _contrasts(tiled_from: float, half: bool) -> Iterator[None]:
+    global TILED_FROM, HALF
+    before = TILED_FROM, HALF
+    TILED_FROM, HALF = tiled_from, half
+    try:
+        yield
+    finally:
+        TILED_FROM, HALF = before
+
+
 def scores_at_once(device: Any) -> int:
-    """The same for a device: on a GPU larger products are faster."""
+    """Scores that stand in memory at once on a device: on a GPU larger products are faster."""
     return SCORES_AT_ONCE if device.type == "cpu" else 2**26
-
-
-def wanted_blocks(encoder: Any, states: Any) -> bool:
-    """Whether an encoder's word scores at states [M, D] are made in blocks: if too many to hold, or in fixed shapes."""
-    if encoder.strategy.fixed_shapes:
-        return True
-    many = len(states) * encoder.vocabulary["vocab_size"] > 2 * scores_at_once(states.device)
-    return many and encoder.word_layer(states[:0]) is not None
 
 
 def compiled_by_shape(x: Any) -> bool:
     """Whether products with x are now compiled for each shape anew: in half precision on a CPU (`shapes`)."""
-    return x.device.type == "cpu" and torch.is_autocast_enabled("cpu") and not checks.is_traced(x)
+    return x.device.type == "cpu" and torch.is_autocast_enabled("cpu")
 
 
-_PARTS = {
-    "contrast": ("info_nce", "nt_xent", "sup_con"),
-    "logsumexp": ("cross_log_sum_exp", "self_log_sum_exp"),
-    "pair_sum": ("pair_log_sum_exp",),
-    "blocked_softmax": ("sum_over_words", "word_loss"),
-    "messages": ("in_large_messages",),
-    "packed": ("Packed",),
-    "shapes": ("filled_up",),
-    "fixed_capacity": ("ready_made_mask",),
-    "options": ("faster",),
-    "within_steps": ("packing",),
-    "waiting": ("share_processor",),
-    "kernels": (),
+_HOMES = {
+    "info_nce": "contrast",
+    "nt_xent": "contrast",
+    "sup_con": "contrast",
+    "pair_log_sum_exp": "tiles",
+    "Guesses": "vocabulary",
+    "WordScores": "vocabulary",
+    "sum_over_words": "vocabulary",
+    "in_large_messages": "messages",
+    "faster": "options",
+    "Packed": "packed",
+    "filled_up": "shapes",
+    "ready_made_mask": "fixed_capacity",
+    "packing": "within_steps",
+    "share_processor": "waiting",
 }
 
 
 def __getattr__(name: str) -> Any:  # each part loads at first use: a reader of an equation imports none of them
-    for part, functions in _PARTS.items():
-        if name == part or name in functions:
-            module = importlib.import_module(f"{__name__}.{part}")
-            return module if name == part else getattr(module, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name == "kernels":
+        return importlib.import_module(f"{__name__}.kernels")
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -22,8 +22,6 @@ from functools import cache
 import torch
 from torch import Tensor
 
-from contrast_kit.fast.waiting import share_processor
-
 _allowed = True
 
 ACCURATE = 2e-6
@@ -91,7 +89,6 @@ def bfloat16_speed() -> float:
     """
     generator = torch.Generator().manual_seed(0)
     x, y = torch.randn(2, 256, 256, generator=generator)  # [256, 256] each: it may be very slow
-    share_processor()
     with _set_to("none") if _switch() else nullcontext():
         return _seconds(x, y, 20) / _seconds(x.bfloat16(), y.bfloat16(), 20)
 
@@ -145,7 +142,6 @@ def allow(on: bool = True) -> None:
 @contextmanager
 def tile_products(x: Tensor) -> Iterator[None]:
     """Products of tiles of x, with the caller's autocast off: in x's dtype, by the faster kernel if it is accurate."""
-    share_processor()
     with (
         torch.autocast(x.device.type, enabled=False),
         fast_float32(x.device.type == "cpu" and x.dtype == torch.float32),

@@ -1,6 +1,20 @@
-"""Tiles of a matrix of dot products, one after the other in the same memory.
+"""The contrast in tiles: log Σ exp of all cosines, value and gradient, without ever holding the N × N matrix.
 
-Letters: N anchors, M candidates, D width, R and C rows and columns of a tile.
+Every contrast with negatives, and the uniformity of a space, is one sum: for vectors z on the unit sphere
+
+    lse_i = log Σ_j exp(z_i·z_j / τ)        over the candidates j of anchor i
+
+plus terms that are linear in N (the positives). Here that sum is made tile by tile with its own gradient:
+
+* Each tile of cosines is used and thrown away, and made again in the backward pass: memory is O(N·D), not O(N²).
+* Among themselves, cosines are symmetric: only the tiles on and above the diagonal are visited, and each serves its
+  rows and its columns. Forward and backward take 4N²D operations; plain autograd takes 6N²D.
+* The gradient needs no second pass either: with weights w_i = g_i / Σ_j exp(…), it is Σ_j (w_i + w_j) e_ij z_j.
+* Cosines lie in [-1, 1], so exp(cos / τ) lies in [e^(-1/τ), e^(1/τ)]. Float32 holds that for τ ≥ 1/70. Below, whole
+  rows are visited, each around its own maximum (`rows_log_sum_exp`).
+
+The losses (`contrast_kit.losses`) and `geometry.uniformity` are the readable definitions; they come here for
+large N. Letters: N anchors, M candidates, D width, R and C rows and columns of a tile.
 """
 
 import math
@@ -8,94 +22,351 @@ from collections.abc import Iterator
 
 import torch
 from torch import Tensor
+from torch.autograd import Function
+from torch.nn import functional as F
+
+from contrast_kit import fast
+from contrast_kit.fast import kernels
+
+LOG_2 = math.log(2)
+"""Scores are made for `exp2`, which on a CPU takes half the time of `exp`: e^s = 2^(s / log 2)."""
+
+
+def self_log_sum_exp(
+    x: Tensor, tau: float | Tensor, *, apart: tuple = (), groups: Tensor | None = None, tile: int | None = None
+) -> Tensor:
+    """log Σ_j exp(x_i·x_j / τ) over all other rows j ≠ i: [N, D] → [N].
+
+    Args:
+        x: N vectors of length 1 (`losses.normalise`), float32 or float64.
+        tau: the temperature, > 0, a number or a tensor (which then gets its gradient too).
+        apart: distances k > 0 such that rows i and i + k do not meet: with (B,), no row of [a; b] meets its partner.
+        groups: [N] integers; rows of one group do not meet (views of one text, say).
+        tile: columns of a tile, which has as many rows, or half as many on a CPU; None: what suits the device.
+
+    Returns:
+        [N], in x's dtype; -inf for a row that meets no other. Its gradient can be taken once, not twice.
+
+    Example:
+        >>> import torch
+        >>> self_log_sum_exp(torch.ones(5, 1), tau=1.0)  # four others, at cosine 1: log 4 + 1
+        tensor([2.3863, 2.3863, 2.3863, 2.3863, 2.3863])
+    """
+    if overflows(tau, x.dtype, len(x)):
+        distances = (0, *apart, *(-k for k in apart))
+        return rows_log_sum_exp(x, x, tau, apart=distances, groups=groups, others=groups)
+    z, scale = scaled(x, tau)
+    return _SelfSum.apply(z, groups, Tiles(scale, (0, *apart), tile_sides(x, tile)))
+
+
+def rows_log_sum_exp(
+    x: Tensor,
+    y: Tensor,
+    tau: float | Tensor,
+    *,
+    apart: tuple = (),
+    groups: Tensor | None = None,
+    others: Tensor | None = None,
+    partner: bool = False,
+) -> Tensor:
+    """log Σ_j exp(x_i·y_j / τ) over the rows j of another set of vectors: [N, D], [M, D] → [N].
+
+    A panel of whole rows [R, M] knows its own denominators, so the gradient is made along with the value: 6NMD
+    operations, 4NMD where y needs no gradient (a queue). The gradient of y is made for a result in which all rows weigh
+    the same (mean, sum); if they do not, it is made again.
+
+    Args:
+        x: N vectors of length 1, the anchors. y: M vectors of length 1, the candidates.
+        tau: the temperature, > 0.
+        apart: distances k such that x_i and y_(i+k) do not meet.
+        groups, others: [N] and [M] integers; two rows with one number do not meet.
+        partner: minus the log of the softmax at the partner, row i of y, in place of the sum. As softplus(rest - own),
+            with `own` the partner's score and `rest` the sum over all others, it cannot fall below 0.
+
+    Returns:
+        [N], -inf for a row that meets no candidate. Its gradient can be taken once, not twice.
+
+    Example:
+        >>> import torch
+        >>> rows_log_sum_exp(torch.eye(2), torch.eye(2), tau=1.0)  # log(e + 1)
+        tensor([1.3133, 1.3133])
+        >>> rows_log_sum_exp(torch.eye(2), torch.eye(2), tau=1.0, partner=True)  # log(1 + 1/e)
+        tensor([0.3133, 0.3133])
+    """
+    dtype = torch.promote_types(x.dtype, y.dtype)
+    z, scale = scaled(x.to(dtype), tau)
+    c, _ = scaled(y.to(dtype), tau)
+    if partner:
+        apart = (0, *apart)
+    rows = max(1, fast.scores_at_once(x.device) // len(y))
+    return _RowsSum.apply(z, c, groups, others, Tiles(scale, apart, (rows, len(y))), partner, torch.is_grad_enabled())
+
+
+def pair_log_sum_exp(x: Tensor, tau: float, *, tile: int | None = None) -> Tensor:
+    """log Σ_{i ≠ j} exp(x_i·x_j / τ) of N vectors of length 1, [N, D] → a number: the sum under the uniformity.
+
+    Here one number divides everything, so the gradient can be summed before that number is known: 3N²D operations in
+    place of 4N²D, and one exponential for each pair. With e_ij = exp(x_i·x_j / τ),
+
+        L = log Σ_{i ≠ j} e_ij        dL/dx_i = 2 (Σ_j e_ij x_j / τ) / Σ_{i ≠ j} e_ij
+
+    Args and gradient: as `self_log_sum_exp`.
+
+    Example:
+        >>> import torch
+        >>> pair_log_sum_exp(torch.eye(3), tau=1.0)  # six pairs, each e^0
+        tensor(1.7918)
+    """
+    if overflows(tau, x.dtype, len(x) ** 2):
+        return torch.logsumexp(self_log_sum_exp(x, tau, tile=tile), dim=0)
+    return _PairSum.apply(x, Tiles(1 / tau, (0,), tile_sides(x, tile)), torch.is_grad_enabled() and x.requires_grad)
+
+
+def overflows(tau: float | Tensor, dtype: torch.dtype, n: int) -> bool:
+    """Whether n terms up to e^(1/τ), each at least e^(-1/τ), leave the range of a dtype.
+
+    >>> overflows(0.05, torch.float32, 8192), overflows(0.01, torch.float32, 8192)
+    (False, True)
+    """
+    if isinstance(tau, Tensor):
+        tau = tau.detach()
+    # Cosines may step over 1 by rounding (in bfloat16 by 1 %); 6 leaves room for what the gradient multiplies by.
+    return 1.01 / float(tau) + math.log(max(n, 1)) + 6 > math.log(torch.finfo(dtype).max)
+
+
+def scaled(x: Tensor, tau: float | Tensor) -> tuple[Tensor, float]:
+    """Vectors, and what their dot products are multiplied by. A learned τ goes into the vectors."""
+    if isinstance(tau, Tensor):
+        return x * tau.to(x.dtype) ** -0.5, 1.0
+    return x, 1 / tau
+
+
+def tile_sides(x: Tensor, tile: int | None = None) -> tuple[int, int]:
+    """Rows and columns of a tile: `tile`, or what suits the device and the number of vectors."""
+    if x.device.type != "cpu":  # a GPU wants few, large products
+        side = tile or math.isqrt(fast.scores_at_once(x.device))
+        return side, side
+    # 2 MiB stay in a processor's cache, and low strips waste little of themselves below the diagonal; but the faster
+    # product keeps code for each shape, so there are only two. What fits one tile is kept for the gradient.
+    side = tile or 1024
+    if len(x) <= side:
+        return side, side
+    return max(side // 2, 1), side
 
 
 class Tiles:
-    """How a matrix of scores is visited, and the memory for one tile of it.
+    """How a matrix of scores is visited, tile after tile in the same memory: fresh pages would cost more than products.
 
     Args:
         scale: what dot products are multiplied by, 1/τ.
-        left_out: entries (i, i + k) are -inf for each of these k (in `upper`, (i + k, i) as well).
-        tile: R and C.
-        half: multiply in bfloat16, add up in float32.
-        powers_of_2: scores are made for `exp2`, which on a CPU takes half the time of `exp`: e^s = 2^(s / log 2).
+        apart: entries (i, i + k) are -inf for each of these k (in `upper`, (i + k, i) as well).
+        sides: R and C.
     """
 
-    def __init__(
-        self,
-        scale: float,
-        left_out: tuple[int, ...],
-        tile: tuple[int, int],
-        half: bool,
-        powers_of_2: bool = False,
-    ):
-        self.scale, self.left_out, self.tile, self.half = scale, left_out, tile, half
-        self.unit = math.log(2) if powers_of_2 else 1.0
-        self._spare: Tensor | None = None
+    def __init__(self, scale: float, apart: tuple, sides: tuple[int, int]):
+        self.scale, self.apart, self.sides, self.half = scale, apart, sides, fast.HALF
 
-    def upper(self, z: Tensor, groups: Tensor | None) -> Iterator[tuple[slice, slice, Tensor]]:
-        """Rows, columns and scores [R, C] of the tiles of z zᵀ on and above the diagonal.
+    def upper(self, z: Tensor, groups: Tensor | None = None) -> Iterator[tuple[slice, slice, Tensor]]:
+        """Rows, columns and scores [R, C] of the tiles of z zᵀ on and above the diagonal; scores of a group are -inf.
 
-        Each overwrites the one before. The first tile of a strip of rows begins with those rows' own columns, and so
-        holds both (i, j) and (j, i) of them; see `above`. Scores between rows of one group are -inf.
+        The first tile of a strip of rows begins with those rows' own columns, and so holds both (i, j) and (j, i) of
+        them; see `above`.
         """
-        z = z.bfloat16() if self.half else z
-        room = self._room(z, z)
-        for rows in _slices(0, len(z), self.tile[0]):
-            for columns in _slices(rows.start, len(z), self.tile[1]):
-                scores = self._scores(z[rows], z[columns], room)
-                for k in self.left_out:
-                    scores.diagonal(rows.start - columns.start + k).fill_(-torch.inf)
-                    if rows.start == columns.start:
-                        scores.diagonal(-k).fill_(-torch.inf)
-                if groups is not None:
-                    scores.masked_fill_(groups[rows, None] == groups[None, columns], -torch.inf)
-                yield rows, columns, scores
+        for rows, columns, scores in self.all(z, z, groups, groups, upper=True):
+            if rows.start == columns.start:
+                for k in self.apart:
+                    scores.diagonal(-k).fill_(-torch.inf)
+            yield rows, columns, scores
 
     def all(
-        self, z: Tensor, c: Tensor, groups: Tensor | None, others: Tensor | None
+        self, z: Tensor, c: Tensor, groups: Tensor | None, others: Tensor | None, upper: bool = False
     ) -> Iterator[tuple[slice, slice, Tensor]]:
         """The same for all tiles of z cᵀ; `groups` [N] and `others` [M] are compared."""
-        z, c = (z.bfloat16(), c.bfloat16()) if self.half else (z, c)
-        room = self._room(z, c)
-        for rows in _slices(0, len(z), self.tile[0]):
-            for columns in _slices(0, len(c), self.tile[1]):
+        if self.half:
+            z, c = z.bfloat16(), c.bfloat16()
+        room = self.room(z, c)
+        for rows in slices(0, len(z), self.sides[0]):
+            for columns in slices(rows.start if upper else 0, len(c), self.sides[1]):
                 scores = self._scores(z[rows], c[columns], room)
-                for k in self.left_out:
+                for k in self.apart:
                     scores.diagonal(rows.start - columns.start + k).fill_(-torch.inf)
                 if groups is not None:
                     scores.masked_fill_(groups[rows, None] == others[None, columns], -torch.inf)
                 yield rows, columns, scores
 
-    def spare(self, scores: Tensor) -> Tensor:
-        """More memory of a tile's shape; what it holds is lost at the next call."""
-        if self._spare is None or self._spare.numel() < scores.numel():
-            self._spare = torch.empty(scores.numel(), device=scores.device, dtype=scores.dtype)
-        return self._spare[: scores.numel()].view(scores.T.shape).T
+    def room(self, z: Tensor, c: Tensor) -> Tensor:
+        """Memory for one tile."""
+        entries = min(self.sides[0], len(z)) * min(self.sides[1], len(c))
+        return torch.empty(entries, device=z.device, dtype=torch.promote_types(z.dtype, torch.float32))
+
+    def _scores(self, x: Tensor, y: Tensor, room: Tensor) -> Tensor:
+        """scale x yᵀ / log 2 in float32 or better, written into `room`: [R, D], [C, D] → [R, C]."""
+        scores = shaped(room, len(x), len(y))
+        scale = self.scale / LOG_2
+        if self.half:
+            torch.mul(half_product(y, x.T), scale, out=scores.T)
+        else:
+            torch.addmm(scores.T, y, x.T, beta=0, alpha=scale, out=scores.T)
+        return scores
 
     def add_product(self, total: Tensor, p: Tensor, z: Tensor) -> None:
         """total += scale p z, [R, C] x [C, D], in place."""
         if self.half:
-            total.add_(_half_product(p.bfloat16(), z.bfloat16()), alpha=self.scale)
+            total.add_(half_product(p.bfloat16(), z.bfloat16()), alpha=self.scale)
         else:
             total.addmm_(p, z, alpha=self.scale)
 
-    def _scores(self, x: Tensor, y: Tensor, room: Tensor) -> Tensor:
-        """scale x yᵀ / unit in float32 or better, written into `room`: [R, D], [C, D] → [R, C].
 
-        Stored column by column: for low strips, processors multiply the transpose faster, on either side.
-        """
-        scores = room[: len(x) * len(y)].view(len(y), len(x))  # [C, R]
-        if self.half:
-            torch.mul(_half_product(y, x.T), self.scale / self.unit, out=scores)
-        else:
-            torch.addmm(scores, y, x.T, beta=0, alpha=self.scale / self.unit, out=scores)
-        return scores.T
+class _SelfSum(Function):
+    """Symmetric: upper tiles only."""
 
-    def _room(self, x: Tensor, y: Tensor) -> Tensor:
-        """Memory for one tile, used again by every tile: fresh pages for each would cost more than the products."""
-        entries = min(self.tile[0], len(x)) * min(self.tile[1], len(y))
-        return torch.empty(entries, device=x.device, dtype=torch.promote_types(x.dtype, torch.float32))
+    @staticmethod
+    def forward(ctx, z, groups, tiles):
+        total = z.new_zeros(len(z))
+        with kernels.tile_products(z):
+            for rows, columns, scores in tiles.upper(z, groups):
+                terms = scores.exp2_()  # [R, C]
+                total[rows] += terms.sum(1)
+                others, mirrored = above(rows, columns, terms)
+                total[others] += mirrored.sum(0)
+        kept = terms if len(z) <= tiles.sides[0] else None  # a single tile need not be made again
+        ctx.save_for_backward(z, groups, total, kept)
+        ctx.tiles = tiles
+        return total.log()
+
+    @staticmethod
+    def backward(ctx, upstream):
+        z, groups, total, kept = ctx.saved_tensors
+        tiles = ctx.tiles
+        with torch.no_grad(), kernels.tile_products(z):
+            weights = (upstream / total).masked_fill(total == 0, 0.0)  # [N]; 0 for a row that meets no other
+            gradient = torch.zeros_like(z)
+            room = tiles.room(z, z)
+            for rows, columns, terms in _terms(tiles, z, groups, kept):
+                # What row i pulls on j and what row j pulls on i, in one tile: [R, C]
+                pulls = shaped(room, *terms.shape)
+                torch.add(weights[rows, None], weights[None, columns], out=pulls).mul_(terms)
+                tiles.add_product(gradient[rows], pulls, z[columns])
+                others, mirrored = above(rows, columns, pulls)
+                tiles.add_product(gradient[others], mirrored.T, z[rows])
+        return first_derivative_only(gradient, z), None, None
+
+
+def _terms(tiles: Tiles, z: Tensor, groups: Tensor | None, kept: Tensor | None) -> Iterator:
+    """The upper tiles of e^score: the one that was kept, or all of them anew."""
+    if kept is not None:
+        everything = slice(0, len(z))
+        yield everything, everything, kept
+        return
+    for rows, columns, scores in tiles.upper(z, groups):
+        yield rows, columns, scores.exp2_()
+
+
+class _PairSum(Function):
+    @staticmethod
+    def forward(ctx, x, tiles, grad):
+        total = 0.0  # Σ e_ij
+        pull = torch.zeros_like(x) if grad else None  # Σ_j e_ij x_j / τ, [N, D]
+        with kernels.tile_products(x):
+            for rows, columns, scores in tiles.upper(x):
+                terms = scores.exp2_()  # [R, C], 0 where a row meets itself
+                others, mirrored = above(rows, columns, terms)
+                total = total + terms.sum().double() + mirrored.sum().double()
+                if grad:
+                    tiles.add_product(pull[rows], terms, x[columns])
+                    tiles.add_product(pull[others], mirrored.T, x[rows])
+        if grad:
+            pull.mul_((2 / total).to(x.dtype))
+        ctx.save_for_backward(x, pull)
+        return total.log().to(x.dtype)
+
+    @staticmethod
+    def backward(ctx, upstream):
+        x, pull = ctx.saved_tensors
+        return first_derivative_only(pull * upstream, x), None, None
+
+
+class _RowsSum(Function):
+    """Anchors against candidates: panels of whole rows."""
+
+    @staticmethod
+    def forward(ctx, z, c, groups, others, panels, partner, grad):
+        value = z.new_empty(len(z))
+        of_z, of_c = None, None
+        if grad and z.requires_grad:
+            of_z = torch.zeros_like(z)
+        if grad and c.requires_grad:
+            of_c = torch.zeros_like(c)
+        with kernels.tile_products(z):
+            for rows, pull in _pulls(z, c, groups, others, panels, partner, value):
+                if of_z is not None:
+                    panels.add_product(of_z[rows], pull, c)
+                if of_c is not None:
+                    panels.add_product(of_c, pull.T, z[rows])
+        ctx.save_for_backward(z, c, groups, others, of_z, of_c)
+        ctx.options = panels, partner
+        return value
+
+    @staticmethod
+    def backward(ctx, upstream):
+        z, c, groups, others, of_z, of_c = ctx.saved_tensors
+        panels, partner = ctx.options
+        with torch.no_grad(), kernels.tile_products(z):
+            if of_z is not None:
+                of_z = of_z * upstream[:, None]
+            if of_c is not None and (upstream.stride(0) == 0 or len(z) == 1):  # one number for all anchors
+                of_c = of_c * upstream[0]
+            elif of_c is not None:
+                of_c = torch.zeros_like(c)
+                value = torch.empty_like(upstream)
+                for rows, pull in _pulls(z, c, groups, others, panels, partner, value):
+                    panels.add_product(of_c, pull.mul_(upstream[rows, None]).T, z[rows])
+        return first_derivative_only(of_z, z, c), first_derivative_only(of_c, z, c), *[None] * 5
+
+
+def _pulls(
+    z: Tensor, c: Tensor, groups: Tensor | None, others: Tensor | None, panels: Tiles, partner: bool, value: Tensor
+) -> Iterator[tuple[slice, Tensor]]:
+    """For each panel its rows and what they pull on each candidate, [R, M]; their `value` is filled in."""
+    for rows, _, scores in panels.all(z, c, groups, others):
+        lowest = torch.finfo(scores.dtype).min
+        top = scores.amax(dim=1).clamp(min=lowest)  # [R]; a row that meets nobody has none
+        terms = scores.sub_(top[:, None]).exp2_()  # [R, M]
+        mass = terms.sum(dim=1)  # the largest term is 1, unless there is none
+        rest = top * LOG_2 + mass.log()
+        share = 1 / mass.clamp(min=1)  # [R]
+        if not partner:
+            value[rows] = rest
+            yield rows, terms.mul_(share[:, None])
+            continue
+        own = (z[rows] * c[rows]).sum(dim=1) * panels.scale  # [R]
+        value[rows] = softplus(rest - own)
+        wrong = torch.sigmoid(rest - own)  # what the softmax gives to the negatives
+        pull = terms.mul_((wrong * share)[:, None])
+        pull.diagonal(rows.start).copy_(-wrong)
+        yield rows, pull
+
+
+class _NoSecond(Function):
+    """Passes a gradient on; raises an error with one clear sentence if that gradient is itself differentiated."""
+
+    @staticmethod
+    def forward(ctx, gradient, *sources):
+        return gradient.view_as(gradient)
+
+    @staticmethod
+    def backward(ctx, *upstream):
+        raise NotImplementedError(
+            "A loss computed piece by piece has first derivatives only; for a gradient of the gradient take its plain "
+            "form (of a contrast: with fast.plain())."
+        )
+
+
+def first_derivative_only(gradient: Tensor | None, *sources: Tensor) -> Tensor | None:
+    """A gradient that raises an error if somebody (`create_graph=True`) differentiates it again: not silently 0."""
+    if gradient is None or not torch.is_grad_enabled():
+        return gradient
+    return _NoSecond.apply(gradient, *sources)
 
 
 def above(rows: slice, columns: slice, scores: Tensor) -> tuple[slice, Tensor]:
@@ -104,13 +375,24 @@ def above(rows: slice, columns: slice, scores: Tensor) -> tuple[slice, Tensor]:
     return slice(start, columns.stop), scores[:, start - columns.start :]
 
 
-def _slices(start: int, stop: int, size: int) -> Iterator[slice]:
-    for i in range(start, stop, size):
-        yield slice(i, min(i + size, stop))
+def slices(start: int, stop: int, size: int) -> Iterator[slice]:
+    """The numbers from `start` on in pieces."""
+    for first in range(start, stop, size):
+        yield slice(first, min(first + size, stop))
 
 
-def _half_product(x: Tensor, y: Tensor) -> Tensor:
+def shaped(room: Tensor, rows: int, columns: int) -> Tensor:
+    """A tile [R, C] in this memory, column by column: for low strips, processors multiply the transpose faster."""
+    return room[: rows * columns].view(columns, rows).T
+
+
+def half_product(x: Tensor, y: Tensor) -> Tensor:
     """The float32 product of two bfloat16 matrices; rounding the product itself to bfloat16 would lose the cosine."""
     if x.device.type == "cuda":
         return torch.mm(x, y, out_dtype=torch.float32)
     return x.float() @ y.float()  # the same numbers where nothing is gained by it
+
+
+def softplus(x: Tensor) -> Tensor:
+    """log(1 + e^x), [N]; from torch's own threshold of 20 on it would lose digits in float64."""
+    return F.softplus(x, threshold=40.0)

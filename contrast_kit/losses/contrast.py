@@ -10,10 +10,9 @@ picking an anchor's positive out of its candidates by cosine. They differ in who
 | `sup_con`  | all N      | all but itself                | all others with its label   | N - 1             |
 | `simsiam`  | both       | none: no negatives            | its own partner             | no denominator    |
 
-`info_nce` is in `one_direction`, `simsiam` in `no_negatives`. This file is the definition: one matrix of cosines. From
-384 × 384 cosines on, the queue's included, `fast.contrast` computes the same numbers in tiles: while you change an
-equation here, set `fast.TILED_FROM = math.inf`. `implementation`: "auto", by size; "plain", the matrix, also for a
-gradient of the gradient; "tiled"; "bf16", tiles of vectors rounded to bfloat16.
+This file is the definition: one matrix of cosines. From 384 × 384 cosines on, the queue's included, `fast` computes the
+same numbers in tiles. While you change an equation here, or take a gradient of the gradient, work in `with
+fast.plain():`.
 """
 
 from contextlib import nullcontext
@@ -22,8 +21,68 @@ import torch
 from torch import Tensor
 
 from contrast_kit import fast
-from contrast_kit._warn import warn
-from contrast_kit.checks import classes, integers, normalise, pair, reduce, temperature, vectors
+from contrast_kit._util import warn
+from contrast_kit.checks import classes, integers, is_traced, normalise, pair, reduce, temperature
+
+
+def info_nce(
+    anchors: Tensor,
+    candidates: Tensor,
+    tau: float,
+    *,
+    negatives: Tensor | None = None,
+    ids: Tensor | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """Pick each anchor's partner out of the other view's B vectors: contrast in one direction.
+
+    CMLM, eq. 7, for one k:
+
+        L_CL = -1/B sum_b log( e^{sim(H_b^k, H_b^0)/tau} / sum_{i=1..B} e^{sim(H_i^k, H_b^0)/tau} )
+
+    The anchor is view 0. With K views, take the mean over k of `info_nce(h[0], h[k], tau)`. In the denominator stand B
+    terms: the positive and the B-1 other rows of view k, not the anchor itself and not the other rows of view 0.
+    Identical vectors give log B. The loss is not symmetric: exchanging the views transposes the matrix of cosines.
+
+    Args:
+        anchors: vectors of view 0, [B, D].
+        candidates: vectors of view k, [B, D]; row b is the positive of anchor b. Both are normalised here.
+        tau: the temperature, > 0. The paper does not print it; small values focus on the hardest negatives.
+        negatives: [H, D], more candidates of all anchors, such as hard negatives; with gradient, unlike a queue.
+        ids: [B], which text each row comes from. A candidate with the anchor's id that is not its partner is a false
+            negative, and is left out of the denominator. Without ids nothing is left out, as in the paper.
+        reduction: "mean" over the B anchors (the paper), "sum", or "none": [B].
+
+    Returns:
+        A number >= 0, in float32 or float64; with one example there is no negative: 0, with a warning.
+
+    See also:
+        `nt_xent` takes the negatives from both views, in both directions. sentence-transformers calls this loss
+        MultipleNegativesRankingLoss, with scale = 1/tau.
+
+    Example:
+        >>> import torch
+        >>> info_nce(torch.eye(4), torch.eye(4), tau=0.5)         # partners equal, all others orthogonal
+        tensor(0.3408)
+        >>> torch.log1p(3 * torch.exp(torch.tensor(-1 / 0.5)))    # log(1 + (B-1) e^{-1/tau})
+        tensor(0.3408)
+        >>> info_nce(torch.eye(4), torch.eye(4), tau=0.5, negatives=torch.eye(4)[:1])  # as near as the first positive
+        tensor(0.5440)
+    """
+    temperature(tau)
+    pair(anchors, candidates, "anchors", "candidates")
+    b = len(anchors)
+    negatives = unit_rows(negatives, anchors, "negatives")  # [H, D]
+    warn_alone(b + len(negatives) == 1, "info_nce")
+    ids = candidate_ids(ids, None, anchors, len(negatives))
+    if b * (b + len(negatives)) >= fast.TILED_FROM and not is_traced(anchors):
+        return reduce(fast.info_nce(anchors, candidates, negatives, tau, ids), reduction)
+
+    anchors, candidates = normalise(anchors, "anchors"), normalise(candidates, "candidates")
+    candidates = torch.cat([candidates, negatives.to(candidates)])  # [B + H, D]
+    positive = torch.eye(b, len(candidates), dtype=torch.bool, device=anchors.device)  # row b: anchor b against view k
+    excluded = same_text(positive, ids) & ~positive
+    return reduce(pick_positives(dot_products(anchors, candidates) / tau, positive, excluded), reduction)
 
 
 def nt_xent(
@@ -35,7 +94,6 @@ def nt_xent(
     ids: Tensor | None = None,
     queue_ids: Tensor | None = None,
     reduction: str = "mean",
-    implementation: str = "auto",
 ) -> Tensor:
     """Pick each vector's partner out of all other vectors of both views: contrast in both directions.
 
@@ -64,13 +122,12 @@ def nt_xent(
             are left out of each other's denominator. Without ids nothing is left out, as in the papers.
         queue_ids: [Q], the same for the queue, for a small corpus whose texts come round again.
         reduction: "mean" over the 2B anchors, "sum" (CAPT, eq. 4), or "none": [2B], a's rows first.
-        implementation: one matrix or tiles, see the top of this file.
 
     Returns:
         A number >= 0, in float32 or float64. One example without a queue has no negative: 0, with a warning.
 
     Raises:
-        TypeError, ValueError: wrong kind or shape, tau <= 0, a row of zeros, or queue_ids without ids.
+        ValueError: tau <= 0, views of unlike size, a row of zeros, or queue_ids without ids.
         NotFiniteError: NaN or infinity in a row.
 
     See also:
@@ -87,11 +144,12 @@ def nt_xent(
     """
     temperature(tau)
     pair(a, b, "a", "b")
-    n, queue = 2 * len(a), more_rows(queue, a, "queue").detach()  # [Q, D]
+    n = 2 * len(a)
+    queue = unit_rows(queue, a, "queue").detach()  # [Q, D]
     warn_alone(n + len(queue) == 2, "nt_xent")
     ids = candidate_ids(ids, queue_ids, a, len(queue), views=2)
-    if fast.wanted(implementation, n * (n + len(queue)), a):
-        return reduce(fast.nt_xent(a, b, queue, tau, ids, implementation), reduction)
+    if n * (n + len(queue)) >= fast.TILED_FROM and not is_traced(a):
+        return reduce(fast.nt_xent(a, b, queue, tau, ids), reduction)
 
     x = torch.cat([normalise(a, "a"), normalise(b, "b")])  # [2B, D]
     similarity = dot_products(x, torch.cat([x, queue.to(x)])) / tau  # [2B, 2B + Q]
@@ -101,7 +159,7 @@ def nt_xent(
     return reduce(pick_positives(similarity, positive, excluded), reduction)
 
 
-def sup_con(x: Tensor, labels: Tensor, tau: float, *, reduction: str = "sum", implementation: str = "auto") -> Tensor:
+def sup_con(x: Tensor, labels: Tensor, tau: float, *, reduction: str = "sum") -> Tensor:
     """Pick the vectors with the anchor's label out of all other vectors: contrast between classes.
 
     SCL, eq. 3:
@@ -120,13 +178,12 @@ def sup_con(x: Tensor, labels: Tensor, tau: float, *, reduction: str = "sum", im
         reduction: "sum" over anchors is eq. 3. "mean" divides by N, as the cross-entropy beside it does (eq. 2), so a
             lambda that was tuned for one is wrong for the other. "mean_valid" divides by the number of anchors that
             have a positive. "none": [N].
-        implementation: one matrix or tiles, see the top of this file.
 
     Returns:
         A number >= 0, in float32 or float64; 0 where no two labels agree (a trailing batch of one, say).
 
     Raises:
-        TypeError, ValueError: wrong kind or shape, labels of another length or below 0 (unlabeled), tau <= 0, zeros.
+        ValueError: labels of another length or below 0 (unlabeled), tau <= 0, a row of zeros.
         NotFiniteError: NaN or infinity in a row.
 
     See also:
@@ -142,18 +199,130 @@ def sup_con(x: Tensor, labels: Tensor, tau: float, *, reduction: str = "sum", im
         tensor(0.2395)
     """
     temperature(tau)
-    labels = classes(labels, len(vectors(x, "x")), x.device, "labels")
-    if fast.wanted(implementation, len(x) ** 2, x):
-        per_anchor, valid = fast.sup_con(x, labels, tau, implementation)
+    labels = classes(labels, len(x), x.device, "labels")
+    if len(x) ** 2 >= fast.TILED_FROM and not is_traced(x):
+        per_anchor, valid = fast.sup_con(x, labels, tau)
     else:
         x = normalise(x, "x")
         itself = torch.eye(len(x), dtype=torch.bool, device=x.device)
-        positive = same_text(itself, labels) & ~itself  # [N, N]
+        positive = (labels[:, None] == labels[None, :]) & ~itself  # [N, N]
+        valid = positive.any(dim=1)
         excluded = itself if len(x) > 1 else ~itself  # a lone vector: the softmax of nothing would be NaN
-        per_anchor, valid = pick_positives(dot_products(x, x) / tau, positive, excluded), positive.any(dim=1)
+        per_anchor = pick_positives(dot_products(x, x) / tau, positive, excluded)
     if reduction == "mean_valid":
         return reduce(per_anchor, "mean", count=valid.sum())
     return reduce(per_anchor, reduction, others=("mean_valid",))
+
+
+def simsiam(
+    z_a: Tensor, h_a: Tensor, z_b: Tensor, h_b: Tensor, *, stop_gradient: bool = True, reduction: str = "mean"
+) -> Tensor:
+    """Let each view's prediction point where the other view stands: contrast without negatives.
+
+    CMLM, eq. 9 for one k, with eq. 11 inside:
+
+        L_CL    = 1/B sum_b exp( -1/2 (D(z_b^k, h_b^0) + D(z_b^0, h_b^k)) )
+        D(z, h) = sim(z, stopgrad(h))
+
+    D is a *positive* cosine. The exponential, taken per example and before the mean, keeps the loss positive, like the
+    two losses that it is added to or compared with.
+
+    There is no denominator and no negative: an encoder that gives every text the same vector has the smallest loss
+    there is. The stop-gradient on h and the predictor z = W2 gelu(W1 h) (eq. 10) on the other side keep training away
+    from that; if either of them is missing, vectors collapse.
+
+    Args:
+        z_a: the predictor's output for view a, [B, D].
+        h_a: the encoder's first-token vector for view a, [B, D]. No gradient flows into it from here.
+        z_b, h_b: the same for view b.
+        stop_gradient: False lets the gradient into h as well, to watch the collapse that this allows.
+        reduction: "mean" over examples (the paper), "sum", or "none": [B].
+
+    Returns:
+        A number, float32 or float64, from 1/e = 0.3679 (all predictions right) to e (all opposite).
+
+    See also:
+        `info_nce`, the paper's other contrast (eq. 7), which needs a large batch. SimSiam's own paper minimises the
+        mean of *negative* cosines, without the exponential.
+
+    Example:
+        >>> import torch
+        >>> h = torch.tensor([[1.0, 0.0]])
+        >>> simsiam(h, h, h, h), simsiam(-h, h, -h, h)
+        (tensor(0.3679), tensor(2.7183))
+    """
+    pair(z_a, h_a, "z_a", "h_a")
+    pair(z_a, z_b, "z_a", "z_b")
+    pair(z_a, h_b, "z_a", "h_b")
+    if stop_gradient:
+        h_a, h_b = h_a.detach(), h_b.detach()
+    towards_b = (normalise(z_a, "z_a") * normalise(h_b, "h_b")).sum(dim=1)  # D(z^a, h^b), [B, D] -> [B]
+    towards_a = (normalise(z_b, "z_b") * normalise(h_a, "h_a")).sum(dim=1)  # D(z^b, h^a), [B]
+    return reduce(torch.exp(-0.5 * (towards_b + towards_a)), reduction)
+
+
+def cosine_matrix(x: Tensor, y: Tensor | None = None) -> Tensor:
+    """Every cosine between a row of x and a row of y, in [-1, 1] up to rounding.
+
+    CMLM, eq. 8: sim(H_i, H_j) = (h_i / ||h_i||) . (h_j / ||h_j||).
+
+    Args:
+        x: vectors [N, D]. y: vectors [M, D]; x itself if left out, and then the diagonal is 1.
+
+    Returns:
+        [N, M], float32 or float64, also under autocast: a cosine in bfloat16 has two decimal digits, and dividing by
+        tau = 0.05 makes its error twenty times as large.
+
+    Example:
+        >>> import torch
+        >>> cosine_matrix(torch.tensor([[1.0, 0.0], [0.0, 5.0]]), torch.tensor([[2.0, 0.0]]))
+        tensor([[1.],
+                [0.]])
+    """
+    x = normalise(x, "x")
+    if y is None:
+        return dot_products(x, x)
+    return dot_products(x, normalise(y, "y"))
+
+
+def nt_xent_anchor_gradient(a: Tensor, b: Tensor, tau: float, *, queue: Tensor | None = None) -> Tensor:
+    """The gradient of each anchor's own term of `nt_xent`: which way, and how hard, it is pushed.
+
+    CAPT, eq. 5: 1/(tau Z) [ sum_{j != i} ( exp(s_i . s_j/tau) s_j + exp(s_i . shat_j/tau) shat_j ) + ( exp(s_i .
+    shat_i/tau) - Z ) shat_i ], where Z is the denominator of eq. 2: 2B - 1 terms, and the Q of the queue. With
+    p_c = exp(s_i . c/tau) / Z, the softmax over the candidates c, it reads
+
+        ( sum_c p_c c  -  shat_i ) / tau :
+
+    the candidates' mean, weighted by how much they are mistaken for the positive, minus the positive.
+
+    It is not the gradient of the batch's loss, in three ways. It differentiates L(x_i) alone: in eq. 4, s_i also stands
+    in the terms of the other 2B - 1 anchors. It holds the candidates constant. And it is taken before the Jacobian of
+    the l2 norm, so it has a part along s_i, which normalising removes.
+
+    Its length is at most 2/tau: at a small temperature a few hard negatives take all the weight, which is what CAPT's
+    schedule (`schedules.inverted_triangle`) controls. The result: [B, D], float32 or float64, detached from any graph.
+
+    Args:
+        a: vectors of one view, [B, D], the anchors s_i. Both are normalised here.
+        b: vectors of the other, [B, D]; row i is the positive of row i of a. For eq. 3's gradients, swap a and b.
+        tau: the temperature, > 0. queue: [Q, D], further negatives.
+
+    Example:
+        >>> import torch
+        >>> a = torch.tensor([[1.0, 0.0], [0.0, 1.0]])
+        >>> nt_xent_anchor_gradient(a, a, tau=1.0)  # partners agree: pushed away from the other text only
+        tensor([[-0.4239,  0.4239],
+                [ 0.4239, -0.4239]])
+    """
+    temperature(tau)
+    pair(a, b, "a", "b")
+    a, b = normalise(a.detach(), "a"), normalise(b.detach(), "b")
+    candidates = torch.cat([b, a, unit_rows(queue, a, "queue").detach().to(a)])  # [2B + Q, D]
+    n = len(a)
+    itself = torch.eye(n, len(candidates), dtype=torch.bool, device=a.device).roll(n, dims=1)  # s_i is column B + i
+    p = (dot_products(a, candidates) / tau).masked_fill(itself, -torch.inf).softmax(dim=1)  # [B, 2B + Q]
+    return (dot_products(p, candidates.T) - b) / tau  # p @ candidates, in full precision under autocast too: [B, D]
 
 
 def pick_positives(similarity: Tensor, positive: Tensor, excluded: Tensor) -> Tensor:
@@ -175,18 +344,18 @@ def dot_products(x: Tensor, y: Tensor) -> Tensor:
         return x.to(dtype) @ y.to(dtype).T  # [N, D] x [D, M] -> [N, M]
 
 
-def more_rows(rows: Tensor | None, x: Tensor, name: str) -> Tensor:
-    """More candidates than the batch has, as unit rows as wide as x: [Q, D]. Unfilled rows are refused."""
-    rows = x[:0] if rows is None else rows
-    shape = list(rows.shape) if isinstance(rows, Tensor) else type(rows).__name__
-    if len(shape) != 2 or shape[1] != x.shape[1]:
-        raise ValueError(f"{name} must be [Q, {x.shape[1]}], as wide as the vectors of the batch, got {shape}.")
-    return normalise(rows, name) if len(rows) else rows
+def unit_rows(rows: Tensor | None, x: Tensor, name: str) -> Tensor:
+    """More candidates than the batch x has, on the unit sphere, [Q, D]; none are [0, D]. Unfilled rows are refused."""
+    if rows is None or not len(rows):
+        return x[:0]
+    return normalise(rows, name)
 
 
 def same_text(like: Tensor, ids: Tensor | None) -> Tensor:
     """Bool [N, M], shaped as `like`: True where the ids of row and column agree. The rows are the first N of M."""
-    return torch.zeros_like(like) if ids is None else ids[: len(like), None] == ids[None, :]
+    if ids is None:
+        return torch.zeros_like(like)
+    return ids[: len(like), None] == ids[None, :]
 
 
 def candidate_ids(ids: Tensor | None, queue_ids: Tensor | None, x: Tensor, q: int, views: int = 1) -> Tensor | None:
@@ -196,8 +365,9 @@ def candidate_ids(ids: Tensor | None, queue_ids: Tensor | None, x: Tensor, q: in
             raise ValueError("queue_ids need ids to be compared with: pass the ids of the batch too.")
         return None
     ids = integers(ids, len(x), x.device, "ids").long()
-    unknown = (ids.min() - 1).expand(q)  # [Q]: an id that no text has
-    return torch.cat([*views * [ids], unknown if queue_ids is None else integers(queue_ids, q, x.device, "queue_ids")])
+    if queue_ids is None:
+        queue_ids = (ids.min() - 1).expand(q)  # [Q]: an id that no text has
+    return torch.cat([*views * [ids], integers(queue_ids, q, x.device, "queue_ids")])
 
 
 def warn_alone(alone: bool, loss: str) -> None:

@@ -12,9 +12,7 @@ caller says where: `objectives.LXMERT(…, regions="masked")`.
 from torch import Tensor
 from torch.nn import functional as F
 
-from contrast_kit import checks, picture_checks
-from contrast_kit.checks import finite, floats, reduce
-from contrast_kit.losses.tokens import cross_entropy
+from contrast_kit.checks import finite, floats, reads, reduce
 
 
 def masked_objects(
@@ -45,10 +43,6 @@ def masked_objects(
 
     Returns:
         A number >= 0 in nats, float32 or float64. With no masked region it is 0, with a zero gradient.
-
-    Raises:
-        TypeError, ValueError: wrong kinds or shapes, a label that is not a class, a confidence outside [0, 1].
-        NotFiniteError: the logits give NaN or infinity.
 
     See also:
         `masked_attributes` is the same loss on other labels; `masked_features` asks for the feature itself; `mlm` is
@@ -104,9 +98,6 @@ def masked_features(predicted: Tensor, targets: Tensor, *, reduction: str = "mea
         A number >= 0, float32 or float64, in squared units of the features below a distance of 1. With no masked
         region it is 0, with a zero gradient.
 
-    Raises:
-        TypeError, ValueError: wrong kinds, or shapes that differ. NotFiniteError: NaN or infinity.
-
     See also:
         `masked_objects`: a name for the region instead of its feature.
 
@@ -116,7 +107,7 @@ def masked_features(predicted: Tensor, targets: Tensor, *, reduction: str = "mea
         tensor(1.1250)
     """
     predicted, targets = floats(predicted, "predicted"), floats(targets, "targets")
-    if predicted.dim() != 2 or predicted.shape != targets.shape:
+    if predicted.shape != targets.shape:  # torch would repeat the smaller one
         shapes = f"{list(predicted.shape)} and {list(targets.shape)}"
         raise ValueError(f"predicted and targets must be [M, F], at the same regions, got {shapes}.")
     terms = F.smooth_l1_loss(predicted, targets, reduction="none").mean(1)  # [M, F] -> [M]
@@ -143,10 +134,6 @@ def soft_answers(logits: Tensor, scores: Tensor, *, reduction: str = "mean") -> 
     Returns:
         A number >= 0 in nats, float32 or float64. Scores between 0 and 1 leave it above 0 however good the logits.
 
-    Raises:
-        TypeError, ValueError: wrong kinds or shapes, or scores outside [0, 1], such as -1 for "no answer".
-        NotFiniteError: the logits give NaN or infinity.
-
     See also:
         `one_answer`: the softmax over answers of LXMERT's pre-training.
 
@@ -158,7 +145,8 @@ def soft_answers(logits: Tensor, scores: Tensor, *, reduction: str = "mean") -> 
         >>> soft_answers(torch.tensor([[9.0, -0.8473, -9.0]]), scores)    # all but exact: the entropy of 0.3 is left
         tensor(0.6111)
     """
-    logits = _answer_logits(logits, scores)
+    logits = floats(logits, "logits")
+    check_shares(scores, "scores", "; a question without a known answer has a row of zeros")
     each = F.binary_cross_entropy_with_logits(logits, scores.to(logits.dtype), reduction="none")  # [B, A]
     terms = each.sum(1)  # [B]
     finite(terms.sum(), "soft_answers")
@@ -185,7 +173,8 @@ def one_answer(logits: Tensor, scores: Tensor, *, reduction: str = "mean") -> Te
         >>> one_answer(torch.zeros(2, 8), torch.tensor([[1.0] + 7 * [0.0], 8 * [0.0]]))  # log A of the first row
         tensor(2.0794)
     """
-    logits = _answer_logits(logits, scores)
+    logits = floats(logits, "logits")
+    check_shares(scores, "scores", "; a question without a known answer has a row of zeros")
     scores = scores.to(logits.dtype)
     total = scores.sum(1, keepdim=True)  # [B, A] -> [B, 1]
     share = scores / total.where(total > 0, 1.0)  # [B, A]; a row of zeros stays one
@@ -198,30 +187,16 @@ def _labelled(
     logits: Tensor, labels: Tensor, confidence: Tensor | None, reduction: str, ignore_index: int, name: str
 ) -> Tensor:
     """The weighted cross-entropy of `masked_objects` and `masked_attributes`."""
-    logits = floats(logits, "logits")
-    labels = checks.integers(labels, None, logits.device, "labels").long()  # in 8 bits, -100 would be 156
-    if logits.dim() != 2 or logits.shape[:1] != labels.shape:
-        shapes = f"{list(logits.shape)} and {list(labels.shape)}"
-        raise ValueError(f"logits must be [M, C] and labels [M], at the same regions, got {shapes}.")
-    checks.count("ignore_index", ignore_index, "a label to skip", least=-(2**31))
-    known = labels != ignore_index  # [M]
-    checks.in_vocabulary(labels.where(known, 0), logits.shape[1])
-    terms = cross_entropy(logits, labels, known)  # [M]
+    labels = labels.long()  # in 8 bits, -100 would be 156
+    terms = F.cross_entropy(floats(logits, "logits"), labels, ignore_index=ignore_index, reduction="none")  # [M]
     if confidence is not None:
-        confidence = floats(confidence, "confidence")
-        if confidence.shape != labels.shape:
-            raise ValueError(f"confidence must be [M], one for each label, got {list(confidence.shape)}.")
-        picture_checks.shares(confidence, "confidence")
+        check_shares(confidence, "confidence")
         terms = terms * confidence.to(terms.dtype)
     finite(terms.sum(), name)
-    return reduce(terms, reduction, known.sum())
+    return reduce(terms, reduction, (labels != ignore_index).sum())
 
 
-def _answer_logits(logits: Tensor, scores: Tensor) -> Tensor:
-    """The logits in float32 or better, after a check of them and of the scores."""
-    logits = floats(logits, "logits")
-    if logits.dim() != 2 or logits.shape != floats(scores, "scores").shape:
-        shapes = f"{list(logits.shape)} and {list(scores.shape)}"
-        raise ValueError(f"logits and scores must be [B, A], one column for each answer, got {shapes}.")
-    picture_checks.shares(scores, "scores", "; a question without a known answer has a row of zeros")
-    return logits
+def check_shares(x: Tensor, name: str, hint: str = "") -> None:
+    """Raise a ValueError unless all numbers lie between 0 and 1."""
+    if reads(x) and not ((x >= 0) & (x <= 1)).all():  # NaN is refused too
+        raise ValueError(f"{name} must lie between 0 and 1, got {x.min().item():g} .. {x.max().item():g}{hint}.")

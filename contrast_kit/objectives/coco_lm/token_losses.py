@@ -13,8 +13,7 @@ from torch import Tensor, nn
 from contrast_kit import method_checks
 from contrast_kit.encoder.encoder import Encoder, View, Words
 from contrast_kit.encoder.mlm_head import remove_bias
-from contrast_kit.losses.corrective import copy, corrective_terms, replaced_token_detection
-from contrast_kit.losses.tokens import mlm_terms
+from contrast_kit.losses.tokens import authors_terms, copy, corrective_terms, mlm_terms, replaced_token_detection
 
 Task = Literal["clm", "rtd", "all_token", "plain_lm"]
 
@@ -121,7 +120,8 @@ def token_sums(
 
 def weighted_terms(variant: str, log_q: Tensor, copy_logits: Tensor, same: Tensor, weight: Tensor) -> Tensor:
     """The terms of L_LM (`losses.corrective_lm`), [N], times what each position counts."""
-    return weight * corrective_terms(log_q, copy_logits, same, variant)
+    chosen = authors_terms if variant == "authors_code" else corrective_terms
+    return chosen(log_q, copy_logits, same, weight)
 
 
 def token_counts(view: View, task: Task, reduction: str = "mean", diagnostics: bool = True) -> dict[str, Tensor]:
