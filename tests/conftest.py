@@ -14,7 +14,7 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 import contrast_kit as ck
 from contrast_kit.data import toyshop
 from contrast_kit.encoder import SHAPES
-from contrast_kit.fast import blocked_softmax
+from contrast_kit.fast import vocabulary
 from contrast_kit.paraphrase import Paraphraser, Toyshop, reworded
 
 REAL = os.environ.get("CONTRAST_KIT_REAL_DATA")
@@ -102,8 +102,8 @@ def generator():
 @pytest.fixture
 def blocks(monkeypatch):
     """A list that grows by each block of positions in which word scores are made: empty where all stand together."""
-    done, one_block = [], blocked_softmax._one_block
-    monkeypatch.setattr(blocked_softmax, "_one_block", lambda *args, **kw: done.append(1) or one_block(*args, **kw))
+    done, one_block = [], vocabulary._softmax
+    monkeypatch.setattr(vocabulary, "_softmax", lambda *args: done.append(1) or one_block(*args))
     return done
 
 

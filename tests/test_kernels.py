@@ -7,7 +7,7 @@ import torch
 from conftest import make_encoder
 
 import contrast_kit as ck
-from contrast_kit import geometry, losses
+from contrast_kit import fast, geometry, losses
 from contrast_kit.commands import check
 from contrast_kit.fast import kernels, tiles
 
@@ -68,7 +68,8 @@ def test_large_contrasts_use_it_by_themselves_unless_forbidden(setting, monkeypa
 
     def train(x):
         a, b = x.chunk(2)
-        total = losses.nt_xent(a, b, 0.1, implementation="tiled") + losses.info_nce(a, b, 0.1, implementation="tiled")
+        with fast.tiled():
+            total = losses.nt_xent(a, b, 0.1) + losses.info_nce(a, b, 0.1)
         (total + geometry.uniformity(x, block=16)).backward()
         taken = set(seen)
         seen.clear()

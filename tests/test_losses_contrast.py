@@ -66,17 +66,6 @@ def capt_eq_4(s, s_hat, tau):
     return sum(capt_eq_2(s, s_hat, i, tau) + capt_eq_2(s_hat, s, i, tau) for i in range(len(s)))
 
 
-def capt_eq_4_queue(s, s_hat, queue, tau):
-    total = 0.0
-    for own, other in ((s, s_hat), (s_hat, s)):
-        for i in range(len(own)):
-            Z = sum(math.exp(sim(own[i], other[j]) / tau) for j in range(len(own)))
-            Z += sum(math.exp(sim(own[i], own[j]) / tau) for j in range(len(own)) if j != i)
-            Z += sum(math.exp(sim(own[i], q) / tau) for q in queue)
-            total -= math.log(math.exp(sim(own[i], other[i]) / tau) / Z)
-    return total
-
-
 def coco_eq_3(mlm, crop, tau):
     """E over (X, X+) in both orders; B- is the batch of 2N sequences without the two."""
     pairs = [((0, k), (1, k)) for k in range(len(mlm))] + [((1, k), (0, k)) for k in range(len(mlm))]
@@ -136,13 +125,6 @@ def test_hard_negatives_are_candidates_of_every_anchor_in_info_nce(tau):
     assert gradcheck(lambda *x: info_nce(x[0], x[1], 0.3, negatives=x[2]), [x.requires_grad_() for x in (a, b, hard)])
 
 
-def test_one_example_with_hard_negatives_has_something_to_learn(recwarn):
-    x = torch.eye(1, 3).double()
-    close(info_nce(x, x, 0.5, negatives=x.repeat(4, 1)), math.log(5))
-    close(nt_xent(x, x, 0.5, queue=x), math.log(2))
-    assert not recwarn.list
-
-
 @pytest.mark.parametrize("tau", TAUS)
 def test_nt_xent_is_coco_eq_3_and_capt_eq_4(tau):
     a, b = vectors(2, 6, 7)
@@ -182,15 +164,23 @@ def test_simsiam_is_cmlm_eq_9(K):
     close(mine, cmlm_eq_9(z.tolist(), h.tolist()))
 
 
-@pytest.mark.parametrize("tau", TAUS)
-def test_the_queue_is_added_to_the_negatives_of_the_batch(tau):
-    a, b = vectors(2, 4, 6)
-    queue = losses.normalise(vectors(9, 6, seed=5))
-    close(
-        nt_xent(a, b, tau, queue=queue, reduction="sum"),
-        capt_eq_4_queue(a.tolist(), b.tolist(), queue.tolist(), tau),
-    )
-    assert nt_xent(a, b, tau, queue=queue) > nt_xent(a, b, tau)
+def test_the_queue_is_added_to_the_negatives_of_the_batch():
+    """Of CAPT's Z in eq. 2; its rows are constants, compared by direction, and must have been filled."""
+    a, b = vectors(4, 6, grad=True), vectors(4, 6, seed=1, grad=True)
+    queue = vectors(9, 6, seed=5, grad=True)
+    total = 0.0
+    for own, other in ((a.tolist(), b.tolist()), (b.tolist(), a.tolist())):
+        for i in range(4):
+            z = math.exp(capt_eq_2(own, other, i, 0.3) + sim(own[i], other[i]) / 0.3)
+            z += sum(math.exp(sim(own[i], q) / 0.3) for q in queue.tolist())
+            total += math.log(z) - sim(own[i], other[i]) / 0.3
+    loss = nt_xent(a, b, 0.3, queue=queue, reduction="sum")
+    close(loss, total)
+    loss.backward()
+    assert queue.grad is None and a.grad.norm() > 0
+    assert nt_xent(a, b, 0.1, queue=queue[:0]) == nt_xent(a, b, 0.1)
+    with pytest.raises(ValueError, match="Row 0 of queue is a vector of zeros"):
+        nt_xent(a, b, 0.1, queue=torch.zeros(5, 6))
 
 
 # --- closed forms ---------------------------------------------------------------------------------------
@@ -225,13 +215,6 @@ def test_simsiam_between_1_over_e_and_e():
     close(simsiam(right_angle[:3], right_angle[3:], right_angle[:3], right_angle[3:]), 1.0)
 
 
-def test_the_exponential_stands_inside_the_mean_and_both_branches_count_a_half():
-    h = torch.tensor([[1.0, 0.0], [1.0, 0.0]], dtype=torch.float64)
-    z = torch.tensor([[1.0, 0.0], [-1.0, 0.0]], dtype=torch.float64)
-    close(simsiam(z, h, z, h), (math.exp(-1) + math.exp(1)) / 2)  # outside the mean it would be 1
-    close(simsiam(z[:1], h[:1], z[1:], h[1:]), 1.0)  # one branch right, one opposite
-
-
 def test_labels_that_occur_once():
     x = vectors(6, 4, grad=True)
     alone = sup_con(x, torch.arange(6), 0.3)
@@ -240,12 +223,6 @@ def test_labels_that_occur_once():
     assert sup_con(x, torch.zeros(6, dtype=torch.long), 0.3) > 0  # one class only: eq. 3 is not zero
     terms = sup_con(x, torch.tensor([0, 1, 0, 2, 1, 0]), 0.3, reduction="none")
     assert terms[3] == 0 and (terms[[0, 1, 2, 4, 5]] > 0).all()
-
-
-def test_an_anchor_with_p_positives_costs_at_least_log_p():
-    x = torch.eye(2, dtype=torch.float64).repeat_interleave(4, dim=0)
-    terms = sup_con(x, torch.arange(2).repeat_interleave(4), 0.01, reduction="none")
-    assert torch.allclose(terms, torch.full_like(terms, math.log(3)))
 
 
 def test_a_trailing_batch_of_one():
@@ -309,15 +286,6 @@ def test_info_nce_has_one_direction():
     assert nt_xent(a, b, 0.1, reduction="none")[0] != nt_xent(a_moved, b, 0.1, reduction="none")[0]
 
 
-def test_a_lower_temperature_sharpens():
-    x = torch.eye(4, dtype=torch.float64) + 0.2
-    values = [nt_xent(x, x, tau).item() for tau in (0.05, 0.2, 0.8)]
-    assert values == sorted(values)  # the partners are nearest: a small tau sees it clearly
-    close(
-        nt_xent(x, x, torch.tensor(0.2, dtype=torch.float64)), values[1]
-    )  # a tensor will do, so a schedule may hold one
-
-
 # --- gradients ------------------------------------------------------------------------------------------
 
 
@@ -349,31 +317,6 @@ def test_simsiam_gradients_with_frozen_targets():
     assert h_a.grad.norm() > 0 and h_b.grad.norm() > 0
 
 
-def test_through_an_encoder_only_the_predictor_side_moves_it():
-    """h and z come from one encoder: its gradient is that of the z side with the h side held constant."""
-    W, P, x_a, x_b = (
-        vectors(4, 4, grad=True),
-        vectors(4, 4, seed=1),
-        vectors(3, 4, seed=2),
-        vectors(3, 4, seed=3),
-    )
-
-    def loss(weight, targets=None):
-        h_a, h_b = x_a @ weight, x_b @ weight
-        t_a, t_b = targets or (h_a, h_b)
-        return simsiam(h_a @ P, t_a, h_b @ P, t_b)
-
-    (gradient,) = torch.autograd.grad(loss(W), W)
-    frozen = ((x_a @ W).detach(), (x_b @ W).detach())
-    numeric = torch.zeros_like(W)
-    for i in range(4):
-        for j in range(4):
-            step = torch.zeros_like(W)
-            step[i, j] = 1e-6
-            numeric[i, j] = (loss(W + step, frozen) - loss(W - step, frozen)).item() / 2e-6
-    assert torch.allclose(gradient, numeric, atol=1e-6)
-
-
 def test_capt_eq_5_is_the_gradient_of_one_term_for_its_own_anchor():
     """Eq. 5 differentiates L(x_i) by s_i, all other vectors constant, *before* the normalisation's own Jacobian."""
     s, s_hat = (losses.normalise(vectors(5, 6, seed=k)) for k in (1, 2))
@@ -391,22 +334,6 @@ def test_capt_eq_5_is_the_gradient_of_one_term_for_its_own_anchor():
     bracket = sum(math.exp(s[i] @ s[j] / tau) * s[j] + math.exp(s[i] @ s_hat[j] / tau) * s_hat[j] for j in others)
     bracket = bracket + (math.exp(s[i] @ s_hat[i] / tau) - Z) * s_hat[i]
     assert torch.allclose(anchor.grad, bracket / (tau * Z), atol=1e-12)
-
-
-def test_no_gradient_into_the_queue_and_no_graph_kept():
-    a, b = vectors(3, 4, grad=True), vectors(3, 4, seed=1, grad=True)
-    queue = losses.normalise(vectors(6, 4, seed=2)).requires_grad_()
-    loss = nt_xent(a, b, 0.1, queue=queue)
-    loss.backward()
-    assert queue.grad is None and a.grad.norm() > 0
-    close(loss.detach(), nt_xent(a, b, 0.1, queue=queue.detach() * 7).item())  # rows are compared by direction
-
-
-def test_an_empty_queue_is_no_queue():
-    a, b = vectors(2, 3, 4)
-    assert nt_xent(a, b, 0.1, queue=torch.zeros(0, 4)) == nt_xent(a, b, 0.1)
-    with pytest.raises(ValueError, match="Row 0 of queue is a vector of zeros"):
-        nt_xent(a, b, 0.1, queue=torch.zeros(5, 4))  # rows that nothing has filled must not be passed
 
 
 # --- texts that occur twice ------------------------------------------------------------------------
@@ -463,15 +390,6 @@ def test_half_precision_is_finite_and_near(dtype, tolerance, tau, size):
         assert torch.isfinite(x.grad).all()
 
 
-def test_nothing_overflows_where_all_vectors_agree_or_oppose():
-    for dtype in (torch.float16, torch.bfloat16, torch.float32):
-        x = torch.ones(64, 8, dtype=dtype)
-        sign = torch.ones(64, 1, dtype=dtype)
-        sign[::2] = -1
-        assert nt_xent(x, x, 0.01).item() == pytest.approx(math.log(127), rel=1e-5)
-        assert torch.isfinite(nt_xent(x * sign, -x * sign, 0.01))  # the positive is the *least* similar: 200 + log
-
-
 def test_what_is_left_out_is_left_out_at_any_temperature():
     """With -1e4 for -inf, an anchor would come back into its own denominator where all others score lower still."""
     x = torch.eye(1, 4)
@@ -486,13 +404,6 @@ def test_autocast_does_not_lower_the_similarities():
         pushed = losses.nt_xent_anchor_gradient(a, b, 0.05)
     outside = nt_xent(a, b, 0.05), info_nce(a, b, 0.05), sup_con(a, torch.arange(16) % 2, 0.05)
     assert inside == outside and torch.equal(pushed, losses.nt_xent_anchor_gradient(a, b, 0.05))
-
-
-def test_the_inputs_are_not_changed():
-    a, b = vectors(2, 4, 5)
-    before = a.clone(), b.clone()
-    nt_xent(a, b, 0.1), info_nce(a, b, 0.1), sup_con(a, torch.arange(4), 0.1), simsiam(a, b, b, a)
-    assert torch.equal(a, before[0]) and torch.equal(b, before[1])
 
 
 # --- independent witnesses ------------------------------------------------------------------------------
@@ -521,73 +432,6 @@ def test_agrees_with_cross_entropy_and_the_ranking_loss_of_sentence_transformers
     close(info_nce(a, b, 0.05, negatives=hard), theirs.compute_loss_from_embeddings([a, b, hard], None).item(), 1e-8)
 
 
-# --- errors ---------------------------------------------------------------------------------------------
-
-X = torch.eye(3)
-NAN, ZERO = X.clone(), X.clone()
-NAN[1, 0], ZERO[2] = torch.nan, 0
-
-
-@pytest.mark.parametrize(
-    ("call", "error", "words"),
-    [
-        (lambda: nt_xent(X, X, 0), ValueError, "tau"),
-        (lambda: info_nce(X, X, -1.0), ValueError, "tau"),
-        (lambda: sup_con(X, torch.arange(3), float("nan")), ValueError, "tau"),
-        (lambda: nt_xent(X, X[:2], 1.0), ValueError, "a and b must have one shape"),
-        (lambda: info_nce(X, X[:, :2], 1.0), ValueError, "anchors and candidates must have one shape"),
-        (lambda: simsiam(X, X, X, X[:2]), ValueError, "z_a and h_b must have one shape"),
-        (lambda: nt_xent(X[None], X[None], 1.0), ValueError, r"a must be \[N, D\]"),
-        (lambda: nt_xent(X[:0], X[:0], 1.0), ValueError, "at least one row"),
-        (lambda: nt_xent(X.long(), X.long(), 1.0), TypeError, "floating-point"),
-        (lambda: nt_xent(X.tolist(), X, 1.0), TypeError, "not list"),
-        (lambda: sup_con(X.tolist(), torch.arange(3), 1.0), TypeError, "not list"),
-        (lambda: nt_xent(X, X, 1.0, queue=[1.0]), ValueError, r"queue must be \[Q, 3\].*got list"),
-        (lambda: info_nce(X, X, "adaptive"), ValueError, "tau .* must be a number > 0 .*, got 'adaptive'"),
-        (lambda: info_nce(X, X, math.nan), ValueError, "tau .* got nan"),
-        (lambda: nt_xent(X, X, 1e-40), ValueError, r"tau .* \(1e-18 to 1e18\), got 1e-40"),
-        (lambda: nt_xent(NAN, X, 1.0), losses.NotFiniteError, "Row 1 of a has NaN"),
-        (lambda: info_nce(X, NAN, 1.0), ValueError, "Row 1 of candidates has NaN"),
-        (lambda: sup_con(NAN, torch.arange(3), 1.0), ValueError, "NaN"),
-        (lambda: simsiam(X, NAN, X, X), ValueError, "Row 1 of h_a has NaN"),
-        (lambda: nt_xent(X, ZERO, 1.0), ValueError, "Row 2 of b is a vector of zeros"),
-        (lambda: sup_con(X, torch.arange(4), 1.0), ValueError, r"labels must be \[3\]"),
-        (lambda: sup_con(X, torch.rand(3), 1.0), TypeError, "labels must be integers"),
-        (lambda: nt_xent(X, X, 1.0, reduction="average"), ValueError, "'mean', 'sum', 'none'"),
-        (lambda: sup_con(X, torch.arange(3), 1.0, reduction="average"), ValueError, "'mean_valid'"),
-        (lambda: nt_xent(X, X, 1.0, queue=X[:, :2]), ValueError, r"queue must be \[Q, 3\]"),
-        (lambda: info_nce(X, X, 1.0, negatives=X[:, :2]), ValueError, r"negatives must be \[Q, 3\]"),
-        (lambda: info_nce(X, X, 1.0, negatives=ZERO), ValueError, "Row 2 of negatives is a vector of zeros"),
-        (lambda: nt_xent(X, X, 1.0, ids=torch.arange(2)), ValueError, r"ids must be \[3\]"),
-        (
-            lambda: nt_xent(X, X, 1.0, queue=X, ids=torch.arange(3), queue_ids=torch.arange(2)),
-            ValueError,
-            "queue_ids",
-        ),
-        (lambda: losses.cosine_matrix(X, torch.ones(3, 2)), ValueError, "same width"),
-    ],
-)
-def test_bad_input_gets_one_clear_sentence(call, error, words):
-    with pytest.raises(error, match=words):
-        call()
-
-
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
-def test_the_same_values_on_a_gpu():
-    a, b = vectors(2, 16, 32, dtype=torch.float32)
-    labels = torch.arange(16) % 3
-    queue = losses.normalise(vectors(5, 32, seed=2, dtype=torch.float32))
-    for loss in (
-        lambda a, b: info_nce(a, b, 0.05),
-        lambda a, b: nt_xent(a, b, 0.05, queue=queue.to(a.device), ids=torch.arange(16, device=a.device)),
-        lambda a, b: sup_con(a, labels.to(a.device), 0.05),
-        lambda a, b: simsiam(a, b, b, a),
-    ):
-        with torch.autocast("cuda", dtype=torch.float16):
-            on_gpu = loss(a.cuda(), b.cuda())
-        assert on_gpu.item() == pytest.approx(loss(a, b).item(), rel=1e-4)
-
-
 def test_what_one_thread_leaves_unchecked_another_checks():
     """A panel trains in a thread, on a GPU without looking at values, while the reader's own cells go on."""
     x = torch.full((4, 3), torch.nan)
@@ -595,11 +439,3 @@ def test_what_one_thread_leaves_unchecked_another_checks():
         assert not losses.nt_xent(x, x, 0.5).isfinite()
         with pytest.raises(losses.NotFiniteError):
             other.submit(losses.nt_xent, x, x, 0.5).result()
-
-
-@pytest.mark.parametrize("implementation", ["plain", "tiled"])
-def test_a_queue_of_unknown_texts_is_nobodys_text(implementation):
-    a, b = vectors(3, 6), vectors(3, 6, seed=1)
-    queue, ids = losses.normalise(vectors(4, 6, seed=3)), torch.tensor([0, -1, 5])
-    told = nt_xent(a, b, 0.1, queue=queue, ids=ids, reduction="none", implementation=implementation)
-    assert torch.allclose(told, nt_xent(a, b, 0.1, queue=queue, reduction="none"))

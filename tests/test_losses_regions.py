@@ -91,14 +91,6 @@ def test_soft_answers_are_a_sum_over_answers_and_a_mean_over_questions(answers):
     close(soft_answers(logits, scores, reduction="sum"), total)
 
 
-def test_the_gradient_of_soft_answers_does_not_shrink_with_their_number():
-    """Of the mean over B and A, without the factor A, it would be A times smaller."""
-    for number in (3, 300):
-        logits = torch.zeros(1, number, dtype=torch.float64, requires_grad=True)
-        soft_answers(logits, torch.eye(1, number, dtype=torch.float64)).backward()
-        assert logits.grad[0, 0].item() == pytest.approx(-0.5)
-
-
 def test_one_answer_is_the_expectation_of_a_drawn_answer(answers):
     logits, scores = answers
     total, count = 0.0, 0
@@ -108,14 +100,6 @@ def test_one_answer_is_the_expectation_of_a_drawn_answer(answers):
             count += 1
     close(one_answer(logits, scores), total / count)
     assert count == B - 1
-
-
-def test_the_terms_can_be_had_one_by_one(answers):
-    features = torch.randn(2, M, F, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    for loss, given in ((soft_answers, answers), (one_answer, answers), (masked_features, features)):
-        each = loss(*given, reduction="none")
-        assert each.shape == (len(given[0]),)
-        close(each.sum(), loss(*given, reduction="sum").item())
 
 
 def test_limits_in_closed_form():
@@ -158,64 +142,11 @@ def test_nothing_masked_gives_zero_and_a_zero_gradient():
         assert found.item() == 0 and (x.grad == 0).all()
 
 
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
-def test_half_precision_is_summed_in_float32(dtype, named, answers):
-    logits, labels, confidence = named
-    z, scores = answers
-    for loss, x, rest in (
-        (masked_objects, logits, (labels,)),
-        (masked_features, logits, (torch.zeros(M, C),)),
-        (soft_answers, z, (scores.float(),)),
-        (one_answer, z, (scores.float(),)),
-    ):
-        low, high = loss(x.to(dtype), *rest), loss(x.to(dtype).double(), *(r.to(r.dtype) for r in rest))
-        assert low.dtype == torch.float32 and low.item() == pytest.approx(high.item(), rel=1e-5)
-
-
-def test_sums_of_chunks_add_up_to_the_whole(named, answers):
-    logits, labels, confidence = named
-    whole = masked_objects(logits, labels, confidence=confidence, reduction="sum").item()
-    cuts = (slice(0, 2), slice(2, M))
-    close(sum(masked_objects(logits[c], labels[c], confidence=confidence[c], reduction="sum") for c in cuts), whole)
-    z, scores = answers
-    close(
-        sum(soft_answers(z[c], scores[c], reduction="sum") for c in cuts),
-        soft_answers(z, scores, reduction="sum").item(),
-    )
-
-
-@pytest.mark.parametrize(
-    ("call", "error", "words"),
-    [
-        (lambda: masked_objects(torch.zeros(2, C), torch.zeros(3).long()), ValueError, "at the same regions"),
-        (lambda: masked_objects(torch.zeros(1, C), torch.tensor([C])), ValueError, r"0 \.\. 3"),
-        (lambda: masked_objects(torch.zeros(1, C), torch.tensor([-1])), ValueError, r"got -1"),
-        (lambda: masked_objects(torch.zeros(1, C).long(), torch.tensor([1])), TypeError, "floating-point"),
-        (
-            lambda: masked_objects(torch.zeros(1, C), torch.tensor([1]), confidence=torch.tensor([90.0])),
-            ValueError,
-            "confidence must lie between 0 and 1",
-        ),
-        (
-            lambda: masked_objects(torch.zeros(1, C), torch.tensor([1]), confidence=torch.ones(2)),
-            ValueError,
-            "one for each label",
-        ),
-        (lambda: masked_objects(torch.full((1, C), math.nan), torch.tensor([1])), NotFiniteError, "diverged"),
-        (lambda: masked_features(torch.zeros(2, 3), torch.zeros(2, 4)), ValueError, r"\[M, F\]"),
-        (lambda: masked_features(torch.full((2, 3), math.inf), torch.zeros(2, 3)), NotFiniteError, "diverged"),
-        (lambda: soft_answers(torch.zeros(2, 3), torch.zeros(2, 4)), ValueError, "one column for each answer"),
-        (lambda: soft_answers(torch.zeros(1, 2), torch.tensor([[0.0, -1.0]])), ValueError, "row of zeros"),
-        (lambda: one_answer(torch.zeros(1, 2), torch.tensor([[0.0, -1.0]])), ValueError, "row of zeros"),
-        (lambda: soft_answers(torch.zeros(1, 2), torch.tensor([[0, 1]])), TypeError, "scores must be"),
-        (lambda: soft_answers(torch.zeros(1, 2), torch.zeros(1, 2), reduction="all"), ValueError, "reduction"),
-    ],
-)
-def test_bad_input_gets_one_sentence(call, error, words):
-    with pytest.raises(error, match=words):
-        call()
-
-
-def test_labels_in_eight_bits_are_labels():
-    logits, labels = torch.randn(2, 200, generator=torch.Generator().manual_seed(0)), torch.tensor([156, 1])
-    assert masked_objects(logits, labels.byte()) == masked_objects(logits, labels)
+def test_shares_outside_0_and_1_are_refused_and_nan_too():
+    with pytest.raises(ValueError, match="confidence must lie between 0 and 1"):
+        masked_objects(torch.zeros(1, C), torch.tensor([1]), confidence=torch.tensor([90.0]))
+    for loss in (soft_answers, one_answer):
+        with pytest.raises(ValueError, match="row of zeros"):
+            loss(torch.zeros(1, 2), torch.tensor([[0.0, -1.0]]))  # -1 for "no answer"
+    with pytest.raises(NotFiniteError, match="diverged"):
+        masked_objects(torch.full((1, C), math.nan), torch.tensor([1]))

@@ -93,7 +93,7 @@ def test_both_ways_has_everyone_else_and_the_queue(queue):
     a, b, old = x[:n], x[n : 2 * n], x[2 * n :] if queue else None
     told = []
     for first, second, order in ((a, b, [0, 1, 2, 3]), (b, a, [2, 3, 0, 1])):
-        slope = ck.losses.gradients.nt_xent_anchor_gradient(first, second, 0.5, queue=old)  # [n, D]
+        slope = ck.losses.nt_xent_anchor_gradient(first, second, 0.5, queue=old)  # [n, D]
         shares = slope @ x[order + list(range(2 * n, 2 * n + queue))].T  # the library's order: own view, other, queue
         back = torch.empty_like(shares)
         back[:, order + list(range(2 * n, 2 * n + queue))] = shares

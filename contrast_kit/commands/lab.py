@@ -41,8 +41,7 @@ def main(arguments: list[str]) -> int:
     root = here if first.is_relative_to(here) else first.parent
     paths = os.environ.get("JUPYTER_CONFIG_PATH")
     env = os.environ | {"JUPYTER_CONFIG_PATH": os.pathsep.join([*([paths] if paths else []), str(JUPYTER)])}
-    # Beside another busy program, torch threads that spin while they wait are many times slower. `fit`, `encode` and
-    # tiled losses prevent that themselves (`fast.waiting`), but a notebook has other torch code too.
+    # Beside another busy program, torch threads that spin while they wait are many times slower.
     env.setdefault("OMP_WAIT_POLICY", "passive")
     as_root = ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
     opened = [f"--ServerApp.root_dir={root}", f"--LabApp.default_url=/lab/tree/{first.relative_to(root).as_posix()}"]

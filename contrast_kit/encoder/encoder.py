@@ -42,6 +42,11 @@ class Positions:
         """[B, T, …] → [M, …]."""
         return x.flatten(0, 1).index_select(0, self.index)
 
+    def labels(self, ids: Tensor) -> Tensor:
+        """Of ids [B, T] those that a loss asks for, [M]."""
+        return self.rows(ids)
+
+    # leaves with objectives' rewrite
     def weights(self, each: Tensor) -> Tensor:
         """The weight of each row, [M]: the entry of `each` [B] for its text."""
         return self.rows(each.unsqueeze(1).expand(self.where.shape))  # [B] → [B, T] → [M]
@@ -300,7 +305,6 @@ class Encoder(Presets, nn.Module):
         rows = []
         with evaluating(self):
             for start in range(0, len(order), batch_size):
-                fast.share_processor()
                 view = self.view_of([texts[i] for i in order[start : start + batch_size]], max_length)
                 rows.append(self.pool(self(view), view))  # [batch, D]
         vectors = torch.cat(rows)[torch.tensor(order, device=rows[0].device).argsort()]  # [N, D], in the texts' order

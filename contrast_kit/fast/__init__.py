@@ -80,7 +80,6 @@ _HOMES = {
     "filled_up": "shapes",
     "ready_made_mask": "fixed_capacity",
     "packing": "within_steps",
-    "share_processor": "waiting",
 }
 
 

@@ -35,6 +35,11 @@ class FixedPositions:
         """[B, T, …] → [M, …]."""
         return x.flatten(0, 1).index_select(0, self.index)
 
+    def labels(self, ids: Tensor) -> Tensor:
+        """Of ids [B, T] those that a loss asks for, [M]; -100, which it skips, in rows that are left over."""
+        return self.rows(ids).masked_fill(~self.counted, -100)
+
+    # leaves with objectives' rewrite
     def weights(self, each: Tensor) -> Tensor:
         """The weight of each row, [M]: the entry of `each` [B] for its text, or 0 if the row is left over."""
         return self.rows(each.unsqueeze(1).expand(self.where.shape)) * self.counted

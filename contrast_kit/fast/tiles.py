@@ -130,6 +130,8 @@ def overflows(tau: float | Tensor, dtype: torch.dtype, n: int) -> bool:
     """
     if isinstance(tau, Tensor):
         tau = tau.detach()
+    if fast.HALF:
+        dtype = torch.float32
     # Cosines may step over 1 by rounding (in bfloat16 by 1 %); 6 leaves room for what the gradient multiplies by.
     return 1.01 / float(tau) + math.log(max(n, 1)) + 6 > math.log(torch.finfo(dtype).max)
 

@@ -89,7 +89,7 @@ class WordScores:
 
     @torch.no_grad()
     def guesses(self, labels: Tensor, others: Tensor | None = None) -> Guesses:
-        """What the softmax says of these words: from the pass of the last loss, if that asked for them, or a new pass."""
+        """What the softmax says of these words: from the pass of the last loss, if it met them, or from a new one."""
         if self._asked[0] is not labels or self._asked[1] is not others:
             self.total(torch.zeros_like, labels, others=others)
         return self._guesses
@@ -133,9 +133,12 @@ def sum_over_words(
     most = max(1, (numbers_at_once or scores_at_once(states.device)) // len(weight))
     blocks = max(1, math.ceil(len(labels) / most))  # the fewest, of like size
     size = max(1, math.ceil(len(labels) / blocks))
-    numbers = states.new_empty(3, len(labels), dtype=torch.promote_types(states.dtype, torch.float32))
-    guesses = Guesses(numbers[0], torch.empty_like(labels, dtype=torch.long), numbers[1], numbers[2])
-    words = [ids.masked_fill(ids == -100, 0) for ids in (labels, labels if others is None else others)]
+    others = labels if others is None else others
+    words = [ids.masked_fill(ids == -100, 0) for ids in (labels, others)]
+    log_q, log_best, log_other = states.new_empty(
+        3, len(labels), dtype=torch.promote_types(states.dtype, torch.float32)
+    )
+    guesses = Guesses(log_q, torch.empty_like(words[0]), log_best, log_other)
     total = _Blocks.apply(terms, size, torch.is_grad_enabled(), words, guesses, states, weight, bias, *rows)
     return total, guesses
 
@@ -145,8 +148,7 @@ class _Blocks(Function):
 
     @staticmethod
     def forward(ctx, terms, size, grad, words, guesses, states, weight, bias, *rows):
-        kind = states.device.type
-        product = states.dtype
+        kind, product = states.device.type, states.dtype
         if torch.is_autocast_enabled(kind):
             product = torch.get_autocast_dtype(kind)
         exact = torch.promote_types(product, torch.float32)
@@ -162,14 +164,24 @@ class _Blocks(Function):
             for block in slices(0, len(states), size):
                 h = states[block].to(product)  # [R, D]
                 scores = _scores(h, table, bias, room)  # [R, V]
-                mass = _softmax(scores, [ids[block] for ids in words], [kept[block] for kept in guesses])
-                subtotal, slope = _slopes(terms, guesses.log_q[block], rows, gradients[3:], block)
-                total += subtotal
-                if slope is not None:
-                    # d log q / d scores = onehot(label) − softmax, times each position's slope
-                    scores.mul_((-slope / mass).unsqueeze(1))
-                    scores.scatter_add_(1, words[0][block].unsqueeze(1), slope.unsqueeze(1))
-                    _add_products(scores, h, table, gradients, block)
+                label, other = (ids[block].unsqueeze(1) for ids in words)  # [R, 1] each
+                mass = _softmax(scores, label, other, [kept[block] for kept in guesses])  # [R]
+                leaves = [guesses.log_q[block].clone(), *(row[block].detach() for row in rows)]
+                if not any(g is not None for g in gradients):
+                    total += terms(*leaves).sum()
+                    continue
+                with torch.enable_grad():
+                    leaves = [x.requires_grad_(x.is_floating_point()) for x in leaves]
+                    subtotal = terms(*leaves).sum()
+                    subtotal.backward()
+                total += subtotal.detach()
+                for gradient, leaf in zip(gradients[3:], leaves[1:], strict=True):
+                    if gradient is not None:
+                        gradient[block] = leaf.grad
+                slope = leaves[0].grad.unsqueeze(1)  # [R, 1]
+                # d log q / d scores = onehot(label) − softmax, times each position's slope
+                scores.mul_(-slope / mass.unsqueeze(1)).scatter_add_(1, label, slope)
+                _add_products(scores, h, table, gradients, block)
         ctx.gradients = [g if g is None else g.to(x.dtype) for g, x in zip(gradients, inputs, strict=True)]
         return total
 
@@ -179,13 +191,11 @@ class _Blocks(Function):
         if gradients is None:
             raise RuntimeError("sum_over_words keeps its gradient for one backward pass; compute the sum again.")
         derived = torch.empty(0, requires_grad=True)  # so that a gradient of the gradient is not silently 0
-        results = []
-        for gradient in gradients:
-            if gradient is not None:
-                with torch.no_grad():
+        with torch.no_grad():
+            for gradient in gradients:
+                if gradient is not None:
                     gradient.mul_(scale.to(gradient.dtype))
-            results.append(first_derivative_only(gradient, derived))
-        return *[None] * 5, *results
+        return *[None] * 5, *(first_derivative_only(gradient, derived) for gradient in gradients)
 
 
 def _scores(states: Tensor, weight: Tensor, bias: Tensor | None, room: Tensor) -> Tensor:
@@ -193,38 +203,21 @@ def _scores(states: Tensor, weight: Tensor, bias: Tensor | None, room: Tensor) -
     scores = room[: len(states) * len(weight)].view(len(states), len(weight))
     if bias is None:
         bias = states.new_zeros(1)
-    bias = bias.to(states.dtype)
     if states.dtype == room.dtype:
         return torch.addmm(bias, states, weight.T, out=scores)
-    return scores.copy_(torch.addmm(bias, states, weight.T))  # a product in lower precision
+    return scores.copy_(torch.addmm(bias.to(states.dtype), states, weight.T))  # a product in lower precision
 
 
-def _softmax(scores: Tensor, words: list[Tensor], guesses: list[Tensor]) -> Tensor:
+def _softmax(scores: Tensor, label: Tensor, other: Tensor, guesses: list[Tensor]) -> Tensor:
     """Fill the guesses; the scores become e^(score - the largest), whose sums [R] are returned."""
     log_q, best, log_best, log_other = guesses
     top, best[:] = scores.max(1)  # [R] each
-    of_label, of_other = (scores.gather(1, ids.unsqueeze(1)).squeeze(1) for ids in words)  # [R] each
+    of_label, of_other = scores.gather(1, label), scores.gather(1, other)  # [R, 1] each
     mass = scores.sub_(top.unsqueeze(1)).exp_().sum(1)  # [R, V] → [R]: the denominator, times exp(-top)
-    log_mass = mass.log()
-    torch.neg(log_mass, out=log_best)
-    torch.sub(of_label - top, log_mass, out=log_q)
-    torch.sub(of_other - top, log_mass, out=log_other)
+    torch.neg(mass.log(), out=log_best)
+    torch.add(of_label.squeeze(1) - top, log_best, out=log_q)
+    torch.add(of_other.squeeze(1) - top, log_best, out=log_other)
     return mass
-
-
-def _slopes(
-    terms: Terms, log_q: Tensor, rows: tuple[Tensor, ...], of_rows: list[Tensor | None], block: slice
-) -> tuple[Tensor, Tensor | None]:
-    """The sum of the terms of a block, and its derivative by log q, [R]; those by `rows` are written to `of_rows`."""
-    leaf = log_q.detach().clone().requires_grad_()
-    leaves = [row[block].detach().requires_grad_(g is not None) for row, g in zip(rows, of_rows, strict=True)]
-    with torch.enable_grad():
-        total = terms(leaf, *leaves).sum()
-    needed = [leaf, *(row for row in leaves if row.requires_grad)]
-    slope, *more = torch.autograd.grad(total, needed, allow_unused=True, materialize_grads=True)
-    for kept, gradient in zip((g for g in of_rows if g is not None), more, strict=True):
-        kept[block] = gradient
-    return total.detach(), slope
 
 
 def _add_products(scores: Tensor, states: Tensor, weight: Tensor, gradients: list[Tensor | None], block: slice) -> None:

@@ -296,7 +296,7 @@ def word_terms(
 
 
 def share_of_text(counted: Tensor, rows: Tensor | None) -> tuple[Tensor, Tensor]:
-    """The weight of each position in its own text's mean, [M], and how many texts have any; `counted` is 0 or 1, [M]."""
+    """The weight of each position in its text's mean, [M], and how many texts have any; `counted` is 0 or 1, [M]."""
     if rows is None:
         raise ValueError('The "per_seq" reductions need rows [M], the text that each position belongs to.')
     _, rows = rows.reshape(-1).unique(return_inverse=True)  # [M], from 0 on

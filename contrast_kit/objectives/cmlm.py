@@ -12,9 +12,7 @@ from torch import Tensor, nn
 from contrast_kit import checks, masking
 from contrast_kit._renamed import renamed_fields
 from contrast_kit.encoder.encoder import View
-from contrast_kit.losses.contrast import nt_xent
-from contrast_kit.losses.contrast import simsiam
-from contrast_kit.losses.contrast import info_nce
+from contrast_kit.losses.contrast import info_nce, nt_xent, simsiam
 from contrast_kit.objectives.base import ExampleInfo, Objective, Vectors, duplicates, mlm_count, mlm_sum, others
 from contrast_kit.objectives.mlm import MLMConfig, random_mask
 

@@ -13,8 +13,7 @@ from torch import Tensor, nn
 from contrast_kit import checks
 from contrast_kit._warn import warn
 from contrast_kit.encoder.encoder import View
-from contrast_kit.losses.contrast import nt_xent
-from contrast_kit.losses.contrast import info_nce
+from contrast_kit.losses.contrast import info_nce, nt_xent
 from contrast_kit.masking.noise import Mask
 from contrast_kit.objectives.base import ExampleInfo, Objective, Vectors, duplicates, mlm_count, mlm_sum, others
 

@@ -151,7 +151,6 @@ class _Loop:
     def step(self, step: int) -> dict[str, Any]:
         """One optimizer step; returns its parts, learning rate and gradient norm."""
         training, objective = self.training, self.objective
-        fast.share_processor()
         end = min((step + 1) * training.accumulate, training.total_batches(len(self.batches)))
         batches = [self.batch(number) for number in range(step * training.accumulate, end)]
         objective.set_progress(step, self.total)
