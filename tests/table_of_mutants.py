@@ -3,7 +3,7 @@
 BLOCKED = "blocked = (ahead & ~free).cumsum(dim=1) > 0"
 SPANS = "masking: crosses_neither or leaves_the_earlier"
 DETACH = "h_a, h_b = h_a.detach(), h_b.detach()"
-SIMSIAM = "losses_contrast: simsiam_gradients or only_the_predictor"
+SIMSIAM = "losses_contrast: simsiam_gradients"
 SAME_TEXT = "same_text(positive, ids) & ~positive"
 COPIES = "losses_contrast: with_ids_it_is_left_out or left_out_of_the_queue"
 VOTES = "1 + 1e-4 * cosine"
@@ -11,12 +11,12 @@ VOTES = "1 + 1e-4 * cosine"
 MUTANTS = [  # what, file, the right text, the mistake, the test's file and names
     ("queue in tiling", "losses/contrast.py", "n * (n + len(queue)) >=", "n * n >=", "fast: queue_included"),
     ("softplus", "fast/tiles.py", "F.softplus(x, threshold=40.0)", "F.softplus(x)", "fast: keeps_its_digits"),
-    ("spans jump", "masking/spans.py", BLOCKED, "blocked = ahead & ~free", SPANS),
-    ("spans cross [SEP]", "masking/spans.py", BLOCKED,
+    ("spans jump", "masking/masks.py", BLOCKED, "blocked = ahead & ~free", SPANS),
+    ("spans cross [SEP]", "masking/masks.py", BLOCKED,
      "blocked = ((ahead & selected).cumsum(dim=1) > 0) | (ahead & ~maskable)", SPANS),
-    ("spans cross spans", "masking/spans.py", BLOCKED,
+    ("spans cross spans", "masking/masks.py", BLOCKED,
      "blocked = ((ahead & ~maskable).cumsum(dim=1) > 0) | (ahead & selected)", SPANS),
-    ("spans overwrite", "masking/spans.py", BLOCKED, "blocked = (ahead & ~maskable).cumsum(dim=1) > 0", SPANS),
+    ("spans overwrite", "masking/masks.py", BLOCKED, "blocked = (ahead & ~maskable).cumsum(dim=1) > 0", SPANS),
     ("train after callback", "training/fit.py", "random.restore()\n                        self.objective.train()",
      "random.restore()", "training: callback_that_evaluates"),
     ("contrast's weights N times", "training/gradient.py", "leaves if distributed.rank() else None", "None",
@@ -579,16 +579,14 @@ MUTANTS = [  # what, file, the right text, the mistake, the test's file and name
      'normalise(a, "a"), normalise(b, "b")', "objectives_capt: equation_5"),
     ("eq. 5 in bfloat16", "losses/contrast.py", "dot_products(p, candidates.T) - b", "p @ candidates - b",
      "losses_contrast: autocast_does"),
-    ("spans, no random word", "masking/spans.py", "(u < 1 - to_keep)", "(u < to_mask)", "masking: of_the_spans_too"),
-    ("longest span", "masking/spans.py", "torch.arange(max_span, device=device)", "torch.arange(10, device=device)",
+    ("spans, no random word", "masking/masks.py", "(u < 1 - to_keep)", "(u < to_mask)", "masking: of_the_spans_too"),
+    ("longest span", "masking/masks.py", "torch.arange(max_span, device=device)", "torch.arange(10, device=device)",
      "noise: spans_are_as_long"),
-    ("ends of spans", "masking/spans.py", "(1.0 - span_p)", "(1.0 - 0.2)", "noise: spans_are_as_long"),
+    ("ends of spans", "masking/masks.py", "(1.0 - span_p)", "(1.0 - 0.2)", "noise: spans_are_as_long"),
     ("lengths of spans", "masking/noise.py", "span_p=self.span_p, max_span=self.max_span, ", "",
      "noise: spans_are_as_long"),
     ("split of spans", "masking/noise.py", "dict(split=self.split, span_p", "dict(span_p",
      "noise: rates_are_the_callers"),
-    ("window of BART's", "masking/noise.py", "MaskAndShuffle(self.p, self.window, split",
-     "MaskAndShuffle(self.p, 3, split", "noise: rates_are_the_callers"),
     ("mask of a crop", "masking/order.py", "filled.to(attention_mask.dtype)", "filled.long()",
      "masking: padding_on_the_left"),
     ("padding of a crop", "masking/order.py", "    positions = positions.masked_fill(~filled, 0)\n", "",

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contrast_kit import masking
-from contrast_kit.masking import Masked, complementary_random_mask, dynamic_random_mask
-from contrast_kit.masking.spans import _draw_spans
+from contrast_kit.masking import complementary_random_mask, dynamic_random_mask
+from contrast_kit.masking.masks import _draw_spans
 
 CLS, SEP, PAD, MASK, V = 1, 2, 0, 3, 50
 VOCABULARY = {"mask_id": MASK, "vocab_size": V}
@@ -58,21 +58,6 @@ def test_tokens_are_selected_independently():
     assert counts.var().item() == pytest.approx(40 * 0.15 * 0.85, rel=0.06)
 
 
-def test_every_position_has_the_same_rate():
-    ids, _, maskable = texts(rows=20_000, length=12, pad=False)
-    selected = dynamic_random_mask(ids, maskable, 0.15, generator=generator(), **VOCABULARY).selected
-    for position in range(1, 11):
-        assert_rate(selected[:, position], 0.15)
-
-
-def test_specials_and_padding_are_never_selected():
-    ids, attention_mask, maskable = texts(length=64)  # about half of it is padding
-    assert (attention_mask == 0).float().mean() > 0.4
-    view = dynamic_random_mask(ids, maskable, 1.0, generator=generator(), **VOCABULARY)
-    assert not view.selected[~maskable].any()
-    assert torch.equal(view.input_ids[~maskable], ids[~maskable])
-
-
 @pytest.mark.parametrize("split", [(0.8, 0.1, 0.1), (0.5, 0.3, 0.2), (1, 0, 0), (0, 1, 0), (0, 0, 1), (0.1, 0.9, 0)])
 def test_shares_of_mask_random_and_kept_are_those_of_split(split):
     """A random token is another one only in 1 - 1/V of the draws."""
@@ -113,36 +98,6 @@ def test_each_call_draws_a_new_mask():
     g = generator()
     first, second = (dynamic_random_mask(ids, maskable, 0.15, generator=g, **VOCABULARY).selected for _ in range(2))
     assert_rate((first & second)[maskable], 0.15**2)  # a static mask would give 0.15
-
-
-def test_same_seed_same_noise_next_draw_other_noise():
-    ids, attention_mask, maskable = texts(rows=50)
-    selected = dynamic_random_mask(ids, maskable, 0.15, generator=generator(), **VOCABULARY).selected
-    logits = torch.zeros(int(selected.sum()), V)
-    noises = {
-        "dynamic": lambda g: dynamic_random_mask(ids, maskable, 0.15, generator=g, **VOCABULARY).input_ids,
-        "complement": lambda g: (
-            complementary_random_mask(ids, maskable, selected, 0.7, generator=g, **VOCABULARY).input_ids
-        ),
-        "span": lambda g: masking.span_mask(ids, maskable, 0.15, generator=g, **VOCABULARY).input_ids,
-        "crop": lambda g: masking.crop(ids, attention_mask, pad_id=PAD, generator=g).input_ids,
-        "shuffle": lambda g: masking.shuffle(ids, maskable, generator=g),
-        "replace": lambda g: masking.replace(ids, selected, logits, generator=g),
-    }
-    for name, noise in noises.items():
-        g, again = generator(7), generator(7)
-        first, second = noise(g), noise(g)
-        assert torch.equal(first, noise(again)) and torch.equal(second, noise(again)), name
-        assert not torch.equal(first, second), name
-
-
-def test_without_a_generator_torch_manual_seed_decides():
-    ids, _, maskable = texts(rows=20)
-    views = []
-    for _ in range(2):
-        torch.manual_seed(3)
-        views.append(dynamic_random_mask(ids, maskable, 0.15, **VOCABULARY).input_ids)
-    assert torch.equal(*views)
 
 
 def test_a_larger_p_selects_a_superset_and_split_changes_nothing_in_the_selection():
@@ -187,28 +142,6 @@ def test_p_c_is_the_rate_among_free_tokens():
     assert_rate(view_1.selected[maskable], 0.7 * 0.85)  # 0.595
 
 
-def test_each_of_several_second_views_is_drawn_anew():
-    ids, _, maskable = texts()
-    g = generator()
-    view_0 = dynamic_random_mask(ids, maskable, 0.15, generator=g, **VOCABULARY)
-    view_1, view_2 = (
-        complementary_random_mask(ids, maskable, view_0.selected, 0.7, generator=g, **VOCABULARY) for _ in range(2)
-    )
-    assert_rate((view_1.selected & view_2.selected)[maskable & ~view_0.selected], 0.7**2)
-
-
-def test_p_c_1_is_the_exact_complement():
-    _, maskable, view_0, view_1 = pair(p_c=1.0)
-    assert torch.equal(view_1.selected, maskable & ~view_0.selected)
-
-
-def test_the_split_of_the_second_view():
-    ids, _, _, view_1 = pair()
-    assert_rate(view_1.input_ids[view_1.selected] == MASK, 0.8 + 0.1 / V)
-    _, _, _, all_mask = pair(split=(1, 0, 0))
-    assert (all_mask.input_ids[all_mask.selected] == MASK).all()
-
-
 @settings(max_examples=60, deadline=None)
 @given(
     rows=st.integers(1, 6),
@@ -234,15 +167,6 @@ def test_properties_of_a_pair_on_any_input(rows, length, p_m, p_c, seed):
 # --- span masking ----------------------------------------------------------------------------------
 
 
-def test_spans_fill_their_budget_and_spare_specials():
-    ids, _, maskable = texts(rows=500, length=64)
-    view = masking.span_mask(ids, maskable, 0.15, generator=generator(), **VOCABULARY)
-    budget = maskable.sum(1) * 0.15
-    assert ((view.selected.sum(1) - budget).abs() < 1).all()  # rounded up or down
-    assert not view.selected[~maskable].any()
-    assert torch.equal(view.input_ids[~view.selected], ids[~view.selected])
-
-
 @pytest.mark.parametrize("length", [1, 2, 3, 4, 6, 10, 21])
 def test_texts_of_any_length_have_their_share_of_spans(length):
     """A budget that was rounded to the nearest number would leave texts of three tokens alone."""
@@ -251,24 +175,6 @@ def test_texts_of_any_length_have_their_share_of_spans(length):
     selected = masking.span_mask(ids, torch.ones_like(ids, dtype=torch.bool), 0.15, generator=generator(), **VOCABULARY)
     share = selected.selected.double().mean().item()
     assert share == pytest.approx(0.15, abs=4 * (0.15 * 0.85 / (rows * length)) ** 0.5 + 0.002)
-
-
-def test_all_of_a_long_text_can_be_selected():
-    """A budget n + u with u near 1 is rounded up to n + 1: one more token than there is was looked for, forever."""
-    ids = torch.full((1, 2**16), 10)
-    assert torch.rand(1, generator=generator(326)) > 1 - 2**-8
-    options = dict(span_p=1e-9, max_span=2**16, generator=generator(326))
-    assert masking.span_mask(ids, ids == 10, 1.0, **options, **VOCABULARY).selected.all()
-
-
-def test_spans_are_longer_than_chance():
-    """The mean run of selected tokens is near 3.8 tokens, not 1/(1-p) = 1.18 as for single tokens."""
-    ids, _, maskable = texts(rows=2000, length=256, pad=False)
-    selected = masking.span_mask(ids, maskable, 0.15, generator=generator(), **VOCABULARY).selected
-    starts = selected[:, 1:] & ~selected[:, :-1]
-    assert 3.2 < (selected.sum() / starts.sum()).item() < 4.6
-    single = dynamic_random_mask(ids, maskable, 0.15, generator=generator(), **VOCABULARY).selected
-    assert (single.sum() / (single[:, 1:] & ~single[:, :-1]).sum()).item() == pytest.approx(1 / 0.85, rel=0.02)
 
 
 def test_a_span_is_masked_or_kept_as_a_whole():
@@ -319,13 +225,6 @@ def test_crop_stays_inside_the_text_for_the_largest_number_that_can_be_drawn(mon
     cropped = masking.crop(ids, (where < length).long(), 1e-4, pad_id=PAD)  # one content token: the last one
     assert (cropped.attention_mask.sum(1) == 3).all()
     assert torch.equal(cropped.positions[:, 1:3], torch.cat([length - 2, length - 1], dim=1))
-
-
-def test_crop_keeps_at_least_one_token_and_leaves_short_rows_alone():
-    ids = torch.tensor([[CLS, 11, SEP, PAD], [CLS, SEP, PAD, PAD], [CLS, 11, 12, SEP]])
-    cropped = masking.crop(ids, (ids != PAD).long(), 0.1, pad_id=PAD, generator=generator())
-    assert cropped.input_ids[:2].tolist() == [[CLS, 11, SEP, PAD], [CLS, SEP, PAD, PAD]]
-    assert cropped.attention_mask.tolist() == [[1, 1, 1, 0], [1, 1, 0, 0], [1, 1, 1, 0]]
 
 
 def test_crop_with_another_pad_id_and_padding_on_the_left():
@@ -380,19 +279,6 @@ def test_shuffle_is_lample_et_al_on_three_tokens():
 # --- replace ---------------------------------------------------------------------------------------
 
 
-def test_replace_changes_only_selected_positions_change_and_they_hold_sampled_ids_only():
-    ids, _, maskable = texts(rows=300)
-    masked = dynamic_random_mask(ids, maskable, 0.3, generator=generator(), **VOCABULARY)
-    logits = torch.full((int(masked.selected.sum()), V), -torch.inf)
-    logits[:, 5:9] = 0.0  # the auxiliary model says 5..8 and nothing else
-    before = ids.clone()
-    replaced = masking.replace(ids, masked.selected, logits, generator=generator())
-    assert torch.equal(ids, before)
-    assert torch.equal(replaced[~masked.selected], ids[~masked.selected])
-    drawn = set(replaced[masked.selected].tolist())
-    assert drawn == {5, 6, 7, 8}  # no [MASK], no leaked random or kept token
-
-
 def test_replacing_tokens_are_sampled_from_the_softmax_not_taken_at_the_maximum():
     ids = torch.full((200, 100), 20)
     selected = torch.ones_like(ids, dtype=torch.bool)
@@ -410,72 +296,6 @@ def test_rows_of_logits_go_to_their_own_positions():
     replaced = masking.replace(ids, selected, logits)
     assert replaced.tolist() == [[31, 20, 32], [20, 33, 20]]
     assert torch.equal(masking.replace(ids, torch.zeros_like(selected), logits[:0]), ids)
-
-
-# --- errors and devices ----------------------------------------------------------------------------
-
-IDS = torch.tensor([[CLS, 11, 12, SEP]])
-FREE = IDS > 10
-
-
-@pytest.mark.parametrize(
-    ("call", "error", "words"),
-    [
-        (lambda: dynamic_random_mask(IDS, FREE, 1.5, **VOCABULARY), ValueError, "between 0 and 1"),
-        (lambda: dynamic_random_mask(IDS, FREE, -0.1, **VOCABULARY), ValueError, "between 0 and 1"),
-        (lambda: dynamic_random_mask(IDS, FREE, float("nan"), **VOCABULARY), ValueError, "between 0 and 1"),
-        (lambda: dynamic_random_mask(IDS, FREE, 0.1, split=(0.8, 0.1, 0.2), **VOCABULARY), ValueError, "sum to 1"),
-        (lambda: dynamic_random_mask(IDS, FREE, 0.1, split=(1.2, -0.1, -0.1), **VOCABULARY), ValueError, "sum to 1"),
-        (lambda: dynamic_random_mask(IDS, FREE.long(), 0.1, **VOCABULARY), TypeError, "bool"),
-        (lambda: dynamic_random_mask(IDS.float(), FREE, 0.1, **VOCABULARY), TypeError, "token ids"),
-        (lambda: dynamic_random_mask([[1, 2]], FREE, 0.1, **VOCABULARY), TypeError, "list"),
-        (lambda: dynamic_random_mask(IDS[0], FREE[0], 0.1, **VOCABULARY), ValueError, r"\[B, T\]"),
-        (lambda: dynamic_random_mask(IDS, FREE[:, :2], 0.1, **VOCABULARY), ValueError, "shape of ids"),
-        (lambda: dynamic_random_mask(IDS, FREE, 0.1, mask_id=None, vocab_size=9), ValueError, "mask_token_id"),
-        (lambda: dynamic_random_mask(IDS, FREE, 0.1, mask_id=3, vocab_size=0), ValueError, "vocab_size"),
-        (lambda: complementary_random_mask(IDS, FREE, FREE.long(), 0.1, **VOCABULARY), TypeError, "selected"),
-        (lambda: complementary_random_mask(IDS, FREE, FREE[:, 1:], 0.1, **VOCABULARY), ValueError, "selected"),
-        (lambda: masking.span_mask(IDS, FREE, 0.1, max_span=0, **VOCABULARY), ValueError, "max_span"),
-        (lambda: masking.span_mask(IDS, FREE, 0.1, span_p=0, **VOCABULARY), ValueError, "span_p"),
-        (lambda: masking.crop(IDS, torch.ones_like(IDS), 0, pad_id=0), ValueError, "keep"),
-        (lambda: masking.crop(IDS, torch.ones_like(IDS)[:, 1:], 0.9, pad_id=0), ValueError, "attention_mask"),
-        (lambda: masking.crop(IDS, torch.ones_like(IDS, device="meta"), pad_id=0), ValueError, "mask is on meta"),
-        (lambda: masking.crop(IDS, torch.ones_like(IDS), pad_id=0, specials=(-1, 1)), ValueError, "specials says"),
-        (lambda: masking.shuffle(IDS, FREE, -1), ValueError, "window"),
-        (lambda: masking.replace(IDS, FREE, torch.zeros(3, V)), ValueError, "2 selected positions"),
-        (lambda: masking.replace(IDS, FREE, torch.zeros(1, 4, V)), ValueError, r"\[M, V\]"),
-        (lambda: masking.replace(IDS, FREE, torch.full((2, V), torch.nan)), ValueError, "NaN"),
-        (
-            lambda: masking.masked_view({"input_ids": IDS}, Masked(IDS[:, 1:], FREE[:, 1:])),
-            ValueError,
-            "the shape of ids",
-        ),
-    ],
-)
-def test_bad_input_gets_one_clear_sentence(call, error, words):
-    with pytest.raises(error, match=words):
-        call()
-
-
-def test_a_generator_on_another_device_is_named():
-    meta = torch.empty((1, 4), dtype=torch.long, device="meta")
-    with pytest.raises(ValueError, match="generator is on cpu but the ids are on meta"):
-        dynamic_random_mask(meta, meta > 1, 0.1, generator=generator(), **VOCABULARY)
-
-
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
-def test_the_same_rates_on_a_gpu():
-    ids, attention_mask, maskable = (x.cuda() for x in texts())
-    g = torch.Generator("cuda").manual_seed(0)
-    view_0 = dynamic_random_mask(ids, maskable, 0.15, generator=g, **VOCABULARY)
-    view_1 = complementary_random_mask(ids, maskable, view_0.selected, 0.7, generator=g, **VOCABULARY)
-    assert_rate(view_0.selected[maskable], 0.15)
-    assert_rate(view_1.selected[maskable], 0.595)
-    assert masking.span_mask(ids, maskable, 0.15, generator=g, **VOCABULARY).selected.is_cuda
-    assert masking.crop(ids, attention_mask, pad_id=PAD, generator=g).input_ids.is_cuda
-    assert masking.shuffle(ids, maskable, generator=g).is_cuda
-    logits = torch.zeros(int(view_0.selected.sum()), V, device="cuda")
-    assert masking.replace(ids, view_0.selected, logits, generator=g).is_cuda
 
 
 def test_a_span_crosses_neither_a_special_token_nor_another_span():
@@ -499,3 +319,27 @@ def test_a_later_span_leaves_the_earlier_ones_as_they_are():
     few, u_few = _draw_spans(maskable, 0.3, 0.05, 10, generator())
     many, u_many = _draw_spans(maskable, 0.6, 0.05, 10, generator())
     assert (many | ~few).all() and torch.equal(u_few[few], u_many[few])
+
+
+def test_flags_that_are_no_flags_of_these_ids_are_refused():
+    ids, mask, maskable = texts(rows=4)
+    calls = (
+        lambda flags: dynamic_random_mask(ids, flags, 0.15, **VOCABULARY),
+        lambda flags: complementary_random_mask(ids, maskable, flags, 0.7, **VOCABULARY),
+        lambda flags: masking.span_mask(ids, flags, 0.15, **VOCABULARY),
+        lambda flags: masking.shuffle(ids, flags),
+        lambda flags: masking.replace(ids, flags, torch.zeros(4, V)),
+    )
+    for call in calls:
+        for flags in (mask, maskable[:2]):
+            with pytest.raises(ValueError, match="must be bool, of the shape of ids"):
+                call(flags)
+    for p in (1.5, -0.1, math.nan):
+        with pytest.raises(ValueError, match="between 0 and 1"):
+            dynamic_random_mask(ids, maskable, p, **VOCABULARY)
+    with pytest.raises(ValueError, match="sum to 1"):
+        dynamic_random_mask(ids, maskable, 0.1, split=(0.8, 0.1, 0.2), **VOCABULARY)
+    with pytest.raises(ValueError, match="rows for"):
+        masking.replace(ids, maskable, torch.zeros(1, V))
+    with pytest.raises(ValueError, match="keep"):
+        masking.crop(ids, mask, 0, pad_id=PAD)

@@ -14,9 +14,9 @@ from contrast_kit.masking.masks import (
     kinds,
     masked_view,
     replace,
+    span_mask,
 )
 from contrast_kit.masking.order import Cropped, crop, shuffle
-from contrast_kit.masking.spans import span_mask
 
 __all__ = [
     "Cropped",

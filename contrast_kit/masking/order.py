@@ -5,8 +5,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from contrast_kit import checks
-from contrast_kit.masking.masks import check_tokens
+from contrast_kit.masking.masks import check_flags
 
 
 class Cropped(NamedTuple):
@@ -49,7 +48,7 @@ def crop(
         `Cropped(input_ids, attention_mask, positions)`, each [B, T]: the real tokens moved to the left, padding after.
 
     Raises:
-        TypeError, ValueError: ids are not integers, shapes or devices differ, or keep is outside (0, 1].
+        ValueError: keep is outside (0, 1], or the shapes differ.
 
     Example:
         >>> import torch
@@ -58,15 +57,9 @@ def crop(
         >>> view.input_ids
         tensor([[ 1, 12, 13,  2,  0,  0,  0]])
     """
-    checks.tensors(attention_mask=attention_mask)
     real = attention_mask != 0  # [B, T]
-    check_tokens(ids, generator, attention_mask=real)
+    check_flags(ids, attention_mask=real)
     check_keep(keep)
-    checks.count("pad_id", pad_id, "the id of the padding token", least=0)
-    pair = isinstance(specials, tuple | list) and [type(n) for n in specials] == [int, int]
-    if not pair or not 0 <= min(specials) <= max(specials) < 2**31:
-        said = checks.shown(specials)
-        raise ValueError(f"specials says how many special tokens open and close a text, such as (1, 1), not {said}.")
 
     opening, closing = specials
     rank = real.cumsum(1) - 1 - opening  # [B, T]: 0 is the first content token
@@ -86,14 +79,9 @@ def crop(
 
 
 def check_keep(keep: float) -> None:
-    """Refuse a share that a crop cannot keep."""
-    if not (checks.is_number(keep) and 0 < keep <= 1):
-        raise ValueError(f"keep is the share of tokens that stays and must lie in (0, 1], got {checks.shown(keep)}.")
-
-
-def check_window(window: int) -> None:
-    """Refuse a negative window."""
-    checks.count("window", window, "how far a token may move", least=0, most=2**16)
+    """Raise a ValueError for a share that a crop cannot keep."""
+    if not 0 < keep <= 1:
+        raise ValueError(f"keep is the share of tokens that stays and must lie in (0, 1], got {keep}.")
 
 
 def shuffle(ids: Tensor, maskable: Tensor, window: int = 3, *, generator: torch.Generator | None = None) -> Tensor:
@@ -111,18 +99,13 @@ def shuffle(ids: Tensor, maskable: Tensor, window: int = 3, *, generator: torch.
     Returns:
         The shuffled ids [B, T]: in each row the same tokens in another order.
 
-    Raises:
-        TypeError, ValueError: as `dynamic_random_mask`; window is negative.
-
     Example:
         >>> import torch
         >>> ids = torch.tensor([[1, 11, 12, 13, 14, 15, 16, 2]])
         >>> shuffle(ids, ids > 2, 3, generator=torch.Generator().manual_seed(0))
         tensor([[ 1, 12, 13, 11, 14, 15, 16,  2]])
     """
-    check_tokens(ids, generator, maskable=maskable)
-    check_window(window)
-
+    check_flags(ids, maskable=maskable)
     u = torch.rand(ids.shape, generator=generator, device=ids.device)  # [B, T]
     home = torch.arange(ids.shape[1], device=ids.device)  # [T]
     # A fixed token opens a new run, and -inf keeps it at the front. Stable, so a tie cannot break the bound.

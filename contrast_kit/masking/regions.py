@@ -13,14 +13,14 @@ A pair is a text beside a picture, and a picture is its regions: a batch has, be
 wrong pairs of image-text matching. Letters: B examples, R regions, F features of a region, N regions of a batch.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 import torch
 from torch import Tensor
 
-from contrast_kit import checks, picture_checks
+from contrast_kit import checks
+from contrast_kit.checks import Probability, Settings
 from contrast_kit.masking.masks import BERT_SPLIT, check_split
 from contrast_kit.masking.noise import Batch, Noise, Vocabulary, named
 
@@ -31,7 +31,7 @@ TEXT = ("input_ids", "attention_mask", "maskable", "token_type_ids", "text_id")
 
 
 @dataclass(frozen=True)
-class MaskRegions:
+class MaskRegions(Settings):
     """Select regions at random, and hide the feature of most. LXMERT's "masked object prediction", on pictures alone.
 
     Each real region is drawn with probability p. Of the drawn, 80 % are hidden, 10 % get the feature of a region of
@@ -45,8 +45,6 @@ class MaskRegions:
     Boxes that overlap show the same pixels. So a region that was not replaced is hidden too where its box has an IoU
     above `overlap` with one that was hidden or replaced; it is to be recovered only if it was drawn itself.
 
-    Raises as `check_pair` does, and ValueError for an invalid rate, share or `overlap`.
-
     >>> import torch
     >>> left, over, right = [0.0, 0.0, 0.4, 1.0], [0.0, 0.0, 0.5, 1.0], [0.6, 0.0, 1.0, 1.0]  # `over` lies over `left`
     >>> batch = {"regions": torch.ones(1, 3, 2), "boxes": torch.tensor([[left, over, right]])}
@@ -56,24 +54,21 @@ class MaskRegions:
     (tensor([[False,  True, False]]), tensor([[ True,  True, False]]))
     """
 
-    p: float = 0.15
+    p: Probability = 0.15
     """Probability that a region is drawn. LXMERT: 0.15; CAPT prints it for words only, 0.15."""
     split: tuple[float, float, float] = BERT_SPLIT
     """Of the drawn: share that is hidden, gets another picture's feature, or stays. LXMERT's code: 80/10/10."""
-    overlap: float = 0.4
+    overlap: Probability = 0.4
     """The IoU above which a region is hidden along with another. Not in LXMERT, whose boxes overlap and are masked one
     by one; 0.4 is that of Lu et al. 2020, "12-in-1". 1: none is hidden along with another."""
-    kind: str = field(default="regions", init=False, repr=False)
 
     def __post_init__(self):
-        checks.probability("p", self.p)
-        checks.probability("overlap", self.overlap)
+        super().__post_init__()
         check_split(self.split)
 
     def __call__(
         self, batch: Batch, generator: torch.Generator | None, vocabulary: Vocabulary | None = None
     ) -> dict[str, Tensor]:
-        check_pair(batch)
         features, boxes, real = batch["regions"], batch["boxes"], batch["region_mask"].bool()
         u = torch.rand(real.shape, generator=generator, device=real.device)  # [B, R]: decides as in masks
         others, donors = _features_of_other_pictures(batch, real, generator)  # [B, R, F], [B]
@@ -85,12 +80,17 @@ class MaskRegions:
         near = (overlaps(boxes) > self.overlap) & (hidden | replaced)[:, None, :]  # [B, R, R]
         hidden = hidden | (near.any(2) & real & ~replaced)  # [B, R]
         noisy = torch.where(replaced[..., None], others, features).masked_fill(hidden[..., None], 0.0)  # [B, R, F]
-        found = {"regions": noisy, "region_hidden": hidden, "region_selected": drawn, "region_targets": features}
-        return {**batch, **found}
+        return {
+            **batch,
+            "regions": noisy,
+            "region_hidden": hidden,
+            "region_selected": drawn,
+            "region_targets": features,
+        }
 
 
 @dataclass(frozen=True)
-class MaskPair:
+class MaskPair(Settings):
     """Noise on the words or on the regions of a pair: CAPT's x̂, "masking part of visual features or textual words".
 
     CAPT 4.1 does not say whether one example may lose both. `which="either"` flips a coin for each example; "both" puts
@@ -116,20 +116,18 @@ class MaskPair:
     """The noise on the picture."""
     which: Literal["either", "both"] = "either"
     """Whether one example gets either or both."""
-    kind: str = field(default="pair", init=False, repr=False)
 
     def __post_init__(self):
+        super().__post_init__()
         named(self.words)
-        if not isinstance(self.regions, MaskRegions):
-            raise TypeError(f"The regions' noise is a MaskRegions(…), not {checks.shown(self.regions)}.")
-        checks.choice("which", self.which, ("either", "both"))
 
     def __call__(self, batch: Batch, generator: torch.Generator | None, vocabulary: Vocabulary) -> dict[str, Tensor]:
-        words, picture = named(self.words)(batch, generator, vocabulary), self.regions(batch, generator)
+        words = named(self.words)(batch, generator, vocabulary)
+        picture = self.regions(batch, generator)
         if self.which == "either":
             heads = torch.rand(len(batch["regions"]), generator=generator, device=batch["regions"].device) < 0.5  # [B]
             words, picture = _undone(words, batch, ~heads), _undone(picture, batch, heads)
-        return words | {key: value for key, value in picture.items() if key not in words or key == "regions"}
+        return picture | words | {"regions": picture["regions"]}
 
 
 def mismatched(batch: Batch, p: float = 0.5, *, generator: torch.Generator | None = None) -> dict[str, Tensor]:
@@ -149,9 +147,6 @@ def mismatched(batch: Batch, p: float = 0.5, *, generator: torch.Generator | Non
         where text and picture belong together. An example for which the batch has no other text stays as it is.
         Answers, labels and regions stay those of the picture: an answer means nothing where `matched` is 0.
 
-    Raises:
-        ValueError: p outside [0, 1]; `true_of` of another shape. And what `check_pair` raises.
-
     Example:
         >>> import torch
         >>> batch = {"input_ids": torch.tensor([[7], [8], [9]]), "image_id": torch.tensor([0, 0, 1])}
@@ -162,26 +157,19 @@ def mismatched(batch: Batch, p: float = 0.5, *, generator: torch.Generator | Non
         (tensor([9, 9, 7]), tensor([0, 0, 0]))
     """
     checks.probability("p", p)
-    check_pair(batch)
-    if not isinstance(generator, torch.Generator | None):
-        raise TypeError(f"generator must be a torch.Generator, not {checks.shown(generator)}.")
     device, size = batch["regions"].device, len(batch["regions"])
-    for key in TEXT:
-        if key in batch and (not isinstance(batch[key], Tensor) or batch[key].shape[:1] != (size,)):
-            shown = checks.shown(batch[key])
-            raise ValueError(f"{key} must be a tensor of {size} rows, one for each picture, not {shown}.")
     pictures = batch.get("image_id", torch.arange(size, device=device))  # [B]
     allowed = pictures[:, None] != pictures[None, :]  # [B, B]: picture i, text j
     if "true_of" in batch:
-        if batch["true_of"].shape != allowed.shape:
-            raise ValueError(
-                f"true_of must be [{size}, {size}], texts by pictures, got {list(batch['true_of'].shape)}."
-            )
         allowed &= ~batch["true_of"].T
-    u, v = (torch.rand(shape, generator=generator, device=device) for shape in ((size,), (size, size)))  # [B], [B, B]
+    u = torch.rand(size, generator=generator, device=device)  # [B]
+    v = torch.rand(size, size, generator=generator, device=device)  # [B, B]
     swapped = (u < p) & allowed.any(1)  # [B]
     source = torch.where(swapped, v.masked_fill(~allowed, -1.0).argmax(1), torch.arange(size, device=device))  # [B]
-    view = {key: value[source] if key in TEXT else value for key, value in batch.items() if key != "true_of"}
+    view = {key: value for key, value in batch.items() if key != "true_of"}
+    for key in TEXT:
+        if key in view:
+            view[key] = view[key][source]
     return view | {"matched": (~swapped).long()}
 
 
@@ -193,8 +181,6 @@ def overlaps(boxes: Tensor) -> Tensor:
     tensor([[1.0000, 0.3333],
             [0.3333, 1.0000]])
     """
-    if not isinstance(boxes, Tensor) or boxes.dim() < 2 or boxes.shape[-1] != 4:
-        raise ValueError(f"boxes must be [..., R, 4], corners x1, y1, x2, y2, not {checks.shown(boxes)}.")
     boxes = checks.floats(boxes, "boxes")
     low = torch.maximum(boxes[..., :, None, :2], boxes[..., None, :, :2])  # [..., R, R, 2]
     high = torch.minimum(boxes[..., :, None, 2:], boxes[..., None, :, 2:])
@@ -204,31 +190,39 @@ def overlaps(boxes: Tensor) -> Tensor:
 
 
 def check_pair(batch: Batch, width: int | None = None) -> None:
-    """Refuse a batch whose pictures an encoder could not read, or would read wrongly, in one sentence.
+    """Raise a ValueError for a batch whose pictures an encoder would read wrongly.
 
-    TypeError, ValueError: a key is missing; shapes do not go together; features are not `width` wide; a picture has no
-    region; a box lies in pixels, or ends before it begins; features are NaN.
+    A key is missing; features are not `width` wide, or NaN; a picture has no region; a box lies in pixels, or ends
+    before it begins.
     """
-    if not isinstance(batch, Mapping):
-        raise TypeError(f"A pair of text and picture is a batch, a dict of tensors, not {checks.shown(batch)}.")
-    if missing := [key for key in PICTURE if not isinstance(batch.get(key), Tensor)]:
+    missing = [key for key in PICTURE if key not in batch]
+    if missing:
         raise ValueError(
             f"A pair of text and picture needs {', '.join(PICTURE)}, and this batch has no {missing[0]}: make it with "
             "data.Regions; region_mask says which regions are not padding."
         )
     features, boxes, real = (batch[key] for key in PICTURE)
-    if features.dim() != 3 or boxes.shape != (*features.shape[:2], 4) or real.shape != features.shape[:2]:
-        shapes = ", ".join(f"{key} {list(batch[key].shape)}" for key in PICTURE)
-        raise ValueError(f"A pair has regions [B, R, F], boxes [B, R, 4] and region_mask [B, R], not {shapes}.")
-    checks.floats(features, "regions")
-    checks.floats(boxes, "boxes")
     if width is not None and features.shape[2] != width:
         raise ValueError(
             f"These regions have {features.shape[2]} features each, but the encoder was built for {width}: build it "
             f"with features={features.shape[2]}, or use the detector it was trained with."
         )
-    picture_checks.boxes(boxes, real.bool())
-    picture_checks.pictures(features, real.bool())
+    if not checks.reads(features):
+        return
+    real = real.bool()
+    if not real.any(1).all():
+        row = int((~real.any(1)).nonzero()[0])
+        raise ValueError(
+            f"The picture of row {row} has no region: leave the row out, or give the whole picture as one."
+        )
+    if not torch.isfinite(features).all():
+        raise ValueError("A region has NaN or infinity among its features: leave it out, or look at the detector.")
+    corners = boxes[real]  # [N, 4]
+    if not ((corners >= 0) & (corners <= 1)).all() or (corners[:, :2] >= corners[:, 2:]).any():
+        raise ValueError(
+            "A box is x1, y1, x2, y2 with x1 < x2 and y1 < y2, as shares of the picture's width and height: divide "
+            f"pixels by its size. These lie between {corners.min().item():g} and {corners.max().item():g}."
+        )
 
 
 def _features_of_other_pictures(batch: Batch, real: Tensor, generator: torch.Generator | None) -> tuple[Tensor, Tensor]:
@@ -244,11 +238,11 @@ def _features_of_other_pictures(batch: Batch, real: Tensor, generator: torch.Gen
 
 def _undone(view: Batch, batch: Batch, rows: Tensor) -> dict[str, Tensor]:
     """The view with the noise undone in some rows [B]: their entries are the batch's, their flags False."""
-    found = dict(view)
+    undone = dict(view)
     for key, value in view.items():
         here = rows.view(-1, *[1] * (value.dim() - 1))  # [B, 1, ...]
-        if key in batch and value is not batch[key]:
-            found[key] = torch.where(here, batch[key], value)
-        elif key not in batch and value.dtype == torch.bool:
-            found[key] = value & ~here
-    return found
+        if key in batch:
+            undone[key] = torch.where(here, batch[key], value)
+        elif value.dtype == torch.bool:
+            undone[key] = value & ~here
+    return undone
