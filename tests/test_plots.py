@@ -1,20 +1,15 @@
 """The pictures: labelled, holding the numbers they were given, repeatable, and nobody else's business."""
 
 import io
-import sys
-import warnings
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
-import sklearn.manifold
 import torch
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 
 from contrast_kit import geometry, plots
-from contrast_kit.plots import style
 from contrast_kit.plots.histograms import density
 
 RNG = np.random.default_rng(0)
@@ -90,13 +85,6 @@ def test_pyplot_and_the_readers_own_style_are_left_alone():
     assert dict(matplotlib.rcParams) == before
 
 
-def test_a_picture_survives_pickling():
-    import pickle
-
-    figure = pickle.loads(pickle.dumps(plots.circle([[1.0, 0.0]])))
-    assert figure._repr_png_().startswith(b"\x89PNG")
-
-
 def linear(colour):
     return np.array([c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(colour)])
 
@@ -139,13 +127,6 @@ def cells(figure):
     return list(zip(words, (to_hex(patch.get_facecolor()) for patch in axes.patches), strict=True))
 
 
-def test_mask_kinds_tell_the_four_fates_apart():
-    view = ["[CLS]", "[MASK]", "small", "lamp", "sat", "on", "the", "shelf", "[SEP]"]
-    selected = torch.tensor([0, 1, 0, 1, 1, 0, 0, 0, 0], dtype=torch.bool)
-    kinds = plots.mask_kinds(view, SENTENCE, selected)
-    assert kinds == ["special", "mask", "untouched", "random", "kept"] + ["untouched"] * 3 + ["special"]
-
-
 def test_each_token_stands_in_a_cell_of_its_kind():
     kinds = [
         "special",
@@ -168,17 +149,6 @@ def test_each_token_stands_in_a_cell_of_its_kind():
     assert len(figure.legends[0].get_texts()) == 5
 
 
-def test_selected_alone_is_enough_and_tensors_are_welcome():
-    selected = torch.zeros(2, 9, dtype=torch.bool)
-    selected[1, 3] = True
-    figure = plots.mask_heatmap([SENTENCE, SENTENCE], selected)
-    odd = [i for i, (_, fill) in enumerate(cells(figure)) if fill != "#ffffff"]
-    assert odd == [12]
-    rows = [text.get_text() for text in figure.axes[0].texts if text.get_gid() == "row name"]
-    assert rows == ["view 0", "view 1"]
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["not selected", "selected"]
-
-
 def test_a_long_text_goes_on_below_and_stays_on_the_page():
     words = [f"word{i}" for i in range(60)]
     figure = plots.mask_heatmap({"a": words, "b": words}, [[0] * 60, [1] * 60])
@@ -190,18 +160,6 @@ def test_a_long_text_goes_on_below_and_stays_on_the_page():
     for (word, _), patch in zip(cells(figure), figure.axes[0].patches, strict=True):
         boxes.setdefault(word, set()).add((round(patch.get_x(), 6), round(patch.get_width(), 6)))
     assert all(len(places) == 1 for places in boxes.values())
-
-
-def test_no_token_is_wider_than_its_cell_and_a_dollar_is_a_dollar():
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-
-    words = ["MMMMMMMM", "WWWW", "iii", "[MASK]", "internationalisation", "$5 or $6", "."]
-    figure = plots.mask_heatmap([words], [[0] * 7])
-    renderer = FigureCanvasAgg(figure).get_renderer()
-    for text, patch in zip(figure.axes[0].texts, figure.axes[0].patches, strict=False):
-        written, cell = text.get_window_extent(renderer), patch.get_window_extent(renderer)
-        assert cell.x0 < written.x0 < written.x1 < cell.x1
-        assert not text.get_parse_math()
 
 
 def test_many_rows_are_drawn_without_words():
@@ -232,12 +190,6 @@ def test_curves_hold_the_raw_values_and_their_centred_mean():
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["MLM", "CMLM"]
 
 
-def test_the_mean_of_a_curve_is_over_a_25th_of_the_run():
-    (axes,) = plots.loss_curves(TABLE, ["mlm"]).axes
-    expected = TABLE["mlm"].rolling(5, center=True, min_periods=1).mean()  # of 100 rows 4, made odd
-    np.testing.assert_allclose(lines(axes, "smooth")[0].get_ydata(), expected, atol=1e-12)
-
-
 def test_curves_skip_steps_without_a_value_and_draw_levels():
     table = TABLE.assign(contrast=np.where(STEPS % 10 == 0, 1.0, np.nan))
     figure = plots.loss_curves(table, ["contrast"], smooth=1, levels={"contrast": {"chance": 0.5}})
@@ -246,13 +198,6 @@ def test_curves_skip_steps_without_a_value_and_draw_levels():
     np.testing.assert_array_equal(curve.get_xdata(), STEPS[::10])
     assert [list(line.get_ydata()) for line in axes.lines if line is not curve] == [[0.5, 0.5]]
     assert not lines(axes, "raw")  # smooth=1: the curve itself is raw
-
-
-def test_what_is_no_loss_is_labelled_by_its_own_name():
-    figure = plots.loss_curves(TABLE, ["mlm", "contrast"], ylabel={"contrast": "mean cosine"})
-    assert [panel.get_ylabel() for panel in figure.axes] == ["loss", "mean cosine"]
-    figure = plots.loss_curves(TABLE, ["mlm", "contrast"], ylabel="share of tokens")
-    assert [panel.get_ylabel() for panel in figure.axes] == ["share of tokens", ""]
 
 
 def test_a_long_legend_under_tokens_stays_within_the_figure():
@@ -292,10 +237,6 @@ def test_the_density_is_a_kernel_density_that_ends_where_cosines_end():
         assert np.trapezoid(height, grid) == pytest.approx(1, abs=1e-3)  # nothing leaks over the ends
 
 
-def test_a_collapsed_encoder_can_be_drawn():
-    plots.cosine_histograms({"collapsed": (np.ones(20), np.ones(50))})._repr_png_()
-
-
 # --- maps ---
 
 
@@ -319,7 +260,7 @@ def compiled_quickly(monkeypatch):
     config.reload_config()
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_umap_is_repeatable_too(compiled_quickly):
     first = plots.project(VECTORS, "umap", seed=1, neighbors=5)
     np.testing.assert_array_equal(first, plots.project(VECTORS, "umap", seed=1, neighbors=5))
@@ -334,43 +275,11 @@ def test_pca_is_the_projection_of_largest_variance_and_ignores_lengths():
     np.testing.assert_allclose(plots.project(7 * VECTORS, "pca"), at)
 
 
-def test_the_axes_of_principal_components_tell_their_share_of_the_variance():
-    unit = VECTORS / np.linalg.norm(VECTORS, axis=1, keepdims=True)
-    share = np.linalg.eigvalsh(np.cov(unit.T))[::-1] / np.trace(np.cov(unit.T))
-    axes = plots.embedding_map(VECTORS, method="pca").axes[0]
-    assert axes.get_xlabel() == f"PC 1 ({share[0]:.0%} of variance)"
-    assert axes.get_ylabel() == f"PC 2 ({share[1]:.0%} of variance)"
-
-
-def test_neighbours_and_seed_reach_the_methods_of_others(monkeypatch):
-    class Told:
-        def __init__(self, **options):
-            self.options = options
-
-        def fit_transform(self, points):
-            asked.append((self.options, points))
-            return np.zeros((len(points), 2))
-
-    asked = []
-    monkeypatch.setattr(sklearn.manifold, "TSNE", Told)
-    monkeypatch.setitem(sys.modules, "umap", SimpleNamespace(UMAP=Told))
-    plots.project(VECTORS, "tsne", perplexity=7, seed=3)
-    plots.project(VECTORS, "umap", neighbors=9, seed=4)
-    (tsne, first), (umap, second) = asked
-    assert (tsne["perplexity"], tsne["random_state"]) == (7, 3) and (umap["n_neighbors"], umap["random_state"]) == (
-        9,
-        4,
-    )
-    assert np.allclose(np.linalg.norm(first, axis=1), 1) and np.array_equal(first, second)
-
-
 def test_a_map_draws_points_made_before():
     made = RNG.normal(size=(40, 2))
     figure = plots.embedding_map({"a": VECTORS}, points={"a": made}, max_points=10, seed=3)
     drawn = figure.axes[0].collections[0].get_offsets()
     assert len(drawn) == 10 and all((made == at).all(axis=1).any() for at in drawn)
-    with pytest.raises(ValueError, match=r"points must be \[40, 2\] for each of 'a', 'b'"):
-        plots.embedding_map({"a": VECTORS, "b": VECTORS}, points={"a": made})
 
 
 def test_the_points_of_a_map_are_the_projection_by_label():
@@ -397,17 +306,6 @@ def test_maps_from_several_random_starts_differ_though_each_is_repeatable():
     first, second = (figure.axes[i].collections[0].get_offsets() for i in (2, 3))
     assert not np.allclose(first, second)
     np.testing.assert_allclose(first, plots.project(VECTORS, perplexity=8, seed=0, start="random"))
-
-
-def test_number_labels_stand_in_their_order_and_shapes_go_on_where_colours_end():
-    labels = torch.arange(20).flip(0).repeat(2)
-    figure = plots.embedding_map(VECTORS, labels, "pca")
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == [str(i) for i in range(20)]
-    looks = {
-        (to_hex(dots.get_facecolor()[0]), dots.get_paths()[0].vertices.round(3).tobytes())
-        for dots in figure.axes[0].collections
-    }
-    assert len(looks) == 20
 
 
 def test_pairs_are_joined_and_a_large_set_is_sampled_alike_in_all_panels():
@@ -438,13 +336,6 @@ def test_a_matrix_shows_its_numbers_and_frames_its_positives():
     assert [t.get_text() for t in axes.get_yticklabels()] == ["x", "y"]
 
 
-def test_each_similarity_is_written_in_its_own_cell():
-    sim = [[1.0, 0.25, -0.5], [0.5, 0.75, 0.0]]
-    axes = plots.similarity_matrix(sim).axes[0]
-    written = {text.get_position(): float(text.get_text().replace("−", "-")) for text in axes.texts}
-    assert written == {(j, i): sim[i][j] for i in range(2) for j in range(3)}
-
-
 def test_roles_alone_are_coloured():
     figure = plots.similarity_matrix(None, {"one": ROLES, "two": ROLES})
     assert [axes.get_title() for axes in figure.axes] == ["one", "two"]
@@ -452,15 +343,6 @@ def test_roles_alone_are_coloured():
     assert len({tuple(rgb) for rgb in image.reshape(-1, 3)}) == 3
     np.testing.assert_array_equal(image[0, 1], image[1, 0])
     assert [text.get_text() for text in figure.axes[0].texts] == ["×", "+", "−", "+", "×", "−"]
-
-
-def test_the_legend_of_all_four_roles_is_not_cut_off():
-    cells = [["positive", "numerator", "negative", "out"]] * 4
-    for panels in (1, 3, 6):
-        figure = plots.similarity_matrix(None, {str(i): cells for i in range(panels)})
-        figure.savefig(io.BytesIO())  # the layout is made while drawing
-        assert len(figure.legends[0].get_texts()) == 4
-        assert figure.legends[0].get_window_extent().x1 <= figure.bbox.x1
 
 
 def test_words_fan_out_where_points_meet_and_stay_elsewhere():
@@ -474,12 +356,6 @@ def test_words_fan_out_where_points_meet_and_stay_elsewhere():
             assert abs(x[i] - x[j]) > 0.2 or abs(y[i] - y[j]) > 0.15
 
 
-def test_vectors_are_arrows_from_the_centre():
-    axes = plots.circle([[3.0, 4.0], [0.0, 2.0]], vectors=True).axes[0]
-    (arrows,) = (c for c in axes.collections if type(c).__name__ == "Quiver")
-    assert np.allclose(arrows.get_offsets(), 0) and np.allclose(np.stack([arrows.U, arrows.V], 1), [[0.6, 0.8], [0, 1]])
-
-
 def test_points_lie_on_the_circle_and_forces_share_a_scale():
     points, forces = np.array([[3.0, 0.0], [0.0, 0.2]]), np.array([[0.0, 4.0], [1.0, 0.0]])
     figure = plots.circle({"a": points, "b": points}, forces={"a": forces, "b": forces / 2}, pairs=[[0, 1]])
@@ -488,13 +364,6 @@ def test_points_lie_on_the_circle_and_forces_share_a_scale():
         np.testing.assert_allclose(dots.get_offsets(), [[1, 0], [0, 1]])
         np.testing.assert_allclose(np.c_[arrows.U, arrows.V], forces / 8 * factor)
         np.testing.assert_allclose(lines(axes, "pair")[0].get_xydata(), [[1, 0], [0, 1]])
-
-
-def test_many_points_of_two_labels_stand_on_two_rings():
-    figure = plots.circle(RNG.normal(size=(100, 2)), ["a", "b"] * 50)
-    radii = [np.linalg.norm(dots.get_offsets(), axis=1) for dots in figure.axes[0].collections]
-    np.testing.assert_allclose(radii[0], 1)
-    np.testing.assert_allclose(radii[1], 1.08)
 
 
 def test_bars_show_mean_deviation_and_every_seed():
@@ -512,23 +381,6 @@ def test_bars_show_mean_deviation_and_every_seed():
     assert [t.get_text() for t in axes.get_yticklabels()] == ["MLM", "CMLM", "SimCSE"]
 
 
-def test_large_marks_and_bars_are_means_not_medians():
-    seeds = [0.1, 0.1, 0.4]
-    (bar,) = plots.bars_with_errors({"MLM": seeds}).axes[0].patches
-    assert bar.get_width() == pytest.approx(0.2)
-    *_, mean = plots.plane({"MLM": [[x, 2 * x] for x in seeds]}, "x", "y").axes[0].collections
-    np.testing.assert_allclose(mean.get_offsets(), [[0.2, 0.4]])
-    line = plots.lines_with_errors({"a": {0: seeds}}, "x").axes[0].containers[0].lines[0]
-    assert line.get_ydata().tolist() == pytest.approx([0.2])
-
-
-def test_bars_of_several_measures_keep_the_order_of_methods():
-    figure = plots.bars_with_errors({"STS-B": SCORES, "SST-2": {"CMLM": [0.9, 0.8]}})
-    assert [axes.get_xlabel() for axes in figure.axes] == ["STS-B", "SST-2"]
-    (bar,) = figure.axes[1].patches
-    assert bar.get_y() + bar.get_height() / 2 == pytest.approx(1)  # CMLM's row, MLM's left free
-
-
 def test_the_plane_has_a_mark_a_seed_and_one_for_the_mean():
     figure = plots.alignment_uniformity_plane({"MLM": (0.3, -1.0), "CMLM": torch.tensor([[0.1, -2.0], [0.3, -3.0]])})
     mlm, seeds, mean = figure.axes[0].collections
@@ -542,82 +394,6 @@ def test_the_plane_has_a_mark_a_seed_and_one_for_the_mean():
 
 # --- bad input ---
 
-NAN = [[float("nan"), 1.0], [1.0, 0.0]]
-
-
-@pytest.mark.parametrize(
-    ("call", "sentence"),
-    [
-        (lambda: plots.mask_heatmap([["a", "b"]], [[0]]), "rows of one length"),
-        (lambda: plots.mask_heatmap([], []), "nothing to draw"),
-        (lambda: plots.mask_heatmap([["a"]], [["lost"]]), "no kind of token 'lost'"),
-        (lambda: plots.mask_kinds(["a"], ["a", "b"], [0]), "one entry a token"),
-        (lambda: plots.loss_curves({}), "nothing to draw"),
-        (lambda: plots.loss_curves(TABLE.drop(columns="step")), "column 'step'"),
-        (lambda: plots.loss_curves({"MLM": 3}), "'MLM' must be a table"),
-        (lambda: plots.loss_curves(TABLE, ["rtd"]), r"no column of numbers \['rtd'\]"),
-        (lambda: plots.loss_curves(TABLE, smooth=0), "smooth"),
-        (lambda: plots.loss_curves(TABLE.assign(mlm=np.inf)), "NaN or infinite"),
-        (lambda: plots.cosine_histograms({}), "nothing to draw"),
-        (lambda: plots.cosine_histograms({"a": SIMILAR}), "two lists"),
-        (lambda: plots.cosine_histograms({"a": (SIMILAR, 3 * RANDOM)}), "not cosines"),
-        (lambda: plots.cosine_histograms({"a": (SIMILAR, [])}), "empty"),
-        (lambda: plots.cosine_histograms({"a": (SIMILAR, RANDOM)}, range=(1, 0)), "range"),
-        (lambda: plots.embedding_map(NAN, method="pca"), "NaN"),
-        (lambda: plots.embedding_map(VECTORS, ["red"], "pca"), "list of 40 labels"),
-        (lambda: plots.embedding_map({"a": VECTORS, "b": VECTORS[:5]}, method="pca"), "N differs"),
-        (lambda: plots.embedding_map(VECTORS, method="pca", pairs=[[0, 40]]), "row numbers between 0 and 39"),
-        (lambda: plots.embedding_map(VECTORS, method="pca", pairs=[[0.9, 1]]), "row numbers between 0 and 39"),
-        (lambda: plots.embedding_map(VECTORS, method="pca", max_points=1), "max_points"),
-        (lambda: plots.project(VECTORS, "lda"), "no method 'lda'; there are tsne"),
-        (lambda: plots.project(VECTORS, perplexity=40), "perplexity must lie between 1 and the 40"),
-        (lambda: plots.project(VECTORS, "umap", neighbors=50), "neighbors must lie"),
-        (lambda: plots.project(np.zeros((3, 3)), "pca"), "zero vector"),
-        (lambda: plots.project(np.ones((3, 1)), "pca"), "two vectors of two numbers"),
-        (lambda: plots.similarity_matrix(), "nothing to draw"),
-        (lambda: plots.similarity_matrix(None, [["yes"]]), "found \\['yes'\\]"),
-        (lambda: plots.similarity_matrix(np.eye(2), ROLES), "same shapes"),
-        (lambda: plots.similarity_matrix(np.eye(2), rows=["a"]), "rows must be a list of 2"),
-        (lambda: plots.circle(np.ones((2, 3))), "to lie on a circle"),
-        (lambda: plots.circle(np.zeros((2, 2))), "zero vector"),
-        (lambda: plots.circle(np.ones((2, 2)), forces=np.ones((3, 2))), "same panels and shapes"),
-        (lambda: plots.circle(np.ones((2, 2)), pairs=[[0, 2]]), "row numbers"),
-        (lambda: plots.bars_with_errors({}), "nothing to draw"),
-        (lambda: plots.bars_with_errors({"MLM": [0.1, float("nan")]}), "NaN"),
-        (lambda: plots.bars_with_errors({"STS-B": SCORES, "MLM": [1.0]}), "mixture"),
-        (lambda: plots.alignment_uniformity_plane({"MLM": (-1.0, 0.3)}), "swapped"),
-        (lambda: plots.alignment_uniformity_plane({"MLM": (0.3, -1.0, 2.0)}), "a row for each seed"),
-        (lambda: plots.plane({"MLM": (0.3, -1.0, 2.0)}, "x", "y"), r"must be \(x, y\), or such a row for each seed"),
-        (lambda: plots.plane({"MLM": NAN}, "x", "y"), "NaN"),
-        (lambda: plots.loss_curves(TABLE, levels={"mml": {"chance": 1.0}}), "no curve 'mml' for a level"),
-        (lambda: plots.bars_with_errors({"MLM": 0.5}, limit={"AUC": 1.0}), "no panel 'AUC' for a limit"),
-        (
-            lambda: plots.mask_heatmap([["a"]], [["mask"]], legend={"masked": "hidden"}),
-            "no kind of token 'masked' for a legend",
-        ),
-    ],
-)
-def test_bad_input_gets_one_sentence(call, sentence):
-    with pytest.raises(ValueError, match=sentence) as error:
-        call()
-    assert str(error.value).count("\n") == 0
-
-
-def test_what_must_be_named_is_asked_for_by_name():
-    with pytest.raises(TypeError, match="selected must be a list of entries, one per token, not 1"):
-        plots.mask_kinds(["a"], ["a"], 1)
-    with pytest.raises(TypeError, match="Each row of kinds must be a list"):
-        plots.mask_heatmap([["a"]], [1])
-    with pytest.raises(TypeError, match="pairs must be a dict"):
-        plots.cosine_histograms([(SIMILAR, RANDOM)])
-
-
-def test_the_density_of_a_narrow_cone_follows_it_when_magnified():
-    cosines = 0.9999 + 0.00002 * np.random.default_rng(0).standard_normal(2000)
-    grid, height = density(cosines, 0.9998, 1.0)
-    assert np.trapezoid(height, grid) == pytest.approx(1, abs=0.01)
-    assert grid[height.argmax()] == pytest.approx(0.9999, abs=1e-5)
-
 
 def test_bars_have_no_ticks_beyond_the_best_score():
     figure = plots.bars_with_errors({"MLM": [0.9, 0.92], "CMLM": [0.98, 0.97]}, "AUC", baseline=0.5, limit=1.0)
@@ -628,28 +404,34 @@ def test_bars_have_no_ticks_beyond_the_best_score():
     assert max(moved.get_xticks()) > 1.0 >= max(auc.get_xticks())  # a best score for one panel of two
 
 
-def test_three_circles_have_room_for_a_title_and_their_axes():
-    points = {name: [[1.0, 0.0], [0.0, 1.0]] for name in ("tau = 1", "tau = 0.3", "tau = 0.1")}
-    figure = plots.circle(points, names=["a", "b"], title="a title")
-    figure.savefig(io.BytesIO())  # the layout is made while drawing
-    title = figure._suptitle.get_window_extent()
-    for panel in figure.axes:
-        assert panel.xaxis.label.get_window_extent().y0 > 0
-        assert panel.title.get_window_extent().y1 < title.y0
+# --- what would lie in silence ---
+
+NAN = [[float("nan"), 1.0], [1.0, 0.0]]
 
 
-def test_letters_that_the_readers_font_lacks_come_from_another_that_is_there(monkeypatch):
-    """matplotlib's own fonts stand for those that a system may have: DejaVu Sans has no 𝟎."""
-    monkeypatch.setattr(style, "OTHER_SCRIPTS", ("no such font", "STIXGeneral"))
-    style.other_scripts.cache_clear()
-    assert style.other_scripts() == ["STIXGeneral"]
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        figure = plots.similarity_matrix([[1.0]], rows=["𝟎"])
-        figure._repr_png_()
-    assert figure.axes[0].get_yticklabels()[0].get_fontfamily()[-1] == "STIXGeneral"
-    style.other_scripts.cache_clear()
-    monkeypatch.setattr(style, "OTHER_SCRIPTS", ())
-    with pytest.warns(UserWarning, match="missing from font"):
-        plots.similarity_matrix([[1.0]], rows=["𝟎"])._repr_png_()
-    style.other_scripts.cache_clear()
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda: plots.loss_curves(TABLE.assign(mlm=np.inf)), "NaN or infinite"),
+        (lambda: plots.bars_with_errors({"MLM": [0.1, float("nan")]}), "NaN or infinite"),
+        (lambda: plots.embedding_map(NAN, method="pca"), "NaN or infinite"),
+        (lambda: plots.loss_curves(TABLE, ["rtd"]), "no column of numbers"),
+        (lambda: plots.cosine_histograms({"a": (SIMILAR, 3 * RANDOM)}), "not cosines"),
+        (lambda: plots.embedding_map(VECTORS, ["red"], "pca"), "one label for each of the 40 rows"),
+        (lambda: plots.similarity_matrix(np.eye(2), rows=["a"]), "rows must hold one label"),
+        (lambda: plots.circle(np.zeros((2, 2))), "zero vector"),
+        (lambda: plots.alignment_uniformity_plane({"MLM": (-1.0, 0.3)}), "swapped"),
+        (lambda: plots.intervals({"a": (0.5, 0.6, 0.7)}), "low ≤ estimate ≤ high"),
+        (lambda: plots.differences_from({"MLM": [0.7], "CMLM": [0.8]}, "MLM"), "second seed"),
+        (lambda: plots.lines_with_errors({"a": {0: [0.0]}}, "x", log=True), "logarithmic"),
+        (lambda: plots.shares({"a": {"x": 0.5, "y": 0.4}}), "sum to 1"),
+        (lambda: plots.tiles(np.triu(np.ones((3, 3))), 1), "symmetric"),
+        (lambda: plots.mask_heatmap([["a"]], [["lost"]]), "no kind of token 'lost'"),
+        (lambda: plots.project(VECTORS, "lda"), "no method 'lda'"),
+        (lambda: plots.animation({"a": VECTORS, "b": VECTORS}, measures={"x": [1.0]}), "each of the 2 frames"),
+        (lambda: plots.negative_weights([0.1], 0.0, 0.5), "temperature"),
+    ],
+)
+def test_what_a_picture_would_not_show_is_refused(call, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        call()

@@ -11,7 +11,6 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from contrast_kit import plots
-from contrast_kit.plots import animations
 
 RNG = np.random.default_rng(0)
 BASE, DRIFT = RNG.normal(size=(2, 30, 8))
@@ -67,18 +66,6 @@ def test_without_alignment_the_same_space_would_seem_to_move():
     assert np.allclose(first, second, atol=1e-9) and np.allclose(first, third, atol=1e-9)
 
 
-def test_each_frame_is_turned_onto_the_one_before(monkeypatch):
-    onto = []
-    monkeypatch.setattr(animations, "align", lambda points, reference: onto.append(reference) or points)
-    maps = list(plots.animation({str(k): BASE + k * DRIFT for k in range(3)}).maps.values())
-    assert all(np.allclose(*pair) for pair in zip(onto, maps, strict=False)) and len(onto) == 2
-
-
-def test_a_measure_just_below_zero_is_zero():
-    figure = plots.animation(CIRCLE, measures={"uniformity": [-1.0] * 5 + [-0.001]}).sheet(2)
-    assert figure.axes[-1].get_title().splitlines()[-1] == "uniformity 0.00"
-
-
 def test_the_scale_of_principal_components_is_kept_from_frame_to_frame():
     wide, narrow = torch.randn(50, 6, generator=torch.Generator().manual_seed(1)), torch.ones(6)
     animation = plots.animation({"cone": wide + 20 * narrow, "open": wide})
@@ -95,12 +82,6 @@ def test_tsne_frames_have_one_size_and_stay_where_they_were():
     assert all(np.isclose(np.sqrt((at**2).sum(1).mean()), 1) for at in maps)
     moved = [np.linalg.norm(b - a, axis=1).mean() for a, b in zip(maps, maps[1:], strict=False)]
     assert max(moved) < 0.2, moved  # of a map whose points lie 1 from the middle
-
-
-def test_vectors_of_two_numbers_stand_on_the_circle_as_they_are():
-    maps = plots.animation(CIRCLE).maps
-    for name, x in CIRCLE.items():
-        assert np.allclose(maps[name], x / np.linalg.norm(x, axis=1, keepdims=True))
 
 
 def test_the_sheet_holds_as_many_frames_as_asked_first_and_last_among_them():
@@ -121,13 +102,6 @@ def test_the_sheet_holds_as_many_frames_as_asked_first_and_last_among_them():
     ]
 
 
-def test_the_same_numbers_make_the_same_page_of_modest_size():
-    page = film()._repr_html_()
-    assert page == film()._repr_html_()
-    many = {f"step {k}": RNG.normal(size=(300, 5)) for k in range(40)}
-    assert len(plots.animation(many)._repr_html_()) < 300_000
-
-
 def test_the_player_gets_the_numbers_of_the_maps():
     animation = film(pairs=[[0, 1]])
     data = data_of(animation)
@@ -143,15 +117,6 @@ def test_a_label_can_be_no_script():
     assert page.count("</script>") == 1 and "<b>" not in page
 
 
-def test_more_sentences_are_sampled_alike_in_all_frames_and_pairs_follow():
-    animation = plots.animation(CIRCLE, pairs=[[i, i + 1] for i in range(29)], max_points=12, seed=3)
-    assert all(len(at) == 12 for at in animation.maps.values())
-    x = CIRCLE["step 0"] / np.linalg.norm(CIRCLE["step 0"], axis=1, keepdims=True)
-    for a, b in animation.pairs:
-        row_a, row_b = (np.abs(x - animation.maps["step 0"][i]).sum(1).argmin() for i in (a, b))
-        assert row_b == row_a + 1
-
-
 def test_a_gif_plays_each_frame_and_a_page_stands_alone(tmp_path):
     path = film().save(tmp_path / "space.gif")
     with Image.open(path) as gif:
@@ -161,36 +126,8 @@ def test_a_gif_plays_each_frame_and_a_page_stands_alone(tmp_path):
     assert page.startswith("<!doctype html>") and "http" not in page
 
 
-@pytest.mark.parametrize(
-    ("call", "sentence"),
-    [
-        (lambda: plots.align(BASE, BASE[:5]), "shapes must agree"),
-        (lambda: plots.animation({"one": BASE}), "at least two frames"),
-        (lambda: plots.animation({}), "frames is empty"),
-        (lambda: plots.animation({"a": BASE, "b": BASE[:9]}), "same sentences"),
-        (lambda: plots.animation({"a": BASE, "b": BASE * np.nan}), "frames b holds NaN"),
-        (lambda: plots.animation({"a": BASE[:, :2], "b": np.zeros((30, 2))}), "zero vector"),
-        (lambda: plots.animation(FRAMES, LABELS[:3]), "list of 30 labels"),
-        (lambda: plots.animation(FRAMES, method="mds"), "no method 'mds'; there are tsne"),
-        (lambda: plots.animation(FRAMES, pairs=[[0, 30]]), "row numbers between 0 and 29"),
-        (lambda: plots.animation(FRAMES, measures={"loss": [1.0, 2.0]}), "each of the 6 frames, not 2"),
-        (lambda: film().sheet(1), "how many frames a sheet shows, at least 2"),
-        (lambda: film().save("space.mp4"), "saved as .gif or .html, not as '.mp4'"),
-        (lambda: plots.project(BASE, perplexity=5, start=BASE[:3, :2]), "start must be a map"),
-    ],
-)
-def test_bad_input_gets_one_sentence(call, sentence):
-    with pytest.raises(ValueError, match=re.escape(sentence)) as error:
-        call()
-    assert "\n" not in str(error.value)
-
-
-def test_frames_in_a_list_are_asked_for_by_name():
-    with pytest.raises(TypeError, match="frames must be a dict"):
-        plots.animation([BASE, BASE])
-
-
 @pytest.mark.browser
+@pytest.mark.full
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium found (on Debian: apt install chromium)")
 def test_the_player_plays_pauses_and_slides_in_a_browser(tmp_path):
     from playwright.sync_api import sync_playwright

@@ -8,48 +8,43 @@ import torch
 
 import contrast_kit as ck
 from contrast_kit.objectives import METHODS
-from contrast_kit.plots import schematics
-from contrast_kit.plots.drawing import Drawing
-from contrast_kit.plots.schematic_parts import DRAWN, both_ways, by_label, partner
+from contrast_kit.plots.schematics import FILES
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-@pytest.mark.parametrize("name", DRAWN)
-def test_each_is_a_picture_that_needs_nothing_and_says_its_content(name):
+@pytest.mark.parametrize("name", FILES)
+def test_each_is_a_picture_that_needs_nothing_and_says_its_content(name, tmp_path):
     drawing = ck.plots.schematic(name)
-    for shown in (drawing._repr_html_(), drawing._repr_svg_()):
-        root = ElementTree.fromstring(shown)
-        assert root.tag == f"{SVG}svg" and root.get("role") == "img" and root.get("aria-label") == drawing.alt
-        assert root.find(f"{SVG}title").text == drawing.title and root.find(f"{SVG}desc").text == drawing.alt
-        assert "<script" not in shown and shown.count("://") == 1  # the name of the format is its only address
-        assert "currentColor" in shown and "#000" not in shown and "black" not in shown
-        assert len(shown) < 25_000
-    assert len(drawing.alt) > 100 and drawing.alt.endswith(".") and repr(drawing).endswith(drawing.alt)
+    root = ElementTree.fromstring(drawing._repr_html_())
+    assert root.tag == f"{SVG}svg" and root.get("role") == "img" and root.get("aria-label") == drawing.alt
+    assert root.find(f"{SVG}title").text == drawing.title and repr(drawing) == f"{drawing.title}: {drawing.alt}"
+    assert "<script" not in drawing.svg and drawing.svg.count("://") == 1  # the name of the format
+    assert "currentColor" in drawing.svg and "#000" not in drawing.svg and "prefers-color-scheme:dark" in drawing.svg
+    assert len(drawing.alt) > 100 and drawing.alt.endswith(".")
+    assert drawing.save(tmp_path / "a.svg").read_text("utf-8") == drawing.svg
 
 
 def test_every_method_that_pre_trains_is_drawn():
-    assert set(METHODS) - {"fine-tune"} <= set(DRAWN)
-    assert {"lxmert", "capt-pairs", "three-steps"} <= set(DRAWN)
-    with pytest.raises(ValueError, match="There is no schematic 'cmml'; did you mean 'cmlm'"):
-        ck.plots.schematic("cmml")
-
-
-def test_a_file_follows_the_readers_setting_and_a_page_is_left_alone(tmp_path):
-    drawing = ck.plots.schematic("capt")
-    file = drawing.save(tmp_path / "capt.svg")
-    assert "prefers-color-scheme:dark" in file.read_text() and "<style" not in drawing._repr_html_()
-
-
-def test_what_is_written_is_escaped():
-    drawing = Drawing("a < b", 'he said "no" & left', 100, 100)
-    drawing.words(0, 0, "<b>&")
-    drawing.strip(0, 0, ["<i>"])
-    root = ElementTree.fromstring(drawing._repr_html_())
-    assert [text.text for text in root.iter(f"{SVG}text")] == ["<b>&", "<i>"]
+    assert set(METHODS) - {"fine-tune"} <= set(FILES)
+    assert {"lxmert", "capt-pairs", "three-steps"} <= set(FILES)
 
 
 # ---- who is whose negative: the drawn roles against what the library's losses do
+
+
+def matrix(name):
+    """The signs of the matrix in a drawing, row by row: the words that stand in its cells."""
+    root = ElementTree.fromstring(ck.plots.schematic(name).svg)
+    squares = [each for each in root.iter(f"{SVG}rect") if each.get("width") == each.get("height") == "17"]
+    cells = sorted((float(each.get("y")), float(each.get("x"))) for each in squares)
+    signs = {}
+    for text in root.iter(f"{SVG}text"):
+        signs[float(text.get("y")) - 13, float(text.get("x")) - 8.5] = text.text
+    rows = {}
+    for y, x in cells:
+        rows.setdefault(y, []).append(signs.get((y, x), "."))
+    return ["".join(row).replace("−", "-") for row in rows.values()]
 
 
 def roles_of(loss, rows, columns):
@@ -81,24 +76,24 @@ def test_one_direction_has_the_other_texts_second_views():
         anchors[i] = anchor
         return ck.losses.info_nce(anchors, candidates, 0.5)
 
-    assert roles_of(term(info_nce, 4), 4, 4) == partner(4)
+    assert roles_of(term(info_nce, 4), 4, 4) == matrix("cmlm") == matrix("simcse") == matrix("cssl")
 
 
-@pytest.mark.parametrize("queue", [0, 3])
-def test_both_ways_has_everyone_else_and_the_queue(queue):
+@pytest.mark.parametrize(("name", "n", "queue"), [("coco-lm", 3, 0), ("capt", 2, 3), ("capt-pairs", 2, 3)])
+def test_both_ways_has_everyone_else_and_the_queue(name, n, queue):
     """The gradient of an anchor's own term, from the library, along each candidate."""
-    n, width = 2, 16
+    width = 16
     x = torch.nn.functional.normalize(torch.randn(2 * n + queue, width, dtype=torch.float64), dim=1)
     x = torch.linalg.qr(x.T).Q.T  # orthogonal: a product with a candidate is that candidate's share
     a, b, old = x[:n], x[n : 2 * n], x[2 * n :] if queue else None
     told = []
-    for first, second, order in ((a, b, [0, 1, 2, 3]), (b, a, [2, 3, 0, 1])):
+    for first, second, order in ((a, b, list(range(2 * n))), (b, a, [*range(n, 2 * n), *range(n)])):
         slope = ck.losses.nt_xent_anchor_gradient(first, second, 0.5, queue=old)  # [n, D]
         shares = slope @ x[order + list(range(2 * n, 2 * n + queue))].T  # the library's order: own view, other, queue
         back = torch.empty_like(shares)
         back[:, order + list(range(2 * n, 2 * n + queue))] = shares
         told += ["".join("+" if s < -1e-9 else "-" if s > 1e-9 else "." for s in row) for row in back.tolist()]
-    assert told == both_ways(n, queue)
+    assert told == matrix(name)
 
 
 def test_labels_choose_the_positives():
@@ -110,7 +105,7 @@ def test_labels_choose_the_positives():
         (slope,) = torch.autograd.grad(ck.losses.sup_con(x, labels, 0.5, reduction="sum"), x)
         return "".join("." if j == i else "+" if slope[i, j] < -1e-9 else "-" for j in range(4))
 
-    assert [of_anchor(i) for i in range(4)] == by_label("+-+-")
+    assert [of_anchor(i) for i in range(4)] == matrix("scl")
 
 
 # ---- legible: nothing is written outside its box
@@ -139,10 +134,10 @@ OUTSIDE = """() => [...document.querySelectorAll('svg')].flatMap(svg => {
 
 
 @pytest.mark.browser
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.skipif(jupyter_page.CHROMIUM is None, reason="no Chromium found (on Debian: apt install chromium)")
 def test_nothing_is_written_over_an_edge_or_over_other_words():
-    drawings = "".join(schematics.schematic(name)._repr_html_() for name in DRAWN)
+    drawings = "".join(ck.plots.schematic(name).svg for name in FILES)
     with jupyter_page.browser() as chromium:
         page = chromium.new_page(viewport={"width": 1100, "height": 800})
         page.set_content(f"<body style='width:1040px'>{drawings}</body>")

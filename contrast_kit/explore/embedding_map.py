@@ -9,7 +9,7 @@ import torch
 
 from contrast_kit import arguments, checks, plots
 from contrast_kit.explore._panel import Panel, scripts, widgets
-from contrast_kit.plots.style import MARKERS, array, in_order, named
+from contrast_kit.plots.style import MARKERS, array, by_name, in_order
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -218,7 +218,7 @@ def embedding_map(
         {'': [('the kite', 1.0)]}
     """
     widgets()
-    vectors = named(vectors, "vectors") if isinstance(vectors, Mapping) else {"": vectors}
+    vectors = by_name(vectors)
     if encode is None:
         encode = {}
     elif not isinstance(encode, Mapping):
@@ -242,13 +242,13 @@ def _encoding(encoder: Any) -> Callable[[list[str]], Any]:
 
 
 def _unit(vectors: Any, name: str) -> torch.Tensor:
-    return checks.normalise(torch.from_numpy(array(vectors, name, 2)).float(), name)
+    return checks.normalise(torch.from_numpy(array(vectors, name)).float(), name)
 
 
 def _points(points: Mapping[str, Any], name: str, n: int) -> np.ndarray:
     if not isinstance(points, Mapping) or name not in points:
         raise ValueError(f"points must be a dict with coordinates for {name!r}, as vectors is.")
-    at = array(points[name], f"points {name}".strip(), 2)
+    at = array(points[name], f"points {name}".strip())
     if at.shape != (n, 2):
         raise ValueError(f"points {name!r} must be [{n}, 2], one place for each text, not {list(at.shape)}.")
     return at

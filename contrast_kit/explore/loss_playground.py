@@ -37,7 +37,7 @@ class LossPlayground(Panel):
     script, stand_in = ("loss_playground",), "loss_numbers"
 
     def __init__(self, loss: str, tau: float, angles: Sequence[float], classes: Sequence[int]):
-        angles = array(angles, "angles", 1).tolist()
+        angles = array(angles, "angles").tolist()
         classes = arguments.listed("classes", classes, "integers, one for each text")
         if len(angles) % 2 or not 2 <= len(angles) // 2 <= 5:
             raise ValueError(f"angles must hold two views of 2 to 5 texts, so 4 to 10 degrees, not {len(angles)}.")

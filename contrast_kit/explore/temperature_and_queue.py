@@ -46,7 +46,7 @@ class TemperatureAndQueue(SeenPanel):
 
     def seen(self) -> dict[str, Any]:
         """The `numbers`, and what the charts draw: shares in each tenth of a cosine, the loss for fewer candidates."""
-        from contrast_kit.plots.weights import count_for_half
+        from contrast_kit.plots.histograms import count_for_half
 
         mine, tau, positive = self._active_negatives().double(), self.tau.value, self.positive.value
         exponents = mine / tau  # [M]
@@ -101,8 +101,7 @@ class TemperatureAndQueue(SeenPanel):
 
         mine = self._active_negatives()
         rest = self.negatives[len(mine) :]
-        more = rest if len(rest) else None
-        return plots.negative_weights(mine, self.tau.value, self.positive.value, more=more)
+        return plots.negative_weights(mine, self.tau.value, self.positive.value, more=rest)
 
 
 def temperature_and_queue(
@@ -150,7 +149,7 @@ def temperature_and_queue(
         x = torch.nn.functional.normalize(torch.randn(MOST, 32, generator=generator), dim=1)
         cosines = x[:, 0]  # with a fixed anchor, the first axis: [N, D] -> [N]
     else:
-        given = torch.from_numpy(array(negatives, "negatives", None).flatten()).float()
+        given = torch.from_numpy(array(negatives, "negatives").flatten()).float()
         if given.abs().max() > 1 + 1e-3:
             raise ValueError("negatives must be cosines between -1 and 1, at least one of them.")
         cosines = given[torch.randint(len(given), (MOST,), generator=generator)]  # [MOST]

@@ -29,26 +29,18 @@ whose `save` writes a file. matplotlib is loaded by the first figure.
 | where a word looks in a picture | `attention` |
 """
 
-from contrast_kit.plots.animations import Animation, align, animation
-from contrast_kit.plots.bars import bars_with_errors
-from contrast_kit.plots.camera import Camera
+from contrast_kit.plots.animations import Animation, Camera, align, animation
+from contrast_kit.plots.charts import alignment_uniformity_plane, bars_with_errors, plane, shares, trade_off
 from contrast_kit.plots.circles import circle
-from contrast_kit.plots.curves import loss_curves
-from contrast_kit.plots.differences import differences_from
-from contrast_kit.plots.histograms import cosine_histograms
-from contrast_kit.plots.intervals import intervals
-from contrast_kit.plots.lines import lines_with_errors
+from contrast_kit.plots.histograms import cosine_histograms, negative_weights
+from contrast_kit.plots.intervals import differences_from, intervals
+from contrast_kit.plots.lines import lines_with_errors, loss_curves
 from contrast_kit.plots.maps import embedding_map, project
-from contrast_kit.plots.matrices import similarity_matrix
-from contrast_kit.plots.planes import alignment_uniformity_plane, plane
+from contrast_kit.plots.matrices import similarity_matrix, tiles
 from contrast_kit.plots.scenes import attention, shelf
 from contrast_kit.plots.schematics import schematic
-from contrast_kit.plots.shares import shares
 from contrast_kit.plots.style import PALETTE
-from contrast_kit.plots.tiles import tiles
 from contrast_kit.plots.tokens import mask_heatmap, mask_kinds
-from contrast_kit.plots.trade_offs import trade_off
-from contrast_kit.plots.weights import negative_weights
 
 __all__ = [
     "PALETTE",

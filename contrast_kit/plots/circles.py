@@ -1,27 +1,10 @@
 """Vectors of two numbers on the unit circle, and the forces a loss puts on them."""
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
 
 import numpy as np
 
-from contrast_kit.plots.maps import checked_pairs
-from contrast_kit.plots.style import (
-    FAINT,
-    INK,
-    array,
-    colour,
-    in_order,
-    legend_entries,
-    marker,
-    named,
-    panels,
-    styled,
-    texts,
-)
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from contrast_kit.plots.style import FAINT, INK, array, by_name, directions, dots, in_order, join, panels, styled, texts
 
 WORD = (0.09, 0.17)  # a letter's width and a word's height, in radii
 MANY = 60  # from this many points on, they are drawn small
@@ -30,15 +13,15 @@ MARGIN, ROOM_FOR_WORDS = 1.25, 1.6  # from the centre to the edge of the picture
 
 @styled
 def circle(
-    points: Any,
-    labels: Any = None,
+    points,
+    labels=None,
     *,
     names: Sequence[str] | None = None,
-    forces: Any = None,
-    pairs: Any = None,
+    forces=None,
+    pairs=(),
     vectors: bool = False,
-    title: str | None = None,
-) -> "Figure":
+    title: str = "",
+):
     """Vectors of width 2 as points on the unit circle, optionally with an arrow for the force on each.
 
     * `points` [N, 2], put on the circle by their direction; or a dict {"step 0": [N, 2], "step 50": …} for a
@@ -51,95 +34,74 @@ def circle(
     * `pairs` [P, 2]: row numbers of positive pairs, joined by a line.
     * `vectors`: draw each as an arrow from the centre, too.
 
-    Returns the figure. Raises a ValueError for zero vectors, for a width other than 2, or when shapes differ.
+    Returns the figure. Raises a ValueError for zero vectors, and for labels of another length.
 
     >>> from contrast_kit import plots
     >>> figure = plots.circle([[2.0, 0.0], [0.0, 1.0]], names=["a", "b"])
     >>> figure.axes[0].collections[0].get_offsets().tolist()
     [[1.0, 0.0], [0.0, 1.0]]
     """
-    sets = named(points, "points") if isinstance(points, Mapping) else {"": points}
-    sets = {name: _on_circle(value, f"points {name}".strip()) for name, value in sets.items()}
-    arrows = _forces(forces, sets)
+    sets = {name: directions(value, f"points {name}") for name, value in by_name(points).items()}
+    arrows = {name: array(value, "forces") for name, value in by_name(forces).items()}
     longest = max((np.linalg.norm(force, axis=1).max() for force in arrows.values()), default=0)
-    figure, axes = panels(len(sets), title=title, **_size(sets))
+    figure, axes = panels(len(sets), title=title, **_size(list(sets)))
     reach = MARGIN if names is None else ROOM_FOR_WORDS
     for panel, (name, at) in zip(axes, sets.items(), strict=True):
-        _draw_circle(panel, name)
         kinds = None if labels is None else texts(labels, "labels", len(at))
         at = rings(at, kinds)
-        _draw_points(panel, at, kinds)
+        ends = [at]
+        _draw_circle(panel, name)
+        size, alpha = (55, 1) if len(at) < MANY else (14, 0.6)
+        dots(panel, at, kinds, s=size, alpha=alpha, edgecolors="white", linewidths=0.6, zorder=2)
+        join(panel, at, pairs, color="#888888", linewidth=0.9, zorder=1)
         if vectors:
-            look = {"scale": 1, "width": 0.006, "color": FAINT, "zorder": 1}
-            panel.quiver(*np.zeros_like(at).T, *at.T, angles="xy", scale_units="xy", **look)
-        reach = max(reach, np.abs(at).max() + 0.12)
-        if longest > 0:
-            x, y = (arrows[name] / longest / 2).T
-            reach = max(reach, np.abs(at + arrows[name] / longest / 2).max() + 0.12)
-            look = {"scale": 1, "width": 0.008, "color": INK, "zorder": 3}
-            panel.quiver(*at.T, x, y, angles="xy", scale_units="xy", **look)
+            _arrows(panel, np.zeros_like(at), at, width=0.006, color=FAINT, zorder=1)
+        if longest:
+            force = arrows[name] / longest / 2
+            _arrows(panel, at, force, width=0.008, color=INK, zorder=3)
+            ends.append(at + force)
         if names is not None:
             _write_names(panel, at, texts(names, "names", len(at)))
-        for a, b in [] if pairs is None else checked_pairs(pairs, len(at)).tolist():
-            panel.plot(*at[[a, b]].T, color="#888888", linewidth=0.9, zorder=1, gid="pair")
+        reach = max(reach, np.abs(ends).max() + 0.12)
     for panel in axes:  # one scale for all
         panel.set(xlim=(-reach, reach), ylim=(-reach, reach))
-    if labels is not None and not _names_tell_labels(names, labels):
-        handles, words = legend_entries(axes[0])
-        look = {"ncols": min(len(words), 4 * len(axes)), "handletextpad": 0.2}
-        figure.legend(handles, words, loc="outside lower center", **look)
+    if labels is not None and not _names_say_labels(names, labels):
+        handles, words = axes[0].get_legend_handles_labels()
+        columns = min(len(words), 4 * len(axes))
+        figure.legend(handles, words, loc="outside lower center", ncols=columns, handletextpad=0.2)
     return figure
 
 
-def _size(sets: Mapping[str, Any]) -> dict[str, float]:
+def _size(names):
     """The size in inches: of a single panel, or of up to four side by side.
 
     Heights at which the layout leaves the legend and the titles free: it does not know that the panels stay square.
     """
-    if len(sets) == 1:
+    if len(names) == 1:
         return {"height": 4, "width": 4.4}
-    lines = max(name.count("\n") for name in sets)
-    if len(sets) == 4:
+    if len(names) == 4:
+        lines = max(name.count("\n") for name in names)
         return {"height": 3.05 + 0.15 * lines, "columns": 4}
-    return {"height": 3.3 if len(sets) == 2 else 3.0}
+    return {"height": 3.3 if len(names) == 2 else 3.0}
 
 
-def _names_tell_labels(names: Any, labels: Any) -> bool:
+def _names_say_labels(names, labels):
     """Whether each name begins with its label, as kite and kite′ do with kite: then a legend says nothing new."""
-    return names is not None and all(
-        str(word).startswith(str(label)) for word, label in zip(names, labels, strict=True)
-    )
+    return names is not None and all(map(str.startswith, map(str, names), map(str, labels)))
 
 
-def _on_circle(value: Any, name: str) -> np.ndarray:
-    points = array(value, name, 2)
-    if points.shape[1] != 2:
-        raise ValueError(f"{name} must be [N, 2] to lie on a circle, not {points.shape}; project it first.")
-    lengths = np.linalg.norm(points, axis=1, keepdims=True)
-    if (lengths == 0).any():
-        raise ValueError(f"{name} has a zero vector, which has no direction.")
-    return points / lengths
-
-
-def _forces(forces: Any, sets: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    if forces is None:
-        return {}
-    given = named(forces, "forces") if isinstance(forces, Mapping) else {"": forces}
-    arrows = {name: array(value, f"forces {name}".strip(), 2) for name, value in given.items()}
-    if {k: v.shape for k, v in arrows.items()} != {k: v.shape for k, v in sets.items()}:
-        raise ValueError("forces must have the same panels and shapes as points.")
-    return arrows
-
-
-def _draw_circle(panel: Any, name: str) -> None:
+def _draw_circle(panel, name):
     turn = np.linspace(0, 2 * np.pi, 361)
     panel.plot(np.cos(turn), np.sin(turn), color=FAINT, linewidth=1.2, zorder=0)
     panel.plot([0], [0], "+", color=FAINT, markersize=7, zorder=0)
     first = panel.get_subplotspec().is_first_col()
-    panel.set(aspect="equal", xlabel="first number", ylabel="second number" if first else "")
-    panel.set(xticks=[-1, 0, 1], yticks=[-1, 0, 1])
+    panel.set(aspect="equal", xticks=[-1, 0, 1], yticks=[-1, 0, 1], title=name, xlabel="first number")
+    panel.set_ylabel("second number" * first)
     panel.tick_params(labelleft=first)
-    panel.set_title(name)
+
+
+def _arrows(panel, tails, steps, **look):
+    panel.quiver(*tails.T, *steps.T, angles="xy", scale_units="xy", scale=1, **look)
 
 
 def rings(at: np.ndarray, kinds: list[str] | None, gap: float = 0.08) -> np.ndarray:
@@ -150,22 +112,14 @@ def rings(at: np.ndarray, kinds: list[str] | None, gap: float = 0.08) -> np.ndar
     return at * np.array([ring[kind] for kind in kinds])[:, None]
 
 
-def _draw_points(panel: Any, at: np.ndarray, kinds: list[str] | None) -> None:
-    look = {"s": 55 if len(at) < MANY else 14, "edgecolors": "white", "linewidths": 0.6, "zorder": 2}
-    look["alpha"] = 1 if len(at) < MANY else 0.6
-    if kinds is None:
-        panel.scatter(*at.T, color=colour(0), **look)
-        return
-    for i, kind in enumerate(in_order(kinds)):
-        here = at[[k == kind for k in kinds]]
-        panel.scatter(*here.T, color=colour(i), marker=marker(i), label=kind, **look)
-
-
-def _write_names(panel: Any, at: np.ndarray, words: list[str]) -> None:
-    radius = np.linalg.norm(at, axis=1)
-    for angle, r, word in zip(fan_out(np.arctan2(at[:, 1], at[:, 0]), words), radius, words, strict=True):
-        x, y = r * np.cos(angle), r * np.sin(angle)
-        side = "left" if x > 0.3 else "right" if x < -0.3 else "center"
+def _write_names(panel, at, words):
+    radii = np.linalg.norm(at, axis=1)
+    angles = fan_out(np.arctan2(at[:, 1], at[:, 0]), words)
+    for angle, radius, word in zip(angles, radii, words, strict=True):
+        x, y = radius * np.cos(angle), radius * np.sin(angle)
+        side = "center"
+        if abs(x) > 0.3:
+            side = "left" if x > 0 else "right"
         panel.annotate(word, (x, y), (9 * x, 11 * y), textcoords="offset points", ha=side, va="center")
 
 
@@ -180,9 +134,10 @@ def fan_out(angles: np.ndarray, words: Sequence[str]) -> np.ndarray:
         for i, j in neighbours:
             gap = fan[j] - fan[i] + 2 * np.pi * (j == order[0])
             middle = fan[i] + gap / 2
-            wide, high = WORD[0] * (len(words[i]) + len(words[j])) / 2 + 0.05, WORD[1]
+            wide = WORD[0] * (len(words[i]) + len(words[j])) / 2 + 0.05
             # Side by side at the top of the circle, one above the other at its sides.
-            short = min(wide / max(abs(np.sin(middle)), 1e-9), high / max(abs(np.cos(middle)), 1e-9)) - gap
-            if short > 0:
-                fan[i], fan[j] = fan[i] - short / 2, fan[j] + short / 2
+            needed = min(wide / max(abs(np.sin(middle)), 1e-9), WORD[1] / max(abs(np.cos(middle)), 1e-9))
+            short = max(0.0, needed - gap)
+            fan[i] -= short / 2
+            fan[j] += short / 2
     return fan

@@ -1,7 +1,6 @@
 """The figure that every plot returns. Loads matplotlib, so the plots import it only when they draw."""
 
 from io import BytesIO
-from typing import Any
 
 from matplotlib.figure import Figure as MatplotlibFigure
 
@@ -15,6 +14,9 @@ class Figure(MatplotlibFigure):
     one brings its picture along, and is never shown a second time at the end of the cell.
     """
 
+    alt = ""
+    """Words for a reader who cannot see it: `figure.alt = "…"`. Without them it describes itself."""
+
     def _repr_png_(self) -> bytes:
         from PIL import Image
 
@@ -27,30 +29,28 @@ class Figure(MatplotlibFigure):
         few.save(small, format="png", optimize=True)
         return small.getvalue()
 
-    alt = ""
-    """Words for a reader who cannot see it: `figure.alt = "…"`. Without them it describes itself."""
+    def _repr_mimebundle_(self, **_):
+        """The picture, and its words where notebooks keep them."""
+        return {"image/png": self._repr_png_()}, {"image/png": {"alt": self.described()}}
 
     def described(self) -> str:
         """`alt`, or what is written on the figure: titles, axes and legends, panel by panel."""
         if self.alt:
             return self.alt
-        title = self._suptitle.get_text() if self._suptitle else ""
-        panels = [words for axes in self.axes if (words := _written(axes))]
-        legends = [text.get_text() for legend in self.legends for text in legend.get_texts()]
-        parts = [title, *dict.fromkeys(panels)] + ([f"legend: {', '.join(legends)}"] if legends else [])
+        parts = [self.get_suptitle(), *dict.fromkeys(map(_written, self.axes))]
+        names = [text.get_text() for legend in self.legends for text in legend.get_texts()]
+        if names:
+            parts.append(f"legend: {', '.join(names)}")
         words = "; ".join(" ".join(part.split()) for part in parts if part.strip())
         return f"Figure. {words}"[:MOST] if words else ""
 
-    def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, bytes], dict[str, dict[str, str]]]:
-        """The picture, and its words where notebooks keep them."""
-        return {"image/png": self._repr_png_()}, {"image/png": {"alt": self.described()}}
 
-
-def _written(axes: Any) -> str:
+def _written(axes):
     """What is written around one panel; on a panel without axes, what is written in it."""
-    legend = axes.get_legend()
-    shown = axes.axison and axes.get_visible()
-    drawn = [axes.get_xlabel() and f"x: {axes.get_xlabel()}", axes.get_ylabel() and f"y: {axes.get_ylabel()}"]
-    named = legend and f"shows {', '.join(text.get_text() for text in legend.get_texts())}"
-    inside = "" if shown else " ".join(text.get_text() for text in axes.texts)
-    return ", ".join(filter(None, [axes.get_title(), *(drawn if shown else []), named, inside]))
+    words = [axes.get_title()]
+    if axes.axison:
+        labels = {"x": axes.get_xlabel(), "y": axes.get_ylabel()}
+        words += [f"{name}: {label}" for name, label in labels.items() if label]
+    else:
+        words.append(" ".join(text.get_text() for text in axes.texts))
+    return ", ".join(filter(None, words))

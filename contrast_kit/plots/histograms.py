@@ -1,28 +1,23 @@
-"""Cosines of similar pairs against cosines of random pairs, as in COCO-LM figures 1 and 5."""
-
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+"""Cosines: of similar against random pairs (COCO-LM figures 1 and 5), and as a temperature weighs the negatives."""
 
 import numpy as np
+import torch
 
-from contrast_kit.plots.style import array, named, panels, styled
+from contrast_kit import checks, geometry
+from contrast_kit.plots.style import DASHED, INK, cosines, panels, styled
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-RANDOM, SIMILAR = "#777777", "#0072B2"
-DASHED = (0, (4, 2))
+RANDOM, SIMILAR, PUSH = "#777777", "#0072B2", "#D55E00"
 
 
 @styled
 def cosine_histograms(
-    pairs: Mapping[str, tuple[Any, Any]],
+    pairs: dict,
     *,
     bins: int = 60,
     range: tuple[float, float] | None = None,
     sharey: bool = False,
-    title: str | None = None,
-) -> "Figure":
+    title: str = "",
+):
     """How far similar pairs stand apart from random pairs in each encoder: histogram, density and means.
 
     COCO-LM, figures 1 and 5. `pairs` is {"random encoder": (similar, random), …}: for each panel the cosines
@@ -33,26 +28,33 @@ def cosine_histograms(
     reflected at −1 and 1, where cosines end. Dashed lines mark the means, and each title gives `geometry.separation`:
     the probability that a similar pair has the higher cosine.
 
-    Returns the figure. Raises a ValueError for anything that is not a cosine, and for a `range` without any of them.
+    Returns the figure. Raises a ValueError for anything that is not a cosine.
 
     >>> from contrast_kit import plots
     >>> figure = plots.cosine_histograms({"an encoder": ([0.9, 0.8, 0.7], [0.1, -0.1, 0.0, 0.2])})
     >>> figure.axes[0].get_title().splitlines()
     ['an encoder', 'separation 1.00']
     """
-    groups = {name: _cosines(value, name) for name, value in named(pairs, "pairs").items()}
-    low, high = _limits(groups, range)
+    groups = {}
+    for name, (similar, random) in pairs.items():
+        groups[name] = cosines(similar, f"similar of {name!r}"), cosines(random, f"random of {name!r}")
+    if range is None:
+        everything = np.concatenate([values for group in groups.values() for values in group])
+        low = max(-1.0, np.floor(everything.min() * 10 - 0.5) / 10)
+        high = min(1.0, np.ceil(everything.max() * 10 + 0.5) / 10)
+    else:
+        low, high = range
     figure, axes = panels(len(groups), height=2.9, title=title, sharex=True, sharey=sharey)
-    edges = np.linspace(low, high, bins + 1)
     for panel, (name, (similar, random)) in zip(axes, groups.items(), strict=True):
-        for label, cosines, color in (("random pairs", random, RANDOM), ("similar pairs", similar, SIMILAR)):
+        for label, values, color in (("random pairs", random, RANDOM), ("similar pairs", similar, SIMILAR)):
             # Shares of all pairs, as the curve is; `density=True` would be of those inside the range.
-            heights = np.full(len(cosines), bins / (high - low) / len(cosines))
-            panel.hist(cosines, edges, weights=heights, color=color, alpha=0.35, linewidth=0, label=label)
-            grid, height = density(cosines, low, high)
-            panel.plot(grid, height, color=color, linewidth=1.8)
-            panel.axvline(cosines.mean(), color=color, linewidth=1.2, linestyle=DASHED, gid=f"mean {label}")
-        panel.set_title(f"{name}\nseparation {_separation(similar, random):.2f}")
+            heights = np.full(len(values), bins / (high - low) / len(values))
+            edges = np.linspace(low, high, bins + 1)
+            panel.hist(values, edges, weights=heights, color=color, alpha=0.35, linewidth=0, label=label)
+            panel.plot(*density(values, low, high), color=color, linewidth=1.8)
+            panel.axvline(values.mean(), color=color, linewidth=1.2, linestyle=(0, (4, 2)), gid=f"mean {label}")
+        separation = geometry.separation(torch.from_numpy(similar), torch.from_numpy(random))
+        panel.set_title(f"{name}\nseparation {separation:.2f}")
         panel.set_xlabel("cosine similarity")
         panel.set_xlim(low, high)
         if panel.get_subplotspec().is_first_col():
@@ -62,22 +64,23 @@ def cosine_histograms(
     return figure
 
 
-def density(cosines: np.ndarray, low: float, high: float, points: int = 512) -> tuple[np.ndarray, np.ndarray]:
-    """A Gaussian kernel density of values in [−1, 1], on a grid from `low` to `high`.
+def density(values: np.ndarray, low: float, high: float, points: int = 512) -> tuple[np.ndarray, np.ndarray]:
+    """A Gaussian kernel density of cosines, on a grid from `low` to `high`.
 
     The bandwidth is Silverman's 0.9 · min(sd, iqr/1.34) · n^(−1/5). Values are counted into fine cells first,
     so that half a million pairs cost as much as a hundred.
     """
-    quartiles = np.percentile(cosines, [25, 75])
-    spreads = [s for s in (cosines.std(), (quartiles[1] - quartiles[0]) / 1.34) if s > 0]
+    lower, upper = np.percentile(values, [25, 75])
+    spreads = [spread for spread in (values.std(), (upper - lower) / 1.34) if spread > 0]
     # Cells as fine as the range that is drawn: the cosines of a narrow cone may differ in the fifth decimal only.
-    ends = max(-1.0, min(low, cosines.min())), min(1.0, max(high, cosines.max()))
-    cell = (ends[1] - ends[0]) / 2048
+    ends = max(-1.0, min(low, values.min())), min(1.0, max(high, values.max()))
+    counts, edges = np.histogram(values, bins=2048, range=ends)
+    cell = edges[1] - edges[0]
     # But no finer than half a bar, or the curve of a cone would tower above its own histogram.
-    bandwidth = max(0.9 * min(spreads, default=0) * len(cosines) ** -0.2, 2 * cell, (high - low) / 240)
-    counts, edges = np.histogram(cosines, bins=2048, range=ends)
+    bandwidth = max(0.9 * min(spreads, default=0) * len(values) ** -0.2, 2 * cell, (high - low) / 240)
     filled = counts > 0
-    centres, weights = (edges[:-1] + cell / 2)[filled], counts[filled] / len(cosines)
+    centres = edges[:-1][filled] + cell / 2
+    weights = counts[filled] / len(values)
     grid = np.linspace(low, high, points)
     # What the kernel spreads beyond an end is folded back, so that the area inside stays 1.
     sources = np.concatenate([centres, -2 - centres, 2 - centres])
@@ -86,28 +89,78 @@ def density(cosines: np.ndarray, low: float, high: float, points: int = 512) -> 
     return grid, kernel @ np.tile(weights, 3)
 
 
-def _cosines(value: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
-    if not isinstance(value, (tuple, list)) or len(value) != 2:
-        raise ValueError(f"pairs[{name!r}] must be two lists of cosines: (similar, random).")
-    both = array(value[0], f"similar of {name!r}", 1), array(value[1], f"random of {name!r}", 1)
-    if max(np.abs(cosines).max() for cosines in both) > 1 + 1e-3:
-        raise ValueError(f"pairs[{name!r}] holds numbers outside -1 … 1, which are not cosines.")
-    return both[0].clip(-1, 1), both[1].clip(-1, 1)
+@styled
+def negative_weights(negatives, tau: float, positive: float, *, more=(), title: str = ""):
+    """Which negatives push at this temperature, and the loss beside what it can be at best and by chance.
+
+    One anchor. Left: the share of its negatives in each tenth of a cosine, grey, and their share of the softmax
+    weight, which is their share of the push, orange: at a small τ a few hard negatives do it all. Right: the loss
+    log(1 + Σ e^{(c − c⁺)/τ}) when only the first candidates are there, up to all of them; dashed, log(candidates), the
+    loss of vectors that are all equal; dotted, the loss of a perfect positive among negatives at right angles.
+
+    * `negatives` [M]: cosines of the anchor with its negatives, batch and queue, in any order.
+    * `tau`: the temperature; `positive`: the cosine c⁺ with its positive.
+    * `more` [Q]: further negatives, which the right panel goes on to count but the anchor does not have.
+
+    Returns the figure. Raises a ValueError for numbers that are not cosines, or a temperature that is not above 0.
+
+    >>> from contrast_kit import plots
+    >>> figure = plots.negative_weights([0.5, 0.0, -0.5], tau=0.1, positive=0.8)
+    >>> figure.axes[0].get_title().splitlines()[1]
+    'half of it from 1 of 3'
+    """
+    checks.temperature(tau)
+    negatives = cosines(negatives, "negatives")
+    everything = np.concatenate([negatives, cosines(more, "more")])
+    figure, (left, right) = panels(2, height=3.4, columns=2, title=title)
+    _draw_weights(left, negatives, tau, positive)
+    _draw_loss(right, everything, len(negatives), tau, positive)
+    # Axes, titles and legend never move, so their places are set: laying them out would take as long as the drawing.
+    figure.set_layout_engine(None)
+    top = 0.85 - 0.07 * bool(title)
+    figure.subplots_adjust(left=0.065, right=0.985, bottom=0.335, top=top, wspace=0.17)
+    figure.legend(loc="lower center", ncols=3, handlelength=1.8)
+    return figure
 
 
-def _limits(groups: Mapping[str, tuple], range: tuple[float, float] | None) -> tuple[float, float]:
-    lowest = min(cosines.min() for both in groups.values() for cosines in both)
-    highest = max(cosines.max() for both in groups.values() for cosines in both)
-    if range is not None:
-        if range[0] > highest or range[1] < lowest:
-            raise ValueError(f"range {range} holds no cosine: those given lie from {lowest:.3g} to {highest:.3g}.")
-        return range
-    return max(-1.0, np.floor(lowest * 10 - 0.5) / 10), min(1.0, np.ceil(highest * 10 + 0.5) / 10)
+def count_for_half(weights: np.ndarray) -> int:
+    """How many of the largest weights make half of their sum."""
+    running = np.cumsum(np.sort(weights)[::-1])
+    return int(np.searchsorted(running, running[-1] / 2 * (1 - 1e-9))) + 1
 
 
-def _separation(similar: np.ndarray, random: np.ndarray) -> float:
-    import torch
+def _draw_weights(panel, negatives, tau, positive):
+    weights = np.exp((negatives - negatives.max()) / tau)
+    weights /= weights.sum()
+    bins = np.linspace(-1, 1, 21)
+    even = np.ones_like(weights) / len(weights)
+    panel.hist(negatives, bins, weights=even, color="#999999", alpha=0.55, label="share of the negatives")
+    look = {"histtype": "step", "color": PUSH, "linewidth": 2.2}
+    panel.hist(negatives, bins, weights=weights, label="share of the push", **look)
+    panel.axvline(positive, color=SIMILAR, linewidth=2, label="the positive")
+    panel.set(xlim=(-1, 1), ylim=(0, 1), xlabel="cosine with the anchor", ylabel="share in each tenth")
+    panel.set(xticks=np.linspace(-1, 1, 5), yticks=np.linspace(0, 1, 5))
+    panel.set_title(f"who pushes at τ = {tau:g}\nhalf of it from {count_for_half(weights):,} of {len(negatives):,}")
+    panel.grid(axis="y")
 
-    from contrast_kit.geometry import separation
 
-    return separation(torch.from_numpy(similar), torch.from_numpy(random)).item()
+def _draw_loss(panel, negatives, count, tau, positive):
+    exponents = np.concatenate([[0.0], (negatives - positive) / tau])
+    loss = np.logaddexp.accumulate(exponents)  # log of the denominator, less the positive
+    candidates = np.arange(1, len(loss) + 1)
+    chance = np.log(candidates)
+    best = np.log1p((candidates - 1) * np.exp(-1 / tau))
+    panel.plot(candidates, chance, color=INK, linestyle=DASHED, linewidth=1.3, label="all equal: log(candidates)")
+    panel.plot(candidates, best, color=INK, linestyle=":", linewidth=1.5, label="perfect positive, the rest at 90°")
+    panel.plot(candidates, loss, color=PUSH, linewidth=2, label="the loss")
+    panel.plot(candidates[count], loss[count], "o", color=PUSH, markersize=9, markeredgecolor="white")
+    last = max(4, len(loss))
+    powers = 2 ** np.arange(1, 1 + int(np.log2(last)))
+    panel.set_xscale("log", base=2)
+    panel.set_xticks(powers[:: 1 + len(powers) // 8])
+    panel.minorticks_off()
+    panel.xaxis.set_major_formatter("{x:g}")
+    panel.set(xlim=(2, last), ylim=(0, 1.08 * max(chance[-1], loss[1:].max())))
+    panel.set(xlabel="candidates: the positive and its negatives", ylabel="loss of the anchor")
+    panel.set_title(f"loss {loss[count]:.2f}\nall equal: log {candidates[count]:,} = {chance[count]:.2f}")
+    panel.grid(axis="y")

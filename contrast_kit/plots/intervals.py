@@ -1,20 +1,25 @@
 """Estimates with their intervals, one row each: those that are clear of zero stand out."""
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+import numpy as np
 
-from contrast_kit.plots.style import INK, array, colour, named, number, panels, styled
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from contrast_kit.plots.style import (
+    INK,
+    array,
+    by_panel,
+    colour,
+    named_rows,
+    number,
+    panels,
+    rows_of,
+    score_tables,
+    styled,
+)
 
 UNCLEAR = "#999999"
 
 
 @styled
-def intervals(
-    results: Mapping[str, Any], label: str = "difference", *, digits: int = 3, title: str | None = None
-) -> "Figure":
+def intervals(results: dict, label: str = "difference", *, digits: int = 3, title: str = ""):
     """One row each: an estimate as a dot, its interval as a line, zero as a rule from top to bottom.
 
     A row whose interval contains zero is grey: it shows nothing. The others are blue above zero, red below.
@@ -31,54 +36,98 @@ def intervals(
     >>> [text.get_text() for text in figure.axes[0].texts]
     ['+0.020', '−0.010']
     """
-    results = named(results, "results")
-    tables = results if all(isinstance(value, Mapping) for value in results.values()) else {"": results}
-    tables = {panel: _table(table, panel) for panel, table in tables.items()}
-    rows = list(dict.fromkeys(row for table in tables.values() for row in table))
+    tables = by_panel(results)
+    rows = rows_of(tables)
     columns = 3 if len(tables) == 3 else 2
     figure, axes = panels(len(tables), height=0.42 * len(rows) + 1.0, columns=columns, title=title, sharey=True)
     for panel, (name, table) in zip(axes, tables.items(), strict=True):
-        for row, of in enumerate(rows):
-            if of in table:
-                estimate, low, high = table[of]
-                interval_row(panel, row, estimate, low, high, number(estimate, digits, sign=True))
-        interval_axes(panel, rows)
+        for row, values in table.items():
+            estimate, low, high = array(values, row)
+            if not low <= estimate <= high:
+                raise ValueError(f"{row!r} must be (estimate, low, high) with low ≤ estimate ≤ high, not {values}.")
+            _draw_interval(panel, rows.index(row), estimate, low, high, number(estimate, digits, sign=True))
+        _interval_axes(panel, rows)
         panel.set_title(name)
         panel.set_xlabel(label)
     return figure
 
 
-def interval_row(panel: Any, row: int, estimate: float, low: float, high: float, words: str) -> None:
+@styled
+def differences_from(
+    results: dict,
+    reference: str,
+    label: str = "score",
+    *,
+    level: float = 0.95,
+    digits: int = 3,
+    title: str = "",
+):
+    """One row per method: how far its mean lies from that of `reference`, with the interval that chance leaves open.
+
+    Where the interval crosses zero, seeds alone explain the difference, and the row is grey; in a coloured row it is
+    larger than that. `bars_with_errors` shows the scores themselves.
+
+    * `results`: {"COCO-LM": [seeds …], "CLM Only": [seeds …]}, or a dict of such dicts for a panel each. `reference` is
+      one of the methods, in every panel.
+    * `label`: what is compared, with its unit; where there are panels, their names say it.
+    * `level`: the confidence level of the intervals.
+
+    The interval is Student's t with the standard deviation *pooled* over all methods of the panel: two or three seeds
+    of one method say little about their own spread, those of five methods together say more. It assumes that the
+    methods vary alike, and makes no allowance for the many comparisons in a figure. Returns the figure. Raises a
+    ValueError where no method has a second seed.
+
+    >>> from contrast_kit import plots
+    >>> figure = plots.differences_from({"MLM": [0.7, 0.72], "CMLM": [0.8, 0.82], "CAPT": [0.7, 0.74]}, "MLM")
+    >>> [text.get_text() for text in figure.axes[0].texts]
+    ['+0.100 ± 0.064', '+0.010 ± 0.064']
+    """
+    tables = score_tables(results)
+    methods = [method for method in rows_of(tables) if method != reference]
+    figure, axes = panels(len(tables), height=0.42 * len(methods) + 1.0, columns=2, title=title, sharey=True)
+    for panel, (name, table) in zip(axes, tables.items(), strict=True):
+        for row, method in enumerate(methods):
+            if method in table:
+                difference, half = pooled_interval(table, method, reference, level)
+                words = f"{number(difference, digits, sign=True)} ± {number(half, digits)}"
+                _draw_interval(panel, row, difference, difference - half, difference + half, words)
+        _interval_axes(panel, methods)
+        panel.set_xlabel(f"{name or label}, minus {reference}")
+    return figure
+
+
+def pooled_interval(table: dict, method: str, reference: str, level: float) -> tuple[float, float]:
+    """The difference of two means, and the half width of its interval with the deviation of all methods pooled."""
+    from scipy.stats import t
+
+    freedom = sum(len(seeds) - 1 for seeds in table.values())
+    if not freedom:
+        raise ValueError("No method has a second seed, so there is no noise to compare a difference with.")
+    squares = sum(((seeds - seeds.mean()) ** 2).sum() for seeds in table.values())
+    first, second = table[method], table[reference]
+    half = t.ppf((1 + level) / 2, freedom) * np.sqrt(squares / freedom) * np.sqrt(1 / len(first) + 1 / len(second))
+    return float(first.mean() - second.mean()), float(half)
+
+
+def _draw_interval(panel, row, estimate, low, high, words):
     """A dot, its interval, and words above it; grey if the interval contains zero."""
-    clear = low > 0 or high < 0
-    color = colour(0 if estimate > 0 else 3) if clear else UNCLEAR
-    look = {"color": color, "linewidth": 2.2 if clear else 1.4, "capsize": 4, "zorder": 3}
+    color, ink, width, size = UNCLEAR, "#666666", 1.4, 5
+    if low > 0 or high < 0:
+        color = ink = colour(0 if low > 0 else 3)
+        width, size = 2.2, 7
     error = [[estimate - low], [high - estimate]]
-    panel.errorbar(estimate, row, xerr=error, fmt="o", markersize=7 if clear else 5, **look)
+    look = {"color": color, "linewidth": width, "markersize": size, "capsize": 4, "zorder": 3}
+    panel.errorbar(estimate, row, xerr=error, fmt="o", **look)
     box = {"facecolor": "white", "alpha": 0.8, "linewidth": 0, "pad": 0.5}
-    at = {"xytext": (0, 7), "textcoords": "offset points", "ha": "center", "bbox": box}
-    panel.annotate(words, (estimate, row), fontsize=9, color=color if clear else "#666666", **at)
+    look = {"ha": "center", "fontsize": 9, "color": ink, "bbox": box}
+    panel.annotate(words, (estimate, row), (0, 7), textcoords="offset points", **look)
 
 
-def interval_axes(panel: Any, rows: list[str]) -> None:
+def _interval_axes(panel, rows):
     """A name at each row, the first one on top, and the rule at zero."""
     from matplotlib.ticker import MaxNLocator
 
     panel.axvline(0, color=INK, linewidth=1)
-    panel.set_yticks(range(len(rows)), rows, fontsize=10)
-    panel.set_ylim(len(rows) - 0.4, -0.6)
+    named_rows(panel, rows)
     panel.margins(x=0.12)
     panel.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
-    panel.grid(axis="x")
-    panel.spines["left"].set_visible(False)
-    panel.tick_params(axis="y", length=0)
-
-
-def _table(table: Any, name: str) -> dict[str, tuple[float, float, float]]:
-    found = {}
-    for row, values in named(table, name or "results").items():
-        three = array(values, f"{row!r}", 1)
-        if len(three) != 3 or not three[1] <= three[0] <= three[2]:
-            raise ValueError(f"{row!r} must be (estimate, low, high) with low ≤ estimate ≤ high, not {three.tolist()}.")
-        found[row] = tuple(float(value) for value in three)
-    return found

@@ -1,45 +1,113 @@
-"""Methods along a quantity that is turned up step by step, with every seed visible."""
+"""Lines: the parts of a loss over training, and methods along a quantity that is turned up step by step."""
 
-from collections.abc import Iterable, Mapping
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from contrast_kit import arguments, checks
-from contrast_kit.plots.settings import one
 from contrast_kit.plots.style import (
+    WIDTH,
+    array,
+    by_name,
+    by_panel,
     colour,
     in_order,
+    legend_line,
     level_lines,
     line_style,
     marker,
-    named,
     panels,
-    plain_ticks,
+    rows_of,
     runs,
     styled,
     y_label,
 )
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
+NO_LOSSES = ("step", "lr", "grad_norm", "seconds")
+"""Columns of `Run.history` that are no part of a loss."""
+ROUND = [1, 2, 5, 10]  # steps between ticks
 DODGE = 0.006  # of the width between neighbouring methods, so that their error bars do not cover one another
 MARKED = 30  # points per line; with more, markers would hide it
 
 
 @styled
+def loss_curves(
+    history,
+    parts: Sequence[str] | None = None,
+    *,
+    smooth: int | None = None,
+    levels: dict | None = None,
+    ylabel: str | dict = "loss",
+    title: str = "",
+):
+    """One panel for each part of the loss, over the steps: the raw values faint, a running mean strong.
+
+    * `history`: what `fit` returned, or a table with a column `step` and one column per part (such as `Run.history`, or
+      a `history.csv`); or a dict of them, {"MLM": …, "CMLM": …}, drawn over one another, each in its own colour (from
+      the ninth on the colours return, in dashed lines).
+    * `parts`: the columns to draw, in this order; by default every column of numbers but `NO_LOSSES`. A table that
+      lacks one of them is left out of that panel, and rows where it is NaN are skipped.
+    * `smooth`: rows in the running mean (of an even number one more), centred so that nothing is shifted in time; by
+      default a 25th of the run, 1 turns it off.
+    * `levels`: dashed lines to read a curve against, {"contrast": {"chance: log 64": 4.16}}.
+    * `ylabel`: what is drawn, where it is not a loss: "share of tokens"; or by part, {"spread": "distance"}, for the
+      parts that are not losses.
+
+    The vertical axes are not shared, because the parts have different units. Returns the figure. Raises a
+    ValueError where no table has a wanted part.
+
+    >>> import pandas
+    >>> from contrast_kit import plots
+    >>> table = pandas.DataFrame({"step": [0, 1, 2], "mlm": [8.0, 7.0, 6.5], "contrast": [3.0, 2.0, 1.0]})
+    >>> figure = plots.loss_curves(table)
+    >>> [axes.get_title() for axes in figure.axes]
+    ['mlm', 'contrast']
+    """
+    from matplotlib.ticker import MaxNLocator
+
+    tables = {name: getattr(run, "history", run) for name, run in by_name(history).items()}
+    columns = rows_of({name: table.select_dtypes("number") for name, table in tables.items()})
+    if parts is None:
+        parts = [name for name in columns if name not in NO_LOSSES]
+    missing = [part for part in parts if part not in columns]
+    if missing:
+        raise ValueError(f"history has no column of numbers {missing}; it has {columns}.")
+    figure, axes = panels(len(parts), height=2.7, title=title, sharex=True)
+    for panel, part in zip(axes, parts, strict=True):
+        for i, table in enumerate(tables.values()):
+            if part in table:
+                _draw_curve(panel, table[["step", part]].dropna(), smooth, i)
+        level_lines(panel, (levels or {}).get(part, {}))
+        panel.set_title(part)
+        panel.set_xlabel("step")
+        panel.grid(axis="y")
+        panel.xaxis.set_major_locator(MaxNLocator("auto", integer=True, steps=ROUND))
+        y_label(panel, ylabel, part, "loss")
+    if len(tables) > 1:
+        handles = [legend_line(i, str(name)) for i, name in enumerate(tables)]
+        figure.legend(handles=handles, loc="outside lower center", ncols=min(6, len(tables)))
+    return figure
+
+
+def _draw_curve(panel, table, smooth, i):
+    step, raw = array(table, "history").T
+    window = max(1, len(raw) // 25) if smooth is None else smooth
+    if window > 1:
+        panel.plot(step, raw, color=colour(i), alpha=0.25, linewidth=0.8, gid="raw")
+    means = table.iloc[:, 1].rolling(window // 2 * 2 + 1, center=True, min_periods=1).mean()
+    panel.plot(step, means, color=colour(i), linestyle=line_style(i), linewidth=1.8, gid="smooth")
+
+
+@styled
 def lines_with_errors(
-    results: Mapping[str, Any],
+    results: dict,
     x_label: str,
-    label: str | Mapping[str, str] = "score",
+    label: str | dict = "score",
     *,
     even: bool = False,
-    levels: Mapping[str, Any] | None = None,
+    levels: dict | None = None,
     log: bool = False,
-    title: str | None = None,
-) -> "Figure":
+    title: str = "",
+):
     """One line per method: its mean over seeds along x, bars of ± one standard deviation, each seed as a faint dot.
 
     * `results`: {"MLM": {0.0: [seeds …], 0.15: [seeds …]}, "CAPT": …}, for each x the numbers of its seeds (or one
@@ -53,134 +121,81 @@ def lines_with_errors(
       the logarithms (the mean is the geometric one), so no bar reaches below 0; all values must be above 0.
 
     The standard deviation is that of the seeds (n − 1 in its denominator), not of their mean; one seed has none.
-    Returns the figure. Raises a ValueError for empty or non-finite numbers, or values ≤ 0 with `log`.
+    Returns the figure. Raises a ValueError for NaN, and for values ≤ 0 with `log`.
 
     >>> from contrast_kit import plots
     >>> figure = plots.lines_with_errors({"MLM": {0.1: [1.0, 3.0], 0.2: [4.0, 6.0]}}, "share masked")
     >>> figure.axes[0].lines[0].get_ydata().tolist()
     [2.0, 5.0]
     """
-    tables = _tables(results)
-    if log and any(seeds.min() <= 0 for table in tables.values() for line in table.values() for seeds in line.values()):
-        raise ValueError("A logarithmic axis has no place for values of 0 or below; leave them out or log=False.")
-    methods = list(dict.fromkeys(method for table in tables.values() for method in table))
-    figure, axes = panels(len(tables), height=3.2, columns=2, title=title, width=9.0 if len(tables) > 1 else 6.6)
+    first = next(iter(results.values()))
+    grouped = isinstance(next(iter(first.values())), Mapping)
+    tables = dict(results) if grouped else {"": results}
+    methods = rows_of(tables)
+    levels = by_panel(levels or {})
+    figure, axes = panels(len(tables), height=3.2, columns=2, title=title, width=WIDTH if len(tables) > 1 else 6.6)
     for panel, (name, table) in zip(axes, tables.items(), strict=True):
-        places = {x: float(i) if even else _place(x) for i, x in enumerate(_along(table.values()))}
-        width = max(places.values()) - min(places.values())
-        barred = any(len(seeds) > 1 for line in table.values() for seeds in line.values())
-        for i, method in enumerate(methods):
-            if method in table:
-                shift = DODGE * width * (i - (len(methods) - 1) / 2) * barred
-                _draw_line(panel, {places[x] + shift: seeds for x, seeds in table[method].items()}, i, method, log)
+        xs = in_order(rows_of(table))
+        places = {x: float(i) if even else float(x) for i, x in enumerate(xs)}
+        barred = any(np.size(seeds) > 1 for line in table.values() for seeds in line.values())
+        width = (max(places.values()) - min(places.values())) * barred
+        for method, line in table.items():
+            i = methods.index(method)
+            shift = DODGE * width * (i - (len(methods) - 1) / 2)
+            seeds = {places[x] + shift: runs(line[x], f"{method} at {x}") for x in xs if x in line}
+            _draw_line(panel, seeds, i, log)
         _ticks(panel, places, even)
         if log:
             _logarithmic(panel)
-        level_lines(panel, _levels_of(levels or {}, name, tables))
+        level_lines(panel, levels.get(name, levels.get("", {})))
         panel.set_title(name)
         panel.set_xlabel(x_label)
         panel.grid(axis="y")
         y_label(panel, label, name)
     if methods != [""]:
-        handles = [_legend_line(i, method) for i, method in enumerate(methods)]
+        handles = [legend_line(i, method, marker=marker(i), markersize=5) for i, method in enumerate(methods)]
         figure.legend(handles=handles, loc="outside lower center", ncols=min(4, len(methods)))
     return figure
 
 
-def _tables(results: Any) -> dict[str, dict[str, dict[Any, np.ndarray]]]:
-    """Both forms of `results` as panel -> method -> x -> seeds."""
-
-    def depth(value: Any) -> int:
-        return 1 + depth(next(iter(value.values()))) if isinstance(value, Mapping) and value else 0
-
-    results = named(results, "results")
-    grouped = depth(results) == 3
-    if not grouped and depth(results) != 2:
-        raise ValueError("results must be {method: {x: seeds}}, or {panel: {method: {x: seeds}}}.")
-    tables = results if grouped else {"": results}
-    return {
-        panel: {method: _seeds(line, method) for method, line in named(table, f"results of {panel!r}").items()}
-        for panel, table in tables.items()
-    }
-
-
-def _seeds(line: Any, method: str) -> dict[Any, np.ndarray]:
-    if not isinstance(line, Mapping) or not line:
-        raise ValueError(f"results of {method!r} must be a dict from x to the numbers of its seeds.")
-    return {x: runs(seeds, f"{method} at {x}") for x, seeds in line.items()}
-
-
-def _along(lines: Iterable[Mapping[Any, np.ndarray]]) -> list[Any]:
-    """Every x of the lines once: numbers by size, words as they come, each before the words that follow it in its line.
-
-    A word that only a later line has, "mid" of low, mid, high, so stands between its neighbours.
-    """
-    xs: list[Any] = []
-    for line in lines:
-        words = list(line)
-        for i, x in enumerate(words):
-            if x not in xs:
-                xs.insert(next((xs.index(later) for later in words[i + 1 :] if later in xs), len(xs)), x)
-    return in_order(xs)
-
-
-def _place(x: Any) -> float:
-    if not checks.is_number(one(x)):
-        raise TypeError(f"x must be numbers to stand at their places, not {checks.shown(x)}: even=True takes names.")
-    return float(x)
-
-
-def _draw_line(panel: Any, seeds: Mapping[float, np.ndarray], i: int, label: str, log: bool) -> None:
-    seeds = dict(sorted(seeds.items()))  # from left to right, in whatever order they were given
+def _draw_line(panel, seeds, i, log):
     into, back = (np.log, np.exp) if log else (np.asarray, np.asarray)
+    if log and min(values.min() for values in seeds.values()) <= 0:
+        raise ValueError("A logarithmic axis has no place for values of 0 or below; leave them out or log=False.")
     means = np.array([into(values).mean() for values in seeds.values()])
     spread = np.array([into(values).std(ddof=1) if len(values) > 1 else np.nan for values in seeds.values()])
     middle = back(means)
     bars = np.stack([middle - back(means - spread), back(means + spread) - middle])
-    points = {"marker": marker(i), "markersize": 5} if len(seeds) <= MARKED else {}
-    look = {"color": colour(i), "linestyle": line_style(i), "linewidth": 1.8, "capsize": 3, "elinewidth": 1} | points
-    panel.errorbar(list(seeds), middle, yerr=bars, label=label, **look)
+    look = {"color": colour(i), "linestyle": line_style(i), "linewidth": 1.8, "capsize": 3, "elinewidth": 1}
+    if len(seeds) <= MARKED:
+        look |= {"marker": marker(i), "markersize": 5}
+    panel.errorbar(list(seeds), middle, yerr=bars, **look)
     for place, values in seeds.items():
         if len(values) > 1:
             panel.scatter([place] * len(values), values, s=16, color=colour(i), alpha=0.5, linewidths=0, zorder=1)
 
 
-def _legend_line(i: int, label: str) -> Any:
-    """The legend entry of a method: its line and marker, without error bars."""
-    from matplotlib.lines import Line2D
-
-    look = {"color": colour(i), "linestyle": line_style(i), "linewidth": 1.8, "marker": marker(i), "markersize": 5}
-    return Line2D([], [], label=label, **look)
-
-
-def _levels_of(levels: Mapping[str, Any], name: str, panels: Iterable[str]) -> Mapping[str, float]:
-    """The dashed lines of one panel, from those of all panels or from a dict of each panel's own."""
-    own = {panel: lines for panel, lines in levels.items() if isinstance(lines, Mapping)}
-    if own and len(own) != len(levels):
-        raise ValueError("levels must be {words: level}, or {panel: {words: level}}, not a mixture.")
-    for panel in own:
-        arguments.known(panel, panels, "panel", "for a level")
-    return own.get(name, {}) if own else levels
-
-
-def _ticks(panel: Any, places: Mapping[Any, float], even: bool) -> None:
+def _ticks(panel, places, even):
     """A tick at every x where these are few and far apart; else at round numbers, whole ones for whole x."""
     from matplotlib.ticker import MaxNLocator
 
-    at = sorted(places.values())
-    apart = min((b - a for a, b in pairwise(at)), default=0.0) > 0.05 * (at[-1] - at[0])
-    if even or (len(at) <= 9 and apart):
-        panel.set_xticks(list(places.values()), [f"{x:g}" if isinstance(x, float) else str(x) for x in places])
+    values = sorted(places.values())
+    apart = np.diff(values).min(initial=np.inf) > 0.05 * (values[-1] - values[0])
+    if even or (len(values) <= 9 and apart):
+        words = [f"{x:g}" if isinstance(x, float) else str(x) for x in places]
+        panel.set_xticks(list(places.values()), words)
     else:
-        panel.xaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10], integer=all(x == int(x) for x in at)))
+        whole = all(x == int(x) for x in values)
+        panel.xaxis.set_major_locator(MaxNLocator("auto", steps=ROUND, integer=whole))
 
 
-def _logarithmic(panel: Any) -> None:
+def _logarithmic(panel):
     """A logarithmic axis with a number at every power of ten, and at 2 and 5 times it where powers are few."""
     from matplotlib.ticker import LogLocator, NullLocator
 
     panel.set_yscale("log")
     low, high = panel.get_ylim()
-    panel.yaxis.set_major_locator(LogLocator(subs=(1.0,) if high / low > 300 else (1.0, 2.0, 5.0)))
+    subs = (1,) if high / low > 300 else (1, 2, 5)
+    panel.yaxis.set_major_locator(LogLocator(subs=subs))
     panel.yaxis.set_minor_locator(NullLocator())
-    plain_ticks(panel.yaxis)
+    panel.yaxis.set_major_formatter("{x:g}")

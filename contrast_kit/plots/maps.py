@@ -1,38 +1,27 @@
 """A map of the sentences in two dimensions: t-SNE, UMAP or principal components."""
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from contrast_kit import arguments
-from contrast_kit.plots.settings import checked, real, several, whole
-from contrast_kit.plots.style import array, colour, in_order, legend_entries, marker, named, panels, styled, texts
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from contrast_kit._util import choose
+from contrast_kit.plots.style import WIDTH, array, by_name, directions, dots, in_order, join, panels, styled, texts
 
 AXES = {"tsne": "t-SNE", "umap": "UMAP", "pca": "PC"}
-NAMED = 64  # labels in a legend: from the next on, colours and shapes come a second time
-EACH = {
-    "perplexity": real("about how many neighbours t-SNE keeps", least=1),
-    "neighbors": whole("how many neighbours UMAP keeps"),
-    "seed": whole("a number to draw by", least=0),
-}
-"""What each setting of a map is; `embedding_map` takes several of each."""
+READS = {"tsne": ("perplexity", "seed"), "umap": ("neighbors", "seed"), "pca": ()}
+"""The settings on which each kind of map depends."""
+ROWS = 4  # of a legend in an inch
 
 
-@checked
 def project(
-    vectors: Any,
+    vectors,
     method: str = "tsne",
     *,
     seed: int = 0,
     perplexity: float = 30,
     neighbors: int = 15,
-    start: Any = None,
+    start=None,
 ) -> np.ndarray:
     """Two coordinates for each vector: the same every time for the same `seed`.
 
@@ -45,49 +34,45 @@ def project(
     * `"umap"`: McInnes et al. 2018; keeps `neighbors` neighbours. Its first call in a process spends seconds compiling.
     * `"pca"`: the two directions of largest variance; linear, so distances can be read, but much is hidden.
 
-    Returns [N, 2] float64. Raises a ValueError for bad vectors, or when N is not above the perplexity or the
-    number of neighbours.
+    Returns [N, 2] float64. Raises a ValueError for NaN or a vector of zeros.
 
     >>> from contrast_kit import plots
     >>> plots.project([[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0]], method="pca").shape
     (4, 2)
     """
-    points = array(vectors, "vectors", 2)
-    lengths = np.linalg.norm(points, axis=1, keepdims=True)
-    arguments.known(method, AXES, "method")
-    perplexity, neighbors = EACH["perplexity"]("perplexity", perplexity), EACH["neighbors"]("neighbors", neighbors)
-    seed = EACH["seed"]("seed", seed)
-    if (lengths == 0).any():
-        raise ValueError("vectors hold a zero vector, which has no direction.")
-    if min(points.shape) < 2:
-        raise ValueError(f"A map needs at least two vectors of two numbers, not {points.shape}.")
-    points = points / lengths
-    wanted = {"tsne": perplexity, "umap": neighbors, "pca": 1}[method]
-    if not 1 <= wanted < len(points):
-        what = "perplexity" if method == "tsne" else "neighbors"
-        raise ValueError(f"{what} must lie between 1 and the {len(points)} vectors there are, not {wanted}.")
-    if method == "tsne":
-        return _tsne(points, perplexity, seed, start)
+    choose(AXES, method, "method")
+    points = directions(vectors, "vectors")
+    if method == "pca":
+        return principal(points)[0]
     if method == "umap":
-        return _umap(points, neighbors, seed)
-    return _principal(points)[0]
+        from umap import UMAP
+
+        made = UMAP(n_neighbors=neighbors, random_state=seed, n_jobs=1)
+    else:
+        from sklearn.manifold import TSNE
+
+        # That phase would scatter the map that it continues from; 12 is scikit-learn's own.
+        exaggeration = 12.0 if start is None or isinstance(start, str) else 1.0
+        begin = _start(start, points, seed)
+        made = TSNE(perplexity=perplexity, init=begin, early_exaggeration=exaggeration, random_state=seed)
+    return made.fit_transform(points).astype(float)
 
 
 @styled
 def embedding_map(
-    vectors: Any,
-    labels: Any = None,
+    vectors,
+    labels=None,
     method: str = "tsne",
     *,
     seed: int | Sequence[int] = 0,
     perplexity: float | Sequence[float] = 30,
     neighbors: int | Sequence[int] = 15,
     start: str | None = None,
-    pairs: Any = None,
-    points: Any = None,
+    pairs=None,
+    points=None,
     max_points: int = 1000,
-    title: str | None = None,
-) -> "Figure":
+    title: str = "",
+):
     """The sentences as points, coloured by label: one panel for each encoder and each setting of the map.
 
     * `vectors` [N, D], or a dict {"random encoder": [N, D], "CMLM": …} of the *same* sentences in the same order;
@@ -100,156 +85,102 @@ def embedding_map(
       drawn as they are.
     * `max_points`: where there are more sentences, this many are drawn at random (`seed`), the same in all panels.
 
-    The axes have no ticks: t-SNE and UMAP coordinates have no unit. Returns the figure. Raises a ValueError when the
-    vectors, labels or pairs do not fit each other.
+    The axes have no ticks: t-SNE and UMAP coordinates have no unit. Returns the figure. Raises a ValueError when
+    vectors and labels do not fit each other.
 
     >>> from contrast_kit import plots
     >>> figure = plots.embedding_map({"a": [[1, 0], [0, 1], [1, 1]]}, ["x", "y", "x"], method="pca")
     >>> [text.get_text() for text in figure.legends[0].get_texts()]
     ['x', 'y']
     """
-    arguments.known(method, AXES, "method")
-    encoders = named(vectors, "vectors") if isinstance(vectors, Mapping) else {"": vectors}
-    encoders = {name: array(value, f"vectors {name}".strip(), 2) for name, value in encoders.items()}
-    n = len(next(iter(encoders.values())))
-    if any(len(value) != n for value in encoders.values()):
-        raise ValueError("All encoders must hold a vector for each of the same sentences, but N differs.")
-    labels = None if labels is None else np.array(texts(labels, "labels", n))
-    pairs, made = checked_pairs(pairs, n), _checked_points(points, encoders, n)
-    settings = _settings(method, seed, perplexity, neighbors)
+    encoders = {name: array(value, f"vectors {name}") for name, value in by_name(vectors).items()}
+    (n,) = {len(value) for value in encoders.values()}  # the same sentences in all of them
+    made = {name: array(value, "points") for name, value in by_name(points).items()}
+    settings = _settings(method, perplexity=perplexity, neighbors=neighbors, seed=seed)
     keep = sample(n, max_points, settings[0]["seed"])
-    jobs = [(name, each) for name in encoders for each in settings]
-    size = {"height": 3.2} if len(jobs) > 1 else {"height": 4.4, "width": 4.9 + 1.1 * (labels is not None)}
-    figure, axes = panels(len(jobs), columns=len(settings) if len(settings) > 1 else 3, title=title, **size)
-    for panel, (name, each) in zip(axes, jobs, strict=True):
-        at = made[name][keep] if made else project(encoders[name][keep], method, start=start, **each)
-        _draw_points(panel, at, None if labels is None else labels[keep], labels)
-        _draw_pairs(panel, at, keep, pairs)
+    kinds = None
+    if labels is not None:
+        labels = texts(labels, "labels", n)
+        kinds = in_order(labels)
+        labels = [labels[i] for i in keep]
+    jobs = list(product(encoders, settings))
+    columns = len(settings) if len(settings) > 1 else 3
+    height, width = 3.2, WIDTH
+    if len(jobs) == 1:
+        height, width = 4.4, 4.9 + 1.1 * bool(kinds)
+    figure, axes = panels(len(jobs), height, columns, title, width)
+    look = {"s": 26 if len(keep) < 300 else 12, "linewidths": 0.3, "edgecolors": "white", "alpha": 0.85}
+    for panel, (name, setting) in zip(axes, jobs, strict=True):
+        at = made[name][keep] if made else project(encoders[name][keep], method, start=start, **setting)
+        dots(panel, at, labels, kinds, **look)
+        join(panel, at, kept_pairs(pairs, keep), color="#444444", linewidth=0.8, zorder=0.5)
         _name_axes(panel, method, encoders[name][keep])
-        varied = [f"{word} {value:g}" for word, value in each.items() if len({s[word] for s in settings}) > 1]
+        varied = [f"{key} {value:g}" for key, value in setting.items() if len({s[key] for s in settings}) > 1]
         gap = "\n" if len(settings) > 3 else ", "  # in narrow panels the settings stand on a line of their own
         panel.set_title(gap.join(filter(None, [name, ", ".join(varied)])))
     if len(keep) < n:
         figure.text(0.99, 0.005, f"{len(keep):,} of {n:,} sentences", ha="right", fontsize=9, color="#777777")
-    if labels is not None:
-        _legend(figure, *legend_entries(axes[0]))
+    if kinds:
+        handles, words = axes[0].get_legend_handles_labels()
+        columns = -(-len(words) // (ROWS * round(figure.get_figheight())))
+        figure.set_figwidth(figure.get_figwidth() + (columns - 1) * (0.6 + 0.08 * max(map(len, words))))
+        look = {"ncols": columns, "markerscale": 1.8, "handletextpad": 0.2}
+        figure.legend(handles, words, loc="outside right upper", **look)
     return figure
 
 
-def _legend(figure: "Figure", handles: list[Any], words: list[str]) -> None:
-    """The labels at the right, in more columns, and on a wider figure, where one column would be cut off below."""
-    look = {"loc": "outside right upper", "markerscale": 1.8, "handletextpad": 0.2}
-    if len(words) > NAMED:
-        look["title"] = f"the first {NAMED} of {len(words)} labels"
-    handles, words = handles[:NAMED], words[:NAMED]
-    columns = math.ceil(0.22 * (len(words) + ("title" in look)) / figure.get_figheight())
-    figure.set_figwidth(figure.get_figwidth() + (columns - 1) * (0.6 + 0.08 * max(map(len, words))))  # inches
-    figure.legend(handles, words, ncols=columns, **look)
+def _settings(method, **values):
+    """Every combination of the settings that this method reads, each a number or several."""
+    choices = {}
+    for name, value in values.items():
+        several = np.atleast_1d(value).tolist()
+        choices[name] = several if name in READS[method] else several[:1]
+    return [dict(zip(choices, setting, strict=True)) for setting in product(*choices.values())]
 
 
-def _settings(method: str, seed: Any, perplexity: Any, neighbors: Any) -> list[dict[str, Any]]:
-    """Every combination of the settings that this method knows, each a number or several."""
-    known = {"tsne": ("perplexity", "seed"), "umap": ("neighbors", "seed")}.get(method, ())
-    given = {"perplexity": perplexity, "neighbors": neighbors, "seed": seed}
-    lists = {word: several(word, value, EACH[word]) for word, value in given.items()}
-    chosen = [values if word in known else values[:1] for word, values in lists.items()]
-    return [dict(zip(lists, each, strict=True)) for each in product(*chosen)]
-
-
-def _tsne(points: np.ndarray, perplexity: float, seed: int, start: Any) -> np.ndarray:
-    from sklearn.manifold import TSNE
-
-    options = {"init": _start(start, points, seed), "learning_rate": "auto", "random_state": seed % 2**32}
-    if not (start is None or isinstance(start, str)):
-        options["early_exaggeration"] = 1.0  # that phase would scatter the map that it continues from
-    return TSNE(perplexity=perplexity, **options).fit_transform(points).astype(float)
-
-
-def _start(start: Any, points: np.ndarray, seed: int) -> np.ndarray:
+def _start(start, points, seed):
     """Where t-SNE begins: 1e-4 wide as van der Maaten advises, unless it continues from a map."""
-    if start is None or (isinstance(start, str) and start == "random"):
-        # scikit-learn's own "pca" start is not quite deterministic in its sign
-        random = np.random.default_rng(seed).normal(size=(len(points), 2))
-        begin = _principal(points)[0] if start is None else random
-        return (begin / max(begin[:, 0].std(), 1e-12) * 1e-4).astype(np.float32)
-    begin = array(start, "start", 2)
-    if begin.shape != (len(points), 2):
-        raise ValueError(f"start must be a map of the same vectors, {[len(points), 2]}, not {list(begin.shape)}.")
-    return begin.astype(np.float32)
+    if start is None:
+        begin = principal(points)[0]  # scikit-learn's own "pca" start is not quite deterministic in its sign
+    elif isinstance(start, str):
+        begin = np.random.default_rng(seed).normal(size=(len(points), 2))
+    else:
+        return np.float32(start)
+    return np.float32(begin / max(begin[:, 0].std(), 1e-12) * 1e-4)
 
 
-def _umap(points: np.ndarray, neighbors: int, seed: int) -> np.ndarray:
-    from umap import UMAP
-
-    return UMAP(n_neighbors=neighbors, random_state=seed % 2**32, n_jobs=1).fit_transform(points).astype(float)
-
-
-def _principal(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def principal(points):
     """Coordinates [N, 2] on the two first principal components, and the share of variance of each."""
     centred = points - points.mean(axis=0)
     _, sigma, directions = np.linalg.svd(centred, full_matrices=False)
     # A singular vector may come out with either sign; make its largest entry positive.
-    signs = np.sign(np.take_along_axis(directions, np.abs(directions).argmax(axis=1)[:, None], axis=1))
-    variance = sigma**2 / max((sigma**2).sum(), 1e-300)
-    return centred @ (directions * signs)[:2].T, variance[:2]  # [N, D] @ [D, 2] -> [N, 2]
+    largest = np.abs(directions).argmax(axis=1)[:, None]
+    signs = np.sign(np.take_along_axis(directions, largest, axis=1))
+    shares = sigma**2 / max((sigma**2).sum(), 1e-300)
+    return centred @ (directions * signs)[:2].T, shares[:2]  # [N, D] @ [D, 2] -> [N, 2]
 
 
-def sample(n: int, max_points: int, seed: int) -> np.ndarray:
+def sample(n, max_points, seed):
     """Which of n points are drawn, in order: all, or `max_points` of them at random."""
-    seed = EACH["seed"]("seed", seed)
     if n <= max_points:
         return np.arange(n)
     return np.sort(np.random.default_rng(seed).choice(n, max_points, replace=False))
 
 
-def checked_pairs(pairs: Any, n: int) -> np.ndarray | None:
-    """Pairs of row numbers below n as an array [P, 2]; None stays None."""
+def kept_pairs(pairs, keep):
+    """The pairs of which both rows are kept, as their places among these."""
     if pairs is None:
-        return None
-    pairs = array(pairs, "pairs", 2)
-    if pairs.shape[1] != 2 or pairs.min() < 0 or pairs.max() >= n or (pairs % 1).any():
-        raise ValueError(f"pairs must be [P, 2] row numbers between 0 and {n - 1}.")
-    return pairs.astype(int)
+        return []
+    place = {row: i for i, row in enumerate(keep.tolist())}
+    rows = array(pairs, "pairs").astype(int).tolist()
+    return [[place[a], place[b]] for a, b in rows if a in place and b in place]
 
 
-def _checked_points(points: Any, encoders: Mapping[str, Any], n: int) -> dict[str, np.ndarray]:
-    if points is None:
-        return {}
-    made = named(points, "points") if isinstance(points, Mapping) else dict.fromkeys(encoders, points)
-    made = {name: array(value, f"points {name}".strip(), 2) for name, value in made.items()}
-    if made.keys() != encoders.keys() or any(value.shape != (n, 2) for value in made.values()):
-        raise ValueError(f"points must be [{n}, 2] for each of {', '.join(map(repr, encoders))}.")
-    return made
-
-
-def _draw_points(panel: Any, points: np.ndarray, labels: np.ndarray | None, all_labels: np.ndarray | None) -> None:
-    size = 26 if len(points) < 300 else 12
-    look = {"s": size, "linewidths": 0.3, "edgecolors": "white", "alpha": 0.85}
-    if labels is None:
-        panel.scatter(*points.T, color=colour(0), **look)
-        return
-    for i, label in enumerate(in_order(all_labels.tolist())):
-        here = points[labels == label]
-        panel.scatter(*here.T, color=colour(i), marker=marker(i), label=label, **look)
-
-
-def _draw_pairs(panel: Any, points: np.ndarray, keep: np.ndarray, pairs: np.ndarray | None) -> None:
-    if pairs is None:
-        return
-    row = {number: i for i, number in enumerate(keep.tolist())}
-    for a, b in pairs.tolist():
-        if a in row and b in row:
-            panel.plot(*points[[row[a], row[b]]].T, color="#444444", linewidth=0.8, zorder=0.5, gid="pair")
-
-
-def _name_axes(panel: Any, method: str, vectors: np.ndarray) -> None:
+def _name_axes(panel, method, vectors):
     names = [f"{AXES[method]} 1", f"{AXES[method]} 2"]
     if method == "pca":
-        share = _principal(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))[1]
-        names = [f"{name} ({part:.0%} of variance)" for name, part in zip(names, share, strict=True)]
-    panel.set_xlabel(names[0])
-    panel.set_ylabel(names[1])
-    panel.set_xticks([])
-    panel.set_yticks([])
+        _, shares = principal(directions(vectors, "vectors"))
+        names = [f"{name} ({share:.0%} of variance)" for name, share in zip(names, shares, strict=True)]
+    panel.set(xlabel=names[0], ylabel=names[1], xticks=[], yticks=[])
     panel.set_aspect("equal", adjustable="datalim")
     panel.spines[["top", "right"]].set_visible(True)

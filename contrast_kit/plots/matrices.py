@@ -1,37 +1,34 @@
-"""Every anchor against every candidate: the similarities, and which of them a loss uses."""
+"""Every anchor against every candidate: the similarities, which of them a loss uses, and in which pieces."""
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
 
 import numpy as np
 
-from contrast_kit import arguments, checks
-from contrast_kit.plots.style import INK, WIDTH, array, named, number, panels, styled, texts
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from contrast_kit.plots.style import INK, WIDTH, array, by_name, number, panels, styled, texts, y_label
 
 CELL, LETTER = 0.7, 0.09  # inches: the largest cell, and a letter
-# What a loss does with a similarity: (fill without numbers, sign, legend).
+MANY = 24  # cells; more are neither named nor separated by lines
+# What a loss does with a similarity: (fill without numbers, ink, sign, legend).
 ROLES = {
-    "positive": ("#0072B2", "+", "positive: numerator and denominator"),
-    "numerator": ("#A9D3EE", "+", "positive: numerator only"),
-    "negative": ("#F3C15C", "−", "negative: denominator only"),
-    "out": ("#F0F0F0", "×", "left out"),
+    "positive": ("#0072B2", "white", "+", "positive: numerator and denominator"),
+    "numerator": ("#A9D3EE", INK, "+", "positive: numerator only"),
+    "negative": ("#F3C15C", INK, "−", "negative: denominator only"),
+    "out": ("#F0F0F0", "#AAAAAA", "×", "left out"),
 }
+FRAMES = {"positive": "-", "numerator": (0, (3, 2))}
 
 
 @styled
 def similarity_matrix(
-    similarities: Any = None,
-    roles: Any = None,
+    similarities=None,
+    roles=None,
     *,
     rows: Sequence[str] | None = None,
     columns: Sequence[str] | None = None,
     limits: tuple[float, float] = (-1, 1),
     numbers: bool | None = None,
-    title: str | None = None,
-) -> "Figure":
+    title: str = "",
+):
     """One row per anchor, one column per candidate: similarities as colour, and what a loss makes of them.
 
     * `similarities` [A, C], or a dict of them for a panel each. Colours run from orange (`limits[0]`) through white to
@@ -42,74 +39,52 @@ def similarity_matrix(
     * `rows`, `columns`: names of the anchors and candidates; 0, 1, 2 … by default.
     * `numbers`: write the similarity into each cell; by default up to 12 columns per panel, 24 side by side.
 
-    Returns the figure. Raises a ValueError when shapes or names do not agree or a role is unknown.
+    Returns the figure. Raises a ValueError where the names of rows or columns have another length, or a role is
+    unknown.
 
     >>> from contrast_kit import plots
     >>> figure = plots.similarity_matrix([[1.0, 0.2], [0.2, 1.0]], [["out", "positive"], ["positive", "out"]])
     >>> figure.axes[0].get_xlabel(), figure.axes[0].get_ylabel()
     ('candidate', 'anchor')
     """
-    values, uses = _panels(similarities, roles)
-    widest = max(cells.shape[1] for cells in (*values.values(), *uses.values()))
-    numbers = widest * min(3, len(values or uses)) <= 24 and widest <= 12 if numbers is None else numbers
-    figure, axes = panels(len(values or uses), title=title, **_size(values or uses, bool(values)))
-    image = None
-    for panel, name in zip(axes, values or uses, strict=True):
-        sim, use = values.get(name), uses.get(name)
-        if sim is not None:
-            image = panel.imshow(sim, cmap=orange_to_blue(), vmin=limits[0], vmax=limits[1], interpolation="none")
-            _write_numbers(panel, sim, limits, use, numbers)
+    values = {name: array(cells, "similarities") for name, cells in by_name(similarities).items()}
+    uses = {name: np.array(cells) for name, cells in by_name(roles).items()}
+    if values and list(uses) == [""]:
+        uses = dict.fromkeys(values, uses[""])
+    shown = values or uses
+    if numbers is None:
+        widest = max(cells.shape[1] for cells in shown.values())
+        numbers = widest <= 12 and widest * min(3, len(shown)) <= MANY
+    figure, axes = panels(len(shown), title=title, **_size(shown, bool(values)))
+    for panel, (name, cells) in zip(axes, shown.items(), strict=True):
+        if values:
+            image = panel.imshow(cells, orange_to_blue(), vmin=limits[0], vmax=limits[1], interpolation="none")
+            if numbers:
+                _write_numbers(panel, cells, limits, uses.get(name))
+            if name in uses:
+                _frame_positives(panel, uses[name])
         else:
-            _draw_roles(panel, use)
-        if use is not None:
-            _frame_positives(panel, use, framed=sim is not None)
-        _ticks(panel, (sim if sim is not None else use).shape, rows, columns)
+            _draw_roles(panel, cells)
+        _ticks(panel, cells.shape, rows, columns)
         panel.set_title(name)
-    if image is not None:
+    if values:
         figure.colorbar(image, ax=axes, shrink=0.8, pad=0.02, label="similarity").outline.set_visible(False)
     if uses:
-        _legend(figure, uses, framed=image is not None)
+        _legend(figure, {role for use in uses.values() for role in use.flat}, framed=bool(values))
     return figure
 
 
-def _panels(similarities: Any, roles: Any) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-    """Both inputs as name -> [A, C], checked against each other."""
-    if similarities is None and roles is None:
-        raise ValueError("There is nothing to draw: give similarities, roles, or both.")
-
-    def split(given: Any, what: str) -> dict[str, Any]:
-        return named(given, what) if isinstance(given, Mapping) else {} if given is None else {"": given}
-
-    values = {k: array(v, f"similarities {k}".strip(), 2) for k, v in split(similarities, "similarities").items()}
-    uses = {k: _roles(v) for k, v in split(roles, "roles").items()}
-    if values and len(uses) == 1 and "" in uses:
-        uses = dict.fromkeys(values, uses[""])
-    if values and uses and {k: v.shape for k, v in values.items()} != {k: v.shape for k, v in uses.items()}:
-        raise ValueError("similarities and roles must have the same panels and the same shapes.")
-    return values, uses
-
-
-def _roles(given: Any) -> np.ndarray:
-    rows = arguments.listed("roles", given, "rows of roles")
-    rows = [arguments.listed("roles", row, "rows of roles") for row in rows]
-    unknown = sorted({str(cell) for row in rows for cell in row} - set(ROLES))
-    if unknown or len({len(row) for row in rows}) != 1 or not rows[0]:
-        found = checks.shown(unknown) if unknown else f"rows of {[len(row) for row in rows]}"
-        raise ValueError(f"roles must be [A, C] of {', '.join(ROLES)}; found {found}.")
-    return np.array(rows, dtype=object)
-
-
-def _size(cells: Mapping[str, np.ndarray], framed: bool) -> dict[str, float]:
+def _size(shown, framed):
     """Inches that fit the shape: a panel's height, and a narrower figure for a single narrow matrix."""
-    anchors, candidates = np.max([c.shape for c in cells.values()], axis=0)
-    height = float(np.clip(7.2 / min(3, len(cells)) * anchors / candidates, 1.2, min(4.2, CELL * anchors)))
-    size = {"height": height + 0.9 + 0.3 * ("" not in cells)}
-    if len(cells) == 1 and framed:
-        size["width"] = float(np.clip(height * candidates / anchors + 2.4, 5, WIDTH))
-    return size
+    anchors, candidates = np.max([cells.shape for cells in shown.values()], axis=0)
+    height = np.clip(7.2 / min(3, len(shown)) * anchors / candidates, 1.2, min(4.2, CELL * anchors))
+    width = WIDTH
+    if framed and len(shown) == 1:
+        width = np.clip(height * candidates / anchors + 2.4, 5, WIDTH)
+    return {"height": height + 0.9 + 0.3 * ("" not in shown), "width": width}
 
 
-def orange_to_blue() -> Any:
+def orange_to_blue():
     """A diverging colour map whose ends readers with colour-vision deficiencies can tell apart."""
     from matplotlib.colors import LinearSegmentedColormap
 
@@ -117,78 +92,122 @@ def orange_to_blue() -> Any:
     return LinearSegmentedColormap.from_list("orange to blue", stops)
 
 
-def _write_numbers(panel: Any, sim: np.ndarray, limits: tuple, use: np.ndarray | None, numbers: bool) -> None:
-    if not numbers:
-        return
+def _write_numbers(panel, cells, limits, use):
     low, high = limits
-    for (i, j), value in np.ndenumerate(sim):
+    for (i, j), value in np.ndenumerate(cells):
         strong = abs((value - low) / (high - low) - 0.5) > 0.33
-        out = use is not None and use[i, j] == "out"
-        color = "#999999" if out else "white" if strong else INK
-        panel.text(j, i, number(value), ha="center", va="center", fontsize=9, color=color)
+        ink = "white" if strong else INK
+        if use is not None and use[i, j] == "out":
+            ink = "#999999"
+        panel.text(j, i, number(value), ha="center", va="center", fontsize=9, color=ink)
 
 
-def _draw_roles(panel: Any, use: np.ndarray) -> None:
+def _draw_roles(panel, use):
     from matplotlib.colors import to_rgb
 
-    panel.imshow([[to_rgb(ROLES[cell][0]) for cell in row] for row in use], interpolation="none")
-    for (i, j), cell in np.ndenumerate(use):
-        color = "white" if cell == "positive" else "#AAAAAA" if cell == "out" else INK
-        panel.text(j, i, ROLES[cell][1], ha="center", va="center", fontsize=11, color=color)
+    panel.imshow([[to_rgb(ROLES[role][0]) for role in row] for row in use], interpolation="none")
+    for (i, j), role in np.ndenumerate(use):
+        _, ink, sign, _ = ROLES[role]
+        panel.text(j, i, sign, ha="center", va="center", fontsize=11, color=ink)
 
 
-def _frame_positives(panel: Any, use: np.ndarray, framed: bool) -> None:
+def _frame_positives(panel, use):
     """A frame around each positive; what is left out loses its colour."""
     from matplotlib.patches import Rectangle
 
-    for (i, j), cell in np.ndenumerate(use):
-        if cell == "out":
+    for (i, j), role in np.ndenumerate(use):
+        if role == "out":
             panel.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, color=ROLES["out"][0], linewidth=0))
-        elif framed and cell in ("positive", "numerator"):
-            style = "-" if cell == "positive" else (0, (3, 2))
-            box = Rectangle((j - 0.46, i - 0.46), 0.92, 0.92, fill=False, edgecolor="black", linewidth=1.8)
-            box.set_linestyle(style)
-            panel.add_patch(box)
+        elif role in FRAMES:
+            frame = Rectangle((j - 0.46, i - 0.46), 0.92, 0.92, fill=False, linewidth=1.8, linestyle=FRAMES[role])
+            panel.add_patch(frame)
 
 
-def _ticks(panel: Any, shape: tuple[int, int], rows: Any, columns: Any) -> None:
+def _ticks(panel, shape, rows, columns):
     anchors, candidates = shape
-    if rows is not None or anchors <= 24:
-        panel.set_yticks(range(anchors), texts(range(anchors) if rows is None else rows, "rows", anchors))
-    if columns is not None or candidates <= 24:
-        words = texts(range(candidates) if columns is None else columns, "columns", candidates)
+    if rows is not None or anchors <= MANY:
+        panel.set_yticks(range(anchors), texts(rows or range(anchors), "rows", anchors))
+    if columns is not None or candidates <= MANY:
+        words = texts(columns or range(candidates), "columns", candidates)
         inches = panel.figure.get_figwidth() * panel.get_position().width / candidates  # about, before the layout
-        long = max(len(word) for word in words) * LETTER > min(inches, CELL)
-        panel.set_xticks(range(candidates), words, rotation=40 if long else 0, ha="right" if long else "center")
-    panel.tick_params(length=0)
-    panel.set_xlim(-0.5, candidates - 0.5)
-    panel.set_ylim(anchors - 0.5, -0.5)
-    place = panel.get_subplotspec()
-    panel.set_xlabel("candidate")
-    panel.set_ylabel("anchor" if place.is_first_col() else "")
-    if max(shape) <= 24:
-        panel.set_xticks(np.arange(candidates - 1) + 0.5, minor=True)
-        panel.set_yticks(np.arange(anchors - 1) + 0.5, minor=True)
+        long = max(map(len, words)) * LETTER > min(inches, CELL)
+        panel.set_xticks(range(candidates), words, rotation=40 * long, ha="right" if long else "center")
+    if max(shape) <= MANY:
+        panel.set_xticks(np.arange(0.5, candidates - 1), minor=True)
+        panel.set_yticks(np.arange(0.5, anchors - 1), minor=True)
         panel.grid(which="minor", color="white", linewidth=1.5)
-        panel.tick_params(which="minor", length=0)
+    panel.set(xlim=(-0.5, candidates - 0.5), ylim=(anchors - 0.5, -0.5), xlabel="candidate")
+    y_label(panel, "anchor", "")
+    panel.tick_params(which="both", length=0)
     panel.spines[["left", "bottom"]].set_visible(False)
 
 
-def _legend(figure: Any, uses: Mapping[str, np.ndarray], framed: bool) -> None:
+def _legend(figure, present, framed):
     from matplotlib.patches import Patch
 
-    present = {cell for use in uses.values() for cell in use.flat}
     handles = []
-    for role, (fill, sign, words) in ROLES.items():
+    for role, (fill, _, sign, words) in ROLES.items():
         if role not in present or (framed and role == "negative"):  # negatives carry no mark of their own
             continue
-        look = {"facecolor": "white", "edgecolor": "black", "linewidth": 1.6} if framed else {"facecolor": fill}
-        if role == "numerator" and framed:
-            look["linestyle"] = (0, (3, 2))
-        elif role == "out":
-            look = {"facecolor": fill}
         if present <= {"numerator", "out"}:  # a loss without negatives has no fraction
             words = words.replace("positive: numerator only", "positive, no negatives")
-        handles.append(Patch(**look, label=f"{sign} {words}" if sign and not framed else words))
-    columns = len(handles) if figure.get_figwidth() > 8 and len(handles) < 4 else 2  # four do not fit abreast
+        if not framed:
+            handles.append(Patch(facecolor=fill, label=f"{sign} {words}"))
+        elif role == "out":
+            handles.append(Patch(facecolor=fill, label=words))
+        else:
+            look = {"edgecolor": "black", "linewidth": 1.6, "linestyle": FRAMES[role]}
+            handles.append(Patch(facecolor="white", label=words, **look))
+    columns = 3 if figure.get_figwidth() > 8 and len(handles) < 4 else 2  # four do not fit abreast
     figure.legend(handles=handles, loc="outside lower left", ncols=columns)
+
+
+@styled
+def tiles(matrix, side: int, *, title: str = ""):
+    """A symmetric matrix [N, N] cut into tiles of `side`, numbered in the order in which they are computed.
+
+    Only tiles on and above the diagonal are computed; those below are pale and carry the number of the tile that they
+    mirror. Colours run from orange through white to blue, 0 in the middle; what is infinite stays white.
+
+    Returns the figure. Raises a ValueError when the matrix is not square and symmetric.
+
+    >>> import torch
+    >>> from contrast_kit import plots
+    >>> figure = plots.tiles(torch.eye(4), side=2)
+    >>> [text.get_text() for text in figure.axes[0].texts]
+    ['1', '2', '2, mirrored', '3']
+    """
+    values = np.nan_to_num(np.asarray(matrix, dtype=float), posinf=0, neginf=0)
+    n = len(values)
+    if values.shape != (n, n) or not np.allclose(values, values.T, atol=1e-5):
+        raise ValueError(f"matrix must be square and symmetric; this one has the shape {values.shape}.")
+    starts = np.arange(0, n, side)
+    stops = np.minimum(starts + side, n)
+    middles = (starts + stops - 1) / 2
+    row, column = np.indices((n, n)) // side
+    figure, (panel,) = panels(1, height=4.0, width=4.6, title=title)
+    most = np.abs(values).max() or 1.0
+    pale = np.where(row > column, 0.28, 1.0)  # what is only mirrored
+    panel.imshow(values, orange_to_blue(), alpha=pale, vmin=-most, vmax=most, interpolation="none")
+    visits = 0
+    for i, y in enumerate(middles):
+        for x in middles[i:]:
+            visits += 1
+            _write(panel, x, y, str(visits), fontsize=15)
+            if x > y:
+                _write(panel, y, x, f"{visits}, mirrored", fontsize=10, color="#666666")
+    for edge in (*starts, n):
+        panel.axhline(edge - 0.5, color="white", linewidth=5)
+        panel.axvline(edge - 0.5, color="white", linewidth=5)
+    names = [f"{start}–{stop - 1}" for start, stop in zip(starts, stops, strict=True)]
+    panel.set(xlabel="candidate", ylabel="anchor")
+    panel.set_xticks(middles, names)
+    panel.set_yticks(middles, names)
+    panel.tick_params(length=0)
+    panel.spines[["left", "bottom"]].set_visible(False)
+    return figure
+
+
+def _write(panel, x, y, words, **look):
+    box = {"facecolor": "white", "alpha": 0.85, "linewidth": 0, "boxstyle": "round,pad=0.3"}
+    panel.text(x, y, words, ha="center", va="center", bbox=box, **look)

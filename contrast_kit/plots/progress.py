@@ -57,7 +57,7 @@ class Progress:
         """Draw the loss curves so far in the notebook."""
         import pandas as pd
 
-        from contrast_kit.plots.curves import loss_curves
+        from contrast_kit.plots.lines import loss_curves
 
         figure = loss_curves(pd.DataFrame(history))
         (self.curves.display if self.drawn == self.began else self.curves.update)(figure)

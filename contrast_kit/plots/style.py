@@ -1,35 +1,21 @@
 """What all pictures share: colours, type sizes, a grid of panels, and the way numbers are read in."""
 
 import functools
-import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from contrast_kit import arguments, checks
-from contrast_kit.plots.settings import checked, one
-
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-Draw = TypeVar("Draw", bound=Callable[..., "Figure"])
+    pass
 
 # Okabe & Ito 2008: told apart by readers with any of the common colour-vision deficiencies. Their eighth, a yellow, is
 # too faint on white; indigo, in its place, is Tol's (2021).
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#555555", "#332288")
 LINES = ("-", "--", ":", "-.")
-HATCHES = ("", "///", "...", "xxx")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-OTHER_SCRIPTS = (
-    *("PingFang SC", "Hiragino Sans", "Apple SD Gothic Neo", "Microsoft YaHei", "Yu Gothic", "Malgun Gothic"),
-    *("Noto Sans CJK SC", "Noto Sans CJK JP", "Source Han Sans SC", "WenQuanYi Micro Hei", "WenQuanYi Zen Hei"),
-    *("Noto Sans Devanagari", "Noto Sans Bengali", "Noto Sans Tamil", "Noto Sans Thai", "Nirmala UI", "Leelawadee UI"),
-    *("Arial Unicode MS", "Unifont"),
-)
-"""Fonts for letters that matplotlib's own lacks, of macOS, Windows and Linux. Which of them are there is looked up."""
 INK, FAINT = "#333333", "#BBBBBB"
+DASHED = (0, (4, 3))
 WIDTH = 9.0  # inches, the width of a notebook's output
 
 STYLE = {
@@ -58,66 +44,106 @@ STYLE = {
 }
 
 
-def styled(draw: Draw) -> Draw:
-    """Decorator: draw under the kit's style, and leave the reader's own matplotlib settings alone.
-
-    Settings are checked first (`settings.checked`). Letters that the reader's font lacks come from `other_scripts`.
-    """
-    draw = checked(draw)
+def styled(draw):
+    """Decorator: draw under the kit's style, and leave the reader's own matplotlib settings alone."""
 
     @functools.wraps(draw)
-    def inside(*args: Any, **kw: Any) -> Any:
+    def inside(*args, **options):
         import matplotlib
 
-        fonts = [*matplotlib.rcParams["font.family"], *other_scripts()]
-        with matplotlib.rc_context(STYLE | {"font.family": fonts}):
-            return draw(*args, **kw)
+        with matplotlib.rc_context(STYLE):
+            return draw(*args, **options)
 
-    return inside  # type: ignore[return-value]
-
-
-@functools.cache
-def other_scripts() -> list[str]:
-    """The fonts of `OTHER_SCRIPTS` that are installed."""
-    from matplotlib import font_manager
-
-    there = set(font_manager.get_font_names())
-    return [name for name in OTHER_SCRIPTS if name in there]
+    return inside
 
 
-def panels(
-    n: int, height: float, columns: int = 3, title: str | None = None, width: float = WIDTH, **shared: Any
-) -> tuple["Figure", list["Axes"]]:
+def panels(n, height, columns=3, title="", width=WIDTH, **shared):
     """A figure of n panels, as wide as a notebook, each `height` inches high, at most `columns` side by side."""
     from contrast_kit.plots.figure import Figure
 
-    checks.count("columns", columns, "how many panels stand abreast")
     rows = -(-n // columns)
     columns = -(-n // rows)  # four panels as two and two, not as three and one
     figure = Figure(figsize=(width, height * rows + 0.3 * bool(title)), layout="constrained")
-    grid = figure.subplots(rows, columns, squeeze=False, **shared)
-    axes = list(grid.flat)
+    axes = figure.subplots(rows, columns, squeeze=False, **shared).flatten()
     for unused in axes[n:]:
         unused.remove()
     for panel in axes[:n]:  # a shared axis would keep its numbers for the lowest row, which may have gaps
         panel.tick_params(labelbottom=True)
     if title:
         figure.suptitle(title, x=0.01, ha="left", fontsize=12)
-    return figure, axes[:n]
+    return figure, list(axes[:n])
 
 
-def outer_labels(axes: Sequence["Axes"]) -> None:
-    """Keep axis labels only at the left of each row and below the last panel of each column."""
-    for panel in axes:
-        place = panel.get_subplotspec()
-        if not place.is_first_col():
-            panel.set_ylabel("")
-        below = [each.get_subplotspec() for each in axes if each is not panel]
-        if any(b.colspan == place.colspan and b.rowspan.start > place.rowspan.start for b in below):
-            panel.set_xlabel("")
+# -- what is drawn -----------------------------------------------------------------------------------------------------
 
 
-def in_order(labels: Sequence[str]) -> list[str]:
+def array(values, name):
+    """Numbers from a tensor, an array or a list, as float64. NaN is refused: a picture would leave it out unsaid."""
+    if hasattr(values, "detach"):
+        values = values.detach().cpu().double()  # numpy knows no bfloat16
+    numbers = np.asarray(values, dtype=float)
+    if not np.isfinite(numbers).all():
+        raise ValueError(f"{name} holds NaN or infinite numbers; look for the step that made them.")
+    return numbers
+
+
+def runs(values, name):
+    """One number per seed, or a single number: [S]."""
+    return np.atleast_1d(array(values, name))
+
+
+def directions(values, name):
+    """Vectors [N, D] of length 1."""
+    vectors = array(values, name)
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    if not lengths.all():
+        raise ValueError(f"{name} holds a zero vector, which has no direction.")
+    return vectors / lengths
+
+
+def cosines(values, name):
+    """Numbers from −1 to 1: [N]."""
+    numbers = array(values, name)
+    if np.abs(numbers).max(initial=0) > 1 + 1e-3:
+        raise ValueError(f"{name} holds numbers outside -1 … 1, which are not cosines.")
+    return numbers.clip(-1, 1)
+
+
+def texts(values, name, n):
+    """n labels as strings, from a list, an array or a tensor."""
+    values = values.tolist() if hasattr(values, "tolist") else list(values)
+    if len(values) != n:
+        raise ValueError(f"{name} must hold one label for each of the {n} rows, not {len(values)}.")
+    return [str(value) for value in values]
+
+
+def by_name(values):
+    """A dict with a panel each; anything else is the only panel, named ""; None is nothing."""
+    if values is None:
+        return {}
+    return dict(values) if isinstance(values, Mapping) else {"": values}
+
+
+def by_panel(results):
+    """A dict of tables with a panel each; a table by itself is the only panel, named ""."""
+    grouped = all(isinstance(value, Mapping) for value in results.values())
+    return dict(results) if grouped else {"": results}
+
+
+def score_tables(results):
+    """{panel: {method: [S]}}, from the scores of each method over seeds, or such scores for a panel each."""
+    tables = {}
+    for panel, table in by_panel(results).items():
+        tables[panel] = {method: runs(scores, f"results of {method!r}") for method, scores in table.items()}
+    return tables
+
+
+def rows_of(tables):
+    """The row names of all tables, each once, in the order in which they come."""
+    return list(dict.fromkeys(row for table in tables.values() for row in table))
+
+
+def in_order(labels):
     """The distinct labels: numbers by size, words as they come."""
     distinct = list(dict.fromkeys(labels))
     try:
@@ -126,140 +152,86 @@ def in_order(labels: Sequence[str]) -> list[str]:
         return distinct
 
 
-def colour(i: int) -> str:
+# -- how it is drawn ---------------------------------------------------------------------------------------------------
+
+
+def colour(i):
     """The i-th colour of the palette, which starts again after the last."""
     return PALETTE[i % len(PALETTE)]
 
 
-def line_style(i: int) -> str:
+def line_style(i):
     """The style of the i-th line: another one each time the colours start again."""
     return LINES[i // len(PALETTE) % len(LINES)]
 
 
-def hatch(i: int) -> str:
-    """The pattern on the i-th area: another one each time the colours start again."""
-    return HATCHES[i // len(PALETTE) % len(HATCHES)]
-
-
-def marker(i: int) -> str:
+def marker(i):
     """The i-th marker: it changes with the colour, and differs again when the colours repeat."""
     return MARKERS[(i + i // len(PALETTE)) % len(MARKERS)]
 
 
-def array(values: Any, name: str, ndim: int | None, missing: bool = False) -> np.ndarray:
-    """Numbers from a tensor, an array or a list, as float64 with `ndim` axes (None: any); `missing` lets NaN pass."""
-    if hasattr(values, "detach"):
-        values = values.detach().cpu()
-        values = values if values.is_complex() else values.double()  # numpy knows no bfloat16
-    try:
-        numbers = np.asarray(values)
-        numbers = None if np.iscomplexobj(numbers) else numbers.astype(float, copy=False)
-    except (TypeError, ValueError):
-        numbers = None
-    if numbers is None:
-        raise ValueError(f"{name} must hold numbers in {ndim or 'some'} dimension(s), all rows of equal length.")
-    if ndim is not None and numbers.ndim != ndim:
-        raise ValueError(f"{name} must have {ndim} dimension(s), not {numbers.ndim} (shape {numbers.shape}).")
-    if not numbers.size:
-        raise ValueError(f"{name} is empty, so there is nothing to draw.")
-    if not missing and not np.isfinite(numbers).all():
-        raise ValueError(f"{name} holds NaN or infinite numbers; look for the step that made them.")
-    return numbers
+def dots(panel, points, labels, kinds=None, **look):
+    """Points [N, 2]; where there are labels, each kind of them has its colour, its shape and a name in the legend."""
+    if labels is None:
+        panel.scatter(*points.T, color=PALETTE[0], **look)
+        return
+    for i, kind in enumerate(kinds or in_order(labels)):
+        rows = [label == kind for label in labels]
+        panel.scatter(*points[rows].T, color=colour(i), marker=marker(i), label=kind, **look)
 
 
-def runs(values: Any, name: str) -> np.ndarray:
-    """One number per run, or a single number: [S]."""
-    return array(np.atleast_1d(array(values, name, None)), name, 1)
+def join(panel, points, pairs, **look):
+    """A line between the two points of each pair of row numbers."""
+    for a, b in pairs:
+        panel.plot(*points[[int(a), int(b)]].T, gid="pair", **look)
 
 
-def named(values: Any, name: str) -> dict[str, Any]:
-    """The mapping as a dict, refused where it is empty or no mapping: each of its names gets a panel or a mark."""
-    if not isinstance(values, Mapping):
-        raise TypeError(f"{name} must be a dict from a name to its numbers, not {type(values).__name__}.")
-    if not values:
-        raise ValueError(f"{name} is empty, so there is nothing to draw.")
-    return {str(key): value for key, value in values.items()}
-
-
-def texts(values: Any, name: str, n: int) -> list[str]:
-    """n labels as strings, from a list, an array or a tensor."""
-    if hasattr(values, "tolist"):
-        values = values.tolist()
-    if isinstance(values, str) or not isinstance(values, Sequence) or len(values) != n:
-        raise ValueError(f"{name} must be a list of {n} labels, one for each vector or row.")
-    return [str(value) for value in values]
-
-
-def number(value: float, digits: int = 2, sign: bool = False) -> str:
+def number(value, digits=2, sign=False):
     """A number as figures print it: with a true minus, and none before a zero.
 
     >>> number(-0.5), number(-0.001), number(0.25, 3, sign=True)
     ('−0.50', '0.00', '+0.250')
     """
     value = round(float(value), digits) + 0.0
-    return (f"{value:+.{digits}f}" if sign else f"{value:.{digits}f}").replace("-", "−")
+    plus = "+" if sign else ""
+    return f"{value:{plus}.{digits}f}".replace("-", "−")
 
 
-def plain_ticks(axis: Any) -> None:
-    """Write the ticks of a logarithmic axis as numbers, 0.01 or 10⁻⁵: math text is off in these figures."""
-    axis.set_major_formatter(lambda value, _: _plain(value))
-    axis.set_minor_formatter(lambda value, _: "")
-
-
-def _plain(value: float) -> str:
-    digits, _, power = f"{value:g}".partition("e")
-    if not power:
-        return digits
-    power = f"10{str(int(power)).translate(str.maketrans('-0123456789', '⁻⁰¹²³⁴⁵⁶⁷⁸⁹'))}"
-    return power if digits == "1" else f"{digits}·{power}"
-
-
-def y_label(panel: "Axes", words: str | Mapping[str, str], name: str, default: str = "") -> None:
+def y_label(panel, words, name, default=""):
     """Label the vertical axis: with one text in the first column only, or with each panel's own by its name."""
     if isinstance(words, Mapping):
-        panel.set_ylabel(words.get(name, default))
-    elif panel.get_subplotspec().is_first_col():
-        panel.set_ylabel(words)
+        words = words.get(name, default)
+    elif not panel.get_subplotspec().is_first_col():
+        return
+    panel.set_ylabel(words)
 
 
-def legend_entries(panel: "Axes") -> tuple[list[Any], list[str]]:
-    """What a panel's legend shows, and its words; matplotlib's own list leaves out words like "__label__1"."""
-    drawn = [each for kind in (panel.lines, panel.collections, panel.containers) for each in kind]
-    unnamed = re.compile(r"(_child\d+|_container\d+|_nolegend_)?")  # what matplotlib calls the others
-    named = [each for each in drawn if not unnamed.fullmatch(str(each.get_label()))]
-    return named, [str(each.get_label()) for each in named]
+def named_rows(panel, names):
+    """A name at each row of a horizontal chart, the first one on top."""
+    panel.set_yticks(range(len(names)), names, fontsize=10)
+    panel.set_ylim(len(names) - 0.4, -0.6)
+    panel.grid(axis="x")
+    panel.spines["left"].set_visible(False)
+    panel.tick_params(axis="y", length=0)
 
 
-def level_lines(panel: "Axes", levels: Mapping[str, float]) -> None:
+def level_lines(panel, levels):
     """Draw dashed lines across the panel, each with its name above it, at the end where the curves leave more room."""
-    for words, level in arguments.mapping("levels", levels, "from words to the level at which a line stands").items():
-        checks.number(f"levels[{words!r}]", level := one(level), "where a dashed line is drawn")
-        if panel.get_yscale() == "log" and level <= 0:
-            raise ValueError(f"levels[{words!r}] is {level:g}, and a logarithmic axis begins above 0: leave it out.")
+    curves = [line.get_ydata() for line in panel.lines if len(line.get_ydata())]
+    place = panel.get_yaxis_transform()  # x as a share of the panel, y in data
+    for words, level in levels.items():
         bottom, top = panel.get_ylim()
         if panel.get_yscale() == "linear" and level > bottom + 0.9 * (top - bottom):
             panel.set_ylim(bottom, bottom + (level - bottom) / 0.9)  # or its words would run into the title
-        panel.axhline(level, color="#777777", linewidth=1, linestyle=(0, (4, 3)), gid="level")
-        right = _free_height(panel, level, words, right=True) >= _free_height(panel, level, words, right=False)
-        at = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
+        panel.axhline(level, color="#777777", linewidth=1, linestyle=DASHED, gid="level")
+        free = [min((abs(curve[end] - level) for curve in curves), default=0) for end in (0, -1)]
+        x, side = (0.99, "right") if free[1] >= free[0] else (0.01, "left")
         box = {"facecolor": "white", "alpha": 0.8, "linewidth": 0, "pad": 1}
-        x, shift, side = (1, -2, "right") if right else (0, 4, "left")
-        panel.annotate(words, (x, level), (shift, 4), ha=side, fontsize=9, bbox=box, zorder=4, **at)
+        panel.annotate(words, (x, level), (0, 4), place, "offset points", ha=side, fontsize=9, bbox=box, zorder=4)
 
 
-def _free_height(panel: "Axes", level: float, words: str, right: bool) -> float:
-    """The distance of the curves from words just above `level`, as a share of the panel's height, at most a quarter."""
-    panel.get_xlim(), panel.get_ylim()  # brings the transform up to date
-    grid = panel.get_subplotspec().get_gridspec()
-    width = min(0.9, 0.075 * len(words) / (panel.figure.get_figwidth() / grid.ncols))  # inches per letter
-    at = np.linspace(1 - width, 1, 20) if right else np.linspace(0, width, 20)
-    transform = panel.transData + panel.transAxes.inverted()  # data to fractions of the panel
-    middle = transform.transform((1, level))[1] + 0.05
-    free = 0.25
-    for line in panel.lines:
-        points = np.asarray(line.get_xydata(), dtype=float)
-        points = points[np.isfinite(points).all(axis=1)]
-        if line.get_gid() != "level" and len(points):
-            x, y = transform.transform(points).T
-            free = min(free, np.abs(np.interp(at, x, y, left=np.inf, right=np.inf) - middle).min())
-    return free
+def legend_line(i, label, **look):
+    """The legend entry of the i-th line."""
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], color=colour(i), linestyle=line_style(i), linewidth=2, label=label, **look)

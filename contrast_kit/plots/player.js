@@ -1,92 +1,14 @@
-"""The player of an animation: one canvas, a button and a slider, in plain HTML that needs nothing from elsewhere.
-
-Matplotlib's `Animation.to_jshtml` stores one picture per frame: for 168 points in 21 frames 1.3 MB in 1.2 s, where this
-page holds the numbers alone, 46 kB in 1 ms (14 points in 29 frames: 1.8 MB against 12 kB). It would also lose the paths
-between frames and the arcs on the circle, and equal numbers would not give equal pages.
-"""
-
-import hashlib
-import json
-from collections.abc import Mapping, Sequence
-from typing import Any
-
-import numpy as np
-
-from contrast_kit.plots.style import FAINT, INK, PALETTE, marker
-
-SECONDS = 0.4  # from one frame to the next
-SIDE, COLUMN = 420, 280  # pixels: of the map, and of the column beside it with legend and measures
-
-
-def html(
-    maps: Mapping[str, np.ndarray],
-    half_width: float,
-    *,
-    on_circle: bool = False,
-    labels: Sequence[str] | None = None,
-    kinds: Sequence[str] = (),
-    pairs: Sequence[Sequence[int]] = (),
-    measures: Mapping[str, Sequence[float]] | None = None,
-    title: str = "",
-) -> str:
-    """A piece of HTML that plays the frames: their numbers, rounded to a thousandth of the map, and the script below.
-
-    `maps`: {"step 0": [N, 2], …}, in a square of ±`half_width`; `on_circle` moves points along arcs. `labels` names the
-    kind of each point, `kinds` lists them; `pairs` [P, 2] are joined; `measures` hold one number per frame.
-    """
-    measures = measures or {}
-    kind = {word: i for i, word in enumerate(kinds)}
-    data = {
-        "title": title,
-        "names": list(maps),
-        "frames": [(at / half_width * 1000).round().astype(int).tolist() for at in maps.values()],
-        "circle": 1000 / half_width if on_circle else 0,
-        "kind": [kind[label] for label in labels or []],
-        "words": list(kinds),
-        "shapes": _polygons(max(1, len(kinds))),
-        "pairs": [list(pair) for pair in pairs],
-        "measures": {name: [round(value, 4) for value in values] for name, values in measures.items()},
-        "seconds": SECONDS,
-        "side": SIDE,
-        "column": COLUMN if kinds or measures else 0,
-        "ink": INK,
-        "faint": FAINT,
-    }
-    return _page(data)
-
-
-def _polygons(count: int) -> list[tuple[list[list[float]], str]]:
-    """The outlines of the first markers in a box of ±1, each with its colour, as the sheet draws them."""
-    from matplotlib.markers import MarkerStyle
-
-    shapes = []
-    for i in range(count):
-        style = MarkerStyle(marker(i))
-        outline = style.get_path().transformed(style.get_transform()).to_polygons()[0]
-        shapes.append(((2 * outline).round(2).tolist(), PALETTE[i % len(PALETTE)]))
-    return shapes
-
-
-def _page(data: dict[str, Any]) -> str:
-    numbers = json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
-    name = hashlib.sha256(numbers.encode()).hexdigest()[:12]  # the same numbers, the same page
-    note = "Run this cell to see the animation play; .sheet() shows its frames as a picture."
-    return f'<div data-animation="{name}"><em>{note}</em></div>\n<script>{SCRIPT % (numbers, name)}</script>'
-
-
-# Raw, so that the script reads as it runs; the two %s are the numbers and the name.
-SCRIPT = r"""
 (function (film, name) {
   function start(root) {
     const make = (tag, props, parent = root) =>
       parent.appendChild(Object.assign(document.createElement(tag), props));
     root.dataset.ready = "yes";
     root.replaceChildren();
-    root.style.cssText = "font: 13px sans-serif; max-width: 100%%";
+    root.style.cssText = "font: 13px sans-serif; max-width: 100%";
     const width = film.side + film.column, height = film.side + 26, last = film.names.length - 1;
     const canvas = make("canvas", {}), sharp = window.devicePixelRatio || 1;
     canvas.width = width * sharp; canvas.height = height * sharp;
-    canvas.style.cssText = `width: ${width}px; max-width: 100%%; display: block`;
+    canvas.style.cssText = `width: ${width}px; max-width: 100%; display: block`;
     canvas.setAttribute("role", "img");
     const bar = make("div", {}); bar.style.cssText = "display: flex; gap: 8px; align-items: center; padding: 4px";
     const button = make("button", { textContent: "▶ play", type: "button" }, bar);
@@ -184,5 +106,4 @@ SCRIPT = r"""
   // Notebooks put the page together before or after they run its script: wait for the end of this turn.
   const all = () => document.querySelectorAll(`[data-animation="${name}"]`).forEach(r => r.dataset.ready || start(r));
   setTimeout(all, 0);
-})(%s, "%s");
-"""
+})

@@ -1,0 +1,261 @@
+"""More pictures: lines, intervals, differences, wholes in parts, tiles and shelves hold what they were given."""
+
+import io
+import warnings
+
+import numpy as np
+import pytest
+import torch
+from matplotlib.colors import to_hex
+from scipy.stats import t, ttest_ind
+
+from contrast_kit import plots
+from contrast_kit.data import scenes
+from contrast_kit.plots.intervals import UNCLEAR, pooled_interval
+
+
+def test_means_errors_and_seeds_stand_where_they_belong():
+    figure = plots.lines_with_errors({"a": {0: [1.0, 3.0], 1: [2.0, 2.0]}, "b": {0: [5.0, 5.0]}}, "noise", "moved")
+    panel = figure.axes[0]
+    means, spread = panel.containers[0].lines[0], panel.containers[0].lines[2][0]
+    assert means.get_ydata().tolist() == [2.0, 2.0]
+    low, high = spread.get_segments()[0][:, 1]
+    assert (low, high) == pytest.approx((2 - 2**0.5, 2 + 2**0.5))
+    assert sorted(panel.collections[1].get_offsets()[:, 1].tolist()) == [1.0, 3.0]
+    assert (panel.get_xlabel(), panel.get_ylabel()) == ("noise", "moved")
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["a", "b"]
+
+
+def test_a_logarithmic_axis_has_geometric_means_and_plain_numbers():
+    figure = plots.lines_with_errors({"a": {0: [0.01, 1.0], 1: [0.1, 0.1]}}, "x", log=True)
+    means, spread = figure.axes[0].containers[0].lines[0], figure.axes[0].containers[0].lines[2][0]
+    assert means.get_ydata().tolist() == pytest.approx([0.1, 0.1])
+    assert 0 < spread.get_segments()[0][0, 1] < 0.01 and spread.get_segments()[0][1, 1] > 1
+    figure.canvas.draw()
+    written = [tick.get_text() for tick in figure.axes[0].get_yticklabels()]
+    assert "0.1" in written and not any("$" in text for text in written)
+
+
+def test_even_places_carry_the_names_of_x():
+    panel = plots.lines_with_errors({"a": {128: [1.0], 8192: [2.0]}}, "negatives", even=True).axes[0]
+    assert [tick.get_text() for tick in panel.get_xticklabels()] == ["128", "8192"]
+    assert panel.containers[0].lines[0].get_xdata().tolist() == [0.0, 1.0]
+
+
+def test_each_panel_may_have_its_own_label_and_levels():
+    line = {"a": {0: 1.0, 1: 2.0}}
+    levels = {"memory": {"limit": 1.5}}
+    figure = plots.lines_with_errors(
+        {"time": line, "memory": line}, "N", {"time": "ms", "memory": "MiB"}, levels=levels
+    )
+    assert [panel.get_ylabel() for panel in figure.axes] == ["ms", "MiB"]
+    assert [[words.get_text() for words in panel.texts] for panel in figure.axes] == [[], ["limit"]]
+
+
+def test_a_level_at_the_top_leaves_room_for_its_words():
+    panel = plots.lines_with_errors({"a": {0: 1.0, 1: 2.0}}, "x", levels={"guessing": 2.5}).axes[0]
+    bottom, top = panel.get_ylim()
+    assert (2.5 - bottom) / (top - bottom) <= 0.9 + 1e-9
+
+
+@pytest.mark.parametrize(("values", "side"), [([1.0, 1.1, 5.0], "right"), ([5.0, 1.1, 1.0], "left")])
+def test_a_level_is_named_at_the_end_where_the_curves_leave_room(values, side):
+    figure = plots.lines_with_errors({"a": dict(enumerate(values))}, "x", levels={"a level at one": 1.0})
+    assert figure.axes[0].texts[0].get_ha() == side
+
+
+ROWS = {"up": (0.2, 0.1, 0.3), "down": (-0.2, -0.3, -0.1), "unclear": (0.1, -0.1, 0.3)}
+
+
+def test_estimates_and_ends_stand_where_they_belong_in_the_colour_of_their_side():
+    panel = plots.intervals(ROWS, "points").axes[0]
+    for row, (container, three) in enumerate(zip(panel.containers, ROWS.values(), strict=True)):
+        dot, _, (line,) = container.lines
+        assert dot.get_xydata().tolist() == [[three[0], row]]
+        assert line.get_segments()[0].ravel().tolist() == pytest.approx([three[1], row, three[2], row])
+    colours = [to_hex(container.lines[0].get_color()) for container in panel.containers]
+    assert colours == [plots.PALETTE[0].lower(), plots.PALETTE[3].lower(), UNCLEAR]
+    assert [text.get_text() for text in panel.get_yticklabels()] == list(ROWS)
+    assert panel.get_xlabel() == "points"
+
+
+SEEDS = {"MLM": [0.70, 0.72, 0.71], "CMLM": [0.80, 0.81, 0.79], "CAPT": [0.70, 0.73, 0.70]}
+
+
+def test_two_methods_give_the_t_test():
+    table = {name: np.array(SEEDS[name]) for name in ("MLM", "CMLM")}
+    known = ttest_ind(table["CMLM"], table["MLM"]).confidence_interval(0.9)
+    difference, half = pooled_interval(table, "CMLM", "MLM", 0.9)
+    assert (difference - half, difference + half) == pytest.approx((known.low, known.high))
+
+
+def test_the_deviation_is_pooled_over_all_methods_also_with_unequal_seeds():
+    table = {"a": np.array([1.0, 3.0]), "b": np.array([5.0, 5.0, 5.0]), "c": np.array([0.0])}
+    pooled = (2.0 / 3) ** 0.5  # (1 + 1 + 0) / (1 + 2 + 0) degrees of freedom
+    assert pooled_interval(table, "b", "a", 0.95) == pytest.approx(
+        (3.0, t.ppf(0.975, 3) * pooled * (1 / 2 + 1 / 3) ** 0.5)
+    )
+
+
+def test_colour_says_what_is_larger_than_the_noise():
+    figure = plots.differences_from({"left": SEEDS, "right": SEEDS}, "MLM", title="two panels")
+    assert [axes.get_xlabel() for axes in figure.axes] == ["left, minus MLM", "right, minus MLM"]
+    panel = figure.axes[0]
+    assert [label.get_text() for label in panel.get_yticklabels()] == ["CMLM", "CAPT"]
+    clear, unclear = (to_hex(bar.lines[0].get_color()) for bar in panel.containers)
+    assert clear != UNCLEAR == unclear
+    assert [bar.lines[0].get_xdata()[0] for bar in panel.containers] == pytest.approx([0.09, 0.0])
+
+
+FATES = {"seen": 0.72, "in one": 0.26, "lost": 0.02}
+
+
+def test_parts_lie_end_to_end_and_small_ones_have_no_number():
+    figure = plots.shares({"small": FATES, "large": {"seen": 0.1, "in one": 0.4, "lost": 0.5}}, "share of words")
+    axes = figure.axes[0]
+    bars = sorted((bar.get_y() > 0, bar.get_x(), bar.get_width()) for bar in axes.patches)
+    np.testing.assert_allclose([bar[1:] for bar in bars[:3]], [(0, 0.72), (0.72, 0.26), (0.98, 0.02)], atol=1e-12)
+    np.testing.assert_allclose([bar[1:] for bar in bars[3:]], [(0, 0.1), (0.1, 0.4), (0.5, 0.5)], atol=1e-12)
+    assert {text.get_text() for text in axes.texts} == {"72 %", "26 %", "10 %", "40 %", "50 %", ""}
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == list(FATES)
+
+
+def test_every_setting_is_a_point_with_its_name():
+    methods = {"one rate": {"p = 0.1": (0.9, 0.1), "p = 0.8": (0.2, 3.0)}, "two": {"": (0.85, 2.0)}}
+    figure = plots.trade_off(methods, "context", "contrast", levels={"chance": 4.0})
+    axes = figure.axes[0]
+    np.testing.assert_allclose(axes.lines[0].get_xydata(), [(0.9, 0.1), (0.2, 3.0)])
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["one rate", "two"]
+    assert {"p = 0.1", "p = 0.8", "chance", "better"} <= {text.get_text() for text in axes.texts}
+    (bare,) = plots.trade_off(methods, "context", "contrast", corner="").axes
+    assert "better" not in {text.get_text() for text in bare.texts}
+
+
+def test_boards_stand_side_by_side_and_name_their_rows_once():
+    board = {"1": [True, False, False], "2": [False, False, True]}
+    figure = plots.mask_heatmap(None, {"static": board, "dynamic": board}, columns=["a", "b", "c"])
+    left, right = figure.axes
+    assert (left.get_title(), right.get_title()) == ("static", "dynamic")
+    assert [tick.get_text() for tick in left.get_yticklabels()] == ["1", "2"]
+    assert not any(tick.label1.get_visible() for tick in right.yaxis.get_major_ticks())
+    assert [tick.get_text() for tick in right.get_xticklabels()] == ["a", "b", "c"]
+
+
+def test_a_circle_has_a_legend_only_where_the_names_do_not_say_it():
+    points, labels = np.eye(2), ["kite", "drum"]
+    assert not plots.circle(points, labels, names=["kite′", "drum′"]).legends
+    assert len(plots.circle(points, labels, names=["a", "b"]).legends) == 1
+    assert len(plots.circle(points, labels).legends) == 1
+
+
+@pytest.mark.parametrize("lines", [1, 2])
+@pytest.mark.parametrize("panels", [2, 3, 4])
+def test_circles_keep_clear_of_the_legend_and_of_their_arrows(panels, lines):
+    points, forces = np.eye(2), 3 * np.eye(2)
+    sets = {f"{i}" + "\nsecond line" * (lines - 1): points for i in range(panels)}
+    figure = plots.circle(sets, ["a", "b"], forces=dict.fromkeys(sets, forces), title="a title")
+    figure.savefig(io.BytesIO())  # the layout is made while drawing
+    assert len({axes.get_position().y0.round(6) for axes in figure.axes}) == 1  # one row
+    assert all(axes.get_xlim()[1] > 1.5 for axes in figure.axes)  # the longest arrow is half a radius
+    legend, title = figure.legends[0].get_window_extent(), figure.texts[0].get_window_extent()
+    assert all(axes.title.get_window_extent().y1 <= title.y0 + 2 for axes in figure.axes)
+    assert all(axes.xaxis.get_label().get_window_extent().y0 >= legend.y1 - 1 for axes in figure.axes)
+
+
+def test_a_small_matrix_has_small_cells_and_level_words_where_they_fit():
+    words = ["kite", "drum", "kite′", "drum′"]
+    figure = plots.similarity_matrix(np.eye(4), rows=words, columns=words)
+    assert figure.get_figheight() < 4.5
+    assert {tick.get_rotation() for tick in figure.axes[0].get_xticklabels()} == {0.0}
+    long = plots.similarity_matrix(np.eye(4), rows=words, columns=[f"a long sentence {i}" for i in range(4)])
+    assert {tick.get_rotation() for tick in long.axes[0].get_xticklabels()} == {40.0}
+
+
+def test_every_tile_is_numbered_and_the_lower_ones_name_their_mirror():
+    scores = torch.randn(7, 7)
+    panel = plots.tiles(scores + scores.T, side=3).axes[0]
+    places = {(round(text.get_position()[1]), round(text.get_position()[0])): text.get_text() for text in panel.texts}
+    assert places == {
+        (1, 1): "1", (1, 4): "2", (1, 6): "3",
+        (4, 1): "2, mirrored", (4, 4): "4", (4, 6): "5",
+        (6, 1): "3, mirrored", (6, 4): "5, mirrored", (6, 6): "6",
+    }  # fmt: skip
+    assert [tick.get_text() for tick in panel.get_xticklabels()] == ["0–2", "3–5", "6–6"]
+
+
+VIEWS = {"view 0": ["[MASK]", "red"], "view 1": ["the", "[MASK]"]}
+
+
+def test_kinds_of_a_dict_belong_to_the_rows_of_their_names():
+    kinds = {"view 1": ["untouched", "mask"], "view 0": ["mask", "untouched"]}
+    panel = plots.mask_heatmap(VIEWS, kinds).axes[0]
+    words = [text.get_text() for text in panel.texts if text.get_gid() == "token"]
+    fills = [to_hex(cell.get_facecolor()) for cell in panel.patches]
+    assert {word for word, fill in zip(words, fills, strict=True) if fill == "#0072b2"} == {"[MASK]"}
+
+
+@pytest.mark.parametrize(
+    ("scores", "baseline"),
+    [
+        ({"A": [0.52, 0.60, 0.95], "B": [0.9, 0.92, 0.94]}, 0.5),
+        ({"A": [0.02, 0.9], "B": [0.9, 0.92]}, 0.0),
+        ({"A": [0.1, 0.1, 0.1, 0.5], "B": [0.3, 0.31]}, 0.6),
+    ],
+)
+def test_no_error_bar_is_cut_off(scores, baseline):
+    panel = plots.bars_with_errors(scores, "accuracy", baseline=baseline).axes[0]
+    low, high = panel.get_xlim()
+    for values in scores.values():
+        mean, sd = np.mean(values), np.std(values, ddof=1)
+        assert low < mean - sd and mean + sd < high
+
+
+def heights(figure, panel=0):
+    """The top of each bar of the random pairs, and the middle of the bar."""
+    bars = figure.axes[panel].patches
+    return np.array([(bar.get_x() + bar.get_width() / 2, bar.get_height()) for bar in bars]).T
+
+
+def test_bars_and_curve_agree_where_a_range_hides_some_pairs():
+    random = np.random.default_rng(0).uniform(-0.5, 0.5, 20_000)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        figure = plots.cosine_histograms({"x": (random + 0.5, random)}, range=(0.0, 1.0), bins=20)
+        plots.cosine_histograms({"x": ([0.9, 0.8], [-0.1, 0.1])}, range=(0.5, 1.0))  # no random pair inside
+    (x, bar), curve = heights(figure), figure.axes[0].lines[0]
+    inside = (x > 0.05) & (x < 0.4)  # away from the ends of the uniform pairs
+    assert bar[: len(x) // 2][inside[: len(x) // 2]] == pytest.approx(1, abs=0.15)
+    assert np.interp(0.2, *curve.get_data()) == pytest.approx(1, abs=0.1)
+    width = 0.05
+    assert bar[: len(x) // 2].sum() * width == pytest.approx(0.5, abs=0.02)  # half of the random pairs are seen
+
+
+BOXES = [[0.0, 0.0, 0.5, 1.0], [0.5, 0.25, 1.0, 1.0]]
+WHITE = np.ones((8, 16, 3))
+
+
+def test_a_shelf_has_a_box_and_a_name_for_each_toy():
+    scene = scenes.scene(0)
+    boxes = scenes.boxes(scene)
+    (panel,) = plots.shelf(scenes.picture(scene), boxes, [toy.good for toy in scene.toys]).axes
+    assert [text.get_text() for text in panel.texts] == [toy.good for toy in scene.toys]
+    for frame, (x1, y1, x2, y2) in zip(panel.patches, boxes * 96, strict=True):
+        assert frame.get_xy() == pytest.approx((x1, y1), abs=1e-4)
+        assert (frame.get_width(), frame.get_height()) == pytest.approx((x2 - x1, y2 - y1), abs=1e-4)
+
+
+def test_a_masked_region_is_covered_and_its_name_hidden():
+    (panel,) = plots.shelf(WHITE, BOXES, ["drum", "kite"], masked=[1]).axes
+    assert [text.get_text() for text in panel.texts] == ["drum", "?"]
+    assert [frame.get_facecolor()[3] for frame in panel.patches] == [0, 1]
+
+
+def test_attention_lights_the_region_that_a_word_looks_at():
+    black = np.zeros((8, 16, 3))
+    figure = plots.attention(black, BOXES, [[0.8, 0.0], [0.3, 0.3]], ["drum", "the"])
+    first, second = figure.axes[:2]
+    parts = [image.get_array().mean() for image in first.images[1:]]
+    assert parts[0] == pytest.approx(0) and parts[1] == pytest.approx(0.65), "bright where it looks, pale elsewhere"
+    widths = [frame.get_linewidth() for frame in first.patches]
+    assert widths[0] > widths[1] and len({frame.get_linewidth() for frame in second.patches}) == 1
+    assert [panel.get_title() for panel in figure.axes] == ["drum, to 0.80", "the, to 0.30"]
