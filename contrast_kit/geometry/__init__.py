@@ -6,9 +6,17 @@ and `noise_sensitivity` compute in float64: gaps between cosines are small in a 
 Letters in the shape comments: N vectors, D width, R rows of a block, C columns, P pairs.
 """
 
-from contrast_kit.geometry.classes import ClassCosines, class_cosines, class_spread
-from contrast_kit.geometry.cosines import pair_cosines, random_pair_cosines, separation, triplet_accuracy
-from contrast_kit.geometry.spread import alignment, anisotropy, effective_rank, noise_sensitivity, uniformity
+from contrast_kit.geometry.pairs import pair_cosines, random_pair_cosines, separation, triplet_accuracy
+from contrast_kit.geometry.spread import (
+    ClassCosines,
+    alignment,
+    anisotropy,
+    class_cosines,
+    class_spread,
+    effective_rank,
+    noise_sensitivity,
+    uniformity,
+)
 
 __all__ = [
     "ClassCosines",

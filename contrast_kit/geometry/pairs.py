@@ -1,52 +1,144 @@
-"""Vectors on the unit sphere, and all their pairs, a block of rows at a time."""
+"""Cosines of given and of random pairs, and how well the two can be told apart.
 
-from collections.abc import Iterator
+Letters: N vectors, D width, P pairs, R rows of a block, C columns.
+"""
+
+import math
+from typing import Literal
 
 import torch
 from torch import Tensor
 
 from contrast_kit import checks
+from contrast_kit._util import choose
 from contrast_kit.losses.contrast import dot_products
 
 
-def unit(x: Tensor, name: str, at_least: int = 1) -> Tensor:
+def pair_cosines(a: Tensor, b: Tensor) -> Tensor:
+    """The cosine of each given pair: row i of `a` with row i of `b`.
+
+    `a`, `b` [N, D] -> [N], each in [−1, 1]. The similar pairs of COCO-LM figures 1 and 5; for the random
+    pairs beside them use `random_pair_cosines`, and for their distance in one number `separation`.
+
+    >>> import torch
+    >>> from contrast_kit import geometry
+    >>> geometry.pair_cosines(torch.tensor([[1.0, 0.0], [0.0, 2.0]]), torch.tensor([[5.0, 0.0], [0.0, -1.0]]))
+    tensor([ 1., -1.])
+    """
+    a, b = unit_pairs(a, b)
+    return (a * b).sum(dim=1).clamp(-1, 1)  # [N, D] -> [N]; rounding may step over 1
+
+
+def triplet_accuracy(anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
+    """The share of rows whose positive lies closer to the anchor than the negative does, by the cosine.
+
+    Each [N, D] -> a number (0-d tensor). Ties count half: 0.5 is a coin, and below 0.5 the space prefers the negatives.
+    With negatives that share more words than the positives (`toyshop.triples`) it asks whether meaning
+    or wording counts.
+
+    >>> import torch
+    >>> from contrast_kit import geometry
+    >>> a = torch.eye(2)
+    >>> geometry.triplet_accuracy(a, positive=torch.tensor([[1.0, 0.1], [1.0, 0.5]]), negative=torch.ones(2, 2))
+    tensor(0.5000)
+    """
+    with_positive, with_negative = pair_cosines(anchor, positive), pair_cosines(anchor, negative)  # [N, D] -> [N]
+    return ((with_positive > with_negative).float() + (with_positive == with_negative).float() / 2).mean()
+
+
+def random_pair_cosines(
+    x: Tensor, n: int | None = None, *, groups: Tensor | None = None, seed: int = 0, block: int = 1024
+) -> Tensor:
+    """The cosines of random pairs of distinct vectors: what "unrelated" looks like in this space.
+
+    COCO-LM, figures 1 and 5 (random sequence pairs). `x` is [N, D] with N ≥ 2.
+
+    * `n=None`: all N(N−1)/2 pairs i < j, in the order of `torch.pdist`; never a vector with itself.
+    * `n=k`: k distinct pairs drawn without replacement; `seed` fixes which, the same on every device.
+    * `groups` [N] integers: two vectors with the same number are positives of each other (views of one
+      text, a sentence and its paraphrase), and such pairs are left out.
+
+    Returns [P] cosines in [−1, 1].
+    Raises a ValueError when fewer than `n` pairs exist.
+    `anisotropy` gives the mean over all pairs without listing them.
+
+    >>> import torch
+    >>> from contrast_kit import geometry
+    >>> x = torch.tensor([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, 3.0]])
+    >>> geometry.random_pair_cosines(x)  # pairs 01 02 03 12 13 23
+    tensor([ 0., -1.,  0.,  0.,  1.,  0.])
+    >>> geometry.random_pair_cosines(x, groups=torch.tensor([0, 1, 2, 1]))  # 1 and 3 are one text
+    tensor([ 0., -1.,  0.,  0.,  0.])
+    >>> len(geometry.random_pair_cosines(x, n=3))
+    3
+    """
+    x = unit(x, "x")
+    if groups is None:
+        groups = torch.arange(len(x), device=x.device)
+    groups = checks.integers(groups, len(x), x.device, "groups")
+    if n is not None:
+        return _sampled_cosines(x, n, groups, seed)
+    rows = []
+    for i in range(0, len(x) - 1, block):  # the last row alone has no partner after it
+        cosines, distinct = cosine_block(x, i, block)  # [R, C]
+        wanted = distinct & (groups[i : i + len(distinct), None] != groups[None, i:])
+        rows.append(cosines[wanted])  # [R, C] -> [pairs of this block], row by row
+    return torch.cat(rows)
+
+
+def separation(similar: Tensor, random: Tensor, *, measure: Literal["auc", "d_prime"] = "auc") -> Tensor:
+    """How well the cosine tells similar pairs from random pairs: one number for COCO-LM figures 1 and 5.
+
+    * `"auc"` (default): the probability that a similar pair has a higher cosine than a random pair, ties
+      counted half. 0.5 is no separation, 1 is complete. It depends on the *order* of cosines alone: a narrow
+      cone (all cosines near 0.9) and a wide space are judged alike, and no stretching of the scale helps.
+      The plain difference of means would reward a space only for being wide.
+    * `"d_prime"`: (mean similar − mean random) / √((var similar + var random)/2), the gap in standard
+      deviations. It goes on growing where the AUC is already 1, but assumes two bell-shaped distributions.
+
+    `similar` [P], `random` [Q] cosines, from `pair_cosines` and `random_pair_cosines` -> a number (0-d
+    tensor). Neither number says why pairs are close: a random encoder scores high on pairs that share words,
+    so always compare with one.
+
+    >>> import torch
+    >>> from contrast_kit import geometry
+    >>> geometry.separation(torch.tensor([0.9, 0.5]), torch.tensor([0.5, 0.1]))  # 3 wins, 1 tie of 4
+    tensor(0.8750)
+    >>> geometry.separation(torch.tensor([0.9, 0.7]), torch.tensor([0.1, -0.1]), measure="d_prime")
+    tensor(5.6569)
+    """
+    similar, random = checks.floats(similar, "similar"), checks.floats(random, "random")
+    checks.finite(similar.sum() + random.sum(), "The sum of cosines")
+    return choose(_MEASURES, measure, "measure")(similar, random)
+
+
+def _auc(similar: Tensor, random: Tensor) -> Tensor:
+    ordered = random.sort().values
+    below = torch.searchsorted(ordered, similar, right=False)  # [P] random pairs strictly below
+    not_above = torch.searchsorted(ordered, similar, right=True)  # [P] random pairs below or equal
+    return ((below + not_above).double().mean() / (2 * len(ordered))).to(similar.dtype)
+
+
+def _d_prime(similar: Tensor, random: Tensor) -> Tensor:
+    return (similar.mean() - random.mean()) / ((similar.var() + random.var()) / 2).sqrt()
+
+
+_MEASURES = {"auc": _auc, "d_prime": _d_prime}
+
+
+def unit(x: Tensor, name: str) -> Tensor:
     """The rows of `x` [N, D] on the unit sphere."""
-    x = checks.vectors(x, name, at_least)
-    largest = x.detach().abs().amax(dim=1, keepdim=True)  # [N, D] -> [N, 1]
+    x = checks.floats(x, name)
+    largest = x.detach().abs().amax(dim=-1, keepdim=True)  # [N, D] -> [N, 1]
     # Squares of very large or small entries would leave the range of floats. A row of zeros stays, to be refused.
     return checks.normalise(x / largest.masked_fill(largest == 0, 1.0), name)
 
 
-def exact_unit(x: Tensor, name: str, at_least: int = 1) -> tuple[Tensor, torch.dtype]:
-    """The rows of `x` [N, D] on the unit sphere in float64, and the dtype that a measure of them returns.
-
-    In a narrow cone all cosines are 1 up to the last digits of a float32: 1 − cosine needs the others. A Mac's GPU has
-    no float64, so vectors there keep float32.
-    """
-    x = checks.vectors(x, name, at_least)
-    return unit(x if x.device.type == "mps" else x.double(), name), x.dtype
-
-
-def is_one_point(gap: Tensor, x: Tensor, dtype: torch.dtype) -> bool:
-    """True where `gap`, 1 − mean cosine of the rows of `x`, is no more than rounding makes of one direction.
-
-    `dtype` is that of the vectors as given: an error of eps in their entries leaves eps² in 1 − cosine.
-    """
-    given, computed = torch.finfo(dtype).eps, torch.finfo(x.dtype).eps
-    return bool(gap <= max((8 * given) ** 2, 8 * computed))
-
-
 def unit_pairs(a: Tensor, b: Tensor, a_name: str = "a", b_name: str = "b") -> tuple[Tensor, Tensor]:
     """The rows of `a` and `b`, [N, D] each, on the unit sphere and in one dtype; an error calls them by these names."""
-    a, b = unit(a, a_name), unit(b, b_name)
     checks.pair(a, b, a_name, b_name)
     dtype = torch.promote_types(a.dtype, b.dtype)
-    return a.to(dtype), b.to(dtype)
-
-
-def check_block(block: int) -> None:
-    """Refuse a block without rows."""
-    checks.count("block", block, "a number of rows")
+    return unit(a.to(dtype), a_name), unit(b.to(dtype), b_name)
 
 
 def cosine_block(x: Tensor, i: int, block: int) -> tuple[Tensor, Tensor]:
@@ -56,8 +148,35 @@ def cosine_block(x: Tensor, i: int, block: int) -> tuple[Tensor, Tensor]:
     return cosines, distinct
 
 
-def cosine_blocks(x: Tensor, block: int) -> Iterator[tuple[Tensor, Tensor, int]]:
-    """`cosine_block` for one block after the other, each with the number of its first row."""
-    check_block(block)
-    for i in range(0, len(x) - 1, block):  # the last row alone has no partner after it
-        yield *cosine_block(x, i, block), i
+def _sampled_cosines(x: Tensor, n: int, groups: Tensor, seed: int) -> Tensor:
+    sizes = groups.unique(return_counts=True)[1]
+    available = math.comb(len(x), 2) - int((sizes * (sizes - 1) // 2).sum())
+    if not 1 <= n <= available:
+        raise ValueError(f"n must lie between 1 and the {available:,} random pairs there are, not {n}.")
+    generator = torch.Generator().manual_seed(int(seed))  # on the CPU, so that every device draws the same pairs
+    draw = _draw_by_rejecting
+    if 2 * n > available or available < math.comb(len(x), 2) // 8:  # drawn blindly, few would be kept
+        draw = _draw_by_permuting
+    i, j = draw(n, groups.cpu(), generator).to(x.device)  # [2, P]
+    # In pieces: all the rows of a million pairs at once would need gigabytes.
+    pieces = [(x[p] * x[q]).sum(dim=1) for p, q in zip(i.split(65_536), j.split(65_536), strict=True)]
+    return torch.cat(pieces).clamp(-1, 1)
+
+
+def _draw_by_permuting(n: int, groups: Tensor, generator: torch.Generator) -> Tensor:
+    pairs = torch.triu_indices(len(groups), len(groups), offset=1)  # [2, N(N-1)/2]
+    pairs = pairs[:, groups[pairs[0]] != groups[pairs[1]]]
+    return pairs[:, torch.randperm(pairs.shape[1], generator=generator)[:n]]
+
+
+def _draw_by_rejecting(n: int, groups: Tensor, generator: torch.Generator) -> Tensor:
+    """For at most half of the pairs: draw two rows, drop them if they form no pair or came before, repeat."""
+    size = len(groups)
+    codes = torch.empty(0, dtype=torch.long)
+    while len(codes) < n:
+        i, j = torch.randint(size, (2, 2 * n), generator=generator)
+        fine = groups[i] != groups[j]
+        low, high = torch.minimum(i, j)[fine], torch.maximum(i, j)[fine]
+        codes = torch.cat([codes, low * size + high]).unique()
+    codes = codes[torch.randperm(len(codes), generator=generator)[:n]]  # unique() sorted them
+    return torch.stack([codes // size, codes % size])
