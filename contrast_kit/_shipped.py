@@ -3,7 +3,12 @@
 from pathlib import Path
 
 PACKAGE = Path(__file__).parent
-PLACES = {"notebooks": "notebooks", "recorded": "data/recorded", "checkpoints": "data/checkpoints"}
+PLACES = {
+    "notebooks": "notebooks",
+    "recorded": "data/recorded",
+    "checkpoints": "data/checkpoints",
+    "papers": "data/papers",
+}
 """What is shipped, and where it lies in a checkout. `setup.py` copies it into the package of a wheel, to `shipped/`."""
 
 

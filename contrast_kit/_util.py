@@ -8,7 +8,12 @@ from pathlib import Path
 from typing import Any
 
 PACKAGE = Path(__file__).parent
-PLACES = {"notebooks": "notebooks", "recorded": "data/recorded", "checkpoints": "data/checkpoints"}
+PLACES = {
+    "notebooks": "notebooks",
+    "recorded": "data/recorded",
+    "checkpoints": "data/checkpoints",
+    "papers": "data/papers",
+}
 """What comes with the kit besides its code, and where it lies in a checkout; a wheel holds it in `shipped/`."""
 
 NOT_THE_READERS = ("contrast_kit", "dataclasses", "torch")

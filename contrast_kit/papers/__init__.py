@@ -1,21 +1,20 @@
-"""The papers' published tables of results and, in `settings`, how they trained. Facts, as printed; none measured here.
+"""The papers' published tables of results, and how they trained. Facts, as printed, in `data/papers`; none measured.
 
 Our numbers come from small encoders and short runs, theirs from RoBERTa and days of training: show them side by side,
 never in one column.
 """
 
-from typing import TYPE_CHECKING
+import csv
+from ast import literal_eval
+from typing import TYPE_CHECKING, Any
 
-from contrast_kit import arguments, checks
-from contrast_kit.papers import capt, cmlm, coco_lm, scl, settings
-from contrast_kit.papers.settings import training
+from contrast_kit._util import choose, shipped
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_PAPERS = {"cmlm": cmlm, "scl": scl, "coco_lm": coco_lm, "capt": capt}
-
-__all__ = ["available", "cells", "settings", "table", "training"]
+KEYS = ("setting", "split", "group", "task", "n", "batch_size", "method")
+"""Columns of a table that say what a row is about; all others are printed numbers."""
 
 
 def available() -> dict[str, dict[int, str]]:
@@ -25,10 +24,10 @@ def available() -> dict[str, dict[int, str]]:
     >>> papers.available()["cmlm"][2]
     'Full-size training sets: MCC for CoLA, accuracy elsewhere; mean of 3 seeds'
     """
-    return {
-        paper: {number: caption for number, (caption, _, _) in module.TABLES.items()}
-        for paper, module in _PAPERS.items()
-    }
+    captions: dict[str, dict[int, str]] = {}
+    for row in _rows("tables"):
+        captions.setdefault(row["paper"], {})[row["number"]] = row["caption"]
+    return captions
 
 
 def table(paper: str, number: int) -> "pd.DataFrame":
@@ -41,7 +40,7 @@ def table(paper: str, number: int) -> "pd.DataFrame":
     Args:
         paper: `"cmlm"`, `"scl"`, `"coco_lm"` or `"capt"`.
         number: the table's number in the paper. Tables of sentences, of kinds of noise and, but for SCL's, of the sizes
-            of GLUE's tasks are not here; those of settings are in `papers.settings`.
+            of GLUE's tasks are not here; those of settings are in `training` and its neighbours.
 
     Raises:
         ValueError: for a paper or a table that is not here; the message names those that are.
@@ -54,15 +53,20 @@ def table(paper: str, number: int) -> "pd.DataFrame":
     """
     import pandas as pd
 
-    arguments.known(paper, _PAPERS, "paper")
-    module = _PAPERS[paper]
-    if not checks.is_number(number) or number not in module.TABLES:
-        there = ", ".join(map(str, module.TABLES))
-        raise ValueError(f"{paper} has the tables {there}, not {checks.shown(number)}.")
-    caption, header, block = module.TABLES[number]
-    *keys, columns = (part.strip() for part in header.split("|"))
-    rows = [_row(line, keys, columns.split(), module.SD_UNIT) for line in block.strip().splitlines()]
-    frame = pd.DataFrame(rows)
+    captions = choose(available(), paper, "paper")
+    caption = choose({str(known): text for known, text in captions.items()}, str(number), f"table of {paper}")
+    unit = next(row["sd_unit"] for row in _rows("tables") if row["paper"] == paper)
+    printed = pd.read_csv(shipped("papers") / f"{paper}_{number}.csv", dtype=str)
+    frame = pd.DataFrame()
+    for column in printed:
+        if column in KEYS:
+            frame[column] = printed[column]
+            continue
+        parts = printed[column].str.split("±", expand=True).astype(float)
+        frame[column] = parts[0]
+        if 1 in parts:
+            frame[f"{column} sd"] = (parts[1] * unit).round(6)
+    frame = frame.astype({column: int for column in ("n", "batch_size") if column in frame})
     frame.attrs["caption"] = caption
     return frame
 
@@ -79,33 +83,84 @@ def cells(paper: str, number: int) -> "pd.DataFrame":
     1  CE + SCL   88.1  3.3
     """
     printed = table(paper, number)
-    keys = [part.strip() for part in _PAPERS[paper].TABLES[number][1].split("|")[:-1]]
+    keys = [name for name in printed if name in KEYS]
     columns = [name for name in printed if name not in keys and not name.endswith(" sd")]
     tall = printed.melt(keys, columns, "column", "score")
-    sds = printed.reindex(columns=keys + [f"{name} sd" for name in columns]).melt(keys, value_name="sd")
-    return tall.assign(sd=sds["sd"])
+    deviations = printed.reindex(columns=keys + [f"{name} sd" for name in columns]).melt(keys, value_name="sd")
+    return tall.assign(sd=deviations["sd"])
 
 
-def _row(line: str, keys: list[str], columns: list[str], sd_unit: float) -> dict[str, str | int | float]:
-    *names, cells = (part.strip() for part in line.split("|"))
-    row = {key: int(name) if name.isdigit() else name for key, name in zip(keys, names, strict=True)}
-    for column, cell in zip(columns, cells.split(), strict=True):
-        row |= _cell(column, cell, sd_unit)
-    return row
+def training(method: str, setting: str | int) -> dict[str, Any]:
+    """How a paper trained a method, as settings of `Training`; a new dict, free to change.
+
+    Args:
+        method: a key of `TRAINING`.
+        setting: one of its settings: `"base"`, `"large"`, `"full size"`; `100` or `"100"` for a number of texts.
+
+    Raises:
+        ValueError: for a method or setting that no paper here prints; the message names those that are printed.
+
+    >>> from contrast_kit import papers
+    >>> papers.training("CMLM", 100)
+    {'epochs': 50, 'batch_size': 8, 'lr': 1e-05, 'warmup': 0.0, 'group_by_length': False}
+    >>> papers.training("CAPT", "base")
+    Traceback (most recent call last):
+    ValueError: There is no setting of CAPT 'base'; there are small, large.
+    """
+    settings = choose(TRAINING, method, "method with printed settings")
+    # COCO-LM, section 3.3: a batch is "a random set". No paper here groups texts by their length, as `Training` does.
+    return choose(settings, str(setting), f"setting of {method}") | {"group_by_length": False}
 
 
-def _cell(column: str, cell: str, sd_unit: float) -> dict[str, float]:
-    """One printed cell: a number, `mean±sd`, or `matched/mismatched`."""
-    if "/" in cell:  # the column is called MNLI-(m/mm)
-        name = column.partition("-")[0]
-        return {f"{name}-{half}": _number(value) for half, value in zip(("m", "mm"), cell.split("/"), strict=True)}
-    if "(m/mm)" in column:
-        raise ValueError(f"The cell {cell!r} should hold two numbers.")
-    if "±" in cell:
-        mean, sd = cell.split("±")
-        return {column: _number(mean), f"{column} sd": round(float(sd) * sd_unit, 6)}
-    return {column: _number(cell)}
+def coco_lm_model(setting: str) -> dict[str, Any]:
+    """The model of a setting of COCO-LM: a row of `COCO_LM_MODELS`."""
+    return dict(choose(COCO_LM_MODELS, setting, "setting of COCO-LM"))
 
 
-def _number(text: str) -> float:
-    return float("nan") if text == "-" else float(text)
+def _rows(name: str) -> list[dict[str, Any]]:
+    """The rows of a file of `data/papers`, without its empty cells; numbers and tuples as Python's."""
+    with (shipped("papers") / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        return [{key: _value(cell) for key, cell in row.items() if cell} for row in csv.DictReader(file)]
+
+
+def _value(cell: str) -> Any:
+    try:
+        return literal_eval(cell)
+    except (ValueError, SyntaxError):
+        return cell
+
+
+def _by(*keys: str, of: str) -> dict[str, Any]:
+    """The rows of a file, by the words in one of its columns, or of two."""
+    tree: dict[str, Any] = {}
+    for row in _rows(of):
+        row.pop("source", None)
+        names = [str(row.pop(key, "")) for key in keys]
+        branch = tree
+        for name in names[:-1]:
+            branch = branch.setdefault(name, {})
+        branch[names[-1]] = row
+    return tree
+
+
+TRAINING = _by("method", "setting", of="training")
+"""Training settings by method, then by the name of the setting: a number of texts, or a size of model."""
+CMLM_POST_EPOCHS = {int(name): row["epochs"] for name, row in TRAINING["CMLM"].items() if name.isdigit()}
+CMLM_FINE_TUNING_EPOCHS = {int(name): row["epochs"] for name, row in TRAINING["FT"].items() if name.isdigit()}
+_FINE_TUNING = _by("paper", of="fine_tuning")
+COCO_LM_FINE_TUNING, CAPT_FINE_TUNING = _FINE_TUNING["COCO-LM"], _FINE_TUNING["CAPT"]
+_SEARCH = _by("paper", "task", of="search")
+CMLM_SEARCH, CAPT_SEARCH = _SEARCH["CMLM"][""], _SEARCH["CAPT"][""]
+COCO_LM_SEARCH = {model: _SEARCH[f"COCO-LM {model}"] for model in ("base", "large++")}
+"""What COCO-LM searched for each task, by the size of model: tables 7 and 8. Those of base also hold for base++."""
+LM_BFF = _rows("lm_bff")[0] | {"fine_tuning": _FINE_TUNING["LM-BFF"]}
+"""LM-BFF, section 3.3 and its scripts, which COCO-LM's table 4 follows with other learning rates (section 5.3)."""
+COCO_LM_MODELS = _by("setting", of="coco_lm_models")
+"""COCO-LM's models, by the name of their setting."""
+COCO_LM_TABLE_3 = _by("row", of="coco_lm_ablations")
+"""COCO-LM's table 3, row by row, as changes of `COCOLMConfig`: `COCOLM(encoder, **COCO_LM_TABLE_3["CLM Only"])`.
+
+Two rows are not a matter of the config alone. "w/o. Rel-Pos" is an encoder built without relative positions. "w.
+Converged Auxiliary" needs a trained one: `COCOLM(encoder, converged=trained)`. The paper does not say whether the rows
+under "CLM Setup" keep the contrast (here they do), nor how "CLM w/o. Copy" names words (here by a softmax at M alone),
+nor whether ELECTRA's auxiliary model has relative positions and samples with dropout (here neither)."""
