@@ -2,7 +2,8 @@
 
 from contrast_kit.training.fit import fit
 from contrast_kit.training.gradient import gradient
+from contrast_kit.training.plan import Plan, plan
 from contrast_kit.training.run import Run
 from contrast_kit.training.settings import Training
 
-__all__ = ["Run", "Training", "fit", "gradient"]
+__all__ = ["Plan", "Run", "Training", "fit", "gradient", "plan"]

@@ -10,9 +10,7 @@ drawing the noise everywhere costs next to nothing, and the views do not depend 
 import hashlib
 import json
 import os
-import re
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 from typing import Any
 
@@ -20,30 +18,23 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
-from contrast_kit import fast, masking
-
 PATIENCE = timedelta(minutes=10)
 """How long to wait for another process. One that ended is noticed at once on a CPU; one that hangs, after this."""
 
-_alone = False
-
 
 class LostError(ConnectionError):
-    """Another process ended, or did not answer; `seen` is what this one noticed."""
-
-    def __init__(self, seen: str, sentence: str | None = None):
-        super().__init__(sentence or f"Another process ended or did not answer, so this one ends too ({seen}).")
-        self.seen = seen
+    """Another process ended, or did not answer."""
 
 
 def start() -> torch.device:
     """Connect the processes that torchrun, accelerate or `notebook_launcher` started; the device of this one."""
     from accelerate import PartialState
 
-    several = int(os.environ.get("WORLD_SIZE", "1")) > 1
-    if several and not dist.is_initialized():
+    if int(os.environ.get("WORLD_SIZE", "1")) == 1:
+        return PartialState().device
+    if not dist.is_initialized():
         PartialState._reset_state()  # a notebook's process that trained alone before hands this down to its copies
-    return PartialState(timeout=PATIENCE).device if several else PartialState().device
+    return PartialState(timeout=PATIENCE).device
 
 
 def stop() -> None:
@@ -52,20 +43,9 @@ def stop() -> None:
         dist.destroy_process_group()
 
 
-@contextmanager
-def alone() -> Iterator[None]:
-    """Inside, this process works as if there were no other: to measure something by itself."""
-    global _alone
-    before, _alone = _alone, True
-    try:
-        yield
-    finally:
-        _alone = before
-
-
 def count() -> int:
     """How many processes train together."""
-    return dist.get_world_size() if dist.is_available() and dist.is_initialized() and not _alone else 1
+    return dist.get_world_size() if dist.is_available() and dist.is_initialized() else 1
 
 
 def rank() -> int:
@@ -90,8 +70,8 @@ def _collective(operation: Callable[..., Any], *arguments: Any) -> None:
     try:
         operation(*arguments)
     except RuntimeError as error:
-        place_in_torch, first_sentence = r"^\[[^\]]*\] ", str(error).strip().split("\n")[0].split(". ")[0]
-        raise LostError(re.sub(place_in_torch, "", first_sentence)) from error
+        reason = str(error).strip().split("\n")[0]
+        raise LostError(f"Another process ended or did not answer, so this one ends too ({reason}).") from error
 
 
 def total(value: Tensor) -> Tensor:
@@ -104,7 +84,9 @@ def total(value: Tensor) -> Tensor:
 
 def anywhere(fact: bool, device: torch.device) -> bool:
     """Whether a fact is true on any process."""
-    return fact if count() == 1 else bool(total(torch.tensor(float(fact), device=device)))
+    if count() == 1:
+        return fact
+    return bool(total(torch.tensor(float(fact), device=device)))
 
 
 def gather(rows: Tensor, length: int | None = None) -> Tensor:
@@ -129,42 +111,8 @@ def gather(rows: Tensor, length: int | None = None) -> Tensor:
     return torch.cat(pieces)  # [B, …]
 
 
-@contextmanager
-def shared_drawing(objective: nn.Module) -> Iterator[None]:
-    """Inside, several processes share the work of a model that draws words for a view (COCO-LM's auxiliary).
-
-    It concerns modules that have a function `draws_words(encoder, view, generator)`, unless `faster` gave them another.
-    """
-    modules = objective.modules() if count() > 1 else ()
-    drawing = [module for module in modules if hasattr(module, "draws_words") and "draws_words" not in vars(module)]
-    for module in drawing:
-        module.draws_words = draw_together
-    try:
-        yield
-    finally:
-        for module in drawing:
-            del module.draws_words
-
-
-def draw_together(encoder: nn.Module, view: dict[str, Tensor], generator: torch.Generator | None) -> Tensor:
-    """What `draw_words` gives, [B, T]: each process scores its own rows, makes the draws of all, and sends its words.
-
-    So the draws are those that one process alone would make; those for the rows of others are thrown away.
-    """
-    selected = view["selected"]  # [B, T], M of them True
-    mine = own(len(selected))
-    rows = {key: value[mine] for key, value in view.items()}
-    logits = torch.zeros(int(selected.sum()), encoder.vocabulary["vocab_size"], device=selected.device)  # [M, V]
-    if len(rows["selected"]):
-        scores = encoder.mlm_logits(encoder(rows)[rows["selected"]])[:, : logits.shape[1]]  # [B', T, D] → [M', V]
-        before = int(selected[: mine.start].sum())
-        logits[before : before + len(scores)] = scores
-    drawn = masking.replace(view["targets"], selected, logits, generator=generator)
-    return gather(drawn[mine], len(selected))
-
-
 def same_settings(settings: dict[str, Any], device: torch.device) -> None:
-    """Raise a `ValueError` on every process where one was started with other settings, or other data, than the first.
+    """Raise a ValueError on every process if one was started with other settings, or other data, than the first.
 
     `settings` is in a form JSON takes; the processes exchange a digest of each of its entries.
     """
@@ -173,8 +121,9 @@ def same_settings(settings: dict[str, Any], device: torch.device) -> None:
     texts = [json.dumps(value, sort_keys=True).encode() for value in settings.values()]
     numbers = [int.from_bytes(hashlib.sha256(text).digest()[:7], "big") for text in texts]  # 56 bits: an int64
     everyone = gather(torch.tensor([numbers], device=device))  # [1, S] → [processes, S]
-    process, entry = ((everyone != everyone[0]).nonzero().tolist() or [(0, 0)])[0]
-    if process:
+    different = (everyone != everyone[0]).nonzero().tolist()
+    if different:
+        process, entry = different[0]
         raise ValueError(
             f"Process {process} was started with another {list(settings)[entry]} than process 0: start all processes "
             "with the same method, settings and data, in the same order."
@@ -183,11 +132,11 @@ def same_settings(settings: dict[str, Any], device: torch.device) -> None:
 
 def same_weights(module: nn.Module) -> None:
     """Give every process the first one's parameters and buffers: gradients are summed, never weights."""
-    if count() > 1:
-        for value in module.state_dict().values():
-            if isinstance(value, Tensor):
-                _collective(dist.broadcast, value, 0)
-                torch.autograd.graph.increment_version(value)  # which a message from outside does not do
+    if count() == 1:
+        return
+    for value in module.state_dict().values():
+        _collective(dist.broadcast, value, 0)
+        torch.autograd.graph.increment_version(value)  # which a message from outside does not do
 
 
 def sum_gradients(parameters: Iterable[nn.Parameter]) -> None:
@@ -200,10 +149,8 @@ def sum_gradients(parameters: Iterable[nn.Parameter]) -> None:
     if count() == 1 or not trained:
         return
     touched = total(torch.tensor([float(p.grad is not None) for p in trained], device=trained[0].device))
-    gradients = []
-    for parameter, processes_with_one in zip(trained, touched.tolist(), strict=True):
-        if processes_with_one:
+    for parameter, processes in zip(trained, touched.tolist(), strict=True):
+        if processes:
             if parameter.grad is None:
                 parameter.grad = torch.zeros_like(parameter)
-            gradients.append(parameter.grad)
-    fast.in_large_messages(gradients, lambda flat: _collective(dist.all_reduce, flat))
+            _collective(dist.all_reduce, parameter.grad)

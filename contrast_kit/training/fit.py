@@ -8,17 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import nn
+from tqdm.auto import tqdm
 
-from contrast_kit import arguments, checks, fast, trainer_checks
+from contrast_kit import checks
 from contrast_kit.checks import NotFiniteError
-from contrast_kit.data import intact
 from contrast_kit.data.batches import make_batches
 from contrast_kit.data.prepared import prepare_texts
 from contrast_kit.objectives.base import Objective
-from contrast_kit.plots.progress import Progress
 from contrast_kit.training import checkpoint, distributed
 from contrast_kit.training.gradient import RandomState, gradient
-from contrast_kit.training.run import Run, stop_on_interrupt
+from contrast_kit.training.run import Run, stop_on_signal
 from contrast_kit.training.settings import Training, adamw, autocast, learning_rate
 
 
@@ -31,7 +31,6 @@ def fit(
     resume: bool = False,
     callback: Callable[[Run], None] | None = None,
     progress: bool = True,
-    live: bool = False,
     **settings: Any,
 ) -> Run:
     """Train an objective, and with it its encoder, in place; it stays on the accelerator, in evaluation mode.
@@ -46,8 +45,7 @@ def fit(
             as in a run that never stopped (`training/checkpoint.py` covers other devices).
         callback: called with the run so far after each logged step, for example to measure the space on the way; it
             may end the run with `run.stop()`.
-        progress: show a progress line.
-        live: in a notebook, also draw the loss curves while they grow.
+        progress: show a progress bar.
 
     Returns:
         the `Run`. Ctrl-C (in a notebook: the stop button) ends it after the current step and returns it so far.
@@ -58,7 +56,6 @@ def fit(
         ConnectionError: when one of several processes ended; the others then end too, with a message.
         ValueError: for settings that contradict each other, rows whose text is in no known column, a checkpoint of
             another run, or a `folder` that has checkpoints, without `resume=True`: two runs never mix in one folder.
-        TypeError: for something that is not an objective, or data that are neither texts nor rows with text.
 
     Example:
         >>> import contrast_kit as ck
@@ -69,18 +66,16 @@ def fit(
         ['step', 'loss', 'mlm', 'contrast', 'lr', 'grad_norm', 'seconds']
     """
     training = training_settings(objective, training, settings)
-    for name, value in {"resume": resume, "progress": progress, "live": live}.items():
-        checks.switch(name, value)
-    arguments.of_kind("callback", callback, Callable | None, "a function of the run so far")
-    if resume and folder is None:
-        raise ValueError("resume=True needs the folder in which the checkpoints are: fit(…, folder='runs/cmlm').")
     if folder is not None:
-        folder = arguments.path("folder", folder, "where checkpoints are kept")
+        folder = Path(folder).expanduser()
         checkpoint.check_folder(folder, resume)
+    elif resume:
+        raise ValueError("resume=True needs the folder in which the checkpoints are: fit(…, folder='runs/cmlm').")
     with torch.inference_mode(False):  # with gradients, even inside a reader's torch.no_grad()
         loop = _Loop(objective, dataset, training, folder)
-        with intact.one_writer(folder) if folder and distributed.rank() == 0 else nullcontext():
-            return loop.run(resume, callback, progress and distributed.rank() == 0, live)
+        first = distributed.rank() == 0
+        with checkpoint.one_writer(folder) if folder and first else nullcontext():
+            return loop.run(resume, callback, progress and first)
 
 
 class _Loop:
@@ -88,58 +83,53 @@ class _Loop:
 
     def __init__(self, objective: Objective, dataset: Any, training: Training, folder: Path | None):
         self.device = distributed.start()
-        trainer_checks.trainable(objective, self.device)
+        check_trainable(objective, training, self.device)
         self.objective, self.training = objective.to(self.device), training
         self.texts = prepare_texts(objective.encoder, dataset, training.max_length)
         objective.check_data(getattr(self.texts, "labels", None))
         self.batches = make_batches(self.texts, training)
         self.epoch, self.order = -1, []  # the rows of each batch of an epoch
-        self.autocast, self.total = autocast(training.precision, self.device), training.total_steps(len(self.batches))
+        self.autocast = autocast(training.precision, self.device)
+        self.total = training.total_steps(len(self.batches))
         self.optimizer = adamw(objective, training)
         data = {"examples": len(self.texts), "fingerprint": self.texts.fingerprint()}
         self.settings = checkpoint.settings(objective, training) | {"data": data}
         distributed.same_settings(self.settings, self.device)  # before a check that only one process may fail
-        trainer_checks.something_for_all(min(map(len, self.batches.epoch(0))), distributed.count())
+        smallest = min(map(len, self.batches.epoch(0)))
+        if smallest < distributed.count():
+            raise ValueError(f"A batch of {smallest} gives nothing to do to some of {distributed.count()} processes.")
         distributed.same_weights(objective)
         # The order of the data and the noise of the views are the same on all processes; each draws its own dropout.
         self.seed = int(training.seed) * 1_000_003 % 2**63  # as large as a generator takes
         generator = torch.Generator(self.device).manual_seed(self.seed)
         self.trained = checkpoint.Trained(objective, self.optimizer, generator)
-        self.result, self.saved = Run(objective, training, total=self.total, folder=folder), 0  # the last step kept
+        self.result = Run(objective, training, total=self.total, folder=folder)
+        self.saved = 0  # the last step kept
 
-    def run(self, resume: bool, callback: Callable[[Run], None] | None, show: bool, live: bool) -> Run:
+    def run(self, resume: bool, callback: Callable[[Run], None] | None, show: bool) -> Run:
         """From the first step, or the checkpoint's, to the last; the caller's random state is left as it was."""
-        result, training = self.result, self.training
-        with torch.random.fork_rng([self.device] if self.device.type == "cuda" else []), stop_on_interrupt() as stop:
+        result = self.result
+        devices = [self.device] if self.device.type == "cuda" else []
+        with torch.random.fork_rng(devices), stop_on_signal() as stop:
             torch.manual_seed(self.seed + distributed.rank())
             if resume:
                 self.restore()
             self.objective.train()
-            bar = Progress(self.total, result.steps, show=show, live=live)
-            start, stopped = time.monotonic() - result.seconds, False
+            bar = tqdm(total=self.total, initial=result.steps, unit="step") if show else tqdm(disable=True)
+            start = time.monotonic() - result.seconds
             try:
                 while result.steps < self.total:
-                    # All processes end after the same step, whichever of them was told to stop.
-                    if stopped := distributed.anywhere(stop.is_set() or result.stopping, self.device):
+                    # All processes end after the same step, whichever of them the signal reached.
+                    if distributed.anywhere(stop.is_set() or result.stopping, self.device):
+                        result.interrupted = True
+                        self.save()
                         break
                     parts = self.step(result.steps)
                     result.steps += 1
                     result.seconds = time.monotonic() - start
-                    last, row = result.steps == self.total, {}
-                    if logged := result.steps % training.log_every == 0 or last:
-                        row = {name: float(value) for name, value in parts.items()}
-                        result.rows.append({"step": result.steps, **row, "seconds": result.seconds})
-                    bar.update({k: v for k, v in row.items() if k not in ("lr", "grad_norm")}, result.rows)
-                    if logged and callback is not None:
-                        random = RandomState.now(self.device)
-                        callback(result)  # which may measure, and draw dropout
-                        random.restore()
-                        self.objective.train()
-                    if result.steps % training.save_every == 0 or last:
+                    self.log(parts, callback, bar)
+                    if result.steps % self.training.save_every == 0 or result.steps == self.total:
                         self.save()
-                if stopped:
-                    result.interrupted = True
-                    self.save()
             except distributed.LostError as error:
                 raise self.lost_error(error) from error
             finally:
@@ -157,16 +147,14 @@ class _Loop:
         self.optimizer.zero_grad(set_to_none=True)
         options = dict(chunk_size=training.chunk_size, autocast=self.autocast)
         try:
-            with fast.packing(objective, training.packing):
-                parts, seen = gradient(objective, batches, self.trained.generator, **options)
+            parts, vectors_and_facts = gradient(objective, batches, self.trained.generator, **options)
         except NotFiniteError as error:
             raise self.not_finite_error(step, str(error)) from error
         if step == 0:
-            trainer_checks.warn_untrained(objective, parts)
+            check_weights(objective, parts)
         if step < round(training.warm_heads * self.total):
-            objective.encoder.model.base_model.zero_grad(set_to_none=True)  # at rest: the optimizer skips it
-            trainer_checks.warn_idle(objective, step)
-        norm = torch.nn.utils.clip_grad_norm_(objective.parameters(), training.clip or math.inf)
+            objective.encoder.model.base_model.zero_grad(set_to_none=True)  # so the optimizer skips it
+        norm = nn.utils.clip_grad_norm_(objective.parameters(), training.clip or math.inf)
         self.last = step, parts, norm
         if self.reads_losses(step):
             self.check_finite(*self.last)
@@ -175,7 +163,7 @@ class _Loop:
             group["lr"] = rate
         self.optimizer.step()
         with torch.no_grad(), checks.unchecked(self.device.type != "cpu"):  # NaN is found where losses are read
-            for vectors, facts in seen:
+            for vectors, facts in vectors_and_facts:
                 objective.after_step(vectors, facts)
         return {**parts, "lr": rate, "grad_norm": norm}
 
@@ -186,6 +174,21 @@ class _Loop:
             self.epoch, self.order = epoch, self.batches.epoch(epoch)
         batch = self.texts.batch(self.order[position])
         return {key: value.to(self.device, non_blocking=True) for key, value in batch.items()}
+
+    def log(self, parts: dict[str, Any], callback: Callable[[Run], None] | None, bar: tqdm) -> None:
+        """Add a row to the history where one is due, show it, and hand the run to the callback."""
+        result = self.result
+        if result.steps % self.training.log_every == 0 or result.steps == self.total:
+            row = {name: float(value) for name, value in parts.items()}
+            result.rows.append({"step": result.steps, **row, "seconds": result.seconds})
+            losses = {name: f"{value:.3f}" for name, value in row.items() if name not in ("lr", "grad_norm")}
+            bar.set_postfix(losses, refresh=False)
+            if callback is not None:
+                random = RandomState.now(self.device)
+                callback(result)  # which may measure, and draw dropout
+                random.restore()
+                self.objective.train()
+        bar.update()
 
     def reads_losses(self, step: int) -> bool:
         """Whether the host reads this step's losses: always on a CPU. On a GPU, which it would wait for, a NaN is seen
@@ -198,7 +201,7 @@ class _Loop:
             raise self.not_finite_error(step, describe_parts({**parts, "grad_norm": norm}))
 
     def not_finite_error(self, step: int, problem: str) -> FloatingPointError:
-        """The error that stops a run at a NaN: what was seen, where to go back to, what usually helps."""
+        """The error that stops a run at a NaN: what it met, where to go back to, what usually helps."""
         before = describe_parts(self.result.rows[-1] if self.result.rows else {})
         folder = self.result.folder
         good = checkpoint.describe_newest(folder) if folder else "no folder was given, so none is saved"
@@ -212,12 +215,10 @@ class _Loop:
     def lost_error(self, error: distributed.LostError) -> distributed.LostError:
         """The error that ends this process when another one is gone, with what to do."""
         folder = self.result.folder
-        again = f", with resume=True: {checkpoint.describe_newest(folder)}" if folder else ""
-        return distributed.LostError(
-            error.seen,
-            f"Another of the {distributed.count()} processes ended or did not answer in step {self.result.steps + 1}, "
-            f"so this one ends too; start all of them again{again} ({error.seen}).",
-        )
+        message = f"{error} It was in step {self.result.steps + 1}; start all processes again"
+        if folder is not None:
+            message += f" with resume=True: {checkpoint.describe_newest(folder)}"
+        return distributed.LostError(f"{message}.")
 
     def save(self) -> None:
         """Write a checkpoint, if the run has a folder and has made steps since the last one."""
@@ -226,25 +227,58 @@ class _Loop:
             return
         self.check_finite(*self.last)
         state = {"settings": self.settings, "rows": result.rows, "seconds": result.seconds}
-        state |= {"processes": distributed.count(), "at rest": trainer_checks.at_rest(self.objective)}
         checkpoint.save(result.folder, result.steps, self.trained, state)
         self.saved = result.steps
 
     def restore(self) -> None:
         """Go back to the newest checkpoint, if there is one."""
         result = self.result
-        if (state := checkpoint.load(result.folder, self.trained, self.settings)) is not None:
+        state = checkpoint.load(result.folder, self.trained, self.settings)
+        if state is not None:
             result.steps, result.rows, result.seconds = state["step"], state["rows"], state["seconds"]
             self.saved = result.steps
 
 
 def training_settings(objective: Any, training: Training | None, settings: dict[str, Any]) -> Training:
     """The `Training` of a call, given whole or by its fields; refuses both at once, and anything but an objective."""
+    if not isinstance(objective, Objective):
+        given = objective.__name__ if isinstance(objective, type) else type(objective).__name__
+        raise TypeError(f"fit trains an objective, such as ck.objectives.CMLM(encoder), not {given}.")
     if training is not None and settings:
         raise TypeError("Give a Training or single settings, not both: dataclasses.replace changes a Training.")
-    trainer_checks.is_method(objective, Objective)
-    arguments.of_kind("The third argument", training, Training | None, "a Training (or name its fields, steps=200)")
     return (training or Training.of(settings)).for_encoder(objective.encoder.pretrained)
+
+
+def check_trainable(objective: Objective, training: Training, device: torch.device) -> None:
+    """Raise where a run would learn nothing, or something else than it says."""
+    if torch.is_autocast_enabled(device.type):
+        raise ValueError(
+            "Inside torch.autocast fit would go on reading copies of the weights from before the first update: "
+            "leave that context and pass precision='bf16' instead."
+        )
+    trained = [weight for weight in objective.parameters() if weight.requires_grad]
+    if not trained:
+        raise ValueError("Every weight is frozen, so nothing can be trained: set requires_grad where it should.")
+    if any(weight.dtype in (torch.float16, torch.bfloat16) for weight in trained):
+        raise ValueError(
+            "Weights in half precision lose most of their small updates: train objective.float() with "
+            "precision='bf16', and convert the encoder afterwards."
+        )
+    norms = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
+    in_pieces = training.chunk_size is not None or distributed.count() > 1
+    if in_pieces and any(isinstance(module, norms) for module in objective.modules()):
+        raise ValueError(
+            "BatchNorm would see one piece of the batch at a time, not the batch: take a LayerNorm, or train on one "
+            "process without chunk_size."
+        )
+
+
+def check_weights(objective: Objective, parts: dict[str, Any]) -> None:
+    """Raise for a weight that names no part of the loss: the part that was meant would be logged but not trained."""
+    unknown = [name for name, weight in objective.weights.items() if weight and name not in parts]
+    others = [name for name in parts if name != "loss"]
+    if unknown and not type(objective).__module__.startswith("contrast_kit."):  # CAPT's masked LM may have no targets
+        raise ValueError(f"weights names {unknown[0]!r}, but no part of the loss is named so; there are {others}.")
 
 
 def describe_parts(parts: dict[str, Any]) -> str:

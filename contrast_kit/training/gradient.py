@@ -22,10 +22,20 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from contrast_kit import checks, method_checks, trainer_checks
+from contrast_kit import checks
 from contrast_kit.encoder.encoder import View
-from contrast_kit.method_checks import Named
-from contrast_kit.objectives.base import Encoded, ExampleInfo, Objective, Vectors, add, count_terms, cut, rows_of
+from contrast_kit.objectives.base import (
+    Encoded,
+    ExampleInfo,
+    Objective,
+    Vectors,
+    add,
+    count_terms,
+    cut,
+    draw_views,
+    rows_of,
+    size_of,
+)
 from contrast_kit.training import distributed
 
 Autocast = Callable[[], AbstractContextManager]
@@ -39,6 +49,7 @@ class Piece:
     view: View
     seed: int | None = None
     encoded: Encoded | None = None
+    again: bool = False  # encoded for its vectors alone, to be encoded again with a graph
 
 
 def gradient(
@@ -78,116 +89,128 @@ def gradient(
         >>> torch.allclose(whole["contrast"], pieces["contrast"], atol=1e-6)  # three negatives, one text at a time
         True
     """
-    trainer_checks.step(objective, batches, chunk_size, Objective.total)
     sums: dict[str, Tensor] = {}
     contrasts: dict[str, Tensor] = {}
     remembered = []
-    encoding = trainer_checks.by_example(objective, autocast, batches, chunk_size, distributed.count())
     with checks.unchecked(objective.encoder.device.type != "cpu"):  # a GPU would have to be waited for
-        with torch.no_grad(), autocast(), distributed.shared_drawing(objective):  # some views are drawn from a model
-            drawn = [method_checks.draw_views(objective, batch, generator) for batch in batches]
+        with torch.no_grad(), autocast():  # some views are drawn from a model
+            drawn = [draw_views(objective, batch, generator) for batch in batches]
         counts = count_terms(objective, drawn)
+        step = _Step(objective, counts, autocast, chunk_size)
         for batch, views in zip(batches, drawn, strict=True):
-            facts, examples = method_checks.facts(objective, batch, views), len(next(iter(batch.values())))
-            own = {name: rows_of(view, distributed.own(examples)) for name, view in views.items()}
-            pieces = [Piece(name, chunk) for name, view in own.items() for chunk in cut(view, chunk_size)]
-            keep_graph = len(pieces) == len(views)
-            for piece in pieces if not keep_graph else ():
-                piece.seed = int(torch.randint(2**62, ()))  # heads draw in step 3 alone, and nothing twice
+            facts = objective.facts(batch, views)
+            pieces = step.pieces(views, size_of(batch))
             stream = RandomState.now(objective.encoder.device)
-            local, pieces = encode_all(objective, pieces, counts, keep_graph, encoding)
-            add(sums, local)
-            leaves, vectors = as_leaves(objective, pieces), Named()
+            add(sums, step.encode(pieces))
+            pieces = [piece for piece in pieces if piece.encoded is not None]  # the others are done
+            leaves = as_leaves(pieces)
+            vectors: Vectors = {}
             if objective.contrastive:
-                vectors = each_rows(leaves, lambda rows, n=examples: distributed.gather(rows, n))
-                parts = method_checks.by_name(objective, "contrast", objective.contrast(vectors, facts), counts)
-                if leaves or not distributed.rank():  # weights of the contrast itself learn on the first process
-                    backward(objective.total(parts) / len(batches), leaves if distributed.rank() else None)
+                length = size_of(batch)
+                vectors = each_rows(leaves, lambda rows, n=length: distributed.gather(rows, n))
+                parts = objective.contrast(vectors, facts)
+                step.send_to_leaves(parts, leaves, len(batches))
                 add(contrasts, {name: part.detach() / len(batches) for name, part in parts.items()})
-            remembered.append((each_rows(vectors, torch.Tensor.detach), facts))
-            add(sums, send_back(objective, pieces, leaves, counts, keep_graph, encoding))
-            if not keep_graph:
+            remembered.append((each_rows(vectors, Tensor.detach), facts))
+            add(sums, step.send_back(pieces, leaves))
+            if not step.keeps_graph:
                 stream.restore()
     distributed.sum_gradients(objective.parameters())
     parts = {name: distributed.total(value) / counts[name] for name, value in sums.items()} | contrasts
-    with torch.no_grad():  # learned weights
+    with torch.no_grad():  # weights may be learned
         return {"loss": objective.total(parts), **parts}, remembered
+
+
+class _Step:
+    """The three parts of the step for one batch: encode, contrast on leaves, send back."""
+
+    def __init__(self, objective: Objective, counts: dict[str, Tensor], autocast: Autocast, chunk_size: int | None):
+        self.objective, self.counts, self.autocast, self.chunk_size = objective, counts, autocast, chunk_size
+        self.keeps_graph = True
+
+    def pieces(self, views: dict[str, View], examples: int) -> list[Piece]:
+        """This process's share of each view, in chunks. Where there are several, each is encoded twice, from a seed."""
+        own = {name: rows_of(view, distributed.own(examples)) for name, view in views.items()}
+        pieces = [Piece(name, chunk) for name, view in own.items() for chunk in cut(view, self.chunk_size)]
+        self.keeps_graph = len(pieces) == len(views)
+        if not self.keeps_graph:
+            for piece in pieces:
+                piece.seed = int(torch.randint(2**62, ()))
+        return pieces
+
+    def encode(self, pieces: list[Piece]) -> dict[str, Tensor]:
+        """Step 1: the vectors of every piece, with their graph if it is kept.
+
+        A piece that takes no part in the contrast waits for nothing: it is encoded and sent back at once. Returns the
+        summed local losses of those.
+        """
+        sums: dict[str, Tensor] = {}
+        for piece in pieces:
+            if not self.objective.contrasted(piece.name):
+                self.encode_whole(piece)
+                add(sums, self.send_back([piece], {}))
+            elif self.keeps_graph:
+                self.encode_whole(piece)
+            else:
+                torch.manual_seed(piece.seed)
+                with torch.no_grad(), self.autocast():
+                    piece.encoded = Encoded(self.objective.encode_for_contrast(piece.name, piece.view), {})
+                piece.again = True
+        return sums
+
+    def encode_whole(self, piece: Piece) -> None:
+        """Vectors and local losses of a piece, with their graph."""
+        if piece.seed is not None:
+            torch.manual_seed(piece.seed)
+        with self.autocast():
+            piece.encoded = self.objective.encode(piece.name, piece.view)
+
+    def send_to_leaves(self, parts: dict[str, Tensor], leaves: Vectors, batches: int) -> None:
+        """Step 2: the backward of the contrast. Its own weights, if it has any, learn on the first process alone."""
+        loss = self.objective.total(parts) / batches
+        if distributed.rank() == 0:
+            backward(loss)
+        elif leaves:
+            backward(loss, [rows for heads in leaves.values() for rows in heads.values()])
+
+    def send_back(self, pieces: list[Piece], leaves: Vectors) -> dict[str, Tensor]:
+        """Step 3: backward through every piece; returns the summed local losses, detached."""
+        sums: dict[str, Tensor] = {}
+        starts: dict[str, int] = {}
+        for piece in pieces:
+            if piece.again:
+                self.encode_whole(piece)
+            start = starts.get(piece.name, 0)
+            stop = starts[piece.name] = start + size_of(piece.view)
+            losses = {name: value / self.counts[name] for name, value in piece.encoded.sums.items()}
+            loss = self.objective.total(losses)
+            for head, leaf in leaves.get(piece.name, {}).items():
+                if leaf.grad is not None:
+                    loss = loss + (piece.encoded.vectors[head] * leaf.grad[start:stop]).sum()
+            backward(loss)
+            add(sums, {name: value.detach() for name, value in piece.encoded.sums.items()})
+            piece.encoded = None  # free the graph before the next piece
+        return sums
 
 
 def each_rows(vectors: Vectors, function: Callable[[Tensor], Tensor]) -> Vectors:
     """The same vectors, by view and head, with a function applied to each [B, D]."""
-    return Named({name: Named({head: function(x) for head, x in of.items()}) for name, of in vectors.items()})
+    return {name: {head: function(rows) for head, rows in heads.items()} for name, heads in vectors.items()}
 
 
-def encode_all(
-    objective: Objective, pieces: list[Piece], counts: dict[str, Tensor], keep_graph: bool, autocast: Autocast
-) -> tuple[dict[str, Tensor], list[Piece]]:
-    """Step 1: the vectors of every piece, with their graph if it is kept, else from its seed, to repeat them.
-
-    A piece that takes no part in the contrast waits for nothing: it is encoded and sent back at once. Returns the
-    summed local losses of those that are done, and the pieces that wait for the contrast.
-    """
-    sums: dict[str, Tensor] = {}
-    waiting = []
-    for piece in pieces:
-        if not objective.contrasted(piece.name):
-            add(sums, send_back(objective, [piece], {}, counts, False, autocast))
-            continue
-        waiting.append(piece)
-        if keep_graph:
-            with autocast():
-                piece.encoded = objective.encode(piece.name, piece.view)
-        else:
-            torch.manual_seed(piece.seed)
-            with torch.no_grad(), autocast():
-                piece.encoded = Encoded(objective.encode_for_contrast(piece.name, piece.view), {})
-    return sums, waiting
-
-
-def as_leaves(objective: Objective, pieces: list[Piece]) -> Vectors:
+def as_leaves(pieces: list[Piece]) -> Vectors:
     """The vectors of all pieces as leaves [B, D] of a new graph, by view and head."""
-    rows: dict[str, dict[str, list[Tensor]]] = {}
+    chunks: dict[str, dict[str, list[Tensor]]] = {}
     for piece in pieces:
-        of_piece = method_checks.rows(objective, piece.name, piece.encoded.vectors, piece.view)
-        for head, vectors in of_piece.items():
-            rows.setdefault(piece.name, {}).setdefault(head, []).append(vectors.detach())
-    return each_rows(rows, lambda chunks: torch.cat(chunks).requires_grad_())
+        for head, vectors in piece.encoded.vectors.items():
+            chunks.setdefault(piece.name, {}).setdefault(head, []).append(vectors.detach())
+    return each_rows(chunks, lambda rows: torch.cat(rows).requires_grad_())
 
 
-def send_back(
-    objective: Objective,
-    pieces: list[Piece],
-    leaves: Vectors,
-    counts: dict[str, Tensor],
-    keep_graph: bool,
-    autocast: Autocast,
-) -> dict[str, Tensor]:
-    """Step 3: backward through every piece; returns the summed local losses, detached."""
-    sums: dict[str, Tensor] = {}
-    position: dict[str, int] = {}
-    for piece in pieces:
-        if not keep_graph:
-            if piece.seed is not None:
-                torch.manual_seed(piece.seed)
-            with autocast():
-                piece.encoded = objective.encode(piece.name, piece.view)
-        start = position.get(piece.name, 0)
-        stop = position[piece.name] = start + len(next(iter(piece.view.values())))
-        losses = {name: value / counts[name] for name, value in piece.encoded.sums.items()}
-        loss = objective.total(losses)
-        for head, leaf in leaves.get(piece.name, {}).items():
-            if leaf.grad is not None:
-                loss = loss + (piece.encoded.vectors[head] * leaf.grad[start:stop]).sum()
-        backward(loss)
-        add(sums, {name: value.detach() for name, value in piece.encoded.sums.items()})
-        piece.encoded = None  # free the graph before the next piece
-    return sums
-
-
-def backward(loss: Tensor | float, only: Vectors | None = None) -> None:
-    """Send a loss backward, or to some vectors `only`; unless no part of it is trained, as with diagnostics alone."""
+def backward(loss: Tensor | float, only: list[Tensor] | None = None) -> None:
+    """Send a loss backward, or to some leaves `only`; unless no part of it is trained, as with diagnostics alone."""
     if isinstance(loss, Tensor) and loss.requires_grad:
-        loss.backward(inputs=[rows for of in only.values() for rows in of.values()] if only else None)
+        loss.backward(inputs=only)
 
 
 @dataclass
@@ -202,7 +225,8 @@ class RandomState:
     def now(cls, device: torch.device) -> "RandomState":
         """The present state."""
         streams, which = _streams(device)
-        return cls(torch.get_rng_state(), device, streams.get_rng_state(*which) if streams else None)
+        own = streams.get_rng_state(*which) if streams else None
+        return cls(torch.get_rng_state(), device, own)
 
     def restore(self) -> None:
         """Go back to it."""
@@ -216,4 +240,6 @@ def _streams(device: torch.device) -> tuple[Any, tuple]:
     """The module of torch that keeps a device's random stream, and its arguments for the device; None for the CPU."""
     if device.type == "cpu":
         return None, ()
-    return torch.get_device_module(device), () if device.type == "mps" else (device,)  # a Mac has one GPU
+    if device.type == "mps":  # a Mac has one GPU
+        return torch.get_device_module(device), ()
+    return torch.get_device_module(device), (device,)

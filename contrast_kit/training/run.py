@@ -60,23 +60,36 @@ class Run:
         words = f"{type(self.objective).__name__}: {self.steps} of {self.total} steps in {self.seconds:.0f} s"
         if self.rows:
             words += f", loss {self.rows[0]['loss']:.3f} → {self.rows[-1]['loss']:.3f}"
-        return words + (" (stopped on request)" if self.interrupted else "")
+        if self.interrupted:
+            words += " (stopped on request)"
+        return words
 
 
 @contextmanager
-def stop_on_interrupt() -> Iterator[threading.Event]:
-    """An event that the first Ctrl-C sets, so that a run ends between two steps; the second one interrupts at once."""
+def stop_on_signal() -> Iterator[threading.Event]:
+    """An event that the first Ctrl-C, SIGTERM or SIGHUP sets, so that a run ends between two steps.
+
+    The second signal acts at once, as it would without this.
+    """
     stop = threading.Event()
     if threading.current_thread() is not threading.main_thread():  # only the main thread receives signals
         yield stop
         return
+    names = ("SIGINT", "SIGTERM", "SIGHUP")
+    numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
+    before = {number: signal.getsignal(number) for number in numbers}
 
-    def first_interrupt(signum: int, frame: Any) -> None:
-        signal.signal(signal.SIGINT, before)
+    def restore() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    def end_between_two_steps(number: int, frame: Any) -> None:
+        restore()
         stop.set()
 
-    before = signal.signal(signal.SIGINT, first_interrupt)
+    for number in numbers:
+        signal.signal(number, end_between_two_steps)
     try:
         yield stop
     finally:
-        signal.signal(signal.SIGINT, before)
+        restore()

@@ -1,0 +1,335 @@
+"""What a run will cost, before it begins: negatives per anchor, memory, time, and what accumulation would not give."""
+
+import copy
+import itertools
+import math
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from contrast_kit.data.batches import Batches, make_batches
+from contrast_kit.data.prepared import prepare_texts
+from contrast_kit.objectives.base import ExampleInfo, Objective
+from contrast_kit.training import distributed
+from contrast_kit.training.fit import check_trainable, training_settings
+from contrast_kit.training.gradient import gradient
+from contrast_kit.training.settings import Training, adamw, autocast
+
+CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")
+"""Where Linux writes how much of the machine's memory a container, such as a notebook server's, may take."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What `plan` found out; printed, it is a short table. Bytes and seconds are of one process.
+
+    `negatives` is None for a method whose contrast has none, or that has no contrast; NaN for one that does not say.
+    """
+
+    method: str
+    device: str
+    examples: int
+    """Texts in the data."""
+    batch_size: int
+    """Texts in one contrast."""
+    chunk_size: int | None
+    accumulate: int
+    processes: int
+    steps: int
+    negatives: float | None
+    """Negatives that an anchor meets, on average."""
+    negatives_of_one_batch: float | None
+    """Negatives that it would meet if the batches which `accumulate` adds up were one batch."""
+    contrastive: bool
+    state_bytes: int
+    """Weights, gradients and the optimizer's two moments; a memory queue."""
+    step_bytes: int
+    """The most that autograd keeps for the backward pass of a step."""
+    available_bytes: int
+    """Memory of the device, or what a container may take of it; 0 where that is unknown."""
+    seconds: float
+    """Of one optimizer step, without sending anything between processes."""
+
+    @property
+    def bytes(self) -> int:
+        """All memory together."""
+        return self.state_bytes + self.step_bytes
+
+    @property
+    def fits(self) -> bool:
+        """Whether `bytes` is less than nine tenths of the device's memory; True where that is unknown."""
+        return not self.available_bytes or self.bytes < 0.9 * self.available_bytes
+
+    def __str__(self) -> str:
+        lines = [f"{self.method} on {self.device}"]
+        lines.append(f"  batch      {self._batch()}")
+        lines.append(f"  negatives  {self._negatives()}")
+        lines.append(f"  memory     {self._memory()}")
+        lines.append(f"  time       about {in_seconds(self.seconds)} a step, {in_seconds(self.seconds * self.steps)} in all")
+        if self.processes > 1:
+            each = math.ceil(self.batch_size / self.processes)
+            lines.append(f"  processes  each of {self.processes} encodes {each:,} texts, and contrasts all of them;")
+            lines.append("             what they send each other takes time that is not in the above")
+        return "\n".join(lines)
+
+    def _batch(self) -> str:
+        passes = self.steps * self.accumulate * self.batch_size / self.examples
+        batches = f"{self.accumulate} batches" if self.accumulate > 1 else "one batch"
+        return f"{self.steps:,} steps of {batches} of {self.batch_size:,} texts: {passes:.3g} × {self.examples:,}"
+
+    def _negatives(self) -> str:
+        if not self.contrastive:
+            return "none: no contrast here, so accumulating batches and one larger batch are the same"
+        if self.negatives is None:
+            return "none: this contrast only pulls positives together, in accumulated batches as in one"
+        if math.isnan(self.negatives):
+            return f"unknown: {self.method} has no method `negatives` that counts them"
+        message = f"{self.negatives:,.4g} an anchor"
+        if self.chunk_size:
+            message += ", chunk_size loses none"
+        if self.accumulate > 1:
+            whole = min(self.batch_size * self.accumulate, self.examples)
+            message += f";\n             accumulate={self.accumulate} does not change that, batch_size={whole} would: "
+            message += f"{self.negatives_of_one_batch:,.4g}"
+        return message
+
+    def _memory(self) -> str:
+        message = f"about {in_bytes(self.bytes)}"
+        if self.available_bytes:
+            message += f" of {in_bytes(self.available_bytes)}"
+        message += f": weights, gradients and AdamW {in_bytes(self.state_bytes)}, a step {in_bytes(self.step_bytes)}"
+        if not self.fits:
+            message += "\n             TOO MUCH: take a (smaller) chunk_size"
+        return message
+
+
+def plan(
+    objective: Objective,
+    dataset: Any,
+    training: Training | None = None,
+    *,
+    processes: int | None = None,
+    **settings: Any,
+) -> Plan:
+    """Measure a step of what `fit(objective, dataset, …)` with these settings would do, on a copy of the objective.
+
+    Time is measured on the first batch, memory on the longest texts, on this machine at this moment. The negatives are
+    counted in the first batch. On a CPU the memory is what autograd keeps for the backward pass; temporary buffers come
+    on top.
+
+    Args:
+        objective, dataset, training, settings: as for `fit`.
+        processes: how many will share each batch, by default as many as now run. A share of the batch is measured.
+
+    Returns:
+        the `Plan`; print it.
+
+    Example:
+        >>> import contrast_kit as ck
+        >>> texts = [f"the {colour} kite flies over shelf {i}" for i in range(32) for colour in ("red", "blue")]
+        >>> encoder = ck.Encoder.tiny(ck.data.train_tokenizer(texts, vocab_size=90), dropout=0.1)
+        >>> plan = ck.plan(ck.objectives.SimCSE(encoder), texts, steps=100, batch_size=16, accumulate=4)
+        >>> print(plan)  # doctest: +ELLIPSIS
+        SimCSE on cpu
+          batch      100 steps of 4 batches of 16 texts: 100 × 64
+          negatives  15 an anchor;
+                     accumulate=4 does not change that, batch_size=64 would: 63
+          memory     about ... MiB of ...: weights, gradients and AdamW ... MiB, a step ... MiB
+          time       about ... a step, ... in all
+    """
+    processes = processes or distributed.count()
+    training = training_settings(objective, training, settings)
+    device = distributed.start()
+    check_trainable(objective, training, device)
+    objective = copy.deepcopy(objective).to(device).train()
+    texts = prepare_texts(objective.encoder, dataset, training.max_length)
+    objective.check_data(getattr(texts, "labels", None))
+    batches = make_batches(texts, training)
+    size = min(training.batch_size, len(texts))
+    steps = training.total_steps(len(batches))
+    objective.set_progress(0, steps)
+    facts = _facts(objective, texts, batches.epoch(0)[0], size)
+    accumulated = _facts(objective, texts, _first_rows(batches, min(size * training.accumulate, len(texts))), size)
+    share = math.ceil(size / processes)
+    _, seconds = _measure(objective, texts, batches.epoch(0)[0][:share], training)
+    longest = texts.lengths.argsort(descending=True)[:share].tolist()
+    kept, _ = _measure(objective, texts, longest, training)
+    trained = sum(p.numel() * p.element_size() for p in objective.parameters() if p.requires_grad)
+    held = itertools.chain(objective.parameters(), objective.buffers())
+    return Plan(
+        method=type(objective).__name__,
+        device=str(device),
+        examples=len(texts),
+        batch_size=size,
+        chunk_size=training.chunk_size,
+        accumulate=training.accumulate,
+        processes=processes,
+        steps=steps,
+        negatives=objective.negatives(facts),
+        negatives_of_one_batch=objective.negatives(accumulated),
+        contrastive=objective.contrastive,
+        state_bytes=sum(p.numel() * p.element_size() for p in held) + 3 * trained,
+        step_bytes=kept,
+        available_bytes=_available(device),
+        seconds=training.accumulate * seconds,
+    )
+
+
+def _measure(objective: Objective, texts: Any, rows: list[int], training: Training) -> tuple[int, float]:
+    """Bytes kept and seconds taken by one step on these rows; the second of two, as the first one is slower."""
+    device = objective.encoder.device
+    generator = torch.Generator(device).manual_seed(0)
+    options = dict(chunk_size=training.chunk_size, autocast=autocast(training.precision, device))
+    optimizer = adamw(objective, training)
+    batch = {key: value.to(device) for key, value in texts.batch(rows).items()}
+    with torch.inference_mode(False), torch.random.fork_rng([device] if device.type == "cuda" else []):
+        for _ in range(2):
+            start = _now(device)
+            with most_kept(objective) as kept:
+                _, vectors_and_facts = gradient(objective, [batch], generator, **options)
+            optimizer.step()
+            optimizer.zero_grad()
+            seconds = _now(device) - start
+            for vectors, facts in vectors_and_facts:
+                objective.after_step(vectors, facts)
+    return kept.most, seconds
+
+
+def _facts(objective: Objective, texts: Any, rows: list[int], size: int) -> ExampleInfo:
+    """What the contrast knows of these rows, taken in batches of `size`."""
+    device = objective.encoder.device
+    generator = torch.Generator(device).manual_seed(0)
+    parts = []
+    for first in range(0, len(rows), size):
+        batch = {key: value.to(device) for key, value in texts.batch(rows[first : first + size]).items()}
+        views = {} if type(objective).facts is Objective.facts else objective.views(batch, generator)
+        parts.append(objective.facts(batch, views))
+    return {name: torch.cat([part[name] for part in parts]) for name in parts[0]}
+
+
+def _first_rows(batches: Batches, n: int) -> list[int]:
+    """The first n different rows of a run, over as many epochs as they take: some leave rows out."""
+    rows: dict[int, None] = {}
+    for epoch in itertools.count():
+        for row in itertools.chain.from_iterable(batches.epoch(epoch)):
+            if len(rows) == n:
+                return list(rows)
+            rows[int(row)] = None
+
+
+def _available(device: torch.device) -> int:
+    """Bytes of memory of a device, or of what a container may take; 0 where the system does not say."""
+    if device.type == "cuda":
+        return torch.cuda.mem_get_info(device)[1]
+    if not hasattr(os, "sysconf"):  # Windows
+        return 0
+    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    limit = CONTAINER_LIMIT.read_text().strip() if CONTAINER_LIMIT.is_file() else ""
+    return min(machine, int(limit)) if limit.isdigit() else machine
+
+
+def _now(device: torch.device) -> float:
+    """The time when the device has done its work."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+    return time.perf_counter()
+
+
+class Kept:
+    """Bytes that autograd keeps for the backward pass: `now`, and the `most` so far. Parameters are not counted."""
+
+    def __init__(self, module: nn.Module | None):
+        self.now = self.most = 0
+        self._holders: dict[int, int] = {}
+        parameters = module.parameters() if module else ()
+        self._free = {parameter.untyped_storage().data_ptr() for parameter in parameters}
+
+    def pack(self, tensor: Tensor) -> "_Held":
+        """Called by autograd for a tensor that it keeps. Tensors that share memory count once."""
+        return _Held(self, tensor)
+
+    def hold(self, storage: torch.UntypedStorage) -> None:
+        """Count this memory, if nobody held it before."""
+        key = storage.data_ptr()
+        if key in self._free:
+            return
+        if key not in self._holders:
+            self.now += storage.nbytes()
+            self.most = max(self.most, self.now)
+        self._holders[key] = self._holders.get(key, 0) + 1
+
+    def release(self, storage: torch.UntypedStorage) -> None:
+        """Count it no longer, if this was its last holder."""
+        key = storage.data_ptr()
+        if key in self._holders:
+            self._holders[key] -= 1
+            if not self._holders[key]:
+                del self._holders[key]
+                self.now -= storage.nbytes()
+
+
+class _Held:
+    """A tensor, counted until autograd lets it go."""
+
+    def __init__(self, kept: Kept, tensor: Tensor):
+        # Detached: a result that its own graph keeps would hold that graph, and neither would ever be freed.
+        self.kept, self.tensor, self.storage = kept, tensor.detach(), tensor.untyped_storage()
+        kept.hold(self.storage)
+
+    def __del__(self) -> None:
+        self.kept.release(self.storage)
+
+
+@contextmanager
+def most_kept(module: nn.Module | None = None) -> Iterator[Kept]:
+    """Measure what is kept inside for the backward pass: on a CPU by counting, on CUDA by asking the allocator.
+
+    Args:
+        module: its parameters are not counted.
+
+    Example:
+        >>> import torch
+        >>> from contrast_kit.training.plan import most_kept
+        >>> x = torch.ones(256, requires_grad=True)
+        >>> with most_kept() as kept:
+        ...     y = x.exp()  # keeps its result: 256 numbers of 4 bytes
+        >>> kept.most, kept.now
+        (1024, 1024)
+    """
+    kept = Kept(module)
+    device = next(module.parameters()).device if module else torch.device("cpu")
+    if device.type != "cuda":
+        with torch.autograd.graph.saved_tensors_hooks(kept.pack, lambda held: held.tensor):
+            yield kept
+        return
+    torch.cuda.synchronize(device)
+    torch.cuda.reset_peak_memory_stats(device)
+    before = torch.cuda.memory_allocated(device)
+    yield kept
+    gradients = sum(p.grad.numel() * p.grad.element_size() for p in module.parameters() if p.grad is not None)
+    kept.most = max(0, torch.cuda.max_memory_allocated(device) - before - gradients)
+
+
+def in_bytes(number: float) -> str:
+    """Bytes for a reader: `3.2 MiB`."""
+    if number >= 2**30:
+        return f"{number / 2**30:.3g} GiB"
+    return f"{number / 2**20:.3g} MiB"
+
+
+def in_seconds(number: float) -> str:
+    """Seconds for a reader: `35 ms`, `2.1 s`, `3.5 h`."""
+    if number < 1:
+        return f"{number * 1e3:.2g} ms"
+    if number < 100:
+        return f"{number:.2g} s"
+    if number < 6000:
+        return f"{number / 60:.2g} min"
+    return f"{number / 3600:,.1f} h"
