@@ -10,29 +10,13 @@ tensor(1.1654)
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from contrast_kit._renamed import former_names, moved, no_attribute
-
 if TYPE_CHECKING:  # for editors; at run time __getattr__ does the same, at first use
-    from contrast_kit import (
-        data,
-        exercises,
-        explore,
-        fast,
-        geometry,
-        losses,
-        masking,
-        objectives,
-        papers,
-        paraphrase,
-        plots,
-        schedules,
-        standard,
-        tasks,
-    )
+    from contrast_kit import data, exercises, explore, fast, geometry, losses, masking, objectives, papers, plots, tasks
+    from contrast_kit import paraphrase, standard
     from contrast_kit.encoder import CrossModalEncoder, Encoder
     from contrast_kit.fast import faster
-    from contrast_kit.planning import Plan, plan
-    from contrast_kit.training import Run, Training, fit
+    from contrast_kit.objectives import schedules
+    from contrast_kit.training import Plan, Run, Training, fit, plan
 
 __version__ = "0.1.0"
 
@@ -59,34 +43,30 @@ __all__ = [
     "schedules",
     "standard",
     "tasks",
+    "training",
 ]
 
 _HOME = {
     "CrossModalEncoder": "encoder",
     "Encoder": "encoder",
-    "Plan": "planning",
+    "Plan": "training",
     "Run": "training",
     "Training": "training",
     "faster": "fast",
     "fit": "training",
-    "plan": "planning",
+    "plan": "training",
+    "schedules": "objectives",
 }
-
-
-_FORMER = {"kernels": "contrast_kit.fast", "noise": "contrast_kit.masking"}  # modules that moved into a room
 
 
 def __getattr__(name: str) -> Any:
     # Rooms load at first use, so that `python -m contrast_kit check` can say what is missing in one sentence.
-    if name in _FORMER:
-        return moved(__name__, _FORMER)(name)
     if name not in __all__:
-        raise no_attribute(__name__, name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     room = importlib.import_module(f"{__name__}.{_HOME.get(name, name)}")
-    room.__dict__.setdefault("__getattr__", former_names(room.__name__, {}))  # suggests the name that was meant
     globals()[name] = getattr(room, name) if name in _HOME else room
     return globals()[name]
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+    return __all__

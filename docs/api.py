@@ -18,7 +18,7 @@ ROOMS = {
     "contrast_kit.masking": "ids in, ids out: every kind of noise",
     "contrast_kit.losses": "every equation as a pure function",
     "contrast_kit.objectives": "one paper, one file or folder",
-    "contrast_kit.schedules": "temperatures and rates that move",
+    "contrast_kit.objectives.schedules": "temperatures and rates that move",
     "contrast_kit.geometry": "what training did to the space, in numbers",
     "contrast_kit.plots": "the same in pictures",
     "contrast_kit.explore": "panels to touch",

@@ -3,7 +3,8 @@
 import pytest
 import torch
 
-from contrast_kit import geometry, losses, schedules
+from contrast_kit import geometry, losses
+from contrast_kit.objectives import schedules
 from contrast_kit.exercises import judge, names
 
 

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 import contrast_kit as ck
 from contrast_kit.explore._networks import KINDS, RATIO, Networks
-from contrast_kit.objectives.coco_lm.correct import corrections
+from contrast_kit.objectives.coco_lm import corrections
 
 pytest.importorskip("anywidget")
 

@@ -109,7 +109,7 @@ ROWS = (("sst2", "train"), ("mnli", "validation_matched"), ("stsb", "train"), ("
 
 def first_losses(objective, data):
     """The losses of three steps of `fit`, with dropout in the encoder."""
-    run = ck.fit(objective, data, steps=3, batch_size=6, lr=1e-2, warmup=0.0, progress=False, packing=False)
+    run = ck.fit(objective, data, steps=3, batch_size=6, lr=1e-2, warmup=0.0, progress=False)
     return run.history["loss"].tolist()
 
 

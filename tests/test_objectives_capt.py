@@ -9,7 +9,7 @@ import torch
 from conftest import make_encoder
 
 import contrast_kit as ck
-from contrast_kit import schedules
+from contrast_kit.objectives import schedules
 from contrast_kit.data import toyshop
 from contrast_kit.losses import normalise
 from contrast_kit.masking import noise

@@ -6,7 +6,7 @@ import pytest
 import torch
 from transformers import get_linear_schedule_with_warmup
 
-from contrast_kit.schedules import constant, inverted_triangle, linear_warmup_linear_decay
+from contrast_kit.objectives.schedules import constant, inverted_triangle, linear_warmup_linear_decay
 
 
 @pytest.mark.parametrize("total", [1, 7, 10, 101, 200_000])

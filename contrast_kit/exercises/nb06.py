@@ -8,7 +8,7 @@ from torch import Tensor
 from contrast_kit import losses
 from contrast_kit.exercises._frame import exercise
 from contrast_kit.exercises._numbers import Tried, equals, first_hint, many, near, no_gradient
-from contrast_kit.objectives.coco_lm.token_losses import p_lm as library_p_lm
+from contrast_kit.objectives.coco_lm import p_lm as library_p_lm
 
 
 def _corrupted(rows: int = 8, vocabulary: int = 5) -> tuple[Tensor, Tensor, Tensor, Tensor]:

@@ -10,8 +10,8 @@ from contrast_kit.checks import normalise
 from contrast_kit.data.texts import frame_of, special_ids
 from contrast_kit.encoder.encoder import Encoder, evaluating
 from contrast_kit.objectives.coco_lm import COCOLM
-from contrast_kit.objectives.coco_lm.auxiliary import Auxiliary
-from contrast_kit.objectives.coco_lm.token_losses import p_lm
+from contrast_kit.objectives.auxiliary import Auxiliary
+from contrast_kit.objectives.coco_lm import p_lm
 
 MOST, BEST = 64, 5  # tokens of a sentence, words named at a place
 RATIO = 100

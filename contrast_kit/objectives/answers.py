@@ -8,29 +8,25 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from contrast_kit import checks, losses
+from contrast_kit import losses
+from contrast_kit.checks import Count, Settings
 from contrast_kit.encoder.encoder import View
-from contrast_kit.masking.regions import PICTURE, check_pair
-from contrast_kit.objectives.base import Objective
-from contrast_kit.objectives.fine_tune import FineTune, FineTuneConfig
-from contrast_kit.objectives.lxmert import check_reads_pairs
+from contrast_kit.objectives.base import Objective, texts_of
+from contrast_kit.objectives.scl import FineTune, FineTuneConfig
 
 SIDES = ("left", "right")
 """The two pictures of a statement, and the prefixes of their keys in a batch: `left/regions`."""
 
 
 @dataclass(frozen=True)
-class AnswerConfig:
+class AnswerConfig(Settings):
     """What answering leaves to choose."""
 
-    answers: int = 2
+    answers: Count = 2
     """A, how many answers there are to choose from: the width of `answer_scores`."""
     new_head: bool = True
     """Draw the answer head anew. False goes on with the head of pre-training (`LXMERT(encoder, qa=True)`), which must
     know the same answers."""
-
-    def __post_init__(self):
-        checks.count("answers", self.answers, "how many answers there are")
 
 
 class Answer(Objective):
@@ -45,8 +41,6 @@ class Answer(Objective):
     `LxmertForQuestionAnswering`. The two maps of its MLP read the output of LXMERT's pooler.
 
     Relation to its neighbours: `FineTune` has one right class, a softmax, and a head of its own.
-
-    Raises TypeError for an encoder of texts, ValueError for a batch without A `answer_scores`, or one outside [0, 1].
 
     Example:
         >>> import contrast_kit as ck
@@ -66,8 +60,7 @@ class Answer(Objective):
     contrastive = False
     weights = {"answers": 1.0}
 
-    def build(self) -> None:
-        check_reads_pairs(self)
+    def build(self):
         known = self.encoder.model.config.num_qa_labels
         if self.config.new_head:
             self.encoder.new_answer_head(self.config.answers)
@@ -77,21 +70,13 @@ class Answer(Objective):
                 f"answers={known}, or new_head=True."
             )
 
-    def views(self, batch: View, generator: torch.Generator | None = None) -> dict[str, View]:
-        scores = batch.get("answer_scores")
-        if scores is None or scores.dim() != 2 or scores.shape[1] != self.config.answers:
-            found = "no answer_scores" if scores is None else f"answer_scores of shape {list(scores.shape)}"
-            raise ValueError(
-                f"Answering needs answer_scores [B, {self.config.answers}], how right each answer is, and this batch "
-                f"has {found}."
-            )
+    def views(self, batch, generator=None):
         return {"pair": dict(batch)}
 
-    def term_counts(self, name: str, view: View) -> dict[str, Tensor]:
-        count = torch.full((), len(view["answer_scores"]), device=view["answer_scores"].device)
-        return {"answers": count, "score": count}
+    def term_counts(self, name, view):
+        return dict.fromkeys(("answers", "score"), texts_of(view))
 
-    def local_sums(self, name: str, hidden: Tensor, view: View) -> dict[str, Tensor]:
+    def local_sums(self, name, hidden, view):
         logits, scores = self.encoder.answer_logits(hidden), view["answer_scores"]  # [B, A] each
         loss = losses.soft_answers(logits, scores, reduction="sum")
         right = scores.gather(1, logits.argmax(1, keepdim=True)).sum()  # of the best answer of each, [B, 1] -> []
@@ -106,11 +91,6 @@ class Answer(Objective):
 class TwoPicturesConfig(FineTuneConfig):
     """What a statement on two pictures leaves to choose: nothing. NLVR2 has two classes; the MLP has no dropout."""
 
-    def __post_init__(self):
-        super().__post_init__()
-        if self.classes < 2:
-            raise ValueError(f"A statement is true or false, so classes is 2 or more, not {self.classes}.")
-
 
 class TwoPictures(FineTune):
     """Is a statement true of two pictures? [CLS] of each pair of statement and picture, concatenated; NLVR2 (CAPT 4.2).
@@ -122,8 +102,6 @@ class TwoPictures(FineTune):
 
     Relation to its neighbours: `Answer` reads one picture. As with `FineTune`, the head is not part of a saved
     folder.
-
-    Raises as `FineTune` does, and ValueError for a batch without one of the pictures.
 
     Example:
         >>> import contrast_kit as ck
@@ -139,8 +117,7 @@ class TwoPictures(FineTune):
     Config = TwoPicturesConfig
     in_tables = "two pictures"
 
-    def build(self) -> None:
-        check_reads_pairs(self)
+    def build(self):
         width = 2 * self.encoder.width
         last = nn.Linear(width, self.config.classes)
         self.head = nn.Sequential(nn.Linear(width, width), nn.GELU(), nn.LayerNorm(width), last)
@@ -148,25 +125,16 @@ class TwoPictures(FineTune):
             nn.init.normal_(part.weight, std=self.encoder.model.config.initializer_range)
             nn.init.zeros_(part.bias)
 
-    def views(self, batch: View, generator: torch.Generator | None = None) -> dict[str, View]:
-        for side in SIDES:
-            if missing := [key for key in PICTURE if f"{side}/{key}" not in batch]:
-                raise ValueError(
-                    f"A statement on two pictures needs left/{missing[0]} and right/{missing[0]}, and this batch has "
-                    f"no {side}/{missing[0]}."
-                )
-            check_pair(self.side(batch, side), self.encoder.features)
-        return super().views(batch, generator)
-
-    def states(self, name: str, view: View) -> list[Tensor]:
+    def states(self, name, view):
         """The words' states beside each of the two pictures, [B, T, D] each."""
         return [self.encoder(self.side(view, side)) for side in SIDES]
 
-    def scores(self, hidden: list[Tensor], view: View) -> Tensor:
+    def scores(self, hidden, view):
         both = torch.cat([self.encoder.pair_vector(words) for words in hidden], dim=1)  # [B, 2 D]
         return self.head(both)  # [B, 2 D] -> [B, classes]
 
     def side(self, view: View, side: str) -> View:
         """One pair of the two: the statement and one picture."""
-        own = {key.removeprefix(f"{side}/"): value for key, value in view.items() if key.startswith(f"{side}/")}
-        return {key: value for key, value in view.items() if "/" not in key} | own
+        statement = {key: value for key, value in view.items() if "/" not in key}
+        picture = {key.removeprefix(f"{side}/"): x for key, x in view.items() if key.startswith(f"{side}/")}
+        return statement | picture

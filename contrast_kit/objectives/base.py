@@ -10,12 +10,9 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from contrast_kit import method_checks, unread
-from contrast_kit._renamed import present_names
+from contrast_kit import losses, papers
+from contrast_kit.checks import known_fields
 from contrast_kit.encoder.encoder import Encoder, View
-from contrast_kit.losses.tokens import mlm_terms
-from contrast_kit.method_checks import Counts, Named, by_name, entry
-from contrast_kit.papers.settings import training
 
 Vectors = dict[str, dict[str, Tensor]]
 """Sequence vectors by the name of their view, then by the name of the head that made them: `vectors["T0"]["h"]`."""
@@ -53,8 +50,7 @@ class Objective(nn.Module):
         seed: of the heads' initial weights.
         changes: single fields of the config: `CMLM(encoder, contrast_weight=0.1)`.
 
-    Raises:
-        TypeError: not an `Encoder`; another method's config; a setting that the config does not have.
+    Raises a TypeError for a setting that the config does not have, and suggests the one that was meant.
 
     Example: a contrast of two dropout passes, complete; `fit` trains it, also in chunks and on several processes.
 
@@ -83,44 +79,40 @@ class Objective(nn.Module):
 
     Config: type
     in_tables: str = ""
-    """What `papers.settings` calls the method."""
+    """What the tables of `papers` call the method."""
     contrastive: bool = True
     """False: no contrast; the trainer then cuts a batch without encoding anything twice."""
-    packed: bool = False
-    """Whether the steps of `fit` leave out padding on a CPU, unasked (`fast.within_steps`); not inherited."""
 
     def __init__(self, encoder: Encoder, config: Any = None, *, seed: int = 0, **changes: Any):
         super().__init__()
-        method_checks.built_from(self, encoder, Encoder, config)
-        changes = present_names(self.Config, changes)
-        method_checks.known(self, changes)
+        known_fields(self.Config, changes, type(self).__name__)
         self.encoder = encoder
-        self.config = replace(config, **changes) if config is not None else self.Config(**changes)
-        method_checks.switches(self.config)
-        unread.warn_unread(self, changes if config is not None else None)
+        self.config = self.Config(**changes) if config is None else replace(config, **changes)
         with torch.random.fork_rng(devices=[]):  # heads are drawn on the CPU: no other random stream is touched
             torch.default_generator.manual_seed(int(seed))
             self.build()
-        method_checks.heads_alike(self)
+        for part in self.children():
+            if part is not encoder:
+                part.to(encoder.model.dtype)
 
     @classmethod
     def paper_training(cls, setting: str | int) -> dict[str, Any]:
         """How the paper trained it, as settings of `fit`: `fit(objective, texts, **CAPT.paper_training("small"))`.
 
-        Raises ValueError for a setting that the paper does not print, and names those it prints (`papers.settings`).
+        Raises ValueError for a setting that the paper does not print, and names those it prints.
 
         Example:
             >>> import contrast_kit as ck
             >>> ck.Training(**ck.objectives.CMLM.paper_training(100))  # section 4.3, post-training on 100 texts
             Training(steps=None, epochs=50, batch_size=8, ...)
         """
-        return training(cls.in_tables or cls.__name__, setting)
+        return papers.training(cls.in_tables or cls.__name__, setting)
 
     def build(self) -> None:
         """Make the heads that the method needs besides the encoder. Most need none."""
 
     def check_data(self, labels: Tensor | None) -> None:
-        """Refuse labels [N] that the method cannot train on: `fit` calls it once, before it must wait for any GPU."""
+        """Raise for labels [N] that the method cannot train on: `fit` calls it once, before the first step."""
 
     def views(self, batch: View, generator: torch.Generator | None = None) -> dict[str, View]:
         """Noisy copies of a batch, by name. No gradient. With several processes, each calls it for the whole batch."""
@@ -129,11 +121,9 @@ class Objective(nn.Module):
     def encode(self, name: str, view: View) -> Encoded:
         """Sequence vectors and summed local losses of the view called `name`, or of any chunk of its examples: what
         `vectors`, then `local_sums`, make of its `states`. Override those three, or this."""
-        if type(self).vectors is Objective.vectors and type(self).local_sums is Objective.local_sums:
-            raise NotImplementedError(f"{type(self).__name__} must define vectors or local_sums.")
         hidden = self.states(name, view)
-        vectors = by_name(self, "vectors", self.vectors(name, hidden, view)) if self.contrasted(name) else {}
-        return Encoded(vectors, by_name(self, "local_sums", self.local_sums(name, hidden, view)))
+        vectors = self.vectors(name, hidden, view) if self.contrasted(name) else {}
+        return Encoded(vectors, self.local_sums(name, hidden, view))
 
     def states(self, name: str, view: View) -> Any:
         """What `vectors` and `local_sums` are made from: by default the encoder's last states, [B, T, D]."""
@@ -155,14 +145,8 @@ class Objective(nn.Module):
         """Whether the vectors of this view take part in the contrast; a view that does not is encoded only once."""
         return self.contrastive
 
-    def encode_for_contrast(self, name: str, view: View) -> dict[str, Tensor]:
-        """The vectors of `encode`, without its other heads: a batch in chunks is encoded twice, first for these."""
-        if type(self).encode is not Objective.encode:  # the method has its own
-            return self.encode(name, view).vectors
-        return by_name(self, "vectors", self.vectors(name, self.states(name, view), view))
-
     def facts(self, batch: View, views: dict[str, View]) -> ExampleInfo:
-        """What the contrast is told of each example: the entries of the batch with one number per example. A method
+        """What the contrast knows of each example: the entries of the batch with one number per example. A method
         overrides it for what is known only once the views are drawn, such as a swapped caption."""
         return {key: value for key, value in batch.items() if value.ndim == 1}
 
@@ -194,15 +178,18 @@ class Objective(nn.Module):
     def forward(self, batch: View, generator: torch.Generator | None = None) -> dict[str, Tensor]:
         """The loss of one batch and its parts by name, whole and in one graph: the definition, to read and to test."""
         with torch.no_grad():
-            views = method_checks.draw_views(self, batch, generator)
-        vectors, sums, counts = Named(), {}, count_terms(self, [views])
+            views = draw_views(self, batch, generator)
+        counts = count_terms(self, [views])
+        vectors: Vectors = {}
+        sums: dict[str, Tensor] = {}
         for name, view in views.items():
             encoded = self.encode(name, view)
-            vectors |= {name: found} if (found := method_checks.rows(self, name, encoded.vectors, view)) else {}
             add(sums, encoded.sums)
+            if encoded.vectors:
+                vectors[name] = encoded.vectors
         parts = {name: total / counts[name] for name, total in sums.items()}
         if self.contrastive:
-            parts |= by_name(self, "contrast", self.contrast(vectors, method_checks.facts(self, batch, views)), counts)
+            parts |= self.contrast(vectors, self.facts(batch, views))
         return {"loss": self.total(parts), **parts}
 
     def total(self, parts: dict[str, Tensor]) -> Tensor:
@@ -210,13 +197,34 @@ class Objective(nn.Module):
         return sum(self.weights[name] * part for name, part in parts.items() if name in self.weights)
 
 
+def draw_views(objective: Objective, batch: View, generator: torch.Generator | None) -> dict[str, View]:
+    """The views of a batch, checked: each has the batch's examples, and the batch itself is as it was.
+
+    Chunks are cut by row, and what stands in the batch is what the words are compared with.
+    """
+    versions = {key: value._version for key, value in batch.items()}
+    views = objective.views(batch, generator)
+    name = type(objective).__name__
+    for view_name, view in views.items():
+        for key, value in view.items():
+            if len(value) != size_of(batch):
+                raise ValueError(
+                    f"{name}.views gives {key} of shape {list(value.shape)} in view {view_name!r}, and the batch has "
+                    f"{size_of(batch)} texts: a view has one row for each."
+                )
+    for key, version in versions.items():
+        if batch[key]._version != version:
+            raise ValueError(f"{name}.views changes {key} of the batch itself: change a copy, made with clone().")
+    return views
+
+
 def count_terms(objective: Objective, drawn: list[dict[str, View]]) -> dict[str, Tensor]:
     """How many terms each local loss has in the views of all batches; at least 1, as 0 / 1 is 0 and 0 / 0 is NaN."""
     counts: dict[str, Tensor] = {}
     for views in drawn:
         for name, view in views.items():
-            add(counts, by_name(objective, "term_counts", objective.term_counts(name, view)))
-    return Counts({name: count.clamp(min=1) for name, count in counts.items()})
+            add(counts, objective.term_counts(name, view))
+    return {name: count.clamp(min=1) for name, count in counts.items()}
 
 
 def mlm_sum(encoder: Encoder, hidden: Tensor, view: View, mean: str = "tokens") -> Tensor:
@@ -225,27 +233,22 @@ def mlm_sum(encoder: Encoder, hidden: Tensor, view: View, mean: str = "tokens") 
     `encoder` gives the word scores of `hidden`, its last states [B, T, D]; the view holds `selected` and `targets`, [B,
     T] each. `mean` is `"tokens"`, or `"sequences"`: summed over the means of the texts, so each text counts once.
     """
-    method_checks.word_scores(encoder, projection=True, bias=True)
-    at = encoder.strategy.positions(entry(view, "selected"))  # M positions
-    each = hidden.new_ones(len(hidden), dtype=torch.promote_types(hidden.dtype, torch.float32))  # [B]
-    if mean == "sequences":
-        each = each / view["selected"].sum(1).clamp(min=1)
-    return encoder.word_loss(mlm_terms, at.rows(hidden), at.rows(entry(view, "targets")), at.weights(each)).total
+    positions = encoder.strategy.positions(view["selected"])  # M positions
+    scores = encoder.word_scores(positions.rows(hidden))  # [B, T, D] → [M, D] → [M, V]
+    labels = positions.labels(view["targets"])  # [B, T] → [M]
+    if mean == "tokens":
+        return losses.mlm(scores, labels, reduction="sum")
+    return losses.mlm(scores, labels, reduction="sum_per_seq", rows=positions.texts())
 
 
 def mlm_count(view: View, mean: str = "tokens") -> Tensor:
     """How many terms `mlm_sum` adds up: selected tokens, or sequences with at least one."""
-    selected = entry(view, "selected")  # [B, T]
+    selected = view["selected"]  # [B, T]
     return selected.sum() if mean == "tokens" else selected.any(1).sum()
 
 
 def duplicates(facts: ExampleInfo, ignored: bool) -> Tensor | None:
-    """The `text_id` of each example, [B], by which a contrast ignores duplicates; None where they are not ignored.
-
-    ValueError: they are to be ignored, but the batch does not say which texts are equal.
-    """
-    if ignored and "text_id" not in facts:
-        raise ValueError("ignore_duplicates=True needs each example's text_id, [B]: make the batch with Texts.batch.")
+    """The `text_id` of each example, [B], by which a contrast ignores duplicates; None where they are not ignored."""
     return facts["text_id"] if ignored else None
 
 
@@ -270,9 +273,20 @@ def add(total: dict[str, Tensor], more: dict[str, Tensor]) -> None:
         total[name] = total[name] + value if name in total else value
 
 
+def size_of(view: View) -> int:
+    """How many examples a view or a batch has."""
+    return len(next(iter(view.values())))
+
+
+def texts_of(view: View) -> Tensor:
+    """The same as a tensor on the view's device, for `term_counts`."""
+    first = next(iter(view.values()))
+    return torch.full((), len(first), device=first.device)
+
+
 def cut(view: View, chunk_size: int | None) -> list[View]:
     """A view as chunks of at most `chunk_size` examples."""
-    length = len(next(iter(view.values())))
+    length = size_of(view)
     size = chunk_size or length
     return [rows_of(view, slice(start, start + size)) for start in range(0, length, size)]
 

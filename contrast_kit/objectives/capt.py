@@ -4,34 +4,37 @@ Contrastive Pre-Training of "CAPT: Contrastive Pre-Training for Learning Denoise
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
 from torch import Tensor, nn
 
-from contrast_kit import checks, schedules
-from contrast_kit._renamed import renamed_fields
-from contrast_kit._warn import warn
+from contrast_kit import losses
+from contrast_kit._util import choose, warn
+from contrast_kit.checks import Between, Count, Settings, Temperature, Weight, normalise
 from contrast_kit.encoder.encoder import View
-from contrast_kit.losses.contrast import nt_xent
 from contrast_kit.masking.noise import Noise, named
-from contrast_kit.objectives.base import ExampleInfo, Objective, Vectors, duplicates, mlm_count, mlm_sum, others
-from contrast_kit.objectives.queue import UNKNOWN, MemoryQueue
+from contrast_kit.objectives import schedules
+from contrast_kit.objectives.base import Objective, duplicates, mlm_count, mlm_sum, others
+
+UNKNOWN = -1
+"""The id of a vector whose text is not known."""
+MANY_STEPS = 16
+"""Steps in the queue above which a warning is due."""
 
 
-@renamed_fields(weight="contrast_weight")
 @dataclass(frozen=True)
-class CAPTConfig:
+class CAPTConfig(Settings):
     """Everything that CAPT varies; the defaults are the paper's, where it prints them, but for `reduction`."""
 
     noise: str | Noise = "mask"
     """What turns x into x̂. Paper: "mask" (15 % of tokens, 80/10/10 "as BERT"); section 5.2: "shuffle" (window 3), a
     little worse. Or "mask+shuffle", "spans", "replace", `noise.Mask(0.3)`, any function (batch, generator, vocabulary)
     → view."""
-    tau: float | Literal["adaptive"] = "adaptive"
+    tau: Temperature | Literal["adaptive"] = "adaptive"
     """Temperature of eq. 2 and 3. "adaptive" (paper): eq. 6, 0.55 → 0.05 → 0.55 over the run's optimizer steps. A
     number: constant, what figure 3 (left) compares it with; the paper does not print which."""
-    queue: int = 8192
+    queue: Annotated[int, Between("a number of vectors", whole=True)] = 8192
     """Capacity of the memory queue in vectors; each text pushes two. Paper: 8192, *two steps* of its small model's
     batch, half a step of its large one's (more if it contrasted a part of a batch, as the "size of 128" without a queue
     in figure 3 may mean); 0, no queue, is worse (figure 3, left). With a batch of 32 it is 128 steps.
@@ -42,34 +45,21 @@ class CAPTConfig:
     reduction: Literal["mean", "sum"] = "mean"
     """Over the 2n anchors. Paper (eq. 4): "sum", 2n times as much; over 4096 anchors it would drown an MLM loss that is
     a mean over tokens, and the right learning rate would depend on n. Hence our "mean"."""
-    contrast_weight: float = 1.0
+    contrast_weight: Weight = 1.0
     """Weight of the contrast beside MLM. Paper: 1, "the final training loss is the sum of the above two"."""
     mlm: bool = True
     """MLM on x̂ where the noise fell (x has nothing to recover). False: the contrast alone."""
     aggregation: Literal["mlp", "none"] = "mlp"
     """A of eq. 1. Paper: "mlp", a projection with one hidden layer. "none": the encoder's own sequence vectors."""
-    inner: int | None = None
+    inner: Count | None = None
     """Width of A's hidden layer. Paper: the encoder's FFN width, which None takes (4·D if it has none)."""
     ignore_duplicates: bool = False
     """True: no other vector of the anchor's own text, in batch or queue, is a negative. Paper: nothing is left
     out, which can do little harm on a large corpus; a small one comes round while its old vectors are still queued."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
+        super().__post_init__()
         named(self.noise)
-        if isinstance(self.tau, str) and self.tau != "adaptive":
-            raise ValueError(f'tau must be "adaptive" (CAPT eq. 6) or a number above 0, not {self.tau!r}.')
-        if self.tau != "adaptive":
-            checks.temperature(self.tau)
-        checks.count("queue", self.queue, "a number of vectors, 0 for no queue", least=0)
-        checks.choice("reduction", self.reduction, ("mean", "sum"))
-        checks.weight("contrast_weight", self.contrast_weight)
-        checks.choice("aggregation", self.aggregation, ("mlp", "none"))
-        if self.inner is not None:
-            checks.count("inner", self.inner, "the width of the aggregation's hidden layer")
-
-
-MANY_STEPS = 16
-"""Steps in the queue above which a warning is due."""
 
 
 class CAPT(Objective):
@@ -103,11 +93,10 @@ class CAPT(Objective):
     def paper(cls, setting: str = "small") -> CAPTConfig:
         """The objective of the small or large model (3.1, Table 4), with the printed sum of eq. 4. It goes with
         `paper_training(setting)` and with `Encoder.small` or `Encoder.large`."""
-        checks.choice("CAPT's setting", setting, ("small", "large"))
-        inner = {"small": 1024, "large": 4096}[setting]
+        inner = choose({"small": 1024, "large": 4096}, setting, "setting of CAPT")
         return CAPTConfig(noise="mask", tau="adaptive", queue=8192, reduction="sum", inner=inner)
 
-    def build(self) -> None:
+    def build(self):
         config, width = self.config, self.encoder.width
         self.noise = named(config.noise)
         inner = config.inner or ffn_width(self.encoder)
@@ -115,63 +104,70 @@ class CAPT(Objective):
         self.queue = MemoryQueue(config.queue, width) if config.queue else None
         self.set_progress(0, 1)
 
-    def set_progress(self, step: int, total: int) -> None:
+    def set_progress(self, step, total):
         """τ of this optimizer step, t = 0, 1, … of T (eq. 6): the same for every chunk and both directions."""
-        tau = self.config.tau
-        self.tau = schedules.inverted_triangle(step, total) if tau == "adaptive" else float(tau)
+        if self.config.tau == "adaptive":
+            self.tau = schedules.inverted_triangle(step, total)
+        else:
+            self.tau = float(self.config.tau)
         if step == 0 and self.queue is not None:
             self.queue.row_ids.fill_(UNKNOWN)  # another run's numbers of texts are not this one's
 
     @property
-    def weights(self) -> dict[str, float]:
-        return ({"mlm": 1.0} if self.config.mlm else {}) | {"contrast": self.config.contrast_weight}
+    def weights(self):
+        contrast = {"contrast": self.config.contrast_weight}
+        return {"mlm": 1.0} | contrast if self.config.mlm else contrast
 
-    def negatives(self, facts: ExampleInfo) -> float:
+    def negatives(self, facts):
         """2n - 2 of the batch, and the vectors of the queue once it is full."""
         return 2 * others(facts, self.config.ignore_duplicates) + self.config.queue
 
-    def views(self, batch: View, generator: torch.Generator | None = None) -> dict[str, View]:
+    def views(self, batch, generator=None):
         """x and x̂, which the config's noise has corrupted."""
         return {"clean": dict(batch), "noisy": self.noise(batch, generator, self.encoder.vocabulary)}
 
-    def local_sums(self, name: str, hidden: Tensor, view: View) -> dict[str, Tensor]:
+    def local_sums(self, name, hidden, view):
         """MLM of x̂, where the noise fell."""
         return {"mlm": mlm_sum(self.encoder, hidden, view)} if self._has_local_losses(name, view) else {}
 
-    def term_counts(self, name: str, view: View) -> dict[str, Tensor]:
+    def term_counts(self, name, view):
         return {"mlm": mlm_count(view)} if self._has_local_losses(name, view) else {}
 
     def _has_local_losses(self, name: str, view: View) -> bool:
         """On x̂ alone, and not where the noise left nothing to recover."""
         return name == "noisy" and self.config.mlm and "targets" in view
 
-    def vectors(self, name: str, hidden: Tensor, view: View) -> dict[str, Tensor]:
+    def vectors(self, name, hidden, view):
         """s = A ∘ h (eq. 1), [B, D]; its ℓ2 norm is in the loss."""
         return {"s": self.aggregate(self.encoder.pool(hidden, view))}
 
-    def contrast(self, vectors: Vectors, facts: ExampleInfo) -> dict[str, Tensor]:
+    def contrast(self, vectors, facts):
         """Eq. 2 to 4, both directions, with the queue, at the current τ, which is logged beside it."""
         clean, noisy = vectors["clean"]["s"], vectors["noisy"]["s"]  # [B, D] each
-        options = {} if self.queue is None else {"queue": self.queue.vectors}  # [Q, D], of earlier steps only
+        options: dict = {}
+        if self.queue is not None:
+            options["queue"] = self.queue.vectors  # [Q, D], of earlier steps only
         if self.config.ignore_duplicates:
-            options |= {"ids": duplicates(facts, True), "queue_ids": None if self.queue is None else self.queue.ids}
-        loss = nt_xent(clean, noisy, self.tau, reduction=self.config.reduction, **options)
+            options["ids"] = duplicates(facts, True)
+            options["queue_ids"] = None if self.queue is None else self.queue.ids
+        loss = losses.nt_xent(clean, noisy, self.tau, reduction=self.config.reduction, **options)
         return {"contrast": loss, "tau": loss.new_full((), self.tau)}  # tau has no weight: logged, not trained
 
-    def after_step(self, vectors: Vectors, facts: ExampleInfo) -> None:
+    def after_step(self, vectors, facts):
         """Only now do this step's vectors enter the queue: s and ŝ of every process, with their texts' ids."""
         if self.queue is None:
             return
-        both, ids = torch.cat([vectors["clean"]["s"], vectors["noisy"]["s"]]), facts.get("text_id")  # [2B, D], [B]
-        pushed, steps = len(both), self.queue.capacity // len(both)
+        both = torch.cat([vectors["clean"]["s"], vectors["noisy"]["s"]])  # [2B, D]
+        ids = facts.get("text_id")  # [B]
+        steps = self.queue.capacity // len(both)
         if steps > MANY_STEPS and not len(self.queue):  # said once, before the first push
             warn(
-                f"The queue will hold the last {steps} steps ({self.queue.capacity} vectors, {pushed} a step); CAPT's "
+                f"The queue will hold the last {steps} steps ({self.queue.capacity} vectors, {len(both)} a step); CAPT's "
                 "held two of its batches. Vectors of a model so long ago can make the present ones collapse: take a "
-                f"smaller queue (queue={4 * pushed}) and lr, begin with an encoder that MLM has trained, and watch the "
-                "contrast.",
+                f"smaller queue (queue={4 * len(both)}) and lr, begin with an encoder that MLM has trained, and watch the "
+                "contrast."
             )
-        self.queue.push(both, ids.repeat(2) if ids is not None else None)
+        self.queue.push(both, None if ids is None else ids.repeat(2))
 
 
 class Aggregation(nn.Module):
@@ -182,7 +178,7 @@ class Aggregation(nn.Module):
         super().__init__()
         self.w1, self.w2 = nn.Linear(width, inner), nn.Linear(inner, width)
 
-    def forward(self, h: Tensor) -> Tensor:
+    def forward(self, h):
         return self.w2(nn.functional.gelu(self.w1(h)))  # [B, D] -> [B, inner] -> [B, D]
 
 
@@ -190,3 +186,77 @@ def ffn_width(encoder: nn.Module) -> int:
     """The inner width of an encoder's feed-forward layers, or 4 D if it does not say."""
     config = getattr(getattr(encoder, "model", None), "config", None)
     return getattr(config, "intermediate_size", None) or 4 * encoder.width
+
+
+class MemoryQueue(nn.Module):
+    """The newest vectors of earlier steps, first in, first out, at most `capacity` of them.
+
+    CAPT 2.2: the representations of "original inputs and its corresponding corrupted inputs are enqueued into Q. Once
+    reaching the preset capacity of Q, the oldest redundant representations are dequeued." There is no slowly moving
+    encoder as in MoCo: only the replacement of old vectors by new ones keeps the queue close to the current model.
+
+    The capacity counts *vectors* (CAPT: 8,192); a step on n texts pushes 2n, and neither has to divide the other. The
+    queue starts empty: an unfilled row is never a negative. Rows have length 1 and no gradient. Contents and position
+    are buffers of fixed size, written in place: they go into checkpoints and follow `.to(device)`.
+
+    Example:
+        >>> import torch
+        >>> from contrast_kit.objectives import MemoryQueue
+        >>> queue = MemoryQueue(capacity=3, width=2)
+        >>> queue.push(torch.tensor([[3.0, 4.0], [0.0, 2.0]]), ids=torch.tensor([7, 8]))
+        >>> len(queue), queue.vectors
+        (2, tensor([[0.6000, 0.8000],
+                [0.0000, 1.0000]]))
+        >>> queue.push(torch.eye(2), ids=torch.tensor([9, 10]))
+        >>> queue.ids  # the oldest, 7, had to go
+        tensor([ 8,  9, 10])
+    """
+
+    def __init__(self, capacity: int, width: int):
+        super().__init__()
+        self.capacity = capacity
+        self.register_buffer("rows", torch.zeros(capacity, width))  # [capacity, D], a ring
+        self.register_buffer("row_ids", torch.full((capacity,), UNKNOWN))  # [capacity]
+        self.register_buffer("pushed", torch.zeros((), dtype=torch.long))  # since the first step
+        self.count = 0  # the same as a number: to read the buffer at each step would be to wait for a GPU
+        self.register_load_state_dict_post_hook(MemoryQueue._count_again)
+
+    def _count_again(self, *_: object) -> None:
+        self.count = int(self.pushed)
+
+    def __len__(self) -> int:
+        """How many vectors are in it now, Q."""
+        return min(self.count, self.capacity)
+
+    @property
+    def vectors(self):
+        """What is in it, oldest first: [Q, D], rows of length 1, without gradient. A copy."""
+        return self.rows[self._order()]
+
+    @property
+    def ids(self) -> Tensor:
+        """The text that each of these vectors came from, [Q]; -1 where it is not known. A copy."""
+        return self.row_ids[self._order()]
+
+    def _order(self) -> Tensor:
+        """Where the vectors stand in the ring, oldest first, [Q]."""
+        ages = torch.arange(len(self), device=self.rows.device)  # [Q]
+        return (self.count - len(self) + ages) % self.capacity
+
+    @torch.no_grad()
+    def push(self, vectors: Tensor, ids: Tensor | None = None) -> None:
+        """Add vectors, and drop the oldest where there is no room. Call it *after* the loss.
+
+        Pushed earlier, each positive would stand in its own denominator a second time, as a negative. `vectors` [N, D]
+        are normalised here; if N is above the capacity, the last ones remain. `ids` [N], integers, are the texts they
+        came from.
+        """
+        rows = normalise(vectors.detach(), "vectors").to(self.rows)  # [N, D]
+        if ids is None:
+            ids = torch.full((len(rows),), UNKNOWN, device=rows.device)
+        places = (self.count + torch.arange(len(rows), device=rows.device)) % self.capacity  # [N]
+        newest = slice(-self.capacity, None)  # of too many vectors only the last: no place is written twice
+        self.rows[places[newest]] = rows[newest]
+        self.row_ids[places[newest]] = ids[newest].to(self.row_ids)
+        self.count += len(rows)
+        self.pushed += len(rows)

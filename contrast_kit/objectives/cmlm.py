@@ -1,6 +1,8 @@
-"""CMLM: masked LM on one masked copy of a text, contrast between complementary masked copies.
+"""CMLM: masked LM on one masked copy of a text, contrast between complementary masked copies. And CSSL, its baseline.
 
-Contrastive Masked Language Modeling of "Bi-Granularity Contrastive Learning for Post-Training in Few-Shot Scene".
+Contrastive Masked Language Modeling of "Bi-Granularity Contrastive Learning for Post-Training in Few-Shot Scene". CSSL
+is Contrastive Self-Supervised Learning as its section 3.4 writes it, after "CERT: Contrastive Self-supervised Learning
+for Language Understanding" (Fang & Xie 2020).
 """
 
 from dataclasses import dataclass
@@ -9,36 +11,39 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from contrast_kit import checks, masking
-from contrast_kit._renamed import renamed_fields
+from contrast_kit import losses, masking
+from contrast_kit.checks import Count, Probability, Settings, Temperature, Weight
 from contrast_kit.encoder.encoder import View
+<<<<<<< HEAD
 from contrast_kit.losses.contrast import info_nce, nt_xent, simsiam
 from contrast_kit.objectives.base import ExampleInfo, Objective, Vectors, duplicates, mlm_count, mlm_sum, others
+=======
+from contrast_kit.objectives.base import Objective, duplicates, mlm_count, mlm_sum, others
+>>>>>>> 05fbfbc (Objectives and training, small: one file a method, one loop, settings checked from annotations)
 from contrast_kit.objectives.mlm import MLMConfig, random_mask
 
 
-@renamed_fields(alpha="contrast_weight")
 @dataclass(frozen=True)
 class CMLMConfig(MLMConfig):
     """Everything that CMLM varies; the defaults are the paper's (section 4.3), where it prints them."""
 
-    K: int = 1
+    K: Count = 1
     """Complementary copies per text (eq. 4). Paper: 1 "for a fair comparison"; figure 4 tries more."""
-    p_c: float = 0.7
+    p_c: Probability = 0.7
     """Probability that a token *not selected in T^0* is selected in T^k (eq. 2), so 0.7 · 0.85 of all tokens. Paper:
     0.7, best of {0.1, 0.3, 0.5, 0.7, 0.9} on the development set."""
-    contrast_weight: float = 0.5
+    contrast_weight: Weight = 0.5
     """α, the weight of the contrast (eq. 12). Paper: 0.5, best of {0.01, 0.1, 0.3, 0.5, 0.7, 1}. 0 is MLM (TAPT)."""
     contrast: Literal["simsiam", "info_nce", "nt_xent"] | None = "simsiam"
     """Eq. 9 ("simsiam", the paper's choice: cheaper), eq. 7 ("info_nce", its "SimCLR"), the symmetric form with 2B-2
     negatives ("nt_xent", not the paper's), or None ("w/o CL"). On new weights eq. 9 may make all vectors alike."""
-    tau: float = 0.1
+    tau: Temperature = 0.1
     """Temperature of eq. 7. The paper does not print one; this value is ours."""
     mlm: bool = True
     """False is the ablation "w/o MLM" of table 3: the contrast alone."""
     complement: bool = True
     """False is the ablation "w/o CRM": T^k is a second, independent random mask."""
-    p_drm: float | None = None
+    p_drm: Probability | None = None
     """The rate of that second random mask. The paper does not print it; None takes p_m, as eq. 1 would."""
     crm_replace: Literal["split", "mask"] = "split"
     """What the selected tokens of T^k become: the same 80/10/10 as T^0, or [MASK] always. The paper does not say."""
@@ -47,16 +52,8 @@ class CMLMConfig(MLMConfig):
     ignore_duplicates: bool = False
     """True leaves other copies of the anchor's own text, common in small task sets, out of its negatives. Paper: no."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
-        checks.choice("contrast", self.contrast, ("simsiam", "info_nce", "nt_xent", None))
-        checks.choice("crm_replace", self.crm_replace, ("split", "mask"))
-        checks.probability("p_c", self.p_c)
-        if self.p_drm is not None:
-            checks.probability("p_drm", self.p_drm)
-        checks.weight("contrast_weight", self.contrast_weight)
-        checks.temperature(self.tau)
-        checks.count("K", self.K, "the number of complementary copies")
         if not self.mlm and self.contrast is None:
             raise ValueError("Without MLM and without a contrast nothing is left to train: keep one of them.")
 
@@ -90,25 +87,29 @@ class CMLM(Objective):
         `mlm_mean="sequences"`."""
         return CMLMConfig(K=1, p_m=0.15, p_c=0.7, contrast_weight=0.5, contrast="simsiam")
 
-    def build(self) -> None:
+    def build(self):
         self.predictor = Predictor(self.encoder.width) if self.config.contrast == "simsiam" else None
 
     @property
-    def contrastive(self) -> bool:
+    def contrastive(self):
         return self.config.contrast is not None
 
     @property
-    def weights(self) -> dict[str, float]:
+    def weights(self):
         """1 for the masked LM, α for the contrast (eq. 12); a part that the config leaves out has no weight."""
-        weights = {"mlm": 1.0} if self.config.mlm else {}
-        return weights | ({"contrast": self.config.contrast_weight} if self.contrastive else {})
+        weights = {"mlm": 1.0, "contrast": self.config.contrast_weight}
+        if not self.config.mlm:
+            del weights["mlm"]
+        if not self.contrastive:
+            del weights["contrast"]
+        return weights
 
-    def negatives(self, facts: ExampleInfo) -> float | None:
+    def negatives(self, facts):
         """B - 1 for eq. 7, twice as many for the symmetric form; SimSiam has none."""
         other = others(facts, self.config.ignore_duplicates)
         return {"info_nce": other, "nt_xent": 2 * other}.get(self.config.contrast)
 
-    def views(self, batch: View, generator: torch.Generator | None = None) -> dict[str, View]:
+    def views(self, batch, generator=None):
         """T^0 (eq. 3) and T^1 … T^K (eq. 4): the batch with masked `input_ids` and `selected`, [B, T] each."""
         views = {"T0": random_mask(self, batch, generator)}
         if self.contrastive:
@@ -128,22 +129,28 @@ class CMLM(Objective):
             masked = masking.dynamic_random_mask(ids, maskable, rate, **options)
         return {**batch, "input_ids": masked.input_ids, "selected": masked.selected}
 
-    def local_sums(self, name: str, hidden: Tensor, view: View) -> dict[str, Tensor]:
+    def local_sums(self, name, hidden, view):
         """Eq. 6, on T^0 alone."""
-        names_words = name == "T0" and self.config.mlm
-        return {"mlm": mlm_sum(self.encoder, hidden, view, self.config.mlm_mean)} if names_words else {}
+        if name != "T0" or not self.config.mlm:
+            return {}
+        return {"mlm": mlm_sum(self.encoder, hidden, view, self.config.mlm_mean)}
 
-    def term_counts(self, name: str, view: View) -> dict[str, Tensor]:
-        return {"mlm": mlm_count(view, self.config.mlm_mean)} if name == "T0" and self.config.mlm else {}
+    def term_counts(self, name, view):
+        if name != "T0" or not self.config.mlm:
+            return {}
+        return {"mlm": mlm_count(view, self.config.mlm_mean)}
 
-    def vectors(self, name: str, hidden: Tensor, view: View) -> dict[str, Tensor]:
+    def vectors(self, name, hidden, view):
         """`"h"` (eq. 5 and 8) and, for SimSiam, the prediction `"z"` (eq. 10), [B, D] each."""
         h = self.encoder.pool(hidden, view)  # [B, T, D] -> [B, D]
-        return {"h": h} if self.predictor is None else {"h": h, "z": self.predictor(h)}
+        if self.predictor is None:
+            return {"h": h}
+        return {"h": h, "z": self.predictor(h)}
 
-    def contrast(self, vectors: Vectors, facts: ExampleInfo) -> dict[str, Tensor]:
+    def contrast(self, vectors, facts):
         """1/K Σ_k of eq. 9, of eq. 7, or of the symmetric form, each T^k against T^0."""
-        first, partners = vectors["T0"], [of for name, of in vectors.items() if name != "T0"]
+        first = vectors["T0"]
+        partners = [heads for name, heads in vectors.items() if name != "T0"]
         ids = duplicates(facts, self.config.ignore_duplicates)
         terms = [contrast_term(self.config, first, partner, ids) for partner in partners]
         return {"contrast": torch.stack(terms).mean()}  # 1/K Σ_k
@@ -152,9 +159,11 @@ class CMLM(Objective):
 def contrast_term(config: Any, first: dict[str, Tensor], partner: dict[str, Tensor], ids: Tensor | None) -> Tensor:
     """One k of L_CL: eq. 9, eq. 7 or the symmetric form, as `config` says (CMLM's, or CSSL's)."""
     if config.contrast == "simsiam":
-        return simsiam(first["z"], first["h"], partner["z"], partner["h"], stop_gradient=config.stop_gradient)
-    loss = info_nce if config.contrast == "info_nce" else nt_xent
-    return loss(first["h"], partner["h"], config.tau, ids=ids)
+        z_a, h_a, z_b, h_b = first["z"], first["h"], partner["z"], partner["h"]
+        return losses.simsiam(z_a, h_a, z_b, h_b, stop_gradient=config.stop_gradient)
+    if config.contrast == "info_nce":
+        return losses.info_nce(first["h"], partner["h"], config.tau, ids=ids)
+    return losses.nt_xent(first["h"], partner["h"], config.tau, ids=ids)
 
 
 class Predictor(nn.Module):
@@ -164,5 +173,70 @@ class Predictor(nn.Module):
         super().__init__()
         self.w1, self.w2 = nn.Linear(width, width, bias=False), nn.Linear(width, width, bias=False)
 
-    def forward(self, h: Tensor) -> Tensor:
+    def forward(self, h):
         return self.w2(nn.functional.gelu(self.w1(h)))
+
+
+@dataclass(frozen=True)
+class CSSLConfig(Settings):
+    """What CSSL varies. The paper says "other equations stay the same" and prints no setting of its own."""
+
+    contrast: Literal["info_nce", "simsiam", "nt_xent"] = "info_nce"
+    """L_CL of eq. 14: eq. 7 ("info_nce"), as in the authors' script for this baseline; eq. 9 ("simsiam"), as in CMLM;
+    or the symmetric form with 2B-2 negatives ("nt_xent", not the paper's)."""
+    tau: Temperature = 0.1
+    """Temperature of eq. 7. The paper does not print one; this value is ours."""
+    stop_gradient: bool = True
+    """The stop-gradient of eq. 11, with "simsiam". False shows what it prevents."""
+    ignore_duplicates: bool = False
+    """True leaves other copies of the anchor's own text out of its negatives. The paper does not."""
+
+
+class CSSL(Objective):
+    """Contrast of two back-translations: L_CSSL = L_CL (CMLM, eq. 14), and no local loss.
+
+    Views: `"T0"` and `"T1"`, T_b^k = back(T_b) (eq. 13), two paraphrases of each text, not the text itself. They are
+    in the batch, made before training: give `fit` a `data.Paraphrased` (rows: `data.paraphrase.reworded`). A batch without
+    them is a ValueError. In the denominator of eq. 7: the B candidates of T^1, the positive among them; the anchor is
+    T^0.
+
+    Relation to its neighbours: `CMLM` has complementary masks instead, and the masked LM; `SimCSE` has dropout instead.
+
+    Example:
+        >>> import contrast_kit as ck
+        >>> from contrast_kit.data.paraphrase import Toyshop, reworded
+        >>> rows = reworded(["The big kite is very charming.", "Clara bought a small drum."], Toyshop())
+        >>> tokenizer = ck.data.train_tokenizer([text for row in rows for text in row.values()], vocab_size=80)
+        >>> texts = ck.data.Paraphrased(rows, tokenizer)
+        >>> sorted(ck.objectives.CSSL(ck.Encoder.tiny(tokenizer), tau=0.05)(texts.batch([0, 1])))
+        ['contrast', 'loss']
+    """
+
+    Config = CSSLConfig
+    in_tables = "CSSL"
+    weights = {"contrast": 1.0}
+    build, vectors, negatives = CMLM.build, CMLM.vectors, CMLM.negatives  # with the predictor of SimSiam
+
+    @classmethod
+    def paper(cls) -> CSSLConfig:
+        """Eq. 14 with eq. 7, as the authors' script has it; τ is ours. Epochs, batch and rate are those of `CMLM`."""
+        return CSSLConfig(contrast="info_nce")
+
+    def views(self, batch, generator=None):
+        """The two paraphrases that the batch holds. Nothing is drawn here."""
+        views: dict[str, View] = {"T0": {}, "T1": {}}
+        for key, value in batch.items():
+            name, slash, rest = key.partition("/")
+            if slash and name in views:
+                views[name][rest] = value
+        if not views["T0"] or not views["T1"]:
+            raise ValueError(
+                "CSSL contrasts two paraphrases of each text, and this batch holds none: give "
+                "data.Paraphrased(data.paraphrase.reworded(rows, paraphraser), encoder.tokenizer)."
+            )
+        return views
+
+    def contrast(self, vectors, facts):
+        """Eq. 7 or 9 between the two paraphrases, or the symmetric form, as the config says."""
+        ids = duplicates(facts, self.config.ignore_duplicates)
+        return {"contrast": contrast_term(self.config, vectors["T0"], vectors["T1"], ids)}

@@ -4,19 +4,18 @@ from dataclasses import dataclass
 from typing import Literal
 
 import torch
-from torch import Tensor
 
-from contrast_kit import checks, masking
-from contrast_kit.encoder.encoder import Encoder, View
-from contrast_kit.masking import check_split
+from contrast_kit import masking
+from contrast_kit.checks import Probability, Settings
+from contrast_kit.encoder.encoder import View
 from contrast_kit.objectives.base import Objective, mlm_count, mlm_sum
 
 
 @dataclass(frozen=True)
-class MLMConfig:
+class MLMConfig(Settings):
     """What masked language modelling leaves to choose; the defaults are BERT's and RoBERTa's."""
 
-    p_m: float = 0.15
+    p_m: Probability = 0.15
     """Probability that a token is selected (CMLM eq. 1). BERT, RoBERTa, CMLM, COCO-LM and CAPT: 0.15."""
     split: tuple[float, float, float] = (0.8, 0.1, 0.1)
     """Of the selected: share that becomes [MASK], a random word, or stays. BERT: 80/10/10."""
@@ -24,10 +23,9 @@ class MLMConfig:
     """Mean over all selected tokens of the batch (every implementation), or first within each sequence, then over
     sequences (as CMLM eq. 6 may be read). They differ when sequences have different lengths."""
 
-    def __post_init__(self):
-        checks.probability("p_m", self.p_m)
-        checks.choice("mlm_mean", self.mlm_mean, ("tokens", "sequences"))
-        check_split(self.split)
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        masking.check_split(self.split)
 
 
 class MLM(Objective):
@@ -48,23 +46,17 @@ class MLM(Objective):
     Config = MLMConfig
     in_tables = "MLM"
     contrastive = False
-    packed = True
     weights = {"mlm": 1.0}
 
-    def views(self, batch: View, generator: torch.Generator | None = None) -> dict[str, View]:
+    def views(self, batch, generator=None):
         """`{"T0": …}`: the batch with masked `input_ids`, and `selected` and `targets`, all [B, T]."""
         return {"T0": random_mask(self, batch, generator)}
 
-    def states(self, name: str, view: View) -> Tensor:
-        """The last states, [B, T, D], of which this method reads those of selected tokens; a subclass perhaps all."""
-        few = type(self) is MLM and type(self.encoder).forward is Encoder.forward
-        return self.encoder({**view, "read": view["selected"]} if few else view)
-
-    def local_sums(self, name: str, hidden: Tensor, view: View) -> dict[str, Tensor]:
+    def local_sums(self, name, hidden, view):
         """The masked-LM loss, summed. The vocabulary head runs at the M selected positions only."""
         return {"mlm": mlm_sum(self.encoder, hidden, view, self.config.mlm_mean)}
 
-    def term_counts(self, name: str, view: View) -> dict[str, Tensor]:
+    def term_counts(self, name, view):
         return {"mlm": mlm_count(view, self.config.mlm_mean)}
 
 

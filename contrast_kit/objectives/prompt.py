@@ -12,9 +12,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
-from contrast_kit import arguments, checks
+from contrast_kit.checks import Count
 from contrast_kit.encoder.encoder import View
-from contrast_kit.objectives.fine_tune import FineTune, FineTuneConfig
+from contrast_kit.objectives.scl import FineTune, FineTuneConfig
 
 
 class Demonstrations(NamedTuple):
@@ -30,16 +30,14 @@ class PromptConfig(FineTuneConfig):
 
     words: tuple[str, ...] = ()
     """The label word of each class, in the order of the label integers: ("terrible", "great")."""
-    samples: int = 16
+    samples: Count = 16
     """Draws of demonstrations over which a prediction's logits are averaged. LM-BFF: 16; MNLI, with many rows: 4."""
-    max_length: int = 128
+    max_length: Count = 128
     """Tokens at which a prompt with its demonstrations is cut. LM-BFF: 128; MNLI: 256."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
-        checks.count("samples", self.samples, "a number of draws")
-        arguments.length(self.max_length)
-        if len(self.words) != self.classes or len(set(self.words)) < len(self.words):
+        if isinstance(self.words, str) or len(self.words) != self.classes or len(set(self.words)) < len(self.words):
             raise ValueError(
                 f"Prompting needs a word for each of the {self.classes} classes and no word twice, not {self.words}."
             )
@@ -71,7 +69,7 @@ class Prompt(FineTune):
     """
 
     Config = PromptConfig
-    in_tables = ""  # its settings are in `papers.settings.LM_BFF`, which is a search
+    in_tables = ""  # its settings are in `papers.LM_BFF`, which is a search
 
     def __init__(
         self, encoder: Any, config: Any = None, *, demonstrations: Demonstrations | None = None, **changes: Any
@@ -81,7 +79,7 @@ class Prompt(FineTune):
         super().__init__(encoder, config, **changes)
         self.demonstrations = demonstrations
 
-    def build(self) -> None:
+    def build(self):
         refuse_without_word_scores(self.encoder)
         self.head = nn.Identity()  # what `tasks.fine_tune` carries along: nothing
         ids = torch.tensor([word_id(self.encoder.tokenizer, word) for word in self.config.words])  # [C]
@@ -89,7 +87,7 @@ class Prompt(FineTune):
             raise ValueError(f"Two of the label words {self.config.words} are one token to this tokenizer.")
         self.register_buffer("word_ids", ids, persistent=False)
 
-    def views(self, batch: View, generator: torch.Generator | None = None) -> dict[str, View]:
+    def views(self, batch, generator=None):
         return {"text": self.with_demonstrations(super().views(batch, generator)["text"], generator)}
 
     def with_demonstrations(self, view: View, generator: torch.Generator | None) -> View:
@@ -109,17 +107,19 @@ class Prompt(FineTune):
         """One text and its demonstrations, cut to `max_length` tokens: [T] -> [T']."""
         me, parts = tuple(text.tolist()), [text]
         for solved, asked in zip(*self.demonstrations, strict=True):
-            others = [one for one, question in zip(solved, asked, strict=True) if question != me] or solved
+            others = [example for example, question in zip(solved, asked, strict=True) if question != me] or solved
             device = generator.device if generator is not None else "cpu"
             parts.append(others[int(torch.randint(len(others), (), generator=generator, device=device))].to(text))
         return torch.cat(parts)[: min(self.config.max_length, self.encoder.max_length)]
 
-    def predicted_logits(self, view: View, generator: torch.Generator | None = None) -> Tensor:
+    def predicted_logits(self, view, generator=None):
         """The mean of the logits over `samples` draws of demonstrations, [B, C]; without them the logits."""
-        draws = self.config.samples if self.demonstrations is not None else 1
-        return sum(self.logits(self.with_demonstrations(view, generator)) for _ in range(draws)) / draws
+        if self.demonstrations is None:
+            return self.logits(view)
+        draws = [self.logits(self.with_demonstrations(view, generator)) for _ in range(self.config.samples)]
+        return sum(draws) / len(draws)
 
-    def scores(self, hidden: Tensor, view: View) -> Tensor:
+    def scores(self, hidden, view):
         """The masked LM's scores of the label words at the [MASK] of each text, [B, C]."""
         masked = view["input_ids"] == self.encoder.tokenizer.mask_token_id  # [B, T]
         counts = masked.sum(1)  # [B]
@@ -135,9 +135,10 @@ class Prompt(FineTune):
 def refuse_without_word_scores(encoder: Any) -> None:
     """Raise a ValueError for an encoder whose pre-training taught no word scores."""
     config = encoder.model.config
-    if taught := taught_without_words(vars(config) | {"model_type": config.model_type}):
+    training = taught_without_words(vars(config) | {"model_type": config.model_type})
+    if training:
         raise ValueError(
-            f"This encoder was trained by {taught} and has no word scores to prompt: take FineTune, or an encoder "
+            f"This encoder was trained by {training} and has no word scores to prompt: take FineTune, or an encoder "
             "of MLM or COCO-LM. (If it has learnt words since, set encoder.model.config.taught_without_words = None.)"
         )
 

@@ -7,40 +7,39 @@ the four papers here, but the baseline that everybody knows.
 from dataclasses import dataclass
 from typing import Literal
 
-import torch
-from torch import Tensor, nn
+from torch import nn
 
+<<<<<<< HEAD
 from contrast_kit import checks
 from contrast_kit._warn import warn
 from contrast_kit.encoder.encoder import View
 from contrast_kit.losses.contrast import info_nce, nt_xent
+=======
+from contrast_kit import losses
+from contrast_kit._util import warn
+from contrast_kit.checks import Probability, Settings, Temperature, Weight
+>>>>>>> 05fbfbc (Objectives and training, small: one file a method, one loop, settings checked from annotations)
 from contrast_kit.masking.noise import Mask
-from contrast_kit.objectives.base import ExampleInfo, Objective, Vectors, duplicates, mlm_count, mlm_sum, others
+from contrast_kit.objectives.base import Objective, duplicates, mlm_count, mlm_sum, others
 
 
 @dataclass(frozen=True)
-class SimCSEConfig:
+class SimCSEConfig(Settings):
     """What SimCSE varies; the defaults are its paper's."""
 
-    tau: float = 0.05
+    tau: Temperature = 0.05
     """Temperature of eq. 4. Paper: 0.05."""
     contrast: Literal["info_nce", "nt_xent"] = "info_nce"
     """Paper: "info_nce", N candidates, one direction (eq. 4). "nt_xent": both directions, and negatives of the anchors'
     own pass too, as in COCO-LM and CAPT."""
     projector: bool = True
     """A dense layer with tanh on the sequence vector, while training only. Paper: yes, on the first token's vector."""
-    mlm_weight: float = 0.0
+    mlm_weight: Weight = 0.0
     """λ of a masked-LM loss on a third, masked pass. Paper: 0; 0.1 helps transfer tasks, harms sentence similarity."""
-    p_m: float = 0.15
+    p_m: Probability = 0.15
     """Rate of that mask."""
     ignore_duplicates: bool = False
     """True leaves other copies of the anchor's own text out of its negatives. The paper does not."""
-
-    def __post_init__(self):
-        checks.temperature(self.tau)
-        checks.choice("contrast", self.contrast, ("info_nce", "nt_xent"))
-        checks.weight("mlm_weight", self.mlm_weight)
-        checks.probability("p_m", self.p_m)
 
 
 class SimCSE(Objective):
@@ -72,45 +71,51 @@ class SimCSE(Objective):
         """The unsupervised setting: eq. 4, τ = 0.05, projector while training, no masked LM."""
         return SimCSEConfig(tau=0.05, contrast="info_nce", projector=True, mlm_weight=0.0)
 
-    def build(self) -> None:
+    def build(self):
         width = self.encoder.width
         self.projector = nn.Sequential(nn.Linear(width, width), nn.Tanh()) if self.config.projector else None
         if not any(module.p for module in self.encoder.modules() if isinstance(module, nn.Dropout)):
             warn(
                 "SimCSE's only noise is dropout and this encoder has no dropout, so both passes of a text are equal: "
-                "build it with dropout=0.1.",
+                "build it with dropout=0.1."
             )
 
     @property
-    def weights(self) -> dict[str, float]:
-        return {"contrast": 1.0} | ({"mlm": self.config.mlm_weight} if self.config.mlm_weight else {})
+    def weights(self):
+        weights = {"contrast": 1.0}
+        if self.config.mlm_weight:
+            weights["mlm"] = self.config.mlm_weight
+        return weights
 
-    def negatives(self, facts: ExampleInfo) -> float:
+    def negatives(self, facts):
         """N - 1 in eq. 4; in the symmetric form also those of the anchors' own pass."""
-        return (1 if self.config.contrast == "info_nce" else 2) * others(facts, self.config.ignore_duplicates)
+        passes = {"info_nce": 1, "nt_xent": 2}[self.config.contrast]
+        return passes * others(facts, self.config.ignore_duplicates)
 
-    def views(self, batch: View, generator: torch.Generator | None = None) -> dict[str, View]:
+    def views(self, batch, generator=None):
         views = {"first": dict(batch), "second": dict(batch)}
         if self.config.mlm_weight:
             views["masked"] = Mask(self.config.p_m)(batch, generator, self.encoder.vocabulary)
         return views
 
-    def local_sums(self, name: str, hidden: Tensor, view: View) -> dict[str, Tensor]:
+    def local_sums(self, name, hidden, view):
         """Masked LM on the masked copy, where there is one."""
         return {"mlm": mlm_sum(self.encoder, hidden, view)} if name == "masked" else {}
 
-    def vectors(self, name: str, hidden: Tensor, view: View) -> dict[str, Tensor]:
+    def vectors(self, name, hidden, view):
         """`"h"`, [B, D], of either pass."""
         h = self.encoder.pool(hidden, view)  # [B, T, D] -> [B, D]
         return {"h": h if self.projector is None else self.projector(h)}
 
-    def term_counts(self, name: str, view: View) -> dict[str, Tensor]:
+    def term_counts(self, name, view):
         return {"mlm": mlm_count(view)} if name == "masked" else {}
 
-    def contrasted(self, name: str) -> bool:
+    def contrasted(self, name):
         return name != "masked"
 
-    def contrast(self, vectors: Vectors, facts: ExampleInfo) -> dict[str, Tensor]:
-        loss = info_nce if self.config.contrast == "info_nce" else nt_xent
+    def contrast(self, vectors, facts):
+        first, second = vectors["first"]["h"], vectors["second"]["h"]  # [B, D] each
         ids = duplicates(facts, self.config.ignore_duplicates)
-        return {"contrast": loss(vectors["first"]["h"], vectors["second"]["h"], self.config.tau, ids=ids)}
+        if self.config.contrast == "info_nce":
+            return {"contrast": losses.info_nce(first, second, self.config.tau, ids=ids)}
+        return {"contrast": losses.nt_xent(first, second, self.config.tau, ids=ids)}

@@ -4,25 +4,22 @@ COCO-LM, tables 1 and 8 (SQuAD 2.0); the head is BERT's (Devlin et al. 2019, sec
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from contrast_kit import checks
+from contrast_kit.checks import Settings, floats, reads
 from contrast_kit.encoder.encoder import View
-from contrast_kit.objectives.base import Objective
+from contrast_kit.objectives.base import Objective, texts_of
+from contrast_kit.objectives.scl import Dropout
 
 
 @dataclass(frozen=True)
-class SpanConfig:
+class SpanConfig(Settings):
     """What span prediction has to choose."""
 
-    dropout: float = 0.1
+    dropout: Dropout = 0.1
     """Dropout of the head. COCO-LM, table 8: 0.1."""
-
-    def __post_init__(self):
-        checks.number("dropout", self.dropout, "a probability below 1", 0, 1 - 1e-6)
 
 
 class Span(Objective):
@@ -39,7 +36,7 @@ class Span(Objective):
     Relation to its neighbours: `FineTune` classifies the sequence vector; this classifies positions. `tasks.squad`
     trains it and turns its scores into answers.
 
-    Raises ValueError for a batch without places, or with a place where no answer may be.
+    Raises ValueError for a place where no answer may be.
 
     Example:
         >>> import contrast_kit as ck
@@ -55,39 +52,33 @@ class Span(Objective):
     contrastive = False
     weights = {"start": 0.5, "end": 0.5}
 
-    def build(self) -> None:
+    def build(self):
         self.dropout, self.out = nn.Dropout(self.config.dropout), nn.Linear(self.encoder.width, 2)
         nn.init.normal_(self.out.weight, std=0.02)
         nn.init.zeros_(self.out.bias)
 
-    def views(self, batch: View, generator: torch.Generator | None = None) -> dict[str, View]:
-        lacking = [name for name in ("start", "end", "answerable") if name not in batch]
-        if lacking:
-            raise ValueError(f"A batch without {lacking[0]!r} holds no answers: make it with data.squad.Windows.")
+    def views(self, batch, generator=None):
         for place in ("start", "end"):
-            if checks.reads(batch[place]) and not batch["answerable"].gather(1, batch[place].unsqueeze(1)).all():
+            allowed = batch["answerable"].gather(1, batch[place].unsqueeze(1))
+            if reads(allowed) and not allowed.all():
                 raise ValueError(f"The {place} of an answer lies outside the paragraph and [CLS].")
         return {"text": dict(batch)}
 
-    def term_counts(self, name: str, view: View) -> dict[str, Tensor]:
-        count = torch.full((), len(view["start"]), device=view["start"].device)
-        return {"start": count, "end": count, "exact": count}
+    def term_counts(self, name, view):
+        return dict.fromkeys(("start", "end", "exact"), texts_of(view))
 
-    def local_sums(self, name: str, hidden: Tensor, view: View) -> dict[str, Tensor]:
+    def local_sums(self, name, hidden, view):
         logits = self.scores(hidden, view)  # [B, T, 2]
-        places = {"start": view["start"], "end": view["end"]}
-        right = (logits.argmax(1) == torch.stack([*places.values()], dim=1)).all(1)  # [B, 2] -> [B]
-        sums: dict[str, Any] = {
-            name: nn.functional.cross_entropy(logits[:, :, i], place, reduction="sum")
-            for i, (name, place) in enumerate(places.items())
-        }
-        return sums | {"exact": right.sum().to(logits)}
+        places = torch.stack([view["start"], view["end"]], dim=1)  # [B, 2]
+        start, end = nn.functional.cross_entropy(logits, places, reduction="none").sum(0)  # [B, 2] -> [2]
+        right = (logits.argmax(1) == places).all(1)  # [B, 2] -> [B]
+        return {"start": start, "end": end, "exact": right.sum().to(logits)}
 
     def logits(self, view: View) -> Tensor:
         """Scores of each token as the start and as the end, [B, T, 2]; minus infinity where no answer may be."""
         return self.scores(self.states("text", view), view)
 
-    def scores(self, hidden: Tensor, view: View) -> Tensor:
+    def scores(self, hidden, view):
         """The logits, from the last states."""
-        scores = checks.floats(self.out(self.dropout(hidden)), "scores")  # [B, T, D] -> [B, T, 2]
+        scores = floats(self.out(self.dropout(hidden)), "scores")  # [B, T, D] -> [B, T, 2]
         return scores.masked_fill(~view["answerable"].unsqueeze(2), -torch.inf)

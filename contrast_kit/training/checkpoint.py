@@ -18,7 +18,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, load_model, save_file, save_model
@@ -119,8 +118,10 @@ def checkpoints(folder: Path) -> list[Path]:
     return sorted((path for path in folders if (path / STATE).exists()), key=lambda path: int(path.name[5:]))
 
 
-def describe_newest(folder: Path) -> str:
+def describe_newest(folder: Path | None) -> str:
     """The last good checkpoint of a run, for a sentence."""
+    if folder is None:
+        return "no folder was given, so none is saved"
     newest = checkpoints(folder)[-1:]
     return f"the last good checkpoint is {newest[0]}" if newest else "no checkpoint was saved before"
 
@@ -185,7 +186,7 @@ def load(folder: Path, trained: Trained, expected: dict[str, Any]) -> dict[str, 
     trained.optimizer.load_state_dict({"state": memory, "param_groups": state["param_groups"]})
     for name, weight in trained.objective.named_parameters():
         weight.requires_grad_(name not in state["frozen"])
-    _restore_random(random, trained, (expected["training"]["seed"], state["step"]))
+    _restore_random(random, trained.generator, seed=1_000_003 * state["step"] + expected["training"]["seed"])
     return state
 
 
@@ -196,43 +197,33 @@ def _check_settings(path: Path, saved: Any, expected: Any, name: str = "") -> No
         for key in names:
             _check_settings(path, saved.get(key), expected[key], f"{name}.{key}" if name else key)
     elif saved != expected:
-        if name in ("training.steps", "training.epochs") and None not in (saved, expected):
-            raise ValueError(
-                f"The run in {path.parent} was planned for {name} = {saved!r}, not {expected!r}, and its learning "
-                "rates with it. To train on, start a new run from its encoder in another folder (on the command line: "
-                f"--start {path.parent / 'encoder'}); to train anew, take another folder too."
-            )
         raise ValueError(
             f"The checkpoint {path} was made with {name} = {shown(saved)}, not {shown(expected)}: use the same "
-            "settings to resume, or another folder for another run."
+            f"settings to resume, or another folder. To train on, start a new run from its encoder (on the command "
+            f"line: --start {path.parent / 'encoder'})."
         )
 
 
 def _random_states(device: torch.device, generator: torch.Generator) -> dict[str, Tensor]:
-    """The random states of all processes, [processes, bytes] each: torch's own, the device's, and the noise's."""
+    """The random states of all processes, [processes, bytes] each: torch's own, the GPU's, and the noise's."""
     here = RandomState.now(device)
     states = {"cpu": here.cpu, "noise": generator.get_state()}
-    if here.own is not None:
-        states["own"] = here.own
+    if here.gpu is not None:
+        states["gpu"] = here.gpu
     on_device = {name: state[None].to(device) for name, state in states.items()}  # GPUs send only what is on a GPU
     return {name: distributed.gather(state, distributed.count()).cpu() for name, state in on_device.items()}
 
 
-def _restore_random(random: dict[str, Tensor], trained: Trained, seed: tuple[int, int]) -> None:
+def _restore_random(random: dict[str, Tensor], generator: torch.Generator, seed: int) -> None:
     """Go on in the random streams of a checkpoint where they fit these processes and this device, else in new ones."""
-    noise, here, generator = random["noise"][0], distributed.rank(), trained.generator
-    same_kind = len(noise) == len(generator.get_state())
-    if same_kind:
-        generator.set_state(noise.clone())  # a copy: a generator reads from the start of the storage
+    here = distributed.rank()
+    same_device = len(random["noise"][0]) == len(generator.get_state())
+    if same_device:
+        generator.set_state(random["noise"][0].clone())  # a copy: a generator reads from the start of the storage
     else:
-        generator.manual_seed(_new_seed(*seed))
-    if same_kind and len(random["cpu"]) == distributed.count():
-        own = random["own"][here].clone() if "own" in random else None
-        RandomState(random["cpu"][here].clone(), trained.objective.encoder.device, own).restore()
+        generator.manual_seed(seed)
+    if same_device and len(random["cpu"]) == distributed.count():
+        gpu = random["gpu"][here].clone() if "gpu" in random else None
+        RandomState(random["cpu"][here].clone(), gpu).restore()
     else:
-        torch.manual_seed(_new_seed(*seed, distributed.count(), here))
-
-
-def _new_seed(*numbers: int) -> int:
-    """A seed that shares nothing with the seeds of other numbers."""
-    return int(np.random.SeedSequence(numbers).generate_state(1, np.uint64)[0] >> np.uint64(1))
+        torch.manual_seed(seed + here)

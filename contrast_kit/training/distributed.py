@@ -71,7 +71,9 @@ def _collective(operation: Callable[..., Any], *arguments: Any) -> None:
         operation(*arguments)
     except RuntimeError as error:
         reason = str(error).strip().split("\n")[0]
-        raise LostError(f"Another process ended or did not answer, so this one ends too ({reason}).") from error
+        raise LostError(
+            f"Another process ended or did not answer, so this one ends too ({reason}): start all again, with resume=True where a folder was given."
+        ) from error
 
 
 def total(value: Tensor) -> Tensor:

@@ -12,7 +12,7 @@ from torch import nn
 from tqdm.auto import tqdm
 
 from contrast_kit import checks
-from contrast_kit.checks import NotFiniteError
+from contrast_kit.checks import NotFiniteError, known_fields
 from contrast_kit.data.batches import make_batches
 from contrast_kit.data.prepared import prepare_texts
 from contrast_kit.objectives.base import Objective
@@ -94,10 +94,7 @@ class _Loop:
         self.optimizer = adamw(objective, training)
         data = {"examples": len(self.texts), "fingerprint": self.texts.fingerprint()}
         self.settings = checkpoint.settings(objective, training) | {"data": data}
-        distributed.same_settings(self.settings, self.device)  # before a check that only one process may fail
-        smallest = min(map(len, self.batches.epoch(0)))
-        if smallest < distributed.count():
-            raise ValueError(f"A batch of {smallest} gives nothing to do to some of {distributed.count()} processes.")
+        distributed.same_settings(self.settings, self.device)
         distributed.same_weights(objective)
         # The order of the data and the noise of the views are the same on all processes; each draws its own dropout.
         self.seed = int(training.seed) * 1_000_003 % 2**63  # as large as a generator takes
@@ -120,8 +117,8 @@ class _Loop:
             try:
                 while result.steps < self.total:
                     # All processes end after the same step, whichever of them the signal reached.
-                    if distributed.anywhere(stop.is_set() or result.stopping, self.device):
-                        result.interrupted = True
+                    result.interrupted = distributed.anywhere(stop.is_set() or result.stopping, self.device)
+                    if result.interrupted:
                         self.save()
                         break
                     parts = self.step(result.steps)
@@ -130,8 +127,6 @@ class _Loop:
                     self.log(parts, callback, bar)
                     if result.steps % self.training.save_every == 0 or result.steps == self.total:
                         self.save()
-            except distributed.LostError as error:
-                raise self.lost_error(error) from error
             finally:
                 bar.close()
                 self.optimizer.zero_grad(set_to_none=True)
@@ -147,23 +142,23 @@ class _Loop:
         self.optimizer.zero_grad(set_to_none=True)
         options = dict(chunk_size=training.chunk_size, autocast=self.autocast)
         try:
-            parts, vectors_and_facts = gradient(objective, batches, self.trained.generator, **options)
+            parts, seen = gradient(objective, batches, self.trained.generator, **options)
         except NotFiniteError as error:
             raise self.not_finite_error(step, str(error)) from error
-        if step == 0:
-            check_weights(objective, parts)
         if step < round(training.warm_heads * self.total):
             objective.encoder.model.base_model.zero_grad(set_to_none=True)  # so the optimizer skips it
         norm = nn.utils.clip_grad_norm_(objective.parameters(), training.clip or math.inf)
         self.last = step, parts, norm
-        if self.reads_losses(step):
+        # A GPU, which would have to be waited for, is asked where a step is logged or saved: NaN is seen later, but
+        # before it reaches a checkpoint.
+        if self.device.type == "cpu" or self.is_logged(step + 1):
             self.check_finite(*self.last)
         rate = learning_rate(step, self.total, training)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         self.optimizer.step()
-        with torch.no_grad(), checks.unchecked(self.device.type != "cpu"):  # NaN is found where losses are read
-            for vectors, facts in vectors_and_facts:
+        with torch.no_grad(), checks.unchecked(self.device.type != "cpu"):
+            for vectors, facts in seen:
                 objective.after_step(vectors, facts)
         return {**parts, "lr": rate, "grad_norm": norm}
 
@@ -175,14 +170,19 @@ class _Loop:
         batch = self.texts.batch(self.order[position])
         return {key: value.to(self.device, non_blocking=True) for key, value in batch.items()}
 
+    def is_logged(self, steps: int) -> bool:
+        """Whether the history has a row after so many steps."""
+        return steps % self.training.log_every == 0 or steps == self.total
+
     def log(self, parts: dict[str, Any], callback: Callable[[Run], None] | None, bar: tqdm) -> None:
         """Add a row to the history where one is due, show it, and hand the run to the callback."""
         result = self.result
-        if result.steps % self.training.log_every == 0 or result.steps == self.total:
+        if self.is_logged(result.steps):
             row = {name: float(value) for name, value in parts.items()}
             result.rows.append({"step": result.steps, **row, "seconds": result.seconds})
-            losses = {name: f"{value:.3f}" for name, value in row.items() if name not in ("lr", "grad_norm")}
-            bar.set_postfix(losses, refresh=False)
+            bar.set_postfix(
+                {name: f"{row[name]:.3f}" for name in row if name not in ("lr", "grad_norm")}, refresh=False
+            )
             if callback is not None:
                 random = RandomState.now(self.device)
                 callback(result)  # which may measure, and draw dropout
@@ -190,35 +190,21 @@ class _Loop:
                 self.objective.train()
         bar.update()
 
-    def reads_losses(self, step: int) -> bool:
-        """Whether the host reads this step's losses: always on a CPU. On a GPU, which it would wait for, a NaN is seen
-        at the next step that is logged or saved: later, but before it reaches a checkpoint."""
-        return self.device.type == "cpu" or (step + 1) % self.training.log_every == 0 or step + 1 == self.total
-
     def check_finite(self, step: int, parts: dict[str, Any], norm: torch.Tensor) -> None:
         """Raise before the optimizer's step would carry a NaN into the weights."""
         if not (math.isfinite(norm) and math.isfinite(parts["loss"])):  # a part without weight may be NaN
-            raise self.not_finite_error(step, describe_parts({**parts, "grad_norm": norm}))
+            raise self.not_finite_error(step, describe({**parts, "grad_norm": norm}))
 
     def not_finite_error(self, step: int, problem: str) -> FloatingPointError:
         """The error that stops a run at a NaN: what it met, where to go back to, what usually helps."""
-        before = describe_parts(self.result.rows[-1] if self.result.rows else {})
-        folder = self.result.folder
-        good = checkpoint.describe_newest(folder) if folder else "no folder was given, so none is saved"
+        before = describe(self.result.rows[-1]) if self.result.rows else "none"
+        good = checkpoint.describe_newest(self.result.folder)
         error = FloatingPointError(
             f"Step {step + 1} is not finite: {problem.rstrip('.')} (the step logged before: {before}); {good}. "
             "A lower lr, a longer warmup or a larger tau usually helps."
         )
         error.run = self.result
         return error
-
-    def lost_error(self, error: distributed.LostError) -> distributed.LostError:
-        """The error that ends this process when another one is gone, with what to do."""
-        folder = self.result.folder
-        message = f"{error} It was in step {self.result.steps + 1}; start all processes again"
-        if folder is not None:
-            message += f" with resume=True: {checkpoint.describe_newest(folder)}"
-        return distributed.LostError(f"{message}.")
 
     def save(self) -> None:
         """Write a checkpoint, if the run has a folder and has made steps since the last one."""
@@ -240,13 +226,13 @@ class _Loop:
 
 
 def training_settings(objective: Any, training: Training | None, settings: dict[str, Any]) -> Training:
-    """The `Training` of a call, given whole or by its fields; refuses both at once, and anything but an objective."""
-    if not isinstance(objective, Objective):
-        given = objective.__name__ if isinstance(objective, type) else type(objective).__name__
-        raise TypeError(f"fit trains an objective, such as ck.objectives.CMLM(encoder), not {given}.")
+    """The `Training` of a call, given whole or by its fields."""
     if training is not None and settings:
         raise TypeError("Give a Training or single settings, not both: dataclasses.replace changes a Training.")
-    return (training or Training.of(settings)).for_encoder(objective.encoder.pretrained)
+    if training is None:
+        known_fields(Training, settings, "fit")
+        training = Training(**settings)
+    return training.for_encoder(objective.encoder.pretrained)
 
 
 def check_trainable(objective: Objective, training: Training, device: torch.device) -> None:
@@ -259,28 +245,19 @@ def check_trainable(objective: Objective, training: Training, device: torch.devi
     trained = [weight for weight in objective.parameters() if weight.requires_grad]
     if not trained:
         raise ValueError("Every weight is frozen, so nothing can be trained: set requires_grad where it should.")
-    if any(weight.dtype in (torch.float16, torch.bfloat16) for weight in trained):
+    if trained[0].dtype in (torch.float16, torch.bfloat16):
         raise ValueError(
             "Weights in half precision lose most of their small updates: train objective.float() with "
             "precision='bf16', and convert the encoder afterwards."
         )
-    norms = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
     in_pieces = training.chunk_size is not None or distributed.count() > 1
-    if in_pieces and any(isinstance(module, norms) for module in objective.modules()):
+    if in_pieces and any(isinstance(module, nn.modules.batchnorm._BatchNorm) for module in objective.modules()):
         raise ValueError(
             "BatchNorm would see one piece of the batch at a time, not the batch: take a LayerNorm, or train on one "
             "process without chunk_size."
         )
 
 
-def check_weights(objective: Objective, parts: dict[str, Any]) -> None:
-    """Raise for a weight that names no part of the loss: the part that was meant would be logged but not trained."""
-    unknown = [name for name, weight in objective.weights.items() if weight and name not in parts]
-    others = [name for name in parts if name != "loss"]
-    if unknown and not type(objective).__module__.startswith("contrast_kit."):  # CAPT's masked LM may have no targets
-        raise ValueError(f"weights names {unknown[0]!r}, but no part of the loss is named so; there are {others}.")
-
-
-def describe_parts(parts: dict[str, Any]) -> str:
+def describe(parts: dict[str, Any]) -> str:
     """Parts of the loss for a sentence."""
-    return ", ".join(f"{name} {float(value):.4g}" for name, value in parts.items()) or "none"
+    return ", ".join(f"{name} {float(value):.4g}" for name, value in parts.items())

@@ -17,7 +17,6 @@ under Memory Limited Setup"). A batch that fits is the case of one chunk, encode
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -100,7 +99,6 @@ def gradient(
         for batch, views in zip(batches, drawn, strict=True):
             facts = objective.facts(batch, views)
             pieces = step.pieces(views, size_of(batch))
-            stream = RandomState.now(objective.encoder.device)
             add(sums, step.encode(pieces))
             pieces = [piece for piece in pieces if piece.encoded is not None]  # the others are done
             leaves = as_leaves(pieces)
@@ -113,8 +111,6 @@ def gradient(
                 add(contrasts, {name: part.detach() / len(batches) for name, part in parts.items()})
             remembered.append((each_rows(vectors, Tensor.detach), facts))
             add(sums, step.send_back(pieces, leaves))
-            if not step.keeps_graph:
-                stream.restore()
     distributed.sum_gradients(objective.parameters())
     parts = {name: distributed.total(value) / counts[name] for name, value in sums.items()} | contrasts
     with torch.no_grad():  # weights may be learned
@@ -152,9 +148,8 @@ class _Step:
             elif self.keeps_graph:
                 self.encode_whole(piece)
             else:
-                torch.manual_seed(piece.seed)
-                with torch.no_grad(), self.autocast():
-                    piece.encoded = Encoded(self.objective.encode_for_contrast(piece.name, piece.view), {})
+                with torch.no_grad():
+                    self.encode_whole(piece)
                 piece.again = True
         return sums
 
@@ -215,31 +210,19 @@ def backward(loss: Tensor | float, only: list[Tensor] | None = None) -> None:
 
 @dataclass
 class RandomState:
-    """Where torch's random streams stand on the CPU and on one device, to repeat dropout exactly."""
+    """Where torch's random streams stand, on the CPU and on a GPU, to repeat dropout exactly."""
 
     cpu: Tensor
-    device: torch.device
-    own: Tensor | None  # the device's own stream, where it is not the CPU
+    gpu: Tensor | None
 
     @classmethod
     def now(cls, device: torch.device) -> "RandomState":
         """The present state."""
-        streams, which = _streams(device)
-        own = streams.get_rng_state(*which) if streams else None
-        return cls(torch.get_rng_state(), device, own)
+        gpu = torch.cuda.get_rng_state(device) if device.type == "cuda" else None
+        return cls(torch.get_rng_state(), gpu)
 
     def restore(self) -> None:
-        """Go back to it."""
+        """Go back to it; a GPU's is that of the present device."""
         torch.set_rng_state(self.cpu)
-        if self.own is not None:
-            streams, which = _streams(self.device)
-            streams.set_rng_state(self.own, *which)
-
-
-def _streams(device: torch.device) -> tuple[Any, tuple]:
-    """The module of torch that keeps a device's random stream, and its arguments for the device; None for the CPU."""
-    if device.type == "cpu":
-        return None, ()
-    if device.type == "mps":  # a Mac has one GPU
-        return torch.get_device_module(device), ()
-    return torch.get_device_module(device), (device,)
+        if self.gpu is not None:
+            torch.cuda.set_rng_state(self.gpu)

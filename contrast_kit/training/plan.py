@@ -1,7 +1,6 @@
 """What a run will cost, before it begins: negatives per anchor, memory, time, and what accumulation would not give."""
 
 import copy
-import itertools
 import math
 import os
 import time
@@ -14,9 +13,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from contrast_kit.data.batches import Batches, make_batches
+from contrast_kit.data.batches import make_batches
 from contrast_kit.data.prepared import prepare_texts
-from contrast_kit.objectives.base import ExampleInfo, Objective
+from contrast_kit.objectives.base import Objective
 from contrast_kit.training import distributed
 from contrast_kit.training.fit import check_trainable, training_settings
 from contrast_kit.training.gradient import gradient
@@ -45,8 +44,6 @@ class Plan:
     steps: int
     negatives: float | None
     """Negatives that an anchor meets, on average."""
-    negatives_of_one_batch: float | None
-    """Negatives that it would meet if the batches which `accumulate` adds up were one batch."""
     contrastive: bool
     state_bytes: int
     """Weights, gradients and the optimizer's two moments; a memory queue."""
@@ -72,7 +69,9 @@ class Plan:
         lines.append(f"  batch      {self._batch()}")
         lines.append(f"  negatives  {self._negatives()}")
         lines.append(f"  memory     {self._memory()}")
-        lines.append(f"  time       about {in_seconds(self.seconds)} a step, {in_seconds(self.seconds * self.steps)} in all")
+        lines.append(
+            f"  time       about {in_seconds(self.seconds)} a step, {in_seconds(self.seconds * self.steps)} in all"
+        )
         if self.processes > 1:
             each = math.ceil(self.batch_size / self.processes)
             lines.append(f"  processes  each of {self.processes} encodes {each:,} texts, and contrasts all of them;")
@@ -95,9 +94,8 @@ class Plan:
         if self.chunk_size:
             message += ", chunk_size loses none"
         if self.accumulate > 1:
-            whole = min(self.batch_size * self.accumulate, self.examples)
-            message += f";\n             accumulate={self.accumulate} does not change that, batch_size={whole} would: "
-            message += f"{self.negatives_of_one_batch:,.4g}"
+            whole = self.batch_size * self.accumulate
+            message += f";\n             accumulate={self.accumulate} does not change that, batch_size={whole:,} would"
         return message
 
     def _memory(self) -> str:
@@ -140,7 +138,7 @@ def plan(
         SimCSE on cpu
           batch      100 steps of 4 batches of 16 texts: 100 × 64
           negatives  15 an anchor;
-                     accumulate=4 does not change that, batch_size=64 would: 63
+                     accumulate=4 does not change that, batch_size=64 would
           memory     about ... MiB of ...: weights, gradients and AdamW ... MiB, a step ... MiB
           time       about ... a step, ... in all
     """
@@ -155,14 +153,14 @@ def plan(
     size = min(training.batch_size, len(texts))
     steps = training.total_steps(len(batches))
     objective.set_progress(0, steps)
-    facts = _facts(objective, texts, batches.epoch(0)[0], size)
-    accumulated = _facts(objective, texts, _first_rows(batches, min(size * training.accumulate, len(texts))), size)
+    batch = _on(device, texts.batch(batches.epoch(0)[0]))
+    facts = objective.facts(batch, objective.views(batch, torch.Generator(device).manual_seed(0)))
     share = math.ceil(size / processes)
     _, seconds = _measure(objective, texts, batches.epoch(0)[0][:share], training)
     longest = texts.lengths.argsort(descending=True)[:share].tolist()
     kept, _ = _measure(objective, texts, longest, training)
     trained = sum(p.numel() * p.element_size() for p in objective.parameters() if p.requires_grad)
-    held = itertools.chain(objective.parameters(), objective.buffers())
+    held = [*objective.parameters(), *objective.buffers()]
     return Plan(
         method=type(objective).__name__,
         device=str(device),
@@ -173,7 +171,6 @@ def plan(
         processes=processes,
         steps=steps,
         negatives=objective.negatives(facts),
-        negatives_of_one_batch=objective.negatives(accumulated),
         contrastive=objective.contrastive,
         state_bytes=sum(p.numel() * p.element_size() for p in held) + 3 * trained,
         step_bytes=kept,
@@ -188,7 +185,7 @@ def _measure(objective: Objective, texts: Any, rows: list[int], training: Traini
     generator = torch.Generator(device).manual_seed(0)
     options = dict(chunk_size=training.chunk_size, autocast=autocast(training.precision, device))
     optimizer = adamw(objective, training)
-    batch = {key: value.to(device) for key, value in texts.batch(rows).items()}
+    batch = _on(device, texts.batch(rows))
     with torch.inference_mode(False), torch.random.fork_rng([device] if device.type == "cuda" else []):
         for _ in range(2):
             start = _now(device)
@@ -202,35 +199,15 @@ def _measure(objective: Objective, texts: Any, rows: list[int], training: Traini
     return kept.most, seconds
 
 
-def _facts(objective: Objective, texts: Any, rows: list[int], size: int) -> ExampleInfo:
-    """What the contrast knows of these rows, taken in batches of `size`."""
-    device = objective.encoder.device
-    generator = torch.Generator(device).manual_seed(0)
-    parts = []
-    for first in range(0, len(rows), size):
-        batch = {key: value.to(device) for key, value in texts.batch(rows[first : first + size]).items()}
-        views = {} if type(objective).facts is Objective.facts else objective.views(batch, generator)
-        parts.append(objective.facts(batch, views))
-    return {name: torch.cat([part[name] for part in parts]) for name in parts[0]}
-
-
-def _first_rows(batches: Batches, n: int) -> list[int]:
-    """The first n different rows of a run, over as many epochs as they take: some leave rows out."""
-    rows: dict[int, None] = {}
-    for epoch in itertools.count():
-        for row in itertools.chain.from_iterable(batches.epoch(epoch)):
-            if len(rows) == n:
-                return list(rows)
-            rows[int(row)] = None
+def _on(device: torch.device, batch: dict[str, Tensor]) -> dict[str, Tensor]:
+    return {key: value.to(device) for key, value in batch.items()}
 
 
 def _available(device: torch.device) -> int:
     """Bytes of memory of a device, or of what a container may take; 0 where the system does not say."""
     if device.type == "cuda":
         return torch.cuda.mem_get_info(device)[1]
-    if not hasattr(os, "sysconf"):  # Windows
-        return 0
-    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 0
     limit = CONTAINER_LIMIT.read_text().strip() if CONTAINER_LIMIT.is_file() else ""
     return min(machine, int(limit)) if limit.isdigit() else machine
 

@@ -1,27 +1,33 @@
 """COCO-LM: correct the tokens of a corrupted text, and contrast it with a crop of the original.
 
 "COCO-LM: Correcting and Contrasting Text Sequences for Language Model Pretraining" (Meng et al. 2021).
+
+Letters: B examples, T tokens, D width, V vocabulary, M masked positions, N any chosen positions. A *replaced* token is
+one that differs from the original; a masked position whose sample happens to be the original is an original token.
 """
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from contrast_kit import checks, masking
-from contrast_kit._renamed import renamed_fields
-from contrast_kit.checks import normalise
-from contrast_kit.encoder.encoder import Encoder, View
+from contrast_kit import losses, masking, papers
+from contrast_kit.checks import Between, Temperature, Weight, normalise
+from contrast_kit.encoder.encoder import Encoder, View, evaluating
 from contrast_kit.encoder.relative_positions import RelativePositions
-from contrast_kit.losses.contrast import nt_xent
-from contrast_kit.masking.order import check_keep
-from contrast_kit.objectives.base import ExampleInfo, Vectors, duplicates, others
-from contrast_kit.objectives.coco_lm.auxiliary import Corrupting, CorruptionConfig
-from contrast_kit.objectives.coco_lm.correct import Correction as Correction
-from contrast_kit.objectives.coco_lm.correct import corrections
-from contrast_kit.objectives.coco_lm.token_losses import LOSSES, CopyHead, Task
-from contrast_kit.papers.settings import coco_lm_model
+from contrast_kit.objectives.auxiliary import CorruptionConfig
+from contrast_kit.objectives.base import duplicates, others
+from contrast_kit.objectives.electra import (
+    CopyHead,
+    Corrupting,
+    all_token_sums,
+    copy_accuracies,
+    detection_sums,
+    word_accuracies,
+)
+
+Share = Annotated[float, Between("a share of a text", 1e-6, 1)]
 
 
 @dataclass(frozen=True)
@@ -42,35 +48,24 @@ class COCOLMReleasedCode(CorruptionConfig):
     """Biases in w_copy^T h and in the word scores. The paper prints none; the released code has both."""
 
 
-@renamed_fields(contrast="contrast_weight")
 @dataclass(frozen=True)
 class COCOLMConfig(COCOLMReleasedCode):
     """Everything that COCO-LM varies; the defaults are the paper's *base* setting, but for `reduction`: means."""
 
-    task: Task = "clm"
+    task: Literal["clm", "rtd", "all_token", "plain_lm"] = "clm"
     """What the main model learns at tokens. "clm": L_copy and L_LM (eq. 2). Table 3: "rtd" in "RTD Only" and "SCL +
     RTD"; "all_token" in "All-Token LM Only"; "plain_lm", a softmax at M alone, in "CLM w/o. Copy"."""
-    lambda_copy: float = 50.0
+    lambda_copy: Weight = 50.0
     """Weight of L_copy, or of L_RTD. Paper: 50, as a yes-or-no loss is small beside one over 30,000 words."""
     stop_gradient: bool = True
     """p_copy in L_LM is a constant. False is table 3 "CLM w/o. Stop-grad"; the paper warns of divergence."""
-    contrast_weight: float | None = 1.0
+    contrast_weight: Weight | None = 1.0
     """Weight of L_SCL. Paper: 1. 0: the crop is encoded and its cosines logged, untrained (figure 7, "w/o. SCL"). None:
     no contrast (table 3 "CLM Only", "RTD Only")."""
-    keep: float = 0.9
+    keep: Share = 0.9
     """Share of X^orig that X^crop keeps, contiguous. Paper: 0.9; figure 4 tries 1, the whole text, down to 0.7."""
-    tau: float = 1.0
+    tau: Temperature = 1.0
     """Temperature of eq. 3. Paper: 1."""
-
-    def __post_init__(self):
-        super().__post_init__()
-        checks.choice("task", self.task, tuple(LOSSES))
-        checks.choice("lm_variant", self.lm_variant, ("paper", "authors_code"))
-        checks.weight("lambda_copy", self.lambda_copy)
-        if self.contrast_weight is not None:
-            checks.weight("contrast_weight", self.contrast_weight)
-        checks.temperature(self.tau)
-        check_keep(self.keep)
 
 
 class COCOLM(Corrupting):
@@ -80,14 +75,14 @@ class COCOLM(Corrupting):
     `"crop"`, a contiguous 90 % of the original. Local losses: the auxiliary's `"aux_mlm"`; on X^MLM `"copy"` over all
     real tokens (eq. 2) and `"lm"` at masked positions, with p_copy a constant. Contrast: h_[CLS] of X^MLM against that
     of X^crop, both ways, 2B − 2 negatives (eq. 3). Logged, without a weight: the accuracies of figure 8
-    (`token_losses.token_counts`), and `cos_positive` and `cos_negative`, figure 7.
+    (`token_counts`), and `cos_positive` and `cos_negative`, figure 7.
 
     The main model's word scores are h · x, without projection: the encoder gives up its projection and its word bias,
     for good, when the objective is made. `run.encoder.save_pretrained(folder)` still writes an ordinary folder whose
-    fill-mask gives these scores (`mlm_head`): p_LM ranks words although the main model never saw a [MASK]. Build the
+    fill-mask gives these scores: p_LM ranks words although the main model never saw a [MASK]. Build the
     encoder with `relative_positions=True` for the paper's architecture.
 
-    Arguments as for `Corrupting`. `COCOLM(encoder, **papers.settings.COCO_LM_TABLE_3["CLM Only"])`: a row of table 3.
+    Arguments as for `Corrupting`. `COCOLM(encoder, **papers.COCO_LM_TABLE_3["CLM Only"])`: a row of table 3.
 
     Relation to its neighbours: `ELECTRA` is the detection alone; `MLM` never corrupts with a model; `CAPT` contrasts a
     masked text with the original.
@@ -107,43 +102,55 @@ class COCOLM(Corrupting):
     @classmethod
     def paper(cls, setting: str = "base") -> COCOLMConfig:
         """The config of section 4's "base", "base++" or "large++"; `paper_encoder` and `paper_training` go with it."""
-        return COCOLMConfig(auxiliary_layers=coco_lm_model(setting)["auxiliary_layers"])
+        return COCOLMConfig(auxiliary_layers=papers.coco_lm_model(setting)["auxiliary_layers"])
 
     @staticmethod
     def paper_encoder(setting: str, tokenizer: Any, **options: Any) -> Encoder:
         """The main model of a setting: BERT's base or large shape with T5's relative positions (table 6)."""
-        model = coco_lm_model(setting)
+        model = papers.coco_lm_model(setting)
         positions = RelativePositions(model["buckets"], model["max_distance"])
         return Encoder.build(model["shape"], tokenizer, relative_positions=positions, **options)
 
-    def build(self) -> None:
+    def build(self):
         config, width = self.config, self.encoder.width
         self.copy_head = CopyHead(width, config.head_biases) if config.task != "plain_lm" else None
         self.scl_head = SCLHead(width) if config.scl_head and self.contrastive else None
 
+    def set_word_scores(self):
+        if self.config.task == "rtd":
+            self.encoder.model.config.taught_without_words = "replaced token detection"
+        else:
+            super().set_word_scores()
+
     @property
-    def contrastive(self) -> bool:
+    def contrastive(self):
         return self.config.contrast_weight is not None
 
     @property
-    def task(self) -> Task:
-        return self.config.task
-
-    @property
-    def weights(self) -> dict[str, float]:
+    def weights(self):
         """Eq. 4: 1 for the auxiliary, λ for L_copy, 1 for L_LM, and the contrast's own."""
-        lam, contrast = self.config.lambda_copy, self.config.contrast_weight
-        of_tokens = {name: lam if name in ("copy", "rtd") else 1.0 for name in LOSSES[self.task]}
-        return self.auxiliary_weight | of_tokens | ({"contrast": contrast} if self.contrastive else {})
+        config = self.config
+        weights_of_task = {
+            "clm": {"copy": config.lambda_copy, "lm": 1.0},
+            "rtd": {"rtd": config.lambda_copy},
+            "all_token": {"all_token": 1.0},
+            "plain_lm": {"lm": 1.0},
+        }
+        weights = self.auxiliary_weight | weights_of_task[config.task]
+        if self.contrastive:
+            weights["contrast"] = config.contrast_weight
+        return weights
 
-    def negatives(self, facts: ExampleInfo) -> float | None:
+    def negatives(self, facts):
         """2B - 2 (eq. 3); None without a contrast."""
         return 2 * others(facts, self.config.ignore_duplicates) if self.contrastive else None
 
-    def views(self, batch: View, generator: torch.Generator | None = None) -> dict[str, View]:
+    def views(self, batch, generator=None):
         """X^MLM and what the auxiliary learns from, as `Corrupting`; with a contrast also `"crop"`, of X^orig."""
         views = super().views(batch, generator)
-        return views | {"crop": self._crop(batch, generator)} if self.contrastive else views
+        if self.contrastive:
+            views["crop"] = self._crop(batch, generator)
+        return views
 
     def _crop(self, batch: View, generator: torch.Generator | None) -> View:
         """X^crop: content tokens cropped, [CLS] and [SEP] put back; as narrow as the longest crop can be."""
@@ -156,37 +163,63 @@ class COCOLM(Corrupting):
             view["token_type_ids"] = batch["token_type_ids"].gather(1, cropped.positions)[:, :width]
         return view
 
-    @property
-    def token_options(self) -> dict[str, Any]:
-        """How L_LM is computed."""
-        return {"variant": self.config.lm_variant, "stop_gradient": self.config.stop_gradient}
+    def token_sums(self, hidden, view):
+        """Corrective language modelling (eq. 2), or what a row of table 3 puts in its place."""
+        if self.config.task == "rtd":
+            return detection_sums(self, hidden, view)
+        if self.config.task == "all_token":
+            return all_token_sums(self, hidden, view)
+        return self._corrective_sums(hidden, view)
 
-    def term_counts(self, name: str, view: View) -> dict[str, Tensor]:
-        return {} if name == "crop" else super().term_counts(name, view)
+    def _corrective_sums(self, hidden: Tensor, view: View) -> dict[str, Tensor]:
+        """L_copy over all real tokens and L_LM at the masked ones, summed; or a plain softmax there ("plain_lm")."""
+        config, encoder = self.config, self.encoder
+        ids, original = view["input_ids"], view["original"]  # [B, T] each
+        positions = encoder.strategy.positions(view["selected"])  # M positions
+        scores = encoder.word_scores(positions.rows(hidden))  # [B, T, D] → [M, D] → [M, V]
+        read, labels = positions.rows(ids), positions.labels(original)  # [M] each
+        if config.task == "plain_lm":
+            sums, copying = {"lm": losses.mlm(scores, labels, reduction="sum")}, None
+            if config.diagnostics:
+                sums["resampled"] = (view["selected"] & (ids == original)).sum()
+        else:
+            copy_logits = self.copy_head(hidden)  # [B, T, D] → [B, T]
+            copying = positions.rows(copy_logits)  # [M]
+            how = dict(variant=config.lm_variant, stop_gradient=config.stop_gradient, reduction="sum")
+            sums = {
+                "copy": losses.copy(copy_logits, ids, original, view["attention_mask"], reduction="sum"),
+                "lm": losses.corrective_lm(scores, copying, read, labels, **how),
+            }
+            if config.diagnostics:
+                sums |= copy_accuracies(copy_logits, view)
+        if config.diagnostics:
+            sums |= word_accuracies(scores, copying, read, labels)
+        return sums
 
-    def contrasted(self, name: str) -> bool:
+    def contrasted(self, name):
         return self.contrastive and name != "masked"
 
-    def vectors(self, name: str, hidden: Tensor, view: View) -> dict[str, Tensor]:
+    def vectors(self, name, hidden, view):
         """s = h_[CLS] of X^MLM, or of the crop, [B, D]."""
         s = self.encoder.pool(hidden, view)  # [B, T, D] → [B, D]
         return {"s": s if self.scl_head is None else self.scl_head(s)}
 
-    def contrast(self, vectors: Vectors, facts: ExampleInfo) -> dict[str, Tensor]:
+    def contrast(self, vectors, facts):
         """Eq. 3, both ways, and with `diagnostics` the mean cosines of figure 7."""
         corrupted, cropped = vectors["corrupted"]["s"], vectors["crop"]["s"]  # [B, D] each
         ids = duplicates(facts, self.config.ignore_duplicates)
-        parts = {"contrast": nt_xent(corrupted, cropped, self.config.tau, ids=ids)}  # eq. 3
-        return parts | (mean_cosines(corrupted, cropped) if self.config.diagnostics else {})
+        parts = {"contrast": losses.nt_xent(corrupted, cropped, self.config.tau, ids=ids)}  # eq. 3
+        if self.config.diagnostics:
+            parts |= mean_cosines(corrupted, cropped)
+        return parts
 
-    @torch.no_grad()
-    def correct(self, texts: list[str]) -> list[list[Correction]]:
+    def correct(self, texts: list[str]) -> list[list["Correction"]]:
         """Read strings as the trained main model does: for each token, is it original, and which word belongs there?
 
         Returns each text's tokens as `Correction(token, p_copy, word, p_word)`. ValueError: a task that learns less.
         """
-        if self.task not in ("clm", "all_token"):
-            raise ValueError(f"Only task='clm' or 'all_token' learns to correct words; this is task={self.task!r}.")
+        if self.config.task not in ("clm", "all_token"):
+            raise ValueError(f"Only task='clm' or 'all_token' learns to correct words, not {self.config.task!r}.")
         return corrections(self, texts)
 
 
@@ -197,7 +230,7 @@ class SCLHead(nn.Module):
         super().__init__()
         self.dense, self.norm = nn.Linear(width, width), nn.LayerNorm(width)
 
-    def forward(self, s: Tensor) -> Tensor:
+    def forward(self, s):
         return self.norm(nn.functional.gelu(self.dense(s)))
 
 
@@ -214,3 +247,47 @@ def mean_cosines(a: Tensor, b: Tensor) -> dict[str, Tensor]:
     everything = (a.sum(0) + b.sum(0)).square().sum()  # [D] → []: the sum of all n² cosines
     negative = (everything - n - 2 * positive) / max(1, n * (n - 2))
     return {"cos_positive": positive / len(a), "cos_negative": negative}
+
+
+def p_lm(logits: Tensor, copy_logits: Tensor, corrupted: Tensor) -> Tensor:
+    """COCO-LM's language model with its copy mechanism, as probabilities; each row sums to one.
+
+    COCO-LM 3.3: p_LM(x | h) = 1(x = x^MLM) p_copy(1 | h) + p_copy(0 | h) softmax(x), over the V words. `logits` are the
+    word scores [N, V], `copy_logits` w^T h, [N], `corrupted` x^MLM, [N].
+
+    Example:
+        >>> import torch
+        >>> from contrast_kit.objectives.coco_lm import p_lm
+        >>> p_lm(torch.zeros(1, 4), torch.zeros(1), torch.tensor([2]))  # p_copy = 1/2, softmax = 1/4
+        tensor([[0.1250, 0.1250, 0.6250, 0.1250]])
+    """
+    copied = copy_logits.sigmoid().unsqueeze(1)  # [N] → [N, 1]
+    corrected = (1 - copied) * logits.softmax(-1)  # [N, V]
+    return corrected.scatter_add(1, corrupted.unsqueeze(1), copied.to(corrected.dtype))
+
+
+class Correction(NamedTuple):
+    """What the main model thinks of one token of a text."""
+
+    token: str
+    p_copy: float  # that the token is original
+    word: str  # the most probable word here under p_LM, often the token itself
+    p_word: float  # its probability
+
+
+@torch.no_grad()
+def corrections(objective: Corrupting, texts: list[str]) -> list[list[Correction]]:
+    """What `COCOLM.correct` returns; `objective` has an `encoder` and a `copy_head` that have learned p_LM."""
+    tokenizer = objective.encoder.tokenizer
+    with evaluating(objective):
+        view = objective.encoder.view_of(texts)
+        words = view["attention_mask"].bool()  # [B, T]
+        for special in (tokenizer.cls_token_id, tokenizer.sep_token_id):
+            words &= view["input_ids"] != special
+        states, ids = objective.states("corrupted", view)[words], view["input_ids"][words]  # [N, D], [N]
+        copying = objective.copy_head(states)  # [N, D] → [N]
+        best = p_lm(objective.encoder.mlm_logits(states), copying, ids).max(-1)  # [N, V] → [N]
+    proposed = tokenizer.convert_ids_to_tokens(best.indices.tolist())
+    tokens = tokenizer.convert_ids_to_tokens(ids.tolist())
+    rows = map(Correction, tokens, copying.sigmoid().tolist(), proposed, best.values.tolist())
+    return [[next(rows) for _ in range(count)] for count in words.sum(1).tolist()]
