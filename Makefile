@@ -6,6 +6,9 @@ PY      := $(VENV)/bin/python
 ADD     = $(PY) -m $$($(PY) -m uv --version >/dev/null 2>&1 && echo "uv pip install --python $(PY)" || echo "pip install")
 STAMP   := $(VENV)/installed-in
 COURSE  := $(wildcard notebooks/*.ipynb)
+# Six short notebooks that between them use every room; `make test-full` runs the others.
+LIVE    := $(addprefix notebooks/, 01_masking.ipynb 02_losses.ipynb 02b_losses_in_practice.ipynb 07_scl.ipynb \
+             10b_thirty_draws.ipynb 11_one_gpu_and_more.ipynb)
 TORCH   := 2.13.0
 
 # uv reads its own variable, not pip's, for folders of wheels.
@@ -17,8 +20,10 @@ unexport PYTHONDONTWRITEBYTECODE
 export OMP_WAIT_POLICY ?= passive
 # Two test files, or two notebooks, at a time with one thread each: faster than one after the other with two.
 PYTEST := OMP_NUM_THREADS=1 MPLBACKEND=Agg $(PY) -m pytest --numprocesses=2 --dist=loadfile
+NBVAL  := CONTRAST_KIT_PROGRESS= TQDM_DISABLE=1 $(PYTEST) -p no:cacheprovider --nbval-lax --nbval-current-env \
+            --nbval-cell-timeout 300 --nbval-sanitize-with tests/nbval_sanitize.cfg
 
-.PHONY: help lab test lint format notebooks pictures wheel site site-check check install lock clean distclean
+.PHONY: help lab test test-full lint format notebooks pictures wheel site site-check check install lock clean distclean
 .DEFAULT_GOAL := help
 
 help:  ## Show this list
@@ -28,11 +33,14 @@ help:  ## Show this list
 lab: $(STAMP)  ## Install what is missing and open the course in JupyterLab (LAB_FLAGS=--no-browser on a server)
 	$(PY) -m contrast_kit lab $(LAB_FLAGS)
 
-test: $(STAMP)  ## Install what is missing, then lint, tests, docstring examples and every notebook
+test: $(STAMP)  ## Install what is missing, then lint, tests, docstring examples and six notebooks: 8 minutes on 2 cores
 	$(MAKE) --no-print-directory lint
-	$(PYTEST) --no-loadscope-reorder
-	$(if $(COURSE),CONTRAST_KIT_PROGRESS= $(PYTEST) -p no:cacheprovider --nbval-lax --nbval-current-env --nbval-cell-timeout 300 \
-	    --nbval-sanitize-with tests/nbval_sanitize.cfg $(COURSE),@echo "No notebook to run yet.")
+	$(PYTEST) --no-loadscope-reorder -m 'not full'
+	$(NBVAL) $(LIVE)
+
+test-full: test  ## The same, then the long tests (processes, browser, real data) and all other notebooks
+	$(PYTEST) --no-loadscope-reorder -m full
+	$(NBVAL) $(filter-out $(LIVE),$(COURSE))
 
 lint: $(STAMP)  ## Style and likely bugs
 	$(PY) -m ruff check .
@@ -44,7 +52,7 @@ format: $(STAMP)  ## Put the code into the house's form
 
 # Timings and widget states are left out, panels are stored as figures: what is stored changes only when an output does.
 notebooks: $(STAMP)  ## Run the notebooks and store their outputs (COURSE=notebooks/05_cmlm.ipynb for one)
-	CONTRAST_KIT_PANELS=static CONTRAST_KIT_PROGRESS= $(PY) -m jupyter nbconvert --to notebook --inplace --execute --ExecutePreprocessor.timeout=300 \
+	CONTRAST_KIT_PANELS=static CONTRAST_KIT_PROGRESS= TQDM_DISABLE=1 $(PY) -m jupyter nbconvert --to notebook --inplace --execute --ExecutePreprocessor.timeout=300 \
 	    --ExecutePreprocessor.record_timing=False --ExecutePreprocessor.store_widget_state=False \
 	    --ClearMetadataPreprocessor.enabled=True \
 	    $(addprefix --ClearMetadataPreprocessor.preserve_nb_metadata_mask=,kernelspec language_info) \

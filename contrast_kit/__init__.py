@@ -11,8 +11,21 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # for editors; at run time __getattr__ does the same, at first use
-    from contrast_kit import data, exercises, explore, fast, geometry, losses, masking, objectives, papers, plots, tasks
-    from contrast_kit import paraphrase, standard
+    from contrast_kit import (
+        data,
+        exercises,
+        explore,
+        fast,
+        geometry,
+        losses,
+        masking,
+        objectives,
+        papers,
+        paraphrase,
+        plots,
+        standard,
+        tasks,
+    )
     from contrast_kit.encoder import CrossModalEncoder, Encoder
     from contrast_kit.fast import faster
     from contrast_kit.objectives import schedules

@@ -1,9 +1,12 @@
 """The house: which room may know which, and how much of it a reader has to walk through."""
 
 import ast
+import io
 import runpy
 import sys
+import tokenize
 import tomllib
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -15,17 +18,7 @@ KIT = ROOT / "contrast_kit"
 # From the ground up: a room may import from the rooms before it, never from those after it.
 ROOMS = (
     "_util",
-    "_names",
-    "_shipped",
-    "_warn",
-    "_renamed",
     "checks",
-    "arguments",
-    "picture_checks",
-    "method_checks",
-    "trainer_checks",
-    "unread",
-    "schedules",
     "fast",
     "losses",
     "masking",
@@ -33,29 +26,17 @@ ROOMS = (
     "papers",
     "data",
     "encoder",
-    "plots",
     "objectives",
     "training",
-    "planning",
-    "paraphrase",
+    "plots",
     "tasks",
-    "standard",
     "exercises",
     "explore",
     "commands",
-    "__main__",
 )
-TORCH_ONLY = (
-    "checks",
-    "arguments",
-    "picture_checks",
-    "method_checks",
-    "trainer_checks",
-    "schedules",
-    "losses",
-    "masking",
-    "geometry",
-)
+CORE = ("losses", "masking", "geometry", "encoder", "objectives", "training")
+"""The rooms that a reader of the papers reads."""
+TORCH_ONLY = ("checks", "losses", "masking", "geometry")
 """Rooms of pure functions: of other libraries they import torch alone."""
 
 
@@ -78,7 +59,7 @@ def room(file: Path) -> str:
     return file.relative_to(KIT).parts[0].removesuffix(".py")
 
 
-FILES = sorted(file for file in KIT.rglob("*.py") if file != KIT / "__init__.py")
+FILES = sorted(file for file in KIT.rglob("*.py") if file.parent != KIT or file.stem not in ("__init__", "__main__"))
 
 
 def test_every_file_belongs_to_a_room_of_the_list():
@@ -126,11 +107,71 @@ def test_rooms_of_pure_functions_import_torch_alone(name):
             assert outside == standard, f"{file.relative_to(ROOT)} imports {outside - standard}"
 
 
-def test_a_file_holds_one_idea():
-    """At most 300 lines, as CONTRIBUTING says; longer ones are named here with what keeps them together."""
-    allowed = {}
-    long = {str(f.relative_to(KIT)): n for f in FILES if (n := len(f.read_text().splitlines())) > 300}
-    assert long.keys() <= allowed.keys(), long
+# -- what the house weighs: tokens of Python without comments and docstrings, which denser lines cannot flatter ---------
+
+LAYOUT = {
+    tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER,
+    tokenize.ENCODING,
+}  # fmt: skip
+
+
+def words_of(text):
+    """The tokens of a file, without comments, docstrings and the strings below fields."""
+    tree = ast.parse(text)
+    prose = set()
+    for node in ast.walk(tree):
+        for part in getattr(node, "body", None) if isinstance(getattr(node, "body", None), list) else ():
+            if isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant) and isinstance(part.value.value, str):
+                prose.update(range(part.lineno, part.end_lineno + 1))
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    return [token for token in tokens if token.type not in LAYOUT and token.start[0] not in prose]
+
+
+def weigh(files):
+    """Tokens, lines of code, conditional expressions, walruses and raises of some files."""
+    weight = Counter()
+    for file in files:
+        text = file.read_text(encoding="utf-8")
+        tokens = words_of(text)
+        weight["tokens"] += len(tokens)
+        weight["lines"] += len({token.start[0] for token in tokens})
+        kinds = Counter(type(node).__name__ for node in ast.walk(ast.parse(text)))
+        weight += Counter({name: kinds[name] for name in ("IfExp", "NamedExpr", "Raise")})
+    return weight
+
+
+def test_the_package_is_small():
+    weight = weigh(KIT.rglob("*.py"))
+    assert weight["tokens"] <= 140_000
+    assert weight["tokens"] <= 9.0 * weight["lines"]
+    assert weight["IfExp"] <= 350 and weight["NamedExpr"] <= 50 and weight["Raise"] <= 260
+
+
+def test_the_core_can_be_read():
+    assert weigh(file for file in FILES if room(file) in CORE)["tokens"] <= 30_000
+
+
+def test_the_tests_are_no_second_house():
+    assert weigh((ROOT / "tests").rglob("*.py"))["tokens"] <= 190_000
+
+
+def test_few_rooms_know_each_other():
+    arrows = set()
+    for file in FILES:
+        for module in imports(file):
+            if module.startswith("contrast_kit."):
+                arrows.add((room(file), module.split(".")[1]))
+    arrows = {(lower, upper) for lower, upper in arrows if lower != upper and upper in ROOMS}
+    assert len(ROOMS) <= 16 and len(arrows) <= 65, sorted(arrows)
+
+
+def test_a_file_and_a_function_hold_one_idea():
+    long = [f"{file.relative_to(KIT)}" for file in FILES if len(file.read_text(encoding="utf-8").splitlines()) > 400]
+    for file in FILES:
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef) and node.end_lineno - node.lineno >= 80:
+                long.append(f"{file.relative_to(KIT)}: {node.name}")
+    assert not long, long
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,7 @@ def check(options: argparse.Namespace) -> None:
     """Refuse other text or another start than the folder's run had; without a checkpoint there yet, begin anew."""
     kept = options.folder / FILE
     asked = {name: getattr(options, name) for name in ("scale", *TEXT, "vocab_size")} | {"from": os.getcwd()}
-    if distributed.rank() == 0 and not checkpoint.found(options.folder):
+    if distributed.rank() == 0 and not checkpoint.checkpoints(options.folder):
         with intact.one_writer(options.folder):  # which a run that has no checkpoint yet holds
             ours = options.folder / "vocabulary" / FILE  # not beside a vocabulary that the reader put there
             if ours.exists() and _other(_read(ours), asked):

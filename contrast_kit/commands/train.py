@@ -206,8 +206,8 @@ def run(options: argparse.Namespace) -> ck.Run:
         print(few, file=sys.stderr, flush=True)
     if first and options.plan:
         print(ck.plan(objective, texts, training, processes=distributed.count()), flush=True)
-    if options.folder and first and not options.fresh and checkpoint.found(options.folder):
-        print(f"Going on from {checkpoint.found(options.folder)[-1]}.", flush=True)
+    if options.folder and first and not options.fresh and checkpoint.checkpoints(options.folder):
+        print(f"Going on from {checkpoint.checkpoints(options.folder)[-1]}.", flush=True)
     with Tracker(options.log, options.folder, _settings(options)) as tracker:
         done = ck.fit(
             objective,
@@ -243,7 +243,7 @@ def _kept_tokenizer(options: argparse.Namespace, rows: Any) -> Any:
     from transformers import PreTrainedTokenizerFast
 
     kept = options.folder / "vocabulary"
-    if not kept.exists() and checkpoint.found(options.folder):
+    if not kept.exists() and checkpoint.checkpoints(options.folder):
         raise ValueError(f"{kept} is not there, with which the run in that folder began: name another --folder.")
     if distributed.rank() == 0 and not kept.exists():
         with draft_of(kept) as draft:

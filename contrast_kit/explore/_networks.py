@@ -9,9 +9,8 @@ from contrast_kit import masking
 from contrast_kit.checks import normalise
 from contrast_kit.data.texts import frame_of, special_ids
 from contrast_kit.encoder.encoder import Encoder, evaluating
-from contrast_kit.objectives.coco_lm import COCOLM
 from contrast_kit.objectives.auxiliary import Auxiliary
-from contrast_kit.objectives.coco_lm import p_lm
+from contrast_kit.objectives.coco_lm import COCOLM, p_lm
 
 MOST, BEST = 64, 5  # tokens of a sentence, words named at a place
 RATIO = 100

@@ -238,7 +238,8 @@ def mlm_sum(encoder: Encoder, hidden: Tensor, view: View, mean: str = "tokens") 
     labels = positions.labels(view["targets"])  # [B, T] → [M]
     if mean == "tokens":
         return losses.mlm(scores, labels, reduction="sum")
-    return losses.mlm(scores, labels, reduction="sum_per_seq", rows=positions.texts())
+    texts = torch.arange(len(hidden), device=hidden.device)[:, None].expand_as(view["selected"])  # [B, T]
+    return losses.mlm(scores, labels, reduction="sum_per_seq", rows=positions.rows(texts))
 
 
 def mlm_count(view: View, mean: str = "tokens") -> Tensor:

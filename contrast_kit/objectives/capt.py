@@ -162,10 +162,10 @@ class CAPT(Objective):
         steps = self.queue.capacity // len(both)
         if steps > MANY_STEPS and not len(self.queue):  # said once, before the first push
             warn(
-                f"The queue will hold the last {steps} steps ({self.queue.capacity} vectors, {len(both)} a step); CAPT's "
-                "held two of its batches. Vectors of a model so long ago can make the present ones collapse: take a "
-                f"smaller queue (queue={4 * len(both)}) and lr, begin with an encoder that MLM has trained, and watch the "
-                "contrast."
+                f"The queue will hold the last {steps} steps ({self.queue.capacity} vectors, {len(both)} a step); "
+                "CAPT's held two of its batches. Vectors of a model so long ago can make the present ones collapse: "
+                f"take a smaller queue (queue={4 * len(both)}) and lr, begin with an encoder that MLM has trained, and "
+                "watch the contrast."
             )
         self.queue.push(both, None if ids is None else ids.repeat(2))
 

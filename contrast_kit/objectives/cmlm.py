@@ -14,12 +14,7 @@ from torch import Tensor, nn
 from contrast_kit import losses, masking
 from contrast_kit.checks import Count, Probability, Settings, Temperature, Weight
 from contrast_kit.encoder.encoder import View
-<<<<<<< HEAD
-from contrast_kit.losses.contrast import info_nce, nt_xent, simsiam
-from contrast_kit.objectives.base import ExampleInfo, Objective, Vectors, duplicates, mlm_count, mlm_sum, others
-=======
 from contrast_kit.objectives.base import Objective, duplicates, mlm_count, mlm_sum, others
->>>>>>> 05fbfbc (Objectives and training, small: one file a method, one loop, settings checked from annotations)
 from contrast_kit.objectives.mlm import MLMConfig, random_mask
 
 
@@ -196,9 +191,9 @@ class CSSL(Objective):
     """Contrast of two back-translations: L_CSSL = L_CL (CMLM, eq. 14), and no local loss.
 
     Views: `"T0"` and `"T1"`, T_b^k = back(T_b) (eq. 13), two paraphrases of each text, not the text itself. They are
-    in the batch, made before training: give `fit` a `data.Paraphrased` (rows: `data.paraphrase.reworded`). A batch without
-    them is a ValueError. In the denominator of eq. 7: the B candidates of T^1, the positive among them; the anchor is
-    T^0.
+    in the batch, made before training: give `fit` a `data.Paraphrased` (rows: `data.paraphrase.reworded`). A batch
+    without them is a ValueError. In the denominator of eq. 7: the B candidates of T^1, the positive among them; the
+    anchor is T^0.
 
     Relation to its neighbours: `CMLM` has complementary masks instead, and the masked LM; `SimCSE` has dropout instead.
 

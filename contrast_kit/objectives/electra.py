@@ -1,6 +1,7 @@
 """ELECTRA (replaced token detection) and All-Token MLM: two ways to learn from every token of a corrupted text.
 
-As COCO-LM's paper describes and trains them (section 3.1 and "(Ours)"), in the frame that COCO-LM extends, `Corrupting`.
+As COCO-LM's paper describes and trains them (section 3.1 and "(Ours)"), in the frame that COCO-LM extends,
+`Corrupting`.
 
 Letters: B examples, T tokens, D width, V vocabulary, M masked positions, N any chosen positions. A *replaced* token is
 one that differs from the original; a masked position whose sample happens to be the original is an original token.

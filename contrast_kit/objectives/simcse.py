@@ -9,16 +9,9 @@ from typing import Literal
 
 from torch import nn
 
-<<<<<<< HEAD
-from contrast_kit import checks
-from contrast_kit._warn import warn
-from contrast_kit.encoder.encoder import View
-from contrast_kit.losses.contrast import info_nce, nt_xent
-=======
 from contrast_kit import losses
 from contrast_kit._util import warn
 from contrast_kit.checks import Probability, Settings, Temperature, Weight
->>>>>>> 05fbfbc (Objectives and training, small: one file a method, one loop, settings checked from annotations)
 from contrast_kit.masking.noise import Mask
 from contrast_kit.objectives.base import Objective, duplicates, mlm_count, mlm_sum, others
 

@@ -124,7 +124,7 @@ def fine_tune(
             "folder, and continues run by run)."
         )
     checks.count("evaluate_every", evaluate_every, "a number of updates")
-    show = dict(progress=progress, live=settings.pop("live", False))
+    show = dict(progress=progress)
     length = {"epochs": 1} if steps is None and epochs is None else {"steps": steps, "epochs": epochs}
     settings = {"max_length": min(128, encoder_of(start).max_length)} | settings
     training = Training.of(settings | length | dict(batch_size=batch_size, lr=lr, seed=seed))

@@ -72,7 +72,8 @@ def _collective(operation: Callable[..., Any], *arguments: Any) -> None:
     except RuntimeError as error:
         reason = str(error).strip().split("\n")[0]
         raise LostError(
-            f"Another process ended or did not answer, so this one ends too ({reason}): start all again, with resume=True where a folder was given."
+            f"Another process ended or did not answer, so this one ends too ({reason}): start all of them again, with "
+            "resume=True if the run has a folder."
         ) from error
 
 

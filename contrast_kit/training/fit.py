@@ -12,7 +12,7 @@ from torch import nn
 from tqdm.auto import tqdm
 
 from contrast_kit import checks
-from contrast_kit.checks import NotFiniteError, known_fields
+from contrast_kit.checks import NotFiniteError
 from contrast_kit.data.batches import make_batches
 from contrast_kit.data.prepared import prepare_texts
 from contrast_kit.objectives.base import Objective
@@ -229,10 +229,7 @@ def training_settings(objective: Any, training: Training | None, settings: dict[
     """The `Training` of a call, given whole or by its fields."""
     if training is not None and settings:
         raise TypeError("Give a Training or single settings, not both: dataclasses.replace changes a Training.")
-    if training is None:
-        known_fields(Training, settings, "fit")
-        training = Training(**settings)
-    return training.for_encoder(objective.encoder.pretrained)
+    return (training or Training.of(settings)).for_encoder(objective.encoder.pretrained)
 
 
 def check_trainable(objective: Objective, training: Training, device: torch.device) -> None:

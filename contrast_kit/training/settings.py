@@ -12,7 +12,7 @@ from torch import nn
 
 from contrast_kit import fast
 from contrast_kit._util import warn
-from contrast_kit.checks import Between, Count, Settings
+from contrast_kit.checks import Between, Count, Settings, known_fields
 from contrast_kit.objectives import schedules
 
 NEW_LR, PRETRAINED_LR = 5e-4, 2e-5
@@ -90,6 +90,12 @@ class Training(Settings):
         super().__post_init__()
         if self.steps is not None and self.epochs is not None:
             raise ValueError("Give steps or epochs, not both: one follows from the other.")
+
+    @classmethod
+    def of(cls, settings: dict[str, Any]) -> "Training":
+        """The `Training` with these settings; a TypeError for an unknown name suggests the one that was meant."""
+        known_fields(cls, settings, "Training")
+        return cls(**settings)
 
     def for_encoder(self, pretrained: bool) -> "Training":
         """The same settings, with a learning rate if none was given. Warns of one that destroys pre-trained weights."""
