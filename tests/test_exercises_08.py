@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from contrast_kit import geometry, losses
-from contrast_kit.objectives import schedules
 from contrast_kit.exercises import judge, names
+from contrast_kit.objectives import schedules
 
 
 def weighted_mean(s, s_hat, i, tau, candidates):

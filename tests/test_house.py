@@ -121,7 +121,11 @@ def words_of(text):
     prose = set()
     for node in ast.walk(tree):
         for part in getattr(node, "body", None) if isinstance(getattr(node, "body", None), list) else ():
-            if isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant) and isinstance(part.value.value, str):
+            if (
+                isinstance(part, ast.Expr)
+                and isinstance(part.value, ast.Constant)
+                and isinstance(part.value.value, str)
+            ):
                 prose.update(range(part.lineno, part.end_lineno + 1))
     tokens = tokenize.generate_tokens(io.StringIO(text).readline)
     return [token for token in tokens if token.type not in LAYOUT and token.start[0] not in prose]

@@ -134,32 +134,11 @@ def test_an_objective_that_says_nothing_is_told_what_to_say(encoder, batch):
     assert Empty(encoder).term_counts("text", batch) == Empty(encoder).contrast({}, {}) == {}
 
 
-@pytest.mark.parametrize(
-    ("make", "words"),
-    [
-        (lambda e: ck.objectives.CMLM("roberta-base"), "trains an Encoder, .* not str"),
-        (lambda e: ck.objectives.CMLM(e, alfa=0.1), "has no setting 'alfa'; there are p_m"),
-        (lambda e: ck.objectives.CMLM(e, ck.objectives.MLMConfig()), "takes a CMLMConfig"),
-    ],
-)
-def test_wrong_arguments_are_said(encoder, make, words):
-    with pytest.raises(TypeError, match=words):
-        make(encoder)
-
-
 @pytest.mark.parametrize("kind", ["CMLM", "COCOLM"])
 def test_a_new_method_leaves_the_callers_random_numbers_alone(encoder, kind):
     before = torch.get_rng_state()
     getattr(ck.objectives, kind)(encoder)
     assert torch.equal(torch.get_rng_state(), before)
-
-
-@pytest.mark.parametrize("kind", ["CMLM", "CSSL", "SimCSE", "COCOLM", "CAPT"])
-def test_duplicates_cannot_be_ignored_in_a_batch_that_does_not_name_them(encoder, batch, kind):
-    changes = {"contrast": "info_nce"} if kind == "CMLM" else {}
-    objective = getattr(ck.objectives, kind)(encoder, ignore_duplicates=True, **changes)
-    with pytest.raises(ValueError, match="ignore_duplicates=True needs each example's text_id"):
-        objective({name: value for name, value in batch.items() if name != "text_id"})
 
 
 def test_settings_that_no_paper_fixes_begin_as_their_docstrings_say():
@@ -177,11 +156,6 @@ def test_settings_that_no_paper_fixes_begin_as_their_docstrings_say():
         assert {name: getattr(config, name) for name in settings} == settings, method
     prompt = ck.objectives.Prompt.Config(words=("bad", "good"))
     assert (prompt.samples, prompt.max_length) == (16, 128)
-
-
-def test_a_batch_in_place_of_a_list_of_them_is_said(encoder, batch):
-    with pytest.raises(TypeError, match=r"batches is a list of batches, \[batch\], not dict"):
-        gradient(ck.objectives.MLM(encoder), batch)
 
 
 @pytest.mark.parametrize("with_vectors", [False, True])
@@ -206,15 +180,3 @@ def test_an_encode_of_ones_own_is_asked_in_chunks_too(name, with_vectors, encode
     assert torch.allclose(*found, rtol=1e-9, atol=1e-12)
 
 
-def test_what_a_text_counts_is_exact_in_half_precision(tokenizer, batch):
-    encoder, seen = make_encoder(tokenizer).to(torch.bfloat16), []
-    objective = ck.objectives.MLM(encoder, p_m=0.4, mlm_mean="sequences")
-    plain = encoder.word_loss
-
-    def spied(loss, states, targets, *rows, **options):
-        seen.extend(row.dtype for row in rows)
-        return plain(loss, states, targets, *rows, **options)
-
-    encoder.word_loss = spied
-    objective(batch)
-    assert seen == [torch.float32]

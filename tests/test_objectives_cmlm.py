@@ -194,35 +194,6 @@ def test_mean_over_sequences_is_printed_equation_6(encoder, batch):
         assert loss_of(objective, batch)["mlm"].item() == pytest.approx((sum(rows) / len(rows)).item(), rel=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({"K": 0}, "at least 1"),
-        ({"K": 1.5}, "K is the number of complementary copies"),
-        ({"p_m": "0.15"}, "p_m is a probability and must lie between 0 and 1, got '0.15'"),
-        ({"mlm": False, "contrast": None}, "nothing is left"),
-        ({"contrast": "byol"}, "contrast must be one of 'simsiam'"),
-        ({"p_m": 1.5}, "p_m is a probability"),
-        ({"p_c": -0.1}, "p_c is a probability"),
-        ({"p_drm": 2}, "p_drm is a probability"),
-        ({"tau": 0.0}, "tau is a temperature"),
-        ({"contrast_weight": -1.0}, "contrast_weight is a weight"),
-        ({"contrast_weight": math.inf}, "a finite number of at least 0, not inf"),
-        ({"crm_replace": "masks"}, "crm_replace must be one of 'split', 'mask'"),
-        ({"mlm_mean": "token"}, "mlm_mean must be one of 'tokens', 'sequences'"),
-        ({"split": (0.8, 0.1, 0.2)}, "sum to 1"),
-    ],
-)
-def test_settings_that_make_no_sense_are_said(encoder, changes, words):
-    with pytest.raises(ValueError, match=words):
-        CMLM(encoder, **changes)
-
-
-def test_another_methods_config_is_said(encoder):
-    with pytest.raises(TypeError, match="takes a CMLMConfig"):
-        CMLM(encoder, MLM.Config())
-
-
 def test_copies_of_a_text_are_negatives_unless_left_out(encoder, texts, tokenizer):
     """As in the paper a second copy is a negative; with `ignore_duplicates` only other texts are."""
     batch = ck.data.Texts([texts[0]] * 4 + texts[1:5], tokenizer).batch(range(8))
@@ -298,31 +269,9 @@ def test_post_training_on_the_sentences_of_sst2_and_similarity_on_sts_b():
     assert after[1] > 5 * before[1]
 
 
-@pytest.mark.parametrize(
-    ("settings", "reader"),
-    [
-        (dict(tau=0.05), "contrast='info_nce' or 'nt_xent'"),
-        (dict(contrast=None, tau=0.05), "contrast='info_nce' or 'nt_xent'"),
-        (dict(ignore_duplicates=True), "contrast='info_nce' or 'nt_xent'"),
-        (dict(contrast="info_nce", stop_gradient=False), "contrast='simsiam'"),
-        (dict(p_drm=0.3), "complement=False"),
-    ],
-)
-def test_a_setting_that_nothing_reads_is_said(encoder, settings, reader):
-    with pytest.warns(UserWarning, match=f"changes nothing here: only {reader} reads it"):
-        CMLM(encoder, **settings)
-
-
 def test_settings_that_are_read_are_not_warned_of(encoder):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         CMLM(encoder)
         CMLM(encoder, contrast="nt_xent", tau=0.05, ignore_duplicates=True)
         CMLM(encoder, stop_gradient=False, complement=False, p_drm=0.3)
-
-
-def test_a_batch_of_a_tokenizer_is_sent_to_texts(encoder):
-    batch = encoder.tokenizer(["a red ball", "the box"], return_tensors="pt", padding=True)
-    for make in (CMLM, MLM, ck.objectives.CAPT):
-        with pytest.raises(ValueError, match=r"must say which tokens may be masked: Texts"):
-            make(encoder)(batch)

@@ -64,27 +64,6 @@ def test_pairs_are_reworded_text_by_text(tokenizer):
     assert said.count("[SEP]") == 2 and batch["label"].tolist() == [1]
 
 
-def test_a_batch_without_wordings_is_told_what_is_missing(encoder, texts):
-    with pytest.raises(ValueError, match="this batch holds none: give data.Paraphrased"):
-        ck.fit(CSSL(encoder), texts, steps=1, progress=False)
-    with pytest.raises(ValueError, match="no column 'text/0'"):
-        ck.data.Paraphrased(texts, encoder.tokenizer)
-
-
-def test_a_wording_too_long_for_the_encoder_is_said_before_training(tokenizer, encoder):
-    rows = [{"text": "a kite", "text/0": "a kite", "text/1": "kite " * 90}] * 4
-    ready = ck.data.Paraphrased(rows, tokenizer, max_length=80)
-    for start in (ck.fit, ck.plan):
-        with pytest.raises(ValueError, match=r"has 80 tokens, but the encoder takes 64: .* Paraphrased\("):
-            start(CSSL(encoder), ready, steps=1)
-
-
-@pytest.mark.parametrize("change", [dict(tau=0), dict(contrast="supcon")])
-def test_settings_that_make_no_sense_are_said(encoder, change):
-    with pytest.raises(ValueError, match=next(iter(change))):
-        CSSL(encoder, **change)
-
-
 def test_fit_resumes_bit_for_bit(texts, tokenizer, tmp_path):
     words = with_wordings(texts[:40], tokenizer)
 

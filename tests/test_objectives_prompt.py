@@ -178,35 +178,6 @@ def test_lm_bffs_template_of_mnli_asks_as_its_paper_prints(vocabulary):
     assert (prompting.TEMPLATES["sst2"].samples, prompting.TEMPLATES["sst2"].words) == (16, ("terrible", "great"))
 
 
-def test_electra_has_no_word_scores_to_prompt_and_coco_lm_has(vocabulary, tmp_path):
-    """COCO-LM 5.3: ELECTRA, and COCO-LM without CLM, are "not applicable"; COCO-LM is, though it never saw a [MASK]."""
-    texts = ck.data.Texts([row["sentence"] for row in rows(4)], vocabulary)
-    batch = texts.batch(range(4))
-    for method, options in ((ck.objectives.ELECTRA, {}), (ck.objectives.COCOLM, {"task": "rtd"})):
-        encoder, opened = make_encoder(vocabulary), make_encoder(vocabulary)
-        objective, again = (method(e, **options) for e in (encoder, opened))
-        objective(batch)["loss"].backward()
-        ck.plan(objective, texts, steps=1, batch_size=4)
-        Prompt(encoder, words=WORDS)  # an objective around it has taught it nothing yet
-        ck.fit(objective, texts, steps=1, batch_size=4, progress=False)
-        again.load_state_dict(objective.state_dict())  # as a finished run that is resumed does
-        for taught in (encoder, opened):
-            with pytest.raises(ValueError, match="replaced token detection and has no word scores to prompt"):
-                Prompt(taught, words=WORDS)
-    again = ck.Encoder.from_pretrained(encoder.save_pretrained(tmp_path))  # the folder says so, too
-    with pytest.raises(ValueError, match="no word scores to prompt"):
-        Prompt(again, words=WORDS)
-    again.model.config.taught_without_words = None
-    Prompt(again, words=WORDS)
-
-
-def test_a_published_electra_is_refused_by_what_its_folder_says(vocabulary):
-    encoder = make_encoder(vocabulary)
-    encoder.model.config.model_type, encoder.model.config.architectures = "electra", ["ElectraForPreTraining"]
-    with pytest.raises(ValueError, match="ELECTRA's replaced token detection"):
-        Prompt(encoder, words=WORDS)
-
-
 def test_coco_lms_main_model_never_sees_a_mask_and_is_prompted(vocabulary):
     texts = [row["sentence"] + f" it was {WORDS[row['label']]} ." for row in rows(64)]
     encoder = make_encoder(vocabulary, relative_positions=True)
@@ -229,28 +200,3 @@ def test_coco_lms_main_model_never_sees_a_mask_and_is_prompted(vocabulary):
         hidden = encoder(batch)[batch["input_ids"] == vocabulary.mask_token_id]
         words = encoder.model.get_input_embeddings().weight[[word_id(vocabulary, word) for word in WORDS]]
         assert torch.allclose(objective.logits(batch), hidden @ words.T, atol=1e-5)  # h · x, no projection
-
-
-def test_what_cannot_be_asked_is_said(vocabulary):
-    encoder = make_encoder(vocabulary)
-    with pytest.raises(ValueError, match="a word for each of the 2 classes"):
-        Prompt(encoder)
-    with pytest.raises(ValueError, match="no word twice"):
-        Prompt(encoder, words=("good", "good"))
-    for template in ("{sentence}", "{sentence}({mask})", "{sentence} {mask} or {mask}"):
-        with pytest.raises(ValueError, match="once, after a space"):
-            prompting.prompts(rows(2), template, vocabulary)
-    with pytest.raises(ValueError, match="The template names text, but the columns are sentence, label"):
-        prompting.prompts(rows(2), "{text} {mask}", vocabulary)
-    with pytest.raises(ValueError, match="no column 'label'"):
-        prompting.prompts([{"sentence": "a kite"}], "{sentence} {mask}", vocabulary)
-    with pytest.raises(ValueError, match="at least one row for each class"):
-        only = [row for row in rows(9) if row["label"] == 1]
-        prompting.prompts(rows(2), TEMPLATE, vocabulary, words=WORDS, demonstrations=only)
-    objective = Prompt(encoder, words=WORDS)
-    with pytest.raises(ValueError, match="There is no method 'Prompt' with printed settings"):  # not CMLM's fine-tuning
-        objective.paper_training(20)
-    with pytest.raises(ValueError, match="exactly one mask token, but a text here has 0"):
-        objective(ck.data.Texts(rows(2), vocabulary).batch([0, 1]))
-    with pytest.raises(ValueError, match="max_length"):
-        prompting.predict(objective, rows(2), TEMPLATE, max_length=5)

@@ -221,42 +221,6 @@ def test_the_papers_setting():
     )
 
 
-@pytest.mark.parametrize(
-    ("settings", "words"),
-    [
-        ({"lam": 1.5}, "between 0 and 1"),
-        ({"tau": 0.0}, "temperature"),
-        ({"reduction": "none"}, "reduction"),
-        ({"classes": 1}, "use lam=0"),
-        ({"classes": 0}, "classes"),
-        ({"head": "mlp"}, "head"),
-        ({"phi": "pooler"}, "phi"),
-        ({"dropout": 1.0}, "dropout"),
-    ],
-)
-def test_settings_that_make_no_sense_are_said(encoder, settings, words):
-    with pytest.raises(ValueError, match=words):
-        SCL(encoder, **settings)
-
-
-@pytest.mark.parametrize(
-    ("classes", "label", "words"),
-    [
-        (2, None, "column 'label'"),
-        (2, [0, 1, 2] * 4, "classes=2"),
-        (2, [0, 1, -1] * 4, "unlabelled.*if -1 is a class, number them from 0"),
-        (2, [0.5] * 12, "classes=1"),
-        (1, [-1.0] * 12, "unlabelled.*if -1 is a score, shift the scale above it"),
-        (1, [0.5, -1.0] * 6, "if -1 is a score, shift the scale above it"),
-    ],
-)
-def test_labels_that_cannot_be_learned_are_said(encoder, batch, classes, label, words):
-    del batch["label"]
-    batch = batch if label is None else with_labels(batch, label)
-    with pytest.raises(ValueError, match=words):
-        FineTune(encoder, FineTuneConfig(classes=classes)).views(batch)
-
-
 @pytest.mark.parametrize("scores", [(-2.5, -1.0, 1.0, 0.5), (-2, -1, 1, 0)], ids=["float", "int"])
 def test_scores_below_zero_and_a_row_without_one(encoder, scores):
     """-1 marks an unlabelled text, and is a score where the scale goes below it."""

@@ -95,26 +95,7 @@ def test_repeated_texts_can_be_left_out(encoder, batch):
     assert by_id < paper
 
 
-def test_an_encoder_without_dropout_is_said(tokenizer):
-    with pytest.warns(UserWarning, match="build it with dropout"):
-        SimCSE(make_encoder(tokenizer, dropout=0.0))
-
-
 def test_it_learns(tokenizer, texts):
     encoder = make_encoder(tokenizer, dropout=0.1, pooling="mean")
     run = ck.fit(SimCSE(encoder, tau=0.1), texts, steps=40, batch_size=32, lr=2e-3, progress=False)
     assert run.history["contrast"].tail(5).mean() < 0.7 * run.history["contrast"].head(5).mean()
-
-
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({"tau": 0.0}, "temperature"),
-        ({"contrast": "byol"}, "contrast"),
-        ({"mlm_weight": -1}, "mlm_weight"),
-        ({"p_m": 15}, "p_m is a probability"),
-    ],
-)
-def test_settings_that_make_no_sense_are_said(encoder, changes, words):
-    with pytest.raises(ValueError, match=words):
-        SimCSE(encoder, **changes)

@@ -1,7 +1,6 @@
 """What a reader writes himself on top of `Objective`: projectors, averaged teachers, learned weights, own facts."""
 
 import copy
-import math
 import pickle
 import sys
 from dataclasses import dataclass
@@ -250,22 +249,6 @@ def test_a_total_of_ones_own_is_refused_where_the_parts_are_summed_piece_by_piec
         gradient(plain, [batch])
 
 
-def test_vectors_are_one_for_each_text(tokenizer, batch):
-    class Squeezed(ck.objectives.SimCSE):
-        def vectors(self, name, hidden, view):
-            return {head: rows.mean(0, keepdim=True) for head, rows in super().vectors(name, hidden, view).items()}
-
-    for size in (None, 3):
-        with pytest.raises(ValueError, match=r"Squeezed gives the vectors 'h' .* for (12|3) texts: give one row"):
-            gradient(Squeezed(make_encoder(tokenizer)), [batch], chunk_size=size)
-
-
-def test_another_methods_config_is_refused_even_where_it_inherits(tokenizer):
-    for method, config in ((MLM, ck.objectives.CMLM.Config()), (FineTune, SCL.Config())):
-        with pytest.raises(TypeError, match=f"{method.__name__} takes a {method.Config.__name__}, not"):
-            method(make_encoder(tokenizer), config)
-
-
 def test_a_diagnostic_that_is_not_finite_stops_no_run(tokenizer, texts, tmp_path):
     class Diagnosed(MLM):
         def local_sums(self, name, hidden, view):
@@ -279,15 +262,6 @@ def test_a_diagnostic_that_is_not_finite_stops_no_run(tokenizer, texts, tmp_path
     assert run.history["spread"].isna().all() and run.history["loss"].notna().all()
     again = ck.fit(Diagnosed(make_encoder(tokenizer)), texts, steps=2, resume=True, **go)
     assert again.history["spread"].isna().all()
-
-
-def test_a_loss_that_is_not_finite_stops_the_run_though_its_gradient_is(tokenizer, texts):
-    class Infinite(MLM):
-        def local_sums(self, name, hidden, view):
-            return {part: value + math.inf for part, value in super().local_sums(name, hidden, view).items()}
-
-    with pytest.raises(FloatingPointError, match=r"Step 1 .*loss inf.*grad_norm \d"):
-        ck.fit(Infinite(make_encoder(tokenizer)), texts, steps=2, batch_size=4, **QUIET)
 
 
 def test_what_a_callback_draws_does_not_move_the_run(tokenizer, texts):
@@ -377,17 +351,6 @@ def test_a_refused_coco_lm_leaves_the_encoder_as_it_was(refused, tokenizer, batc
     assert MLM(encoder)(batch)["loss"].isfinite()
 
 
-@pytest.mark.parametrize("asked", [dict(lm_projection=True), dict(head_biases=True)])
-@pytest.mark.parametrize("method", [COCOLM, AllTokenMLM])
-def test_what_one_objective_took_from_an_encoder_the_next_cannot_have(method, asked, tokenizer, tmp_path):
-    encoder = make_encoder(tokenizer)
-    what = "projection" if "lm_projection" in asked else "bias"
-    COCOLM(encoder)
-    with pytest.raises(ValueError, match=f"have no {what} any more: COCO-LM or All-Token MLM was built around it"):
-        method(encoder, **asked)
-    method(ck.Encoder.from_pretrained(encoder.save_pretrained(tmp_path)), **asked)
-
-
 def test_without_biases_the_word_scores_have_none_with_a_projection_either(tokenizer):
     for method in (COCOLM, AllTokenMLM):
         bias = method(make_encoder(tokenizer), lm_projection=True).encoder.model.get_output_embeddings().bias
@@ -400,23 +363,6 @@ def test_a_masked_lm_may_rest_below_a_method_and_so_may_its_word_bias(tokenizer,
     encoder = make_encoder(tokenizer)
     torch.nn.init.ones_(encoder.model.lm_head.bias).requires_grad_(False)
     assert MLM(encoder)(batch)["loss"].isfinite()
-
-
-def test_a_word_bias_that_was_learned_is_not_taken_without_a_word(tokenizer, tmp_path):
-    encoder = make_encoder(tokenizer)
-    with torch.no_grad():
-        encoder.model.get_output_embeddings().bias.fill_(0.5)
-    with pytest.warns(
-        UserWarning, match="The word bias that this encoder has learned is taken from it: head_biases=True"
-    ):
-        COCOLM(encoder, lm_projection=True)
-    with pytest.raises(ValueError, match="have no bias any more"):
-        MLM(encoder)(ck.data.Texts(["the red kite"] * 2, tokenizer).batch([0, 1]))
-    frozen = make_encoder(tokenizer)
-    bias = frozen.model.get_output_embeddings().bias.requires_grad_(False)
-    with torch.no_grad():
-        bias.fill_(0.5)
-    COCOLM(frozen, head_biases=True)  # frozen by hand, and there
 
 
 def test_words_learned_after_detection_may_be_prompted(tokenizer, texts):

@@ -19,9 +19,7 @@ from test_step import EXACT, largest_difference, one_step
 from test_training import press_stop_at, same, weights
 
 import contrast_kit as ck
-from contrast_kit.objectives.coco_lm import auxiliary
 from contrast_kit.training import distributed
-from contrast_kit.training.distributed import shared_drawing
 from contrast_kit.training.gradient import gradient
 
 pytestmark = pytest.mark.filterwarnings("ignore:SimCSE's only noise")
@@ -44,7 +42,6 @@ def on_processes(rank, world, port, tokenizer, batch, texts, folder, answers):
     for name, make in OBJECTIVES.items():
         parts, grads = one_step(make(make_encoder(tokenizer)).double().train(), [batch], chunk_size=2)
         found[name] = parts, {key: value.numpy() for key, value in grads.items()}
-    found["views"] = {key: value.numpy() for key, value in corrupted(tokenizer, batch).items()}
     if world == 2:
         for name, make in SEEING.items():
             eleven = data_of(name, texts, tokenizer).batch(range(11))
@@ -133,14 +130,6 @@ def queue_of_the_first(rank):
     return len(queue), queue.vectors.numpy()
 
 
-def corrupted(tokenizer, batch):
-    """A view for which a model draws words, in several slices."""
-    auxiliary.TOKENS_AT_ONCE = 5 * batch["input_ids"].shape[1]
-    objective = ck.objectives.ELECTRA(make_encoder(tokenizer))
-    with shared_drawing(objective):
-        return objective.views(batch, torch.Generator().manual_seed(3))["corrupted"]
-
-
 @pytest.fixture(scope="module")
 def eleven(texts, tokenizer):
     """Eleven rows: six and five on two processes, three, three, three and two on four."""
@@ -223,16 +212,6 @@ def test_every_process_starts_with_the_queue_of_the_first(world, answers):
         assert length == 2 and (vectors == torch.eye(2).numpy()).all()
 
 
-@pytest.mark.parametrize("world", [2, 4])
-def test_a_model_draws_the_same_words_however_many_share_the_work(world, tokenizer, eleven, answers):
-    tokens = auxiliary.TOKENS_AT_ONCE
-    try:
-        expected = corrupted(tokenizer, eleven)
-    finally:
-        auxiliary.TOKENS_AT_ONCE = tokens
-    assert (expected["input_ids"] != eleven["input_ids"]).any()
-    for found in answers[world]:
-        assert all((found["views"][key] == value.numpy()).all() for key, value in expected.items())
 
 
 @pytest.mark.parametrize(("world", "way"), [(2, "from 1 to 2"), (4, "from 2 to 4")])
@@ -270,10 +249,3 @@ def test_a_process_that_was_started_otherwise_is_named_by_all(other, what, answe
     """No process may go on alone: not the one whose only text is too few for two, either."""
     for found in answers[2]:
         assert str(found["others"][other]).startswith(f"Process 1 was started with another {what} than process 0")
-
-
-def test_fewer_rows_than_processes_are_refused(encoder, texts, monkeypatch):
-    monkeypatch.setattr(distributed, "count", lambda: 4)
-    monkeypatch.setattr(distributed, "same_settings", lambda *given: None)  # there is nobody to ask
-    with pytest.raises(ValueError, match="A batch of 3 gives nothing to do to some of 4 processes"):
-        ck.fit(ck.objectives.MLM(encoder), texts, steps=1, batch_size=3, progress=False)

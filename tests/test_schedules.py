@@ -53,20 +53,3 @@ def test_learning_rate_trace_is_that_of_transformers(total, warmup):
         optimizer.step()
         theirs.step()
     assert optimizer.param_groups[0]["lr"] == 0 == linear_warmup_linear_decay(total, total, warmup)
-
-
-@pytest.mark.parametrize("schedule", [inverted_triangle, constant, linear_warmup_linear_decay])
-@pytest.mark.parametrize(
-    ("step", "total", "sentence"),
-    [(-1, 10, "step counts"), (11, 10, "step counts"), (float("nan"), 10, "step counts"), (0, 0, "total"),
-     (0, -3, "total"), (0, float("inf"), "total")],
-)  # fmt: skip
-def test_steps_outside_the_run_are_refused(schedule, step, total, sentence):
-    with pytest.raises(ValueError, match=sentence):
-        schedule(step, total)
-
-
-@pytest.mark.parametrize("warmup", [-1, 11, float("nan")])
-def test_warmup_outside_the_run_is_refused(warmup):
-    with pytest.raises(ValueError, match="warmup"):
-        linear_warmup_linear_decay(0, 10, warmup=warmup)

@@ -274,7 +274,9 @@ def noise_in_place(views, batch):
     return views
 
 
-@pytest.mark.parametrize(("mistake", "words"), [(fewer_rows, "one row for each"), (noise_in_place, "make with clone|made with clone")])
+@pytest.mark.parametrize(
+    ("mistake", "words"), [(fewer_rows, "one row for each"), (noise_in_place, "make with clone|made with clone")]
+)
 def test_views_of_ones_own(mistake, words, encoder, texts, monkeypatch):
     monkeypatch.setattr(OwnViews, "mistake", staticmethod(mistake))
     with pytest.raises(ValueError, match=words):

@@ -100,7 +100,7 @@ def _write(final: Path, trained: Trained, random: dict[str, Tensor], state: dict
         save_model(trained.objective, str(draft / "objective.safetensors"))
         save_file(tensors, draft / "optimizer.safetensors")
         save_file(random, draft / "random.safetensors")
-        (draft / STATE).write_text(json.dumps(state), encoding="utf-8")
+        (draft / STATE).write_text(json.dumps(state, default=_as_json), encoding="utf-8")
 
 
 def _tidy(folder: Path, keep: int = 2) -> None:
@@ -187,6 +187,8 @@ def load(folder: Path, trained: Trained, expected: dict[str, Any]) -> dict[str, 
     for name, weight in trained.objective.named_parameters():
         weight.requires_grad_(name not in state["frozen"])
     _restore_random(random, trained.generator, seed=1_000_003 * state["step"] + expected["training"]["seed"])
+    if distributed.rank() == 0:
+        _tidy(folder)  # a run that was killed at its last checkpoint saves no other
     return state
 
 

@@ -137,9 +137,10 @@ def same_weights(module: nn.Module) -> None:
     """Give every process the first one's parameters and buffers: gradients are summed, never weights."""
     if count() == 1:
         return
-    for value in module.state_dict().values():
+    state = {name: value.clone() for name, value in module.state_dict().items()}
+    for value in state.values():
         _collective(dist.broadcast, value, 0)
-        torch.autograd.graph.increment_version(value)  # which a message from outside does not do
+    module.load_state_dict(state)
 
 
 def sum_gradients(parameters: Iterable[nn.Parameter]) -> None:

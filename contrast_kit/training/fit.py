@@ -95,6 +95,8 @@ class _Loop:
         data = {"examples": len(self.texts), "fingerprint": self.texts.fingerprint()}
         self.settings = checkpoint.settings(objective, training) | {"data": data}
         distributed.same_settings(self.settings, self.device)
+        if min(map(len, self.batches.epoch(0))) < distributed.count():
+            raise ValueError(f"The smallest batch gives nothing to do to some of {distributed.count()} processes.")
         distributed.same_weights(objective)
         # The order of the data and the noise of the views are the same on all processes; each draws its own dropout.
         self.seed = int(training.seed) * 1_000_003 % 2**63  # as large as a generator takes
