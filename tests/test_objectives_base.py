@@ -178,5 +178,3 @@ def test_an_encode_of_ones_own_is_asked_in_chunks_too(name, with_vectors, encode
         gradient(objective, [batch], torch.Generator().manual_seed(0), chunk_size=chunk_size)
         found.append(torch.cat([p.grad.flatten() for p in objective.encoder.parameters() if p.grad is not None]))
     assert torch.allclose(*found, rtol=1e-9, atol=1e-12)
-
-

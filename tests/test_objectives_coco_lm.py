@@ -641,9 +641,7 @@ def test_all_token_lm_is_cocos_task_without_its_rest(tokenizer, batch):
     assert torch.equal(alone(batch, seeded())["loss"], same(batch, seeded())["loss"])
     view = alone.views(batch, seeded())["corrupted"]
     real, hidden = view["attention_mask"].bool(), alone.encoder(view)
-    p = p_lm(
-        alone.encoder.mlm_logits(hidden[real]), alone.copy_head(hidden[real]), view["input_ids"][real]
-    )
+    p = p_lm(alone.encoder.mlm_logits(hidden[real]), alone.copy_head(hidden[real]), view["input_ids"][real])
     expected = -p.gather(1, view["original"][real][:, None]).log().mean()
     found = alone(batch, seeded())["all_token"]
     assert found.item() == pytest.approx(expected.item())
@@ -932,8 +930,6 @@ def test_similar_and_random_pairs_are_further_apart_than_after_mlm_or_electra(sh
     others = (ELECTRA, ck.objectives.MLM)
     assert auc[COCOLM] > max(auc[kind] for kind in others)
     assert gap[COCOLM] > 3 * max(gap[kind] for kind in others)
-
-
 
 
 def test_the_auxiliary_model_begins_with_weights_of_its_own(tokenizer):

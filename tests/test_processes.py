@@ -212,8 +212,6 @@ def test_every_process_starts_with_the_queue_of_the_first(world, answers):
         assert length == 2 and (vectors == torch.eye(2).numpy()).all()
 
 
-
-
 @pytest.mark.parametrize(("world", "way"), [(2, "from 1 to 2"), (4, "from 2 to 4")])
 def test_a_checkpoint_goes_on_with_more_processes(world, way, tokenizer, texts, answers):
     _, expected = train(tokenizer, texts, None)

@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-import torch
-from conftest import make_encoder
 
 import contrast_kit as ck
 from contrast_kit.training.settings import Training, adamw
@@ -30,20 +28,6 @@ def test_adamw_has_the_settings_and_every_weight_as_one_at_rest_may_be_set_free(
     assert all((g["lr"], tuple(g["betas"]), g["eps"]) == (3e-4, (0.8, 0.95), 1e-4) for g in groups)
     found = [id(p) for group in groups for p in group["params"]]
     assert sorted(found) == sorted(id(p) for p in objective.parameters())
-
-
-def test_complex_weights_of_a_readers_own_are_trained(tokenizer):
-    class Filtered(ck.objectives.MLM):
-        def build(self):
-            super().build()
-            self.filter = torch.nn.Parameter(torch.ones(self.encoder.width, dtype=torch.complex64))
-
-        def states(self, name, view):
-            return (super().states(name, view) * self.filter).real  # [B, T, D]
-
-    objective = Filtered(make_encoder(tokenizer))
-    ck.fit(objective, ["a red kite"] * 4, steps=2, batch_size=4, lr=1e-2, warmup=0, progress=False)
-    assert (objective.filter - 1).abs().min() > 0
 
 
 @pytest.mark.parametrize(

@@ -198,8 +198,6 @@ def test_random_state_comes_back():
     assert torch.equal(first, torch.rand(3))
 
 
-
-
 @pytest.mark.parametrize("chunk_size", [None, 64, 7, 1])
 def test_right_answers_are_counted_exactly_in_half_precision(tokenizer, chunk_size):
     """In bfloat16 a sum of ones stops at 256: the logged accuracy of 400 right answers would be 0.64."""

@@ -83,7 +83,10 @@ def save(folder: Path, step: int, trained: Trained, state: dict[str, Any]) -> Pa
         except (OSError, SafetensorError) as error:
             problem = error
     if distributed.anywhere(problem is not None, device):  # else the others would wait for ever
-        raise OSError(f"The checkpoint {final} could not be written; {describe_newest(folder)}.") from problem
+        reason = problem or "by the first process"
+        raise OSError(
+            f"The checkpoint {final} could not be written ({reason}); {describe_newest(folder)}."
+        ) from problem
     return final
 
 

@@ -29,21 +29,20 @@ CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")
 class Plan:
     """What `plan` found out; printed, it is a short table. Bytes and seconds are of one process.
 
-    `negatives` is None for a method whose contrast has none, or that has no contrast; NaN for one that does not say.
+    `negatives`: those that an anchor meets, on average; None for a method whose contrast has none, or that has no
+    contrast; NaN for one that does not say.
     """
 
     method: str
     device: str
     examples: int
     """Texts in the data."""
+    training: Training
     batch_size: int
     """Texts in one contrast."""
-    chunk_size: int | None
-    accumulate: int
     processes: int
     steps: int
     negatives: float | None
-    """Negatives that an anchor meets, on average."""
     contrastive: bool
     state_bytes: int
     """Weights, gradients and the optimizer's two moments; a memory queue."""
@@ -65,47 +64,32 @@ class Plan:
         return not self.available_bytes or self.bytes < 0.9 * self.available_bytes
 
     def __str__(self) -> str:
-        lines = [f"{self.method} on {self.device}"]
-        lines.append(f"  batch      {self._batch()}")
-        lines.append(f"  negatives  {self._negatives()}")
-        lines.append(f"  memory     {self._memory()}")
-        lines.append(
-            f"  time       about {in_seconds(self.seconds)} a step, {in_seconds(self.seconds * self.steps)} in all"
-        )
+        batches, size = self.training.accumulate, self.batch_size
+        passes = self.steps * batches * size / self.examples
+        lines = [
+            f"{self.method} on {self.device}",
+            f"batch      {self.steps:,} steps of {batches} × {size:,} texts: {passes:.3g} passes over {self.examples:,}",
+            f"negatives  {self._negatives()}",
+            f"memory     about {in_bytes(self.bytes)} of {in_bytes(self.available_bytes)}:",
+            f"           state {in_bytes(self.state_bytes)}, a step {in_bytes(self.step_bytes)}",
+            f"time       about {in_seconds(self.seconds)} a step, {in_seconds(self.seconds * self.steps)} in all",
+        ]
+        if batches > 1 and self.negatives is not None:
+            lines.insert(3, f"           accumulate={batches} adds none, batch_size={batches * size:,} would")
+        if not self.fits:
+            lines.insert(-1, "           TOO MUCH: take a (smaller) chunk_size, which loses no negatives")
         if self.processes > 1:
-            each = math.ceil(self.batch_size / self.processes)
-            lines.append(f"  processes  each of {self.processes} encodes {each:,} texts, and contrasts all of them;")
-            lines.append("             what they send each other takes time that is not in the above")
-        return "\n".join(lines)
-
-    def _batch(self) -> str:
-        passes = self.steps * self.accumulate * self.batch_size / self.examples
-        batches = f"{self.accumulate} batches" if self.accumulate > 1 else "one batch"
-        return f"{self.steps:,} steps of {batches} of {self.batch_size:,} texts: {passes:.3g} × {self.examples:,}"
+            lines.append(f"processes  each of {self.processes} encodes a share, and contrasts all; sending takes more")
+        return "\n  ".join(lines)
 
     def _negatives(self) -> str:
         if not self.contrastive:
             return "none: no contrast here, so accumulating batches and one larger batch are the same"
         if self.negatives is None:
-            return "none: this contrast only pulls positives together, in accumulated batches as in one"
+            return "none: this contrast only pulls positives together"
         if math.isnan(self.negatives):
             return f"unknown: {self.method} has no method `negatives` that counts them"
-        message = f"{self.negatives:,.4g} an anchor"
-        if self.chunk_size:
-            message += ", chunk_size loses none"
-        if self.accumulate > 1:
-            whole = self.batch_size * self.accumulate
-            message += f";\n             accumulate={self.accumulate} does not change that, batch_size={whole:,} would"
-        return message
-
-    def _memory(self) -> str:
-        message = f"about {in_bytes(self.bytes)}"
-        if self.available_bytes:
-            message += f" of {in_bytes(self.available_bytes)}"
-        message += f": weights, gradients and AdamW {in_bytes(self.state_bytes)}, a step {in_bytes(self.step_bytes)}"
-        if not self.fits:
-            message += "\n             TOO MUCH: take a (smaller) chunk_size"
-        return message
+        return f"{self.negatives:,.4g} an anchor"
 
 
 def plan(
@@ -136,10 +120,11 @@ def plan(
         >>> plan = ck.plan(ck.objectives.SimCSE(encoder), texts, steps=100, batch_size=16, accumulate=4)
         >>> print(plan)  # doctest: +ELLIPSIS
         SimCSE on cpu
-          batch      100 steps of 4 batches of 16 texts: 100 × 64
-          negatives  15 an anchor;
-                     accumulate=4 does not change that, batch_size=64 would
-          memory     about ... MiB of ...: weights, gradients and AdamW ... MiB, a step ... MiB
+          batch      100 steps of 4 × 16 texts: 100 passes over 64
+          negatives  15 an anchor
+                     accumulate=4 adds none, batch_size=64 would
+          memory     about ... MiB of ...:
+                     state ... MiB, a step ... MiB
           time       about ... a step, ... in all
     """
     processes = processes or distributed.count()
@@ -148,11 +133,9 @@ def plan(
     check_trainable(objective, training, device)
     objective = copy.deepcopy(objective).to(device).train()
     texts = prepare_texts(objective.encoder, dataset, training.max_length)
-    objective.check_data(getattr(texts, "labels", None))
     batches = make_batches(texts, training)
     size = min(training.batch_size, len(texts))
-    steps = training.total_steps(len(batches))
-    objective.set_progress(0, steps)
+    objective.set_progress(0, training.total_steps(len(batches)))
     batch = _on(device, texts.batch(batches.epoch(0)[0]))
     facts = objective.facts(batch, objective.views(batch, torch.Generator(device).manual_seed(0)))
     share = math.ceil(size / processes)
@@ -165,11 +148,10 @@ def plan(
         method=type(objective).__name__,
         device=str(device),
         examples=len(texts),
+        training=training,
         batch_size=size,
-        chunk_size=training.chunk_size,
-        accumulate=training.accumulate,
         processes=processes,
-        steps=steps,
+        steps=training.total_steps(len(batches)),
         negatives=objective.negatives(facts),
         contrastive=objective.contrastive,
         state_bytes=sum(p.numel() * p.element_size() for p in held) + 3 * trained,
