@@ -253,16 +253,16 @@ def test_start_is_answered_at_once_and_stop_keeps_the_run(page):
     assert ask(page, "bool(run.run.encoder.encode(texts[:2]).isfinite().all())")
     eventually(page, lambda: status.inner_text().startswith("stopped: step"), "the panel says so")
     slider = cell(page, 5).locator(".ck-live-film input")
-    assert slider.is_visible() and slider.get_attribute("max") == str(ask(page, "len(run.stage.frames)") - 1)
+    assert slider.is_visible() and slider.get_attribute("max") == str(ask(page, "len(run.view.frames)") - 1)
     slider.focus()
     page.keyboard.press("Home")
-    first = ask(page, "run.stage.frames[0]['step']")
+    first = ask(page, "run.view.frames[0]['step']")
     eventually(page, lambda: f"step {first}" in cell(page, 5).locator(".ck-live-film").inner_text(), "its first moment")
 
 
 def test_reset_brings_the_encoder_back(page):
     cell(page, 5).get_by_role("button", name="reset encoder").click()
-    eventually(page, lambda: ask(page, "run.stage.now['phase']") == "ready", "the first weights", 30)
+    eventually(page, lambda: ask(page, "run.view.now['phase']") == "ready", "the first weights", 30)
     assert ask(page, "run.run is None and all((run.objectives['MLM'].state_dict()[name] == value).all().item()"
                      " for name, value in run._first['MLM'].items())")  # fmt: skip
 
