@@ -105,6 +105,6 @@ def test_half_a_sentence_keeps_the_last_board(panel):
 
 def test_the_shipped_encoder_restores_a_word():
     encoder = ck.Encoder.from_pretrained("kit/books-mlm")
-    seen = [Networks(encoder).work(ck.explore.two_networks.__defaults__[0], 0.3, 0.9, seed).kinds for seed in range(6)]
+    seen = [Networks(encoder).work(ck.explore.two_networks.__init__.__defaults__[0], 0.3, 0.9, seed).kinds for seed in range(6)]
     counts = {kind: sum(kinds.count(kind) for kinds in seen) for kind in KINDS}
     assert counts["restored"] >= 1 and counts["left"] > 10 * max(1, counts["spoiled"])

@@ -32,20 +32,20 @@ class Film:
     """The measurements of a run, as the page gets them: `moments`, at most `MOST_MOMENTS` of them."""
 
     def __init__(self) -> None:
-        self.moments: list[dict[str, Any]] = []
-        self._first: dict[str, Any] | None = None
-        self._last: dict[str, np.ndarray] = {}
+        self.moments = []
+        self._first = None
+        self._last = {}
 
     def moment(self, step: int, now: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
         """Spheres and cosines of all runs as they are now; coordinates in thousandths, which travel faster."""
-        spheres: list[dict[str, Any] | None] = []
+        spheres = []
         for name, seen in now.items():
-            if "vectors" not in seen:
-                spheres.append(None)
-                continue
-            found = on_sphere(seen["vectors"].double().numpy(), self._last.get(name))
-            self._last[name] = found.points
-            spheres.append({"points": (1000 * found.points).round().astype(int).tolist(), "share": found.share})
+            shown = None
+            if "vectors" in seen:
+                sphere = on_sphere(seen["vectors"].double().numpy(), self._last.get(name))
+                self._last[name] = sphere.points
+                shown = {"points": (1000 * sphere.points).round().astype(int).tolist(), "share": sphere.share}
+            spheres.append(shown)
         made = {"step": step, "spheres": spheres, "hills": [hills(seen) for seen in now.values()]}
         self._first = self._first or made
         return made
@@ -113,23 +113,12 @@ def on_sphere(vectors: np.ndarray, last: np.ndarray | None = None) -> Sphere:
     """
     x = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)  # [N, D]
     values, directions = np.linalg.eigh(x.T @ x)  # [D], [D, D], the smallest first
-    points = x @ directions[:, :-4:-1]  # [N, D] @ [D, 3] -> [N, 3]
-    if points.shape[1] < 3:
-        points = np.pad(points, ((0, 0), (0, 3 - points.shape[1])))
+    if len(values) < 3:
+        directions = np.pad(directions, ((0, 0), (3 - len(values), 0)))
+    points = x @ directions[:, -3:]  # [N, D] @ [D, 3] -> [N, 3]; the direction that holds most points to the front
     points = points / np.maximum(np.linalg.norm(points, axis=1, keepdims=True), 1e-12)
     if last is not None:
         points = ck.plots.align(points, last, center=False)
-    elif points.mean(axis=0)[2] < 0.999:  # a cone should be seen from the front
-        points = points @ _turn_onto(points.mean(axis=0), np.array([0.0, 0.0, 1.0])).T
+    elif points[:, 2].sum() < 0:
+        points = -points
     return Sphere(points, float(values[-3:].sum() / max(values.sum(), 1e-12)))
-
-
-def _turn_onto(here, there):
-    """The rotation [3, 3] by the smallest angle that brings one direction onto the other."""
-    here, there = here / max(np.linalg.norm(here), 1e-12), there / np.linalg.norm(there)
-    axis, cosine = np.cross(here, there), float(here @ there)
-    if cosine < -0.999:
-        return np.diag([1.0, -1.0, -1.0]) if abs(there[0]) < 0.9 else np.diag([-1.0, -1.0, 1.0])
-    x, y, z = axis
-    cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
-    return np.eye(3) + cross + cross @ cross / (1 + cosine)

@@ -1,6 +1,6 @@
 """Interactive maps of sentences: hover, lasso, neighbours of a typed sentence, encoders side by side."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,33 +18,73 @@ AXES = {None: "coordinates made earlier", "pca": "two principal components", "ts
 
 
 class EmbeddingMap(Panel):
-    """A map of the same sentences for each encoder, with one selection for all. See `embedding_map`."""
+    """An interactive map of sentences: hover reads one, a lasso lists some, a typed sentence finds its neighbours.
+
+    With several encoders there is a map for each, linked: what is hovered, chosen or found in one is marked in all.
+
+    Args:
+        vectors: [N, D], or {"random encoder": [N, D], "CMLM": [N, D]} of the same sentences in the same order.
+        texts: N sentences.
+        labels: N labels (numbers or words): colour and shape. A click on one in the legend hides the others.
+        encode: what turns a typed sentence into a vector: an `Encoder`, a function from a list of texts to [n, D], or
+            a dict of them with the names of `vectors`. Without it only sentences of the map have neighbours.
+        method: "pca" (the default), "tsne" or "umap", with `seed`, `perplexity` or `neighbors` as in `plots.project`.
+            t-SNE takes ten seconds for 5,000 sentences. With `points` it names how they were made, on the axes.
+        points: [N, 2], or a dict like `vectors`: coordinates made earlier, in place of a projection.
+        k: how many neighbours.
+
+    Returns:
+        A panel. `chosen_texts` are the sentences in the lasso, `neighbours(sentence)` what the search finds,
+        `set(query=…, chosen=[…])` does the same from Python, and `figure()` is `plots.embedding_map`.
+
+    Raises:
+        ValueError: vectors, texts or labels of different lengths, more than 20,000 sentences, zero vectors.
+        ImportError: without ipywidgets and anywidget.
+
+    Example:
+        >>> import torch
+        >>> import contrast_kit as ck
+        >>> panel = ck.explore.embedding_map(torch.eye(3)[[0, 0, 1, 2]], ["a kite", "the kite", "a drum", "a bear"])
+        >>> panel.set(chosen=[2, 3]).chosen_texts
+        ['a drum', 'a bear']
+        >>> panel.neighbours("a kite", k=1)
+        {'': [('the kite', 1.0)]}
+    """
 
     script, stand_in = ("canvas", "dots", "embedding_map"), "map_numbers"
 
     def __init__(
         self,
-        vectors: Mapping[str, Any],
+        vectors: Any,
         texts: Sequence[str],
-        labels: Sequence[Any] | None,
-        encode: Mapping[str, Callable[[list[str]], Any]],
-        points: Mapping[str, Any],
-        k: int,
-        projection: Mapping[str, Any],
+        labels: Sequence[Any] | None = None,
+        *,
+        encode: Any = None,
+        method: str | None = None,
+        points: Any = None,
+        k: int = 8,
+        **projection: Any,
     ):
+        vectors, points = by_name(vectors), by_name(points)
+        encode = {} if encode is None else encode
+        if not isinstance(encode, Mapping):
+            encode = dict.fromkeys(vectors, encode)
+        if not points and method is None:
+            method = "pca"
         n = len(texts)
         if not 2 <= n <= MOST:
             raise ValueError(f"A map to touch holds 2 to {MOST:,} sentences, not {n:,}: take a sample.")
         self.vectors = {name: _unit(value, n) for name, value in vectors.items()}
         self.texts = list(texts)
         self.labels = None if labels is None else labels_of(labels, "labels", n)
-        self.encode, self.projection, self.k = encode, projection, k
-        self._linear = not points and projection["method"] == "pca"
+        self.encode = {name: getattr(each, "encode", each) for name, each in encode.items()}
+        self.projection, self.k = {"method": method, **projection}, k
+        self._linear = not points and method == "pca"
         if points:
             self.points = {name: array(points[name], "points") for name in vectors}
             self.at = {name: _fitted(value) for name, value in self.points.items()}
         else:
-            self.points = {name: ck.plots.project(value, **projection) for name, value in self.vectors.items()}
+            self.points = {name: ck.plots.project(value, **self.projection) for name, value in self.vectors.items()}
             first = next(iter(self.points.values()))
             # The axes of a map may come out turned or mirrored: on the page all are aligned with the first.
             aligned = {name: ck.plots.align(value, first) for name, value in self.points.items()}
@@ -166,59 +206,6 @@ class EmbeddingMap(Panel):
         return figure
 
 
-def embedding_map(
-    vectors: Any,
-    texts: Sequence[str],
-    labels: Sequence[Any] | None = None,
-    *,
-    encode: Any = None,
-    method: str | None = None,
-    points: Any = None,
-    k: int = 8,
-    **projection: Any,
-) -> EmbeddingMap:
-    """An interactive map of sentences: hover reads one, a lasso lists some, a typed sentence finds its neighbours.
-
-    With several encoders there is a map for each, linked: what is hovered, chosen or found in one is marked in all.
-
-    Args:
-        vectors: [N, D], or {"random encoder": [N, D], "CMLM": [N, D]} of the same sentences in the same order.
-        texts: N sentences.
-        labels: N labels (numbers or words): colour and shape. A click on one in the legend hides the others.
-        encode: what turns a typed sentence into a vector: an `Encoder`, a function from a list of texts to [n, D], or
-            a dict of them with the names of `vectors`. Without it only sentences of the map have neighbours.
-        method: "pca" (the default), "tsne" or "umap", with `seed`, `perplexity` or `neighbors` as in `plots.project`.
-            t-SNE takes ten seconds for 5,000 sentences. With `points` it names how they were made, on the axes.
-        points: [N, 2], or a dict like `vectors`: coordinates made earlier, in place of a projection.
-        k: how many neighbours.
-
-    Returns:
-        A panel. `chosen_texts` are the sentences in the lasso, `neighbours(sentence)` what the search finds,
-        `set(query=…, chosen=[…])` does the same from Python, and `figure()` is `plots.embedding_map`.
-
-    Raises:
-        ValueError: vectors, texts or labels of different lengths, more than 20,000 sentences, zero vectors.
-        ImportError: without ipywidgets and anywidget.
-
-    Example:
-        >>> import torch
-        >>> import contrast_kit as ck
-        >>> panel = ck.explore.embedding_map(torch.eye(3)[[0, 0, 1, 2]], ["a kite", "the kite", "a drum", "a bear"])
-        >>> panel.set(chosen=[2, 3]).chosen_texts
-        ['a drum', 'a bear']
-        >>> panel.neighbours("a kite", k=1)
-        {'': [('the kite', 1.0)]}
-    """
-    vectors = by_name(vectors)
-    encode = {} if encode is None else encode
-    if not isinstance(encode, Mapping):
-        encode = dict.fromkeys(vectors, encode)
-    encode = {name: getattr(each, "encode", each) for name, each in encode.items()}
-    if points is None and method is None:
-        method = "pca"
-    return EmbeddingMap(vectors, texts, labels, encode, by_name(points), k, {"method": method, **projection})
-
-
 def _unit(vectors, n):
     vectors = normalise(torch.from_numpy(array(vectors, "vectors")).float())
     if len(vectors) != n:
@@ -238,3 +225,7 @@ def _fitted(points):
     """Scale points into the square from -1 to 1, by one factor for both directions."""
     low, high = points.min(axis=0), points.max(axis=0)
     return (points - (low + high) / 2) / max((high - low).max() / 2, 1e-12)
+
+
+embedding_map = EmbeddingMap
+"""The name by which notebooks make the panel."""

@@ -78,23 +78,68 @@ OVER = ("ready", "stopped", "done", "failed")
 
 
 class LiveTraining(Panel):
-    """One run or several, each in its own thread, drawn as they go. See `live_training`."""
+    """Train with a start and a stop button, and watch the losses and the space while it happens.
+
+    The run is `ck.fit` in a thread, so that the notebook stays free; the stop button ends it after the current step and
+    keeps it as `panel.run`, history, encoder and all, however far it got. *Reset encoder* brings back the weights from
+    before the first start. Cells that you run meanwhile share torch's random numbers with it: for a run that can be
+    repeated to the last digit, use `ck.fit` itself.
+
+    Losses are drawn up to ten times a second. Cosines and the sphere are measured every half second, or less often,
+    so that measuring takes no more than about a quarter of the time. On the sphere a vector stands for its direction:
+    three directions of the space, those that hold most of it, are fitted at each measurement and turned onto the last
+    ones, so that points glide; between two measurements they move along great circles, where nothing was measured.
+    Drag the sphere, or turn it with the arrow keys.
+
+    Args:
+        objective: what to train, around its encoder, such as `ck.objectives.CMLM(encoder)`; or several by name, each
+            with an encoder of its own, to watch side by side. They take turns, one step each.
+        data: as for `ck.fit`.
+        pairs: sentences that mean the same, such as `toyshop.probe_pairs(200)`: their cosines beside those of random
+            pairs (COCO-LM, figure 1). None leaves the histograms out.
+        texts, labels: a hundred or so sentences for the sphere, and their labels. None leaves the sphere out.
+        every: seconds between two measurements, more where one takes long.
+        settings: those of `ck.fit`: `steps=`, `batch_size=`, `lr=`, `folder=` …
+
+    Returns:
+        A panel. `start()`, `stop()`, `wait()` and `reset()` do from Python what the buttons do; `stop` and `wait`
+        return the `Run`. `panel.runs` has those of all objectives, by name.
+
+    Raises:
+        ValueError: two objectives share an encoder, or would write into one folder; labels that do not fit the texts.
+        ImportError: without ipywidgets and anywidget.
+
+    Example:
+        >>> import contrast_kit as ck
+        >>> texts = ["the red kite flies", "a small drum", "a green train stops", "the shelf is full"]
+        >>> encoder = ck.Encoder.tiny(ck.data.train_tokenizer(texts, vocab_size=60))
+        >>> panel = ck.explore.live_training(ck.objectives.MLM(encoder), texts, steps=3, batch_size=4)
+        >>> panel.start().wait().steps
+        3
+    """
 
     script, stand_in = ("canvas", "sphere", "live_training"), "film_numbers"
 
     def __init__(
         self,
-        objectives: Mapping[str, "Objective"],
+        objective: "Objective | Mapping[str, Objective]",
         data: Any,
-        pairs: Sequence[tuple[str, str]] | None,
-        texts: Sequence[str] | None,
-        labels: Sequence[Any] | None,
-        every: float,
-        settings: Mapping[str, Any],
+        *,
+        pairs: Sequence[tuple[str, str]] | None = None,
+        texts: Sequence[str] | None = None,
+        labels: Sequence[Any] | None = None,
+        every: float = 0.5,
+        **settings: Any,
     ):
+        objectives = dict(objective) if isinstance(objective, Mapping) else {"": objective}
+        if len({id(each.encoder) for each in objectives.values()}) < len(objectives):
+            raise ValueError("Each objective trains an encoder of its own: build one for each, with the same seed.")
+        if len(objectives) > 1 and settings.get("folder") is not None:
+            raise ValueError("Two runs never mix in one folder: leave folder= out, or watch one objective at a time.")
         self.objectives, self.data, self.settings, self.every = objectives, data, settings, every
         self.pairs = pairs and [list(side) for side in zip(*pairs, strict=True)]
-        self.texts, self.labels = texts, labels
+        self.texts = texts
+        self.labels = None if labels is None else labels_of(labels, "labels", len(texts))
         self.runs: dict[str, ck.Run] = {}
         self.problem, self._phase = "", "ready"
         self._threads: list[threading.Thread] = []
@@ -103,11 +148,11 @@ class LiveTraining(Panel):
         self._first: dict[str, dict[str, torch.Tensor]] = {}  # the weights before the first start
         self._before = {name: self.measure(name) for name in objectives}
         self._now, self._film = dict(self._before), Film()
-        kinds = in_order(labels or [])
+        kinds = in_order(self.labels or [])
         facts = {
             "names": list(objectives),
             "texts": texts or [],
-            "kinds": [kinds.index(label) for label in labels or []],
+            "kinds": [kinds.index(label) for label in self.labels or []],
             "legend": kinds,
             "colours": list(PALETTE),
             "markers": "".join(MARKERS),
@@ -311,65 +356,10 @@ class LiveTraining(Panel):
             self.draw()
 
 
-def live_training(
-    objective: "Objective | Mapping[str, Objective]",
-    data: Any,
-    *,
-    pairs: Sequence[tuple[str, str]] | None = None,
-    texts: Sequence[str] | None = None,
-    labels: Sequence[Any] | None = None,
-    every: float = 0.5,
-    **settings: Any,
-) -> LiveTraining:
-    """Train with a start and a stop button, and watch the losses and the space while it happens.
-
-    The run is `ck.fit` in a thread, so that the notebook stays free; the stop button ends it after the current step and
-    keeps it as `panel.run`, history, encoder and all, however far it got. *Reset encoder* brings back the weights from
-    before the first start. Cells that you run meanwhile share torch's random numbers with it: for a run that can be
-    repeated to the last digit, use `ck.fit` itself.
-
-    Losses are drawn up to ten times a second. Cosines and the sphere are measured every half second, or less often,
-    so that measuring takes no more than about a quarter of the time. On the sphere a vector stands for its direction:
-    three directions of the space, those that hold most of it, are fitted at each measurement and turned onto the last
-    ones, so that points glide; between two measurements they move along great circles, where nothing was measured.
-    Drag the sphere, or turn it with the arrow keys.
-
-    Args:
-        objective: what to train, around its encoder, such as `ck.objectives.CMLM(encoder)`; or several by name, each
-            with an encoder of its own, to watch side by side. They take turns, one step each.
-        data: as for `ck.fit`.
-        pairs: sentences that mean the same, such as `toyshop.probe_pairs(200)`: their cosines beside those of random
-            pairs (COCO-LM, figure 1). None leaves the histograms out.
-        texts, labels: a hundred or so sentences for the sphere, and their labels. None leaves the sphere out.
-        every: seconds between two measurements, more where one takes long.
-        settings: those of `ck.fit`: `steps=`, `batch_size=`, `lr=`, `folder=` …
-
-    Returns:
-        A panel. `start()`, `stop()`, `wait()` and `reset()` do from Python what the buttons do; `stop` and `wait`
-        return the `Run`. `panel.runs` has those of all objectives, by name.
-
-    Raises:
-        ValueError: two objectives share an encoder, or would write into one folder; labels that do not fit the texts.
-        ImportError: without ipywidgets and anywidget.
-
-    Example:
-        >>> import contrast_kit as ck
-        >>> texts = ["the red kite flies", "a small drum", "a green train stops", "the shelf is full"]
-        >>> encoder = ck.Encoder.tiny(ck.data.train_tokenizer(texts, vocab_size=60))
-        >>> panel = ck.explore.live_training(ck.objectives.MLM(encoder), texts, steps=3, batch_size=4)
-        >>> panel.start().wait().steps
-        3
-    """
-    objectives = dict(objective) if isinstance(objective, Mapping) else {"": objective}
-    if len({id(each.encoder) for each in objectives.values()}) < len(objectives):
-        raise ValueError("Each objective trains an encoder of its own: build one for each, with the same seed.")
-    if len(objectives) > 1 and settings.get("folder") is not None:
-        raise ValueError("Two runs never mix in one folder: leave folder= out, or watch one objective at a time.")
-    if labels is not None:
-        labels = labels_of(labels, "labels", len(texts))
-    return LiveTraining(objectives, data, pairs, texts, labels, every, settings)
-
-
 def _sentence(name, error):
     """What ended a run, with the name of the run where there are several."""
     return f"{name}: {error}".removeprefix(": ") if str(error) else type(error).__name__
+
+
+live_training = LiveTraining
+"""The name by which notebooks make the panel."""

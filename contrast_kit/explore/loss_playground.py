@@ -81,11 +81,44 @@ def contrast(loss: str, x: Tensor, tau: float, classes: Tensor) -> Contrast:
 
 
 class LossPlayground(Panel):
-    """B texts seen twice as points on the unit circle: drag them, choose the loss and τ. See `loss_playground`."""
+    """Drag vectors on a circle and see what a contrastive loss does with them.
+
+    Left, B texts in two views (A₀ and A₁ are positives of each other): an arrow for the force on each vector (minus the
+    gradient of the loss); and from the chosen anchor a line to each of its candidates, blue to what pulls it and orange
+    to what pushes it, as thick as its share. Right, the softmax weights of all anchors. *Let go* follows the forces:
+    pairs meet, texts spread (or, without negatives, only meet).
+
+    Args:
+        loss: "info_nce", "nt_xent", "sup_con" or "simsiam" (its predictor the identity here).
+        tau: the temperature: one of the slider's values, 0.02, 0.03, 0.05, 0.07, 0.1 … 2.
+        angles: degrees of the 2B points, view 0 of each text first, 2 to 5 texts.
+        classes: the class of each text, for "sup_con".
+
+    Returns:
+        A panel; `set(loss=…, tau=…, angles=…, anchor=…)` moves it from Python, `let_go()` follows the forces,
+        `seen()` gives the numbers and `figure()` the picture.
+
+    Raises:
+        ValueError: angles and classes that do not fit each other, a loss or a temperature out of range.
+        ImportError: without ipywidgets and anywidget.
+
+    Example:
+        >>> import contrast_kit as ck
+        >>> panel = ck.explore.loss_playground("nt_xent", tau=0.5)
+        >>> before = panel.seen().value
+        >>> panel.let_go().seen().value < before
+        True
+    """
 
     script, stand_in = ("loss_playground",), "loss_numbers"
 
-    def __init__(self, loss: str, tau: float, angles: Sequence[float], classes: Sequence[int]):
+    def __init__(
+        self,
+        loss: str = "nt_xent",
+        tau: float = 0.5,
+        angles: Sequence[float] = START,
+        classes: Sequence[int] = (0, 0, 1),
+    ):
         if len(angles) != 2 * len(classes):
             raise ValueError(f"angles must hold two views of each of {len(classes)} texts, not {len(angles)} points.")
         letters = "ABCDE"[: len(classes)]
@@ -184,43 +217,10 @@ class LossPlayground(Panel):
         return joined(circle, matrix, across=True)
 
 
-def loss_playground(
-    loss: str = "nt_xent",
-    tau: float = 0.5,
-    angles: Sequence[float] = START,
-    classes: Sequence[int] = (0, 0, 1),
-) -> LossPlayground:
-    """Drag vectors on a circle and see what a contrastive loss does with them.
-
-    Left, B texts in two views (A₀ and A₁ are positives of each other): an arrow for the force on each vector (minus the
-    gradient of the loss); and from the chosen anchor a line to each of its candidates, blue to what pulls it and orange
-    to what pushes it, as thick as its share. Right, the softmax weights of all anchors. *Let go* follows the forces:
-    pairs meet, texts spread (or, without negatives, only meet).
-
-    Args:
-        loss: "info_nce", "nt_xent", "sup_con" or "simsiam" (its predictor the identity here).
-        tau: the temperature: one of the slider's values, 0.02, 0.03, 0.05, 0.07, 0.1 … 2.
-        angles: degrees of the 2B points, view 0 of each text first, 2 to 5 texts.
-        classes: the class of each text, for "sup_con".
-
-    Returns:
-        A panel; `set(loss=…, tau=…, angles=…, anchor=…)` moves it from Python, `let_go()` follows the forces,
-        `seen()` gives the numbers and `figure()` the picture.
-
-    Raises:
-        ValueError: angles and classes that do not fit each other, a loss or a temperature out of range.
-        ImportError: without ipywidgets and anywidget.
-
-    Example:
-        >>> import contrast_kit as ck
-        >>> panel = ck.explore.loss_playground("nt_xent", tau=0.5)
-        >>> before = panel.seen().value
-        >>> panel.let_go().seen().value < before
-        True
-    """
-    return LossPlayground(loss, tau, angles, classes)
-
-
 def _points(angles):
     turn = torch.deg2rad(torch.tensor(angles, dtype=torch.float64))
     return torch.stack([turn.cos(), turn.sin()], dim=1)  # [N] -> [N, 2]
+
+
+loss_playground = LossPlayground
+"""The name by which notebooks make the panel."""

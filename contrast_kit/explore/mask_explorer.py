@@ -17,11 +17,48 @@ SENTENCE = "The grandmother bought three red kites on Saturday, and she believes
 
 
 class MaskExplorer(Panel):
-    """A sentence in two masked views. See `mask_explorer`."""
+    """Type a sentence, move two sliders, and see what each of two views hides.
+
+    View 0 selects each token with probability p_m (CMLM, eq. 1). View 1, for "complementary", selects each token *that
+    view 0 left* with probability p_c (eq. 2); for "two random masks" any token, and for "two span masks" runs of tokens
+    (CAPT, table 1), so that some are hidden in both. One draw decides where each token stands in line: a larger
+    probability only adds to the selected ones.
+
+    Args:
+        tokenizer: a fast tokenizer of transformers, such as `ck.data.train_tokenizer(texts)`.
+        sentence: the first sentence.
+        p_m, p_c: the two probabilities, 0 to 1.
+        masker: "complementary", "two random masks" or "two span masks".
+        seed: of the draw.
+
+    Returns:
+        A panel; `set(sentence=…, p_m=…, p_c=…, masker=…, split=…, seed=…)` moves it, `views()` gives the ids.
+
+    Raises:
+        ValueError: for an unknown masker, or a probability that is none.
+        ImportError: without ipywidgets and anywidget.
+
+    Example:
+        >>> import contrast_kit as ck
+        >>> tokenizer = ck.data.train_tokenizer(["the red kite flies over the shelf"], vocab_size=60)
+        >>> panel = ck.explore.mask_explorer(tokenizer, "the red kite flies", p_m=0.5, p_c=1.0)
+        >>> ids, maskable, view0, view1 = panel.views()
+        >>> bool(((view0.selected | view1.selected) == maskable).all())  # p_c = 1: an exact complement
+        True
+    """
 
     script, stand_in = ("mask_explorer",), "mask_numbers"
 
-    def __init__(self, tokenizer: Any, sentence: str, p_m: float, p_c: float, masker: str, seed: int):
+    def __init__(
+        self,
+        tokenizer: Any,
+        sentence: str = SENTENCE,
+        p_m: float = 0.15,
+        p_c: float = 0.7,
+        *,
+        masker: str = "complementary",
+        seed: int = 0,
+    ):
         self.tokenizer = tokenizer
         self.sentence = sentence_line("sentence", sentence)
         self.p_m = slider("p_m, of view 0", p_m, 0, 1)
@@ -134,42 +171,5 @@ def _usual(lowercase, strip_accents, clean_text, handle_chinese_chars, **_):
     return clean_text and handle_chinese_chars and strip_accents in (None, lowercase)
 
 
-def mask_explorer(
-    tokenizer: Any,
-    sentence: str = SENTENCE,
-    p_m: float = 0.15,
-    p_c: float = 0.7,
-    *,
-    masker: str = "complementary",
-    seed: int = 0,
-) -> MaskExplorer:
-    """Type a sentence, move two sliders, and see what each of two views hides.
-
-    View 0 selects each token with probability p_m (CMLM, eq. 1). View 1, for "complementary", selects each token *that
-    view 0 left* with probability p_c (eq. 2); for "two random masks" any token, and for "two span masks" runs of tokens
-    (CAPT, table 1), so that some are hidden in both. One draw decides where each token stands in line: a larger
-    probability only adds to the selected ones.
-
-    Args:
-        tokenizer: a fast tokenizer of transformers, such as `ck.data.train_tokenizer(texts)`.
-        sentence: the first sentence.
-        p_m, p_c: the two probabilities, 0 to 1.
-        masker: "complementary", "two random masks" or "two span masks".
-        seed: of the draw.
-
-    Returns:
-        A panel; `set(sentence=…, p_m=…, p_c=…, masker=…, split=…, seed=…)` moves it, `views()` gives the ids.
-
-    Raises:
-        ValueError: for an unknown masker, or a probability that is none.
-        ImportError: without ipywidgets and anywidget.
-
-    Example:
-        >>> import contrast_kit as ck
-        >>> tokenizer = ck.data.train_tokenizer(["the red kite flies over the shelf"], vocab_size=60)
-        >>> panel = ck.explore.mask_explorer(tokenizer, "the red kite flies", p_m=0.5, p_c=1.0)
-        >>> ids, maskable, view0, view1 = panel.views()
-        >>> bool(((view0.selected | view1.selected) == maskable).all())  # p_c = 1: an exact complement
-        True
-    """
-    return MaskExplorer(tokenizer, sentence, p_m, p_c, masker, seed)
+mask_explorer = MaskExplorer
+"""The name by which notebooks make the panel."""

@@ -23,7 +23,39 @@ QUESTION = "What colour is the big drum on the top shelf?"
 
 
 class Shelf(Panel):
-    """Twelve places, a question, and an answer. See `shelf`."""
+    """Arrange a shelf, type a question, and see what a model answers, and where it looks.
+
+    The region of a toy is one that the detector saw on another shelf, of a toy of the same sort; its box is that of the
+    place where you put it. The sentence below the picture also says what the model would answer *without* a picture:
+    an answer that stays the same does not come from seeing.
+
+    Args:
+        objective: an `Answer`, trained on questions.
+        answers: the names of its answers, in order.
+        pictures: the scenes' regions, standardised as in training, like `scenes.pictures().only(…)` of the test split.
+        question: the first one. toys: what stands where, {"top_1": "big green drum"}; places are top_1 to bottom_4.
+
+    Returns:
+        A panel; `set(question=…, top_1=…)` moves it, `scores()` gives the probability of each answer.
+
+    Raises:
+        ValueError: a wrong number of answers, or a toy or a place that is not there.
+        ImportError: without ipywidgets and anywidget.
+
+    Example:
+        >>> import contrast_kit as ck
+        >>> from contrast_kit.data import scenes
+        >>> pictures = ck.data.stack_pictures(  # of noise; `scenes.pictures()` has the detector's
+        ...     [{"image_id": n, "regions": torch.randn(len(scenes.scene(n).toys), 6),
+        ...       "boxes": scenes.boxes(scenes.scene(n))} for n in scenes.image_ids("test")[:60]])
+        >>> tokenizer = ck.data.train_tokenizer(["what colour is the big drum"], vocab_size=60)
+        >>> encoder = ck.CrossModalEncoder.tiny(tokenizer, features=6, objects=4, attributes=4)
+        >>> objective = ck.objectives.Answer(encoder, answers=2)
+        >>> toy = sorted(ck.explore.shelf(objective, ["red", "blue"], pictures, toys={}).sorts)[0]
+        >>> panel = ck.explore.shelf(objective, ["red", "blue"], pictures, toys={"top_1": toy})
+        >>> len(panel.scores()), panel.batch()["regions"].shape
+        (2, torch.Size([1, 1, 6]))
+    """
 
     in_the_dark = "ck-dimmed"  # a white toy must not turn black
 
@@ -32,9 +64,11 @@ class Shelf(Panel):
         objective: "Answer",
         answers: Sequence[str],
         pictures: "Pictures",
-        question: str,
-        toys: Mapping[str, str],
+        question: str = QUESTION,
+        toys: Mapping[str, str] = TOYS,
     ):
+        if len(answers) != objective.config.answers:
+            raise ValueError(f"Give the names of the {objective.config.answers} answers of the objective, in order.")
         from contrast_kit.data.scenes.shelf import PLACES
 
         self.objective, self.answers, self.pictures = objective, list(answers), pictures
@@ -138,46 +172,5 @@ def _sorts(pictures):
     return sorts
 
 
-def shelf(
-    objective: "Answer",
-    answers: Sequence[str],
-    pictures: "Pictures",
-    question: str = QUESTION,
-    toys: Mapping[str, str] = TOYS,
-) -> Shelf:
-    """Arrange a shelf, type a question, and see what a model answers, and where it looks.
-
-    The region of a toy is one that the detector saw on another shelf, of a toy of the same sort; its box is that of the
-    place where you put it. The sentence below the picture also says what the model would answer *without* a picture:
-    an answer that stays the same does not come from seeing.
-
-    Args:
-        objective: an `Answer`, trained on questions.
-        answers: the names of its answers, in order.
-        pictures: the scenes' regions, standardised as in training, like `scenes.pictures().only(…)` of the test split.
-        question: the first one. toys: what stands where, {"top_1": "big green drum"}; places are top_1 to bottom_4.
-
-    Returns:
-        A panel; `set(question=…, top_1=…)` moves it, `scores()` gives the probability of each answer.
-
-    Raises:
-        ValueError: a wrong number of answers, or a toy or a place that is not there.
-        ImportError: without ipywidgets and anywidget.
-
-    Example:
-        >>> import contrast_kit as ck
-        >>> from contrast_kit.data import scenes
-        >>> pictures = ck.data.stack_pictures(  # of noise; `scenes.pictures()` has the detector's
-        ...     [{"image_id": n, "regions": torch.randn(len(scenes.scene(n).toys), 6),
-        ...       "boxes": scenes.boxes(scenes.scene(n))} for n in scenes.image_ids("test")[:60]])
-        >>> tokenizer = ck.data.train_tokenizer(["what colour is the big drum"], vocab_size=60)
-        >>> encoder = ck.CrossModalEncoder.tiny(tokenizer, features=6, objects=4, attributes=4)
-        >>> objective = ck.objectives.Answer(encoder, answers=2)
-        >>> toy = sorted(ck.explore.shelf(objective, ["red", "blue"], pictures, toys={}).sorts)[0]
-        >>> panel = ck.explore.shelf(objective, ["red", "blue"], pictures, toys={"top_1": toy})
-        >>> len(panel.scores()), panel.batch()["regions"].shape
-        (2, torch.Size([1, 1, 6]))
-    """
-    if len(answers) != objective.config.answers:
-        raise ValueError(f"Give the names of the {objective.config.answers} answers of the objective, in order.")
-    return Shelf(objective, answers, pictures, question, toys)
+shelf = Shelf
+"""The name by which notebooks make the panel."""

@@ -18,12 +18,56 @@ MOST = 2 * BATCHES[-1] - 2 + QUEUES[-1]
 
 
 class TemperatureAndQueue(Panel):
-    """One anchor among its negatives. See `temperature_and_queue`."""
+    """Turn the temperature, the batch and the queue of NT-Xent, and watch the weights on the negatives.
+
+    One anchor, its positive, and 2B − 2 + Q negatives (COCO-LM, eq. 3; CAPT, eq. 2 to 4 with its queue). The weight of
+    a negative is its softmax probability, e^{c/τ}/Z: a small τ leaves the push to the few hardest ones. More candidates
+    raise the loss, log(candidates) when all vectors are equal, however good the encoder is: losses of different batches
+    or queues cannot be compared.
+
+    Args:
+        negatives: cosines of random pairs, such as `geometry.random_pair_cosines(vectors)`, drawn with
+            replacement. By default those of random directions in 32 dimensions.
+        positive: the cosine of the anchor with its positive.
+        tau: the temperature: one of the slider's values, 0.02, 0.03, 0.05, 0.07, 0.1 … 2.
+        batch, queue: B texts in the batch (4, 8 … 512) and Q vectors in the queue (0, 64, 256, 1024, 4096, 8192).
+        seed: of the draws.
+
+    Returns:
+        A panel; `set(tau=…, positive=…, batch=…, queue=…)` moves it and `numbers()` reads what it shows.
+
+    Raises:
+        ValueError: for numbers that are not cosines, or a value that the slider does not have.
+        ImportError: without ipywidgets and anywidget.
+
+    Example:
+        >>> import contrast_kit as ck
+        >>> panel = ck.explore.temperature_and_queue(tau=1.0)
+        >>> spread = panel.numbers()["effective negatives"]
+        >>> panel.set(tau=0.05).numbers()["effective negatives"] < spread / 2
+        True
+    """
 
     script, stand_in = ("temperature_and_queue",), "temperature_numbers"
 
-    def __init__(self, negatives: torch.Tensor, positive: float, tau: float, batch: int, queue: int):
-        self.negatives = negatives
+    def __init__(
+        self,
+        negatives: Any = None,
+        positive: float = 0.7,
+        *,
+        tau: float = 0.1,
+        batch: int = 64,
+        queue: int = 0,
+        seed: int = 0,
+    ):
+        generator = torch.Generator().manual_seed(seed)
+        if negatives is None:
+            x = torch.nn.functional.normalize(torch.randn(MOST, 32, generator=generator), dim=1)
+            drawn = x[:, 0]  # with a fixed anchor, the first axis: [N, D] -> [N]
+        else:
+            known = torch.from_numpy(cosines(negatives, "negatives").flatten()).float()
+            drawn = known[torch.randint(len(known), (MOST,), generator=generator)]  # [MOST]
+        self.negatives = drawn.clamp(-1, 1)
         self.tau = stepped_slider("τ", TEMPERATURES, tau)
         self.positive = slider("cosine of the positive", positive, -1, 1)
         self.batch = stepped_slider("texts in the batch", BATCHES, batch, "300px")
@@ -101,49 +145,5 @@ class TemperatureAndQueue(Panel):
         return ck.plots.negative_weights(mine, self.tau.value, self.positive.value, more=self.negatives[len(mine) :])
 
 
-def temperature_and_queue(
-    negatives: Any = None,
-    positive: float = 0.7,
-    *,
-    tau: float = 0.1,
-    batch: int = 64,
-    queue: int = 0,
-    seed: int = 0,
-) -> TemperatureAndQueue:
-    """Turn the temperature, the batch and the queue of NT-Xent, and watch the weights on the negatives.
-
-    One anchor, its positive, and 2B − 2 + Q negatives (COCO-LM, eq. 3; CAPT, eq. 2 to 4 with its queue). The weight of
-    a negative is its softmax probability, e^{c/τ}/Z: a small τ leaves the push to the few hardest ones. More candidates
-    raise the loss, log(candidates) when all vectors are equal, however good the encoder is: losses of different batches
-    or queues cannot be compared.
-
-    Args:
-        negatives: cosines of random pairs, such as `geometry.random_pair_cosines(vectors)`, drawn with
-            replacement. By default those of random directions in 32 dimensions.
-        positive: the cosine of the anchor with its positive.
-        tau: the temperature: one of the slider's values, 0.02, 0.03, 0.05, 0.07, 0.1 … 2.
-        batch, queue: B texts in the batch (4, 8 … 512) and Q vectors in the queue (0, 64, 256, 1024, 4096, 8192).
-        seed: of the draws.
-
-    Returns:
-        A panel; `set(tau=…, positive=…, batch=…, queue=…)` moves it and `numbers()` reads what it shows.
-
-    Raises:
-        ValueError: for numbers that are not cosines, or a value that the slider does not have.
-        ImportError: without ipywidgets and anywidget.
-
-    Example:
-        >>> import contrast_kit as ck
-        >>> panel = ck.explore.temperature_and_queue(tau=1.0)
-        >>> spread = panel.numbers()["effective negatives"]
-        >>> panel.set(tau=0.05).numbers()["effective negatives"] < spread / 2
-        True
-    """
-    generator = torch.Generator().manual_seed(seed)
-    if negatives is None:
-        x = torch.nn.functional.normalize(torch.randn(MOST, 32, generator=generator), dim=1)
-        drawn = x[:, 0]  # with a fixed anchor, the first axis: [N, D] -> [N]
-    else:
-        known = torch.from_numpy(cosines(negatives, "negatives").flatten()).float()
-        drawn = known[torch.randint(len(known), (MOST,), generator=generator)]  # [MOST]
-    return TemperatureAndQueue(drawn.clamp(-1, 1), positive, tau, batch, queue)
+temperature_and_queue = TemperatureAndQueue
+"""The name by which notebooks make the panel."""

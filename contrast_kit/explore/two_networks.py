@@ -176,12 +176,57 @@ def _kinds(original, corrupted, corrected, hidden, words):
 
 
 class TwoNetworks(Panel):
-    """A sentence corrupted, corrected and contrasted. See `two_networks`."""
+    """Type a sentence, and watch it corrupted, corrected and contrasted: COCO-LM in one line.
+
+    Some words are hidden; the small (auxiliary) network draws words in their place (COCO-LM, eq. 1); the large (main)
+    one reads the result, without being told where, and says of each word whether it belongs there, and which one does.
+    Then the corrupted sentence is the anchor of a contrast (eq. 3): its positive is a crop of the sentence as typed,
+    its negatives are other sentences. Point at a word to see what each network thought of.
+
+    With an `objectives.COCOLM` these are its own two networks: what is shown as corrected is the most probable word
+    under p_LM, with its copy mechanism. With an `Encoder` alone, such as `Encoder.from_pretrained("kit/books-mlm")`,
+    the encoder does both: it fills the hidden places, and then reads the corrupted sentence with each word covered in
+    turn; a word is changed where another one is 100 times as probable.
+
+    Args:
+        model: an `Encoder` that has learned masked language modelling, or an `objectives.COCOLM` with a copy head.
+        sentence: the first one.
+        others: the negatives, at least one sentence.
+        p_m: the probability that a word is hidden. The paper takes 0.15, and a short sentence then often loses none.
+        keep: the share of words that the crop keeps.
+        tau: the temperature; COCO-LM takes 1, at which hardly anything can be seen. One of the slider's values.
+        seed: of all draws.
+
+    Returns:
+        A panel; `set(sentence=…, p_m=…, keep=…, tau=…, seed=…)` moves it, `worked()` says what happened to each word,
+        `candidates()` what the contrast sees.
+
+    Raises:
+        ValueError: a temperature that the slider does not have, or a COCOLM without a copy head or with `scl_head`.
+        ImportError: without ipywidgets and anywidget.
+
+    Example:
+        >>> import contrast_kit as ck
+        >>> tokenizer = ck.data.train_tokenizer(["the red kite flies", "a drum"], vocab_size=60)
+        >>> panel = ck.explore.two_networks(ck.Encoder.tiny(tokenizer), "the red kite flies", ["a drum"], p_m=1.0)
+        >>> panel.worked().rows[1]
+        ['[CLS]', '[MASK]', '[MASK]', '[MASK]', '[MASK]', '[SEP]']
+        >>> sum(each["share"] for each in panel.candidates())  # doctest: +ELLIPSIS
+        1.0...
+    """
 
     script = ("canvas", "two_networks")
 
     def __init__(
-        self, model: Any, sentence: str, others: Sequence[str], p_m: float, keep: float, tau: float, seed: int
+        self,
+        model: Any,
+        sentence: str = SENTENCE,
+        others: Sequence[str] = OTHERS,
+        p_m: float = 0.3,
+        *,
+        keep: float = 0.9,
+        tau: float = 0.1,
+        seed: int = 0,
     ):
         self.networks, self.others = Networks(model), list(others)
         self._vectors = self.networks.encoder.encode(self.others, normalize=True)  # [N, D]
@@ -265,52 +310,5 @@ class TwoNetworks(Panel):
         return joined(board, ck.plots.negative_weights(negatives, self.tau.value, positive))
 
 
-def two_networks(
-    model: Any,
-    sentence: str = SENTENCE,
-    others: Sequence[str] = OTHERS,
-    p_m: float = 0.3,
-    *,
-    keep: float = 0.9,
-    tau: float = 0.1,
-    seed: int = 0,
-) -> TwoNetworks:
-    """Type a sentence, and watch it corrupted, corrected and contrasted: COCO-LM in one line.
-
-    Some words are hidden; the small (auxiliary) network draws words in their place (COCO-LM, eq. 1); the large (main)
-    one reads the result, without being told where, and says of each word whether it belongs there, and which one does.
-    Then the corrupted sentence is the anchor of a contrast (eq. 3): its positive is a crop of the sentence as typed,
-    its negatives are other sentences. Point at a word to see what each network thought of.
-
-    With an `objectives.COCOLM` these are its own two networks: what is shown as corrected is the most probable word
-    under p_LM, with its copy mechanism. With an `Encoder` alone, such as `Encoder.from_pretrained("kit/books-mlm")`,
-    the encoder does both: it fills the hidden places, and then reads the corrupted sentence with each word covered in
-    turn; a word is changed where another one is 100 times as probable.
-
-    Args:
-        model: an `Encoder` that has learned masked language modelling, or an `objectives.COCOLM` with a copy head.
-        sentence: the first one.
-        others: the negatives, at least one sentence.
-        p_m: the probability that a word is hidden. The paper takes 0.15, and a short sentence then often loses none.
-        keep: the share of words that the crop keeps.
-        tau: the temperature; COCO-LM takes 1, at which hardly anything can be seen. One of the slider's values.
-        seed: of all draws.
-
-    Returns:
-        A panel; `set(sentence=…, p_m=…, keep=…, tau=…, seed=…)` moves it, `worked()` says what happened to each word,
-        `candidates()` what the contrast sees.
-
-    Raises:
-        ValueError: a temperature that the slider does not have, or a COCOLM without a copy head or with `scl_head`.
-        ImportError: without ipywidgets and anywidget.
-
-    Example:
-        >>> import contrast_kit as ck
-        >>> tokenizer = ck.data.train_tokenizer(["the red kite flies", "a drum"], vocab_size=60)
-        >>> panel = ck.explore.two_networks(ck.Encoder.tiny(tokenizer), "the red kite flies", ["a drum"], p_m=1.0)
-        >>> panel.worked().rows[1]
-        ['[CLS]', '[MASK]', '[MASK]', '[MASK]', '[MASK]', '[SEP]']
-        >>> sum(each["share"] for each in panel.candidates())  # doctest: +ELLIPSIS
-        1.0...
-    """
-    return TwoNetworks(model, sentence, others, p_m, keep, tau, seed)
+two_networks = TwoNetworks
+"""The name by which notebooks make the panel."""
