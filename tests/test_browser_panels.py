@@ -165,7 +165,7 @@ def test_hover_reads_a_sentence_and_a_lasso_lists_some(page):
     page.evaluate("() => document.querySelector('.ck-map').scrollIntoView()")
     top = cell(page, 4).locator(".ck-map-one").first.locator("canvas").nth(1)
     box = top.bounding_box()
-    fitted = ask(page, "[float(v) for v in numpy.frombuffer(maps.map.xy, 'float32')[34:36]]")  # sentence 17
+    fitted = ask(page, "[float(v) for v in numpy.frombuffer(maps.view.xy, 'float32')[34:36]]")  # sentence 17
     half = box["width"] / 2
     x, y = box["x"] + half + fitted[0] * (half - 22), box["y"] + half - fitted[1] * (half - 22)
     page.mouse.move(x - 40, y)
@@ -189,7 +189,7 @@ def test_a_typed_sentence_finds_its_neighbours(page):
     box = cell(page, 4).locator("input[type=search]")
     box.fill(ask(page, "texts[5]"))
     box.press("Enter")
-    near = eventually(page, lambda: ask(page, "maps.map.near"), "neighbours")
+    near = eventually(page, lambda: ask(page, "maps.view.near"), "neighbours")
     assert near.keys() == {"encoder", "noise"} and all(len(found) == 8 for found in near.values())
     words = ask(page, f"texts[{near['noise'][0][0]}]")
     eventually(page, lambda: words in cell(page, 4).locator(".ck-map-lists").inner_text(), "their list")
@@ -199,11 +199,11 @@ def test_a_sentence_of_ones_own_is_placed_and_everything_cleared(page):
     box = cell(page, 4).locator("input[type=search]")
     box.fill("the very red kite")
     box.press("Enter")
-    placed = eventually(page, lambda: ask(page, "maps.map.placed"), "its place")
+    placed = eventually(page, lambda: ask(page, "maps.view.placed"), "its place")
     assert placed.keys() == {"encoder", "noise"}
     cell(page, 4).get_by_role("button", name="clear").click()
     eventually(page, lambda: ask(page, "maps.state") == {"chosen": [], "hovered": -1, "query": ""}, "nothing chosen")
-    assert box.input_value() == "" and not ask(page, "maps.map.placed")
+    assert box.input_value() == "" and not ask(page, "maps.view.placed")
 
 
 def test_keys_walk_choose_and_come_nearer(page):
