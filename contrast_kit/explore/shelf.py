@@ -74,7 +74,9 @@ class Shelf(Panel):
         self.objective, self.answers, self.pictures = objective, list(answers), pictures
         self.sorts = _sorts(pictures)
         self.question = sentence_line("question", question)
-        self.picture = widgets().Image(format="png", layout={"max_width": "calc(100% - 4px)", "align_self": "flex-start"})
+        self.picture = widgets().Image(
+            format="png", layout={"max_width": "calc(100% - 4px)", "align_self": "flex-start"}
+        )
         self.picture.add_class(self.in_the_dark)
         self.places = {}
         lines = []
