@@ -26,7 +26,7 @@ from safetensors import safe_open
 
 import contrast_kit as ck
 from contrast_kit.data.texts import special_ids
-from contrast_kit.encoder.hf_folders import located
+from contrast_kit.encoder.folders import located
 from contrast_kit.standard.controls import random_twin
 from contrast_kit.standard.report import has_word_head
 

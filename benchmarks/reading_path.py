@@ -21,7 +21,6 @@ PICTURES = (
     "losses/regions.py",
     "masking/regions.py",
     "encoder/cross_modal.py",
-    "encoder/cross_modal_shapes.py",
     "objectives/lxmert.py",
     "objectives/capt_pairs.py",
     "objectives/answers.py",

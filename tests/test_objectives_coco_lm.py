@@ -13,7 +13,6 @@ from transformers import AutoModel, AutoModelForMaskedLM, BertConfig, BertForMas
 import contrast_kit as ck
 from contrast_kit.data import toyshop
 from contrast_kit.encoder.relative_positions import RelativePositions
-from contrast_kit.fast import fixed_capacity
 from contrast_kit.objectives import COCOLM, ELECTRA, AllTokenMLM
 from contrast_kit.objectives.coco_lm import auxiliary, token_losses
 from contrast_kit.objectives.coco_lm.coco_lm import mean_cosines
@@ -162,10 +161,8 @@ def test_words_are_drawn_of_the_tokenizer_where_a_model_embeds_more(tokenizer, b
     objective = COCOLM(ck.Encoder(BertForMaskedLM(config), tokenizer), p_m=0.5)
     with torch.no_grad():
         objective.auxiliary.encoder.model.get_output_embeddings().bias[size:] = 9.0  # none else would be drawn
-    for draw in (auxiliary.draw_words, distributed.draw_together, fixed_capacity.draw_words):
+    for draw in (auxiliary.draw_words, distributed.draw_together):
         objective.auxiliary.draws_words = draw
-        if draw is fixed_capacity.draw_words:
-            objective.auxiliary.encoder.strategy = fixed_capacity.FixedCapacity(0.5)
         assert objective.views(batch, seeded())["corrupted"]["input_ids"].max() < size
 
 

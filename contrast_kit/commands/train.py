@@ -15,7 +15,6 @@ from contrast_kit.commands.rows import in_other_words, rows_of, too_few
 from contrast_kit.commands.trackers import Tracker
 from contrast_kit.data.drafts import draft_of
 from contrast_kit.encoder import Encoder
-from contrast_kit.fast.within_steps import packs
 from contrast_kit.objectives import CSSL, METHODS, FineTune, Objective
 from contrast_kit.training import checkpoint, distributed
 
@@ -286,7 +285,6 @@ def _keep(done: ck.Run, options: argparse.Namespace) -> None:
         return
     done.history.to_csv(options.folder / "history.csv", index=False)
     settings = _settings(options) | asdict(done.objective.config) | asdict(done.training)
-    settings["packing"] = packs(done.objective) if done.training.packing is None else done.training.packing
     (options.folder / "settings.json").write_text(json.dumps(settings, indent=1, default=str) + "\n")
     saved, far = done.encoder.save_pretrained(options.folder / "encoder"), ""
     if done.interrupted:

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from contrast_kit import method_checks, unread
 from contrast_kit._renamed import present_names
-from contrast_kit.encoder.encoder import Encoder, View
+from contrast_kit.encoder.encoder import BaseEncoder, Encoder, View
 from contrast_kit.losses.tokens import mlm_terms
 from contrast_kit.method_checks import Counts, Named, by_name, entry
 from contrast_kit.papers.settings import training
@@ -91,7 +91,7 @@ class Objective(nn.Module):
 
     def __init__(self, encoder: Encoder, config: Any = None, *, seed: int = 0, **changes: Any):
         super().__init__()
-        method_checks.built_from(self, encoder, Encoder, config)
+        method_checks.built_from(self, encoder, BaseEncoder, config)
         changes = present_names(self.Config, changes)
         method_checks.known(self, changes)
         self.encoder = encoder

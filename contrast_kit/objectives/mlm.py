@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from contrast_kit import checks, masking
-from contrast_kit.encoder.encoder import Encoder, View
+from contrast_kit.encoder.encoder import View
 from contrast_kit.masking import check_split
 from contrast_kit.objectives.base import Objective, mlm_count, mlm_sum
 
@@ -54,11 +54,6 @@ class MLM(Objective):
     def views(self, batch: View, generator: torch.Generator | None = None) -> dict[str, View]:
         """`{"T0": …}`: the batch with masked `input_ids`, and `selected` and `targets`, all [B, T]."""
         return {"T0": random_mask(self, batch, generator)}
-
-    def states(self, name: str, view: View) -> Tensor:
-        """The last states, [B, T, D], of which this method reads those of selected tokens; a subclass perhaps all."""
-        few = type(self) is MLM and type(self.encoder).forward is Encoder.forward
-        return self.encoder({**view, "read": view["selected"]} if few else view)
 
     def local_sums(self, name: str, hidden: Tensor, view: View) -> dict[str, Tensor]:
         """The masked-LM loss, summed. The vocabulary head runs at the M selected positions only."""

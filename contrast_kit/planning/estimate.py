@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from contrast_kit import checks, fast, trainer_checks
+from contrast_kit import checks, trainer_checks
 from contrast_kit.data import Batches, Texts
 from contrast_kit.data.batches import make_batches
 from contrast_kit.data.prepared import prepare_texts
@@ -90,8 +90,7 @@ def plan(
     size = min(training.batch_size, len(texts))
     steps = training.total_steps(len(batches))
     passes, rest = divmod(training.total_batches(len(batches)), len(batches))  # short batches end a pass
-    packed = fast.packing(objective, training.packing)
-    with torch.inference_mode(False), packed, _as_it_was(objective):  # with gradients, inside a torch.no_grad() too
+    with torch.inference_mode(False), _as_it_was(objective):  # with gradients, inside a torch.no_grad() too
         objective.set_progress(0, steps)
         facts = _facts(objective, texts, batches.epoch(0)[0], size)
         most = min(size * training.accumulate, len(texts))  # a batch has no text twice

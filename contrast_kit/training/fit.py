@@ -90,6 +90,8 @@ class _Loop:
         self.device = distributed.start()
         trainer_checks.trainable(objective, self.device)
         self.objective, self.training = objective.to(self.device), training
+        if training.packing:
+            fast.faster(objective, packing=True)
         self.texts = prepare_texts(objective.encoder, dataset, training.max_length)
         objective.check_data(getattr(self.texts, "labels", None))
         self.batches = make_batches(self.texts, training)
@@ -157,8 +159,7 @@ class _Loop:
         self.optimizer.zero_grad(set_to_none=True)
         options = dict(chunk_size=training.chunk_size, autocast=self.autocast)
         try:
-            with fast.packing(objective, training.packing):
-                parts, seen = gradient(objective, batches, self.trained.generator, **options)
+            parts, seen = gradient(objective, batches, self.trained.generator, **options)
         except NotFiniteError as error:
             raise self.not_finite_error(step, str(error)) from error
         if step == 0:

@@ -79,8 +79,7 @@ class CorruptionConfig(ReleasedCode):
 
 def draw_words(encoder: Encoder, view: View, generator: torch.Generator | None = None) -> Tensor:
     """Words drawn from an encoder's masked LM at the selected positions of a view, the originals elsewhere: [B, T]."""
-    chosen = encoder.strategy.positions(view["selected"])
-    logits = encoder.mlm_logits(chosen.rows(encoder(view)))  # [B, T, D] → [M, D] → [M, V]
+    logits = encoder.mlm_logits(encoder(view)[view["selected"]])  # [B, T, D] → [M, D] → [M, V]
     known = logits[:, : len(encoder.tokenizer)]  # a model may embed more words, which no text can hold
     return masking.replace(view["targets"], view["selected"], known, generator=generator)
 
