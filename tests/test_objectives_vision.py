@@ -388,8 +388,3 @@ def test_settings_that_are_none_are_refused(method, changes, error, words, encod
 def test_batches_that_cannot_be_read_are_refused_in_one_sentence(make, change, words, encoder, batch):
     with pytest.raises(ValueError, match=words):
         make(encoder)(change(batch), seeded())
-
-
-def test_other_data_than_pairs_is_refused(encoder, texts):
-    with pytest.raises(ValueError, match="make it with data.Regions"):
-        ck.fit(LXMERT(encoder), texts[:20], steps=1, batch_size=4, progress=False)
