@@ -44,9 +44,16 @@ class Film:
             if "vectors" in seen:
                 sphere = on_sphere(seen["vectors"].double().numpy(), self._last.get(name))
                 self._last[name] = sphere.points
-                shown = {"points": (1000 * sphere.points).round().astype(int).tolist(), "share": sphere.share}
+                shown = {
+                    "points": (1000 * sphere.points).round().astype(int).tolist(),
+                    "share": sphere.share,
+                }
             spheres.append(shown)
-        made = {"step": step, "spheres": spheres, "hills": [hills(seen) for seen in now.values()]}
+        made = {
+            "step": step,
+            "spheres": spheres,
+            "hills": [hills(seen) for seen in now.values()],
+        }
         self._first = self._first or made
         return made
 
@@ -61,7 +68,11 @@ class Film:
     def for_page(self) -> list[dict[str, Any]]:
         """The moment before training and some of the others, the last among them: for a page without Python."""
         every = -(-len(self.moments) // MOST_IN_A_PAGE)
-        return [self._first, *self.moments[: len(self.moments) - 1 : every], self.moments[-1]]
+        return [
+            self._first,
+            *self.moments[: len(self.moments) - 1 : every],
+            self.moments[-1],
+        ]
 
 
 def curve(rows: Sequence[Mapping[str, float]], parts: Iterable[str]) -> dict[str, list[float]]:
@@ -82,7 +93,10 @@ def hills(seen: Mapping[str, Any]) -> dict[str, Any] | None:
     counted = {}
     for kind, cosines in zip(("similar", "random"), seen["cosines"], strict=True):
         counts, _ = np.histogram(cosines.numpy(), bins=BINS, range=(-1, 1))
-        counted[kind] = {"counts": counts.tolist(), "mean": float(cosines.mean())}
+        counted[kind] = {
+            "counts": counts.tolist(),
+            "mean": float(cosines.mean()),
+        }
     return counted
 
 

@@ -13,7 +13,13 @@ KIND = "application/vnd.contrast-kit.panel"
 """In a stored notebook: what a website needs to bring the panel to life, as JSON on one line. Programs that do not know
 it show the figure."""
 HERE = Path(__file__).parent
-KEPT = ("_", "layout", "tooltip", "tabbable", "comm")  # names, or beginnings of names, of ipywidgets' own traits
+KEPT = (
+    "_",
+    "layout",
+    "tooltip",
+    "tabbable",
+    "comm",
+)  # names, or beginnings of names, of ipywidgets' own traits
 
 CONTROLS = {
     "SelectionSlider": ("stops",),
@@ -65,7 +71,13 @@ def exported(panel: Any) -> dict[str, Any]:
     for name, (widget, trait) in panel.handles.items():
         if widget is not view:
             state[name] = getattr(widget, trait)
-            controls.append({"name": name, **_control(widget), "locked": name in more.get("locked", ())})
+            controls.append(
+                {
+                    "name": name,
+                    **_control(widget),
+                    "locked": name in more.get("locked", ()),
+                }
+            )
     return {
         "scripts": [list(panel.script), [panel.stand_in]],
         "state": _plain(state | more),
@@ -96,11 +108,13 @@ def document(panel: Any, title: str | None = None) -> str:
     """A whole page for this panel: a live one, or where that is impossible, its figure and its sentence."""
     name = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(panel).__name__).capitalize()
     title = html.escape(title or name)
-    if panel.stand_in:
-        return PAGE.format(title=title, panel=fragment(exported(panel), "panel"))
-    picture = base64.b64encode(panel.figure()._repr_png_()).decode()
-    image = f'<img alt="{title}" style="max-width:100%" src="data:image/png;base64,{picture}">'
-    return PAGE.format(title=title, panel=f"{image}<p>{panel.words()}</p>")
+    try:
+        shown = fragment(exported(panel), "panel")
+    except ValueError:
+        picture = base64.b64encode(panel.figure()._repr_png_()).decode()
+        image = f'<img alt="{title}" style="max-width:100%" src="data:image/png;base64,{picture}">'
+        shown = f"{image}<p>{panel.words()}</p>"
+    return PAGE.format(title=title, panel=shown)
 
 
 def _inside(*names):

@@ -10,11 +10,30 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
+import torch
+from torch import Tensor
+
 from contrast_kit._util import choose, shown
+from contrast_kit.data.texts import special_ids
 from contrast_kit.explore import _page
 
 STATIC = "CONTRAST_KIT_PANELS"  # in the environment: "static" stores figures only
-TEMPERATURES = (0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0, 1.5, 2.0)
+TEMPERATURES = (
+    0.02,
+    0.03,
+    0.05,
+    0.07,
+    0.1,
+    0.15,
+    0.2,
+    0.3,
+    0.4,
+    0.5,
+    0.7,
+    1.0,
+    1.5,
+    2.0,
+)
 
 STORED = """<div class="ck-still ck-still-{name}">
 <img class="{look}" alt="{words}" style="max-width: 100%" src="data:image/png;base64,{png}">
@@ -63,7 +82,12 @@ class Panel:
     in_the_dark = "ck-turned"
     """What a dark theme does to the picture: light and dark change places, or "ck-dimmed", where colours matter."""
 
-    def assemble(self, controls: Mapping[str, Any], *rows: Any, traits: Sequence[str] = ()) -> None:
+    def assemble(
+        self,
+        controls: Mapping[str, Any],
+        *rows: Any,
+        traits: Sequence[str] = (),
+    ) -> None:
         """Stack the rows of widgets and the view, with a sentence below, and redraw whenever a control moves.
 
         Args:
@@ -89,7 +113,6 @@ class Panel:
 
     def figure(self) -> Any:
         """The static figure of the current state."""
-        raise NotImplementedError
 
     def show(self) -> None:
         """Send the numbers of the current state to the view. A ValueError (half-typed input) keeps the last ones."""
@@ -189,9 +212,15 @@ class Panel:
         kind = type(self).__name__
         picture = base64.b64encode(png).decode()
         page = STORED.format(
-            name=self.name, look=self.in_the_dark, words=f"{kind}: the panel as a picture", png=picture
+            name=self.name,
+            look=self.in_the_dark,
+            words=f"{kind}: the panel as a picture",
+            png=picture,
         )
-        return {"text/html": page, "text/plain": f"{kind} (run this cell to touch it)"}
+        return {
+            "text/html": page,
+            "text/plain": f"{kind} (run this cell to touch it)",
+        }
 
 
 def _static():
@@ -207,7 +236,11 @@ def view_of(scripts: Sequence[str], **traits: Any) -> Any:
     import traitlets
 
     synced = {name: traitlets.Any(value).tag(sync=True) for name, value in traits.items()}
-    kind = type("View", (anywidget.AnyWidget,), synced | {"_esm": _page.scripts("shared", *scripts)})
+    kind = type(
+        "View",
+        (anywidget.AnyWidget,),
+        synced | {"_esm": _page.scripts("shared", *scripts)},
+    )
     return kind()
 
 
@@ -222,8 +255,6 @@ def slider(name: str, value: float, low: float, high: float, step: float = 0.01)
 def stepped_slider(name: str, values: Sequence[float], value: float, width: str = "340px") -> Any:
     """A slider that stops only at the given values, evenly spaced whatever their size."""
     options = [(f"{each:g}", each) for each in values]
-    if value not in values:
-        raise ValueError(f"{name} must be one of {', '.join(word for word, _ in options)}, not {shown(value)}.")
     return widgets().SelectionSlider(options=options, value=value, description=name, **_layout(width))
 
 
@@ -258,6 +289,17 @@ def row(*items: Any) -> Any:
 def _layout(width):
     layout = widgets().Layout(width=width, max_width="calc(100% - 4px)")
     return {"style": {"description_width": "initial"}, "layout": layout}
+
+
+def maskable_in(tokenizer: Any, sentence: str, most: int) -> tuple[Tensor, Tensor]:
+    """The ids [1, T] of a typed sentence, and which of them are words. ValueError: there is none, or no room."""
+    ids = torch.tensor([tokenizer(sentence)["input_ids"]])
+    words = ~torch.isin(ids, torch.tensor(special_ids(tokenizer)))
+    if not words.any():
+        raise ValueError("Type a sentence: there is no token yet that could be masked.")
+    if ids.shape[1] > most:
+        raise ValueError(f"There is room for {most} tokens and this text has {ids.shape[1]}: take a sentence of it.")
+    return ids, words
 
 
 def joined(*figures: Any, across: bool = False) -> Any:

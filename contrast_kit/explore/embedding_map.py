@@ -14,7 +14,12 @@ from contrast_kit.plots.style import texts as labels_of
 
 MOST = 20_000
 WARMTH = 0.05  # how much nearer neighbours count more, where a sentence is placed among them
-AXES = {None: "coordinates made earlier", "pca": "two principal components", "tsne": "t-SNE", "umap": "UMAP"}
+AXES = {
+    None: "coordinates made earlier",
+    "pca": "two principal components",
+    "tsne": "t-SNE",
+    "umap": "UMAP",
+}
 
 
 class EmbeddingMap(Panel):
@@ -38,7 +43,7 @@ class EmbeddingMap(Panel):
         `set(query=…, chosen=[…])` does the same from Python, and `figure()` is `plots.embedding_map`.
 
     Raises:
-        ValueError: vectors, texts or labels of different lengths, more than 20,000 sentences, zero vectors.
+        ValueError: vectors, texts or labels of different lengths, zero vectors.
         ImportError: without ipywidgets and anywidget.
 
     Example:
@@ -72,8 +77,6 @@ class EmbeddingMap(Panel):
         if not points and method is None:
             method = "pca"
         n = len(texts)
-        if not 2 <= n <= MOST:
-            raise ValueError(f"A map to touch holds 2 to {MOST:,} sentences, not {n:,}: take a sample.")
         self.vectors = {name: _unit(value, n) for name, value in vectors.items()}
         self.texts = list(texts)
         self.labels = None if labels is None else labels_of(labels, "labels", n)
@@ -144,7 +147,10 @@ class EmbeddingMap(Panel):
     def _plane(self, name):
         """The linear rule [D + 1, 2] that put the sentences where they are on a map by principal components."""
         if name not in self._planes:
-            x, at = self.vectors[name].double().numpy(), self.at[name]  # [N, D], [N, 2]
+            x, at = (
+                self.vectors[name].double().numpy(),
+                self.at[name],
+            )  # [N, D], [N, 2]
             turn = np.linalg.lstsq(x - x.mean(axis=0), at - at.mean(axis=0), rcond=1e-8)[0]  # [D, 2]
             self._planes[name] = np.vstack([turn, at.mean(axis=0) - x.mean(axis=0) @ turn])
         return self._planes[name]
@@ -182,7 +188,11 @@ class EmbeddingMap(Panel):
                 placed = self.place(query)
             except ValueError as error:
                 problem = str(error)
-        self.view.placed, self.view.near, self.view.problem = placed, near, problem
+        self.view.placed, self.view.near, self.view.problem = (
+            placed,
+            near,
+            problem,
+        )
 
     def words(self) -> str:
         sentence = f"{len(self.texts):,} sentences"
@@ -193,12 +203,20 @@ class EmbeddingMap(Panel):
     def page_state(self) -> dict[str, Any]:
         """The spaces in half precision: neighbours of its own sentences are found in the page too."""
         spaces = {name: _narrow(value).astype(np.float16) for name, value in self.vectors.items()}
-        return {"spaces": spaces, "k": self.k, "axes": AXES[self.projection["method"]]}
+        return {
+            "spaces": spaces,
+            "k": self.k,
+            "axes": AXES[self.projection["method"]],
+        }
 
     def figure(self) -> Any:
         """The maps as `plots.embedding_map` draws them."""
         method = self.projection["method"]
-        options = self.projection | {"method": method or "tsne", "points": self.points, "max_points": MOST}
+        options = self.projection | {
+            "method": method or "tsne",
+            "points": self.points,
+            "max_points": MOST,
+        }
         figure = ck.plots.embedding_map(self.vectors, self.labels, **options)
         if method is None:
             for panel in figure.axes:

@@ -136,16 +136,23 @@ class LiveTraining(Panel):
             raise ValueError("Each objective trains an encoder of its own: build one for each, with the same seed.")
         if len(objectives) > 1 and settings.get("folder") is not None:
             raise ValueError("Two runs never mix in one folder: leave folder= out, or watch one objective at a time.")
-        self.objectives, self.data, self.settings, self.every = objectives, data, settings, every
+        self.objectives, self.data, self.settings, self.every = (
+            objectives,
+            data,
+            settings,
+            every,
+        )
         self.pairs = pairs and [list(side) for side in zip(*pairs, strict=True)]
         self.texts = texts
         self.labels = None if labels is None else labels_of(labels, "labels", len(texts))
-        self.runs: dict[str, ck.Run] = {}
+        self.runs = {}
         self.problem, self._phase = "", "ready"
-        self._threads: list[threading.Thread] = []
-        self._going: list[str] = []  # the runs that are still going
+        self._threads, self._going = (
+            [],
+            [],
+        )  # those that are running, and the names of their runs
         self._stop_requested = threading.Event()
-        self._first: dict[str, dict[str, torch.Tensor]] = {}  # the weights before the first start
+        self._first = {}  # the weights before the first start
         self._before = {name: self.measure(name) for name in objectives}
         self._now, self._film = dict(self._before), Film()
         kinds = in_order(self.labels or [])
@@ -185,15 +192,29 @@ class LiveTraining(Panel):
         """Train from where the encoder stands, in a thread; returns at once. While it trains, does nothing."""
         if self.running:
             return self
-        self._phase, self.problem, self.runs, self._going = "starting", "", {}, list(self.objectives)
+        self._phase, self.problem, self.runs, self._going = (
+            "starting",
+            "",
+            {},
+            list(self.objectives),
+        )
         self._film.moments.clear()
         self._stop_requested.clear()
-        self._next_look, self._next_word, self._look_at = 0.0, 0.0, -1  # the step at which all runs are measured
+        self._next_look, self._next_word, self._look_at = (
+            0.0,
+            0.0,
+            -1,
+        )  # the step at which all runs are measured
         for name, objective in self.objectives.items():
             self._first.setdefault(name, copy.deepcopy(objective.state_dict()))
         turns = Turns(len(self.objectives))
-        work = [threading.Thread(target=self._train, args=(turns, *one), daemon=True) for one in enumerate(self._going)]
-        self._threads = [*work, threading.Thread(target=self._finish, args=(work,), daemon=True)]
+        work = []
+        for i, name in enumerate(self.objectives):
+            work.append(threading.Thread(target=self._train, args=(turns, i, name), daemon=True))
+        self._threads = [
+            *work,
+            threading.Thread(target=self._finish, args=(work,), daemon=True),
+        ]
         self.show()
         for thread in self._threads:
             thread.start()
@@ -215,9 +236,8 @@ class LiveTraining(Panel):
 
     def wait(self, timeout: float | None = None) -> "ck.Run | None":
         """Wait until the run has ended (or `timeout` seconds), and return it."""
-        until = None if timeout is None else time.monotonic() + timeout
-        for thread in self._threads:
-            thread.join(None if until is None else max(0.0, until - time.monotonic()))
+        for thread in self._threads[-1:]:  # the last one waits for the others
+            thread.join(timeout)
         return self.run
 
     def reset(self) -> Self:
@@ -229,7 +249,12 @@ class LiveTraining(Panel):
             raise RuntimeError("The run is still going: stop it first, then reset the encoder.")
         for name, weights in self._first.items():
             self.objectives[name].load_state_dict(weights)
-        self.runs, self.problem, self._phase, self._film = {}, "", "ready", Film()
+        self.runs, self.problem, self._phase, self._film = (
+            {},
+            "",
+            "ready",
+            Film(),
+        )
         self._now = {name: self.measure(name) for name in self.objectives}
         self.view.frames, self.view.moment = [], self._film.moment(0, self._now)
         self.draw()
@@ -272,10 +297,15 @@ class LiveTraining(Panel):
     def _step(self, name, run):
         self.runs[name] = run
         if self._phase == "starting":
-            self._phase, self._next_look = "training", time.monotonic() + self.every
+            self._phase, self._next_look = (
+                "training",
+                time.monotonic() + self.every,
+            )
         if self._stop_requested.is_set():
-            return run.stop()
-        if (now := time.monotonic()) > self._next_look and self._look_at != run.steps:
+            run.stop()
+            return
+        now = time.monotonic()
+        if now > self._next_look and self._look_at != run.steps:
             self._look_at, self._next_look = run.steps, now + self.every
         if self._look_at == run.steps:  # the others follow in the same round
             self._now[name] = self.measure(name)
@@ -286,7 +316,6 @@ class LiveTraining(Panel):
         if time.monotonic() > self._next_word:
             self.show()
             self._next_word = time.monotonic() + OFTEN
-        return None
 
     def measure(self, name: str | None = None) -> dict[str, Any]:
         """The cosines of similar and of random pairs, and the vectors of `texts`, from an encoder as it is now."""
@@ -326,8 +355,6 @@ class LiveTraining(Panel):
 
     def figure(self) -> Any:
         """Curves so far; cosines and map of each encoder at the beginning and now."""
-        if not (self.runs or self.pairs or self.texts):
-            raise ValueError(f"The run has ended: {self.problem}" if self.problem else "Press start.")
         figures, seen = [], {}
         for name, first in self._before.items():
             seen[f"{name}: before".removeprefix(": ")] = first
@@ -348,7 +375,11 @@ class LiveTraining(Panel):
         return joined(*figures)
 
     def _on_press(self, change):
-        does = {"start": self.start, "stop": self.request_stop, "reset encoder": self.reset}
+        does = {
+            "start": self.start,
+            "stop": self.request_stop,
+            "reset encoder": self.reset,
+        }
         try:
             does[change["new"][0]]()
         except Exception as error:  # the page is the only place where it would be seen

@@ -13,7 +13,16 @@ import torch
 from torch import Tensor
 
 import contrast_kit as ck
-from contrast_kit.explore._panel import TEMPERATURES, Panel, button, choice, joined, row, stepped_slider, view_of
+from contrast_kit.explore._panel import (
+    TEMPERATURES,
+    Panel,
+    button,
+    choice,
+    joined,
+    row,
+    stepped_slider,
+    view_of,
+)
 
 LOSSES = ("info_nce", "nt_xent", "sup_con", "simsiam")
 # Degrees. A's views are far apart, B's are close, and C's second view has strayed among A's: a hard negative.
@@ -77,7 +86,12 @@ def contrast(loss: str, x: Tensor, tau: float, classes: Tensor) -> Contrast:
     weights = scores.softmax(dim=1).masked_fill(~candidate, torch.nan)  # [N, N]
     kinds = (2 * candidate.long() + positive.long()).tolist()
     names = ("out", "numerator", "negative", "positive")
-    return Contrast(value.item(), weights, [[names[kind] for kind in line] for line in kinds], -slope)
+    return Contrast(
+        value.item(),
+        weights,
+        [[names[kind] for kind in line] for line in kinds],
+        -slope,
+    )
 
 
 class LossPlayground(Panel):
@@ -127,18 +141,38 @@ class LossPlayground(Panel):
         self.start = [float(angle) for angle in angles]
         self.loss = choice("loss", LOSSES, loss)
         self.tau = stepped_slider("τ", TEMPERATURES, tau)
-        self.view = view_of(self.script, angles=self.start, names=self.names, anchor=0, seen={}, path=[])
+        self.view = view_of(
+            self.script,
+            angles=self.start,
+            names=self.names,
+            anchor=0,
+            seen={},
+            path=[],
+        )
         moves = [
-            button("one step", lambda: self.let_go(1), "move every point a little along its force"),
+            button(
+                "one step",
+                lambda: self.let_go(1),
+                "move every point a little along its force",
+            ),
             button("let go", lambda: self.let_go(60), "sixty such steps"),
             button("start again", self.again, "put the points back"),
         ]
         controls = {"loss": self.loss, "tau": self.tau}
-        self.assemble(controls, row(self.loss, self.tau, *moves), traits=("angles", "anchor"))
+        self.assemble(
+            controls,
+            row(self.loss, self.tau, *moves),
+            traits=("angles", "anchor"),
+        )
 
     def seen(self) -> Contrast:
         """The loss at the present state: its value, pair weights [N, N], roles and forces [N, 2]."""
-        return contrast(self.loss.value, _points(self.view.angles), self.tau.value, self.classes)
+        return contrast(
+            self.loss.value,
+            _points(self.view.angles),
+            self.tau.value,
+            self.classes,
+        )
 
     def let_go(self, steps: int = 60) -> Self:
         """Gradient descent on the points themselves: `steps` small moves along the forces."""
@@ -205,7 +239,12 @@ class LossPlayground(Panel):
         if forces.norm(dim=1).max() <= REST:
             forces = None
             title += ", at rest"
-        look = {"pairs": [[i, i + b] for i in range(b)], "names": self.names, "forces": forces, "title": title}
+        look = {
+            "pairs": [[i, i + b] for i in range(b)],
+            "names": self.names,
+            "forces": forces,
+            "title": title,
+        }
         circle = ck.plots.circle(_points(self.view.angles), [name[0] for name in self.names], **look)
         weights = None if paired else seen.weights.nan_to_num(0)
         look = {"rows": self.names, "columns": self.names}

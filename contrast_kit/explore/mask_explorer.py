@@ -7,7 +7,17 @@ import torch
 
 import contrast_kit as ck
 from contrast_kit.data.texts import special_ids
-from contrast_kit.explore._panel import Panel, button, choice, draw_number, row, sentence_line, slider, view_of
+from contrast_kit.explore._panel import (
+    Panel,
+    button,
+    choice,
+    draw_number,
+    maskable_in,
+    row,
+    sentence_line,
+    slider,
+    view_of,
+)
 
 MASKERS = ("complementary", "two random masks", "two span masks")
 SPLITS = {"80/10/10": (0.8, 0.1, 0.1), "[MASK] only": (1.0, 0.0, 0.0)}
@@ -67,25 +77,27 @@ class MaskExplorer(Panel):
         self.split = choice("selected become", tuple(SPLITS), "80/10/10")
         self.seed = draw_number(seed)
         self.view = view_of(self.script, seen=[])
-        again = button("draw again", self.again, "the next draw: other tokens at the same rates")
+        again = button(
+            "draw again",
+            self.again,
+            "the next draw: other tokens at the same rates",
+        )
         controls = {name: getattr(self, name) for name in ("sentence", "p_m", "p_c", "masker", "split", "seed")}
-        rows = row(self.p_m, self.p_c), row(self.masker, self.split, self.seed, again)
+        rows = (
+            row(self.p_m, self.p_c),
+            row(self.masker, self.split, self.seed, again),
+        )
         self.assemble(controls, self.sentence, *rows)
 
     def again(self) -> Self:
         """Draw the masks anew, at the same rates."""
         return self.set(seed=self.seed.value + 1)
 
-    def views(self) -> tuple[torch.Tensor, torch.Tensor, "ck.masking.Masked", "ck.masking.Masked"]:
+    def views(
+        self,
+    ) -> tuple[torch.Tensor, torch.Tensor, "ck.masking.Masked", "ck.masking.Masked"]:
         """The ids [1, T], which of them may be masked, and the two views."""
-        ids = torch.tensor([self.tokenizer(self.sentence.value)["input_ids"]])  # [1, T]
-        maskable = ~torch.isin(ids, torch.tensor(special_ids(self.tokenizer)))
-        if not maskable.any():
-            raise ValueError("Type a sentence: there is no token yet that could be masked.")
-        if ids.shape[1] > MOST:
-            raise ValueError(
-                f"There is room for {MOST} tokens and this text has {ids.shape[1]}: take a sentence of it."
-            )
+        ids, maskable = maskable_in(self.tokenizer, self.sentence.value, MOST)
         options = dict(mask_id=self.tokenizer.mask_token_id, vocab_size=len(self.tokenizer))
         options["split"] = SPLITS[self.split.value]
         # Each view has its own stream, so that moving one slider leaves the other view alone.
@@ -96,7 +108,14 @@ class MaskExplorer(Panel):
         view0 = draw(ids, maskable, self.p_m.value, generator=first, **options)
         if self.masker.value == "complementary":
             draw = ck.masking.complementary_random_mask
-            view1 = draw(ids, maskable, view0.selected, self.p_c.value, generator=second, **options)
+            view1 = draw(
+                ids,
+                maskable,
+                view0.selected,
+                self.p_c.value,
+                generator=second,
+                **options,
+            )
         else:
             view1 = draw(ids, maskable, self.p_c.value, generator=second, **options)
         return ids, maskable, view0, view1
@@ -118,7 +137,10 @@ class MaskExplorer(Panel):
         """The sentence and its two views: the name, the tokens and the kinds of each row."""
         ids, maskable, *views = self.views()
         original = self.tokenizer.convert_ids_to_tokens(ids[0].tolist())
-        special = {"mask_token": self.tokenizer.mask_token, "special": _never_masked(self.tokenizer)}
+        special = {
+            "mask_token": self.tokenizer.mask_token,
+            "special": _never_masked(self.tokenizer),
+        }
         rows = [("sentence", original, torch.zeros_like(maskable[0]))]
         for number, view in enumerate(views):
             tokens = self.tokenizer.convert_ids_to_tokens(view.input_ids[0].tolist())
@@ -137,7 +159,12 @@ class MaskExplorer(Panel):
         seen = self.seen()
         title = f"{self.masker.value}, p_m = {self.p_m.value:.2f}, p_c = {self.p_c.value:.2f}"
         rows = {row["name"]: row["tokens"] for row in seen}
-        return ck.plots.mask_heatmap(rows, [row["kinds"] for row in seen], title=title, legend={"special": "special"})
+        return ck.plots.mask_heatmap(
+            rows,
+            [row["kinds"] for row in seen],
+            title=title,
+            legend={"special": "special"},
+        )
 
     def page_state(self) -> dict[str, Any]:
         tokenizer = _exported(self.tokenizer)
@@ -145,7 +172,12 @@ class MaskExplorer(Panel):
         if "lowercase" not in tokenizer:  # a page splits words as BERT does, and in no other way
             tokenizer["ids"] = self.tokenizer(self.sentence.value)["input_ids"]
             locked = ["sentence"]
-        return {"tokenizer": tokenizer, "splits": SPLITS, "most": MOST, "locked": locked}
+        return {
+            "tokenizer": tokenizer,
+            "splits": SPLITS,
+            "most": MOST,
+            "locked": locked,
+        }
 
 
 def _never_masked(tokenizer):
@@ -156,12 +188,19 @@ def _never_masked(tokenizer):
 def _exported(tokenizer):
     """The vocabulary and the special tokens; and where it is BERT's kind, what else it takes to split words."""
     words = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
-    made = {"vocab": words, "special": tokenizer.all_special_tokens, "mask": tokenizer.mask_token}
+    made = {
+        "vocab": words,
+        "special": tokenizer.all_special_tokens,
+        "mask": tokenizer.mask_token,
+    }
     made["fixed"] = _never_masked(tokenizer)
     inside = json.loads(tokenizer.backend_tokenizer.to_str())
     kinds = [(inside[part] or {}).get("type") for part in ("model", "normalizer", "pre_tokenizer")]
     if kinds == ["WordPiece", "BertNormalizer", "BertPreTokenizer"] and _usual(**inside["normalizer"]):
-        made |= {"lowercase": inside["normalizer"]["lowercase"], "unknown": tokenizer.unk_token}
+        made |= {
+            "lowercase": inside["normalizer"]["lowercase"],
+            "unknown": tokenizer.unk_token,
+        }
         made |= {"first": tokenizer.cls_token, "last": tokenizer.sep_token}
     return made
 

@@ -9,7 +9,13 @@ from torch import Tensor
 import contrast_kit as ck
 from contrast_kit._util import choose
 from contrast_kit.encoder.encoder import evaluating
-from contrast_kit.explore._panel import Panel, choice, row, sentence_line, widgets
+from contrast_kit.explore._panel import (
+    Panel,
+    choice,
+    row,
+    sentence_line,
+    widgets,
+)
 
 if TYPE_CHECKING:
     from contrast_kit.data import Pictures
@@ -18,7 +24,11 @@ if TYPE_CHECKING:
 
 LEVELS = ("top", "middle", "bottom")
 NOTHING = "–"
-TOYS = {"top_2": "big green drum", "middle_1": "small blue kite", "bottom_3": "big red ball"}
+TOYS = {
+    "top_2": "big green drum",
+    "middle_1": "small blue kite",
+    "bottom_3": "big red ball",
+}
 QUESTION = "What colour is the big drum on the top shelf?"
 
 
@@ -71,11 +81,19 @@ class Shelf(Panel):
             raise ValueError(f"Give the names of the {objective.config.answers} answers of the objective, in order.")
         from contrast_kit.data.scenes.shelf import PLACES
 
-        self.objective, self.answers, self.pictures = objective, list(answers), pictures
+        self.objective, self.answers, self.pictures = (
+            objective,
+            list(answers),
+            pictures,
+        )
         self.sorts = _sorts(pictures)
         self.question = sentence_line("question", question)
         self.picture = widgets().Image(
-            format="png", layout={"max_width": "calc(100% - 4px)", "align_self": "flex-start"}
+            format="png",
+            layout={
+                "max_width": "calc(100% - 4px)",
+                "align_self": "flex-start",
+            },
         )
         self.picture.add_class(self.in_the_dark)
         self.places = {}
@@ -88,7 +106,12 @@ class Shelf(Panel):
             lines.append(row(*(self.places[name] for name in names)))
         for name in toys:
             choose(self.places, name, "place")
-        self.assemble({"question": self.question} | self.places, self.question, *lines, self.picture)
+        self.assemble(
+            {"question": self.question} | self.places,
+            self.question,
+            *lines,
+            self.picture,
+        )
 
     def scene(self) -> "Scene":
         """The shelf as a record: `scenes.picture` draws it. Raises ValueError for an empty one."""
@@ -99,7 +122,16 @@ class Shelf(Panel):
             if widget.value != NOTHING:
                 level, place = name.split("_")
                 *_, seen = self.sorts[widget.value]
-                toys.append(Toy(seen.good, seen.colour, seen.size, seen.price, LEVELS.index(level), int(place) - 1))
+                toys.append(
+                    Toy(
+                        seen.good,
+                        seen.colour,
+                        seen.size,
+                        seen.price,
+                        LEVELS.index(level),
+                        int(place) - 1,
+                    )
+                )
         if not toys:
             raise ValueError("Put a toy on the shelf: there is nothing to ask about.")
         return Scene(int(self.pictures.ids[0]), tuple(toys))
@@ -129,8 +161,14 @@ class Shelf(Panel):
         batch = self.batch()
         if not see:
             hidden = torch.ones_like(batch["region_mask"][:, :1])
-            batch |= {"regions": torch.zeros_like(batch["regions"][:, :1]), "region_mask": hidden}
-            batch |= {"boxes": batch["boxes"].new_tensor([[[0.0, 0.0, 1.0, 1.0]]]), "region_hidden": hidden}
+            batch |= {
+                "regions": torch.zeros_like(batch["regions"][:, :1]),
+                "region_mask": hidden,
+            }
+            batch |= {
+                "boxes": batch["boxes"].new_tensor([[[0.0, 0.0, 1.0, 1.0]]]),
+                "region_hidden": hidden,
+            }
         with torch.no_grad(), evaluating(self.objective):
             probabilities = self.objective.logits(batch)[0].sigmoid().cpu()  # [A]
         order = probabilities.argsort(descending=True).tolist()

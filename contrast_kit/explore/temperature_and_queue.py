@@ -6,14 +6,29 @@ from typing import Any
 import torch
 
 import contrast_kit as ck
-from contrast_kit.explore._panel import TEMPERATURES, Panel, row, slider, stepped_slider, view_of
+from contrast_kit.explore._panel import (
+    TEMPERATURES,
+    Panel,
+    row,
+    slider,
+    stepped_slider,
+    view_of,
+)
 from contrast_kit.plots.histograms import count_for_half
 from contrast_kit.plots.style import cosines
 
 BATCHES = (4, 8, 16, 32, 64, 128, 256, 512)
 QUEUES = (0, 64, 256, 1024, 4096, 8192)
 BINS = 20
-NUMBERS = ("candidates", "loss", "positive", "force", "effective negatives", "half of the push", "hardest")
+NUMBERS = (
+    "candidates",
+    "loss",
+    "positive",
+    "force",
+    "effective negatives",
+    "half of the push",
+    "hardest",
+)
 MOST = 2 * BATCHES[-1] - 2 + QUEUES[-1]
 
 
@@ -91,7 +106,10 @@ class TemperatureAndQueue(Panel):
         mine = self._active_negatives().double()
         exponents = mine / tau  # [M]
         share = exponents.softmax(dim=0)  # of the push, among the negatives
-        log_z = torch.logaddexp(exponents.logsumexp(dim=0), torch.tensor(positive / tau, dtype=torch.float64))
+        log_z = torch.logaddexp(
+            exponents.logsumexp(dim=0),
+            torch.tensor(positive / tau, dtype=torch.float64),
+        )
         loss = (log_z - positive / tau).item()
         entropy = -(share * share.clamp(min=1e-300).log()).sum().item()
         tenth = ((mine + 1) * BINS / 2).long().clamp(max=BINS - 1)  # [M]
@@ -142,7 +160,12 @@ class TemperatureAndQueue(Panel):
     def figure(self) -> Any:
         """`plots.negative_weights` at the current state."""
         mine = self._active_negatives()
-        return ck.plots.negative_weights(mine, self.tau.value, self.positive.value, more=self.negatives[len(mine) :])
+        return ck.plots.negative_weights(
+            mine,
+            self.tau.value,
+            self.positive.value,
+            more=self.negatives[len(mine) :],
+        )
 
 
 temperature_and_queue = TemperatureAndQueue

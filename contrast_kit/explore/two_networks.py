@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 import contrast_kit as ck
-from contrast_kit.data.texts import frame_of, special_ids
+from contrast_kit.data.texts import frame_of
 from contrast_kit.encoder.encoder import evaluating
 from contrast_kit.explore._panel import (
     TEMPERATURES,
@@ -15,6 +15,7 @@ from contrast_kit.explore._panel import (
     button,
     draw_number,
     joined,
+    maskable_in,
     row,
     sentence_line,
     slider,
@@ -76,9 +77,17 @@ class Networks:
         if isinstance(model, ck.objectives.COCOLM):
             if model.copy_head is None or model.scl_head is not None:
                 raise ValueError("The panel shows a COCOLM with a copy head, and without a head of its own for SCL.")
-            self.encoder, self.small, self.copy_head = model.encoder, model.auxiliary, model.copy_head
+            self.encoder, self.small, self.copy_head = (
+                model.encoder,
+                model.auxiliary,
+                model.copy_head,
+            )
         else:
-            self.encoder, self.small, self.copy_head = model, Auxiliary(model), None
+            self.encoder, self.small, self.copy_head = (
+                model,
+                Auxiliary(model),
+                None,
+            )
 
     @torch.no_grad()
     def work(self, sentence: str, p_m: float, keep: float, seed: int) -> Worked:
@@ -87,25 +96,30 @@ class Networks:
         Raises a ValueError for a sentence without a word, or of more than `MOST` tokens.
         """
         encoder, tokenizer = self.encoder, self.encoder.tokenizer
-        ids = torch.tensor([tokenizer(sentence)["input_ids"]], device=encoder.device)  # [1, T]
-        words = ~torch.isin(ids, ids.new_tensor(special_ids(tokenizer)))
-        room = min(MOST, encoder.max_length)
-        if not words.any():
-            raise ValueError("Type a sentence: there is no word yet that could be hidden.")
-        if ids.shape[1] > room:
-            raise ValueError(f"There is room for {room} tokens, this has {ids.shape[1]}.")
+        ids, words = maskable_in(tokenizer, sentence, min(MOST, encoder.max_length))  # [1, T] each
+        ids, words = ids.to(encoder.device), words.to(encoder.device)
         draw = torch.Generator(encoder.device).manual_seed(seed)
         with evaluating(encoder, self.small):
             batch = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
             options = dict(split=(1.0, 0.0, 0.0), generator=draw, **encoder.vocabulary)
-            masked = ck.masking.masked_view(batch, ck.masking.dynamic_random_mask(ids, words, p_m, **options))
+            masked = ck.masking.masked_view(
+                batch,
+                ck.masking.dynamic_random_mask(ids, words, p_m, **options),
+            )
             hidden = masked["selected"][0]
             corrupted = self.small.sample(masked, draw)  # [1, T]
             read, corrected = self._read(corrupted[0], words[0])  # [T, V], [T]
             before, after = frame_of(tokenizer)
-            options = dict(pad_id=tokenizer.pad_token_id, specials=(before, after), generator=draw)
+            options = dict(
+                pad_id=tokenizer.pad_token_id,
+                specials=(before, after),
+                generator=draw,
+            )
             crop = ck.masking.crop(ids, batch["attention_mask"], keep, **options)
-            cropped = {"input_ids": crop.input_ids, "attention_mask": crop.attention_mask}
+            cropped = {
+                "input_ids": crop.input_ids,
+                "attention_mask": crop.attention_mask,
+            }
             views = [batch, batch | {"input_ids": corrupted}, cropped]
             vectors = torch.cat([encoder.pool(encoder(view), view) for view in views])  # [3, D]
             drawn = self._drawn(masked, hidden)
@@ -136,7 +150,12 @@ class Networks:
         """The large network's probabilities [T, V] at each token of the corrupted sentence [T], and its correction."""
         encoder = self.encoder
         if self.copy_head is not None:
-            states = encoder({"input_ids": ids[None], "attention_mask": torch.ones_like(ids)[None]})[0]  # [T, D]
+            states = encoder(
+                {
+                    "input_ids": ids[None],
+                    "attention_mask": torch.ones_like(ids)[None],
+                }
+            )[0]  # [T, D]
             read = p_lm(encoder.mlm_logits(states), self.copy_head(states), ids)  # [T, V]
             return read, torch.where(words, read.argmax(-1), ids)
         places = words.nonzero().squeeze(1)  # [W]
@@ -239,7 +258,12 @@ class TwoNetworks(Panel):
         self.view = view_of(self.script, rows=list(ROWS), kinds=KINDS, seen={})
         again = button("draw again", self.again, "other words hidden, other words drawn")
         controls = {name: getattr(self, name) for name in ("sentence", "p_m", "keep", "tau", "seed")}
-        self.assemble(controls, self.sentence, row(self.p_m, self.keep), row(self.tau, self.seed, again))
+        self.assemble(
+            controls,
+            self.sentence,
+            row(self.p_m, self.keep),
+            row(self.tau, self.seed, again),
+        )
 
     def again(self) -> Self:
         """Hide other words, and draw anew."""
@@ -247,7 +271,12 @@ class TwoNetworks(Panel):
 
     def worked(self) -> Worked:
         """What the two networks did with the sentence, word by word. ValueError for an empty or a very long one."""
-        asked = self.sentence.value, self.p_m.value, self.keep.value, self.seed.value
+        asked = (
+            self.sentence.value,
+            self.p_m.value,
+            self.keep.value,
+            self.seed.value,
+        )
         if asked != self._asked:
             self._worked = self.networks.work(*asked)
             self._asked = asked
@@ -265,9 +294,19 @@ class TwoNetworks(Panel):
         shares = (cosines / self.tau.value).softmax(dim=0)
         rows = []
         for text, cosine, share in zip(
-            [" ".join(seen.crop), *self.others], cosines.tolist(), shares.tolist(), strict=True
+            [" ".join(seen.crop), *self.others],
+            cosines.tolist(),
+            shares.tolist(),
+            strict=True,
         ):
-            rows.append({"text": text, "cosine": cosine, "share": share, "role": "negative"})
+            rows.append(
+                {
+                    "text": text,
+                    "cosine": cosine,
+                    "share": share,
+                    "role": "negative",
+                }
+            )
         rows[0]["role"] = "positive"
         return [rows[0], *sorted(rows[1:], key=lambda each: -each["cosine"])]
 
@@ -275,10 +314,25 @@ class TwoNetworks(Panel):
         seen, candidates = self.worked(), self.candidates()
         stacks = []
         for i, kind in enumerate(seen.kinds):
-            stack = {"words": [tokens[i] for tokens in seen.rows], "kind": kind, "hidden": seen.hidden[i]}
-            stacks.append(stack | {"drawn": seen.drawn[i], "read": seen.read[i], "here": seen.here[i]})
+            stack = {
+                "words": [tokens[i] for tokens in seen.rows],
+                "kind": kind,
+                "hidden": seen.hidden[i],
+            }
+            stacks.append(
+                stack
+                | {
+                    "drawn": seen.drawn[i],
+                    "read": seen.read[i],
+                    "here": seen.here[i],
+                }
+            )
         bars = candidates[: 1 + SHOWN]
-        self.view.seen = {"stacks": stacks, "bars": bars, "more": len(candidates) - 1 - SHOWN}
+        self.view.seen = {
+            "stacks": stacks,
+            "bars": bars,
+            "more": len(candidates) - 1 - SHOWN,
+        }
 
     def words(self) -> str:
         seen, first = self.worked(), self.candidates()[0]
@@ -304,10 +358,17 @@ class TwoNetworks(Panel):
                 kinds[2][i] = "kept" if drawn == before else "random"
             if read != drawn or seen.kinds[i] == "missed":
                 kinds[3][i] = "kept" if read == before else "random"
-        legend = {"kept": "the sentence's own word again", "random": "another word", "special": "special"}
+        legend = {
+            "kept": "the sentence's own word again",
+            "random": "another word",
+            "special": "special",
+        }
         board = ck.plots.mask_heatmap(dict(zip(ROWS, seen.rows, strict=True)), kinds, legend=legend)
         positive, *negatives = [each["cosine"] for each in self.candidates()]
-        return joined(board, ck.plots.negative_weights(negatives, self.tau.value, positive))
+        return joined(
+            board,
+            ck.plots.negative_weights(negatives, self.tau.value, positive),
+        )
 
 
 two_networks = TwoNetworks
