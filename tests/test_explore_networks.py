@@ -64,7 +64,7 @@ def test_a_cocolm_uses_its_auxiliary_model_and_its_copy_head(tokenizer, texts):
     if [each.token for each in expected] == seen.rows[2][1:-1]:  # decoding and encoding gave the tokens back
         assert [each.word for each in expected] == seen.rows[3][1:-1]
         assert [each.p_word for each in expected] == pytest.approx([best[0][1] for best in seen.read[1:-1]], rel=1e-4)
-    view = objective.encoder.view_of(texts[0])
+    view = objective.encoder.view_of([texts[0]])
     assert seen.rows[0] == tokenizer.convert_ids_to_tokens(view["input_ids"][0].tolist())
     uniform = ck.objectives.COCOLM(make_encoder(tokenizer), auxiliary="random")
     assert not any(ck.explore.two_networks(uniform, texts[0], OTHERS, p_m=0.6).worked().drawn)  # it thinks nothing
