@@ -28,6 +28,7 @@ regression) and a probe on frozen vectors are the controls; the probe's strength
 
 import argparse
 import os
+import runpy
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -46,7 +47,6 @@ from contrast_kit import tasks
 from contrast_kit.data import toyshop
 from contrast_kit.data.rows import column, column_names
 from contrast_kit.objectives import CMLM
-from contrast_kit.paraphrase import Apertium
 from contrast_kit.tasks import Pipeline, Protocol, TaskData
 from contrast_kit.tasks.grid import post_train
 from contrast_kit.tasks.planned import plan as runs_of
@@ -270,8 +270,10 @@ def precision(encoder: ck.Encoder) -> dict:
 
 def pipeline_of(name: str, task: str) -> Pipeline:
     """A method; on real text CSSL's two wordings are made by Apertium, by way of Spanish and of Catalan."""
-    reworded = METHODS[name].paraphraser and task != "opinion"
-    return replace(METHODS[name], paraphraser=Apertium()) if reworded else METHODS[name]
+    if METHODS[name].paraphraser and task != "opinion":
+        apertium = runpy.run_path(str(Path(__file__).parents[1] / "examples" / "apertium.py"))
+        return replace(METHODS[name], paraphraser=apertium["Apertium"]())
+    return METHODS[name]
 
 
 def slug(name: str) -> str:

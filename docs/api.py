@@ -22,7 +22,7 @@ ROOMS = {
     "contrast_kit.geometry": "what training did to the space, in numbers",
     "contrast_kit.plots": "the same in pictures",
     "contrast_kit.explore": "panels to touch",
-    "contrast_kit.paraphrase": "the same in other words",
+    "contrast_kit.data.paraphrase": "the same in other words",
     "contrast_kit.tasks": "what an encoder is good for",
     "contrast_kit.standard": "standard examinations of any saved encoder",
     "contrast_kit.papers": "the published settings and tables",

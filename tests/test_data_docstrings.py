@@ -3,11 +3,11 @@
 from importlib import metadata
 
 import pytest
+from contrast_kit.data.docstring_prose import docstring_sentences, is_prose
 
 from contrast_kit import data
 from contrast_kit.data import docstrings
 from contrast_kit.data.cache import cached
-from contrast_kit.data.docstring_prose import docstring_sentences, is_prose
 
 NUMPY_STYLE = """Compute the ``mean`` of all values along an axis.
 

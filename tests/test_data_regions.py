@@ -24,7 +24,7 @@ from contrast_kit.data import (
     vision_files,
 )
 from contrast_kit.data.pictures import NONE, REGION_KEYS, random_pictures
-from contrast_kit.data.prepared import prepare_texts
+from contrast_kit.data.stream import prepare_texts
 from contrast_kit.encoder import Encoder
 
 REAL = os.environ.get("CONTRAST_KIT_REAL_DATA")

@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 import torch
 from conftest import REAL, make_encoder, real_data
+from contrast_kit.data.lines import walk
+from contrast_kit.data.tokens import TokenCache, tokenize
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers.processors import TemplateProcessing
 
 import contrast_kit as ck
 from contrast_kit.data import Batches, Stream, Texts, streams, tokens, train_tokenizer
-from contrast_kit.data.lines import walk
-from contrast_kit.data.tokens import TokenCache, tokenize
 
 
 @pytest.fixture(autouse=True)

@@ -8,9 +8,9 @@ from conftest import make_encoder
 
 import contrast_kit as ck
 from contrast_kit import losses, masking, standard, tasks
+from contrast_kit.data.paraphrase import FromFile
 from contrast_kit.data.squad import Windows
 from contrast_kit.objectives import Span
-from contrast_kit.paraphrase import FromFile
 from contrast_kit.tasks import Pipeline, pipelines, prompting, scoreboard
 
 ROWS = [{"sentence": "a red kite", "label": 0}, {"sentence": "a small drum", "label": 1}]

@@ -37,7 +37,6 @@ ROOMS = (
     "objectives",
     "training",
     "planning",
-    "paraphrase",
     "tasks",
     "standard",
     "exercises",

@@ -101,7 +101,7 @@ def test_a_switch_is_true_or_false(encoder, value):
 def test_a_paraphrasers_temperature():
     for wrong in (-1, "hot", math.nan):
         with pytest.raises(ValueError, match="temperature must be a number of 0 or more"):
-            ck.paraphrase.Toyshop(temperature=wrong)
+            ck.data.paraphrase.Toyshop(temperature=wrong)
 
 
 # ---- training

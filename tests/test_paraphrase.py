@@ -12,7 +12,7 @@ from conftest import REAL, Asked, real_data
 
 import contrast_kit as ck
 from contrast_kit.data import toyshop
-from contrast_kit.paraphrase import (
+from contrast_kit.data.paraphrase import (
     BackTranslation,
     FromFile,
     Paraphraser,
@@ -22,7 +22,7 @@ from contrast_kit.paraphrase import (
     same_meaning,
     write_pairs,
 )
-from contrast_kit.paraphrase import toyshop as words_of
+from contrast_kit.data.paraphrase import toyshop as words_of
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 import contrast_kit as ck
-from contrast_kit.paraphrase import Apertium, reworded
+from contrast_kit.data.paraphrase import Apertium, reworded
 
 STAND_IN = r"""#!/bin/sh
 # apertium -f txt -u MODE, in small: a word for a word, and nothing else changes

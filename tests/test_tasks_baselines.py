@@ -126,5 +126,5 @@ def test_a_baseline_takes_the_noisy_copies_that_a_protocol_adds():
         tasks.baseline(noisy, data)
     read = []
     found = tasks.baseline(noisy, data, lambda texts, y, new: read.append(len(texts)) or y[:1].repeat(len(new)),
-                           paraphraser=ck.paraphrase.Toyshop())  # fmt: skip
+                           paraphraser=ck.data.paraphrase.Toyshop())  # fmt: skip
     assert len(found.table) == 1 and set(read) == {20 * 4}

@@ -20,8 +20,8 @@ from conftest import REAL, Asked, make_encoder, real_data
 import contrast_kit as ck
 from contrast_kit import tasks
 from contrast_kit.data import Batches, intact
+from contrast_kit.data.paraphrase import Toyshop, same_meaning
 from contrast_kit.objectives import CAPT, CMLM, CSSL, MLM, SCL, FineTune
-from contrast_kit.paraphrase import Toyshop, same_meaning
 from contrast_kit.tasks import Pipeline, Protocol, Sweep, protocols, sweeps
 from contrast_kit.tasks.planned import drawn_rows, held_rows, plan, setting_hash
 from contrast_kit.tasks.results import Results, interval, read, selected_runs, validation_score, write

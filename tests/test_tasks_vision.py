@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from contrast_kit import tasks
 from contrast_kit.data import Pictures, answer_scores, recorded, scenes
+from contrast_kit.data.picture_files import vqa_v2
 from contrast_kit.data.pictures import random_pictures
-from contrast_kit.data.vision_files import vqa_v2
 
 VQA = Path(os.environ.get("CONTRAST_KIT_REAL_DATA") or ".") / "vl" / "vqa_v2_questions"
 real_data = pytest.mark.skipif(not VQA.is_dir(), reason="CONTRAST_KIT_REAL_DATA has no folder vl/vqa_v2_questions")

@@ -7,7 +7,6 @@ from typing import Any
 import contrast_kit as ck
 from contrast_kit import arguments
 from contrast_kit.commands import methods
-from contrast_kit.data import labels
 from contrast_kit.data.rows import text_columns
 from contrast_kit.objectives import FineTune
 from contrast_kit.training import distributed
@@ -21,9 +20,9 @@ def rows_of(options: argparse.Namespace) -> Any:
     cls = methods.class_of(options.method)
     labelled = issubclass(cls, FineTune) or not cls.__module__.startswith("contrast_kit.")
     how = ({"unit": options.unit} if options.unit else {}) | ({} if labelled else {"labels": ()})
+    if labelled:
+        how["label"] = options.label
     splits = ck.data.load(options.data, **how)
-    if labelled and options.label != "label":
-        splits = labels.from_column(splits, options.label, None, hint=str(options.data))
     arguments.known(options.part, splits, "split", f"in {options.data} (--part)")
     rows = splits[options.part]
     if options.columns:
@@ -79,13 +78,13 @@ def _renamed(rows: Any, options: argparse.Namespace) -> Any:
 
 def in_other_words(rows: Any) -> list[dict[str, Any]]:
     """The rows with two wordings of each text by the toyshop's grammar, which knows its own sentences only."""
-    from contrast_kit.paraphrase import Toyshop, reworded
+    from contrast_kit.data.paraphrase import Toyshop, reworded
 
     if (texts := ck.data.sentences(rows)[:1_000]) == Toyshop()(texts):
         raise ValueError(
             "The data holds no paraphrases, and the toyshop's grammar has other words for none of these texts: give a "
-            "table with two wordings of each, columns text, text/0 and text/1 (paraphrase.reworded makes them, with "
-            "paraphrase.Apertium() say)."
+            "table with two wordings of each, columns text, text/0 and text/1 (data.paraphrase.reworded makes "
+            "them, with data.paraphrase.BackTranslation() say)."
         )
     print("The data holds no paraphrases; the toyshop's grammar makes them. It knows its own sentences only.")
     return reworded(rows, Toyshop())

@@ -40,15 +40,15 @@ class CSSL(Objective):
     """Contrast of two back-translations: L_CSSL = L_CL (CMLM, eq. 14), and no local loss.
 
     Views: `"T0"` and `"T1"`, T_b^k = back(T_b) (eq. 13), two paraphrases of each text, not the text itself. They are
-    in the batch, made before training: give `fit` a `data.Paraphrased` (rows: `paraphrase.reworded`). A batch without
-    them is a ValueError. In the denominator of eq. 7: the B candidates of T^1, the positive among them; the anchor is
-    T^0.
+    in the batch, made before training: give `fit` a `data.Paraphrased` (rows: `data.paraphrase.reworded`). A batch
+    without them is a ValueError. In the denominator of eq. 7: the B candidates of T^1, the positive among them; the
+    anchor is T^0.
 
     Relation to its neighbours: `CMLM` has complementary masks instead, and the masked LM; `SimCSE` has dropout instead.
 
     Example:
         >>> import contrast_kit as ck
-        >>> from contrast_kit.paraphrase import Toyshop, reworded
+        >>> from contrast_kit.data.paraphrase import Toyshop, reworded
         >>> rows = reworded(["The big kite is very charming.", "Clara bought a small drum."], Toyshop())
         >>> tokenizer = ck.data.train_tokenizer([text for row in rows for text in row.values()], vocab_size=80)
         >>> texts = ck.data.Paraphrased(rows, tokenizer)
@@ -73,7 +73,7 @@ class CSSL(Objective):
         if not all(views.values()):
             raise ValueError(
                 "CSSL contrasts two paraphrases of each text, and this batch holds none: give "
-                "data.Paraphrased(paraphrase.reworded(rows, paraphraser), encoder.tokenizer)."
+                "data.Paraphrased(data.paraphrase.reworded(rows, paraphraser), encoder.tokenizer)."
             )
         return views
 

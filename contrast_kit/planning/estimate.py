@@ -19,7 +19,7 @@ from torch import Tensor
 from contrast_kit import checks, trainer_checks
 from contrast_kit.data import Batches, Texts
 from contrast_kit.data.batches import make_batches
-from contrast_kit.data.prepared import prepare_texts
+from contrast_kit.data.stream import prepare_texts
 from contrast_kit.encoder.encoder import evaluating
 from contrast_kit.method_checks import Facts
 from contrast_kit.objectives import MemoryQueue

@@ -20,7 +20,6 @@ from torch import Tensor
 from contrast_kit import arguments, checks
 from contrast_kit._warn import warn
 from contrast_kit.data.texts import special_ids
-from contrast_kit.data.utf8 import in_utf8
 from contrast_kit.encoder import Encoder
 from contrast_kit.encoder.encoder import evaluating
 from contrast_kit.encoder.inputs import list_of_texts
@@ -193,7 +192,7 @@ def _files(folder: Path, phenomena: str | Sequence[str] | None) -> list[Path]:
 
 def _pairs(file: Path, limit: int | None) -> tuple[list[tuple[str, str]], str]:
     pairs, field = [], ""
-    with in_utf8(file), file.open(encoding="utf-8") as lines:
+    with file.open(encoding="utf-8") as lines:
         for number, line in enumerate(lines, 1):
             if limit is not None and len(pairs) == limit:
                 break

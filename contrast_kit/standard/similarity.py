@@ -23,8 +23,7 @@ import numpy as np
 import torch
 
 from contrast_kit import arguments, checks, data
-from contrast_kit.data import tables
-from contrast_kit.data.utf8 import in_utf8
+from contrast_kit.data import glue
 from contrast_kit.encoder import Encoder
 from contrast_kit.geometry import pair_cosines
 from contrast_kit.standard.controls import TfIdf, random_twin
@@ -193,8 +192,7 @@ def _year_rows(file: Path) -> Rows:
     gold = file.with_name(file.name.replace("STS.input.", "STS.gs."))
     if not gold.is_file():
         raise FileNotFoundError(f"{file} has no scores beside it: {gold.name} is lacking.")
-    with in_utf8(file):
-        pairs, scores = (each.read_text("utf-8").removesuffix("\n").split("\n") for each in (file, gold))
+    pairs, scores = (each.read_text("utf-8").removesuffix("\n").split("\n") for each in (file, gold))
     if len(pairs) != len(scores):
         raise ValueError(f"{file} has {len(pairs)} pairs and {gold.name} {len(scores)} scores.")
     rows = [(*pair.split("\t")[:2], score.strip()) for pair, score in zip(pairs, scores, strict=True)]
@@ -205,15 +203,14 @@ def _benchmark_rows(file: Path) -> Rows:
     """The STS benchmark's own rows, where sources may follow the texts; or those of a table that names its columns."""
     if not file.is_file():
         raise FileNotFoundError(f"There is no file {file}: get it again, or leave its folder out.")
-    with in_utf8(file), file.open(encoding="utf-8-sig") as lines:
+    with file.open(encoding="utf-8-sig") as lines:
         first = next(lines, "").strip().replace('"', "")
     named = {"sentence1", "sentence2", "label"} <= set(re.split("[\t,]", first))
-    return _scored(data.load(file)["test"] if named else tables.sts_rows(file))
+    return _scored(data.load(file)["test"] if named else glue.sts_rows(file))
 
 
 def _sick_rows(file: Path) -> Rows:
-    with in_utf8(file):
-        header, *lines = file.read_text("utf-8").rstrip("\n").split("\n")
+    header, *lines = file.read_text("utf-8").rstrip("\n").split("\n")
     names = header.strip().split("\t")
     if lacking := [name for name in SICK if name not in names]:
         raise ValueError(f"{file} has no column {lacking[0]!r}; its first line names {', '.join(names)}.")

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from contrast_kit import arguments
+from contrast_kit.data.paraphrase import Paraphraser
 from contrast_kit.data.rows import column, column_names
-from contrast_kit.paraphrase import Paraphraser
 from contrast_kit.tasks.metrics import as_labels
 from contrast_kit.tasks.pipelines import Pipeline
 from contrast_kit.tasks.planned import check_paraphraser, plan, rows_of, task_of

@@ -9,10 +9,10 @@ from typing import Any
 
 from contrast_kit import arguments, checks
 from contrast_kit.data import Paraphrased
+from contrast_kit.data.paraphrase import Paraphraser, reworded
 from contrast_kit.data.rows import column_names
 from contrast_kit.encoder import Encoder
 from contrast_kit.objectives import FineTune
-from contrast_kit.paraphrase import Paraphraser, reworded
 from contrast_kit.plots.progress import Progress
 from contrast_kit.tasks import prompting
 from contrast_kit.tasks.fine_tuning import FineTuned, check_start, encoder_of, fine_tune, tokenized

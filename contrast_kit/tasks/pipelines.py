@@ -7,8 +7,8 @@ from typing import Any
 from contrast_kit import arguments, checks
 from contrast_kit._renamed import former_property
 from contrast_kit.checks import shown
+from contrast_kit.data.paraphrase import Paraphraser
 from contrast_kit.objectives import CMLM, MLM, SCL, FineTune
-from contrast_kit.paraphrase import Paraphraser
 from contrast_kit.tasks.fine_tuning import describe
 
 
@@ -55,7 +55,7 @@ class Pipeline:
         checks.count("unlabeled", self.unlabeled, "a number of further texts", least=0)
         checks.switch("frozen", self.frozen)
         if self.paraphraser is not None:
-            arguments.of_kind("paraphraser", self.paraphraser, Callable, "a Paraphraser, such as paraphrase.Toyshop()")
+            arguments.of_kind("paraphraser", self.paraphraser, Callable, "a Paraphraser: data.paraphrase.Toyshop()")
         if self.frozen and self.prompt is not None:
             raise ValueError("A frozen encoder is probed and a prompted one is tuned: give frozen or prompt, not both.")
 

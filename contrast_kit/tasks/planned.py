@@ -9,8 +9,8 @@ from itertools import product
 from typing import Any
 
 from contrast_kit import arguments
+from contrast_kit.data.paraphrase import Paraphraser, augmented
 from contrast_kit.data.rows import column_names
-from contrast_kit.paraphrase import Paraphraser, augmented
 from contrast_kit.tasks.pipelines import Pipeline
 from contrast_kit.tasks.probes import labels_of
 from contrast_kit.tasks.protocol import Protocol
@@ -43,11 +43,11 @@ class PlannedRun:
 def check_paraphraser(protocol: Protocol, paraphraser: Paraphraser | None, call: str) -> None:
     """Refuse a protocol with paraphrases without what makes them."""
     if paraphraser is not None:
-        arguments.of_kind("paraphraser", paraphraser, Callable, "a Paraphraser, such as paraphrase.Toyshop()")
+        arguments.of_kind("paraphraser", paraphraser, Callable, "a Paraphraser, such as data.paraphrase.Toyshop()")
     elif protocol.temperature is not None:
         raise ValueError(
             f"This protocol adds paraphrases to the training rows: give a paraphraser, {call}(…, paraphraser="
-            "paraphrase.BackTranslation()) or paraphrase.Toyshop()."
+            "data.paraphrase.BackTranslation()) or data.paraphrase.Toyshop()."
         )
 
 

@@ -255,7 +255,5 @@ def load(name: str | Path, *, task: Task | str | None = None, label: str = "labe
 
     row = get_task(task if task is not None else name)
     arguments.string("label", label, "the column of the labels")
-    splits = data.load(name, **options)
-    if label != "label":
-        splits = type(splits)(labels.from_column(splits, label, options.get("labels"), hint=str(name)))
+    splits = data.load(name, label=label, **options)
     return TaskData(row, splits, Path(name).name if Path(name).exists() else str(name))

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from contrast_kit import arguments, checks
 from contrast_kit.data.intact import code_digest
-from contrast_kit.data.tokens import tokenizer_state
+from contrast_kit.data.tokenizers import tokenizer_state
 from contrast_kit.encoder import Encoder
 from contrast_kit.encoder.hf_folders import architecture
 from contrast_kit.encoder.inputs import longest_first, parts_of

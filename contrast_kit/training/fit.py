@@ -13,7 +13,7 @@ from contrast_kit import arguments, checks, fast, trainer_checks
 from contrast_kit.checks import NotFiniteError
 from contrast_kit.data import intact
 from contrast_kit.data.batches import make_batches
-from contrast_kit.data.prepared import prepare_texts
+from contrast_kit.data.stream import prepare_texts
 from contrast_kit.objectives.base import Objective
 from contrast_kit.plots.progress import Progress
 from contrast_kit.training import checkpoint, distributed
