@@ -290,9 +290,13 @@ def _table(file: Path, columns: Sequence[str] | None, separator: str | None, quo
         return Dataset.from_list([names | row for row in rows])
     if file.name.startswith("sts-"):
         return glue.sts_rows(file)
-    comma = file.suffix.lower() == ".csv" and separator is None
+    is_csv = file.suffix.lower() == ".csv"
+    if separator is None:
+        separator = "," if is_csv else "\t"
+    if quoted is None:
+        quoted = is_csv
     headless = HEADLESS.get(file.absolute().parent.name) if columns is None else None
-    names, rows = _fields(file, columns or headless, separator or (",", "\t")[not comma], quoted or comma)
+    names, rows = _fields(file, columns or headless, separator, quoted)
     values = {name: _typed([row[place] for row in rows]) for place, name in enumerate(names)}
     if headless:
         values["label"] = [label - 1 for label in values["label"]]
