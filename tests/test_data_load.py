@@ -514,5 +514,3 @@ def test_what_the_hubs_cache_holds_is_read_without_asking_and_the_hub_may_be_ask
     (place / "1a2b").mkdir()
     _from_hub("some/rows", None, None, "some/rows")
     assert asked[-1][2] is True and config.HF_HUB_OFFLINE is False
-
-
