@@ -272,7 +272,8 @@ class Regions(Texts):
         names = column_names(rows)
         self.pictures, self.truth = pictures, truth
         self.image_columns = ("image_id",) if "image_id" in names else ("left", "right")
-        self.image_ids = torch.tensor([column(rows, name) for name in self.image_columns]).T.contiguous()  # [N, 1 or 2]
+        image_ids = [torch.tensor(column(rows, name)) for name in self.image_columns]
+        self.image_ids = torch.stack(image_ids, 1)  # [N, 1 or 2]
         self.picture_rows = pictures.rows(self.image_ids)  # [N, 1 or 2]
         pairs = torch.cat([self.text_ids[:, None], self.image_ids], 1)  # [N, 2 or 3]
         numbers: dict[tuple[int, ...], int] = {}
