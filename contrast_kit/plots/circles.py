@@ -169,16 +169,13 @@ def _write_names(panel, at, words):
         )
 
 
-def fan_out(angles: np.ndarray, words: Sequence[str]) -> np.ndarray:
+def fan_out(angles, words):
     """The angles at which words are written: those of their points, spread apart where words would overlap."""
     fan = angles.astype(float)
     order = [i for i in np.argsort(fan, kind="stable").tolist() if words[i]]
-    neighbours = list(zip(order, order[1:], strict=False))
-    if len(order) > 2:
-        neighbours.append((order[-1], order[0]))  # round the circle
     for _ in range(100):
-        for i, j in neighbours:
-            gap = fan[j] - fan[i] + 2 * np.pi * (j == order[0])
+        for i, j in zip(order, order[1:] + order[:1], strict=True):
+            gap = fan[j] - fan[i] + 2 * np.pi * (j == order[0])  # the last and the first meet round the circle
             middle = fan[i] + gap / 2
             wide = WORD[0] * (len(words[i]) + len(words[j])) / 2 + 0.05
             # Side by side at the top of the circle, one above the other at its sides.

@@ -210,17 +210,18 @@ def _legend(figure, present, framed):
             "out",
         }:  # a loss without negatives has no fraction
             words = words.replace("positive: numerator only", "positive, no negatives")
-        if not framed:
-            handles.append(Patch(facecolor=fill, label=f"{sign} {words}"))
-        elif role == "out":
-            handles.append(Patch(facecolor=fill, label=words))
-        else:
-            look = {
+        look = {
+            "facecolor": fill,
+            "label": words if framed else f"{sign} {words}",
+        }
+        if framed and role in FRAMES:
+            look |= {
+                "facecolor": "white",
                 "edgecolor": "black",
                 "linewidth": 1.6,
                 "linestyle": FRAMES[role],
             }
-            handles.append(Patch(facecolor="white", label=words, **look))
+        handles.append(Patch(**look))
     columns = 3 if figure.get_figwidth() > 8 and len(handles) < 4 else 2  # four do not fit abreast
     figure.legend(handles=handles, loc="outside lower left", ncols=columns)
 
