@@ -239,8 +239,10 @@ def level_lines(panel, levels):
         if panel.get_yscale() == "linear" and level > bottom + 0.9 * (top - bottom):
             panel.set_ylim(bottom, bottom + (level - bottom) / 0.9)  # or its words would run into the title
         panel.axhline(level, color="#777777", linewidth=1, linestyle=DASHED, gid="level")
-        free = [min((abs(curve[end] - level) for curve in curves), default=0) for end in (0, -1)]
-        x, side = (0.99, "right") if free[1] >= free[0] else (0.01, "left")
+        ends = np.array([[curve[0], curve[-1]] for curve in curves] or [[level, level]])
+        gaps = np.abs(ends - level)
+        left, right = np.nanmin(gaps, axis=0)  # the caps of a single seed are NaN
+        x, side = (0.99, "right") if right >= left else (0.01, "left")
         box = {"facecolor": "white", "alpha": 0.8, "linewidth": 0, "pad": 1}
         panel.annotate(
             words,
