@@ -25,7 +25,6 @@ if TYPE_CHECKING:  # for editors; at run time __getattr__ does the same, at firs
         papers,
         plots,
         schedules,
-        standard,
         tasks,
     )
     from contrast_kit.encoder import CrossModalEncoder, Encoder
@@ -55,7 +54,6 @@ __all__ = [
     "plan",
     "plots",
     "schedules",
-    "standard",
     "tasks",
 ]
 

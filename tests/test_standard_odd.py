@@ -8,7 +8,7 @@ from conftest import ONE_LAYER, make_encoder
 from transformers import BertConfig, BertForMaskedLM, BertTokenizer
 
 import contrast_kit as ck
-from contrast_kit.standard.controls import TfIdf, random_twin
+from contrast_kit.tasks.standard.controls import TfIdf, random_twin
 
 PAIRS = [("a red kite", "it flies"), ("the small drum", "the door")]
 
@@ -28,7 +28,7 @@ def bert(tokenizer):
 
 def test_pairs_are_scored_with_their_token_types(bert):
     tokenizer, encoder = bert.tokenizer, bert
-    found = ck.standard.pseudo_log_likelihoods(encoder, PAIRS)
+    found = ck.tasks.standard.pseudo_log_likelihoods(encoder, PAIRS)
     for (first, second), score in zip(PAIRS, found, strict=True):
         given = tokenizer(first, second, return_tensors="pt")
         assert given["token_type_ids"].any()
@@ -46,22 +46,22 @@ def test_pairs_are_scored_with_their_token_types(bert):
 def test_copies_of_one_spelling_but_other_types_are_two(bert):
     texts = ["a red [SEP] kite", ("a red", "kite")]
     assert bert.tokenizer(texts[0])["input_ids"] == bert.tokenizer(*texts[1])["input_ids"]
-    alone = [ck.standard.pseudo_log_likelihoods(bert, [text]).item() for text in texts]
-    assert ck.standard.pseudo_log_likelihoods(bert, texts).tolist() == pytest.approx(alone, rel=1e-5)
+    alone = [ck.tasks.standard.pseudo_log_likelihoods(bert, [text]).item() for text in texts]
+    assert ck.tasks.standard.pseudo_log_likelihoods(bert, texts).tolist() == pytest.approx(alone, rel=1e-5)
     assert alone[0] != pytest.approx(alone[1], rel=1e-3)
 
 
 @pytest.mark.parametrize("text", ["[SEP]", "\u200b", "[CLS] [SEP]"])
 def test_a_text_without_a_word_is_refused_not_best(text, tokenizer):
     with pytest.raises(ValueError, match="Text 1 holds no word to score"):
-        ck.standard.pseudo_log_likelihoods(make_encoder(tokenizer), ["a red kite", text])
+        ck.tasks.standard.pseudo_log_likelihoods(make_encoder(tokenizer), ["a red kite", text])
 
 
 def test_a_text_that_is_cut_is_told(tokenizer):
     encoder = make_encoder(tokenizer)
     long = " ".join(["kite"] * encoder.max_length)
     with pytest.warns(UserWarning, match=f"1 texts are longer than {encoder.max_length} tokens"):
-        ck.standard.pseudo_log_likelihoods(encoder, ["a kite", long])
+        ck.tasks.standard.pseudo_log_likelihoods(encoder, ["a kite", long])
 
 
 def test_one_phenomenon_may_be_named_alone_and_counts_once(tokenizer, tmp_path):
@@ -69,28 +69,28 @@ def test_one_phenomenon_may_be_named_alone_and_counts_once(tokenizer, tmp_path):
         (tmp_path / f"{name}.jsonl").write_text('{"sentence_good": "a red kite", "sentence_bad": "kite a red"}\n')
     score = lambda texts: torch.arange(len(texts)).double()  # noqa: E731
     for phenomena in ("one", ["one", "one"]):
-        table = ck.standard.blimp(score, tmp_path, phenomena=phenomena, progress=False)
+        table = ck.tasks.standard.blimp(score, tmp_path, phenomena=phenomena, progress=False)
         assert list(table.index) == ["one", "all"]
     for phenomena in (5, [["one"]], {"one": 1}):
         with pytest.raises(TypeError, match="phenomena"):
-            ck.standard.blimp(score, tmp_path, phenomena=phenomena, progress=False)
+            ck.tasks.standard.blimp(score, tmp_path, phenomena=phenomena, progress=False)
 
 
 def test_one_part_of_the_report_may_be_named_alone(tokenizer):
-    found = ck.standard.evaluate(make_encoder(tokenizer), parts="geometry", limit=50, progress=False)
+    found = ck.tasks.standard.evaluate(make_encoder(tokenizer), parts="geometry", limit=50, progress=False)
     assert set(found.table["part"]) == {"geometry"}
 
 
 def test_only_a_part_that_was_asked_for_is_told_to_be_left_out(tokenizer, tmp_path):
     with pytest.raises(ValueError, match="measure: Geometry was left out") as raised:
-        ck.standard.evaluate(make_encoder(tokenizer), tmp_path, parts="geometry", progress=False)
+        ck.tasks.standard.evaluate(make_encoder(tokenizer), tmp_path, parts="geometry", progress=False)
     assert "GLUE was" not in str(raised.value)
 
 
 def test_nothing_to_measure_is_one_sentence_with_a_name(tokenizer, tmp_path):
     for source, name in ((None, "The toyshop"), (tmp_path, str(tmp_path))):
         with pytest.raises(ValueError, match="holds nothing to measure: BLiMP was left out: .* was given") as raised:
-            ck.standard.evaluate(make_encoder(tokenizer), source, parts="blimp", progress=False)
+            ck.tasks.standard.evaluate(make_encoder(tokenizer), source, parts="blimp", progress=False)
         assert str(raised.value).startswith(f"{name} holds") and not str(raised.value).endswith("..")
 
 
@@ -107,7 +107,7 @@ def test_the_twin_has_the_same_head_and_the_same_lengths(tokenizer):
 def test_texts_without_any_word_have_cosine_0():
     cosines = TfIdf(["!", "?"]).cosines(["!", "?"], ["?", "?"])
     assert cosines.tolist() == [0.0, 0.0]
-    table = ck.standard.sts(Counts(), {"marks": [("!", "?", 1.0), ("?", "!", 2.0), ("!", "!", 3.0)]})
+    table = ck.tasks.standard.sts(Counts(), {"marks": [("!", "?", 1.0), ("?", "!", 2.0), ("!", "!", 3.0)]})
     assert math.isfinite(table.loc["TF-IDF", "marks"])
 
 
@@ -139,7 +139,7 @@ def year(folder, pairs, scores, subset="mine"):
 def test_a_line_that_is_no_pair_and_a_file_without_pairs_are_named(pairs, scores, words, tmp_path):
     year(tmp_path, pairs, scores)
     with pytest.raises(ValueError, match=words):
-        ck.standard.read_sts(tmp_path)
+        ck.tasks.standard.read_sts(tmp_path)
 
 
 def test_sick_with_another_header_or_a_short_line_is_named(tmp_path):
@@ -147,14 +147,14 @@ def test_sick_with_another_header_or_a_short_line_is_named(tmp_path):
     file = tmp_path / "SICK" / "SICK_test_annotated.txt"
     file.write_text("pair_ID\tfirst\tsecond\tscore\n1\ta\tb\t2\n")
     with pytest.raises(ValueError, match="has no column 'sentence_A'; its first line names pair_ID, first"):
-        ck.standard.read_sts(tmp_path)
+        ck.tasks.standard.read_sts(tmp_path)
     header = "pair_ID\tsentence_A\tsentence_B\trelatedness_score\n"
     file.write_text(f"{header}1\ta\tb\t2\n2\ta\n")
     with pytest.raises(ValueError, match="Line 3 of .* is not two texts and a score"):
-        ck.standard.read_sts(tmp_path)
+        ck.tasks.standard.read_sts(tmp_path)
     file.write_text(header)
     with pytest.raises(ValueError, match="SICK-R in .* has no pair with a score"):
-        ck.standard.read_sts(tmp_path)
+        ck.tasks.standard.read_sts(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_a_line_of_the_sts_benchmark_is_named_with_what_it_should_be(line, has, 
     file = tmp_path / "STSBenchmark" / "sts-test.csv"
     file.write_text(f"{before}{line}\n{START}1\tA.\tB.\n")
     with pytest.raises(ValueError) as told:
-        ck.standard.read_sts(tmp_path)
+        ck.tasks.standard.read_sts(tmp_path)
     should = "genre, file, year, number, score (from 0 to 5) and two texts, with a tab between each two"
     assert str(told.value) == f"Line {3 if before else 1} of {file} has {has}: a line is {should}."
 
@@ -182,25 +182,25 @@ def test_the_sts_benchmark_may_name_its_columns_but_must_be_there(tmp_path):
     home = tmp_path / "STSBenchmark"
     home.mkdir()
     with pytest.raises(FileNotFoundError, match="no file .*sts-test.csv: get it again, or leave its folder out"):
-        ck.standard.read_sts(tmp_path)
+        ck.tasks.standard.read_sts(tmp_path)
     (home / "sts-test.csv").write_text('"sentence1","sentence2","label"\n"A, or B","C",2.5\n"D","E",-1\n')
-    assert ck.standard.read_sts(tmp_path) == {"STS-B": {"": [("A, or B", "C", 2.5)]}}
+    assert ck.tasks.standard.read_sts(tmp_path) == {"STS-B": {"": [("A, or B", "C", 2.5)]}}
     (home / "sts-test.csv").write_text("")
     with pytest.raises(ValueError, match="STS-B in .* has no pair with a score"):
-        ck.standard.read_sts(tmp_path)
+        ck.tasks.standard.read_sts(tmp_path)
 
 
 def test_a_folder_without_rows_is_no_task(tmp_path):
     (tmp_path / "STS12-en-test").mkdir()
     with pytest.raises(FileNotFoundError, match="holds none of STS12-en-test"):
-        ck.standard.read_sts(tmp_path)
+        ck.tasks.standard.read_sts(tmp_path)
     with pytest.raises(ValueError, match="The task 'mine' has no rows: leave it out"):
-        ck.standard.sts(Counts(), {"mine": {}})
+        ck.tasks.standard.sts(Counts(), {"mine": {}})
 
 
 def test_a_score_that_is_no_number_is_not_blamed_on_the_model():
     with pytest.raises(ValueError, match="A label is not a finite number") as told:
-        ck.standard.sts(Counts(), {"mine": [("a", "bb", 1.0), ("c", "dd", math.nan), ("e", "f", 2.0)]})
+        ck.tasks.standard.sts(Counts(), {"mine": [("a", "bb", 1.0), ("c", "dd", math.nan), ("e", "f", 2.0)]})
     assert not isinstance(told.value, ck.checks.NotFiniteError)
     with pytest.raises(ck.checks.NotFiniteError, match="A prediction is not finite: the model"):
         ck.tasks.spearman([math.nan, 1.0], [1.0, 2.0])

@@ -4,23 +4,22 @@
 |---|---|---|
 | are vectors as similar as people say? | `sts(encoder, read_sts(folder))` | SimCSE's table of seven tasks |
 | which of two sentences is English? | `blimp(encoder, folder)` | BLiMP, by pseudo-log-likelihood |
-| any task of mteb | `mteb.evaluate(ForMTEB(encoder), tasks)` | mteb |
-| the same with rows of one's own | `mteb_task("STS", "mine", {"test": rows})` | mteb, without the hub |
 | all of it, for a saved folder | `evaluate(folder)`, `python -m contrast_kit evaluate FOLDER` | one table |
+
+`examples/mteb_tasks.py` runs tasks of mteb on an encoder.
 """
 
-from contrast_kit.standard.harness import ForMTEB, mteb_task
-from contrast_kit.standard.minimal_pairs import blimp, pseudo_log_likelihoods
-from contrast_kit.standard.report import Report, evaluate
-from contrast_kit.standard.similarity import read_sts, sts
+from contrast_kit.tasks.standard.minimal_pairs import blimp, pseudo_log_likelihoods
+from contrast_kit.tasks.standard.report import Report, evaluate, has_word_head
+from contrast_kit.tasks.standard.similarity import random_twin, read_sts, sts
 
 __all__ = [
-    "ForMTEB",
     "Report",
     "blimp",
     "evaluate",
-    "mteb_task",
+    "has_word_head",
     "pseudo_log_likelihoods",
+    "random_twin",
     "read_sts",
     "sts",
 ]
