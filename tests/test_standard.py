@@ -3,21 +3,19 @@
 import importlib.util
 import json
 import math
-import sys
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas
 import pytest
 import torch
 from conftest import REAL, make_encoder, real_data
-from transformers import BatchEncoding
 
 import contrast_kit as ck
 from contrast_kit.__main__ import main
 from contrast_kit.tasks.standard import report as reports
-from contrast_kit.tasks.standard.controls import TfIdf, random_twin
+from contrast_kit.tasks.standard.similarity import TfIdf, random_twin
 
 needs_mteb = pytest.mark.skipif(importlib.util.find_spec("mteb") is None, reason="needs the extra mteb")
 
@@ -44,10 +42,6 @@ def test_the_three_aggregations_by_hand(encoder, texts):
         assert table.loc["encoder", "STS12"] == pytest.approx(100 * value)
         assert table.index.name == f"Spearman × 100, {aggregation}"
     assert len({round(value, 6) for value in wanted.values()}) == 3  # a table without its name says nothing
-    with pytest.raises(ValueError, match="aggregation must be one of 'all', 'mean', 'weighted'"):
-        ck.tasks.standard.sts(encoder, {"STS12": subsets}, aggregation="wmean")
-    with pytest.raises(ValueError, match="There is no task"):
-        ck.tasks.standard.sts(encoder, {})
 
 
 def test_the_table_has_two_rows_that_have_learnt_nothing(encoder, texts):
@@ -69,13 +63,6 @@ def test_sts_takes_rows_of_one_s_own_and_models_of_others(encoder, texts):
     assert ck.tasks.standard.sts(encoder, {"one": frame.values.tolist()}).equals(whole)
     other = SimpleNamespace(encode=lambda texts, batch_size: encoder.encode(texts).numpy())  # as a SentenceTransformer
     assert ck.tasks.standard.sts(other, {"one": rows}).equals(whole.loc[["encoder", "TF-IDF"]])
-    for given in ({"one": frame}, {"one": {"": frame.to_dict("records")}}, {"one": []}, {"one": [("a", "b")]}):
-        with pytest.raises(TypeError, match=r"rows of 'one' are a list of \(text, text, score\), not .*values.tolist"):
-            ck.tasks.standard.sts(encoder, given)
-    with pytest.raises(TypeError, match=r"tasks is \{'mine': \[\(text, text, score\), …\]\}, or read_sts"):
-        ck.tasks.standard.sts(encoder, frame)
-    with pytest.raises(TypeError, match="encoder is an Encoder, or another model that encodes texts, not "):
-        ck.tasks.standard.sts(encoder.model, {"one": rows})
 
 
 def test_tf_idf_by_hand():
@@ -117,10 +104,8 @@ def test_sentevals_files_are_read_as_sentevals_code_does(tmp_path):
         "SICK-R": {"": [("A.", "B.", 3.6), ("A.", "C.", 1.0)]},
     }
     (tmp_path / "STS" / "STS12-en-test" / "STS.gs.OnWN.txt").write_text("2.0\n3\n")
-    with pytest.raises(ValueError, match=r"OnWN.txt has 1 pairs and STS.gs.OnWN.txt 2 scores"):
+    with pytest.raises(ValueError, match="longer"):
         ck.tasks.standard.read_sts(tmp_path)
-    with pytest.raises(FileNotFoundError, match="There is no folder"):
-        ck.tasks.standard.read_sts(tmp_path / "nowhere")
     (tmp_path / "void").mkdir()
     with pytest.raises(FileNotFoundError, match="holds none of STS12-en-test"):
         ck.tasks.standard.read_sts(tmp_path / "void")
@@ -142,7 +127,7 @@ SCORED = [Path(REAL or "", *where, "sts-test.csv") for where in (("STSBenchmark"
 SCORED += [Path(REAL or "", "glue_data", "STS-B", "original", "sts-test.tsv")]
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.real_data
 @pytest.mark.skipif(not any(file.is_file() for file in SCORED), reason="the scores of STS-B's test set are not there")
 def test_sts_b_test_of_all_minilm_is_the_published_82_03():
@@ -227,18 +212,6 @@ def test_words_of_the_other_side_of_a_pair_stay_visible(of_pieces, monkeypatch):
     assert [row.count(of_pieces.tokenizer.mask_token_id) for row in seen] == [1, 1]
 
 
-def test_within_words_needs_a_tokenizer_that_tells_them(encoder, monkeypatch, tmp_path):
-    with pytest.raises(ValueError, match="metric must be one of 'original', 'within_word_l2r', not 'words'"):
-        ck.tasks.standard.blimp(encoder, tmp_path, metric="words")
-    with pytest.raises(ValueError, match="metric='within_word_l2r' says how an Encoder is asked"):
-        ck.tasks.standard.blimp(len, tmp_path, metric="within_word_l2r")
-    encode = type(encoder.tokenizer).__call__
-    told = lambda self, *texts, **how: BatchEncoding(dict(encode(self, *texts, **how)))  # noqa: E731
-    monkeypatch.setattr(type(encoder.tokenizer), "__call__", told)  # what tokenizers in Python return
-    with pytest.raises(ValueError, match='does not tell which tokens make a word: take metric="original"'):
-        ck.tasks.standard.pseudo_log_likelihoods(encoder, ["a kite"], metric="within_word_l2r")
-
-
 def test_copies_that_two_texts_share_are_computed_once(encoder, monkeypatch):
     seen, plain = [], type(encoder).forward
     monkeypatch.setattr(
@@ -285,26 +258,6 @@ def test_blimp_asks_any_function_that_scores_texts(tmp_path):
     lengths = lambda texts: torch.tensor([float(len(text)) for text in texts])  # noqa: E731
     table = ck.tasks.standard.blimp(lengths, tmp_path, progress=False)
     assert table.loc["all", "accuracy"] == 0.5  # one right, one wrong, one tie
-    for wrong in (torch.zeros(2), [0.0] * 6, np.zeros(6), torch.full((6,), torch.nan)):
-        with pytest.raises(ValueError, match=r"must give one number per text, a tensor \[6\]"):
-            ck.tasks.standard.blimp(lambda texts, wrong=wrong: wrong, tmp_path, progress=False)
-    for wrong in ("kit/books-mlm", torch.nn.Linear(2, 2)):
-        told = f"asked of an Encoder, or of a function of texts, not of {type(wrong).__name__}"
-        with pytest.raises(TypeError, match=told):
-            ck.tasks.standard.blimp(wrong, tmp_path, progress=False)
-
-
-def test_blimp_says_what_is_wrong(encoder, tmp_path):
-    with pytest.raises(FileNotFoundError, match="holds no .jsonl of BLiMP"):
-        ck.tasks.standard.blimp(encoder, tmp_path)
-    write_blimp(tmp_path, [("a", "b")])
-    with pytest.raises(FileNotFoundError, match="no phenomenon 'island'.*there are syntax_toy"):
-        ck.tasks.standard.blimp(encoder, tmp_path, phenomena=["island"])
-    with pytest.raises(ValueError, match="limit is a number of pairs"):
-        ck.tasks.standard.blimp(encoder, tmp_path, limit=0)
-    (tmp_path / "bad.jsonl").write_text('{"sentence_good": "a"}')
-    with pytest.raises(ValueError, match="Line 1 of .*bad.jsonl is no minimal pair"):
-        ck.tasks.standard.blimp(encoder, tmp_path, progress=False)
 
 
 @pytest.mark.real_data
@@ -328,102 +281,7 @@ def test_real_blimp_has_67_phenomena_and_chance_for_random_weights():
 # mteb
 
 
-def test_the_adapter_gives_the_encoders_vectors_and_cosines(encoder, texts):
-    adapter = ck.tasks.standard.ForMTEB(encoder, name="me/mine")
-    loader = torch.utils.data.DataLoader([{"text": text} for text in texts[:7]], batch_size=3)
-    found = adapter.encode(loader, task_metadata=None, hf_split="test", hf_subset="default", batch_size=2)
-    assert found.dtype == np.float32 and np.allclose(found, encoder.encode(texts[:7]).numpy(), atol=1e-6)
-    all_, pairs = adapter.similarity(found, found[:2]), adapter.similarity_pairwise(found[:2], found[1:3])
-    assert all_.shape == (7, 2) and torch.allclose(pairs, torch.stack([all_[1, 0], all_[2, 1]]))
-    assert adapter.encode([{"text": ["", "a ball"]}]).shape == (2, encoder.width)
-    arrays = SimpleNamespace(encode=lambda texts, batch_size: np.arange(6.0).reshape(2, 3))  # as sentence-transformers
-    learned = SimpleNamespace(encode=lambda texts, batch_size: torch.ones(2, 3, dtype=torch.half, requires_grad=True))
-    for other in (arrays, learned):
-        found = ck.tasks.standard.ForMTEB(other).encode([{"text": ["a", "b"]}])
-        assert isinstance(found, np.ndarray) and found.dtype == np.float32 and found.shape == (2, 3)
-    with pytest.raises(ValueError, match="needs one slash"):
-        ck.tasks.standard.ForMTEB(encoder, name="mine")
-    with pytest.raises(TypeError, match="name is what results are filed under, a string, not 3"):
-        ck.tasks.standard.ForMTEB(encoder, name=3)
-    with pytest.raises(TypeError, match="needs something with encode"):
-        ck.tasks.standard.ForMTEB("a folder")
-
-
-def test_similarity_is_the_cosine_whatever_the_lengths(encoder):
-    adapter = ck.tasks.standard.ForMTEB(encoder)
-    assert adapter.similarity([[3.0, 4.0]], [[4.0, 3.0], [-6.0, -8.0]]).tolist() == [pytest.approx([0.96, -1])]
-    assert adapter.similarity_pairwise([[2.0, 0.0]], [[-3.0, 0.0]]).tolist() == [-1]
-
-
 PAIRS = [{"sentence1": "a", "sentence2": "b", "label": 3.5}, {"sentence1": "c", "sentence2": "d", "label": 1.0}]
-
-
-@pytest.mark.skipif(importlib.util.find_spec("mteb") is not None, reason="mteb is here")
-def test_without_mteb_the_sentence_says_how_to_get_it(encoder):
-    with pytest.raises(ModuleNotFoundError, match=r"pip install 'contrast-kit\[mteb\]'"):
-        ck.tasks.standard.mteb_task("STS", "Mine", {"test": PAIRS})
-    with pytest.raises(ModuleNotFoundError, match="pip install"):
-        _ = ck.tasks.standard.ForMTEB(encoder).mteb_model_meta
-
-
-def test_a_local_task_has_mtebs_columns_and_never_asks_the_hub(monkeypatch):
-    """With a stand-in for mteb, which is not among the tests' own libraries; `needs_mteb` below runs the real one."""
-    base = type("AbsTaskSTS", (), {})
-    stand_in = ModuleType("mteb")
-    stand_in.abstasks = ModuleType("mteb.abstasks")
-    stand_in.abstasks.AbsTaskSTS = base
-    stand_in.abstasks.AbsTaskClassification = stand_in.abstasks.AbsTaskPairClassification = base
-    stand_in.TaskMetadata = lambda **fields: SimpleNamespace(**fields)
-    for name in ("mteb", "mteb.abstasks", "mteb.models", "mteb.models.model_meta"):
-        module = {"mteb": stand_in, "mteb.abstasks": stand_in.abstasks}.get(name, ModuleType(name))
-        monkeypatch.setitem(sys.modules, name, module)
-    task = ck.tasks.standard.mteb_task("STS", "Mine", {"test": PAIRS})
-    task.load_data(num_proc=2)
-    assert task.data_loaded and task.dataset["default"]["test"][:] == {
-        "sentence1": ["a", "c"], "sentence2": ["b", "d"], "score": [3.5, 1.0],
-    }  # fmt: skip
-    assert (task.metadata.type, task.metadata.main_score, task.min_score, task.max_score) == (
-        "STS",
-        "cosine_spearman",
-        1,
-        3.5,
-    )
-    single = [{"text": "a", "label": 1}, {"text": "b", "label": 0}]
-    task = ck.tasks.standard.mteb_task("Classification", "Other", {"train": single, "test": single})
-    task.load_data()
-    assert task.dataset["default"]["train"][:] == {"text": ["a", "b"], "label": [1, 0]}
-    assert task.metadata.main_score == "accuracy"
-    same = [row | {"label": int(row["label"] > 2)} for row in PAIRS]
-    assert ck.tasks.standard.mteb_task("PairClassification", "Same", {"test": same}).metadata.main_score == "max_ap"
-    with pytest.raises(ValueError, match="kind must be one of"):
-        ck.tasks.standard.mteb_task("Clustering", "Mine", {"test": single})
-
-
-@pytest.mark.parametrize(
-    ("kind", "splits", "sentence"),
-    [
-        ("Classification", {"test": [{"text": "a", "label": 1}]}, "needs the split 'train'"),
-        ("STS", {"test": [{"text": "a", "label": 1}]}, "reads pairs, not text"),
-        ("STS", {"test": [{"sentence1": "a", "sentence2": "b"}]}, "no column 'label'"),
-        ("Classification", {"train": PAIRS, "test": PAIRS}, "reads one text, not sentence1 and sentence2"),
-    ],
-)
-def test_rows_that_make_no_task_are_refused(kind, splits, sentence):
-    with pytest.raises(ValueError, match=sentence):
-        ck.tasks.standard.mteb_task(kind, "Mine", splits)
-
-
-@needs_mteb
-def test_mteb_itself_gives_our_numbers_on_local_rows(encoder, texts):
-    import mteb
-    from mteb.models.models_protocols import EncoderProtocol
-
-    rows = [{"sentence1": a, "sentence2": b, "label": s} for a, b, s in graded(texts[:30], np.arange(29) % 7)]
-    adapter = ck.tasks.standard.ForMTEB(encoder)
-    assert isinstance(adapter, EncoderProtocol)
-    done = mteb.evaluate(adapter, ck.tasks.standard.mteb_task("STS", "Mine", {"test": rows}), cache=None)
-    found = done.task_results[0].scores["test"][0]["cosine_spearman"]
-    assert found == pytest.approx(ck.tasks.zero_shot_sts(encoder, rows)["spearman"], abs=1e-6)
 
 
 # One table
@@ -460,18 +318,6 @@ def test_the_command_measures_a_folder_and_writes_a_table_and_a_card(saved, tmp_
     card = (saved / "evaluation.md").read_text()
     assert card.startswith("## Evaluation") and "| BLiMP all | 1 pairs |" in card and "| 50.00 | chance |" in card
     assert ck.Encoder.from_pretrained(saved).width == 32  # the folder still opens
-
-
-def test_a_folder_that_takes_no_table_does_not_lose_it(saved, capsys, monkeypatch):
-    """It may be read-only, and what was measured may have taken an hour."""
-
-    def refused(self, folder):
-        raise PermissionError("read-only")
-
-    monkeypatch.setattr(reports.Report, "write", refused)
-    assert main(["evaluate", str(saved), "--only", "geometry", "--limit", "60", "--quiet"]) == 1
-    told = capsys.readouterr()
-    assert "uniformity" in told.out and "read-only" in told.err
 
 
 def test_without_data_the_toyshop_is_measured(saved, tmp_path, capsys, monkeypatch):
@@ -551,28 +397,9 @@ def test_a_task_whose_first_rows_are_of_one_class_is_a_note(encoder, tmp_path):
     rows = [f"a kite of kind {i}\t{int(i > 11)}" for i in range(24)]
     for name in ("train.tsv", "dev.tsv"):
         (tmp_path / "SST-2" / name).write_text("\n".join(["sentence\tlabel", *rows]))
-    assert len(ck.tasks.standard.evaluate(encoder, tmp_path, parts="glue", progress=False).table) == 1
+    assert len(ck.tasks.standard.evaluate(encoder, tmp_path, parts=["glue"], progress=False).table) == 1
     with pytest.raises(ValueError, match="was left out: its first 10 rows are of one class"):
-        ck.tasks.standard.evaluate(encoder, tmp_path, parts="glue", limit=10, progress=False)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["--data", "nowhere"], "There is no folder nowhere"),
-        (["--limit", "5"], "limit is a number of rows, at least 10"),
-        (["--pairs", "-1"], "pairs is a number of rows"),
-    ],
-)
-def test_an_error_is_one_sentence(arguments, words, saved, capsys):
-    assert main(["evaluate", str(saved), "--only", "geometry", *arguments]) == 1
-    told = capsys.readouterr().err
-    assert words in told and len(told.strip().splitlines()) == 1
-
-
-def test_what_is_no_model_is_said(tmp_path, capsys):
-    assert main(["evaluate", str(tmp_path)]) == 1
-    assert "holds no config.json" in capsys.readouterr().err
+        ck.tasks.standard.evaluate(encoder, tmp_path, parts=["glue"], limit=10, progress=False)
 
 
 def test_the_command_hands_on_what_it_was_given(saved, tmp_path, monkeypatch, capsys):
@@ -584,9 +411,9 @@ def test_the_command_hands_on_what_it_was_given(saved, tmp_path, monkeypatch, ca
     assert main(["evaluate", str(saved), *more, "--out", str(tmp_path / "out")]) == 0
     (args, how), out = given
     assert args == (str(saved), "mine") and out == tmp_path / "out"
-    assert how == dict(parts=("sts",), limit=None, pairs=7, pooling="first", progress=False)
+    assert how == dict(parts=["sts"], limit=None, pairs=7, pooling="first", progress=False)
     given.clear()
     assert main(["evaluate", str(saved), "--limit", "9", "--pairs", "0"]) == 0
     (args, how), out = given
     assert args == (str(saved), "theirs") and out == saved
-    assert how == dict(parts=tuple(reports.PARTS), limit=9, pairs=None, pooling=None, progress=True)
+    assert how == dict(parts=list(reports.PARTS), limit=9, pairs=None, pooling=None, progress=True)

@@ -240,9 +240,7 @@ def _rows(options: argparse.Namespace) -> tuple[Any, tuple[str, ...]]:
     if reads_labels and options.label != "label":
         splits = labels.from_column(splits, options.label, None, hint=str(options.data))
     if options.part not in splits:
-        raise ValueError(
-            f"{options.data} has no split {options.part!r} (--part); {meant(options.part, splits)}"
-        )
+        raise ValueError(f"{options.data} has no split {options.part!r} (--part); {meant(options.part, splits)}")
     rows = splits[options.part]
     columns = tuple(options.columns.split(",")) if options.columns else ck.data.text_columns(rows.column_names)
     for name in columns:

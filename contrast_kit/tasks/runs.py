@@ -148,7 +148,13 @@ def run(
     done = {}
     if path is not None and path.exists():
         done = {tuple(row[name] for name in KEY): row for row in read(path)}
-    plan = list(plan_runs(protocol, _listed(data), pipelines_by_name(methods)))
+    plan = list(plan_runs(protocol, listed(data), pipelines_by_name(methods)))
+    picks = protocol.choose or protocol.report in ("top", "best")
+    if picks and any(planned.held.validation is None for planned in plan):
+        raise ValueError(
+            f"{protocol.name} picks runs by validation rows, but holds none out: take dataclasses.replace(protocol, "
+            "report='mean', choose={}); for GLUE's secret rows there is examples/glue_submission.py."
+        )
     hashes = {}
     for planned in plan:
         if planned.key in hashes:
@@ -172,7 +178,8 @@ def run(
     return Results(table_of(done[key] for key in hashes if key in done), protocol, complete)
 
 
-def _listed(data: TaskData | Iterable[TaskData]) -> list[TaskData]:
+def listed(data: TaskData | Iterable[TaskData]) -> list[TaskData]:
+    """The data of one task or of several, as a list."""
     return [data] if isinstance(data, TaskData) else list(data)
 
 

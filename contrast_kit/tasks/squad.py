@@ -201,6 +201,7 @@ def run(
     protocol: Protocol = SQUAD,
     name: str = "SQuAD",
     folder: str | Path | None = None,
+    progress: bool = False,
     **settings: Any,
 ) -> Results:
     """COCO-LM's SQuAD runs: one reader for each seed on `data["train"]`, tested on `data["validation"]`.
@@ -211,7 +212,7 @@ def run(
         protocol: its seeds, epochs, rate, batch and what is reported.
         name: what the data are called in the table.
         folder: keeps `results.csv`, rewritten after each run; the same call continues from there.
-        settings: further arguments of `fine_tune`.
+        progress, settings: further arguments of `fine_tune`.
 
     Returns:
         the `Results`: `test` is F1 in percent, `test_exact` EM (`evaluate_across`), and so on.
@@ -234,7 +235,7 @@ def run(
     complete = True
     for seed in sorted(set(protocol.seeds) - {row["seed"] for row in done}):
         began = time.monotonic()
-        reader = fine_tune(start, train, seed=seed, **options)
+        reader = fine_tune(start, train, seed=seed, progress=progress, **options)
         if reader.run.interrupted:
             complete = False
             break

@@ -20,6 +20,7 @@ from contrast_kit.tasks.protocols import SCL_FULL, SCL_TRANSFER
 from contrast_kit.tasks.results import Results, write
 from contrast_kit.tasks.runs import (
     describe_point,
+    listed,
     pipelines_by_name,
     plan_runs,
     points,
@@ -110,7 +111,7 @@ def sweep(
     [2, 5]
     """
     refuse_overridden([plan.by], options)
-    results = {}
+    data, results = listed(data), {}
     for value, protocol in plan.protocols.items():
         results[value] = run(protocol, data, start, methods, folder=_inside(folder, f"{plan.by}={value}"), **options)
         if not results[value].complete:
@@ -155,7 +156,7 @@ def transfer(
     """
     import pandas as pd
 
-    tables, complete = [], True
+    targets, tables, complete = listed(targets), [], True
     for name, pipeline in pipelines_by_name(methods).items():
         own = _inside(folder, name)
         model = source_model(source, start, pipeline, source_protocol, own, **settings)
