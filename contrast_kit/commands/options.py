@@ -11,6 +11,7 @@ import inspect
 import re
 import textwrap
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from contrast_kit._util import meant
@@ -70,7 +71,7 @@ def add_fields(group: Any, cls: type, defaults: Mapping[str, Any], leave_out: Se
             "--" + field.name.replace("_", "-"),
             default=argparse.SUPPRESS,
             metavar=metavar,
-            type=parse_value,
+            type=partial(parse_value, names=names),
             help=f"{docs.get(field.name, '')} Here: {default!r}.".strip().replace("%", "%%"),
         )
 
@@ -81,14 +82,16 @@ def names_in(hint: Any) -> list[Any]:
     return [name for literal in literals for name in get_args(literal)]
 
 
-def parse_value(text: str) -> Any:
-    """The value of an option: a number, yes or no, none, a tuple with commas, or the text itself.
+def parse_value(text: str, names: Sequence[str] = ()) -> Any:
+    """The value of an option: one of `names`, a number, yes or no, none, a tuple with commas, or the text itself.
 
     Example:
         >>> from contrast_kit.commands.options import parse_value
         >>> parse_value("1e-3"), parse_value("no"), parse_value("0.8,0.1,0.1"), parse_value("nt_xent")
         (0.001, False, (0.8, 0.1, 0.1), 'nt_xent')
     """
+    if text in names:
+        return text
     if text.lower() in CONSTANTS:
         return CONSTANTS[text.lower()]
     try:

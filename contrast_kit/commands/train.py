@@ -203,21 +203,21 @@ def _say(message: str) -> None:
 
 def _begin(options: argparse.Namespace) -> None:
     """Keep the settings of a new run; raise where they differ from those of the run that the folder holds."""
-    chosen = ("method", "data", "part", "unit", "columns", "label", "limit", "scale", "start", "words", "pooling")
-    settings = {name: getattr(options, name) for name in (*chosen, "packed")}
+    chosen = ("method", "scale", "data", "part", "unit", "columns", "label", "limit", "start", "words", "pooling")
+    settings = {name: getattr(options, name) for name in chosen}
     for name in ("data", "start"):  # however a place is spelled
         if settings[name] and Path(settings[name]).expanduser().exists():
             settings[name] = str(Path(settings[name]).expanduser().resolve())
     fields = recipes.class_of(options.method).Config.__dataclass_fields__.values()
     settings |= {field.name: field.default for field in fields} | options.config
-    settings |= asdict(ck.Training.of(options.training))
+    settings |= asdict(ck.Training.of(options.training)) | {"packing": options.packed}
     settings = json.loads(json.dumps(settings, default=str))
     file = options.folder / FILE
     if checkpoint.found(options.folder) and file.exists():
         before = json.loads(file.read_text(encoding="utf-8"))
         for name in settings:
             if before.get(name) != settings.get(name):
-                flag = "--" + name.replace("_", "-").replace("packed", "packing")
+                flag = "--" + name.replace("_", "-")
                 raise ValueError(
                     f"{options.folder} was begun with {flag} {before.get(name)}, and this is {flag} "
                     f"{settings.get(name)}: use the same to go on, or another --folder (to train further, with "
