@@ -19,15 +19,6 @@ from contrast_kit.commands import lab
 from contrast_kit.data import drafts, hub, picture_files, toyshop
 from contrast_kit.objectives import CMLM, COCOLM, MLM, FineTune
 from contrast_kit.tasks import squad
-from contrast_kit.tasks.searching import explore
-
-
-@pytest.mark.parametrize(("name", "values"), [("lam", (0, 0.5)), ("clip", (None, 1.0)), ("mlm", (True, False))])
-def test_a_search_gives_back_the_objects_of_its_grid(tmp_path, name, values):
-    """A column of one type would make 0 into 0.0 and None into NaN."""
-    for _ in range(2):  # the second time from the folder
-        found = explore({name: values}, lambda point: (-values.index(point[name]), True), folder=tmp_path)
-        assert found.best == {name: values[0]} and type(found.best[name]) is type(values[0])
 
 
 def test_a_protocol_that_chooses_needs_validation_rows(tokenizer):

@@ -38,7 +38,6 @@ ROOMS = (
     "training",
     "planning",
     "tasks",
-    "standard",
     "exercises",
     "explore",
     "commands",

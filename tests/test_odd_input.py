@@ -12,7 +12,6 @@ from conftest import make_encoder
 
 import contrast_kit as ck
 from contrast_kit import exercises, losses
-from contrast_kit.commands import bench
 
 N = 1100  # more than 2**20 cosines: "auto" takes tiles
 A, B = (torch.randn(N, 8, generator=torch.Generator().manual_seed(i)) for i in (0, 1))
@@ -226,13 +225,6 @@ def test_a_recorded_table_lies_in_its_folder(tmp_path):
             ck.data.recorded(name)
 
 
-def test_a_folder_called_benchmarks_in_another_project_is_not_run(tmp_path, monkeypatch):
-    (tmp_path / "benchmarks").mkdir()
-    (tmp_path / "benchmarks" / "losses.py").write_text("raise SystemExit(7)")
-    monkeypatch.chdir(tmp_path)
-    assert bench.find_folder() != tmp_path / "benchmarks"
-    monkeypatch.setattr(bench.contrast_kit, "__file__", str(tmp_path / "site" / "contrast_kit" / "__init__.py"))
-    assert bench.find_folder() is None
 
 
 # ---- data and tokenizers

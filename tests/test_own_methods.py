@@ -287,7 +287,7 @@ def test_a_model_that_transformers_loaded_is_known_as_trained(tokenizer, tmp_pat
     new.save_pretrained(tmp_path)
     wrapped = ck.Encoder(AutoModelForMaskedLM.from_pretrained(tmp_path), tokenizer)
     assert not new.pretrained and wrapped.pretrained and ck.Encoder.from_pretrained(tmp_path).pretrained
-    assert not ck.standard.controls.random_twin(wrapped).pretrained  # though its config came from the folder
+    assert not ck.tasks.standard.random_twin(wrapped).pretrained  # though its config came from the folder
     assert not ck.Encoder(AutoModelForMaskedLM.from_config(AutoConfig.from_pretrained(tmp_path)), tokenizer).pretrained
     runs = [ck.fit(MLM(each), ["a red kite"] * 8, steps=1, batch_size=4, progress=False) for each in (new, wrapped)]
     assert runs[1].training.lr < runs[0].training.lr / 10
