@@ -21,14 +21,6 @@ from contrast_kit.objectives import CMLM, COCOLM, MLM, FineTune
 from contrast_kit.tasks import squad
 
 
-def test_a_protocol_that_chooses_needs_validation_rows(tokenizer):
-    hungry = tasks.Protocol(
-        "mine", sizes=(10,), draws=1, seeds=(0,), test="validation", steps=2, choose={"lr": (1e-5, 2e-5)}
-    )
-    with pytest.raises(ValueError, match="mine chooses lr by validation rows, but holds none out"):
-        tasks.run(hungry, tasks.load("toyshop/sst2"), make_encoder(tokenizer), progress=False)
-
-
 @pytest.mark.parametrize(("epochs", "batches", "steps"), [(1.1, 50, 55), (2.2, 25, 55), (0.5, 3, 2), (1, 7, 7)])
 def test_epochs_in_fractions_take_no_step_too_many(epochs, batches, steps):
     assert ck.Training(epochs=epochs).total_steps(batches) == steps
