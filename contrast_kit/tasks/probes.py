@@ -13,7 +13,7 @@ from contrast_kit.data import Texts
 from contrast_kit.data.rows import column, column_names, unlabelled
 from contrast_kit.encoder import Encoder
 from contrast_kit.encoder.encoder import evaluating
-from contrast_kit.encoder.hf_folders import architecture
+from contrast_kit.encoder.folders import architecture
 from contrast_kit.geometry import pair_cosines
 from contrast_kit.objectives import Objective
 from contrast_kit.tasks.table import Task, TaskData, first_rows, get_task, labels_of, score, texts_of
