@@ -18,8 +18,8 @@ from conftest import REAL, Asked, make_encoder, real_data
 import contrast_kit as ck
 from contrast_kit import tasks
 from contrast_kit.data import Batches
+from contrast_kit.data.paraphrase import Toyshop, same_meaning
 from contrast_kit.objectives import CMLM, CSSL, MLM, SCL, FineTune
-from contrast_kit.paraphrase import Toyshop, same_meaning
 from contrast_kit.tasks import Pipeline, Protocol, Sweep, protocols, studies
 from contrast_kit.tasks import runs as runs_module
 from contrast_kit.tasks.probes import encoder_hash

@@ -12,7 +12,6 @@ import contrast_kit as ck
 from contrast_kit._util import meant
 from contrast_kit.commands import recipes
 from contrast_kit.commands.options import Parser, add_fields
-from contrast_kit.data import labels
 from contrast_kit.data.drafts import draft_of
 from contrast_kit.objectives import CSSL, METHODS, FineTune, Objective
 from contrast_kit.training import checkpoint, distributed
@@ -234,11 +233,11 @@ def _rows(options: argparse.Namespace) -> tuple[Any, tuple[str, ...]]:
     """The rows that hold text of the split that was asked for, and their columns of text."""
     reads_labels = issubclass(recipes.class_of(options.method), FineTune) or ":" in options.method
     how = {"unit": options.unit} if options.unit else {}
-    if not reads_labels:
+    if reads_labels:
+        how["label"] = options.label
+    else:
         how["labels"] = ()  # no label can stop a method that reads none
     splits = ck.data.load(options.data, **how)
-    if reads_labels and options.label != "label":
-        splits = labels.from_column(splits, options.label, None, hint=str(options.data))
     if options.part not in splits:
         raise ValueError(f"{options.data} has no split {options.part!r} (--part); {meant(options.part, splits)}")
     rows = splits[options.part]
@@ -299,7 +298,7 @@ def _texts(objective: Objective, rows: Any, columns: tuple[str, ...], length: in
     if not isinstance(objective, CSSL):
         return ck.data.Texts(rows, tokenizer, columns, length)
     if f"{columns[0]}/0" not in rows.column_names:
-        paraphraser = ck.paraphrase.Toyshop()
+        paraphraser = ck.data.paraphrase.Toyshop()
         some = rows[columns[0]][:1_000]
         if paraphraser(some) == some:
             raise ValueError(
@@ -307,7 +306,7 @@ def _texts(objective: Objective, rows: Any, columns: tuple[str, ...], length: in
                 "give a table with two wordings of each, columns text, text/0 and text/1 (reworded makes them)."
             )
         _say("The data holds no paraphrases; the toyshop's grammar makes them. It knows its own sentences only.")
-        rows = ck.paraphrase.reworded(rows, paraphraser, columns)
+        rows = ck.data.paraphrase.reworded(rows, paraphraser, columns)
     return ck.data.Paraphrased(rows, tokenizer, columns, length)
 
 

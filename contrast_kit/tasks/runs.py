@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from contrast_kit.data import Paraphrased
+from contrast_kit.data.paraphrase import augmented, reworded
 from contrast_kit.data.rows import column_names
 from contrast_kit.encoder import Encoder
 from contrast_kit.objectives import FineTune
-from contrast_kit.paraphrase import augmented, reworded
 from contrast_kit.tasks import prompting
 from contrast_kit.tasks.fine_tuning import FineTuned, encoder_of, fine_tune, tokenized
 from contrast_kit.tasks.probes import encoder_hash, fit_probe, weights_hash

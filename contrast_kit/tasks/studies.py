@@ -106,7 +106,7 @@ def sweep(
     >>> encoder = ck.Encoder.tiny(ck.data.train_tokenizer(data.train["sentence"], vocab_size=300))
     >>> quick = dict(sizes=(20,), draws=1, epochs={20: 1}, top=1, validation=20, most_test={"sst2": 20})
     >>> noise = protocols.Sweep(replace(protocols.SCL_NOISE.base, **quick), "temperature", (None, 0.9))
-    >>> paraphraser = ck.paraphrase.Toyshop()
+    >>> paraphraser = ck.data.paraphrase.Toyshop()
     >>> ck.tasks.sweep(noise, data, encoder, ["FT"], paraphraser=paraphraser, progress=False).table["steps"].tolist()
     [2, 5]
     """
