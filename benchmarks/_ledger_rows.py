@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 import contrast_kit as ck
-from contrast_kit.tasks.results import interval
+from contrast_kit.tasks import interval
 
 HELD, NOT_HELD, UNCLEAR, UNTESTABLE = "held", "not held", "unclear", "untestable here"
 PAPERS = {"cmlm": "CMLM", "coco_lm": "COCO-LM", "scl": "SCL", "capt": "CAPT"}

@@ -8,7 +8,7 @@ import pandas as pd
 from _ledger_rows import UNCLEAR, UNTESTABLE, Row, difference, entry, printed_lead, run
 
 import contrast_kit as ck
-from contrast_kit.tasks.results import interval
+from contrast_kit.tasks import interval
 
 SOLVED = "; MiniLM solves its contrast before any training"  # 0.003 and 0.00004 of 2.08 nats among 8 (not recorded)
 

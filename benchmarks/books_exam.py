@@ -26,9 +26,8 @@ from safetensors import safe_open
 
 import contrast_kit as ck
 from contrast_kit.data.texts import special_ids
-from contrast_kit.encoder.hf_folders import located
-from contrast_kit.standard.controls import random_twin
-from contrast_kit.standard.report import has_word_head
+from contrast_kit.encoder.folders import located
+from contrast_kit.tasks.standard import has_word_head, random_twin
 
 PARTS = ("glue", "sts", "blimp", "geometry", "fine-tuned")
 TASKS = ("sst2", "stsb", "mrpc", "rte")
@@ -46,14 +45,14 @@ class Results(Table):
 
 
 def measured(name: str, encoder: ck.Encoder, options: argparse.Namespace, table: Results) -> None:
-    """Probes, similarity, minimal pairs and geometry of `contrast_kit.standard`; nothing in them is drawn."""
+    """Probes, similarity, minimal pairs and geometry of `contrast_kit.tasks.standard`; nothing in them is drawn."""
     size = dict(limit=options.limit, pairs=options.pairs, progress=False)
     sizes = f"{options.limit} rows, {options.pairs} pairs"
     for part in [part for part in options.parts if part != "fine-tuned"]:
         done = any((row["encoder"], row["part"], row["sizes"]) == (name, part, sizes) for row in table.rows)
         if done or (part == "blimp" and (name in options.no_blimp or not has_word_head(encoder))):
             continue
-        report = ck.standard.evaluate(encoder, options.data, parts=(part,), **size)
+        report = ck.tasks.standard.evaluate(encoder, options.data, parts=(part,), **size)
         for found in report.table.to_dict("records"):
             measurement = f"{found['measurement']}, {found['data']}"
             for who, column in ((name, "value"), (NEW, "random weights"), (found["baseline is"], "baseline")):
@@ -79,7 +78,7 @@ def detected(name: str, home: str, options: argparse.Namespace, table: Results) 
     if head.is_file() and not table.has(name, *key):
         kind = getattr(ck.objectives, safe_open(head, "pt").metadata().get("objective", "COCOLM"))
         objective = kind.from_pretrained(home).eval()
-        found = ck.standard.blimp(partial(copied, objective), options.data, limit=options.pairs, progress=False)
+        found = ck.tasks.standard.blimp(partial(copied, objective), options.data, limit=options.pairs, progress=False)
         table.add(row(name, *key, 100 * found.loc["all", "accuracy"]))
 
 
@@ -88,7 +87,7 @@ def within_words(name: str, encoder: ck.Encoder, options: argparse.Namespace, ta
     key = ("blimp", "within words, minimal pairs", f"{options.pairs} pairs", 0)
     if name not in options.no_blimp and has_word_head(encoder) and not table.has(name, *key):
         how = dict(limit=options.pairs, metric="within_word_l2r", progress=False)
-        found = ck.standard.blimp(encoder, options.data, **how)
+        found = ck.tasks.standard.blimp(encoder, options.data, **how)
         table.add(row(name, *key, 100 * found.loc["all", "accuracy"]))
 
 

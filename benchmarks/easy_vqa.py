@@ -32,8 +32,7 @@ from _table import Table
 from words_and_pictures import BATCH, answered
 
 import contrast_kit as ck
-from contrast_kit.data.region_files import patches, read_pictures
-from contrast_kit.data.vision_files import easy_vqa
+from contrast_kit.data.picture_files import easy_vqa, patches, read_pictures
 from contrast_kit.objectives import Answer
 
 SIDE = 16

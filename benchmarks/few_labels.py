@@ -28,6 +28,7 @@ regression) and a probe on frozen vectors are the controls; the probe's strength
 
 import argparse
 import os
+import runpy
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -46,11 +47,8 @@ from contrast_kit import tasks
 from contrast_kit.data import toyshop
 from contrast_kit.data.rows import column, column_names
 from contrast_kit.objectives import CMLM
-from contrast_kit.paraphrase import Apertium
 from contrast_kit.tasks import Pipeline, Protocol, TaskData
-from contrast_kit.tasks.grid import post_train
-from contrast_kit.tasks.planned import plan as runs_of
-from contrast_kit.tasks.planned import rows_of
+from contrast_kit.tasks.runs import plan_runs, post_train, rows_of
 
 METHODS = {
     "FT": PIPELINES["FT"],
@@ -156,7 +154,7 @@ def words(args, task: str, data: TaskData, come_from: str, encoder, rates: list[
     plan, found = protocol(args, (n,)), {"as it was": encoder}
     for rate in rates:
         if (pipeline := METHODS[rate["method"]]).post and not pipeline.paraphraser:  # CSSL trains no words
-            rows, _ = rows_of(next(iter(runs_of(plan, [data], {rate["method"]: pipeline}, None))), plan)
+            rows, _ = rows_of(next(plan_runs(plan, [data], {rate["method"]: pipeline})), plan)
             how = replace(plan, post_lr=rate["post_lr"]).post_training(n) | precision(encoder)
             found[rate["method"]] = post_train(encoder, pipeline, rows, task=data.task, seed=0, **how)
     first = data.task.columns_in(column_names(data.train))[0]
@@ -270,8 +268,10 @@ def precision(encoder: ck.Encoder) -> dict:
 
 def pipeline_of(name: str, task: str) -> Pipeline:
     """A method; on real text CSSL's two wordings are made by Apertium, by way of Spanish and of Catalan."""
-    reworded = METHODS[name].paraphraser and task != "opinion"
-    return replace(METHODS[name], paraphraser=Apertium()) if reworded else METHODS[name]
+    if METHODS[name].paraphraser and task != "opinion":
+        apertium = runpy.run_path(str(Path(__file__).parents[1] / "examples" / "apertium.py"))
+        return replace(METHODS[name], paraphraser=apertium["Apertium"]())
+    return METHODS[name]
 
 
 def slug(name: str) -> str:

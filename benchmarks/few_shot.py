@@ -24,8 +24,8 @@ from _origin import write_origin
 import contrast_kit as ck
 from contrast_kit import tasks
 from contrast_kit.data import toyshop
+from contrast_kit.data.paraphrase import Toyshop
 from contrast_kit.objectives import CMLM, CSSL, MLM, SCL
-from contrast_kit.paraphrase import Toyshop
 from contrast_kit.tasks import Pipeline, Sweep, protocols
 
 KINDS = ("opinion", "shelf", "visit", "visit and opinion")

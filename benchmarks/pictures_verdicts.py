@@ -14,7 +14,7 @@ from pathlib import Path
 import pandas as pd
 from _origin import write_origin
 
-from contrast_kit.tasks.results import interval
+from contrast_kit.tasks import interval
 
 TASKS = ("vqa", "gqa", "nlvr2")
 NEAR = 0.05

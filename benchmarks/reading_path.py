@@ -21,7 +21,6 @@ PICTURES = (
     "losses/regions.py",
     "masking/regions.py",
     "encoder/cross_modal.py",
-    "encoder/cross_modal_shapes.py",
     "objectives/lxmert.py",
     "objectives/capt_pairs.py",
     "objectives/answers.py",
@@ -52,7 +51,7 @@ def lines_run(call: Callable[[], object]) -> dict[str, set[int]]:
 
 def methods() -> dict[str, tuple[ck.objectives.Objective, dict]]:
     """Each method on a tiny encoder, with a batch for it."""
-    from contrast_kit.paraphrase import Toyshop, reworded
+    from contrast_kit.data.paraphrase import Toyshop, reworded
 
     rows = [row for row, _ in zip(ck.data.load("toyshop/sst2")["train"], range(16), strict=False)]
     texts = [row["sentence"] for row in rows]

@@ -112,7 +112,7 @@ class World:
 
     def wordings(self, sentences: list[str], asked: set[str]) -> ck.data.Paraphrased:
         """Each sentence and another wording of it, except wordings that a test uses."""
-        again = ck.paraphrase.Toyshop()(sentences)
+        again = ck.data.paraphrase.Toyshop()(sentences)
         pairs = [pair for pair in zip(sentences, again, strict=True) if pair[1] not in asked and pair[0] != pair[1]]
         return ck.data.Paraphrased.of_pairs(pairs, self.tokenizer)
 

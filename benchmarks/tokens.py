@@ -1,20 +1,17 @@
-"""Text to token ids: ours beside the tokenizer library's own batch call, transformers' call, and the disk.
+"""Text to token ids: ours beside the tokenizer library's own batch call, and transformers' call.
 
     python benchmarks/tokens.py
 
-Sentences of the installed libraries' docstrings, 8,000 words, all cores. "Ours, from the disk" finds what an earlier
-run left: from 50,000 rows on `Texts` keeps its tokens.
+Sentences of the installed libraries' docstrings, 8,000 words, all cores.
 """
 
-import os
-import tempfile
 from collections.abc import Callable
 from itertools import cycle, islice
 
 from _bench import Case, main
 
 import contrast_kit as ck
-from contrast_kit.data.tokens import TokenCache, tokenize
+from contrast_kit.data.texts import tokenize
 
 LENGTH = 128
 
@@ -24,9 +21,6 @@ def contenders(rows: int) -> dict[str, Callable[[], object]]:
     lines = list(islice(cycle(prose), rows))
     tokenizer = ck.data.train_tokenizer(prose[:50_000], vocab_size=8_000)
     tokenizer(lines[:1], truncation=True, max_length=LENGTH)  # tells the library where to cut
-    os.environ["CONTRAST_KIT_CACHE"] = tempfile.mkdtemp()
-    cache = TokenCache(tokenizer, LENGTH)
-    cache.tokens([lines])
 
     def call() -> object:
         return tokenizer(lines, truncation=True, max_length=LENGTH, return_attention_mask=False)
@@ -35,7 +29,6 @@ def contenders(rows: int) -> dict[str, Callable[[], object]]:
         "ours": lambda: tokenize(tokenizer, [lines], LENGTH),
         "the library's batch": lambda: tokenizer.backend_tokenizer.encode_batch_fast(lines),
         "transformers": call,
-        "ours, from the disk": lambda: cache.tokens([lines]),
     }
 
 

@@ -27,8 +27,8 @@ from _origin import write_origin
 
 from contrast_kit import tasks
 from contrast_kit.data import scenes
+from contrast_kit.data.picture_files import vqa_v2
 from contrast_kit.data.scenes.shelf import COLOURS, GOODS
-from contrast_kit.data.vision_files import vqa_v2
 
 MASKED = {
     "colour": "|".join(COLOURS),

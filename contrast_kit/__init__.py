@@ -50,11 +50,9 @@ __all__ = [
     "masking",
     "objectives",
     "papers",
-    "paraphrase",
     "plan",
     "plots",
     "schedules",
-    "standard",
     "tasks",
     "training",
 ]

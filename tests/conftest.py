@@ -13,9 +13,9 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 import contrast_kit as ck
 from contrast_kit.data import toyshop
+from contrast_kit.data.paraphrase import Paraphraser, Toyshop, reworded
 from contrast_kit.encoder import SHAPES
 from contrast_kit.fast import vocabulary
-from contrast_kit.paraphrase import Paraphraser, Toyshop, reworded
 
 REAL = os.environ.get("CONTRAST_KIT_REAL_DATA")
 real_data = pytest.mark.skipif(not REAL, reason="CONTRAST_KIT_REAL_DATA is not set")

@@ -74,7 +74,7 @@ def ended(child, within):
 
 def look(folder):
     """Every checkpoint must be whole: each file opens, and they say the step of their name."""
-    for path in checkpoint.found(folder):
+    for path in checkpoint.checkpoints(folder):
         state = json.loads((path / "state.json").read_text())
         assert path.name == f"step-{state['step']:08d}" and len(state["rows"]) == state["step"]
         for file in ("objective", "optimizer", "random"):
@@ -109,7 +109,7 @@ def kills(count, expected, duration, seed=0):
                 amid_saving += any(folder.glob(".step-*"))
                 look(folder)
             assert answer.read_text() == expected, f"run {runs} ended with other weights"
-            assert len(checkpoint.found(folder)) == 2 and not any(folder.glob(".step-*"))
+            assert len(checkpoint.checkpoints(folder)) == 2 and not any(folder.glob(".step-*"))
             shutil.rmtree(folder)
     return {"kills": killed, "amid saving": amid_saving, "runs": runs, "seconds": time.monotonic() - start}
 
@@ -126,7 +126,7 @@ def between_checkpoints(expected):
         child = copy_of_this_process(lambda: train(folder, strike, save_every=3), Path(place, "answer"))
         assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
         look(folder)
-        last = checkpoint.found(folder)[-1].name
+        last = checkpoint.checkpoints(folder)[-1].name
         assert train(folder, save_every=3) == expected, "ended with other weights"
     return {"last": last}
 

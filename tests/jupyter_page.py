@@ -34,7 +34,7 @@ SETTINGS = {
 
 MARKS = [
     pytest.mark.browser,
-    pytest.mark.slow,
+    pytest.mark.full,
     pytest.mark.skipif(CHROMIUM is None, reason="no Chromium found (on Debian: apt install chromium)"),
 ]
 

@@ -1,113 +1,68 @@
-"""What training does on a pretended device: `python tests/pretended_steps.py` prints it as JSON, `--table` as a table.
+"""What training does on a pretended device: `python tests/pretended_steps.py` prints it as JSON.
 
-Looked at are one step of every objective in each way of computing it, whole runs of `fit`, and large contrasts.
+Looked at are one step of every objective in each way of computing it, and large contrasts.
 """
 
-import importlib
 import json
-import sys
 import warnings
-from contextlib import ExitStack
 from unittest import mock
 
 import pretended_device
 import torch
-from conftest import make_encoder
+from conftest import make_encoder, with_wordings
 from objectives import OBJECTIVES, ONE_EACH
-from pretended_device import SENT, waits
 
 import contrast_kit as ck
 from contrast_kit import checks, fast, losses
 from contrast_kit.data import toyshop
-from contrast_kit.paraphrase import Toyshop, reworded
-from contrast_kit.training import distributed
 from contrast_kit.training.gradient import gradient
 from contrast_kit.training.settings import autocast
 
-WAYS = {  # what is given to `ck.faster`, to `gradient`, and what is changed in `fast`
-    "plain": ({}, {}, {}),
-    "packing": (dict(packing=True), {}, {}),
-    "fixed capacity": (dict(fixed_capacity=0.4), {}, {}),
-    "chunks": ({}, dict(chunk_size=5), {}),
-    "tiles": ({}, {}, dict(TILED_FROM=0, scores_at_once=lambda device: 2**10)),
-    "bf16": ({}, dict(autocast=True), {}),
+WAYS = {
+    "plain": {},
+    "packing": dict(packing=True),
+    "fixed capacity": dict(fixed_capacity=0.4),
+    "bf16": {},
 }
-"""Of each objective in `ONE_EACH`; the other forms are looked at plain and, as their contrasts differ, in tiles."""
-STEPS = 2
+"""What is given to `ck.faster`, of each objective in `ONE_EACH`."""
 
 
-class Generator(torch.Generator):
-    """Random numbers for the device, which has none of its own: the CPU's."""
-
-    def __new__(cls, device=None):
-        return super().__new__(cls)
-
-
-def data() -> dict:
-    """Texts to train on; CSSL reads two wordings of each."""
+def batch_of_eight():
+    """Eight texts with labels and two wordings of each, and their tokenizer."""
     texts = toyshop.corpus(64, seed=1)
     tokenizer = ck.data.train_tokenizer(texts, vocab_size=300)
-    rows = [{"text": text, "label": i % 2} for i, text in enumerate(texts)]
-    plain = ck.data.Texts(rows, tokenizer, max_length=32)
-    pairs = ck.data.Paraphrased(reworded(rows, Toyshop()), tokenizer, max_length=32)
-    return {name: pairs if name.startswith("cssl") else plain for name in OBJECTIVES}
+    batch = with_wordings(texts, tokenizer).batch(range(8))
+    return batch | {"label": torch.arange(8) % 2}, tokenizer
 
 
-def step(name: str, texts, where: torch.device, way: str = "plain") -> tuple[dict[str, int], float]:
-    """One step's waits and its loss."""
-    faster, options, changed = WAYS[way]
-    if "autocast" in options:
-        options = options | dict(autocast=autocast("bf16", where))
-    with ExitStack() as stack:
-        for attribute, value in changed.items():
-            stack.enter_context(mock.patch.object(fast, attribute, value))
-        torch.manual_seed(0)
-        objective = ck.faster(OBJECTIVES[name](make_encoder(texts.tokenizer)), **faster).train().to(where)
-        batch = {key: value.to(where) for key, value in texts.batch(list(range(8))).items()}
-        len(getattr(objective, "queue", ()))  # read once a run
-        waits.clear()
-        torch.manual_seed(0)
-        parts, _ = gradient(objective, [batch], None, **options)
-    return dict(waits), float(parts["loss"])
+def step(name, batch, tokenizer, where, way="plain"):
+    """The loss of one step."""
+    options = {}
+    if way == "bf16":
+        options["autocast"] = autocast("bf16", where)
+    torch.manual_seed(0)
+    objective = ck.faster(OBJECTIVES[name](make_encoder(tokenizer)), **WAYS[way]).train().to(where)
+    moved = {key: value.to(where) for key, value in batch.items()}
+    torch.manual_seed(0)
+    parts, _ = gradient(objective, [moved], None, **options)
+    return float(parts["loss"])
 
 
-def steps(device: torch.device) -> dict[str, dict]:
-    """One step of every objective in every way: its waits, its loss there and, computed plainly, on the CPU."""
+def steps(device):
+    """One step of every objective in every way: its loss there and, computed plainly, on the CPU."""
+    batch, tokenizer = batch_of_eight()
     found = {}
-    for name, texts in data().items():
-        _, expected = step(name, texts, torch.device("cpu"))
-        for way in WAYS if name in ONE_EACH else ("plain", "tiles"):
-            seen, loss = step(name, texts, device, way)
-            found.setdefault(way, {})[name] = {"waits": seen, "cpu": expected, "device": loss}
+    for name in ONE_EACH:
+        if name == "span":  # its batches are others
+            continue
+        expected = step(name, batch, tokenizer, torch.device("cpu"))
+        for way in WAYS:
+            loss = step(name, batch, tokenizer, device, way)
+            found[f"{name}, {way}"] = {"cpu": expected, "device": loss}
     return found
 
 
-def fits(device: torch.device) -> dict[str, dict]:
-    """What a run of `fit` waits for from its first step to its end, with one row of history; and the numbers in it."""
-    module, found = importlib.import_module("contrast_kit.training.fit"), {}
-    run = module._Loop.run
-
-    def counted(loop, *args):
-        waits.clear()  # the weights are there now
-        return run(loop, *args)
-
-    def drawn(objective, batches, generator, **options):
-        return gradient(objective, batches, None, **options)
-
-    patches = (distributed, "start", lambda: device), (module, "gradient", drawn), (module._Loop, "run", counted)
-    with ExitStack() as stack:
-        for owner, name, value in (*patches, (torch, "Generator", Generator)):
-            stack.enter_context(mock.patch.object(owner, name, value))
-        texts_of = data()
-        for name in ONE_EACH:
-            objective = OBJECTIVES[name](make_encoder(texts_of[name].tokenizer, dropout=0.1))
-            done = ck.fit(objective, texts_of[name], steps=STEPS, batch_size=8, log_every=STEPS, progress=False)
-            read = len(done.history.columns) - 3  # step, lr and seconds are known
-            found[name] = {"waits": dict(waits), "read": read}
-    return found
-
-
-def contrasts(device: torch.device) -> dict[str, dict]:
+def contrasts(device):
     """The largest tensor that a contrast of 4,096 vectors makes, in numbers; the matrix would have 16,777,216.
 
     A GPU holds 67 million numbers at once; here it is a million, so that few vectors are many. With it the loss, there
@@ -134,25 +89,8 @@ def contrasts(device: torch.device) -> dict[str, dict]:
     return found
 
 
-def table(found: dict) -> str:
-    """Waits of a step in every way, and of copies to the device after a +."""
-
-    def told(seen: dict[str, int]) -> str:
-        sent = sum(number for name, number in seen.items() if name.startswith(SENT))
-        return f"{sum(seen.values()) - sent}" + (f" + {sent}" if sent else "")
-
-    lines = [f"| a step of | {' | '.join(WAYS)} |", f"|---{'|---' * len(WAYS)}|"]
-    rows = {}
-    for name in ONE_EACH:
-        rows.setdefault(" | ".join(told(found[way][name]["waits"]) for way in WAYS), []).append(name)
-    return "\n".join([*lines, *(f"| {', '.join(names)} | {numbers} |" for numbers, names in rows.items())])
-
-
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     pretended = pretended_device.start()
-    if "--table" in sys.argv:
-        print(table(steps(pretended)))
-    else:
-        print(json.dumps({"steps": steps(pretended), "contrasts": contrasts(pretended), "fits": fits(pretended)}))
+    print(json.dumps({"steps": steps(pretended), "contrasts": contrasts(pretended)}))

@@ -55,7 +55,7 @@ def test_all_methods_share_draws_and_choose_a_rate(monkeypatch, tmp_path, smalle
     assert {row["draw"] for row in again} == {"5", "6"}
     assert not {row["split"] for row in again} & {row["split"] for row in rows}
     monkeypatch.setattr(sys, "argv", ["few_labels.py", *sizes, *folders, "--methods", *METHODS])
-    monkeypatch.setattr("contrast_kit.tasks.grid._run_one", None)  # nothing is run a second time
+    monkeypatch.setattr("contrast_kit.tasks.runs._run_one", None)  # nothing is run a second time
     bench["main"]()
     for name, text in tables.items():
         assert (tmp_path / "out" / f"{name}.csv").read_text() == text

@@ -165,7 +165,7 @@ def test_hover_reads_a_sentence_and_a_lasso_lists_some(page):
     page.evaluate("() => document.querySelector('.ck-map').scrollIntoView()")
     top = cell(page, 4).locator(".ck-map-one").first.locator("canvas").nth(1)
     box = top.bounding_box()
-    fitted = ask(page, "[float(v) for v in numpy.frombuffer(maps.map.xy, 'float32')[34:36]]")  # sentence 17
+    fitted = ask(page, "[float(v) for v in numpy.frombuffer(maps.view.xy, 'float32')[34:36]]")  # sentence 17
     half = box["width"] / 2
     x, y = box["x"] + half + fitted[0] * (half - 22), box["y"] + half - fitted[1] * (half - 22)
     page.mouse.move(x - 40, y)
@@ -189,7 +189,7 @@ def test_a_typed_sentence_finds_its_neighbours(page):
     box = cell(page, 4).locator("input[type=search]")
     box.fill(ask(page, "texts[5]"))
     box.press("Enter")
-    near = eventually(page, lambda: ask(page, "maps.map.near"), "neighbours")
+    near = eventually(page, lambda: ask(page, "maps.view.near"), "neighbours")
     assert near.keys() == {"encoder", "noise"} and all(len(found) == 8 for found in near.values())
     words = ask(page, f"texts[{near['noise'][0][0]}]")
     eventually(page, lambda: words in cell(page, 4).locator(".ck-map-lists").inner_text(), "their list")
@@ -199,11 +199,11 @@ def test_a_sentence_of_ones_own_is_placed_and_everything_cleared(page):
     box = cell(page, 4).locator("input[type=search]")
     box.fill("the very red kite")
     box.press("Enter")
-    placed = eventually(page, lambda: ask(page, "maps.map.placed"), "its place")
+    placed = eventually(page, lambda: ask(page, "maps.view.placed"), "its place")
     assert placed.keys() == {"encoder", "noise"}
     cell(page, 4).get_by_role("button", name="clear").click()
     eventually(page, lambda: ask(page, "maps.state") == {"chosen": [], "hovered": -1, "query": ""}, "nothing chosen")
-    assert box.input_value() == "" and not ask(page, "maps.map.placed")
+    assert box.input_value() == "" and not ask(page, "maps.view.placed")
 
 
 def test_keys_walk_choose_and_come_nearer(page):
@@ -253,16 +253,16 @@ def test_start_is_answered_at_once_and_stop_keeps_the_run(page):
     assert ask(page, "bool(run.run.encoder.encode(texts[:2]).isfinite().all())")
     eventually(page, lambda: status.inner_text().startswith("stopped: step"), "the panel says so")
     slider = cell(page, 5).locator(".ck-live-film input")
-    assert slider.is_visible() and slider.get_attribute("max") == str(ask(page, "len(run.stage.frames)") - 1)
+    assert slider.is_visible() and slider.get_attribute("max") == str(ask(page, "len(run.view.frames)") - 1)
     slider.focus()
     page.keyboard.press("Home")
-    first = ask(page, "run.stage.frames[0]['step']")
+    first = ask(page, "run.view.frames[0]['step']")
     eventually(page, lambda: f"step {first}" in cell(page, 5).locator(".ck-live-film").inner_text(), "its first moment")
 
 
 def test_reset_brings_the_encoder_back(page):
     cell(page, 5).get_by_role("button", name="reset encoder").click()
-    eventually(page, lambda: ask(page, "run.stage.now['phase']") == "ready", "the first weights", 30)
+    eventually(page, lambda: ask(page, "run.view.now['phase']") == "ready", "the first weights", 30)
     assert ask(page, "run.run is None and all((run.objectives['MLM'].state_dict()[name] == value).all().item()"
                      " for name, value in run._first['MLM'].items())")  # fmt: skip
 

@@ -1,7 +1,6 @@
 """Batches: nothing lost, nothing repeated, nothing but padding added."""
 
 import numpy as np
-import pandas
 import pytest
 import torch
 from hypothesis import given, settings
@@ -21,21 +20,6 @@ TOKENIZER = train_tokenizer(LINES, vocab_size=80)
 
 lengths = st.lists(st.integers(1, 60), min_size=1, max_size=300)
 sizes, seeds, epochs = st.integers(1, 40), st.integers(0, 2**40), st.integers(0, 1000)
-
-
-@given(lengths, sizes, seeds, epochs)
-def test_every_row_once_an_epoch(rows, size, seed, epoch):
-    batches = Batches(rows, size, seed, drop_last=False)
-    drawn = batches.epoch(epoch)
-    assert sorted(row for batch in drawn for row in batch) == list(range(len(rows)))
-    assert len(drawn) == len(batches)
-    assert [len(batch) for batch in drawn[:-1]] == [size] * (len(drawn) - 1)
-
-
-@given(lengths, sizes, seeds, epochs)
-def test_mixed_batches_hold_every_row_once_too(rows, size, seed, epoch):
-    drawn = Batches(rows, size, seed, drop_last=False, group_by_length=False).epoch(epoch)
-    assert sorted(row for batch in drawn for row in batch) == list(range(len(rows)))
 
 
 def test_grouped_batches_are_alike_in_length_and_mixed_ones_are_as_the_texts():
@@ -80,16 +64,6 @@ def test_an_epoch_is_a_pure_function_of_seed_and_number(seed, epoch):
     assert one.epoch(epoch + 1) != Batches(rows, 8, seed + 1).epoch(epoch)  # nor is a seed the next one, a pass later
 
 
-def test_bucketing_saves_most_of_the_padding():
-    rows = np.random.default_rng(0).integers(4, 64, 6400)
-
-    def padding(drawn):
-        return 1 - rows.sum() / sum(len(batch) * rows[batch].max() for batch in drawn)
-
-    plain = np.random.default_rng(1).permutation(6400).reshape(-1, 32)
-    assert padding(Batches(rows, 32).epoch(0)) < 0.1 * padding(list(plain))
-
-
 def test_long_rows_are_dropped_no_more_often_than_short_ones():
     rows = [5] * 50 + [60] * 50
     dropped = [0, 0]
@@ -107,17 +81,6 @@ def test_texts_agree_with_the_tokenizer_row_by_row():
         assert texts[at]["maskable"].tolist() == [False] + [True] * (len(texts[at]["input_ids"]) - 2) + [False]
     assert texts.text_ids.tolist() == [0, 1, 0, 2, 3, 4]
     assert texts.labels is None and texts.label_names is None
-
-
-def test_rows_are_read_a_part_at_a_time_as_if_at_once(monkeypatch):
-    rows = [{"text": line, "label": at} for at, line in enumerate(LINES)]
-    whole = Texts(rows, TOKENIZER)
-    monkeypatch.setattr("contrast_kit.data.rows._CHUNK", 2)
-    parts = Texts(rows, TOKENIZER)
-    assert parts.text_ids.tolist() == [0, 1, 0, 2, 3, 4] and parts.labels.tolist() == list(range(6))
-    assert parts.fingerprint() == whole.fingerprint() and torch.equal(parts.maskable, whole.maskable)
-    with pytest.raises(TypeError, match="Row 4 of column 'text'"):
-        Texts([*rows[:4], {"text": None, "label": 0}], TOKENIZER)
 
 
 @settings(max_examples=50)
@@ -166,23 +129,6 @@ def test_the_pair_is_the_text_that_has_an_id():
     assert Texts(rows, TOKENIZER).text_ids.tolist() == [0, 1, 0, 2]
 
 
-def test_labels_of_every_kind():
-    def labels(*values):
-        return Texts([{"text": "ball", "label": value} for value in values], TOKENIZER).labels
-
-    assert labels(0, 1, -1).tolist() == [0, 1, -1] and labels(0, 1).dtype == torch.long
-    assert labels(4.5, 0.0).dtype == torch.float32
-    assert labels(1, None).tolist() == [1, -1]
-    assert labels(-1, -1) is None and labels(-1.0, -1.0) is None
-    assert labels(np.float32(4.5), np.float32(0)).tolist() == [4.5, 0.0]
-    assert labels(np.int64(1), np.bool_(False)).dtype == torch.long
-    with pytest.raises(ValueError, match="must be numbers"):
-        labels("good", "bad")
-    for wrong in (float("nan"), [0, 1]):
-        with pytest.raises(ValueError, match="label of row 1 is"):
-            labels(0, wrong)
-
-
 def test_datasets_and_lists_give_the_same():
     from datasets import ClassLabel, Dataset
 
@@ -219,58 +165,83 @@ def test_an_unknown_word_may_be_masked_but_a_written_mask_may_not():
     assert texts[0]["maskable"].tolist() == [i not in (0, 2, 3, 4) for i in ids]
 
 
+def test_columns_are_found_by_name():
+    assert text_columns(["sentence1", "sentence2", "label"]) == ("sentence1", "sentence2")
+    assert text_columns(["question", "sentence", "idx"]) == ("question", "sentence")
+    assert text_columns(["text", "topic"]) == ("text",)
+
+
+@pytest.mark.parametrize("grouped", [True, False])
+@given(lengths, sizes, seeds, epochs)
+def test_every_row_once_an_epoch(grouped, rows, size, seed, epoch):
+    batches = Batches(rows, size, seed, drop_last=False, group_by_length=grouped)
+    drawn = batches.epoch(epoch)
+    assert sorted(row for batch in drawn for row in batch) == list(range(len(rows)))
+    assert [len(batch) for batch in drawn[:-1]] == [size] * (len(batches) - 1)
+
+
+def test_rows_are_tokenized_a_part_at_a_time_as_if_at_once(monkeypatch):
+    rows = [{"text": line, "label": number} for number, line in enumerate(LINES)]
+    whole = Texts(rows, TOKENIZER)
+    monkeypatch.setattr("contrast_kit.data.texts.PART", 2)
+    parts = Texts(rows, TOKENIZER)
+    assert parts.text_ids.tolist() == [0, 1, 0, 2, 3, 4] and parts.labels.tolist() == list(range(6))
+    assert parts.fingerprint() == whole.fingerprint() and torch.equal(parts.maskable, whole.maskable)
+
+
+@pytest.mark.parametrize(
+    ("values", "labels"),
+    [
+        ((0, 1, -1), [0, 1, -1]),
+        ((4.5, 0), [4.5, 0.0]),
+        ((1, None), [1, -1]),
+        ((-1.0, None), None),
+        ((np.float32(4.5), np.float32(0)), [4.5, 0.0]),
+        ((0, float("nan")), "row 1 is NaN"),
+        (("good", "bad"), "must be numbers"),
+        ((-2.5, None), "no score, and on a scale below 0"),
+    ],
+)
+def test_labels_of_every_kind(values, labels):
+    rows = [{"text": "ball", "label": value} for value in values]
+    if isinstance(labels, str):
+        with pytest.raises(ValueError, match=labels):
+            Texts(rows, TOKENIZER)
+        return
+    found = Texts(rows, TOKENIZER).labels
+    assert found is None if labels is None else found.tolist() == labels
+
+
+def test_a_row_without_a_label_may_come_first():
+    assert Texts([{"text": "ball"}, {"text": "box", "label": 1}], TOKENIZER).labels.tolist() == [-1, 1]
+
+
 @pytest.mark.parametrize(
     ("rows", "error", "sentence"),
     [
         ([], ValueError, "There are no rows"),
         (["a ball", "", "  "], ValueError, r"Row 1 \(and 1 more\) has no token of text"),
-        ([{"text": "a"}, {"txt": "b"}], ValueError, "Row 1 has no column 'text'"),
+        ([{"text": "a"}, {"txt": "b"}], TypeError, "Row 1 of column 'text' is NoneType"),
         ([{"body": "a", "label": 1}], ValueError, "Cannot tell which column"),
-        ([{"text": None}], TypeError, "Row 0 of column 'text' is NoneType"),
         ({"train": ["a"]}, TypeError, r"several splits \(train\)"),
-        ("a ball", TypeError, "not str"),
-        (
-            pandas.DataFrame({"text": ["a ball"]}),
-            TypeError,
-            r"pandas DataFrame: give frame.to_dict\('records'\)",
-        ),
-        (pandas.Series(["a ball"]), TypeError, "pandas Series"),
-        ([3], TypeError, "not int"),
+        ("a ball", TypeError, "give a text as"),  # else letter after letter
+        (iter(["a"]), TypeError, "data.Stream walks through it"),
     ],
 )
-def test_bad_rows_get_one_clear_sentence(rows, error, sentence):
+def test_rows_that_are_none_are_refused(rows, error, sentence):
     with pytest.raises(error, match=sentence):
         Texts(rows, TOKENIZER)
 
 
-def test_pairs_in_a_frame_get_the_sentence_that_rows_in_a_frame_get():
-    frame = pandas.DataFrame({"one": ["a red ball"], "other": ["a ball that is red"]})
-    with pytest.raises(TypeError, match=r"pairs of texts, not a pandas DataFrame: give frame.values.tolist\(\)"):
-        Paraphrased.of_pairs(frame[["one", "other"]], TOKENIZER)
-    pairs = Paraphrased.of_pairs(frame.values.tolist(), TOKENIZER)
+def test_pairs_are_two_wordings_of_the_first():
+    one, other = "a red ball", "the ball is red"
+    pairs = Paraphrased.of_pairs([(one, other)], TOKENIZER)
     found = [texts[0]["input_ids"].tolist() for texts in (pairs, *pairs.wordings)]
-    one, other = (TOKENIZER(text)["input_ids"] for text in ("a red ball", "a ball that is red"))
-    assert len(pairs) == 1 and found == [one, one, other]
-    short = Paraphrased.of_pairs(frame.values.tolist(), TOKENIZER, max_length=4)
+    assert found == [TOKENIZER(text)["input_ids"] for text in (one, one, other)]
+    short = Paraphrased.of_pairs([(one, other)], TOKENIZER, max_length=4)
     assert [int(texts.lengths[0]) for texts in (short, *short.wordings)] == [4, 4, 4]
 
 
-def test_bad_settings_get_one_clear_sentence():
-    with pytest.raises(ValueError, match="no column 'body'; the columns are text"):
-        Texts(["a"], TOKENIZER, columns="body")
-    with pytest.raises(ValueError, match="leaves no room"):
-        Texts(["a"], TOKENIZER, max_length=2)
-    with pytest.raises(ValueError, match="above this tokenizer's limit of 512"):
-        Texts(["a"], TOKENIZER, max_length=513)
-    with pytest.raises(ValueError, match="at least one example"):
-        collate([])
-    with pytest.raises(ValueError, match="batch_size"):
-        Batches([1, 2], 0)
-    with pytest.raises(IndexError, match="no text 7"):
-        Texts(["a ball"], TOKENIZER)[7]
-
-
-def test_columns_are_found_by_name():
-    assert text_columns(["sentence1", "sentence2", "label"]) == ("sentence1", "sentence2")
-    assert text_columns(["question", "sentence", "idx"]) == ("question", "sentence")
-    assert text_columns(["text", "topic"]) == ("text",)
+def test_pairs_that_share_a_wording_are_no_negatives_of_each_other():
+    pairs = [("a", "b"), ("red", "ball"), ("b", "box"), ("the box", "box"), ("blue", "blue")]
+    assert Paraphrased.of_pairs(pairs, TOKENIZER).text_ids.tolist() == [0, 1, 0, 0, 2]

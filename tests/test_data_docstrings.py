@@ -7,7 +7,7 @@ import pytest
 from contrast_kit import data
 from contrast_kit.data import docstrings
 from contrast_kit.data.cache import cached
-from contrast_kit.data.docstring_prose import docstring_sentences, is_prose
+from contrast_kit.data.docstrings import docstring_sentences, is_prose
 
 NUMPY_STYLE = """Compute the ``mean`` of all values along an axis.
 
@@ -32,36 +32,12 @@ References
 .. [1] A book on the mean that should not be quoted here.
 """
 
-GOOGLE_STYLE = """Opens the door of the shop.
-
-The door stays open until it is closed again.
-
-Args:
-    door: The door that is to be opened by this call.
-
-Returns:
-    A sentence that describes what is given back.
-
-* A bullet is not taken, even when it is a sentence.
-  Nor is the line that belongs to it, which is this one.
-
-Read the [guide](https://example.org/x) before you open it.
-"""
-
 
 def test_numpy_style():
     assert docstring_sentences(NUMPY_STYLE) == [
         "Compute the mean of all values along an axis.",
         "The mean is taken over the flattened array by default, see mean.",
         "A value that is missing makes the whole result missing.",
-    ]
-
-
-def test_google_style():
-    assert docstring_sentences(GOOGLE_STYLE) == [
-        "Opens the door of the shop.",
-        "The door stays open until it is closed again.",
-        "Read the guide before you open it.",
     ]
 
 
@@ -105,19 +81,6 @@ def test_harvest_reads_every_level_and_takes_each_sentence_once(tmp_path):
     assert (table.groupby("docstring")["split"].nunique() == 1).all()
 
 
-def test_the_cache_is_used_and_written_whole(tmp_path, monkeypatch):
-    source = tmp_path / "shop.py"
-    source.write_text('"""This module is about the shop. It has a second sentence."""\n')
-    monkeypatch.setenv("CONTRAST_KIT_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(docstrings, "installed_sources", lambda: [("shop", source)])
-    monkeypatch.setattr(docstrings, "_SMALLEST_TOPIC", 1)
-    first = docstrings.load(progress=False)
-    assert [path.suffix for path in (tmp_path / "cache").iterdir()] == [".parquet"]
-    monkeypatch.setattr(docstrings, "installed_sources", lambda: pytest.fail("the cache was not used"))
-    again = docstrings.load(progress=False)
-    assert {split: rows[:] for split, rows in first.items()} == {split: rows[:] for split, rows in again.items()}
-
-
 def test_every_process_finds_the_same_cache_whatever_its_path(tmp_path, monkeypatch):
     """A kernel, pytest and a script have other paths: each had read the libraries for itself."""
     before = docstrings._versions()
@@ -136,7 +99,7 @@ def installed():
     return data.load("docstrings"), data.load("docstrings/pairs")
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_the_installed_libraries_give_fifty_thousand_sentences(installed):
     texts, pairs = installed
     sentences = [text for split in texts.values() for text in split["text"]]
@@ -148,20 +111,13 @@ def test_the_installed_libraries_give_fifty_thousand_sentences(installed):
     assert {"python", "torch"} <= set(texts["train"].features["topic"].names)
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_no_sentence_stands_in_two_splits_pairs_or_not(installed):
     texts, pairs = installed
     seen = {split: set(texts[split]["text"]) | set(data.sentences(pairs[split])) for split in texts}
     assert not seen["train"] & seen["validation"]
     assert not seen["train"] & seen["test"]
     assert not seen["validation"] & seen["test"]
-
-
-@pytest.mark.slow
-def test_the_second_time_nothing_is_harvested(installed, monkeypatch):
-    monkeypatch.setattr("contrast_kit.data.docstrings.harvest", lambda *_: pytest.fail("harvested again"))
-    again = data.load("docstrings")
-    assert again["train"]["text"] == installed[0]["train"]["text"]
 
 
 def test_a_cache_of_other_versions_or_of_another_harvest_is_not_read(tmp_path, monkeypatch):
@@ -227,13 +183,3 @@ def test_a_file_that_could_not_be_written_whole_is_not_there(tmp_path, monkeypat
     with pytest.warns(UserWarning, match="No space left on device"):
         assert cached("a.txt", lambda: "whole", None, write) == "whole"
     assert not list((tmp_path / "cache").iterdir())
-
-
-def test_the_folders_of_tests_are_no_sources(tmp_path, monkeypatch):
-    for place in ("shop/a.py", "shop/tests/b.py", "shop/test_c.py", "contrast_kit/d.py"):
-        (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / place).write_text("")
-    monkeypatch.setattr(
-        docstrings.sysconfig, "get_path", lambda name: str(tmp_path / ("" if name != "stdlib" else "no"))
-    )
-    assert [(topic, file.name) for topic, file in docstrings.installed_sources()] == [("shop", "a.py")]

@@ -16,26 +16,9 @@ from conftest import make_encoder
 import contrast_kit as ck
 from contrast_kit import geometry, losses, tasks
 from contrast_kit.commands import lab
-from contrast_kit.data import drafts, files, hub, toyshop, vision_files
+from contrast_kit.data import drafts, hub, picture_files, toyshop
 from contrast_kit.objectives import CMLM, COCOLM, MLM, FineTune
 from contrast_kit.tasks import squad
-from contrast_kit.tasks.searching import explore
-
-
-@pytest.mark.parametrize(("name", "values"), [("lam", (0, 0.5)), ("clip", (None, 1.0)), ("mlm", (True, False))])
-def test_a_search_gives_back_the_objects_of_its_grid(tmp_path, name, values):
-    """A column of one type would make 0 into 0.0 and None into NaN."""
-    for _ in range(2):  # the second time from the folder
-        found = explore({name: values}, lambda point: (-values.index(point[name]), True), folder=tmp_path)
-        assert found.best == {name: values[0]} and type(found.best[name]) is type(values[0])
-
-
-def test_a_protocol_that_chooses_needs_validation_rows(tokenizer):
-    hungry = tasks.Protocol(
-        "mine", sizes=(10,), draws=1, seeds=(0,), test="validation", steps=2, choose={"lr": (1e-5, 2e-5)}
-    )
-    with pytest.raises(ValueError, match="mine chooses lr by validation rows, but holds none out"):
-        tasks.run(hungry, tasks.load("toyshop/sst2"), make_encoder(tokenizer), progress=False)
 
 
 @pytest.mark.parametrize(("epochs", "batches", "steps"), [(1.1, 50, 55), (2.2, 25, 55), (0.5, 3, 2), (1, 7, 7)])
@@ -74,21 +57,13 @@ def test_lines_of_json_end_at_a_line_feed_alone(tmp_path):
     rows = [{"sentence": "one\u2028two\u0085three"}, {"sentence": "four"}]
     text = "\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
     (tmp_path / "statements.jsonl").write_text(text, encoding="utf-8")
-    assert list(vision_files._lines(tmp_path / "statements.jsonl")) == rows
+    assert list(map(json.loads, picture_files._lines(tmp_path / "statements.jsonl"))) == rows
 
 
-def test_an_error_without_words_is_told_by_its_kind(tmp_path, monkeypatch):
+def test_an_error_without_words_is_told_by_its_kind(monkeypatch):
     monkeypatch.setattr(hub, "cached", lambda *any: True)
     with pytest.raises(FileNotFoundError, match=r"for us \(TimeoutError\)"), hub.access("x", kind="model", local="y"):
         raise TimeoutError
-
-    def silent(file):
-        raise OSError
-
-    (tmp_path / "rows.parquet").write_bytes(b"")
-    monkeypatch.setattr("pyarrow.parquet.read_table", silent)
-    with pytest.raises(ValueError, match="is not a complete Parquet file: OSError"):
-        files._table(tmp_path / "rows.parquet", None, None)
 
 
 @pytest.mark.parametrize("folder", ["../course", "course", "a/course"])

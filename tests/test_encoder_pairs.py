@@ -2,9 +2,8 @@
 
 import pytest
 import torch
-from conftest import make_encoder as make_text_encoder
 from pairs import ANSWERS, WIDTH, make_encoder, make_pairs
-from transformers import AutoModel, AutoModelForPreTraining, LxmertForQuestionAnswering, RobertaForMaskedLM
+from transformers import AutoModel, AutoModelForPreTraining, LxmertForQuestionAnswering
 
 import contrast_kit as ck
 from contrast_kit.masking.regions import MaskRegions
@@ -51,35 +50,11 @@ def test_a_saved_folder_opens_elsewhere_with_the_same_numbers(encoder, batch, tm
     assert torch.equal(body.language_output, states.words) and torch.equal(body.vision_output, states.regions)
 
 
-def test_a_new_answer_head_is_saved_with_its_size(encoder, batch, tmp_path):
-    encoder.new_answer_head(7)
-    found = LxmertForQuestionAnswering.from_pretrained(encoder.save_pretrained(tmp_path)).eval()
-    scores = found(**for_transformers(batch)).question_answering_score
-    assert scores.shape == (12, 7) and torch.equal(scores, encoder.answer_logits(encoder(batch)))
-
-
 def test_an_lxmert_without_our_vector_opens_too(encoder, batch, tmp_path):
     encoder.model.save_pretrained(tmp_path)
     encoder.tokenizer.save_pretrained(tmp_path)
     again = ck.CrossModalEncoder.from_pretrained(tmp_path)
     assert torch.equal(again(batch), encoder(batch)) and again.hidden_region.std() > 0.3
-
-
-def test_other_folders_and_names_are_refused(tokenizer, tmp_path):
-    folder = make_text_encoder(tokenizer).save_pretrained(tmp_path / "text")
-    with pytest.raises(TypeError, match="not RobertaForMaskedLM: build one with CrossModalEncoder.tiny"):
-        ck.CrossModalEncoder.from_pretrained(folder)
-    with pytest.raises(ValueError, match="pooling must be one of None, 'first', not 'mean'"):
-        ck.CrossModalEncoder.from_pretrained(folder, pooling="mean")
-    with pytest.raises(FileNotFoundError, match="no config.json"):
-        ck.CrossModalEncoder.from_pretrained(tmp_path)
-    assert RobertaForMaskedLM.from_pretrained(folder)
-
-
-def test_where_no_hub_is_in_reach_an_encoder_of_pairs_is_offered(monkeypatch):
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    with pytest.raises(FileNotFoundError, match="or CrossModalEncoder.tiny"):
-        ck.CrossModalEncoder.from_pretrained("nobody/nothing")
 
 
 def test_the_order_of_regions_says_nothing(encoder, batch):
@@ -88,13 +63,6 @@ def test_the_order_of_regions_says_nothing(encoder, batch):
     a, b = encoder.states(batch), encoder.states(moved)
     assert torch.allclose(a.words, b.words, atol=1e-5)
     assert torch.allclose(a.regions[:, order], b.regions, atol=1e-5)
-
-
-def test_labels_are_no_inputs(encoder, batch):
-    labels = ("objects", "attributes", "object_confidence", "attribute_confidence", "image_id", "text_id", "label")
-    assert all(label in batch for label in labels)
-    other = batch | {key: torch.zeros_like(batch[key]) for key in labels}
-    assert torch.equal(encoder(batch), encoder(other))
 
 
 def test_padding_is_not_read(encoder, batch):
@@ -147,11 +115,6 @@ def test_vectors_of_pairs_stand_in_their_order(encoder, pairs, batch):
     assert torch.allclose(encoder.encode(pairs, normalize=True).norm(dim=1), torch.ones(12))
 
 
-def test_pairs_are_encoded_without_dropout(tokenizer, pairs):
-    encoder = make_encoder(tokenizer, dropout=0.5).train()
-    assert torch.equal(encoder.encode(pairs), encoder.encode(pairs)) and encoder.training
-
-
 def test_attention_says_where_each_word_looks(encoder, batch):
     weights = encoder.attention(batch)
     words, regions = batch["input_ids"].shape[1], batch["regions"].shape[1]
@@ -181,46 +144,3 @@ def test_shapes(tokenizer):
     a, b, c = (make_encoder(tokenizer, seed=seed) for seed in (0, 0, 1))
     same = [torch.equal(p, q) for p, q in zip(a.parameters(), b.parameters(), strict=True)]
     assert all(same) and not torch.equal(a.model.lxmert.pooler.dense.weight, c.model.lxmert.pooler.dense.weight)
-
-
-@pytest.mark.parametrize(
-    ("call", "error", "words"),
-    [
-        (lambda e: e.encode(["a red kite"]), TypeError, "data.Regions.*beside its picture"),
-        (lambda e: e.view_of(["a red kite"]), TypeError, "no text without a picture"),
-        (lambda e: e.use_packing(), ValueError, "cannot pack"),
-        (lambda e: e.use_plain_head(), ValueError, "LXMERT's word head"),
-        (lambda e: ck.faster(ck.objectives.LXMERT(e), fixed_capacity=0.15), ValueError, "plain form alone"),
-        (lambda e: ck.CrossModalEncoder.base(e.tokenizer), ValueError, "tiny, small, lxmert"),
-        (lambda e: ck.CrossModalEncoder.large(e.tokenizer), ValueError, "tiny, small, lxmert"),
-        (lambda e: ck.CrossModalEncoder.build("huge", e.tokenizer), ValueError, "no shape 'huge'.*tiny, small, lxmert"),
-        (lambda e: ck.CrossModalEncoder.tiny(e.tokenizer, x_layer=3), ValueError, "'x_layer' of a .* 'x_layers'"),
-        (lambda e: ck.CrossModalEncoder.tiny(e.tokenizer, hidden_size=7), ValueError, "multiple of num_attention"),
-        (lambda e: e.encode({}), ValueError, "this batch has no regions"),
-        (lambda e: e.encode([], max_length=8), ValueError, "cut where they are made"),
-        (lambda e: ck.CrossModalEncoder.tiny(e.tokenizer, features=0), ValueError, "features"),
-        (lambda e: ck.CrossModalEncoder(e.model.lxmert, e.tokenizer), TypeError, "not LxmertModel"),
-        (lambda e: ck.CrossModalEncoder.tiny("words"), TypeError, "built for a tokenizer"),
-        (lambda e: e.new_answer_head(0), ValueError, "answers"),
-    ],
-)
-def test_what_makes_no_sense_for_pairs_is_refused_in_one_sentence(call, error, words, encoder):
-    with pytest.raises(error, match=words):
-        call(encoder)
-    encoder.use_packing(False)
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (lambda b: b | {"boxes": b["boxes"] * 96}, "divide pixels"),
-        (lambda b: b | {"boxes": b["boxes"].flip(-1)}, "ends before it begins"),
-        (lambda b: b | {"regions": b["regions"].repeat(1, 1, 2)}, "have 12 features each, but .* built for 6"),
-        (lambda b: {k: v for k, v in b.items() if k != "region_mask"}, "no region_mask"),
-        (lambda b: {k: v for k, v in b.items() if k != "regions"}, "no regions"),
-        (lambda b: b | {"region_mask": torch.zeros_like(b["region_mask"])}, "no region"),
-    ],
-)
-def test_pictures_that_cannot_be_read_are_refused_in_one_sentence(change, words, encoder, batch):
-    with pytest.raises(ValueError, match=words):
-        encoder(change(batch))

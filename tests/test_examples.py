@@ -2,9 +2,13 @@
 
 import re
 import runpy
+import zipfile
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
+import torch
 
 import contrast_kit as ck
 
@@ -39,6 +43,67 @@ def test_an_objective_learns_in_the_trainer_of_transformers(tmp_path, monkeypatc
     first, last = ({part: float(x) for part, x in re.findall(r"(\w+) (\d+\.\d+)", line)} for line in lines)
     assert last["mlm"] < first["mlm"] - 1 and last["contrast"] < first["contrast"] - 2
     assert not called and not list(tmp_path.iterdir())
+
+
+def example(name):
+    return runpy.run_path(str(EXAMPLES / f"{name}.py"))
+
+
+def test_a_search_goes_where_it_is_promising_and_on_where_it_was_stopped(tmp_path):
+    """The peak is five steps from the middle; in the grid's own order it is the nineteenth of 24 points."""
+    explore = example("search_a_grid")["explore"]
+    grid, measured = {"lr": (1, 2, 3, 4, 5, 6), "epochs": (2, 3, 5, 10)}, []
+
+    def peak(point):
+        measured.append(point)
+        return -abs(point["lr"] - 5) - abs(grid["epochs"].index(point["epochs"]) - 2)
+
+    best = explore(grid, peak, budget=14, file=tmp_path / "search.json")
+    assert best[0] == (0, {"lr": 5, "epochs": 5}) and len(best) == len(measured) == 14
+    assert explore(grid, peak, budget=14, file=tmp_path / "search.json") == best and len(measured) == 14
+    assert len(explore(grid, peak, budget=99, file=tmp_path / "search.json")) == 24 == len(measured)
+
+
+def test_the_submission_is_the_zip_that_the_server_takes(tmp_path, start, opinions):
+    glue = example("glue_submission")
+    made = {name: [0] * rows for name, (_, _, rows) in glue["FILES"].items()}
+    made |= {"STS-B.tsv": np.linspace(-0.2, 5.4, 1379), "MNLI-mm.tsv": np.arange(9847) % 3}
+    del made["WNLI.tsv"], made["AX.tsv"]
+    glue["write_submission"](tmp_path / "glue.zip", made)
+    zipped = zipfile.ZipFile(tmp_path / "glue.zip")
+    tables = {name: [line.split("\t") for line in zipped.read(name).decode().splitlines()] for name in glue["FILES"]}
+    assert all(len(tables[name]) == rows + 1 for name, (_, _, rows) in glue["FILES"].items())
+    firsts = {name: [row[1] for row in table[1:4]] for name, table in tables.items()}
+    assert tables["RTE.tsv"][:2] == [["index", "prediction"], ["0", "entailment"]]
+    assert firsts["MNLI-mm.tsv"] == ["entailment", "neutral", "contradiction"] and firsts["CoLA.tsv"][0] == "0"
+    assert firsts["STS-B.tsv"][0] == "0.000" and tables["STS-B.tsv"][-1][1] == "5.000"
+    assert firsts["WNLI.tsv"][0] == "0" and firsts["AX.tsv"][0] == "entailment"
+    with pytest.raises(ValueError, match="RTE.tsv has 3,000 rows"):
+        glue["write_submission"](tmp_path / "glue.zip", made | {"RTE.tsv": [0]})
+    few = {name: rows.select(range(40)) for name, rows in opinions.splits.items()}
+    data = ck.tasks.TaskData(opinions.task, few)
+    plan = replace(ck.tasks.protocols.GLUE_TEST, seeds=(0, 1), epochs={None: 1}, lr=3e-3)
+    best = glue["best_of_seeds"](start, data, plan)
+    assert list(glue["predict_test"](best, data)) == ["SST-2.tsv"]
+
+
+def test_the_adapter_gives_mteb_the_encoder_s_vectors_and_cosines(encoder):
+    adapter = example("mteb_tasks")["ForMTEB"](encoder)
+    vectors = adapter.encode([{"text": ["a red kite", ""]}, {"text": ["a drum"]}], batch_size=2)
+    assert np.allclose(vectors, encoder.encode(["a red kite", ".", "a drum"]).numpy(), atol=1e-6)
+    cosines = adapter.similarity(3 * vectors, vectors)
+    assert cosines.shape == (3, 3) and torch.allclose(cosines.diagonal(), torch.ones(3))
+    assert torch.allclose(adapter.similarity_pairwise(vectors, vectors), torch.ones(3))
+
+
+def test_a_tracker_gets_the_rows_of_the_history(tmp_path, monkeypatch):
+    accelerate = pytest.importorskip("accelerate")
+    logged = []
+    monkeypatch.setattr(accelerate.Accelerator, "init_trackers", lambda self, name, config: logged.append(config))
+    monkeypatch.setattr(accelerate.Accelerator, "log", lambda self, row, step: logged.append(row | {"step": step}))
+    monkeypatch.chdir(tmp_path)
+    run = example("track_a_run")["train"](None, steps=20)
+    assert logged[0]["p_m"] == "0.15" and logged[1:] == run.rows
 
 
 def test_the_readme_shows_the_lines_of_the_plain_loop():

@@ -10,7 +10,7 @@ from conftest import make_encoder
 from matplotlib.figure import Figure
 
 import contrast_kit as ck
-from contrast_kit.explore._contrasts import LOSSES, contrast
+from contrast_kit.explore.loss_playground import LOSSES, contrast
 
 pytest.importorskip("anywidget")
 
@@ -49,17 +49,6 @@ def test_each_panel_is_a_widget_and_a_figure(every_panel, monkeypatch):
     for name, panel in every_panel.items():
         lives = {"application/vnd.contrast-kit.panel"} if panel.stand_in and name != "live_training" else set()
         assert panel._repr_mimebundle_().keys() == {"image/png", "text/plain"} | lives, name
-
-
-def test_a_control_that_is_not_there_or_a_value_it_cannot_take_is_told(every_panel):
-    with pytest.raises(ValueError, match="no control 'temperature'; there are loss, tau, angles, anchor"):
-        every_panel["loss_playground"].set(temperature=1)
-    with pytest.raises(ValueError, match=r"tau must be one of 0.02, .*, 2, not 0.33"):
-        every_panel["temperature_and_queue"].set(tau=0.33)
-    with pytest.raises(ValueError, match="p_m must lie between 0 and 1, not 1.5"):
-        every_panel["mask_explorer"].set(p_m=1.5)
-    with pytest.raises(ValueError, match="chosen must be"):
-        every_panel["embedding_map"].set(chosen=[6])
 
 
 # --- masks ---
@@ -150,17 +139,6 @@ def test_the_chosen_loss_changes_what_the_page_gets(every_panel):
     assert panel.view.seen["weights"][0][3] == pytest.approx(1 / (1 + math.exp(-2) + math.exp(-4)))
 
 
-def test_points_and_classes_must_fit(every_panel):
-    with pytest.raises(ValueError, match="two views of 2 to 5 texts"):
-        ck.explore.loss_playground(angles=[0, 1, 2])
-    with pytest.raises(ValueError, match="the class of each of 2 texts, not 3"):
-        ck.explore.loss_playground(angles=[0, 1, 2, 3])
-    panel = every_panel["loss_playground"]
-    for refused in ([0.0, 1.0], [float("nan")] * 6, [float("inf"), *panel.state["angles"][1:]]):
-        with pytest.raises(ValueError, match="angles must be"):
-            panel.set(angles=refused)
-
-
 # --- temperature and queue ---
 
 
@@ -211,15 +189,6 @@ def test_what_the_temperature_s_charts_draw():
     assert title == f"half of it from {seen['half of the push']} of {n}"
 
 
-def test_no_cosines_are_refused():
-    with pytest.raises(ValueError, match="between -1 and 1"):
-        ck.explore.temperature_and_queue([1.0, 3.0])
-    with pytest.raises(ValueError, match="tau is a temperature"):
-        ck.plots.negative_weights([0.1], 0, 0.5)
-    with pytest.raises(ValueError, match="not cosines"):
-        ck.plots.negative_weights([0.1, 2.0], 0.1, 0.5)
-
-
 def test_the_picture_of_the_weights_holds_the_numbers():
     negatives = torch.linspace(-0.5, 0.6, 12)
     figure = ck.plots.negative_weights(negatives, 0.1, 0.8, more=[0.0, 0.1])
@@ -245,14 +214,14 @@ def test_neighbours_are_sought_in_the_space_and_selection_is_read(tokenizer, tex
     order = cosines.argsort(descending=True)[1:6].tolist()
     assert [text for text, _ in near["encoder"]] == [texts[i] for i in order]
     assert near["encoder"][0][1] == pytest.approx(cosines[order[0]].item(), abs=1e-5)
-    panel.map.chosen = [4, 2]  # as the lasso does
+    panel.view.chosen = [4, 2]  # as the lasso does
     assert panel.chosen_texts == [texts[4], texts[2]] and panel.state["chosen"] == [4, 2]
-    panel.map.query = texts[3]
-    assert [i for i, _ in panel.map.near["encoder"]] == order and not panel.map.problem
-    panel.map.query = "a sentence that is not there"
-    assert panel.map.near == {} and "give encode=" in panel.map.problem
-    panel.map.query = ""
-    assert panel.map.near == {} and not panel.map.problem
+    panel.view.query = texts[3]
+    assert [i for i, _ in panel.view.near["encoder"]] == order and not panel.view.problem
+    panel.view.query = "a sentence that is not there"
+    assert panel.view.near == {} and "give encode=" in panel.view.problem
+    panel.view.query = ""
+    assert panel.view.near == {} and not panel.view.problem
 
 
 def test_a_typed_sentence_is_encoded(tokenizer, texts):
@@ -267,25 +236,9 @@ def test_points_reach_the_page_fitted_into_the_square(texts):
 
     points = {"a": [[0.0, 0.0], [4.0, 1.0], [2.0, 0.5]], "b": [[1.0, 1.0], [1.0, 3.0], [1.5, 2.0]]}
     panel = ck.explore.embedding_map(dict.fromkeys("ab", vectors(3)), SENTENCES[:3], [2, 10, 2], points=points)
-    xy = np.frombuffer(panel.map.xy, dtype=np.float32).reshape(2, 3, 2)
+    xy = np.frombuffer(panel.view.xy, dtype=np.float32).reshape(2, 3, 2)
     assert xy[0].tolist() == [[-1, -0.25], [1, 0.25], [0, 0]] and abs(xy[1]).max() == 1
-    assert panel.map.legend == ["2", "10"] and panel.map.kinds == [0, 1, 0]
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (dict(texts=SENTENCES[:5]), "has 6 rows for 5 texts"),
-        (dict(labels=["a"]), "labels has 1 entries for 6 texts"),
-        (dict(vectors=torch.zeros(6, 3)), "zero"),
-        (dict(points=[[0.0, 1.0]]), "must be"),
-        (dict(encode={"other": len}), "encode names 'other'"),
-        (dict(method="mds"), "no method 'mds'; there are tsne"),
-    ],
-)
-def test_what_does_not_fit_is_told(change, message):
-    with pytest.raises(ValueError, match=message):
-        ck.explore.embedding_map(**(dict(vectors=vectors(), texts=SENTENCES) | change))
+    assert panel.view.legend == ["2", "10"] and panel.view.kinds == [0, 1, 0]
 
 
 # --- live training ---
@@ -298,19 +251,19 @@ def test_stop_keeps_a_run_that_can_be_used(tokenizer, texts, tmp_path):
         objective, texts, pairs=pairs, texts=texts[:30], labels=[0, 1, 2] * 10, every=0.0, steps=5000,
         batch_size=16, folder=tmp_path,
     )  # fmt: skip
-    assert panel.stage.now["phase"] == "ready" and not panel.running
+    assert panel.view.now["phase"] == "ready" and not panel.running
     panel.start()
     assert panel.running and panel.start() is panel  # a second press does nothing
-    assert panel.stage.now["phase"] in ("starting", "training")  # said at once
+    assert panel.view.now["phase"] in ("starting", "training")  # said at once
     until = time.monotonic() + 60
-    while (panel.stage.moment["step"] == 0 or panel.stage.now["step"] < 3) and time.monotonic() < until:
+    while (panel.view.moment["step"] == 0 or panel.view.now["step"] < 3) and time.monotonic() < until:
         time.sleep(0.05)
-    assert panel.stage.moment["step"] > 0  # it was measured while it trained
+    assert panel.view.moment["step"] > 0  # it was measured while it trained
     run = panel.stop()
     assert not panel.running and run.interrupted and 3 <= run.steps < 5000
     assert len(run.history) == run.steps and run.encoder.encode(["a kite"]).isfinite().all()
-    assert not run.encoder.training and panel.stage.now["phase"] == "stopped"
-    assert panel.stage.now["step"] == run.steps and panel.stage.curves[0]["step"][-1] == run.steps
+    assert not run.encoder.training and panel.view.now["phase"] == "stopped"
+    assert panel.view.now["step"] == run.steps and panel.view.curves[0]["step"][-1] == run.steps
     assert "Stopped" in panel.words() and (tmp_path / f"step-{run.steps:08d}").exists()
 
 
@@ -318,8 +271,40 @@ def test_a_run_that_fails_says_so(tokenizer, texts):
     panel = ck.explore.live_training(ck.objectives.MLM(make_encoder(tokenizer)), texts, steps=3, lr=-1.0)
     panel.start().wait()
     assert "has ended" in panel.words() and "lr" in panel.words() and not panel.running
-    assert panel.stage.now["phase"] == "failed" and "lr is the peak learning rate" in panel.stage.now["problem"]
-    with pytest.raises(ValueError, match="The run has ended: lr is the peak learning rate"):
+    assert panel.view.now["phase"] == "failed" and "lr is the peak learning rate" in panel.view.now["problem"]
+    with pytest.raises(ValueError, match="lr is the peak learning rate"):
         panel.figure()
-    with pytest.raises(TypeError, match="not Encoder"):
-        ck.explore.live_training(make_encoder(tokenizer), texts)
+
+
+# --- what would lie in silence ---
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda: ck.explore.loss_playground().set(temperature=1), "no control 'temperature'"),
+        (lambda: ck.explore.temperature_and_queue(positive=1.5), "must lie between -1 and 1"),
+        (lambda: ck.explore.temperature_and_queue().set(positive=1.5), "positive cannot be 1.5"),
+        (lambda: ck.explore.loss_playground(angles=[0, 1, 2]), "two views of each of 3 texts"),
+        (lambda: ck.explore.temperature_and_queue([2.0]), "not cosines"),
+        (lambda: ck.explore.embedding_map(vectors(), SENTENCES[:5]), "one vector for each of the 5 texts"),
+        (lambda: ck.explore.embedding_map(vectors(), SENTENCES, ["a"]), "one label for each of the 6 rows"),
+    ],
+)
+def test_what_does_not_fit_is_refused(call, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        call()
+
+
+def test_runs_that_would_mix_are_refused(tokenizer, texts):
+    one, two = (ck.objectives.MLM(make_encoder(tokenizer)) for _ in range(2))
+    with pytest.raises(ValueError, match="an encoder of its own"):
+        ck.explore.live_training({"a": one, "b": one}, texts)
+    with pytest.raises(ValueError, match="never mix in one folder"):
+        ck.explore.live_training({"a": one, "b": two}, texts, folder="here")
+
+
+@pytest.mark.parametrize(("method", "axis"), [(None, "coordinate 1"), ("tsne", "t-SNE 1")])
+def test_points_made_before_name_how_they_were_made(method, axis):
+    panel = ck.explore.embedding_map(vectors(), SENTENCES, points=vectors(width=2), method=method)
+    assert panel.figure().axes[0].get_xlabel() == axis and panel.page_state()["axes"] in panel.words()

@@ -8,8 +8,7 @@ import torch
 from conftest import make_encoder
 
 import contrast_kit as ck
-from contrast_kit.explore._live_page import MOST_ROWS, curve, measured
-from contrast_kit.explore._spheres import on_sphere
+from contrast_kit.explore._film import MOST_ROWS, curve, measured, on_sphere
 
 pytest.importorskip("anywidget")
 
@@ -39,19 +38,8 @@ def test_each_of_two_runs_gives_the_numbers_of_a_run_alone(two, tokenizer, texts
     assert torch.equal(random, torch.get_rng_state())
     for name, run in alone.items():
         assert two.runs[name].history["loss"].tolist() == run.history["loss"].tolist()
-        assert two.stage.curves[list(alone).index(name)]["loss"] == pytest.approx(run.history["loss"], rel=1e-4)
+        assert two.view.curves[list(alone).index(name)]["loss"] == pytest.approx(run.history["loss"], rel=1e-4)
     assert two.run is two.runs["MLM"] and "MLM" in two.words() and "CMLM" in two.words()
-
-
-def test_both_are_measured_at_the_same_steps_and_the_film_is_kept(two):
-    two.start().wait()
-    steps = [moment["step"] for moment in two.stage.frames]
-    assert steps == sorted(steps) and steps[-1] == 6 and len(steps) >= 2
-    for moment in two.stage.frames:
-        assert len(moment["spheres"]) == len(moment["hills"]) == 2
-        points = np.array(moment["spheres"][1]["points"]) / 1000
-        assert points.shape == (20, 3) and np.linalg.norm(points, axis=1) == pytest.approx(1, abs=2e-3)
-        assert sum(moment["hills"][0]["similar"]["counts"]) == 8
 
 
 def test_reset_brings_the_first_weights_back(two):
@@ -60,10 +48,10 @@ def test_reset_brings_the_first_weights_back(two):
     two.start().wait()
     assert any(not torch.equal(first[name], value) for name, value in encoder.state_dict().items())
     losses = two.runs["CMLM"].history["loss"].tolist()
-    two.stage.pressed = ["reset encoder", 1]  # as a hand would
+    two.view.pressed = ["reset encoder", 1]  # as a hand would
     assert all(torch.equal(first[name], value) for name, value in encoder.state_dict().items())
-    assert two.stage.now["phase"] == "ready" and two.stage.curves == [{}, {}] and two.run is None
-    two.stage.pressed = ["start", 2]
+    assert two.view.now["phase"] == "ready" and two.view.curves == [{}, {}] and two.run is None
+    two.view.pressed = ["start", 2]
     two.wait()
     assert two.runs["CMLM"].history["loss"].tolist() == losses
 
@@ -75,11 +63,12 @@ def test_one_that_fails_lets_the_other_go_on(two):
     two.objectives["MLM"].views = broken
     two.start().wait()
     assert two.runs["CMLM"].steps == 6 and "MLM" not in two.runs
-    assert two.stage.now["phase"] == "failed" and "MLM: <b>not finite" in two.stage.now["problem"]  # as text
+    assert two.view.now["phase"] == "failed" and "MLM: <b>not finite" in two.view.now["problem"]  # as text
     assert "&lt;b&gt;not finite" in two.words()
 
 
 @pytest.mark.parametrize("shown", ["texts", "pairs"])
+@pytest.mark.full
 @pytest.mark.parametrize("every", [0.0, 99.0])
 def test_a_run_that_diverges_is_over_and_can_be_reset(tokenizer, texts, shown, every):
     """Its vectors are NaN: measured in the thread, they left a panel that trained for ever and refused a reset."""
@@ -89,33 +78,11 @@ def test_a_run_that_diverges_is_over_and_can_be_reset(tokenizer, texts, shown, e
     options = {shown: texts[:4] if shown == "texts" else [(texts[0], texts[1]), (texts[2], texts[3])]}
     panel = ck.explore.live_training({"sound": sound, "bad": bad}, texts, steps=4, batch_size=4, every=every, **options)
     panel.start().wait()
-    assert panel.stage.now["phase"] == "failed" and not panel.running and not panel._here
-    assert panel.runs["sound"].steps == 4 and panel.problem.startswith("bad: ") and panel.stage.frames
+    assert panel.view.now["phase"] == "failed" and not panel.running and not panel._going
+    assert panel.runs["sound"].steps == 4 and panel.problem.startswith("bad: ") and panel.view.frames
     panel.figure()
     panel.reset()
     assert all(torch.equal(first[name], value) for name, value in bad.encoder.state_dict().items())
-
-
-def test_a_button_that_cannot_do_its_work_says_why(two):
-    two._phase = "training"
-    two.stage.pressed = ["reset encoder", 1]
-    assert "stop it first" in two.stage.now["problem"]
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (dict(objective={}), "an encoder of its own"),
-        (dict(folder="here"), "never mix in one folder"),
-        (dict(labels=[1]), "labels has 1 entries for 0 texts"),
-    ],
-)
-def test_what_does_not_fit_is_told(two, texts, change, words):
-    with pytest.raises(ValueError, match=words):
-        ck.explore.live_training(**(dict(objective=two.objectives, data=texts) | change))
-    shared = dict.fromkeys("ab", two.objectives["MLM"])
-    with pytest.raises(ValueError, match="an encoder of its own"):
-        ck.explore.live_training(shared, texts)
 
 
 def test_a_long_history_is_thinned_and_keeps_its_last_row():

@@ -6,7 +6,7 @@ from conftest import make_encoder
 from matplotlib.figure import Figure
 
 import contrast_kit as ck
-from contrast_kit.explore._networks import KINDS, RATIO, Networks
+from contrast_kit.explore.two_networks import KINDS, RATIO, SENTENCE, Networks
 from contrast_kit.objectives.coco_lm import corrections
 
 pytest.importorskip("anywidget")
@@ -42,13 +42,6 @@ def test_only_hidden_words_are_replaced_and_the_kinds_say_what_happened(panel):
     assert set(seen.kinds) <= set(KINDS)
 
 
-def test_looking_leaves_an_encoder_in_its_mode(panel):
-    for mode in (False, True):
-        panel.networks.encoder.train(mode)
-        panel.set(seed=3)
-        assert all(module.training == mode for module in panel.networks.encoder.modules())
-
-
 def test_an_encoder_reads_each_word_with_that_word_covered(panel):
     encoder, seen = panel.networks.encoder.eval(), panel.set(seed=2).worked()
     ids = torch.tensor([encoder.tokenizer.convert_tokens_to_ids(seen.rows[2])])
@@ -71,7 +64,7 @@ def test_a_cocolm_uses_its_auxiliary_model_and_its_copy_head(tokenizer, texts):
     if [each.token for each in expected] == seen.rows[2][1:-1]:  # decoding and encoding gave the tokens back
         assert [each.word for each in expected] == seen.rows[3][1:-1]
         assert [each.p_word for each in expected] == pytest.approx([best[0][1] for best in seen.read[1:-1]], rel=1e-4)
-    view = objective.encoder.view_of(texts[0])
+    view = objective.encoder.view_of([texts[0]])
     assert seen.rows[0] == tokenizer.convert_ids_to_tokens(view["input_ids"][0].tolist())
     uniform = ck.objectives.COCOLM(make_encoder(tokenizer), auxiliary="random")
     assert not any(ck.explore.two_networks(uniform, texts[0], OTHERS, p_m=0.6).worked().drawn)  # it thinks nothing
@@ -95,37 +88,23 @@ def test_the_contrast_is_that_of_nt_xent(panel):
 
 def test_the_page_gets_words_as_text_and_the_figure_shows_the_rows(panel):
     panel.set(sentence="<img src=x onerror=alert(1)> kite", p_m=0.5)
-    stacks = panel.board.seen["stacks"]
+    stacks = panel.view.seen["stacks"]
     assert len(stacks) == len(panel.worked().kinds) and all(len(each["words"]) == 4 for each in stacks)
     assert "<img" not in panel.line.value and isinstance(panel.figure(), Figure)
 
 
 def test_half_a_sentence_keeps_the_last_board(panel):
-    before = panel.board.seen
+    before = panel.view.seen
     panel.sentence.value = "  "
-    assert panel.board.seen == before and "Type a sentence" in panel.line.value
+    assert panel.view.seen == before and "Type a sentence" in panel.line.value
     panel.sentence.value = "kite " * 70
-    assert panel.board.seen == before and "There is room for" in panel.line.value
+    assert panel.view.seen == before and "There is room for" in panel.line.value
     panel.sentence.value = "a kite"
-    assert panel.board.seen != before and "hidden words" in panel.line.value
+    assert panel.view.seen != before and "hidden words" in panel.line.value
 
 
 def test_the_shipped_encoder_restores_a_word():
     encoder = ck.Encoder.from_pretrained("kit/books-mlm")
-    seen = [Networks(encoder).work(ck.explore.two_networks.__defaults__[0], 0.3, 0.9, seed).kinds for seed in range(6)]
+    seen = [Networks(encoder).work(SENTENCE, 0.3, 0.9, seed).kinds for seed in range(6)]
     counts = {kind: sum(kinds.count(kind) for kinds in seen) for kind in KINDS}
     assert counts["restored"] >= 1 and counts["left"] > 10 * max(1, counts["spoiled"])
-
-
-@pytest.mark.parametrize(
-    ("change", "error", "words"),
-    [
-        (dict(model=None), TypeError, "not NoneType"),
-        (dict(others="a bear"), TypeError, "others must be a list of sentences"),
-        (dict(others=[]), ValueError, "at least one sentence"),
-        (dict(tau=0.33), ValueError, "τ must be one of"),
-    ],
-)
-def test_what_cannot_be_shown_is_refused(tokenizer, change, error, words):
-    with pytest.raises(error, match=words):
-        ck.explore.two_networks(**(dict(model=make_encoder(tokenizer), others=OTHERS) | change))

@@ -10,19 +10,24 @@ from conftest import make_encoder
 
 import contrast_kit as ck
 from contrast_kit import plots
-from contrast_kit.explore._panel import FigurePanel, slider
+from contrast_kit.explore._panel import Panel, slider, widgets
 
 pytest.importorskip("anywidget")
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
 
 
-class Dots(FigurePanel):
+class Dots(Panel):
     """A panel that is redrawn as a figure at each move, as the shelf is."""
 
     def __init__(self):
         self.height = slider("height", 0.5, 0, 1)
-        self.assemble({"height": (self.height, "value")}, self.height)
+        self.picture = widgets().Image(format="png")
+        self.assemble({"height": self.height}, self.height, self.picture)
+
+    def show(self):
+        self.picture.value = self.figure()._repr_png_()
+        self.update_stored(lambda: self.picture.value)
 
     def figure(self):
         return plots.embedding_map([[0.0, 1.0], [1.0, self.height.value + 1]], points=[[0, 1], [1, self.height.value]])
@@ -86,7 +91,7 @@ def test_static_pages_get_the_bundle_alone(displayed, monkeypatch):
 def test_what_fails_while_a_control_moves_is_said_on_the_panel(monkeypatch):
     panel = ck.explore.loss_playground()
     monkeypatch.setattr(panel, "words", lambda: 1 / 0)
-    panel.circle.anchor = 2
+    panel.view.anchor = 2
     assert "ZeroDivisionError" in panel.line.value
 
 
@@ -105,7 +110,7 @@ def test_on_principal_components_a_sentence_is_projected_as_the_others():
         {"a": x[:50], "b": -x[:50]}, [str(i) for i in range(50)],
         encode={"a": lambda texts: encode(texts[0])[None], "b": lambda texts: -encode(texts[0])[None]},
     )  # fmt: skip
-    at = np.frombuffer(panel.map.xy, dtype=np.float32).reshape(2, 50, 2)
+    at = np.frombuffer(panel.view.xy, dtype=np.float32).reshape(2, 50, 2)
     assert panel.place("7")["a"] == pytest.approx(at[0, 7], abs=1e-5)
     unit = torch.nn.functional.normalize(x, dim=1).double().numpy()
     mean = unit[:50].mean(axis=0)
@@ -115,23 +120,10 @@ def test_on_principal_components_a_sentence_is_projected_as_the_others():
     scale = np.linalg.norm(plane[0] - plane[1]) / np.linalg.norm(at[0, 0] - at[0, 1])
     inside = np.abs(at[0]).max() <= 1 and max(map(abs, panel.place("55")["a"])) < 1
     assert not inside or gaps[0] == pytest.approx(scale * gaps[1], abs=1e-3)
-    panel.map.query = "55"
-    assert panel.map.placed.keys() == {"a", "b"} and panel.map.near.keys() == {"a", "b"}
-    panel.map.query = ""
-    assert panel.map.placed == {}
-
-
-def test_with_fewer_sentences_than_dimensions_the_projection_is_the_same():
-    draw = torch.Generator().manual_seed(2)
-    x = torch.randn(13, 256, generator=draw)
-    panel = ck.explore.embedding_map(x[:12], [str(i) for i in range(12)], encode=lambda texts: x[12:])
-    unit = torch.nn.functional.normalize(x, dim=1).double().numpy()
-    mean = unit[:12].mean(axis=0)
-    _, _, axes = np.linalg.svd(unit[:12] - mean, full_matrices=False)
-    plane = (unit - mean) @ axes[:2].T
-    gaps = np.linalg.norm(plane[:12] - plane[12], axis=1), np.linalg.norm(panel.at[""] - panel.place("new")[""], axis=1)
-    scale = np.linalg.norm(plane[0] - plane[1]) / np.linalg.norm(panel.at[""][0] - panel.at[""][1])
-    assert gaps[0] == pytest.approx(scale * gaps[1], abs=1e-5)
+    panel.view.query = "55"
+    assert panel.view.placed.keys() == {"a", "b"} and panel.view.near.keys() == {"a", "b"}
+    panel.view.query = ""
+    assert panel.view.placed == {}
 
 
 def test_a_sentence_of_the_map_may_end_in_a_blank():
@@ -141,7 +133,7 @@ def test_a_sentence_of_the_map_may_end_in_a_blank():
     )
     for sentence in ("a kite ", "a kite", " a kite"):
         assert "a kite " not in [text for text, _ in panel.neighbours(sentence)[""]]
-    assert panel.set(query="a drum").map.problem == "" and {i for i, _ in panel.map.near[""]} == {0, 1, 3}
+    assert panel.set(query="a drum").view.problem == "" and {i for i, _ in panel.view.near[""]} == {0, 1, 3}
 
 
 def test_elsewhere_it_stands_among_its_nearest():
@@ -153,14 +145,14 @@ def test_elsewhere_it_stands_among_its_nearest():
     expected = weights @ panel.at[""][[int(text) for text, _ in near]]
     assert panel.place("9!")[""] == pytest.approx(expected, abs=1e-4)
     only = ck.explore.embedding_map({"a": x, "b": x}, texts, encode={"a": lambda given: x[:1]})
-    only.map.query = "new"
-    assert "give encode= for 'b'" in only.map.problem and only.map.placed == {}
+    only.view.query = "new"
+    assert "give encode= for 'b'" in only.view.problem and only.view.placed == {}
 
 
 def test_maps_of_one_call_are_turned_alike():
     x = spaces()
     turn = torch.linalg.qr(torch.randn(5, 5, generator=torch.Generator().manual_seed(3)))[0]
     panel = ck.explore.embedding_map({"a": x, "mirrored": -(x @ turn)}, [str(i) for i in range(60)])
-    at = np.frombuffer(panel.map.xy, dtype=np.float32).reshape(2, 60, 2)
+    at = np.frombuffer(panel.view.xy, dtype=np.float32).reshape(2, 60, 2)
     turned = plots.align(at[1], at[0])
     assert turned == pytest.approx(at[1] - at[1].mean(0) + at[0].mean(0), abs=1e-2)

@@ -9,12 +9,9 @@ from pathlib import Path
 import pytest
 import torch
 from conftest import REAL, make_encoder, real_data
-from transformers import BertConfig, BertModel, GPT2Config, GPT2LMHeadModel
-from transformers.utils import logging
+from transformers import BertConfig, BertModel
 
 import contrast_kit as ck
-from contrast_kit.data import hub
-from contrast_kit.encoder import hf_folders
 from contrast_kit.training.settings import NEW_LR, PRETRAINED_LR
 
 
@@ -48,68 +45,11 @@ def weights_hash(encoder):
 # ---- all of it, or a sentence
 
 
-def test_a_model_without_a_tokenizer(folder):
-    for file in folder.glob("tokenizer*"):
-        file.unlink()
-    with pytest.raises(FileNotFoundError, match="holds a model but no tokenizer"):
-        ck.Encoder.from_pretrained(folder)
-
-
 def test_more_layers_in_the_config_than_weights(folder):
     layers = json.loads((folder / "config.json").read_text())["num_hidden_layers"]
     change(folder / "config.json", num_hidden_layers=layers + 1)
     with pytest.raises(ValueError, match="does not hold all weights that its config.json names"):
         ck.Encoder.from_pretrained(folder)
-
-
-def test_a_model_of_another_kind_is_named(tokenizer, tmp_path):
-    """transformers would list all that it opens instead."""
-    GPT2LMHeadModel(GPT2Config(vocab_size=60, n_layer=1, n_embd=16, n_head=2)).save_pretrained(tmp_path)
-    tokenizer.save_pretrained(tmp_path)
-    with pytest.raises(ValueError, match="holds a GPT2Config model: take one that AutoModelForMaskedLM opens.$"):
-        ck.Encoder.from_pretrained(tmp_path)
-
-
-def test_a_model_of_another_kind_on_the_hub_is_not_said_to_be_missing(monkeypatch):
-    """The hub has it: only what the hub itself fails at is a FileNotFoundError."""
-
-    class Kind:
-        @staticmethod
-        def from_pretrained(name, **options):
-            raise ValueError("Unrecognized configuration class <class 'transformers.GPT2Config'> for AutoModel.")
-
-    monkeypatch.setattr(hub, "require", lambda name, **options: None)
-    with pytest.raises(ValueError, match="^me/gpt holds a GPT2Config model: take one that Kind opens.$"):
-        hf_folders.read("me/gpt", Kind)
-
-
-class Longest(ck.Encoder):
-    """An encoder with a pooling of one's own: the maximum over real tokens."""
-
-    def pool(self, hidden, view):
-        return hidden.masked_fill(view["attention_mask"].unsqueeze(-1) == 0, -1e4).amax(1)
-
-
-def test_a_pooling_of_one_s_own_is_said_to_be_lost_in_a_folder(tokenizer, tmp_path):
-    encoder = Longest.tiny(tokenizer)
-    with pytest.warns(UserWarning, match=r"Longest has a pool of its own.* open it with Longest.from_pretrained"):
-        folder = encoder.save_pretrained(tmp_path / "own")
-    assert torch.equal(Longest.from_pretrained(folder).encode("a red kite"), encoder.encode("a red kite"))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        ck.Encoder.tiny(tokenizer).save_pretrained(tmp_path / "kit")
-
-
-def test_code_that_comes_with_a_checkpoint_is_never_run(folder, monkeypatch):
-    """transformers would ask on standard input, which a notebook does not have."""
-    monkeypatch.setattr("builtins.input", lambda *a: pytest.fail("the reader was asked"))
-    ran = folder / "ran"
-    (folder / "code.py").write_text(f"open({str(ran)!r}, 'w')\nclass Config: pass\nclass Model: pass\n")
-    auto = {"AutoConfig": "code.Config", "AutoModelForMaskedLM": "code.Model"}
-    change(folder / "config.json", model_type="of_their_own", auto_map=auto)
-    with pytest.raises(ValueError, match="needs Python code of its own, which this kit never runs"):
-        ck.Encoder.from_pretrained(folder)
-    assert not ran.exists()
 
 
 def test_a_dense_layer_behind_the_pooling_is_refused_and_normalize_is_kept(folder, tmp_path):
@@ -126,24 +66,6 @@ def test_a_dense_layer_behind_the_pooling_is_refused_and_normalize_is_kept(folde
     assert ck.Encoder.from_pretrained(folder, pooling="mean").pooling == "mean"
 
 
-def test_transformers_says_as_much_after_opening_as_before(folder):
-    before = logging.get_verbosity()
-    logging.set_verbosity_info()
-    try:
-        ck.Encoder.from_pretrained(folder)
-        assert logging.get_verbosity() == logging.INFO and logging.is_progress_bar_enabled()
-    finally:
-        logging.set_verbosity(before)
-
-
-def test_a_folder_may_lie_at_home_or_be_called_kit(folder, tmp_path, monkeypatch):
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.chdir(tmp_path)
-    shutil.copytree(folder, tmp_path / "kit" / "mine")
-    for name in ("~/encoder", "kit/mine"):
-        assert ck.Encoder.from_pretrained(name).pooling == "mean"
-
-
 # ---- heads that are not there
 
 
@@ -158,23 +80,6 @@ def test_a_missing_head_is_the_same_at_each_opening_and_said_in_one_sentence(hea
         assert torch.equal(torch.get_rng_state(), before)
     assert len(hashes) == 1
     assert not any(capfd.readouterr()), "transformers' own report"
-
-
-def test_heads_are_warmed_while_the_body_rests(headless, texts):
-    with pytest.warns(UserWarning, match="warm_heads"):
-        encoder = ck.Encoder.from_pretrained(headless)
-    body = {name: value.clone() for name, value in encoder.model.base_model.state_dict().items()}
-    head = {name: value.clone() for name, value in encoder.model.cls.predictions.transform.state_dict().items()}
-
-    def moved(run):
-        now = encoder.model.base_model.state_dict()
-        run.rows[-1]["body"] = any(not torch.equal(now[name], value) for name, value in body.items())
-
-    options = dict(steps=10, batch_size=8, lr=1e-4, warmup=0.0, warm_heads=0.4, progress=False)
-    run = ck.fit(ck.objectives.MLM(encoder), texts, callback=moved, **options)
-    assert [row["body"] for row in run.rows] == [False] * 4 + [True] * 6
-    now = encoder.model.cls.predictions.transform.state_dict()
-    assert not any(torch.equal(now[name], value) for name, value in head.items())
 
 
 # ---- its own learning rate

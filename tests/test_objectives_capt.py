@@ -376,7 +376,7 @@ def test_resumed_with_the_queue_is_bitwise_the_unbroken_run(tokenizer, texts, tm
         ck.fit(broken, texts, folder=tmp_path, callback=stop, **settings)
     resumed = objective() if reset == "fresh" else broken
     run = ck.fit(resumed, texts, folder=tmp_path, resume=True, **settings)
-    assert run.steps == 12 and checkpoint.found(tmp_path)
+    assert run.steps == 12 and checkpoint.checkpoints(tmp_path)
     wanted, found = unbroken.state_dict(), resumed.state_dict()
     assert wanted.keys() == found.keys() and "queue.rows" in wanted
     assert all(torch.equal(wanted[name], found[name]) for name in wanted)

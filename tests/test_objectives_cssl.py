@@ -6,8 +6,8 @@ from conftest import make_encoder, with_wordings
 
 import contrast_kit as ck
 from contrast_kit import losses
+from contrast_kit.data.paraphrase import Toyshop, reworded
 from contrast_kit.objectives import CSSL
-from contrast_kit.paraphrase import Toyshop, reworded
 
 
 def vectors_of(objective, batch):

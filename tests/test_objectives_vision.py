@@ -237,7 +237,7 @@ def test_a_wrong_caption_of_a_picture_is_a_negative_of_the_right_one(encoder, ba
     vectors = {name: {"s": torch.randn(12, 32)} for name in views}
     objective.after_step(vectors, facts)
     assert torch.equal(objective.queue.ids, facts["text_id"].repeat(2))
-    assert (objective.queue.ids != ck.objectives.queue.UNKNOWN).all()
+    assert (objective.queue.ids != ck.objectives.capt.UNKNOWN).all()
     again = objective.facts(batch, views)  # the very same wrong pair has the same id when it comes round
     assert torch.equal(again["text_id"], facts["text_id"])
     wrong = facts["matched"] == 0

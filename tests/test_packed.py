@@ -1,8 +1,5 @@
 """Packed batches give the states, gradients and folders of padded ones."""
 
-import math
-from contextlib import nullcontext
-
 import pytest
 import torch
 from conftest import make_encoder
@@ -10,18 +7,14 @@ from transformers import (
     AutoModelForMaskedLM,
     BertConfig,
     BertForMaskedLM,
-    DistilBertConfig,
-    DistilBertForMaskedLM,
     ElectraConfig,
     ElectraForMaskedLM,
 )
 
 import contrast_kit as ck
 from contrast_kit.encoder.relative_positions import RelativePositions
-from contrast_kit.fast import dropout as quick
 from contrast_kit.fast import packed
-from contrast_kit.fast.dropout import QuickDropout
-from contrast_kit.fast.layout import Layout
+from contrast_kit.fast.packed import Layout
 
 SMALL = dict(hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64)
 
@@ -87,7 +80,7 @@ def test_in_half_precision_rows_are_filled_up_to_few_shapes(name, tokenizer, bat
     torch.manual_seed(0)
     encoder = ENCODERS[name](tokenizer)
     real = batch["attention_mask"].bool()
-    monkeypatch.setattr("contrast_kit.fast.layout.ROUND", int(real.sum()))  # four times as many rows as there are
+    monkeypatch.setattr("contrast_kit.fast.packed.ROUND", int(real.sum()))  # four times as many rows as there are
     found, seen = {}, []
     for layer in encoder.model.base_model.encoder.layer:
         layer.output.dense.register_forward_hook(lambda module, inputs, output: seen.append(inputs[0].shape[1]))
@@ -130,15 +123,14 @@ def test_texts_of_like_length_attend_together(monkeypatch):
     mask = torch.arange(300) < torch.tensor([0, 290, 5, 36, 37, 9, 300, 300])[:, None]
     groups = [group.real.sum(1).tolist() for group in Layout.of(mask).groups]
     assert groups == [[5, 9, 36], [37], [290], [300, 300]]
-    monkeypatch.setattr("contrast_kit.fast.layout.ALIKE", 1)
+    monkeypatch.setattr("contrast_kit.fast.packed.ALIKE", 1)
     assert [len(group.real) for group in Layout.of(mask).groups] == [1, 1, 1, 1, 1, 2]
 
 
-@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
 @pytest.mark.parametrize("alike", [1, 5, 32])
 @pytest.mark.parametrize("bias", [False, True])
 def test_every_way_of_attending_agrees(bias, alike, monkeypatch):
-    monkeypatch.setattr("contrast_kit.fast.layout.ALIKE", alike)
+    monkeypatch.setattr("contrast_kit.fast.packed.ALIKE", alike)
     g = torch.Generator().manual_seed(0)
     lengths = [3, 7, 7, 12]
     mask = torch.arange(12) < torch.tensor(lengths)[:, None]
@@ -154,12 +146,9 @@ def test_every_way_of_attending_agrees(bias, alike, monkeypatch):
         expected = torch.einsum("hij,jhd->ihd", scores.softmax(-1), v[here])
         assert torch.allclose(ours[here], expected, atol=1e-12)
         start += length
-    for name in ("layout", "packed"):
-        monkeypatch.setattr(f"contrast_kit.fast.{name}.LONG", 0)
+    monkeypatch.setattr("contrast_kit.fast.packed.LONG", 0)
     one_length_each = Layout.of(mask)
     assert torch.allclose(packed.attend(q, k, v, one_length_each, bias=table), ours, atol=1e-12)
-    if not bias:
-        assert torch.allclose(packed._attend_on_gpu(q, k, v, layout, 0.0, 0.5), ours, atol=1e-12)
 
 
 def test_dropout_falls_on_attention_and_is_repeated_by_the_seed(tokenizer, batch):
@@ -169,19 +158,6 @@ def test_dropout_falls_on_attention_and_is_repeated_by_the_seed(tokenizer, batch
     first = encoder(batch)
     torch.manual_seed(1)
     assert torch.equal(encoder(batch), first) and not torch.equal(encoder(batch), first)
-
-
-@pytest.mark.parametrize("chunk_size", [None, 5])
-def test_a_step_packed_is_a_step(chunk_size, tokenizer, batch):
-    from contrast_kit.training.gradient import gradient
-
-    found = []
-    for packing in (False, True):
-        objective = ck.objectives.CMLM(make_encoder(tokenizer), contrast="info_nce").double().train()
-        objective.encoder.use_packing(packing)
-        parts, _ = gradient(objective, [batch], torch.Generator().manual_seed(0), chunk_size=chunk_size)
-        found.append({name: value.item() for name, value in parts.items()})
-    assert found[0] == pytest.approx(found[1], rel=1e-11)
 
 
 def test_a_folder_does_not_know_of_packing(encoder, tmp_path, batch):
@@ -194,87 +170,6 @@ def test_a_folder_does_not_know_of_packing(encoder, tmp_path, batch):
     assert torch.allclose(states[real], encoder(batch)[real], atol=1e-6)
 
 
-def test_another_architecture_is_refused(tokenizer):
-    config = DistilBertConfig(vocab_size=len(tokenizer), dim=32, hidden_dim=64, n_layers=1, n_heads=2)
-    encoder = ck.Encoder(DistilBertForMaskedLM(config), tokenizer)
-    with pytest.raises(ValueError, match="without padding"):
-        encoder.use_packing()
-
-
-@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
-@pytest.mark.parametrize("p", [0.1, 0.5, 0.9])
-def test_quick_dropout_is_dropout(dtype, p):
-    torch.manual_seed(0)
-    x = torch.ones(401, 501, dtype=dtype, requires_grad=True)  # an odd number of elements
-    with QuickDropout():
-        y = torch.nn.Dropout(p)(x)
-    kept = (y > 0).double()  # [400, 501]
-    sure = 5 * (p * (1 - p) / x.numel()) ** 0.5
-    assert kept.mean().item() == pytest.approx(1 - p, abs=sure)
-    assert y.max().item() == pytest.approx(1 / (1 - p), rel=4e-3 if dtype == torch.bfloat16 else 1e-4)
-    noise = kept - kept.mean()
-    for near in (1, 2, 3, 4, 501):  # no element tells of another, not even of one that shares its number
-        shifted = noise.flatten()[near:] * noise.flatten()[:-near]
-        assert abs(shifted.mean().item()) < 5 * p * (1 - p) / x.numel() ** 0.5
-    y.sum().backward()
-    assert torch.equal(x.grad, y)  # zeroed and divided as the values are
-    assert y.dtype == dtype
-
-
-def test_quick_dropout_draws_anew_and_leaves_the_rest_alone():
-    x, dropout = torch.randn(50, 40), torch.nn.Dropout(0.2)
-    with QuickDropout():
-        torch.manual_seed(0)
-        first, second = dropout(x), dropout(x)
-        torch.manual_seed(0)
-        assert torch.equal(dropout(x), first) and not torch.equal(first, second)
-        assert torch.equal(dropout.eval()(x), x)
-        assert torch.equal(torch.nn.functional.dropout(x, 0.0), x)
-        assert not torch.nn.functional.dropout(x, 1.0).any()
-        for wrong in (1.5, math.nan):
-            with pytest.raises((ValueError, RuntimeError), match="between 0 and 1"):
-                torch.nn.functional.dropout(x, wrong)
-        assert dropout(x[:0]).shape == (0, 40)
-        assert torch.allclose(torch.nn.functional.gelu(x), x * 0.5 * (1 + torch.erf(x / 2**0.5)), atol=1e-6)
-    torch.manual_seed(0)
-    assert not torch.equal(dropout.train()(x), first)  # outside, torch's own
-
-
-def test_a_packed_step_draws_all_its_dropout_quickly(tokenizer, batch, monkeypatch):
-    encoder, drawn = make_encoder(tokenizer, dropout=0.3).train(), []
-    monkeypatch.setattr(quick, "_sixteen_bits", lambda n, draw=quick._sixteen_bits: drawn.append(n) or draw(n))
-    encoder(batch)
-    assert not drawn
-    encoder.use_packing()
-    encoder(batch)
-    groups = len(Layout.of(batch["attention_mask"]).groups)
-    assert len(drawn) == 1 + encoder.model.config.num_hidden_layers * (2 + groups)
-    encoder.eval()(batch)
-    assert len(drawn) == 1 + encoder.model.config.num_hidden_layers * (2 + groups)
-
-
-def gradient_of(objective, batch, chunk_size=None):
-    from contrast_kit.training.gradient import gradient
-
-    torch.manual_seed(1)
-    objective.zero_grad()
-    gradient(objective, [batch], torch.Generator().manual_seed(0), chunk_size=chunk_size)
-    return torch.cat([p.grad.flatten() for p in objective.parameters() if p.grad is not None])
-
-
-def test_a_second_pass_meets_the_dropout_of_the_first(tokenizer, batch):
-    """Of chunks, and of activations that are made again in the backward pass."""
-    objective = ck.objectives.CMLM(make_encoder(tokenizer, dropout=0.3), contrast="info_nce").double().train()
-    objective.encoder.use_packing()
-    whole = gradient_of(objective, batch)
-    assert torch.allclose(gradient_of(objective, batch, chunk_size=len(batch["text_id"])), whole, atol=1e-12)
-    objective.encoder.model.gradient_checkpointing_enable()
-    again = gradient_of(objective, batch)  # with torch's own dropout
-    objective.encoder.model.gradient_checkpointing_disable()
-    objective.encoder.use_packing(False)
-    assert not torch.allclose(again, whole) and torch.isfinite(again).all()
-
-
 @pytest.mark.parametrize("own", ["eager", "sdpa"])
 def test_without_packing_again_the_model_attends_as_it_did(tokenizer, batch, own):
     encoder = make_encoder(tokenizer)
@@ -285,13 +180,3 @@ def test_without_packing_again_the_model_attends_as_it_did(tokenizer, batch, own
     assert encoder.model.config._attn_implementation == packed.NAME
     encoder.use_packing(False)
     assert encoder.model.config._attn_implementation == own and torch.equal(encoder(batch), before)
-
-
-def test_checkpointed_activations_give_the_gradient_of_kept_ones(tokenizer, batch, monkeypatch):
-    monkeypatch.setattr(quick, "QuickDropout", nullcontext)  # torch's own dropout in both
-    objective = ck.objectives.MLM(make_encoder(tokenizer, dropout=0.3)).double().train()
-    objective.encoder.use_packing()
-    kept = gradient_of(objective, batch)
-    monkeypatch.undo()
-    objective.encoder.model.gradient_checkpointing_enable()
-    assert torch.allclose(gradient_of(objective, batch), kept, atol=1e-12)

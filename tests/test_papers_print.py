@@ -165,7 +165,7 @@ def test_capts_table_4(column, name):
     assert (plan.decay, plan.weight_decay) == (printed["Learning Rate Decay"], printed["Weight Decay"])
     assert (plan.eps, plan.betas) == (printed["Adam ε"], (printed["Adam β1"], printed["Adam β2"]))
     assert CAPT.paper(name).inner == printed["Aggregation layer inner hidden size"]
-    from contrast_kit.encoder.presets import SHAPES
+    from contrast_kit.encoder.build import SHAPES
 
     shape = SHAPES[name]
     layers, heads, width = (shape[key] for key in ("num_hidden_layers", "num_attention_heads", "hidden_size"))

@@ -200,14 +200,6 @@ def test_curves_skip_steps_without_a_value_and_draw_levels():
     assert not lines(axes, "raw")  # smooth=1: the curve itself is raw
 
 
-def test_a_long_legend_under_tokens_stays_within_the_figure():
-    tokens = [["a", "b", "c", "d", "[SEP]"]]
-    figure = plots.mask_heatmap(tokens, [["untouched", "mask", "random", "kept", "special"]])
-    figure.canvas.draw()
-    box = figure.legends[0].get_window_extent()
-    assert len(figure.legends[0].get_texts()) == 5 and box.x1 <= figure.bbox.x1 and box.y0 >= 0
-
-
 # --- cosine histograms ---
 
 
@@ -248,25 +240,6 @@ def test_the_same_seed_gives_the_same_coordinates(method):
     np.testing.assert_array_equal(first, plots.project(torch.tensor(VECTORS), method, seed=1, perplexity=5))
 
 
-@pytest.fixture
-def compiled_quickly(monkeypatch):
-    """umap's code compiled without optimisation, which takes half as long: it runs for a moment only."""
-    from numba.core import config
-
-    monkeypatch.setenv("NUMBA_OPT", "0")
-    config.reload_config()
-    yield
-    monkeypatch.undo()
-    config.reload_config()
-
-
-@pytest.mark.full
-def test_umap_is_repeatable_too(compiled_quickly):
-    first = plots.project(VECTORS, "umap", seed=1, neighbors=5)
-    np.testing.assert_array_equal(first, plots.project(VECTORS, "umap", seed=1, neighbors=5))
-    assert plots.embedding_map(VECTORS, method="umap", neighbors=5).axes[0].get_xlabel() == "UMAP 1"
-
-
 def test_pca_is_the_projection_of_largest_variance_and_ignores_lengths():
     unit = VECTORS / np.linalg.norm(VECTORS, axis=1, keepdims=True)
     at = plots.project(VECTORS, "pca")
@@ -289,13 +262,6 @@ def test_the_points_of_a_map_are_the_projection_by_label():
     np.testing.assert_allclose(red.get_offsets(), at[::2])
     np.testing.assert_allclose(blue.get_offsets(), at[1::2])
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["red", "blue"]
-
-
-def test_maps_of_several_encoders_and_perplexities_stand_in_a_grid():
-    figure = plots.embedding_map({"a": VECTORS, "b": -VECTORS, "c": VECTORS}, perplexity=(3, 8))
-    titles = [axes.get_title() for axes in figure.axes]
-    assert titles == [f"{name}, perplexity {p}" for name in "abc" for p in (3, 8)]
-    assert figure.axes[0].get_gridspec().ncols == 2
 
 
 def test_maps_from_several_random_starts_differ_though_each_is_repeatable():
@@ -334,15 +300,6 @@ def test_a_matrix_shows_its_numbers_and_frames_its_positives():
     assert [(round(f.get_y() + 0.46), round(f.get_x() + 0.46)) for f in frames] == [(0, 1), (1, 0)]
     assert [t.get_text() for t in axes.get_xticklabels()] == ["p", "q", "r"]
     assert [t.get_text() for t in axes.get_yticklabels()] == ["x", "y"]
-
-
-def test_roles_alone_are_coloured():
-    figure = plots.similarity_matrix(None, {"one": ROLES, "two": ROLES})
-    assert [axes.get_title() for axes in figure.axes] == ["one", "two"]
-    image = np.asarray(figure.axes[0].images[0].get_array())
-    assert len({tuple(rgb) for rgb in image.reshape(-1, 3)}) == 3
-    np.testing.assert_array_equal(image[0, 1], image[1, 0])
-    assert [text.get_text() for text in figure.axes[0].texts] == ["×", "+", "−", "+", "×", "−"]
 
 
 def test_words_fan_out_where_points_meet_and_stay_elsewhere():

@@ -5,10 +5,8 @@ import json
 import pytest
 import torch
 from conftest import make_encoder
-from transformers import BertTokenizer
 
 import contrast_kit as ck
-from contrast_kit.data.tokenizers import small_letters
 
 TEXTS = ["The Red KITE flies", "a small drum stands by the door"]
 
@@ -56,12 +54,6 @@ def test_an_old_name_of_the_limit_is_read(folder):
     assert torch.allclose(ours(folder), theirs(folder), atol=1e-5)
 
 
-def test_of_two_limits_the_shorter_one_counts(folder):
-    put(folder, "sentence_bert_config.json", max_seq_length=50)
-    put(folder, "tokenizer_config.json", model_max_length=5)
-    assert ck.Encoder.from_pretrained(folder).max_length == 5
-
-
 def test_small_letters_are_made_where_the_folder_makes_them_and_stay_when_saved(texts, tmp_path):
     cased = ck.data.train_tokenizer([*texts, *TEXTS], vocab_size=300, lowercase=False)
     make_encoder(cased, pooling="mean").save_pretrained(tmp_path / "one")
@@ -74,49 +66,9 @@ def test_small_letters_are_made_where_the_folder_makes_them_and_stay_when_saved(
     assert torch.allclose(ours(tmp_path / "two"), small, atol=1e-5)
 
 
-def test_a_tokenizer_of_bert_keeps_its_small_letters_too(tokenizer, tmp_path):
-    """transformers makes its normalizer anew at each opening."""
-    words = sorted(tokenizer.get_vocab(), key=tokenizer.get_vocab().get)
-    cased = BertTokenizer(vocab={word: i for i, word in enumerate(words)}, do_lower_case=False)
-    make_encoder(cased, pooling="mean").save_pretrained(tmp_path / "one")
-    assert ck.Encoder.from_pretrained(tmp_path / "one").tokenizer.unk_token_id in cased("KITE")["input_ids"]
-    put(tmp_path / "one", "sentence_bert_config.json", do_lower_case=True)
-    small = ours(tmp_path / "one")
-    ck.Encoder.from_pretrained(tmp_path / "one").save_pretrained(tmp_path / "two")
-    assert torch.equal(ours(tmp_path / "two"), small)
-    assert torch.allclose(small, theirs(tmp_path / "two"), atol=1e-5)
-
-
-def test_to_open_and_save_again_changes_no_byte_of_the_tokenizer(texts, tmp_path):
-    cased = ck.data.train_tokenizer([*texts, *TEXTS], vocab_size=300, lowercase=False)
-    make_encoder(cased).save_pretrained(tmp_path / "0")
-    put(tmp_path / "0", "sentence_bert_config.json", do_lower_case=True)
-    for i in (0, 1):
-        ck.Encoder.from_pretrained(tmp_path / str(i)).save_pretrained(tmp_path / str(i + 1))
-    one, two = ((tmp_path / str(i) / "tokenizer.json").read_bytes() for i in (1, 2))
-    assert one == two
-
-
-def test_the_new_name_of_the_limit_goes_before_an_old_one(folder):
-    put(folder, "sentence_albert_config.json", max_seq_length=5)
-    assert ck.Encoder.from_pretrained(folder).max_length > 5
-
-
-def test_a_tokenizer_that_makes_no_small_letters_is_refused():
-    with pytest.raises(ValueError, match="asks for small letters, which a object cannot be told to make"):
-        small_letters(object())
-
-
 def test_a_prompt_that_the_folder_puts_before_each_text_is_told(folder):
     prompts = {"query": "query: ", "text": "about: "}
     put(folder, "config_sentence_transformers.json", prompts=prompts, default_prompt_name="text")
     with pytest.warns(UserWarning, match="puts 'about: ' before each text, and this kit does not"):
         encoder = ck.Encoder.from_pretrained(folder)
     assert torch.allclose(encoder.encode([f"about: {text}" for text in TEXTS]), theirs(folder), atol=1e-5)
-
-
-def test_damaged_weights_are_told_in_a_sentence(folder):
-    weights = folder / "model.safetensors"
-    weights.write_bytes(weights.read_bytes()[:100])
-    with pytest.raises(ValueError, match="The weights in .* are damaged .*: copy or save them again"):
-        ck.Encoder.from_pretrained(folder)

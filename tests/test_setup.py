@@ -162,7 +162,7 @@ def test_readme_commands_exist():
 def test_readme_names_commands_that_run(capsys):
     readme = (ROOT / "README.md").read_text()
     named = set(re.findall(r"-m contrast_kit ([a-z]+)", readme))
-    assert {"lab", "train", "bench", "evaluate"} <= named
+    assert {"lab", "train", "evaluate"} <= named
     for command in named:
         with contextlib.suppress(SystemExit):
             assert main([command, "--help"]) == 0

@@ -190,7 +190,7 @@ def test_dead_links_are_found(docs, tmp_path):
 # --- the whole site ---
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.browser
 @pytest.mark.skipif(not EXTRA, reason="the extra [site] is not installed")
 def test_the_site_is_whole(docs, tmp_path):

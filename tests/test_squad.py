@@ -14,7 +14,7 @@ import torch
 from conftest import REAL, make_encoder, real_data
 
 import contrast_kit as ck
-from contrast_kit import papers, tasks
+from contrast_kit import tasks
 from contrast_kit.data import toyshop
 from contrast_kit.data.squad import Windows
 from contrast_kit.data.toyshop import squad as maker
@@ -153,28 +153,11 @@ def test_only_the_paragraph_and_cls_can_answer(questions, vocabulary):
         assert all(allowed[question_end + 1 : last]) and not any(allowed[last:])
 
 
-def test_rows_that_are_no_questions_are_refused(vocabulary):
-    with pytest.raises(ValueError, match="'question' is not there"):
-        Windows([{"id": "1", "context": "a kite", "answers": {"text": [], "answer_start": []}}], vocabulary)
-    wrong = question("a red kite", "red") | {"answers": {"text": ["red"], "answer_start": [5]}}
-    with pytest.raises(ValueError, match="Row 0: the answer 'red' is not at character 5"):
-        Windows([wrong], vocabulary)
-    before = question("a red kite", "red") | {"answers": {"text": ["red"], "answer_start": [-8]}}  # from the end
-    with pytest.raises(ValueError, match="Row 0: the answer 'red' is not at character -8"):
-        Windows([before], vocabulary)
-    with pytest.raises(ValueError, match="a window has no new token"):
-        Windows([question("a red kite", "red")], vocabulary, max_length=20, stride=20)
-    with pytest.raises(ValueError, match="stride is a number of tokens, at least 0, not -1"):
-        Windows([question("a red kite", "red")], vocabulary, stride=-1)
-    for wrong in (None, "red", {"text": ["red"]}):
-        with pytest.raises(ValueError, match="Row 0: its answers are .*, not texts and their starts"):
-            Windows([question("a red kite", "red") | {"answers": wrong}], vocabulary)
-    with pytest.raises(ValueError, match="Row 0: its question is None, not text"):
-        Windows([question("a red kite", "red") | {"question": None}], vocabulary)
-    with pytest.raises(ValueError, match="the answer 'red' is not at character None"):
-        Windows([question("a red kite", "red") | {"answers": {"text": ["red"], "answer_start": []}}], vocabulary)
-    with pytest.raises(ValueError, match="holds no answers: make it with data.squad.Windows"):
-        Span(make_encoder(vocabulary))(ck.data.Texts(["a red kite"], vocabulary).batch([0]))
+@pytest.mark.parametrize("start", [-1, 1, 9])
+def test_answers_that_are_not_where_they_are_said_to_be_are_refused(vocabulary, start):
+    row = question("a kite", answers={"text": ["a kite"], "answer_start": [start]})
+    with pytest.raises(ValueError, match=f"Row 1: the answer 'a kite' is not at character {start} of its context"):
+        Windows([question("a kite"), row], vocabulary)
 
 
 def test_answers_are_read_in_the_form_of_squad_s_own_files(vocabulary):
@@ -312,12 +295,8 @@ def test_the_best_of_several_golds_counts():
     assert answers.golds(row) == ["in the attic", "attic"]  # "the" is nothing once normalised
     assert answers.scores_of("The attic!", row) == (1.0, 1.0)
     assert answers.scores_of("an attic room", row) == (0.0, pytest.approx(2 / 3))
-    with pytest.raises(ValueError, match="1 questions have no prediction; the first is '1'"):
-        answers.score({}, [row])
     with pytest.raises(ValueError, match="occurs twice"):
         answers.score({"1": ""}, [row, row])
-    with pytest.raises(ValueError, match="no questions"):
-        answers.score({}, [])
 
 
 # No answer
@@ -433,8 +412,6 @@ def test_the_protocol_runs_goes_on_and_refuses_other_settings(questions, vocabul
     same = squad.run(data, start, protocol=quick, folder=tmp_path, max_length=256)
     assert same.table["test"].tolist() == pytest.approx(again.table["test"].tolist())
     with_bar = squad.run(data, start, protocol=quick, folder=tmp_path, max_length=256, progress=True)
-    renamed = squad.run(data, start, protocol=quick, name="Shop", folder=tmp_path, max_length=256)
-    assert set(renamed.table["task"]) == {"Shop"} and renamed.table["test"].equals(same.table["test"])
     assert with_bar.table["test"].tolist() == same.table["test"].tolist()  # a bar is no other setting
     with pytest.raises(ValueError, match="take another folder"):
         squad.run(data, start, protocol=replace(quick, lr=2e-3), folder=tmp_path, max_length=256)
@@ -445,8 +422,6 @@ def test_a_run_may_be_told_its_steps(questions, vocabulary):
     start, quick = make_encoder(vocabulary, max_length=256), replace(protocols.SQUAD, **QUICK)
     table = squad.run(data, start, protocol=quick, steps=1, max_length=256).table
     assert table["steps"].tolist() == [1, 1]
-    with pytest.raises(ValueError, match="steps or epochs, not both"):
-        squad.run(data, start, protocol=quick, steps=1, epochs=1, max_length=256)
 
 
 def test_what_is_stopped_in_its_first_run_is_incomplete(questions, vocabulary, monkeypatch):
@@ -455,40 +430,6 @@ def test_what_is_stopped_in_its_first_run_is_incomplete(questions, vocabulary, m
     data, start = {"train": questions[:4], "validation": questions[4:6]}, make_encoder(vocabulary)
     result = squad.run(data, start)
     assert not result.complete and result.table.empty and result.summary().empty
-    found = squad.search(data, start)
-    assert not found.complete and found.table.empty
-
-
-def test_questions_may_come_one_after_another(questions, vocabulary):
-    rows = questions[:6]
-    reader = squad.Reader(Span(make_encoder(vocabulary, max_length=128)), max_length=100, stride=20)
-    said = reader.answers(row for row in rows)
-    assert said.keys() == {row["id"] for row in rows}
-    assert answers.best_threshold(said, iter(rows)) == answers.best_threshold(said, rows)
-    assert squad.evaluate_across(said, {row["id"]: row for row in rows}.values()) == squad.evaluate_across(said, rows)
-    assert answers.score({row["id"]: "" for row in rows}, iter(rows))["total"] == 6
-
-
-def test_table_8_is_what_is_searched(questions, vocabulary, tmp_path, monkeypatch):
-    grid = protocols.SQUAD.grid_for("squad")
-    rates = (2e-5, 3e-5, 4e-5, 5e-5)
-    assert grid == {"epochs": (2, 3), "batch_size": (16, 32), "warmup": (0.06, 0.1), "lr": rates}
-    assert papers.settings.COCO_LM_SEARCH["large++"]["squad"]["lr"] == (7e-6, 1e-5, 2e-5, 3e-5)
-    training = protocols.SQUAD.training(None)
-    assert (training["max_length"], training["clip"], training["weight_decay"]) == (512, None, 0.01)
-    tried = []
-
-    def run(data, start, *, protocol, folder, **settings):
-        tried.append(protocol.training(None))
-        score = -abs(protocol.lr - 5e-5) * 1e6 + protocol.epochs[None]
-        table = {"test": [score] * 5, "method": "Span", "task": "x", "n": 4, "draw": 0, "seed": range(5)}
-        return tasks.Results(__import__("pandas").DataFrame(table), protocol)
-
-    monkeypatch.setattr(squad, "run", run)
-    data, start = {"train": questions[:4], "validation": questions[4:6]}, make_encoder(vocabulary)
-    found = squad.search(data, start, budget=9, folder=tmp_path)
-    assert (tried[0]["lr"], tried[0]["batch_size"], tried[0]["epochs"]) == (3e-5, 32, 2)  # the protocol's own first
-    assert found.best["lr"] == 5e-5 and found.best["epochs"] == 3 and not found.complete
 
 
 @pytest.mark.real_data

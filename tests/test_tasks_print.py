@@ -37,7 +37,7 @@ def small(name, rows=30):
 )
 def test_each_paper_selects_and_reports_by_its_metric(protocol, task, metric, start, monkeypatch):
     """CAPT 3.2: "Pearson correlation for STS-B"; COCO-LM, table 1: Spearman; SCL selects by "validation accuracy"."""
-    from contrast_kit.tasks import grid
+    from contrast_kit.tasks import runs as grid
 
     plan = replace(QUICK, metrics=protocol.metrics, test=protocol.test, validation=20)
     plan = replace(plan, report="mean")
@@ -72,7 +72,7 @@ def test_mnli_is_tested_on_both_kinds_of_rows_where_a_paper_prints_both(start):
     assert row["test"] == tuned.evaluate(data.splits["test_matched"])["accuracy"]
     summary = both.summary().set_index(["task", "method"])
     assert summary.loc[("toyshop/mnli-mm", "FT"), "reported"] == row["test_mismatched"]
-    assert len(both.differences("FT")) == 2 and "toyshop/mnli-mm, 20 labels" in both.scores()
+    assert len(both.differences("FT")) == 2
     once = tasks.run(QUICK, data, start, ["FT"], progress=False)
     assert "test_mismatched" not in once.table and once.table["test"][0] == row["test"]
     dev = tasks.hold_out(data, validation=0, test="validation", mismatched=True)
@@ -125,33 +125,6 @@ def test_scls_deviation_is_that_of_its_top_three():
     population = Results(table, replace(protocol, ddof=0)).summary().iloc[0]
     assert population["reported_sd"] == pytest.approx(np.std([0.7, 0.6, 0.8]))
     assert np.isnan(Results(table, replace(protocol, report="best")).summary()["reported_sd"][0])  # of one run
-
-
-def test_a_column_that_a_table_of_ones_own_lacks_is_named():
-    run = dict(method="CE", task="mine", n=20, seed=0)
-    table = pd.DataFrame([run | dict(draw=draw, test=test) for draw, test in enumerate((0.7, 0.8, 0.9))])
-    with pytest.raises(ValueError, match=r"no column 'metric': add it, table.assign\(metric=…\)\.$"):
-        Results(table, protocols.CMLM).summary()
-    named, top = table.assign(metric="accuracy"), replace(protocols.SCL_FEW_SHOT, name="top")
-    assert Results(named, protocols.CMLM).summary()["reported"].tolist() == pytest.approx([0.8])
-    for call in (Results(named, top).summary, Results(named, None).best):
-        with pytest.raises(ValueError, match="no column 'validation': add it"):
-            call()
-    with pytest.raises(ValueError, match="no column 'seed': add it"):
-        Results(table.drop(columns="seed"), None)
-
-
-def test_protocols_that_contradict_themselves_are_refused(start):
-    with pytest.raises(ValueError, match="nothing to choose a point"):
-        replace(QUICK, validation=0, choose={"lr": (1e-3,)})
-    with pytest.raises(ValueError, match="fraction is a share"):
-        replace(QUICK, fraction=1.5)
-    with pytest.raises(ValueError, match="the seeds draw the rows"):
-        replace(QUICK, shots=4, draws=2)
-    with pytest.raises(ValueError, match="stsb has the metrics spearman, pearson, not 'mcc'"):
-        tasks.get_task("stsb").reporting("mcc")
-    with pytest.raises(ValueError, match="give frozen or prompt"):
-        Pipeline(frozen=True, prompt=tasks.prompting.MNLI)
 
 
 # The frozen probe
@@ -207,9 +180,6 @@ def test_the_strength_is_chosen_on_the_training_rows_and_beats_a_fit_by_heart(mo
     assert probes.fit_probe(encoder, train, task="sst2", strength=0.5).strength == 0.5
     monkeypatch.setattr(probes, "_cross_validated", None)  # a fixed strength asks for no folds
     tasks.linear_probe(encoder, train, test, task="sst2", strength=1.0)
-    for wrong in (0, -1.0, "best", True):
-        with pytest.raises(ValueError, match="strength is a number above 0, or 'cv'"):
-            tasks.linear_probe(encoder, train, test, task="sst2", strength=wrong)
 
 
 def test_the_strength_of_scores_and_of_very_few_rows():

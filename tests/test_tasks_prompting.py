@@ -70,8 +70,6 @@ def test_shots_are_drawn_as_lm_bff_draws_them():
         assert set(Counter(labels[train]).values()) == {16} and not set(train) & set(validation)
     with pytest.raises(ValueError, match="fewer than the 32 that are wanted"):
         splits.shots([0] * 100 + [1] * 20, 16, 13)
-    with pytest.raises(ValueError, match="counted by class"):
-        splits.shots([0.5] * 100, 16, 13)
 
 
 QUICK = dict(
@@ -137,16 +135,8 @@ def test_a_template_writes_numbers_and_says_what_it_cannot_write(start):
     ask = partial(prompting.prompts, tokenizer=start.tokenizer)
     written = ask(rows, "{text:cut} ({stars} stars) for {price:.2f}. It was {mask}.")[0]["text"]
     assert written == "A kite (4 stars) for 2.50. It was [MASK]."
-    for template, says in (
-        ("{text} {note} It was {mask}.", "Row 0 has no note"),
-        ("{stars:cut} It was {mask}.", "cannot be filled .*'cut'.*: a text may be :cut or :lower"),
-        ("{text:.2f} It was {mask}.", "cannot be filled"),
-        ("{price:{width}} It was {mask}.", "cannot be filled .'width'.:"),
-        ("{} It was {mask}.", "names {}, but"),
-        ("{text It was {mask}.", "cannot be read .*: close each bracket"),
-    ):
-        with pytest.raises(ValueError, match=says):
-            ask(rows, template)
+    with pytest.raises(ValueError, match="Row 0 has no note"):
+        ask(rows, "{text} {note} It was {mask}.")
     yes_or_no = [row | {"label": bool(n)} for n, row in enumerate(rows * 2)]
     assert prompting.demonstrations(yes_or_no, "{text} It was {mask}.", start.tokenizer, ["Yes", "No"])
 
@@ -176,22 +166,5 @@ def test_a_prediction_needs_no_labels(mnli, start, demonstrations):
     bare, wrong = rows.remove_columns("label"), rows.map(lambda row: {"label": (row["label"] + 1) % 3})
     said = tuned.predict(rows)
     assert (tuned.predict(bare) == said).all() and (tuned.predict(wrong) == said).all()
-    shown = few if demonstrations else None
-    said = [
-        prompting.predict(tuned.objective, each, asked.text, demonstrations=shown, samples=2)
-        for each in (rows, bare, wrong)
-    ]
-    assert (said[0] == said[1]).all() and (said[0] == said[2]).all()
     with pytest.raises(ValueError, match="no column 'label'"):
         prompting.prompts(bare, asked.text, start.tokenizer)
-
-
-def test_a_row_is_not_its_own_demonstration_though_it_comes_without_its_label(start):
-    rows = [{"sentence": f"{word} kite .", "label": n % 2} for n, word in enumerate(("a", "the", "one", "my"))]
-    bare = [{"sentence": row["sentence"]} for row in rows]
-    how = dict(words=("Yes", "No"), demonstrations=rows)
-    for seed in range(5):
-        ask = partial(prompting.prompts, template="{sentence} {mask}", tokenizer=start.tokenizer, seed=seed, **how)
-        texts = [row["text"] for row in ask(bare, labels=False)]
-        assert texts == [row["text"] for row in ask(rows)]
-        assert all(text.count(row["sentence"]) == 1 for text, row in zip(texts, rows, strict=True))

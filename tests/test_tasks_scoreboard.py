@@ -20,18 +20,11 @@ def tokenizer(suite):
 
 def test_hard_pairs_share_few_words_and_mean_the_same(suite):
     from contrast_kit.data.toyshop import record_of
+    from contrast_kit.tasks.pairs import overlap
 
-    assert all(scoreboard.overlap(a, b) <= 1 / 3 and a != b for a, b in suite.hard)
-    assert scoreboard.overlap("!", "?") == 0  # neither has a word
+    assert all(overlap(a, b) <= 1 / 3 and a != b for a, b in suite.hard)
+    assert overlap("!", "?") == 0  # neither has a word
     assert all(record_of(a) == record_of(b) for a, b in suite.hard + suite.pairs)
-
-
-def test_a_suite_and_its_data_are_printed_in_a_line(suite):
-    """As the last value of a cell, a suite would print 200,000 letters, and rows of a pandas frame all of them."""
-    assert repr(suite).startswith("EvalSuite of 80 pairs, 80 hard and 200 graded ones; probes: sst2, cola; noise: Mask")
-    rows = {"train": [{"review": "fine", "label": 0}] * 4_000, "validation": iter([])}
-    mine = ck.tasks.TaskData(ck.tasks.Task("mine", ("review",), ("bad", "good"), ("accuracy",)), rows)
-    assert repr(mine).startswith("mine, as Task(name='mine'") and repr(mine).endswith(": train 4,000, validation")
 
 
 def test_suites_of_two_splits_share_no_graded_pair(suite):

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from contrast_kit import tasks
 from contrast_kit.data import Pictures, answer_scores, recorded, scenes
+from contrast_kit.data.picture_files import vqa_v2
 from contrast_kit.data.pictures import random_pictures
-from contrast_kit.data.vision_files import vqa_v2
 
 VQA = Path(os.environ.get("CONTRAST_KIT_REAL_DATA") or ".") / "vl" / "vqa_v2_questions"
 real_data = pytest.mark.skipif(not VQA.is_dir(), reason="CONTRAST_KIT_REAL_DATA has no folder vl/vqa_v2_questions")
@@ -58,30 +58,6 @@ def test_scores_by_type():
 
 def test_a_type_has_the_mean_of_its_scores():
     assert tasks.by_type([1.0, 1.0, 0.1, 0.3], ["a", "a", "a", "b"]) == pytest.approx({"all": 0.6, "a": 0.7, "b": 0.3})
-
-
-@pytest.mark.parametrize("call, error, says", [
-    (lambda: tasks.soft_accuracy(["a"], []), ValueError, "1 predictions do not go with the answers to 0 questions"),
-    (lambda: tasks.soft_accuracy([], []), ValueError, "There are no answers to score"),
-    (lambda: tasks.soft_accuracy([3], [["a"] * 10]), TypeError, "An answer is text, not 3"),
-    (lambda: tasks.soft_accuracy(["a"], ["aaaaaaaaaa"]), TypeError, "answers.0. must be a list of what people"),
-    (lambda: tasks.soft_accuracy(["a"], [["a"]]), ValueError, "Question 0 needs the answers of at least two people"),
-    (lambda: tasks.by_type([1.0], []), ValueError, "1 scores, 0 types"),
-    (lambda: tasks.gqa_scores([{"answer": "a", "valid": "banana"}], ["a"]), TypeError, "valid of row 0 must be a list"),
-    (lambda: tasks.gqa_scores([{"answer": "a"}], []), ValueError, "0 predictions do not go with 1 questions"),
-    (lambda: tasks.gqa_scores([{"answer": "a", "question_id": 0, "entailed": [5]}], ["a"]), ValueError,
-     "Question 0 entails question 5, which is not there"),
-    (lambda: tasks.gqa_scores(2 * [{"answer": "a", "question_id": 7, "entailed": []}], ["a", "a"]), ValueError,
-     "Two questions have the question_id 7"),
-    (lambda: tasks.nlvr2_scores([1], [1], ["dev-1-0"]), ValueError, "split-set-pair-sentence, such as dev-850-0-1"),
-    (lambda: tasks.nlvr2_scores(["true"], [1], ["dev-1-0-0"]), TypeError, "Predictions are numbers"),
-    (lambda: tasks.nlvr2_scores([1], [-1], ["dev-1-0-0"]), TypeError, "is 1 .true. or 0 .false., not -1"),
-    (lambda: tasks.nlvr2_scores([1, 0], [1], ["dev-1-0-0"]), ValueError, "a prediction, a label and an identifier"),
-    (lambda: tasks.question_only(["a"], ["b"], ["c"]), ValueError, "at least two different answers"),
-])  # fmt: skip
-def test_what_cannot_be_scored_is_refused(call, error, says):
-    with pytest.raises(error, match=says):
-        call()
 
 
 # -- GQA -------------------------------------------------------------------------------------------------------------

@@ -16,8 +16,6 @@ def opened(tokenizer, tmp_path):
 SAID = {
     "a contrast of one": "has one example",
     "a batch of one": "has one example",
-    "a setting not read": "tau=0.3 changes nothing here",
-    "a former name": "alpha",
     "no noise": "dropout",
     "a high rate": "lr=1 is high",
     "a long queue": "The queue will hold",
@@ -31,8 +29,6 @@ CALLS = {
         batch_size=1,
         progress=False,
     ),
-    "a setting not read": lambda tokenizer, _: ck.objectives.CMLM(make_encoder(tokenizer), tau=0.3),
-    "a former name": lambda tokenizer, _: ck.objectives.CMLM(make_encoder(tokenizer), alpha=0.3),
     "no noise": lambda tokenizer, _: ck.objectives.SimCSE(make_encoder(tokenizer, dropout=0.0)),
     "a high rate": lambda tokenizer, tmp_path: ck.fit(
         ck.objectives.MLM(opened(tokenizer, tmp_path)), ["a red kite"] * 4, steps=1, batch_size=2, lr=1, progress=False

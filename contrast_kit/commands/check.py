@@ -9,7 +9,7 @@ import importlib
 import os
 import platform
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib import metadata
 
 PACKAGE = "contrast-kit"
@@ -92,24 +92,11 @@ def _versions(extra: str) -> Iterator[tuple[str, str]]:
 def _processor() -> Iterator[tuple[str, str]]:
     import torch
 
-    def has(test: str) -> bool:
-        # These tests are private to torch and come and go between its versions.
-        supported: Callable[[], bool] | None = getattr(torch.cpu, test, None)
-        return bool(supported and supported())
-
-    tests = {
-        "avx512_bf16": "_is_avx512_bf16_supported",
-        "amx": "_is_amx_tile_supported",
-        "vnni": "_is_vnni_supported",
-    }
-    yield "processor", f"{platform.machine()}, {os.cpu_count()} logical cores"
-    yield "torch threads", str(torch.get_num_threads())
-    yield (
-        "kernels",
-        " ".join([torch.backends.cpu.get_cpu_capability(), *(k for k, t in tests.items() if has(t))]),
-    )
     from contrast_kit.fast import kernels
 
+    yield "processor", f"{platform.machine()}, {os.cpu_count()} logical cores"
+    yield "torch threads", str(torch.get_num_threads())
+    yield "kernels", torch.backends.cpu.get_cpu_capability()
     yield "float32 products", str(kernels.probe())
     yield "bfloat16 products", f"{kernels.bfloat16_speed():.2g} times as fast as float32's"
 

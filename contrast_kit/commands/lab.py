@@ -11,7 +11,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from contrast_kit._shipped import shipped
+from contrast_kit._util import shipped
 
 JUPYTER = Path(__file__).parent / "jupyter"
 """A folder of Jupyter settings: no news during a course and no question about it, and the glossary opens for reading,
@@ -39,8 +39,8 @@ def main(arguments: list[str]) -> int:
     first = sorted(options.folder.glob("*.ipynb"))[0]
     here, first = Path.cwd(), first.resolve()
     root = here if first.is_relative_to(here) else first.parent
-    paths = os.environ.get("JUPYTER_CONFIG_PATH")
-    env = os.environ | {"JUPYTER_CONFIG_PATH": os.pathsep.join([*([paths] if paths else []), str(JUPYTER)])}
+    paths = [os.environ.get("JUPYTER_CONFIG_PATH"), str(JUPYTER)]
+    env = os.environ | {"JUPYTER_CONFIG_PATH": os.pathsep.join(filter(None, paths))}
     # Beside another busy program, torch threads that spin while they wait are many times slower.
     env.setdefault("OMP_WAIT_POLICY", "passive")
     as_root = ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
@@ -69,7 +69,7 @@ def copy_course(to: Path) -> list[str]:
     to.mkdir(parents=True, exist_ok=True)
     record = to / COPIED
     try:
-        known = json.loads(record.read_text())
+        known = json.loads(record.read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):  # none yet, or half of one: then a copy that differs is the reader's own
         known = {}
     kept = []
@@ -80,7 +80,7 @@ def copy_course(to: Path) -> list[str]:
             known[notebook.name] = now
         elif known.get(notebook.name) != now:
             kept.append(notebook.name)
-    record.write_text(json.dumps(known, indent=1) + "\n")
+    record.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
     return kept
 
 

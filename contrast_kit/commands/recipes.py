@@ -4,10 +4,10 @@ At base and large `PRINTED` says which printed setting a method trains by; `OURS
 prints, and `Recipe.ours` says it in words.
 """
 
+import importlib
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from contrast_kit.commands.methods import nearest
 from contrast_kit.encoder.relative_positions import RelativePositions
 from contrast_kit.objectives import CAPT, METHODS, Objective
 from contrast_kit.papers import settings
@@ -131,8 +131,22 @@ def recipe(method: str, scale: str, *, start: bool = False) -> Recipe:
     )
 
 
+def class_of(method: str) -> type[Objective]:
+    """The class of a method: one of the kit's, or `module:Class` of one's own.
+
+    Example:
+        >>> from contrast_kit.commands.recipes import class_of
+        >>> class_of("cmlm") is class_of("contrast_kit.objectives.cmlm:CMLM")
+        True
+    """
+    if method in METHODS:
+        return METHODS[method]
+    module, _, name = method.partition(":")
+    return getattr(importlib.import_module(module), name)
+
+
 def recipe_of(cls: type[Objective], scale: str, *, start: bool = False) -> Recipe:
-    """The `recipe` of a class: of the kit's method that it is, or else its nearest base; without any, SimCSE's.
+    """The `recipe` of a class: of the kit's method that it is, or else of its nearest base; without any, SimCSE's.
 
     Example:
         >>> from contrast_kit.commands.recipes import recipe_of
@@ -140,16 +154,15 @@ def recipe_of(cls: type[Objective], scale: str, *, start: bool = False) -> Recip
         >>> recipe_of(CAPT, "tiny").config, recipe_of(type("Mine", (CAPT,), {}), "tiny").ours
         ({'tau': 0.05, 'queue': 256}, "Mine is none of the kit's: what differs from its own defaults is capt's.")
     """
-    name = nearest(cls)
+    names = {known: name for name, known in METHODS.items()}
+    name = next((names[base] for base in cls.__mro__ if base in names), "simcse")
     found = recipe(name, scale, start=start)
     if cls is METHODS[name]:
         return found
-    config = {setting: value for setting, value in found.config.items() if setting in cls.Config.__dataclass_fields__}
-    return replace(
-        found,
-        config=config if issubclass(cls, METHODS[name]) else {},
-        ours=f"{cls.__name__} is none of the kit's: what differs from its own defaults is {name}'s.",
-    )
+    config = found.config if issubclass(cls, METHODS[name]) else {}
+    known = {setting: value for setting, value in config.items() if setting in cls.Config.__dataclass_fields__}
+    ours = f"{cls.__name__} is none of the kit's: what differs from its own defaults is {name}'s."
+    return replace(found, config=known, ours=ours)
 
 
 def _post_training(new: Recipe, method: str, scale: str) -> Recipe:
@@ -158,31 +171,36 @@ def _post_training(new: Recipe, method: str, scale: str) -> Recipe:
     Where the recipe's rate is higher, the rate is left to `Training`: `settings.PRETRAINED_LR`. CSSL has no head that
     would have to learn before the body does.
     """
-    training = {name: value for name, value in new.training.items() if name != "lr" or value <= PRETRAINED_LR}
-    if scale in ("tiny", "small"):
-        training |= dict(batch_size=32, steps=500) | ({} if method == "cssl" else {"warm_heads": 0.1})
-    return replace(new, config=new.config if scale in ("base", "large") else {}, encoder={}, training=training)
+    training = dict(new.training)
+    if training.get("lr", 0) > PRETRAINED_LR:
+        del training["lr"]
+    if scale in ("base", "large"):
+        return replace(new, encoder={}, training=training)
+    training |= dict(batch_size=32, steps=500)
+    if method != "cssl":
+        training["warm_heads"] = 0.1
+    return replace(new, config={}, encoder={}, training=training)
 
 
 def _of_the_papers(method: str, scale: str) -> Recipe:
     """A printed setting, or the one that stands in for it, with what is ours named."""
-    source, said = PRINTED.get((method, scale)), []
-    if source is None and (method, scale) in BORROWED:
-        source, why = BORROWED[method, scale]
-        said.append(why)
-    training = settings.training(*source) if source else {}
-    ours, why = OURS.get(method, ({}, ""))
-    training |= ours
+    source, borrowed = PRINTED.get((method, scale)), ""
+    if (method, scale) in BORROWED:
+        source, borrowed = BORROWED[method, scale]
+    training = {} if source is None else settings.training(*source)
+    own, reason = OURS.get(method, ({}, ""))
+    training |= own
     if training["batch_size"] > 1_000:
         training["chunk_size"] = _CHUNKS[scale]
     config, encoder, vocab_size = {}, {}, 32_768
-    if method == "capt":
-        config = {"reduction": CAPT.paper("large").reduction}
-        config |= {"inner": CAPT.paper("large").inner} if scale == "large" else {}
-    if source and source[0] == "COCO-LM" and source[1] == "large++":
+    if source == ("COCO-LM", "large++"):
         vocab_size = 64_000
+    if method == "capt":
+        config["reduction"] = CAPT.paper("large").reduction
+        if scale == "large":
+            config["inner"] = CAPT.paper("large").inner
     if method == "coco-lm":
         model = settings.coco_lm_model({"base": "base", "large": "large++"}[scale])
-        config = {"auxiliary_layers": model["auxiliary_layers"]}
-        encoder = {"relative_positions": RelativePositions(model["buckets"], model["max_distance"])}
-    return Recipe(config, encoder, training, vocab_size, ours=" ".join([*said, why]).strip())
+        config["auxiliary_layers"] = model["auxiliary_layers"]
+        encoder["relative_positions"] = RelativePositions(model["buckets"], model["max_distance"])
+    return Recipe(config, encoder, training, vocab_size, ours=f"{borrowed} {reason}".strip())

@@ -4,25 +4,21 @@ import argparse
 import json
 import shutil
 import sys
-from collections.abc import Callable
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import contrast_kit as ck
-from contrast_kit.commands import asked, methods, recipes
-from contrast_kit.commands.options import Parser, add_fields, no_file, one_of
-from contrast_kit.commands.rows import in_other_words, rows_of, too_few
-from contrast_kit.commands.trackers import Tracker
+from contrast_kit._util import meant
+from contrast_kit.commands import recipes
+from contrast_kit.commands.options import Parser, add_fields
 from contrast_kit.data.drafts import draft_of
-from contrast_kit.encoder import Encoder
-from contrast_kit.fast.within_steps import packs
 from contrast_kit.objectives import CSSL, METHODS, FineTune, Objective
 from contrast_kit.training import checkpoint, distributed
 
-SETTINGS = ("method", *asked.TEXT, "vocab_size", "pooling", "scale")
-"""What settings.json tells beside all settings of the method and of the training."""
-SWITCHES = ("--fresh", "--packing", "--no-packing", "--no-plan", "--quiet")
-"""The options without a value."""
+FILE = "settings.json"
+"""What a run was begun with: to go on, all of it must be the same."""
+SHOP = "toyshop/text"
 EXAMPLES = """examples:
 
   a minute on any machine, with text that is made here:
@@ -48,110 +44,87 @@ after the current step and saves. In Python ck.Encoder.from_pretrained("runs/…
 
 
 def main(arguments: list[str]) -> int:
-    """Train as the arguments say; 0, or 1 with one sentence on stderr."""
+    """Train as the arguments say; 0, 1 with one sentence on stderr, or 2 for an unknown method."""
+    method = arguments[0] if arguments else "--help"
+    if method in ("-h", "--help"):
+        print(_general_help())
+        return 0
+    own = ":" in method
+    if method not in METHODS and not own:
+        print(f"There is no method {method!r}; {meant(method, METHODS)}", file=sys.stderr)
+        return 2
     try:
-        options = parse(arguments)
-        if options is not None:
-            run(options)
+        run(parse(arguments))
     except (ValueError, TypeError, OSError, FloatingPointError) as error:
-        where = methods.place_of(error, named(arguments) or "")
-        print(f"{str(error) or type(error).__name__}{where}", file=sys.stderr)
+        if own:  # whoever wrote the method wants to see where
+            raise
+        print(str(error) or type(error).__name__, file=sys.stderr)
         return 1
     finally:
         distributed.stop()
     return 0
 
 
-def parse(arguments: list[str]) -> argparse.Namespace | None:
-    """The options, with those of config and training as dicts `config` and `training`; None where help was printed."""
-    method = named(arguments)
-    if method not in METHODS and not methods.is_own(method or ""):
-        wanted = [method] if method else [word for word in arguments if word in ("-h", "--help")]
-        _general().parse_args(wanted)  # prints help, or says what is wrong, and exits
-        return None
-    scale = argparse.ArgumentParser(add_help=False)
-    scale.add_argument("--scale", type=one_of(recipes.SCALES), default="tiny")
-    scale.add_argument("--start")
-    first = scale.parse_known_args(arguments)[0]
-    cls = methods.class_of(method)
-    recipe = recipes.recipe_of(cls, first.scale, start=first.start is not None)
-    given = vars(_parser(method, recipe).parse_args(arguments))
-    training = {f: given.pop(f) for f in ck.Training.__dataclass_fields__ if f in given}
-    config = {f: given.pop(f) for f in cls.Config.__dataclass_fields__ if f in given}
-    ours = dict(recipe.config)
+def parse(arguments: list[str]) -> argparse.Namespace:
+    """The options, with those of config and training as dicts `config` and `training`."""
+    cls = recipes.class_of(arguments[0])
+    first = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    first.add_argument("--scale", default="tiny")
+    first.add_argument("--start")
+    chosen, _ = first.parse_known_args(arguments)
+    if chosen.scale not in recipes.SCALES:
+        first.error(f"--scale is one of {', '.join(recipes.SCALES)}, not {chosen.scale}")
+    recipe = recipes.recipe_of(cls, chosen.scale, start=chosen.start is not None)
+    given = vars(_parser(cls, recipe).parse_args(arguments[1:]))
+    training = {name: given.pop(name) for name in ck.Training.__dataclass_fields__ if name in given}
+    config = {name: given.pop(name) for name in cls.Config.__dataclass_fields__ if name in given}
+    defaults = dict(recipe.config)
     if config.get("contrast", "info_nce") in ("simsiam", None):  # which have no temperature
-        ours.pop("tau", None)
-    for given_one, other in (("epochs", "steps"), ("steps", "epochs")):
-        if given_one in training and other not in training:
-            training = {other: None} | training
-    return argparse.Namespace(**given, config=ours | config, training=recipe.training | training, recipe=recipe)
-
-
-def named(arguments: list[str]) -> str | None:
-    """The method among the arguments: the first word that is neither an option nor the value of one.
-
-    Example:
-        >>> from contrast_kit.commands.train import named
-        >>> named(["--folder", "cmlm", "--quiet", "simcse"])
-        'simcse'
-    """
-    before = ["", *arguments]
-    pairs = zip(arguments, before, strict=False)
-    return next((word for word, last in pairs if not word.startswith("-") and not _asks(last)), None)
-
-
-def _asks(word: str) -> bool:
-    """Whether a word is an option whose value is the next word."""
-    return word.startswith("--") and "=" not in word and word not in (*SWITCHES, "--help")
-
-
-def _general() -> argparse.ArgumentParser:
-    """The parser without a method: its help lists the methods."""
-    listed = "".join(f"  {name:<10} {_first_line(cls)}\n" for name, cls in METHODS.items())
-    listed += "  module:Class  an Objective of your own, in a module that Python can import from this folder\n"
-    parser = Parser(
-        prog="python -m contrast_kit train",
-        usage="python -m contrast_kit train METHOD --data DATA --folder FOLDER [options]",
-        description="Train an encoder with one of the methods. train METHOD --help lists every setting.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog=f"methods:\n{listed}\n{EXAMPLES}",
+        defaults.pop("tau", None)
+    if "epochs" in training or "steps" in training:  # one replaces the other
+        training = {"epochs": None, "steps": None} | training
+    return argparse.Namespace(
+        **given,
+        method=arguments[0],
+        config=defaults | config,
+        training=recipe.training | training,
+        recipe=recipe,
     )
-    parser.add_argument("method", type=one_of(METHODS), metavar="METHOD", help=argparse.SUPPRESS)
-    return parser
 
 
-def _count(text: str) -> int:
-    """A number of texts."""
-    if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"a number of texts, 1 or more, not {text!r}")
-    return int(text)
+def _general_help() -> str:
+    methods = "".join(f"  {name:<10} {_first_line(cls)}\n" for name, cls in METHODS.items())
+    return (
+        "usage: python -m contrast_kit train METHOD --data DATA --folder FOLDER [options]\n\n"
+        "Train an encoder with one of the methods. train METHOD --help lists every setting.\n\n"
+        f"methods:\n{methods}"
+        "  module:Class  an Objective of your own, in a module that Python can import from this folder\n\n"
+        f"{EXAMPLES}"
+    )
 
 
 def _first_line(cls: type) -> str:
-    return (cls.__doc__ or f"{cls.__name__}.").strip().split("\n")[0]
+    return (cls.__doc__ or cls.__name__).strip().split("\n")[0]
 
 
-def _parser(method: str, recipe: recipes.Recipe) -> argparse.ArgumentParser:
+def _parser(cls: type[Objective], recipe: recipes.Recipe) -> argparse.ArgumentParser:
     """The parser of a method: its settings, with the defaults of a recipe."""
-    cls = methods.class_of(method)
     parser = Parser(
-        prog=f"python -m contrast_kit train {method}",
-        usage=f"python -m contrast_kit train {method} --data DATA --folder FOLDER [options]",
+        prog=f"python -m contrast_kit train {cls.__name__}",
+        usage="python -m contrast_kit train METHOD --data DATA --folder FOLDER [options]",
         description=_first_line(cls) + " Values after “Here” are the defaults at this --scale. " + recipe.ours,
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("method", choices=[method], help=argparse.SUPPRESS)
     _add_data(parser.add_argument_group("data and model").add_argument, recipe)
     _add_run(parser.add_argument_group("the run").add_argument)
     add_fields(parser.add_argument_group(f"the method ({cls.__name__})"), cls.Config, recipe.config, ("classes",))
-    add_fields(parser.add_argument_group("training"), ck.Training, recipe.training, leave_out=("packing",))
+    add_fields(parser.add_argument_group("training"), ck.Training, recipe.training, ("packing",))
     return parser
 
 
-def _add_data(add: Callable, recipe: recipes.Recipe) -> None:
-    data = "A name of data.available(), a file, a folder, or a data set of the hub. Here: toyshop/text."
+def _add_data(add: Any, recipe: recipes.Recipe) -> None:
     scale = (
         "Size of a new encoder, and all defaults with it: tiny (2 layers of width 128, a minute on a CPU), small (6 × "
         "256, minutes on a GPU), base (12 × 768, as the papers), large (24 × 1024). Here: tiny."
@@ -160,33 +133,28 @@ def _add_data(add: Callable, recipe: recipes.Recipe) -> None:
         "Start from this encoder, a folder or a name on the hub, instead of a new one. The defaults are then those for "
         "post-training: the paper's method, and a rate that lets the encoder keep what it knows."
     )
-    words = f"Size of the vocabulary that is trained on the data for a new encoder. Here: {recipe.vocab_size}."
     pooling = recipe.encoder.get("pooling", "first")
-    pooling = f"The vector of a text: its first token's, or the mean. Here: {pooling}, or that of --start."
-    add("--data", default="toyshop/text", help=data)
-    columns = "The column of the text, or the two of a pair: review, or question,answer. Here: found by name."
+    units, limit = ("sentence", "paragraph", "line"), recipe.limit
+    add("--data", help=f"A name of data.available(), a file, a folder, or a data set of the hub. Here: {SHOP}.")
     add("--part", default="train", help="The split of the data. Here: train.")
-    unit = "What of running text is one text: sentence, paragraph or line. Here: sentence."
-    add("--unit", type=one_of(("sentence", "paragraph", "line")), metavar="sentence|paragraph|line", help=unit)
-    add("--columns", metavar="NAME", help=columns)
-    add("--label", default="label", metavar="NAME", help="The column of the labels. Here: label.")
-    limit = f"Take the first N texts only. Here: {recipe.limit or 'all'}."
-    add("--limit", type=_count, default=recipe.limit, help=limit)
-    add("--scale", type=one_of(recipes.SCALES), metavar="|".join(recipes.SCALES), default="tiny", help=scale)
+    add("--unit", choices=units, help="What of running text is one text. Here: sentence.")
+    add("--columns", help="The column of the text, or the two of a pair: question,answer. Here: found by name.")
+    add("--label", default="label", help="The column of the labels. Here: label.")
+    add("--limit", type=int, default=limit, help=f"Take the first N texts only. Here: {limit or 'all'}.")
+    add("--scale", choices=recipes.SCALES, default="tiny", help=scale)
     add("--start", help=start)
-    add("--words", dest="vocab_size", type=_count, default=recipe.vocab_size, metavar="WORDS", help=words)
-    add("--pooling", type=one_of(("first", "mean")), metavar="first|mean", help=pooling)
+    words = f"Size of the vocabulary that is trained on the data for a new encoder. Here: {recipe.vocab_size}."
+    add("--words", type=int, default=recipe.vocab_size, help=words)
+    vector = f"The vector of a text: its first token's, or the mean. Here: {pooling}, or that of --start."
+    add("--pooling", choices=("first", "mean"), help=vector)
 
 
-def _add_run(add: Callable) -> None:
+def _add_run(add: Any) -> None:
+    packing = "Compute nothing on padding: faster for texts of different lengths in a batch. Here: no."
     folder = "Keep checkpoints, vocabulary, history.csv and the encoder here; without it nothing is kept."
-    fresh = "Refuse a folder that already holds checkpoints, instead of continuing from them."
-    packing = "Compute nothing on padding: for texts of different lengths in a batch. Here: for mlm, on a CPU."
-    log = "Also log each row of the history to one of accelerate's trackers: tensorboard, wandb, …"
-    add("--folder", type=no_file, help=folder)
-    add("--fresh", action="store_true", help=fresh)
-    add("--log", metavar="TRACKER", help=log)
-    add("--packing", action=argparse.BooleanOptionalAction, default=argparse.SUPPRESS, help=packing)
+    add("--folder", type=Path, help=folder)
+    add("--fresh", action="store_true", help="Refuse a folder that holds checkpoints, instead of continuing from them.")
+    add("--packing", dest="packed", action=argparse.BooleanOptionalAction, default=False, help=packing)
     add("--no-plan", dest="plan", action="store_false", help="Do not measure and print the plan first.")
     add("--quiet", action="store_true", help="No progress line.")
 
@@ -195,100 +163,162 @@ def run(options: argparse.Namespace) -> ck.Run:
     """Train with parsed options: data, encoder, objective, plan, fit; then save."""
     distributed.start()
     first = distributed.rank() == 0
+    if options.data is None:
+        options.data = SHOP
+        _say(f"No --data was given: this trains on {SHOP}, sentences about a toy shop that are made here.")
     training = ck.Training.of(options.training)
-    if options.folder:
-        asked.check(options)
-    rows = rows_of(options)
-    encoder = _encoder(options, rows)
+    if options.folder and first:
+        _begin(options)
+    rows, columns = _rows(options)
+    encoder = _encoder(options, rows, columns)
     objective = _objective(options, encoder, rows)
-    texts = _texts(objective, rows, min(training.max_length, encoder.max_length))
-    if first and (few := too_few(options, len(texts), training.batch_size)):
-        print(few, file=sys.stderr, flush=True)
-    if first and options.plan:
+    texts = _texts(objective, rows, columns, min(training.max_length, encoder.max_length))
+    if len(texts) < training.batch_size:
+        _say(f"Warning: {options.data} holds {len(texts)} texts only, fewer than a batch of {training.batch_size}.")
+    if options.plan and first:
         print(ck.plan(objective, texts, training, processes=distributed.count()), flush=True)
-    if options.folder and first and not options.fresh and checkpoint.checkpoints(options.folder):
-        print(f"Going on from {checkpoint.checkpoints(options.folder)[-1]}.", flush=True)
-    with Tracker(options.log, options.folder, _settings(options)) as tracker:
-        done = ck.fit(
-            objective,
-            texts,
-            training,
-            folder=options.folder,
-            resume=options.folder is not None and not options.fresh,
-            progress=not options.quiet,
-            callback=tracker.log,
-        )
+    kept = checkpoint.checkpoints(options.folder) if options.folder else []
+    if kept and not options.fresh:
+        _say(f"Going on from {kept[-1]}.")
+    done = ck.fit(
+        objective,
+        texts,
+        training,
+        folder=options.folder,
+        resume=options.folder is not None and not options.fresh,
+        progress=not options.quiet,
+    )
     if first:
         _keep(done, options)
     distributed.anywhere(False, encoder.device)  # no process leaves before the first has written
     return done
 
 
-def _encoder(options: argparse.Namespace, rows: Any) -> Encoder:
+def _say(message: str) -> None:
+    """Print a message once, however many processes there are."""
+    if distributed.rank() == 0:
+        print(message, flush=True)
+
+
+def _begin(options: argparse.Namespace) -> None:
+    """Keep the settings of a new run; raise where they differ from those of the run that the folder holds."""
+    chosen = ("method", "scale", "data", "part", "unit", "columns", "label", "limit", "start", "words", "pooling")
+    settings = {name: getattr(options, name) for name in chosen}
+    for name in ("data", "start"):  # however a place is spelled
+        if settings[name] and Path(settings[name]).expanduser().exists():
+            settings[name] = str(Path(settings[name]).expanduser().resolve())
+    fields = recipes.class_of(options.method).Config.__dataclass_fields__.values()
+    settings |= {field.name: field.default for field in fields} | options.config
+    settings |= asdict(ck.Training.of(options.training)) | {"packing": options.packed}
+    settings = json.loads(json.dumps(settings, default=str))
+    file = options.folder / FILE
+    if checkpoint.checkpoints(options.folder) and file.exists():
+        before = json.loads(file.read_text(encoding="utf-8"))
+        for name in settings:
+            if before.get(name) != settings.get(name):
+                flag = "--" + name.replace("_", "-")
+                raise ValueError(
+                    f"{options.folder} was begun with {flag} {before.get(name)}, and this is {flag} "
+                    f"{settings.get(name)}: use the same to go on, or another --folder (to train further, with "
+                    f"--start {options.folder / 'encoder'})."
+                )
+        return
+    shutil.rmtree(options.folder / "vocabulary", ignore_errors=True)
+    options.folder.mkdir(parents=True, exist_ok=True)
+    with draft_of(file) as draft:
+        draft.write_text(json.dumps(settings, indent=1) + "\n", encoding="utf-8")
+
+
+def _rows(options: argparse.Namespace) -> tuple[Any, tuple[str, ...]]:
+    """The rows that hold text of the split that was asked for, and their columns of text."""
+    reads_labels = issubclass(recipes.class_of(options.method), FineTune) or ":" in options.method
+    how = {"unit": options.unit} if options.unit else {}
+    if reads_labels:
+        how["label"] = options.label
+    else:
+        how["labels"] = ()  # no label can stop a method that reads none
+    splits = ck.data.load(options.data, **how)
+    if options.part not in splits:
+        raise ValueError(f"{options.data} has no split {options.part!r} (--part); {meant(options.part, splits)}")
+    rows = splits[options.part]
+    columns = tuple(options.columns.split(",")) if options.columns else ck.data.text_columns(rows.column_names)
+    for name in columns:
+        if name not in rows.column_names:
+            raise ValueError(f"There is no column {name!r} (--columns); {meant(name, rows.column_names)}")
+    if not reads_labels and "label" in rows.column_names:
+        rows = rows.remove_columns("label")
+    if options.limit is not None and options.limit < len(rows):
+        _say(f"Reading the first {options.limit:,} of {len(rows):,} texts (--limit).")
+        rows = rows.select(range(options.limit))
+    texts = zip(*(rows[name][:] for name in columns), strict=True)
+    full = [place for place, row in enumerate(texts) if any((text or "").strip() for text in row)]
+    if len(full) < len(rows):
+        _say(f"Warning: {len(rows) - len(full):,} rows hold no text and are left out.")
+        rows = rows.select(full)
+    return rows, columns
+
+
+def _encoder(options: argparse.Namespace, rows: Any, columns: tuple[str, ...]) -> ck.Encoder:
     """The encoder to start from. The first process trains the vocabulary of a new one, once, and keeps it."""
     if options.start:
-        return Encoder.from_pretrained(options.start, pooling=options.pooling)
-    tokenizer = _kept_tokenizer(options, rows) if options.folder else _tokenizer(options, rows)
-    shape = options.recipe.encoder | ({"pooling": options.pooling} if options.pooling else {})
-    shape |= {"seed": options.training.get("seed", 0), "max_length": _length(options)}
-    return Encoder.build(options.scale, tokenizer, **shape)
+        return ck.Encoder.from_pretrained(options.start, pooling=options.pooling)
+    length = max(128, options.training.get("max_length", ck.Training.max_length))
+    kept = options.folder / "vocabulary" if options.folder else None
+    tokenizer = None
+    if kept is None or (distributed.rank() == 0 and not kept.exists()):
+        texts = [text for name in columns for text in rows[name] if text]
+        tokenizer = ck.data.train_tokenizer(texts, options.words, max_length=max(512, length))
+    if kept is not None:
+        from transformers import PreTrainedTokenizerFast
+
+        if tokenizer is not None:
+            with draft_of(kept) as draft:
+                tokenizer.save_pretrained(draft)
+        distributed.anywhere(False, distributed.start())  # the others wait until the first has written it
+        tokenizer = PreTrainedTokenizerFast.from_pretrained(kept)
+    shape = dict(options.recipe.encoder)
+    if options.pooling:
+        shape["pooling"] = options.pooling
+    return ck.Encoder.build(options.scale, tokenizer, seed=options.training.get("seed", 0), max_length=length, **shape)
 
 
-def _length(options: argparse.Namespace) -> int:
-    """The longest text, in tokens, that a new encoder takes."""
-    return max(128, options.training.get("max_length", ck.Training.max_length))
+def _objective(options: argparse.Namespace, encoder: ck.Encoder, rows: Any) -> Objective:
+    cls, config = recipes.class_of(options.method), dict(options.config)
+    if issubclass(cls, FineTune):
+        if "label" not in rows.column_names:
+            raise ValueError(f"{options.method} learns labels: name their column with --label.")
+        config["classes"] = rows
+    objective = cls(encoder, seed=options.training.get("seed", 0), **config)
+    return ck.faster(objective, packing=True) if options.packed else objective
 
 
-def _kept_tokenizer(options: argparse.Namespace, rows: Any) -> Any:
-    from transformers import PreTrainedTokenizerFast
-
-    kept = options.folder / "vocabulary"
-    if not kept.exists() and checkpoint.checkpoints(options.folder):
-        raise ValueError(f"{kept} is not there, with which the run in that folder began: name another --folder.")
-    if distributed.rank() == 0 and not kept.exists():
-        with draft_of(kept) as draft:
-            _tokenizer(options, rows).save_pretrained(draft)
-            shutil.copy(options.folder / asked.FILE, draft)
-    distributed.anywhere(False, distributed.start())  # the others wait until the first has written it
-    return PreTrainedTokenizerFast.from_pretrained(kept)
-
-
-def _tokenizer(options: argparse.Namespace, rows: Any) -> Any:
-    return ck.data.train_tokenizer(ck.data.sentences(rows), options.vocab_size, max_length=max(512, _length(options)))
-
-
-def _objective(options: argparse.Namespace, encoder: Encoder, rows: Any) -> Objective:
-    classes = {"classes": rows} if issubclass(methods.class_of(options.method), FineTune) else {}
-    return methods.made(options.method, encoder, seed=options.training.get("seed", 0), **classes, **options.config)
-
-
-def _texts(objective: Objective, rows: Any, length: int) -> ck.data.Texts:
-    """The data as token ids; for CSSL with two paraphrases of each text."""
+def _texts(objective: Objective, rows: Any, columns: tuple[str, ...], length: int) -> ck.data.Texts:
+    """The data as token ids; for CSSL with two wordings of each text."""
     tokenizer = objective.encoder.tokenizer
     if not isinstance(objective, CSSL):
-        return ck.data.Texts(rows, tokenizer, max_length=length)
-    if not any(name.endswith("/0") for name in rows.column_names):
-        rows = in_other_words(rows)
-    return ck.data.Paraphrased(rows, tokenizer, max_length=length)
-
-
-def _settings(options: argparse.Namespace) -> dict[str, Any]:
-    """The settings that were given, for a tracker."""
-    chosen = {name: getattr(options, name) for name in SETTINGS}
-    return chosen | options.config | options.training
+        return ck.data.Texts(rows, tokenizer, columns, length)
+    if f"{columns[0]}/0" not in rows.column_names:
+        paraphraser = ck.data.paraphrase.Toyshop()
+        some = rows[columns[0]][:1_000]
+        if paraphraser(some) == some:
+            raise ValueError(
+                "The data holds no paraphrases, and the toyshop's grammar has other words for none of these texts: "
+                "give a table with two wordings of each, columns text, text/0 and text/1 (reworded makes them)."
+            )
+        _say("The data holds no paraphrases; the toyshop's grammar makes them. It knows its own sentences only.")
+        rows = ck.data.paraphrase.reworded(rows, paraphraser, columns)
+    return ck.data.Paraphrased(rows, tokenizer, columns, length)
 
 
 def _keep(done: ck.Run, options: argparse.Namespace) -> None:
-    """Write the encoder and the history; print where they are."""
-    print(done)
+    """Write the encoder and the history; then print where they are."""
     if options.folder is None:
-        print("Nothing was kept: give --folder to keep checkpoints and the encoder.")
+        print(f"{done}\nNothing was kept: give --folder to keep checkpoints and the encoder.")
         return
+    saved = done.encoder.save_pretrained(options.folder / "encoder")
     done.history.to_csv(options.folder / "history.csv", index=False)
-    settings = _settings(options) | asdict(done.objective.config) | asdict(done.training)
-    settings["packing"] = packs(done.objective) if done.training.packing is None else done.training.packing
-    (options.folder / "settings.json").write_text(json.dumps(settings, indent=1, default=str) + "\n")
-    saved, far = done.encoder.save_pretrained(options.folder / "encoder"), ""
+    print(done)
+    far = ""
     if done.interrupted:
         print(f"Stopped after step {done.steps}; the same command goes on from there.")
         far = " so far"

@@ -4,21 +4,18 @@ from importlib import import_module
 from types import ModuleType
 
 from contrast_kit.data import squad
-from contrast_kit.data.answers import answer_list, answer_scores
-from contrast_kit.data.batches import Batches
+from contrast_kit.data.batches import Batches, make_batches
 from contrast_kit.data.labels import number_labels
-from contrast_kit.data.paraphrased import Paraphrased
-from contrast_kit.data.pictures import Pictures, stack_pictures
+from contrast_kit.data.load import available, load, sentences
+from contrast_kit.data.pictures import Pictures, Regions, answer_list, answer_scores, stack_pictures
 from contrast_kit.data.prose import split_sentences
 from contrast_kit.data.recorded import recorded
-from contrast_kit.data.regions import Regions
 from contrast_kit.data.rows import text_columns
-from contrast_kit.data.sources import available, load, sentences
-from contrast_kit.data.streams import Stream
-from contrast_kit.data.texts import Texts, collate
+from contrast_kit.data.stream import Stream, prepare_texts
+from contrast_kit.data.texts import Paraphrased, Texts, collate
 from contrast_kit.data.tokenizers import open_tokenizer, train_tokenizer
 
-LATER = ("docstrings", "scenes", "toyshop")
+LATER = ("docstrings", "paraphrase", "scenes", "toyshop")
 """Modules that are imported when they are first named."""
 
 
@@ -31,22 +28,24 @@ def __getattr__(name: str) -> ModuleType:
 __all__ = [
     "Batches",
     "Paraphrased",
-    "Stream",
     "Pictures",
     "Regions",
+    "Stream",
     "Texts",
     "answer_list",
     "answer_scores",
     "available",
     "collate",
     "load",
+    "make_batches",
     "number_labels",
     "open_tokenizer",
+    "prepare_texts",
     "recorded",
     "sentences",
     "split_sentences",
-    "stack_pictures",
     "squad",
+    "stack_pictures",
     "text_columns",
     "train_tokenizer",
 ]

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from contrast_kit import checks
 from contrast_kit.data.texts import Texts
 
 _POOL = 50  # batches whose rows are sorted by length together: padding nearly gone, still well shuffled
@@ -48,14 +47,10 @@ class Batches:
         drop_last: bool = True,
         group_by_length: bool = True,
     ) -> None:
-        self.lengths = _lengths(texts)  # [N]
+        self.lengths = np.asarray(getattr(texts, "lengths", texts))  # [N]
         self.batch_size, self.seed, self.drop_last = batch_size, seed, drop_last
         self.group_by_length = group_by_length
-        checks.count("batch_size", batch_size, "a number of rows")
-        checks.seed(seed)
-        checks.switch("drop_last", drop_last)
-        checks.switch("group_by_length", group_by_length)
-        if len(self) == 0:
+        if batch_size < 1 or len(self) == 0:
             raise ValueError(
                 f"{len(self.lengths)} rows do not fill one batch of {batch_size}; "
                 "take a smaller batch_size, or drop_last=False."
@@ -63,50 +58,45 @@ class Batches:
 
     def __len__(self) -> int:
         full, rest = divmod(len(self.lengths), self.batch_size)
-        return full + (rest > 0 and not self.drop_last)
+        if rest and not self.drop_last:
+            return full + 1
+        return full
 
     def epoch(self, epoch: int) -> Sequence[list[int]]:
         """Give the batches of epoch `epoch` (0, 1, …), each a list of row numbers.
 
         The lists are made when they are looked at: for millions of rows they would not all fit into memory.
         """
-        checks.count("epoch", epoch, "a number of passes through the texts", least=0)
         random = np.random.default_rng([self.seed, epoch])
         order = random.permutation(np.arange(len(self.lengths), dtype=np.uint32))  # [N]
-        filled = len(order) - len(order) % self.batch_size
-        order, rest = order[:filled], order[filled:]
-        for start in range(0, filled, _POOL * self.batch_size) if self.group_by_length else ():
-            pool = order[start : start + _POOL * self.batch_size]
-            pool[:] = pool[np.argsort(self.lengths[pool], kind="stable")]
-        places = random.permutation(filled // self.batch_size)  # [batches]
-        return _Epoch(order.reshape(-1, self.batch_size), places, () if self.drop_last else rest.tolist())
-
-
-def _lengths(texts: Any) -> np.ndarray:
-    """The lengths of texts, [N] whole numbers, not copied: there may be millions."""
-    try:
-        lengths = np.asarray(getattr(texts, "lengths", texts))
-    except ValueError:  # a list of lists of different lengths
-        lengths = np.asarray(None)
-    if lengths.ndim != 1 or (len(lengths) and lengths.dtype.kind not in "iu"):
-        raise TypeError(f"Batches are made of Texts, or of lengths, whole numbers, not of {checks.shown(texts)}.")
-    return lengths if len(lengths) else lengths.astype(np.int64)
+        full = len(order) // self.batch_size
+        order, rest = order[: full * self.batch_size], order[full * self.batch_size :]
+        if self.group_by_length:
+            for start in range(0, len(order), _POOL * self.batch_size):
+                pool = order[start : start + _POOL * self.batch_size]
+                pool[:] = pool[np.argsort(self.lengths[pool], kind="stable")]
+        places = random.permutation(full)  # [batches]
+        if self.drop_last:
+            rest = rest[:0]
+        return _Epoch(order.reshape(-1, self.batch_size), places, rest.tolist())
 
 
 class _Epoch(Sequence):
     """The batches of an epoch, to look at as a list of lists."""
 
-    def __init__(self, rows: np.ndarray, places: np.ndarray, rest: Sequence[int]) -> None:
-        self.rows, self.places, self.rest = rows, places, list(rest)  # [batches, rows of a batch], [batches]
+    def __init__(self, rows: np.ndarray, places: np.ndarray, rest: list[int]) -> None:
+        self.rows, self.places, self.rest = rows, places, rest  # [batches, rows of a batch], [batches]
 
     def __len__(self) -> int:
         return len(self.places) + bool(self.rest)
 
-    def __getitem__(self, at: int | slice) -> Any:
-        if isinstance(at, slice):
-            return [self[i] for i in range(*at.indices(len(self)))]
-        at = range(len(self))[at]
-        return self.rest if at == len(self.places) else self.rows[self.places[at]].tolist()
+    def __getitem__(self, index: int | slice) -> Any:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        index = range(len(self))[index]
+        if index == len(self.places):
+            return self.rest
+        return self.rows[self.places[index]].tolist()
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and len(self) == len(other) and all(map(eq, self, other))
@@ -118,5 +108,10 @@ class _Epoch(Sequence):
 def make_batches(texts: Texts | Sequence[int], training: Any) -> Batches:
     """The batches of a `Training`: all full, unless the data fills less than one, or each epoch wants every row."""
     full = len(texts) >= training.batch_size and training.epochs is None
-    how = dict(drop_last=full, group_by_length=training.group_by_length)
-    return Batches(texts, training.batch_size, training.seed, **how)
+    return Batches(
+        texts,
+        training.batch_size,
+        training.seed,
+        drop_last=full,
+        group_by_length=training.group_by_length,
+    )

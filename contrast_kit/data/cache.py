@@ -3,26 +3,24 @@
 import os
 import sys
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
-from contrast_kit._warn import warn
+from contrast_kit._util import warn
 
 T = TypeVar("T")
 
 
 def cache_folder() -> Path:
     """Give the folder for what takes long to make: `CONTRAST_KIT_CACHE`, or the system's place for caches."""
-    if folder := os.environ.get("CONTRAST_KIT_CACHE"):
+    folder = os.environ.get("CONTRAST_KIT_CACHE")
+    if folder:
         return Path(folder).expanduser()
     if sys.platform == "darwin":
-        base = Path.home() / "Library" / "Caches"
-    elif os.name == "nt":
-        base = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
-    else:
-        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return base / "contrast_kit"
+        return Path.home() / "Library" / "Caches" / "contrast_kit"
+    if os.name == "nt":
+        return Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local")) / "contrast_kit"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "contrast_kit"
 
 
 def cached(name: str, make: Callable[[], T], read: Callable[[Path], T], write: Callable[[T, Path], object]) -> T:
@@ -41,17 +39,12 @@ def cached(name: str, make: Callable[[], T], read: Callable[[Path], T], write: C
         except Exception as error:  # each format has errors of its own for a damaged file
             warn(f"{path} cannot be read ({type(error).__name__}), so it is made anew.")
     made = make()
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write(made, unfinished)
-        unfinished.replace(path)  # in one step: a reader never meets half a file
+        write(made, draft)
+        draft.replace(path)  # in one step: a reader never meets half a file
     except (OSError, RuntimeError) as error:  # RuntimeError: torch, on a full disk
-        with suppress(OSError):
-            unfinished.unlink()
-        why = getattr(error, "strerror", None) or error
-        warn(
-            f"{path.name} could not be kept in {path.parent} ({why}), so it is made anew the next time; "
-            "CONTRAST_KIT_CACHE names another folder."
-        )
+        draft.unlink(missing_ok=True)
+        warn(f"{path} could not be kept ({error}), so it is made anew; CONTRAST_KIT_CACHE names another folder.")
     return made

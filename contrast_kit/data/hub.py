@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from urllib.parse import urlparse
 
-from contrast_kit import arguments
-
 # Seconds to wait for an answer: the hub's own clients keep trying for 20 to 50.
 PATIENCE = 2.5
 
@@ -24,9 +22,9 @@ def reachable(timeout: float = PATIENCE) -> bool:
     if os.environ.get("HF_HUB_OFFLINE", "").upper() in {"1", "ON", "YES", "TRUE"}:
         return False
     endpoint = urlparse(os.environ.get("HF_ENDPOINT", "https://huggingface.co"))
-    port = endpoint.port or (443 if endpoint.scheme == "https" else 80)
+    usual = 443 if endpoint.scheme == "https" else 80
     try:
-        with socket.create_connection((endpoint.hostname, port), timeout=timeout):
+        with socket.create_connection((endpoint.hostname, endpoint.port or usual), timeout=timeout):
             return True
     except OSError:
         return False
@@ -76,5 +74,5 @@ def access(name: str, *, kind: str, local: str) -> Iterator[None]:
     except UnusableError:
         raise
     except (OSError, ValueError) as error:
-        reason = arguments.in_a_line(error)
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise FileNotFoundError(f"The hub has no {kind} {name!r} for us ({reason}); use {local} instead.") from error

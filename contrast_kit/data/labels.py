@@ -11,22 +11,16 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from contrast_kit import arguments, checks
 from contrast_kit.data.glue import TASKS
-from contrast_kit.data.rows import as_rows, column, column_names, no_column
+from contrast_kit.data.rows import as_rows, column, no_column
 
 if TYPE_CHECKING:
-    from datasets import Dataset
+    from datasets import Dataset, DatasetDict
 
-NOT_AGREED = "-"
-"""The label of a pair on which MultiNLI's and SNLI's annotators did not agree. Such rows are left out."""
-SECRET = "hidden"
-"""The label of MultiNLI's unlabelled test rows; it becomes -1."""
-UNLABELLED = "-1"
-"""The hub's mark for a row without a label, written as a string; beside two or more other whole numbers it is no
-class."""
-_MISSING = {"", "na", "n/a", "#n/a", "<na>", "nan", "null", "none"}  # what programs write where there is no value
-_NUMBER = re.compile(r"[-+]?\d+(\.\d+)?")
+MISSING = {"", "na", "n/a", "#n/a", "<na>", "nan", "null", "none"}
+"""What programs write where there is no value."""
+UNLABELLED = MISSING | {"hidden", "_1"}
+"""What a test row has in place of a label: MultiNLI's word, the hub's "-1", or nothing."""
 _COMMON = {"positive", "negative", "neutral"}  # names that other tasks use as well, in their own order
 
 
@@ -34,50 +28,44 @@ def order(names: Iterable[str], hint: str = "", option: str = "labels") -> list[
     """All class names, in the order of their integers, of the task to which the given names belong.
 
     Args:
-        names: the names that were found. Case, blanks and hyphens make no difference.
-        hint: where they were found, such as "data/WNLI/train.csv": decides where several tasks have these names.
+        names: the names that occur. Case, blanks and hyphens make no difference.
+        hint: where they occur, such as "data/WNLI/train.csv": decides where several tasks have these names.
         option: the caller's own argument for all names, which an error advises.
 
     Raises:
         ValueError: no names; several tasks have these and number them otherwise; or some are a task's, others not.
-        TypeError: names that are numbers.
 
     >>> from contrast_kit.data import labels
     >>> labels.order({"neutral", "contradiction", "entailment"})
     ['entailment', 'neutral', 'contradiction']
     >>> labels.order({"entailment", "not_entailment"}, hint="WNLI/train.csv")
     ['not_entailment', 'entailment']
-    >>> labels.order({"10", "9"}), labels.order({"ham", "spam"})
-    (['9', '10'], ['ham', 'spam'])
+    >>> labels.order({"ham", "spam"})
+    ['ham', 'spam']
     """
-    if not (names := set(names)):
+    by_plain = {_plain(name): name for name in sorted(names, reverse=True)}  # "Spam" and "spam " are one class
+    if not by_plain:
         raise ValueError("No row has a label, so there is nothing to number.")
-    _check_names(names)
-    alike = {_plain(name): name for name in sorted(names, key=str, reverse=True)}  # "Spam" and "spam " are one class
-    plain, names = set(alike), set(alike.values())
-    named = {task.name: task.label_names for task in TASKS.values() if task.label_names}
-    fitting = {task: order for task, order in named.items() if plain <= set(order)}
+    listed = ", ".join(sorted(by_plain.values()))
+    known = {task.name: task.label_names for task in TASKS.values() if task.label_names}
+    fitting = {task: classes for task, classes in known.items() if by_plain.keys() <= set(classes)}
     for part in reversed(hint.lower().split("/")):  # what stands nearest to the rows decides
-        words = set(re.findall(r"[a-z0-9]+", part))
-        if any(task in words for task in fitting):
-            fitting = {task: order for task, order in fitting.items() if task in words}
+        words = re.findall(r"[a-z0-9]+", part)
+        fitting = {task: classes for task, classes in fitting.items() if task in words} or fitting
     if len(set(fitting.values())) > 1:
         raise ValueError(
-            f"The labels {_listed(names)} are those of {' and '.join(fitting)}, which number them differently: give "
-            f"their names in the order of their integers, {option}={next(iter(fitting.values()))!r} or another order."
+            f"The labels {listed} are those of {' and '.join(fitting)}, which number them differently: give their "
+            f"names in the order of their integers, {option}={next(iter(fitting.values()))!r} or another order."
         )
     if fitting:
         return list(next(iter(fitting.values())))
-    known = {name for order in named.values() for name in order} - _COMMON
-    if plain & known:
+    of_tasks = {name for classes in known.values() for name in classes} - _COMMON
+    if by_plain.keys() & of_tasks:
         raise ValueError(
-            f"The labels {_listed(names)} are a GLUE task's only in part, so their order is not known: give all names "
-            f"in the order of their integers, {option}=('…', '…')."
+            f"The labels {listed} are a GLUE task's only in part, so their order is not known: give all names in the "
+            f"order of their integers, {option}=('…', '…')."
         )
-    if not _whole(names):
-        return sorted(names)
-    numbers = sorted(names, key=int)
-    return numbers[1:] if len(numbers) > 2 and numbers[0] == UNLABELLED else numbers
+    return sorted(by_plain.values())
 
 
 def number_labels(rows: Any, names: Sequence[str] | None = None, label: str = "label") -> Any:
@@ -94,7 +82,6 @@ def number_labels(rows: Any, names: Sequence[str] | None = None, label: str = "l
 
     Raises:
         ValueError: no such column, no label, a name that is not in `names`, or names whose order is not known.
-        TypeError: labels that are numbers already.
 
     >>> from contrast_kit.data import number_labels
     >>> number_labels([{"text": "a", "label": "positive"}, {"text": "b", "label": "negative"}])
@@ -102,190 +89,129 @@ def number_labels(rows: Any, names: Sequence[str] | None = None, label: str = "l
     >>> number_labels({"train": [{"label": "ham"}, {"label": "spam"}], "test": [{"label": "spam"}]})["test"]
     [{'label': 1}]
     """
-    names = None if names is None else arguments.listed("names", names, "names of classes")
-    if isinstance(rows, Mapping) and rows:
-        names = names or order(set().union(*(_found(split, label, names) for split in rows.values())), option="names")
-        splits = {name: number_labels(split, names, label) for name, split in rows.items()}
-        return type(rows)(splits) if hasattr(rows, "column_names") else splits  # a DatasetDict, or a dict
-    rows = as_rows(rows)
-    found = _found(rows, label, names)
-    names = names or order(found, option="names")
+    if not isinstance(rows, Mapping):
+        return number_labels({"train": rows}, names, label)["train"]
+    splits = {split: as_rows(part) for split, part in rows.items()}
+    found = {name for split, part in splits.items() for name in _names(column(part, label), split, names, "names")}
+    names = list(names or order(found, option="names"))
     numbers = _numbers(found, names, "names")
-    if hasattr(rows, "column_names"):
-        return _replaced(rows, label, names, numbers)
-    return [{**row, label: None if row[label] is None else numbers[row[label]]} for row in rows]
+    for split, part in splits.items():
+        if hasattr(part, "column_names"):
+            splits[split] = _replaced(part, label, numbers, names)
+        else:
+            splits[split] = [{**row, label: numbers[row.get(label)]} for row in part]
+    return type(rows)(splits)
 
 
-def _found(rows: Any, label: str, names: Sequence[str] | None) -> set:
-    """The names that occur in a column of rows."""
-    if label not in column_names(rows):
-        raise no_column(label, column_names(rows))
-    return _names_of(column(rows, label), label, names)
+def number_splits(splits: DatasetDict, label: str, names: Sequence[str] | None, hint: str) -> DatasetDict:
+    """The splits that `data.load` read, with the integers of their labels in a column `label`.
 
-
-def _names_of(values: list, label: str, names: Sequence[str] | None, option: str = "names", split: str = "") -> set:
-    """The names in a column; none may be empty or say "NA": that would be a class, and move the others."""
-    try:
-        found = set(values) - {None}
-    except TypeError:
-        raise TypeError(f"The column {label!r} must hold a name in each row, not a list or a dict.") from None
-    missing = {name for name in found if _is_missing(name, names)}
-    if not missing:
-        return found
-    at = values.index("") if "" in missing else next(at for at, value in enumerate(values) if value in missing)
-    row = f"Row {at} of {split!r}" if split else f"Row {at}"
-    if values[at] == "":
-        raise ValueError(f"{row} has an empty {label}: fill it in, or leave such rows out.")
-    row = f"{row} has the {label} {values[at]!r}"
-    if (others := found - missing) and all(_NUMBER.fullmatch(str(name)) for name in others):
-        raise ValueError(f"{row} where others are numbers: fill it in, or leave such rows out.")
-    raise ValueError(
-        f"{row}, which often says that there is none: write the class's name or leave the row out; if it is a class, "
-        f"give all names in the order of their integers, {option}=('…', '…')."
-    )
-
-
-def _is_missing(name: Any, names: Sequence[str] | None) -> bool:
-    return _plain(name) in _MISSING and _plain(name) not in map(_plain, names or ())
-
-
-def numbered(tables: dict[str, Dataset], names: Sequence[str] | None = None, hint: str = "") -> dict[str, Dataset]:
-    """The splits of a data set with label names as integers, the same in every split; integers stay as they are.
-
-    MultiNLI's and SNLI's own `gold_label` becomes `label`, `sentence1` and `sentence2` GLUE's `premise` and
-    `hypothesis`, and rows without a gold label are left out.
+    A test split that nobody has labelled gets -1. ValueError where `names` cannot apply, or splits number otherwise.
     """
-    from datasets import Value
+    splits = type(splits)({split: _renamed(split, rows, label) for split, rows in splits.items()})
+    if names is not None and not len(names):
+        return splits
+    labelled = {split: rows for split, rows in splits.items() if "label" in rows.column_names}
+    numbered = {
+        tuple(rows.features["label"].names) for rows in labelled.values() if hasattr(rows.features["label"], "names")
+    }
+    if len(numbered) > 1 or (names and numbered - {tuple(names)}):
+        raise ValueError(
+            f"The classes of {hint} are numbered as {' and as '.join(map(str, numbered))}, not as {names}."
+        )
+    named = {}
+    for split, rows in labelled.items():
+        if getattr(rows.features["label"], "dtype", "") in ("string", "large_string", "null"):
+            named[split] = rows
+    secret = [
+        split
+        for split, rows in named.items()
+        if split.startswith("test") and UNLABELLED.issuperset(map(_plain, rows.unique("label")))
+    ]
+    found = set()
+    for split in named.keys() - secret:
+        found |= _names(named[split]["label"][:], split, names, "labels")
+    if names and not found and not numbered:
+        raise ValueError(f"labels= names classes, but the labels of {hint} are no names: leave it out.")
+    ordered = list(names or ())
+    if found and not names and not all(re.fullmatch(r"-?\d+", name) for name in found):
+        ordered = order(found, hint)
+    numbers = _numbers(found, ordered, "labels") if ordered else {name: int(name) for name in found} | {None: None}
+    for split, rows in named.items():
+        if split in secret:
+            splits[split] = _replaced(rows, "label", dict.fromkeys(rows.unique("label"), -1), ordered)
+        elif found:
+            splits[split] = _replaced(rows, "label", numbers, ordered)
+    return splits
 
-    tables = {split: _as_glue_names(_blank_as_secret(split, table, names)) for split, table in tables.items()}
-    labelled = {split: table for split, table in tables.items() if not _only(table, -1)}
-    found: set[str] = set()
-    for split, table in labelled.items():
-        kind = table.features["label"]
-        if not isinstance(kind, Value) or kind.dtype not in ("string", "large_string"):
-            if names:
-                raise ValueError(f"labels= names classes, but the labels of {split!r} are no names: leave it out.")
-            return tables
-        found |= _names_of(table["label"][:], "label", names, "labels", split)
-    if not labelled:
-        return tables
-    nli = {_plain(name) for name in found} & set(TASKS["mnli"].label_names) - _COMMON
-    odd = found & {NOT_AGREED, SECRET} if nli or found <= {NOT_AGREED, SECRET} else set()
-    named = found - odd
-    ordered = list(names) if names else order(named, hint) if named else list(TASKS["mnli"].label_names)
-    numbers = _numbers(named, ordered, "labels") | {SECRET: -1}
-    if NOT_AGREED in odd:
-        labelled = {split: table.filter(_agreed, input_columns="label") for split, table in labelled.items()}
-    return tables | {split: _replaced(table, "label", ordered, numbers) for split, table in labelled.items()}
 
-
-def from_column(tables: dict[str, Dataset], label: str, names: Sequence[str] | None, hint: str) -> dict[str, Dataset]:
-    """The splits with another column as their `label`, names in it as integers."""
-    renamed = {}
-    for split, table in tables.items():
-        if "label" in table.column_names:
-            raise ValueError(f"The split {split!r} has a column 'label' too: rename or remove it to read {label!r}.")
-        if label in table.column_names:
-            renamed[split] = table.rename_column(label, "label")
-        elif not _is_test(split):
-            raise ValueError(f"{no_column(label, table.column_names)} That is the split {split!r}.")
-    return numbered({**tables, **renamed}, names, hint)
-
-
-def in_order(tables: dict[str, Dataset], names: Sequence[str]) -> dict[str, Dataset]:
+def in_order(splits: Mapping[str, Any], names: Sequence[str]) -> Mapping[str, Any]:
     """The splits with their classes numbered in the order of `names`; labels without names stay as they are.
 
     Raises `ValueError` where a class of the data is none of `names`.
     """
     changed = {}
-    for split, table in tables.items():
-        there = getattr((getattr(table, "features", None) or {}).get("label"), "names", None)
-        if not there or _whole(there) or list(map(_plain, there)) == list(map(_plain, names)):
-            continue
-        places = {_plain(name): place for place, name in enumerate(names)}
-        if not places.keys() >= set(map(_plain, there)):
+    for split, rows in splits.items():
+        features = getattr(rows, "features", None) or {}
+        classes = getattr(features.get("label"), "names", None)
+        if classes and list(map(_plain, classes)) != list(map(_plain, names)):
+            places = _numbers(set(classes), list(names), "label_names")
+            numbers = {number: places[name] for number, name in enumerate(classes)}
+            changed[split] = _replaced(rows, "label", numbers | {-1: -1, None: None}, list(names))
+    return type(splits)({**splits, **changed})
+
+
+def _renamed(split: str, rows: Dataset, label: str) -> Dataset:
+    """The rows with their labels in a column `label`; test rows may have none.
+
+    MultiNLI's and SNLI's own `gold_label` is one, with `sentence1` and `sentence2` for GLUE's `premise` and
+    `hypothesis`; rows on whose label the annotators did not agree ("-") are left out.
+    """
+    names = rows.column_names
+    if label == "label" and "gold_label" in names and "label" not in names:
+        renamed = {"gold_label": "label", "sentence1": "premise", "sentence2": "hypothesis"}
+        rows = rows.select([row for row, gold in enumerate(rows["gold_label"][:]) if gold != "-"])
+        return rows.rename_columns({old: new for old, new in renamed.items() if old in names})
+    if label == "label" or (label not in names and split.startswith("test")):
+        return rows
+    if label not in names:
+        raise no_column(label, names)
+    if "label" in names:
+        raise ValueError(f"The split {split!r} has a column 'label' too: rename or remove it to read {label!r}.")
+    return rows.rename_column(label, "label")
+
+
+def _names(values: Iterable[Any], split: str, given: Sequence[str] | None, option: str) -> set[Any]:
+    """The different names in a column; none may be empty or say "NA": that would be a class, and move the others."""
+    names = set(values) - {None}
+    for name in names - set(given or ()):
+        if _plain(name) in MISSING:
             raise ValueError(
-                f"The data's classes are {_listed(there)}, and the task's label_names {_listed(list(names))}: give the "
-                "task the names of the data, in the order of the integers that they should have."
+                f"Row {list(values).index(name)} of {split!r} has the label {name!r}, which often says that there is "
+                f"none: fill it in or leave the row out; if it is a class, give all names, {option}=('…', '…')."
             )
-        numbers = {number: places[_plain(name)] for number, name in enumerate(there)} | {-1: -1}
-        changed[split] = _replaced(table, "label", list(names), numbers)
-    return type(tables)({**tables, **changed}) if changed else tables
+    return names
 
 
-def _is_test(split: str) -> bool:
-    """Whether a split may have no labels."""
-    return split.startswith("test")
-
-
-def _only(table: Dataset, *labels: Any) -> bool:
-    """Whether a table has no labels, or these alone."""
-    from datasets import Value
-
-    kind = table.features.get("label")
-    return kind is None or (isinstance(kind, Value) and set(table.unique("label")) <= {None, *labels})
-
-
-def _blank_as_secret(split: str, table: Dataset, names: Sequence[str] | None) -> Dataset:
-    """A test split that nobody has labelled, with -1 in place of each empty label, "NA" or "-1"."""
-    from datasets import Value
-
-    columns = table.column_names
-    if not _is_test(split) or not isinstance(table.features.get("label"), Value):
-        return table
-    if not all(name in (None, UNLABELLED) or _is_missing(name, names) for name in table.unique("label")):
-        return table
-    table = table.rename_column("label", "label before")  # as in `_replaced`
-    return table.add_column("label", [-1] * len(table)).select_columns(columns)
-
-
-def _agreed(label: str) -> bool:
-    return label != NOT_AGREED
-
-
-def _as_glue_names(table: Dataset) -> Dataset:
-    names = table.column_names
-    if "gold_label" not in names or "label" in names:
-        return table
-    new = {"gold_label": "label"}
-    if {"sentence1", "sentence2"} <= set(names):
-        new |= {"sentence1": "premise", "sentence2": "hypothesis"}
-    return table.rename_columns(new)
-
-
-def _check_names(names: Iterable[Any]) -> None:
-    if numbers := [name for name in names if not isinstance(name, str)]:
-        number = checks.shown(numbers[0])
-        raise TypeError(f"Names of classes are numbered, and {number} is none: leave such labels as they are.")
-
-
-def _numbers(found: set[str], ordered: list[str], option: str) -> dict[str, int]:
-    _check_names(found)
+def _numbers(names: set[str], ordered: list[str], option: str) -> dict[str | None, int | None]:
+    """The integer of each name."""
     places = {_plain(name): place for place, name in enumerate(ordered)}
-    lacking = sorted(str(name) for name in found if _plain(name) not in places and name != UNLABELLED)
-    if lacking:
-        raise ValueError(f"The label {lacking[0]!r} is none of {_listed(ordered)}: give all names, {option}=(…).")
-    return {name: places.get(_plain(name), -1) for name in found}
+    for name in sorted(names):
+        if _plain(name) not in places:
+            raise ValueError(f"The label {name!r} is none of {', '.join(ordered)}: give all names, {option}=(…).")
+    return {name: places[_plain(name)] for name in names} | {None: None}
 
 
-def _replaced(table: Dataset, label: str, names: list[str], numbers: dict[str, int]) -> Dataset:
-    from datasets import ClassLabel
+def _replaced(rows: Dataset, label: str, numbers: dict[Any, Any], names: list[str] | None = None) -> Dataset:
+    """The rows with other labels in the same column."""
+    from datasets import ClassLabel, Dataset, Value
 
-    columns = table.column_names
-    values = [None if value is None else numbers[value] for value in table[label]]
-    table = table.rename_column(label, f"{label} before")  # not removed yet: a table without columns has no rows
-    return table.add_column(label, values, feature=ClassLabel(names=names)).select_columns(columns)
+    table = {name: rows[name][:] for name in rows.column_names}
+    table[label] = [numbers[value] for value in table[label]]
+    features = rows.features.copy()
+    features[label] = ClassLabel(names=names) if names else Value("int64")
+    return Dataset.from_dict(table, features=features)
 
 
 def _plain(name: Any) -> str:
-    return re.sub(r"[\s-]+", "_", str(name).strip().lower())
-
-
-def _whole(names: Iterable[str]) -> bool:
-    """Whether all names are whole numbers, and so are not really names."""
-    return all(re.fullmatch(r"-?\d+", name) for name in names)
-
-
-def _listed(names: Iterable[str]) -> str:
-    names = names if isinstance(names, list) else sorted(names)
-    return ", ".join(name if isinstance(name, str) else checks.shown(name) for name in names)
+    return re.sub(r"[\s-]+", "_", str(name or "").strip().lower())

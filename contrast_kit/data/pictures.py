@@ -1,24 +1,41 @@
 """Pictures as a model reads them: a few regions each, with a feature, a box, and what a detector saw in it.
 
-Letters: `P` pictures, `R` regions of the richest picture, `F` width of a feature.
+`Pictures` holds them, `Regions` joins them to texts. A batch of `Regions` is one of `Texts`, and beside it the regions
+of the picture that each text goes with (`P` pictures, `R` regions of the richest, `F` width of a feature, `A` answers):
+
+| key | shape | what |
+|---|---|---|
+| all of `Texts` | | `text_id` is the id of the *pair*: one text with two pictures has two |
+| `regions` | `[B, R, F]` float | features, standardised on the training pictures; 0 where padded |
+| `boxes` | `[B, R, 4]` float | corners x1, y1, x2, y2 in 0 … 1 |
+| `region_mask` | `[B, R]` bool | False for padding |
+| `objects`, `attributes` | `[B, R]` long | the detector's classes; -100 where there is none |
+| `object_confidence`, `attribute_confidence` | `[B, R]` float | how sure it was |
+| `image_id` | `[B]` long | two texts of one picture have one |
+| `answer_scores` | `[B, A]` float | only with `answers=`: what each answer is worth |
+| `true_of` | `[B, B]` bool | only with `truth=`: whether text b is true of picture b' |
+
+A text on two pictures has each key of a picture twice, `left/regions` and `right/regions`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
+from zlib import crc32
 
 import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from contrast_kit import arguments, checks, picture_checks
-from contrast_kit.masking.regions import check_pair
+from contrast_kit.data.rows import column, column_names
+from contrast_kit.data.texts import Texts
 
 NONE = -100
 """The class of a region without one (a padded region, or one whose attribute nobody named): no loss counts it."""
-
 REGION_KEYS = (
     "regions",
     "boxes",
@@ -29,6 +46,8 @@ REGION_KEYS = (
     "attribute_confidence",
 )
 """What a batch tells of each picture, in this order."""
+PER_VOTE = 0.3
+"""LXMERT's target for an answer is 0, 0.3, 0.6, 0.9, then 1, for 0, 1, 2, 3, then more people who gave it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,8 +66,8 @@ class Pictures:
     A detector's prediction is not the truth. LXMERT trains on it all the same, weighted by its confidence.
 
     Raises:
-        TypeError, ValueError: a tensor of another shape or kind; a box in pixels, or with x2 ≤ x1; a NaN; a picture
-            without a region; a class that has no name.
+        ValueError: a box in pixels, or with x2 ≤ x1; a NaN; a picture without a region; a number that comes twice; a
+            class of a padded region, or one without a name.
 
     Example:
         >>> from contrast_kit.data.pictures import random_pictures
@@ -65,22 +84,34 @@ class Pictures:
     attributes: Tensor
     object_confidence: Tensor
     attribute_confidence: Tensor
-    object_names: tuple[str, ...] = ()
-    attribute_names: tuple[str, ...] = ()
+    object_names: Sequence[str] = ()
+    attribute_names: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        checks.tensors(ids=self.ids, **{key: getattr(self, key) for key in REGION_KEYS})
-        for key in ("object_names", "attribute_names"):
-            object.__setattr__(self, key, tuple(arguments.strings(key, getattr(self, key), "names of classes")))
-        regions = checks.floats(self.regions, "regions")
-        if regions.dim() != 3 or not regions.numel():
-            raise ValueError(f"regions must be [P, R, F], one feature for each region, got {list(regions.shape)}.")
-        self._check_shapes()
-        self._check_mask()
-        check_pair({"regions": regions, "boxes": self.boxes, "region_mask": self.region_mask})
+        real, boxes = self.region_mask, self.boxes[self.region_mask]  # [P, R], [N, 4]
+        numbers, times = self.ids.unique(return_counts=True)
+        self._refuse(times > 1, f"ids must be distinct, and {int(times.max())} pictures have one number", numbers)
+        self._refuse(~real.any(1), "a picture has no region: leave it out, or give it whole as one")
+        self._refuse((real[:, 1:] & ~real[:, :-1]).any(1), "padding must stand behind the regions, not between them")
+        self._refuse(~self.regions.isfinite().flatten(1).all(1), "a region has NaN or infinity among its features")
+        if not ((boxes >= 0) & (boxes <= 1)).all() or not (boxes[:, :2] < boxes[:, 2:]).all():
+            low, high = boxes.aminmax()
+            raise ValueError(
+                f"Boxes are x1, y1, x2, y2 as shares of the picture, between 0 and 1, and x1 < x2, y1 < y2; these lie "
+                f"between {low:g} and {high:g}: divide pixels by width and height, and give corners, not sizes."
+            )
         for name in ("object", "attribute"):
-            self._check_classes(name, getattr(self, f"{name}s"), getattr(self, f"{name}_names"))
-            self._check_confidence(name, getattr(self, f"{name}_confidence"))
+            classes, sure = getattr(self, f"{name}s"), getattr(self, f"{name}_confidence")
+            most = len(getattr(self, f"{name}_names")) or int(classes.max()) + 1
+            wrong = (classes != NONE) & ((classes < 0) | (classes >= most) | ~real)
+            self._refuse(wrong.any(1), f"{name} classes are 0 … {most - 1}, and {NONE} where there is none or padding")
+            self._refuse(~((sure >= 0) & (sure <= 1)).all(1), f"{name}_confidence must lie between 0 and 1")
+
+    def _refuse(self, wrong: Tensor, sentence: str, ids: Tensor | None = None) -> None:
+        """Raise if any picture is wrong, and name the first."""
+        if wrong.any():
+            ids = self.ids if ids is None else ids
+            raise ValueError(f"Picture {int(ids[wrong][0])}: {sentence}.")
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -95,17 +126,17 @@ class Pictures:
 
         Raises `ValueError` for a picture that is not here.
         """
-        wanted = checks.integers(ids, None, self.ids.device, "ids")
+        wanted = torch.as_tensor(ids)
         order = self.ids.argsort()
-        at = torch.searchsorted(self.ids[order], wanted).clamp(max=len(self) - 1)  # like ids
-        found = order[at]
-        if missing := wanted[self.ids[found] != wanted].flatten().tolist():
-            others = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
+        places = torch.searchsorted(self.ids[order], wanted).clamp(max=len(self) - 1)  # like ids
+        rows = order[places]
+        missing = wanted[self.ids[rows] != wanted].flatten().tolist()
+        if missing:
             raise ValueError(
-                f"There is no picture {missing[0]}{others} among these {len(self)}: leave out the rows that name it, "
-                "or give the pictures of all splits."
+                f"There is no picture {missing[0]} among these {len(self)}: leave out the rows that name it, or give "
+                "the pictures of all splits."
             )
-        return found
+        return rows
 
     def standardised(self, on: Sequence[int] | Tensor | None = None) -> Pictures:
         """The same pictures with each of the F columns at mean 0 and deviation 1 *over the regions of `on`*.
@@ -114,8 +145,8 @@ class Pictures:
         whatever else is standardised with them: a test picture must not shift its own scale. Padding stays zero.
         """
         rows = torch.arange(len(self)) if on is None else self.rows(on).unique()
-        seen = self.regions[rows][self.region_mask[rows]]  # [regions of `on`, F]
-        mean, deviation = seen.mean(0), seen.std(0, correction=0)
+        features = self.regions[rows][self.region_mask[rows]]  # [regions of `on`, F]
+        mean, deviation = features.mean(0), features.std(0, correction=0)
         deviation = torch.where(deviation > 1e-6 * (1 + mean.abs()), deviation, torch.ones_like(deviation))
         scaled = (self.regions - mean) / deviation
         return replace(self, regions=scaled.masked_fill(~self.region_mask[:, :, None], 0))
@@ -124,75 +155,6 @@ class Pictures:
         """The pictures with these numbers, in this order."""
         rows = self.rows(ids)
         return replace(self, ids=self.ids[rows], **{key: getattr(self, key)[rows] for key in REGION_KEYS})
-
-    def _check_shapes(self) -> None:
-        p, r, _ = self.regions.shape
-        if self.ids.is_floating_point() or self.ids.dtype == torch.bool or self.ids.shape != (p,):
-            raise ValueError(f"ids must be {p} distinct integers, one for each picture, got {checks.shown(self.ids)}.")
-        numbers, times = self.ids.unique(return_counts=True)
-        if (times > 1).any():
-            number = int(numbers[times > 1][0])
-            raise ValueError(f"ids must be distinct, and {int(times[times > 1][0])} pictures have the number {number}.")
-        for key in REGION_KEYS[1:]:
-            shape = (p, r, 4) if key == "boxes" else (p, r)
-            if getattr(self, key).shape != shape:
-                raise ValueError(
-                    f"{key} must be {list(shape)}, as many as there are regions, got {list(getattr(self, key).shape)}."
-                )
-
-    def _check_mask(self) -> None:
-        mask = self.region_mask
-        if mask.dtype != torch.bool:
-            raise TypeError(f"region_mask must be bool, True for a region and False for padding, not {mask.dtype}.")
-        if (mask[:, 1:] & ~mask[:, :-1]).any():
-            raise ValueError("Padding must stand behind the regions of a picture, not between them.")
-
-    def _check_classes(self, name: str, classes: Tensor, names: tuple[str, ...]) -> None:
-        if classes.is_floating_point() or classes.dtype == torch.bool:
-            raise TypeError(f"{name}s must be classes (integers), not {classes.dtype}.")
-        top = len(names) if names else int(classes.max()) + 1
-        wrong = (classes != NONE) & ((classes < 0) | (classes >= top))
-        if wrong.any():
-            raise ValueError(
-                f"Picture {self._first(wrong)} has the {name} class {int(classes[wrong][0])}; classes are "
-                f"0 … {top - 1}, and {NONE} where there is none."
-            )
-        if (classes[~self.region_mask] != NONE).any():
-            raise ValueError(f"A padded region must have the {name} class {NONE}: it is not a region.")
-
-    def _check_confidence(self, name: str, confidence: Tensor) -> None:
-        picture_checks.shares(checks.floats(confidence, f"{name}_confidence"), f"{name}_confidence")
-
-    def _first(self, wrong: Tensor) -> int:
-        """The number of the first picture with a True in [P, …]."""
-        return int(self.ids[wrong.flatten(1).any(1).nonzero()[0]])
-
-
-def stack_pictures(
-    pictures: Sequence[Mapping[str, Any]], object_names: Sequence[str] = (), attribute_names: Sequence[str] = ()
-) -> Pictures:
-    """`Pictures` from one dict for each: `image_id`, `regions` [r, F], `boxes` [r, 4], and the rest if known.
-
-    Pictures with fewer regions than the richest are padded behind. `objects` and `attributes` that are not given
-    are -100, confidences 1. Raises what `Pictures` raises, and `ValueError` for no pictures, or for features of
-    another width than the first picture's.
-
-    >>> import torch
-    >>> one = {"image_id": 7, "regions": torch.ones(2, 3), "boxes": [[0, 0, 0.5, 1], [0.5, 0, 1, 1]]}
-    >>> two = {"image_id": 9, "regions": torch.ones(1, 3), "boxes": [[0, 0, 1, 1]]}
-    >>> stack_pictures([one, two]).region_mask.tolist()
-    [[True, True], [True, False]]
-    """
-    pictures = arguments.listed("pictures", pictures, "dicts, one for each picture")
-    regions = _features(pictures)  # [r, F] each
-    ids = checks.integers([picture["image_id"] for picture in pictures], len(pictures), torch.device("cpu"), "image_id")
-    columns = {"regions": pad_sequence(regions, batch_first=True)}  # [P, R, F]
-    counts = [len(rows) for rows in regions]
-    for key, (shape, kind, unknown, padding) in BESIDE.items():
-        rows = [_beside(picture, key, (r, *shape), kind, unknown) for picture, r in zip(pictures, counts, strict=True)]
-        columns[key] = pad_sequence(rows, batch_first=True, padding_value=padding)  # [P, R, …]
-    columns["region_mask"] = torch.arange(max(counts)) < torch.tensor(counts)[:, None]  # [P, R]
-    return Pictures(ids, **columns, object_names=object_names, attribute_names=attribute_names)
 
 
 BESIDE: dict[str, tuple[tuple[int, ...], torch.dtype, float, float]] = {
@@ -205,40 +167,32 @@ BESIDE: dict[str, tuple[tuple[int, ...], torch.dtype, float, float]] = {
 """What is told of a region besides its feature: shape, kind, and the value that stands for unknown, or for padding."""
 
 
-def _features(pictures: list[Any]) -> list[Tensor]:
-    """The features [r, F] of each picture: at least one picture, and all from one detector."""
-    if not pictures:
-        raise ValueError("There are no pictures: give at least one.")
-    if not all(isinstance(picture, Mapping) and {"image_id", "regions"} <= picture.keys() for picture in pictures):
-        raise TypeError("Each picture must be a dict with image_id and regions, and boxes.")
-    features = [_tensor(picture, "regions", torch.float32) for picture in pictures]
-    width = features[0].shape[-1] if features[0].dim() else 0
-    for picture, rows in zip(pictures, features, strict=True):
-        if rows.dim() != 2 or rows.shape[1] != width:
-            raise ValueError(
-                f"The features of picture {picture['image_id']} are {list(rows.shape)}, those of the first "
-                f"picture are {width} wide: all must come from one detector."
-            )
-    return features
+def stack_pictures(
+    pictures: Sequence[Mapping[str, Any]], object_names: Sequence[str] = (), attribute_names: Sequence[str] = ()
+) -> Pictures:
+    """`Pictures` from one dict for each: `image_id`, `regions` [r, F], `boxes` [r, 4], and the rest if known.
 
+    Pictures with fewer regions than the richest are padded behind. `objects` and `attributes` that are not given
+    are -100, confidences 1. Raises what `Pictures` raises.
 
-def _beside(picture: Mapping[str, Any], key: str, shape: tuple[int, ...], kind: torch.dtype, unknown: float) -> Tensor:
-    """What a picture tells of its regions, [r, …]."""
-    rows = _tensor(picture, key, kind) if key in picture else torch.full(shape, unknown, dtype=kind)
-    if rows.shape != shape:
-        raise ValueError(
-            f"{key} of picture {picture['image_id']} is {list(rows.shape)}, but it has {shape[0]} regions: "
-            f"give {list(shape)}."
-        )
-    return rows
-
-
-def _tensor(picture: Mapping[str, Any], key: str, kind: torch.dtype) -> Tensor:
-    try:
-        return torch.as_tensor(picture[key], dtype=kind, device="cpu")
-    except (TypeError, ValueError, RuntimeError):
-        shown = checks.shown(picture[key])
-        raise TypeError(f"{key} of picture {picture['image_id']} must be a tensor of numbers, not {shown}.") from None
+    >>> import torch
+    >>> one = {"image_id": 7, "regions": torch.ones(2, 3), "boxes": [[0, 0, 0.5, 1], [0.5, 0, 1, 1]]}
+    >>> two = {"image_id": 9, "regions": torch.ones(1, 3), "boxes": [[0, 0, 1, 1]]}
+    >>> stack_pictures([one, two]).region_mask.tolist()
+    [[True, True], [True, False]]
+    """
+    ids = torch.tensor([picture["image_id"] for picture in pictures])
+    regions = [torch.as_tensor(picture["regions"], dtype=torch.float32) for picture in pictures]  # [r, F] each
+    counts = torch.tensor([len(rows) for rows in regions])
+    columns = {"regions": pad_sequence(regions, batch_first=True)}  # [P, R, F]
+    for key, (shape, kind, unknown, padding) in BESIDE.items():
+        rows = []
+        for picture, count in zip(pictures, counts.tolist(), strict=True):
+            default = torch.full((count, *shape), unknown, dtype=kind)
+            rows.append(torch.as_tensor(picture.get(key, default), dtype=kind).view(count, *shape))
+        columns[key] = pad_sequence(rows, batch_first=True, padding_value=padding)  # [P, R, …]
+    columns["region_mask"] = torch.arange(int(counts.max())) < counts[:, None]  # [P, R]
+    return Pictures(ids, **columns, object_names=object_names, attribute_names=attribute_names)
 
 
 def random_pictures(n: int = 8, regions: int = 5, width: int = 6, seed: int = 0, classes: int = 4) -> Pictures:
@@ -247,19 +201,21 @@ def random_pictures(n: int = 8, regions: int = 5, width: int = 6, seed: int = 0,
     A feature tells its object and its attribute, with noise, so that a probe has something to find; a quarter of
     the attributes are -100.
     """
-    draw = torch.Generator().manual_seed(int(seed))
+    draw = torch.Generator().manual_seed(seed)
     patterns = torch.randn(2, classes, width, generator=draw)
-    made = []
+    pictures = []
     for picture in range(n):
         r = regions if picture == 0 else int(torch.randint(min(2, regions), regions + 1, (), generator=draw))
         objects = torch.randint(classes, (r,), generator=draw)
         attributes = torch.randint(classes, (r,), generator=draw)
         low = torch.rand(r, 2, generator=draw) * 0.6
-        seen = patterns[0, objects] + patterns[1, attributes] + 0.3 * torch.randn(r, width, generator=draw)  # [r, F]
-        made.append(
+        features = (
+            patterns[0, objects] + patterns[1, attributes] + 0.3 * torch.randn(r, width, generator=draw)
+        )  # [r, F]
+        pictures.append(
             {
                 "image_id": picture,
-                "regions": seen,
+                "regions": features,
                 "boxes": torch.cat([low, low + 0.1 + 0.3 * torch.rand(r, 2, generator=draw)], 1),  # [r, 4]
                 "objects": objects,
                 "attributes": torch.where(torch.rand(r, generator=draw) < 0.25, NONE, attributes),
@@ -268,4 +224,132 @@ def random_pictures(n: int = 8, regions: int = 5, width: int = 6, seed: int = 0,
             }
         )
     names = [[f"{kind} {i}" for i in range(classes)] for kind in ("object", "attribute")]
-    return stack_pictures(made, *names)
+    return stack_pictures(pictures, *names)
+
+
+# With texts
+
+
+class Regions(Texts):
+    """`Texts` whose batches also hold the regions of the picture each text goes with (see the top of this file).
+
+    Args:
+        rows: as for `Texts`, with a column `image_id` of integers, or two, `left` and `right`.
+        tokenizer, columns, max_length, label: as for `Texts`.
+        pictures: `Pictures` with all that the rows name, standardised.
+        answers: the answers to choose from, in order. Adds `answer_scores` from the column `answers` (ten people's)
+            or `answer` (one), by `data.answer_scores`.
+        truth: adds `true_of`, so that a caption which is *also true* of another picture is never called wrong for
+            it: a function of rows [B] and pictures [B'] that gives [B, B'] bool. For drawn shelves
+            `scenes.truth(rows)`; photographs come without one.
+
+    Raises:
+        TypeError, ValueError: what `Texts` raises; a picture that is not there.
+
+    Example:
+        >>> from contrast_kit.data import Regions, train_tokenizer
+        >>> from contrast_kit.data.pictures import random_pictures
+        >>> rows = [{"text": "a red ball", "image_id": 0}, {"text": "a red ball", "image_id": 3}]
+        >>> texts = Regions(rows, train_tokenizer(["a red ball"], vocab_size=60), random_pictures().standardised())
+        >>> batch = texts.batch([0, 1])
+        >>> batch["regions"].shape, batch["text_id"].tolist(), batch["image_id"].tolist()
+        (torch.Size([2, 5, 6]), [0, 1], [0, 3])
+    """
+
+    def __init__(
+        self,
+        rows: Any,
+        tokenizer: Any,
+        pictures: Pictures,
+        columns: str | Sequence[str] | None = None,
+        max_length: int | None = None,
+        *,
+        label: str = "label",
+        answers: Sequence[str] | None = None,
+        truth: Callable[[Sequence[int], Tensor], Tensor] | None = None,
+    ) -> None:
+        super().__init__(rows, tokenizer, columns, max_length, label=label)
+        names = column_names(rows)
+        self.pictures, self.truth = pictures, truth
+        self.image_columns = ("image_id",) if "image_id" in names else ("left", "right")
+        image_ids = [torch.tensor(column(rows, name)) for name in self.image_columns]
+        self.image_ids = torch.stack(image_ids, 1)  # [N, 1 or 2]
+        self.picture_rows = pictures.rows(self.image_ids)  # [N, 1 or 2]
+        pairs = torch.cat([self.text_ids[:, None], self.image_ids], 1)  # [N, 2 or 3]
+        numbers: dict[tuple[int, ...], int] = {}
+        self.text_ids = torch.tensor([numbers.setdefault(tuple(pair), len(numbers)) for pair in pairs.tolist()])  # [N]
+        self.answers, self.answer_scores = answers, None
+        if answers is not None:
+            given = column(rows, "answers" if "answers" in names else "answer")
+            self.answer_scores = answer_scores(given, answers)  # [N, A]
+
+    def batch(self, indices: Sequence[int]) -> dict[str, Tensor]:
+        """The rows `indices` as one padded batch; pictures are padded to the most regions among them."""
+        indices = list(indices)
+        batch = super().batch(indices)
+        for place, name in enumerate(self.image_columns):
+            prefix = "" if name == "image_id" else f"{name}/"
+            rows = self.picture_rows[indices, place]  # [B]
+            most = int(self.pictures.region_mask[rows].sum(1).max())
+            for key in REGION_KEYS:
+                batch[prefix + key] = getattr(self.pictures, key)[rows, :most]  # [B, R, …]
+            batch[f"{prefix}image_id"] = self.image_ids[indices, place]  # [B]
+        if self.answer_scores is not None:
+            batch["answer_scores"] = self.answer_scores[indices]  # [B, A]
+        if self.truth is not None:
+            batch["true_of"] = self.truth(indices, self.image_ids[indices, 0])  # [B, B]
+        return batch
+
+    def fingerprint(self) -> str:
+        """Eight hexadecimal digits that differ where a text, a label, or a picture that a text goes with does.
+
+        What a detector says of the picture is a part of it."""
+        used = self.picture_rows.unique()
+        parts = [self.image_ids, *(getattr(self.pictures, key)[used] for key in REGION_KEYS)]
+        if self.answer_scores is not None:
+            parts.append(self.answer_scores)
+        as_bytes = (part.contiguous().view(torch.uint8).numpy() for part in parts)  # numpy knows no bfloat16
+        crc = reduce(lambda crc, part: crc32(part, crc), as_bytes, int(super().fingerprint(), 16))
+        return f"{crc:08x}"
+
+
+def answer_list(answers: Iterable[Any], least: int = 1) -> list[str]:
+    """The distinct answers of a training split, the most frequent first; rarer than `least` are left out.
+
+    `answers` holds a string, or a list of strings (VQA's ten), for each question. Each person counts: an answer that
+    two people give to one question was given twice.
+
+    >>> answer_list([["red", "red", "scarlet"], "two", "red"], least=2)
+    ['red']
+    """
+    votes = Counter(answer for people in answers for answer in _people(people))
+    return [answer for answer, count in votes.most_common() if count >= least]
+
+
+def answer_scores(answers: Sequence[Any], names: Sequence[str]) -> Tensor:
+    """What each answer is worth for each question, [N, A] from 0 to 1: the soft labels that LXMERT trains on.
+
+    Of ten people's answers one vote is worth 0.3, two 0.6, three 0.9, more 1. A single answer (a string) is worth 1.
+    None, a row without a question, is all 0. An answer outside `names` is worth nothing to anyone. This is how to
+    *train*; how to *score* is `tasks.soft_accuracy`.
+
+    >>> answer_scores([["red"] * 7 + ["scarlet"] * 2 + ["pink"], "two", None], ["red", "two", "scarlet"])
+    tensor([[1.0000, 0.0000, 0.6000],
+            [0.0000, 1.0000, 0.0000],
+            [0.0000, 0.0000, 0.0000]])
+    """
+    number = {name: n for n, name in enumerate(names)}
+    scores = torch.zeros(len(answers), len(names))  # [N, A]
+    for row, people in enumerate(answers):
+        worth = 1.0 if isinstance(people, str) else PER_VOTE
+        for answer, count in Counter(_people(people)).items():
+            if answer in number:
+                scores[row, number[answer]] = min(1.0, worth * count)
+    return scores
+
+
+def _people(answers: Any) -> list[str]:
+    """The answer of each person to one question."""
+    if isinstance(answers, str):
+        return [answers]
+    return list(answers or ())

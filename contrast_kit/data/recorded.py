@@ -4,9 +4,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from contrast_kit import arguments, checks
-from contrast_kit._names import meant
-from contrast_kit._shipped import shipped
+from contrast_kit._util import meant, shipped
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -36,17 +34,9 @@ def recorded(name: str, folder: str | Path = FOLDER) -> "DataFrame":
     """
     import pandas as pd
 
-    if not isinstance(name, str):
-        raise TypeError(f"A recorded table has a name, such as 'scoreboard', not {checks.shown(name)}.")
-    folder = arguments.path("folder", folder, "where recorded tables lie")
-    if name != Path(name).as_posix() or Path(name).is_absolute() or ".." in Path(name).parts:
-        raise FileNotFoundError(f"{name!r} is not the name of a recorded table, such as 'scoreboard'.")
-    table, origin = (folder / f"{name}.{kind}" for kind in ("csv", "json"))
-    if not table.exists():
-        have = sorted(path.stem for path in folder.glob("*.csv"))
-        raise FileNotFoundError(f"No recorded table is called {name!r}; {meant(name, have)}")
-    if not origin.exists():
-        raise FileNotFoundError(f"{table.name} has no {origin.name} beside it that says where its numbers come from.")
-    frame = pd.read_csv(table)
-    frame.attrs = json.loads(origin.read_text("utf-8"))
-    return frame
+    names = [path.stem for path in sorted(Path(folder).glob("*.csv"))]
+    if name not in names:
+        raise FileNotFoundError(f"No recorded table is called {name!r}; {meant(name, names)}")
+    table = pd.read_csv(Path(folder) / f"{name}.csv")
+    table.attrs = json.loads((Path(folder) / f"{name}.json").read_text("utf-8"))
+    return table

@@ -7,9 +7,7 @@ first.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import zip_longest
-from numbers import Integral
+from collections.abc import Sequence
 from typing import Any
 from zlib import crc32
 
@@ -18,11 +16,8 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from contrast_kit import arguments, checks
-from contrast_kit.data.rows import as_rows, column_names
-from contrast_kit.data.texts import Texts, special_ids
-
-COLUMNS = ("id", "question", "context", "answers")
+from contrast_kit.data.rows import as_rows
+from contrast_kit.data.texts import Texts
 
 
 class Windows(Texts):
@@ -44,8 +39,7 @@ class Windows(Texts):
         answerable: whether an answer may start or end there: the context's tokens, and [CLS], [tokens].
 
     Raises:
-        ValueError: for a column that is not there, a question that is no text, an answer that is not where
-            `answer_start` says, a slow tokenizer, or a stride that leaves a window no new token.
+        ValueError: for an answer that is not where `answer_start` says.
 
     Example:
         >>> import contrast_kit as ck
@@ -58,49 +52,45 @@ class Windows(Texts):
     """
 
     def __init__(self, rows: Any, tokenizer: Any, max_length: int = 384, *, stride: int = 128, max_question: int = 64):
-        self.rows = _checked(as_rows(rows), tokenizer)
-        for name, value in (("max_length", max_length), ("max_question", max_question)):
-            checks.count(name, value, "a number of tokens")
-        checks.count("stride", stride, "a number of tokens", least=0)
+        self.rows = [dict(row) | {"answers": in_lists(row["answers"])} for row in as_rows(rows)]
+        self.columns, self.labels, self.label_names = ("question", "context"), None, None
+        self.set_tokenizer(tokenizer, max_length)
         questions = [_cut(row["question"].lstrip(), tokenizer, max_question) for row in self.rows]
-        special = tokenizer.num_special_tokens_to_add(pair=True)
-        longest = max(len(tokenizer(question, add_special_tokens=False)["input_ids"]) for question in set(questions))
-        if max_length - special - longest <= stride:
-            raise ValueError(
-                f"With max_length={max_length}, a question of {longest} tokens and stride={stride} a window has no new "
-                "token: take a larger max_length, or a smaller stride or max_question."
-            )
+        contexts = [row["context"] for row in self.rows]
         encoded = tokenizer(
             questions,
-            [row["context"] for row in self.rows],
+            contexts,
             truncation="only_second",
             max_length=max_length,
             stride=stride,
             return_overflowing_tokens=True,
             return_offsets_mapping=True,
             return_token_type_ids="token_type_ids" in tokenizer.model_input_names,
-            verbose=False,
         )
-        self.pad_id, self.label_names, self.labels, self.columns = tokenizer.pad_token_id, None, None, COLUMNS[1:3]
-        self.row_of = torch.tensor(encoded["overflow_to_sample_mapping"])  # [N]
         ids = encoded["input_ids"]
-        self.lengths = torch.tensor([len(row) for row in ids])  # [N]
-        self.starts = self.lengths.cumsum(0) - self.lengths  # [N]
-        self.ids = torch.tensor(np.concatenate(ids), dtype=torch.int32)  # [tokens]
-        self.tokenizer, self.highest = tokenizer, int(self.ids.max())
-        types = encoded.get("token_type_ids")
-        self.types = torch.tensor(np.concatenate(types), dtype=torch.uint8) if types is not None else None
+        self.set_tokens(
+            np.concatenate(ids).astype(np.int32),
+            np.concatenate(encoded.get("token_type_ids", [[]])).astype(np.uint8),
+            np.array([len(window) for window in ids]),
+        )
+        self.row_of = torch.tensor(encoded["overflow_to_sample_mapping"])  # [N]
         self.offsets = torch.tensor(np.concatenate(encoded["offset_mapping"]), dtype=torch.int32)  # [tokens, 2]
-        sequences = [encoded.sequence_ids(i) for i in range(len(ids))]
-        of_context = np.concatenate([[part == 1 for part in one] for one in sequences])  # [tokens]
-        self.answerable = torch.from_numpy(of_context)
+        parts = [part for window in range(len(ids)) for part in encoded.sequence_ids(window)]
+        self.answerable = torch.tensor([part == 1 for part in parts])  # [tokens]: those of the context
         self.answerable[self.starts] = True  # [CLS]: no answer
-        self.maskable = ~torch.isin(self.ids, torch.tensor(special_ids(tokenizer), dtype=torch.int32))
-        known: dict[tuple[str, str], int] = {}
-        keys = [known.setdefault((q, r["context"]), len(known)) for q, r in zip(questions, self.rows, strict=True)]
+        numbers: dict[tuple[str, str], int] = {}
+        keys = [numbers.setdefault(key, len(numbers)) for key in zip(questions, contexts, strict=True)]
         self.text_ids = torch.tensor(keys)[self.row_of]  # [N]
-        places = [self._places(i) for i in range(len(ids))]
+        for number, row in enumerate(self.rows):
+            for text, start in zip(row["answers"]["text"], row["answers"]["answer_start"], strict=True):
+                if start < 0 or not text or row["context"][start : start + len(text)] != text:
+                    raise ValueError(f"Row {number}: the answer {text!r} is not at character {start} of its context.")
+        places = [self._places(window) for window in range(len(ids))]
         self.start, self.end = torch.tensor(places).T.contiguous()  # [N] each
+
+    def _tokens(self, window: int) -> slice:
+        start = int(self.starts[window])
+        return slice(start, start + int(self.lengths[window]))
 
     def _places(self, window: int) -> tuple[int, int]:
         """The first and last token of the row's first answer; (0, 0) where they are not both in this window."""
@@ -110,8 +100,8 @@ class Windows(Texts):
         text = answers["text"][0]
         first = answers["answer_start"][0] + len(text) - len(text.lstrip())
         last = first + len(text.strip())
-        cut = slice(int(self.starts[window]), int(self.starts[window] + self.lengths[window]))
-        inside, (begins, ends) = self.answerable[cut].clone(), self.offsets[cut].T  # [T] each
+        tokens = self._tokens(window)
+        inside, (begins, ends) = self.answerable[tokens].clone(), self.offsets[tokens].T  # [T] each
         inside[0] = False
         touched = (inside & (begins < last) & (ends > first)).nonzero().flatten()
         if not len(touched) or begins[touched[0]] > first or ends[touched[-1]] < last:
@@ -123,18 +113,17 @@ class Windows(Texts):
         if start == 0 or end == 0:
             return ""
         first, context = int(self.starts[window]), self.rows[int(self.row_of[window])]["context"]
-        cut = slice(int(self.offsets[first + start, 0]), int(self.offsets[first + end, 1]))
-        return context[cut].strip()  # to some tokenizers the space before a word is a part of it
+        characters = slice(int(self.offsets[first + start, 0]), int(self.offsets[first + end, 1]))
+        return context[characters].strip()  # to some tokenizers the space before a word is a part of it
 
     def batch(self, indices: Sequence[int]) -> dict[str, Tensor]:
         """Windows as one padded batch: the keys of `Texts`, and `start`, `end` [B], `answerable` [B, T]."""
-        at = [slice(int(self.starts[i]), int(self.starts[i] + self.lengths[i])) for i in indices]
-        chosen = torch.as_tensor(list(indices))
-        answerable = pad_sequence([self.answerable[cut] for cut in at], batch_first=True)  # [B, T]
+        indices = list(indices)
+        answerable = [self.answerable[self._tokens(window)] for window in indices]
         return super().batch(indices) | {
-            "start": self.start[chosen],
-            "end": self.end[chosen],
-            "answerable": answerable,
+            "start": self.start[indices],
+            "end": self.end[indices],
+            "answerable": pad_sequence(answerable, batch_first=True),  # [B, T]
         }
 
     def fingerprint(self) -> str:
@@ -145,36 +134,9 @@ class Windows(Texts):
 
 def in_lists(answers: Any) -> Any:
     """Answers as the hub has them, a list of texts and one of starts, from the list of dicts of SQuAD's own files."""
-    names = ("text", "answer_start")
-    if isinstance(answers, list) and all(isinstance(one, Mapping) and one.keys() >= set(names) for one in answers):
-        return {name: [one[name] for one in answers] for name in names}
+    if isinstance(answers, list):
+        return {name: [answer[name] for answer in answers] for name in ("text", "answer_start")}
     return answers
-
-
-def _checked(rows: Any, tokenizer: Any) -> list[dict[str, Any]]:
-    """The rows as dicts, their answers in two lists; refuses what cannot be read."""
-    lacking = [name for name in COLUMNS if name not in column_names(rows)]
-    if lacking:
-        raise ValueError(f"SQuAD's rows have the columns {', '.join(COLUMNS)}, and {lacking[0]!r} is not there.")
-    if not getattr(tokenizer, "is_fast", False):
-        raise ValueError("Answers are found by character offsets, which only fast tokenizers give.")
-    rows = [dict(row) | {"answers": in_lists(row["answers"])} for row in rows]
-    for number, row in enumerate(rows):
-        for name in ("question", "context"):
-            if not isinstance(row[name], str):
-                raise ValueError(f"Row {number}: its {name} is {row[name]!r:.60}, not text.")
-        answers = row["answers"]
-        if not isinstance(answers, Mapping) or not {"text", "answer_start"} <= answers.keys():
-            raise ValueError(
-                f"Row {number}: its answers are {answers!r:.60}, not texts and their starts; no answer is written []."
-            )
-        texts, starts = (arguments.listed(f"answers of row {number}", answers[n], n) for n in ("text", "answer_start"))
-        for text, start in zip_longest(texts, starts):
-            whole = isinstance(text, str) and isinstance(start, Integral) and text
-            if not whole or start < 0 or row["context"][start : start + len(text)] != text:
-                raise ValueError(f"Row {number}: the answer {text!r} is not at character {start} of its context.")
-        row["answers"] = {"text": texts, "answer_start": starts}
-    return rows
 
 
 def _cut(question: str, tokenizer: Any, most: int) -> str:

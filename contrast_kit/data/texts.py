@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import reduce
+from itertools import chain
 from typing import Any
 from zlib import crc32
 
@@ -26,26 +27,16 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from contrast_kit import arguments
-from contrast_kit.data.rows import (
-    as_rows,
-    chunks,
-    column_names,
-    given_columns,
-    label_tensor,
-    no_column,
-    text_columns,
-)
-from contrast_kit.data.tokenizers import check_is_tokenizer
-from contrast_kit.data.tokens import TokenCache, tokenize
-from contrast_kit.data.utf8 import is_unicode
+from contrast_kit.data.rows import as_rows, column, column_names, given_columns, label_tensor, text_columns
 
-CACHED_FROM = 50_000
-"""Rows from which tokens are also kept on the disk (`tokens.TokenCache`): tokenizing fewer takes a few seconds."""
+PART = 10_000
+"""Texts that are tokenized at once."""
+WORDING = "{column}/{k}"
+"""The column that holds wording k of a text column: "sentence/0", "sentence/1"."""
 
 
 class Texts:
-    """Texts as token ids, tokenized once and kept in flat arrays: 5 bytes a token (6 with `token_type_ids`).
+    """Texts as token ids, tokenized once and kept in flat arrays: 4 bytes a token (5 with `token_type_ids`).
 
     `rows` is a `datasets.Dataset` (one split), a list of dicts, or a list of strings. The columns that hold
     the text are found by name (see `rows.TEXT_COLUMNS`) or given as `columns`: one name, or two for pairs, which
@@ -59,11 +50,9 @@ class Texts:
     tokens of each; `texts.labels` all labels or `None`; `texts.label_names` the names of the classes or
     `None`.
 
-    Raises `TypeError` for rows of another kind and `ValueError` for no rows, a column that is not there, or a
+    Raises `TypeError` for a row whose text is no string and `ValueError` for no rows, a column that is not there, or a
     row without a single token of text. `Batches` is its companion: it says which rows make a batch. `Stream` is for
     text larger than memory, and for a source that can only be walked through.
-
-    From 50,000 rows on, tokens are kept on the disk and found there the next time (`tokens.TokenCache`).
 
     >>> from contrast_kit.data import Texts, train_tokenizer
     >>> lines = ["a red ball", "a small red box", "a red ball"]
@@ -83,66 +72,79 @@ class Texts:
         *,
         label: str = "label",
     ) -> None:
-        arguments.string("label", label, "the column of the labels")
         rows = as_rows(rows)
         names = column_names(rows)
-        if label not in names and not hasattr(rows, "column_names") and any(label in row for row in rows):
-            rows, names = [{label: None, **row} for row in rows], [*names, label]  # the first row may be unlabelled
         self.columns = given_columns(columns) or text_columns(names)
-        max_length = usual_length(tokenizer, max_length)
-        check_columns(names, self.columns, tokenizer, max_length)
-        self.tokenizer, self.pad_id = tokenizer, int(tokenizer.pad_token_id)
-        self.label_names: list[str] | None = getattr(getattr(rows, "features", {}).get(label), "names", None)
+        self.set_tokenizer(tokenizer, max_length)
+        features = getattr(rows, "features", None) or {}
+        self.label_names: list[str] | None = getattr(features.get(label), "names", None)
+        self.labels = label_tensor(column(rows, label)) if label in names else None  # [N] or None
 
-        cache = TokenCache(tokenizer, max_length) if len(rows) >= CACHED_FROM else None
-        seen: dict[tuple[str, ...], int] = {}
-        ids, types, lengths, text_ids, labels = [], [], [], [], []
-        for start, chunk in chunks(rows, (*self.columns, label) if label in names else self.columns):
-            columns_of_text = [strings(chunk[name], name, start) for name in self.columns]
-            tokens = cache.tokens(columns_of_text) if cache else tokenize(tokenizer, columns_of_text, max_length)
-            lengths.append(tokens.lengths)
-            ids.append(tokens.ids)
-            if tokens.types is not None:
-                types.append(tokens.types)
-            text_ids.extend(seen.setdefault(key, len(seen)) for key in zip(*columns_of_text, strict=True))
-            labels.extend(chunk.get(label, ()))
-
-        self.ids = torch.from_numpy(np.concatenate(ids))  # [tokens of all texts]
-        self.types = torch.from_numpy(np.concatenate(types)) if types else None
-        self.lengths = torch.from_numpy(np.concatenate(lengths))  # [N]
-        self.starts = self.lengths.cumsum(0) - self.lengths  # [N]
-        self.maskable = ~torch.isin(self.ids, torch.tensor(special_ids(tokenizer), dtype=torch.int32))
+        texts = [strings(column(rows, name), name) for name in self.columns]
+        numbers: dict[tuple[str, ...], int] = {}
+        text_ids = [numbers.setdefault(key, len(numbers)) for key in zip(*texts, strict=True)]
         self.text_ids = torch.tensor(text_ids)  # [N]
-        self.labels = label_tensor(labels)  # [N] or None
-        self.highest = int(self.ids.max())
+        parts = [
+            tokenize(tokenizer, [part[start : start + PART] for part in texts], self.max_length)
+            for start in range(0, len(rows), PART)
+        ]
+        ids, types, lengths = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+        self.set_tokens(ids, types, lengths)
         self._check_all_have_text()
+
+    def set_tokenizer(self, tokenizer: Any, max_length: int | None) -> None:
+        """Keep the tokenizer, and the length that was asked for or is usual."""
+        self.max_length = max_length or min(128, tokenizer.model_max_length)
+        self.tokenizer, self.pad_id = tokenizer, tokenizer.pad_token_id
+        self.special = torch.tensor(special_ids(tokenizer), dtype=torch.int32)
+        if len(self.columns) > 2:
+            raise ValueError(f"A text has one column, a pair two; {len(self.columns)} columns were given.")
+        if self.pad_id is None:
+            raise ValueError("This tokenizer has no padding token; set tokenizer.pad_token first.")
+        special = tokenizer.num_special_tokens_to_add(pair=len(self.columns) == 2)
+        if self.max_length <= special:
+            raise ValueError(f"max_length={self.max_length} leaves no room for text beside {special} special tokens.")
+
+    def set_tokens(self, ids: np.ndarray, types: np.ndarray, lengths: np.ndarray) -> None:
+        """Keep the tokens of all texts in one row, and where each text begins."""
+        self.ids = torch.from_numpy(ids)  # [tokens of all texts]
+        self.types = torch.from_numpy(types) if len(types) else None
+        self.lengths = torch.from_numpy(lengths)  # [N]
+        self.starts = self.lengths.cumsum(0) - self.lengths  # [N]
+
+    @property
+    def maskable(self) -> Tensor:
+        """Which tokens of all texts are tokens of a text, and not special ones."""
+        return ~torch.isin(self.ids, self.special)
 
     def __len__(self) -> int:
         return len(self.lengths)
 
     def __getitem__(self, index: int) -> dict[str, Any]:
-        index = arguments.place(index, len(self), "text")
         start = int(self.starts[index])
-        cut = slice(start, start + int(self.lengths[index]))
+        stop = start + int(self.lengths[index])
+        ids = self.ids[start:stop]  # [T]
         example = {
-            "input_ids": self.ids[cut].long(),  # [T]
-            "maskable": self.maskable[cut],
+            "input_ids": ids.long(),
+            "maskable": ~torch.isin(ids, self.special),
             "text_id": int(self.text_ids[index]),
             "pad_id": self.pad_id,
         }
         if self.types is not None:
-            example["token_type_ids"] = self.types[cut].long()
+            example["token_type_ids"] = self.types[start:stop].long()
         if self.labels is not None:
             example["label"] = self.labels[index].item()
         return example
 
     def batch(self, indices: Sequence[int]) -> dict[str, Tensor]:
         """Give the rows `indices` as one padded batch, the same as `collate([texts[i] for i in indices])`."""
-        return collate([self[i] for i in arguments.listed("indices", indices, "row numbers")])
+        return collate([self[i] for i in indices])
 
     def fingerprint(self) -> str:
         """Eight hexadecimal digits that differ where the token ids, their order or the labels do."""
-        parts = (self.ids, self.lengths, *(() if self.labels is None else (self.labels,)))
+        parts = [self.ids, self.lengths]
+        if self.labels is not None:
+            parts.append(self.labels)
         return f"{reduce(lambda crc, part: crc32(part.numpy(), crc), parts, 0):08x}"
 
     def _check_all_have_text(self) -> None:
@@ -157,12 +159,120 @@ class Texts:
             )
 
 
+class Paraphrased(Texts):
+    """`Texts` whose batches also hold each text's paraphrases: what `CSSL` contrasts.
+
+    The rows have, besides each text column, columns with the same text in other words: `sentence/0` and `sentence/1`
+    beside `sentence` (`data.paraphrase.reworded` adds them). A batch is that of `Texts`, made from the original, and
+    for paraphrase k the keys `Tk/input_ids`, `Tk/attention_mask`, `Tk/maskable` (and `Tk/token_type_ids`), [B, T_k]
+    each. `text_id`, `label` and the lengths that batches are sorted by are the original's.
+
+    Raises what `Texts` raises, and `ValueError` where there is no column with a paraphrase.
+
+    >>> from contrast_kit.data import Paraphrased, train_tokenizer
+    >>> rows = [{"text": "a red ball", "text/0": "a ball that is red", "text/1": "a scarlet ball"}]
+    >>> texts = Paraphrased(rows, train_tokenizer(list(rows[0].values()), vocab_size=60))
+    >>> batch = texts.batch([0])
+    >>> [tuple(batch[key].shape) for key in ("input_ids", "T0/input_ids", "T1/input_ids")]
+    [(1, 5), (1, 7), (1, 5)]
+
+    The columns may hold an anchor, a positive and a hard negative as well: `CSSL` reads the first two only, and an
+    objective with "T2" among its views also the third, as a candidate of every anchor.
+
+    >>> import torch
+    >>> from torch.nn import functional as F
+    >>> import contrast_kit as ck
+    >>> class Triplets(ck.objectives.CSSL):
+    ...     def views(self, batch, generator=None):
+    ...         third = {key[3:]: x for key, x in batch.items() if key.startswith("T2/")}
+    ...         return {**super().views(batch, generator), "T2": third}
+    ...     def contrast(self, vectors, facts):
+    ...         anchor, *others = (F.normalize(vectors[name]["h"]) for name in ("T0", "T1", "T2"))  # [B, D] each
+    ...         scores = anchor @ torch.cat(others).T / self.config.tau  # [B, 2B]
+    ...         return {"contrast": F.cross_entropy(scores, torch.arange(len(scores), device=scores.device))}
+    >>> triple = ("a red ball", "a ball that is red", "a blue ball")  # anchor, positive, hard negative
+    >>> rows = [{"text": triple[0]} | {f"text/{k}": text for k, text in enumerate(triple)}] * 4
+    >>> tokenizer = train_tokenizer(triple, vocab_size=60)
+    >>> objective = Triplets(ck.Encoder.tiny(tokenizer), tau=0.05)
+    >>> ck.fit(objective, Paraphrased(rows, tokenizer), steps=2, chunk_size=2, progress=False).steps
+    2
+    """
+
+    def __init__(
+        self,
+        rows: Any,
+        tokenizer: Any,
+        columns: str | Sequence[str] | None = None,
+        max_length: int | None = None,
+        *,
+        label: str = "label",
+    ) -> None:
+        super().__init__(rows, tokenizer, columns, max_length, label=label)
+        names = column_names(rows)
+        self.wordings: list[Texts] = []
+        columns = self._wording(0)
+        while set(columns) <= set(names):
+            self.wordings.append(Texts(rows, tokenizer, columns, max_length, label=label))
+            columns = self._wording(len(self.wordings))
+        if not self.wordings:
+            raise ValueError(
+                f"There is no column {columns[0]!r} with a paraphrase of each text: make it with "
+                "data.paraphrase.reworded(rows, paraphraser)."
+            )
+
+    def _wording(self, k: int) -> tuple[str, ...]:
+        return tuple(WORDING.format(column=name, k=k) for name in self.columns)
+
+    @classmethod
+    def of_pairs(cls, pairs: Sequence[tuple[str, str]], tokenizer: Any, max_length: int | None = None) -> Paraphrased:
+        """Pairs of texts that say the same: each is a text with itself and the other as its two wordings.
+
+        Pairs that share a wording, themselves or by way of other pairs, mean the same and have one `text_id`.
+
+        >>> from contrast_kit.data import Paraphrased, toyshop, train_tokenizer
+        >>> pairs = toyshop.probe_pairs(5)
+        >>> len(Paraphrased.of_pairs(pairs, train_tokenizer(sum(pairs, ()), vocab_size=99)))
+        5
+        """
+        rows = [{"text": one, "text/0": one, "text/1": other} for one, other in pairs]
+        texts = cls(rows, tokenizer, "text", max_length)
+        texts.text_ids = _meanings([(row["text/0"], row["text/1"]) for row in rows])
+        return texts
+
+    def batch(self, indices: Sequence[int]) -> dict[str, Tensor]:
+        """The rows `indices` as one batch: the originals' entries, and those of each paraphrase by its name."""
+        indices = list(indices)
+        batch = super().batch(indices)
+        for k, texts in enumerate(self.wordings):
+            wording = texts.batch(indices)
+            for key in ("input_ids", "attention_mask", "maskable", "token_type_ids"):
+                if key in wording:
+                    batch[f"T{k}/{key}"] = wording[key]
+        return batch
+
+    def fingerprint(self) -> str:
+        """Eight hexadecimal digits that differ where a text, a paraphrase, their order or a label does."""
+        parts = [super().fingerprint(), *(texts.fingerprint() for texts in self.wordings)]
+        return f"{reduce(lambda all_, part: (all_ * 31 + int(part, 16)) % 2**32, parts, 0):08x}"
+
+
+def _meanings(pairs: Sequence[tuple[str, str]]) -> Tensor:
+    """A number for each pair, [N]: the same for all pairs that are linked by wordings they share."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    number = {text: n for n, text in enumerate(dict.fromkeys(chain.from_iterable(pairs)))}
+    first, second = ([number[pair[k]] for pair in pairs] for k in (0, 1))  # [N] each
+    links = coo_array((np.ones(len(pairs)), (first, second)), shape=(len(number), len(number)))
+    _, meaning = connected_components(links, directed=False)  # of each wording
+    return torch.from_numpy(meaning[first]).long()
+
+
 def collate(examples: Sequence[Mapping[str, Any]]) -> dict[str, Tensor]:
     """Join examples of `Texts` to one batch (see the top of this file), padded to the longest of them.
 
     An example carries its `pad_id`, so that the padding is always the tokenizer's own: RoBERTa derives
-    positions from it. Fits `torch.utils.data.DataLoader(texts, collate_fn=collate)`. Raises `ValueError` for
-    no examples.
+    positions from it. Fits `torch.utils.data.DataLoader(texts, collate_fn=collate)`.
 
     >>> import torch
     >>> from contrast_kit.data import collate
@@ -172,11 +282,6 @@ def collate(examples: Sequence[Mapping[str, Any]]) -> dict[str, Tensor]:
     >>> collate(examples)["input_ids"].tolist()
     [[2, 7, 8, 3], [2, 9, 3, 0]]
     """
-    examples = arguments.listed("examples", examples, "dicts, such as texts[0]")
-    if not examples:
-        raise ValueError("A batch needs at least one example.")
-    if not all(map(_is_example, examples)):
-        raise TypeError("Examples must be dicts with input_ids, maskable and text_id, such as texts[0] of Texts.")
     ids = [example["input_ids"] for example in examples]
     batch = {
         "input_ids": pad_sequence(ids, batch_first=True, padding_value=examples[0]["pad_id"]),  # [B, T]
@@ -191,47 +296,25 @@ def collate(examples: Sequence[Mapping[str, Any]]) -> dict[str, Tensor]:
     return batch
 
 
-def _is_example(one: Any) -> bool:
-    if not isinstance(one, Mapping) or not {"input_ids", "maskable", "text_id"} <= one.keys():
-        return False
-    return isinstance(one["input_ids"], Tensor) and one["input_ids"].dim() == 1
+def tokenize(
+    tokenizer: Any, columns: Sequence[list[str]], max_length: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Texts (one column) or pairs (two), cut to `max_length`: ids and token types in one row, and lengths [N].
+
+    There are no token types where the tokenizer makes none.
+    """
+    encoded = tokenizer(*columns, truncation=True, max_length=max_length, return_attention_mask=False)
+    lengths = np.fromiter(map(len, encoded["input_ids"]), np.int64)
+    ids = np.fromiter(chain.from_iterable(encoded["input_ids"]), np.int32)
+    types = np.fromiter(chain.from_iterable(encoded.get("token_type_ids", ())), np.uint8)
+    return ids, types, lengths
 
 
-def check_columns(names: Sequence[str], columns: Sequence[str], tokenizer: Any, max_length: int) -> None:
-    """Refuse columns that are not there, and a length or a tokenizer with which no text can be made."""
-    missing = [name for name in columns if name not in names]
-    if missing:
-        raise no_column(missing[0], names)
-    if len(columns) > 2:
-        raise ValueError(f"A text has one column, a pair two; {len(columns)} columns were given.")
-    if tokenizer.pad_token_id is None:
-        raise ValueError("This tokenizer has no padding token; set tokenizer.pad_token first.")
-    special = tokenizer.num_special_tokens_to_add(pair=len(columns) == 2)
-    if max_length <= special:
-        raise ValueError(f"max_length={max_length} leaves no room for text beside {special} special tokens.")
-    if max_length > tokenizer.model_max_length:
-        raise ValueError(f"max_length={max_length} is above this tokenizer's limit of {tokenizer.model_max_length}.")
-
-
-def usual_length(tokenizer: Any, max_length: int | None) -> int:
-    """The length asked for; by default 128 tokens, or fewer where the tokenizer's model takes fewer."""
-    check_is_tokenizer(tokenizer)
-    if max_length is not None:
-        arguments.length(max_length)
-    return min(128, tokenizer.model_max_length) if max_length is None else max_length
-
-
-def strings(values: list, name: str, start: int) -> list[str]:
-    """The values of a column, from row `start` on; an error names the first that is not text, or not whole."""
-    for at, value in enumerate(values, start):
+def strings(values: list, name: str, start: int = 0) -> list[str]:
+    """The values of a column, from row `start` on; an error names the first that is not text."""
+    for row, value in enumerate(values, start):
         if not isinstance(value, str):
-            raise TypeError(f"Row {at} of column {name!r} is {type(value).__name__}, not text.")
-    if not is_unicode("".join(values)):
-        at = next(at for at, value in enumerate(values, start) if not is_unicode(value))
-        raise ValueError(
-            f"Row {at} of column {name!r} has half a character, such as the first part of an emoji: write it whole, or "
-            "leave it out."
-        )
+            raise TypeError(f"Row {row} of column {name!r} is {type(value).__name__}, not text.")
     return values
 
 

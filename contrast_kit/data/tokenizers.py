@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -9,13 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from transformers import AutoTokenizer, PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
-from contrast_kit import arguments, checks
-
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-LARGEST = 2**24
-"""The largest size of a vocabulary, in tokens."""
 SPECIAL_TOKENS = {
     "pad_token": "[PAD]",
     "unk_token": "[UNK]",
@@ -24,6 +22,7 @@ SPECIAL_TOKENS = {
     "mask_token": "[MASK]",
 }
 """The five special tokens, with the ids 0 to 4 in this order; the names are BERT's."""
+_LONG_WORD = re.compile(r"(\S{1000})(?=\S)")  # training takes quadratic time in the length of a word
 
 
 def train_tokenizer(
@@ -45,8 +44,7 @@ def train_tokenizer(
     The same texts always give the same vocabulary. `save_pretrained(folder)` writes what
     `AutoTokenizer.from_pretrained(folder)` opens; `max_length` is its `model_max_length`.
 
-    Raises `ValueError` for an unknown `kind`, no text, or a `vocab_size` too small for the alphabet of the
-    texts.
+    Raises `ValueError` for no text, or a `vocab_size` too small for the alphabet of the texts.
 
     >>> from contrast_kit.data import train_tokenizer
     >>> tokenizer = train_tokenizer(["a red ball", "the red box"], vocab_size=60)
@@ -55,29 +53,17 @@ def train_tokenizer(
     >>> tokenizer.decode(tokenizer("red", "box")["input_ids"])
     '[CLS] red [SEP] box [SEP]'
     """
-    checks.choice("kind", kind, ("wordpiece", "bpe"))
-    checks.switch("lowercase", lowercase)
-    if not isinstance(texts, Iterable) or hasattr(texts, "dtype"):
-        raise TypeError(f"A tokenizer is trained on texts, a list of strings, not on {checks.shown(texts)}.")
-    texts = [texts] if isinstance(texts, str) else list(texts)
-    for at, text in enumerate(texts):
-        if not isinstance(text, str):
-            kind = type(text).__name__
-            raise TypeError(f"Text {at} is {kind}, not text; the texts of rows are data.sentences(rows).")
+    if isinstance(texts, str):
+        texts = [texts]
+    texts = [_LONG_WORD.sub(r"\1 ", text) for text in texts]
     if not any(text.strip() for text in texts):
         raise ValueError("A tokenizer needs text to be trained on; these texts are empty.")
-    checks.count("vocab_size", vocab_size, "a number of tokens")
-    size = f"vocab_size={vocab_size} (on the command line --words {vocab_size})"
-    if vocab_size > LARGEST:
-        raise ValueError(f"{size} is more than any vocabulary has: {LARGEST:,} at most.")
-    if kind == "bpe" and vocab_size < 256 + len(SPECIAL_TOKENS):
-        raise ValueError(f"{size} is too small: BPE needs 261 (256 bytes, 5 special tokens).")
-    train = _wordpiece if kind == "wordpiece" else _bpe
+    train = {"wordpiece": _wordpiece, "bpe": _bpe}[kind]
     backend = train(texts, vocab_size, lowercase)
     if backend.get_vocab_size() > vocab_size:
         raise ValueError(
-            f"{size} is too small: the characters of these texts alone need {backend.get_vocab_size()} entries; take "
-            "a larger one or, in Python, kind='bpe'."
+            f"vocab_size={vocab_size} (on the command line --words {vocab_size}) is too small: the characters of these "
+            f"texts alone need {backend.get_vocab_size()} entries; take a larger one or, in Python, kind='bpe' and 261."
         )
     _frame(backend)
     return PreTrainedTokenizerFast(
@@ -87,15 +73,6 @@ def train_tokenizer(
         clean_up_tokenization_spaces=False,
         **SPECIAL_TOKENS,
     )
-
-
-def check_is_tokenizer(tokenizer: Any) -> None:
-    """TypeError for anything but a tokenizer of transformers; an encoder also needs a mask token (`encoder.inputs`)."""
-    if not callable(tokenizer) or not hasattr(tokenizer, "pad_token_id"):
-        raise TypeError(
-            "tokenizer must be one of transformers, such as data.train_tokenizer(texts) makes, not "
-            f"{checks.shown(tokenizer)}."
-        )
 
 
 def open_tokenizer(folder: str | Path) -> PreTrainedTokenizerFast:
@@ -115,20 +92,17 @@ def open_tokenizer(folder: str | Path) -> PreTrainedTokenizerFast:
     """
     from transformers import BertTokenizerFast, RobertaTokenizerFast
 
-    folder = arguments.path("folder", folder, "the folder of a tokenizer")
-    if not folder.is_dir():
-        raise FileNotFoundError(f"There is no folder {folder}.")
-    has = {path.name for path in folder.iterdir()}
-    if has & {"tokenizer.json", "tokenizer_config.json"}:
-        return AutoTokenizer.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
-    if "vocab.txt" in has:
+    folder = Path(folder).expanduser()
+    names = {path.name for path in folder.iterdir()}
+    if names & {"tokenizer.json", "tokenizer_config.json"}:
+        return AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    if "vocab.txt" in names:
         words = (folder / "vocab.txt").read_text("utf-8").split("\n")
         cased = any(word != word.lower() and not word.startswith("[") for word in words)
-        return BertTokenizerFast.from_pretrained(
-            str(folder), do_lower_case=not cased, model_max_length=512, local_files_only=True
-        )
-    if {"vocab.json", "merges.txt"} <= has:
-        return RobertaTokenizerFast.from_pretrained(str(folder), model_max_length=512, local_files_only=True)
+        options = dict(do_lower_case=not cased, model_max_length=512)
+        return BertTokenizerFast.from_pretrained(folder, local_files_only=True, **options)
+    if {"vocab.json", "merges.txt"} <= names:
+        return RobertaTokenizerFast.from_pretrained(folder, local_files_only=True, model_max_length=512)
     raise FileNotFoundError(
         f"{folder} holds no tokenizer: expected tokenizer.json, or vocab.txt (BERT), "
         "or vocab.json and merges.txt (RoBERTa)."
@@ -165,7 +139,7 @@ def _wordpiece(texts: list[str], vocab_size: int, lowercase: bool) -> Tokenizer:
     return backend
 
 
-def _alphabet(texts: list[str], normalizer: object) -> list[str]:
+def _alphabet(texts: list[str], normalizer: Any) -> list[str]:
     """Give the characters of the texts in order, without the rarest where there are over a thousand."""
     counts: Counter[str] = Counter()
     for start in range(0, len(texts), 10_000):
@@ -207,16 +181,18 @@ def _frame(backend: Tokenizer) -> None:
 
 
 def small_letters(tokenizer: PreTrainedTokenizerBase) -> None:
-    """Let a tokenizer make small letters of a text before anything else; `small_letters` on it then says so.
-
-    ValueError: a tokenizer in pure Python, which has no such step.
-    """
+    """Let a fast tokenizer make small letters of a text before anything else; `small_letters` on it then says so."""
     from tokenizers import normalizers
 
-    whole = getattr(tokenizer, "backend_tokenizer", None)
-    if whole is None:
-        kind = type(tokenizer).__name__
-        raise ValueError(f"This folder asks for small letters, which a {kind} cannot be told to make: save a fast one.")
+    whole = tokenizer.backend_tokenizer
     if "Lowercase()" not in str(whole.normalizer):
         whole.normalizer = normalizers.Sequence([normalizers.Lowercase(), *filter(None, [whole.normalizer])])
     tokenizer.small_letters = True
+
+
+def tokenizer_state(tokenizer: Any) -> str:
+    """Everything that the ids of a text depend on, but the length at which it is cut; that the last call left there."""
+    if not tokenizer.is_fast:
+        return f"{type(tokenizer).__qualname__} {tokenizer.get_vocab()} {tokenizer.init_kwargs}"
+    state = json.loads(tokenizer.backend_tokenizer.to_str()) | dict(truncation=None, padding=None)
+    return json.dumps([state, tokenizer.truncation_side, tokenizer.model_input_names, tokenizer.split_special_tokens])

@@ -4,19 +4,17 @@ Words go through language layers, regions through vision layers, and then both t
 the other. Letters: B examples, T tokens, R regions, F features of a region, D width, A answers, H heads.
 """
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
-from transformers import AutoModelForPreTraining, LxmertForPreTraining, PreTrainedTokenizerBase
+from transformers import AutoModelForPreTraining, PreTrainedTokenizerBase
 
-from contrast_kit import arguments, checks
-from contrast_kit.encoder import hf_folders
-from contrast_kit.encoder.cross_modal_shapes import CrossModalShapes
-from contrast_kit.encoder.encoder import Encoder, Padded, View, evaluating
+from contrast_kit.encoder import folders
+from contrast_kit.encoder.build import pair_model
+from contrast_kit.encoder.encoder import BaseEncoder, View, evaluating
 from contrast_kit.masking.regions import check_pair
 
 HIDDEN = "hidden_region.safetensors"
@@ -30,7 +28,7 @@ class States(NamedTuple):
     regions: Tensor
 
 
-class CrossModalEncoder(CrossModalShapes, Encoder):
+class CrossModalEncoder(BaseEncoder):
     """An LXMERT that turns pairs of text and picture into hidden states, a vector per pair, and scores on request.
 
     It wraps transformers' `LxmertForPreTraining` without changing it and uses its parts one by one, at the positions a
@@ -52,9 +50,7 @@ class CrossModalEncoder(CrossModalShapes, Encoder):
         model: a transformers `LxmertForPreTraining`.
         tokenizer: the tokenizer the model was, or will be, trained with; it must have a mask and a padding token.
 
-    Relation to its neighbours: `Encoder` reads texts alone. What makes no sense for pairs is refused in one sentence.
-
-    Raises TypeError for a model of another kind; reading a view raises what `masking.regions.check_pair` does.
+    Reading a view raises what `masking.regions.check_pair` does. `Encoder` reads texts alone.
 
     Example:
         >>> import contrast_kit as ck
@@ -67,46 +63,40 @@ class CrossModalEncoder(CrossModalShapes, Encoder):
         (torch.Size([2, 96]), torch.Size([2, 5, 96]))
     """
 
-    def __init__(self, model: nn.Module, tokenizer: PreTrainedTokenizerBase):
-        if not isinstance(model, LxmertForPreTraining):
-            raise TypeError(
-                f"A CrossModalEncoder wraps transformers' LxmertForPreTraining, not {type(model).__name__}: build one "
-                "with CrossModalEncoder.tiny(tokenizer, …), or open one with from_pretrained; texts alone are read by "
-                "an Encoder."
-            )
-        super().__init__(model, tokenizer)
-        self._head = [model.cls.predictions]
+    new_model = staticmethod(pair_model)
+
+    def __init__(self, model: nn.Module, tokenizer: PreTrainedTokenizerBase, pooling: str = "first"):
+        super().__init__(model, tokenizer, pooling)
         # Like a standardised feature: a vector of zeros would have a gradient some thousand times larger (MaskRegions).
         random = torch.Generator().manual_seed(0)
         self.hidden_region = nn.Parameter(torch.randn(self.features, generator=random))  # [F]
 
     @classmethod
-    def from_pretrained(cls, name: str | Path, pooling: str | None = None) -> "CrossModalEncoder":
+    def lxmert(cls, tokenizer: PreTrainedTokenizerBase, **options) -> "CrossModalEncoder":
+        """9 language, 5 vision and 5 cross layers × 768, 12 heads: LXMERT's and CAPT's. Options as in `build`."""
+        return cls.build("lxmert", tokenizer, **options)
+
+    @classmethod
+    def from_pretrained(cls, name: str | Path) -> "CrossModalEncoder":
         """Open a checkpoint: a folder of `save_pretrained`, or any LXMERT, such as "unc-nlp/lxmert-base-uncased".
 
         Raises:
-            FileNotFoundError: neither such a folder nor a hub in reach; says what to do.
-            TypeError, ValueError: a model of another kind, or not all of one. ValueError: a pooling other than "first".
+            FileNotFoundError: neither such a folder nor a hub in reach; says what to do. ValueError: not all of one.
         """
-        checks.choice("pooling", pooling, (None, "first"))  # the vector of a pair is the state of [CLS]
-        local = "a folder that save_pretrained wrote, or CrossModalEncoder.tiny(tokenizer, …)"
-        encoder = cls(*hf_folders.read(name := hf_folders.located(name), AutoModelForPreTraining, local=local))
-        if (file := Path(name).expanduser() / HIDDEN).exists():
+        name = folders.located(name)
+        encoder = cls(*folders.read(name, AutoModelForPreTraining))
+        file = Path(name) / HIDDEN
+        if file.exists():
             encoder.load_state_dict(load_file(file), strict=False)
         encoder.pretrained = True
         return encoder.eval()
 
     def save_pretrained(self, folder: str | Path) -> Path:
         """Write one folder that transformers opens offline, and that holds the vector of hidden regions beside it."""
-        folder = arguments.path("folder", folder, "where the encoder is saved")
-        folder.mkdir(parents=True, exist_ok=True)
-        with hf_folders.without_bars():
-            self.model.save_pretrained(folder)
-        self.tokenizer.save_pretrained(folder)
+        folder = Path(folder).expanduser()
+        folders.write(folder, self.model, self.tokenizer)
         save_file({"hidden_region": self.hidden_region.detach().cpu().contiguous()}, folder / HIDDEN)
         return folder
-
-    # -- what it is --------------------------------------------------------------------------------------------------
 
     @property
     def features(self) -> int:
@@ -117,8 +107,6 @@ class CrossModalEncoder(CrossModalShapes, Encoder):
     def max_length(self) -> int:
         """The longest text in tokens; LXMERT counts positions from 0."""
         return min(self.model.config.max_position_embeddings, self.tokenizer.model_max_length)
-
-    # -- what it computes --------------------------------------------------------------------------------------------
 
     def forward(self, view: View) -> Tensor:
         """Last hidden states of the words [B, T, D], after they have read the regions."""
@@ -136,7 +124,6 @@ class CrossModalEncoder(CrossModalShapes, Encoder):
     def _run(self, view: View, **options: bool) -> Any:
         check_pair(view, self.features)
         regions = view["regions"].to(self.hidden_region.dtype)  # [B, R, F]
-        boxes = view["boxes"].to(self.hidden_region.dtype)  # [B, R, 4]
         if "region_hidden" in view:
             regions = torch.where(view["region_hidden"][..., None], self.hidden_region, regions)  # [B, R, F]
         return self.model.lxmert(
@@ -144,7 +131,7 @@ class CrossModalEncoder(CrossModalShapes, Encoder):
             attention_mask=view["attention_mask"],
             token_type_ids=view.get("token_type_ids"),
             visual_feats=regions,
-            visual_pos=boxes,
+            visual_pos=view["boxes"].to(self.hidden_region.dtype),
             visual_attention_mask=view["region_mask"],
             **options,
         )
@@ -166,16 +153,15 @@ class CrossModalEncoder(CrossModalShapes, Encoder):
 
     def region_logits(self, regions: Tensor) -> dict[str, Tensor]:
         """What chosen regions show, [M, D] → "objects" [M, C], "attributes" [M, C'], "features" [M, F]."""
-        found = self.model.obj_predict_head(regions)
-        return {"objects": found["obj"], "attributes": found["attr"], "features": found["feat"]}
+        scores = self.model.obj_predict_head(regions)
+        return {"objects": scores["obj"], "attributes": scores["attr"], "features": scores["feat"]}
 
     def new_answer_head(self, answers: int) -> None:
         """Draw the answer head anew, for this many answers. A saved folder keeps it."""
-        checks.count("answers", answers, "how many answers there are")
-        hidden, last = self.width, self.model.answer_head.logit_fc
+        layers = self.model.answer_head.logit_fc
         self.model.config.num_qa_labels = self.model.num_qa_labels = answers
-        last[-1] = nn.Linear(2 * hidden, answers, device=last[-1].weight.device, dtype=last[-1].weight.dtype)
-        for part in last:
+        layers[-1] = nn.Linear(2 * self.width, answers).to(layers[-1].weight)
+        for part in layers:
             if isinstance(part, nn.Linear):  # as LXMERT begins
                 nn.init.normal_(part.weight, std=self.model.config.initializer_range)
                 nn.init.zeros_(part.bias)
@@ -183,69 +169,22 @@ class CrossModalEncoder(CrossModalShapes, Encoder):
                 part.reset_parameters()
 
     @torch.no_grad()
-    def encode(
-        self, pairs: Any, batch_size: int = 64, max_length: int | None = None, normalize: bool = False
-    ) -> Tensor:
+    def encode(self, pairs: Any, batch_size: int = 64, normalize: bool = False) -> Tensor:
         """Vectors [N, D] of N pairs, in their order, in evaluation mode, on the encoder's device.
 
         Args:
             pairs: a `data.Regions`, or one batch of it.
             batch_size: pairs encoded at once.
-            max_length: not allowed here; `data.Regions` has cut the texts.
             normalize: divide each vector by its length, as the contrastive losses do.
-
-        Raises:
-            TypeError: texts without pictures. ValueError: a `batch_size` below 1, or a `max_length`.
         """
-        checks.count("batch_size", batch_size, "a number of pairs")
-        checks.switch("normalize", normalize)
-        if max_length is not None:
-            raise ValueError("The texts of pairs are cut where they are made: data.Regions(…, max_length=…).")
+        rows = []
+        ready = isinstance(pairs, dict)
+        size = len(pairs["regions"]) if ready else len(pairs)
         with evaluating(self):
-            views = ({k: v.to(self.device) for k, v in view.items()} for view in batches_of(pairs, batch_size))
-            vectors = torch.cat([self.pool(self(view), view) for view in views])  # [N, D]
+            for start in range(0, size, batch_size):
+                chosen = range(size)[start : start + batch_size]
+                batch = {key: value[chosen] for key, value in pairs.items()} if ready else pairs.batch(chosen)
+                view = {key: value.to(self.device) for key, value in batch.items()}
+                rows.append(self.pool(self(view), view))  # [batch, D]
+        vectors = torch.cat(rows)  # [N, D]
         return nn.functional.normalize(vectors, dim=-1) if normalize else vectors
-
-    # -- what it is not ----------------------------------------------------------------------------------------------
-
-    @property
-    def strategy(self) -> Padded:
-        """How it computes: only in the plain form."""
-        return self._strategy
-
-    @strategy.setter
-    def strategy(self, strategy: Padded) -> None:
-        if type(strategy) is not Padded:
-            raise ValueError(f"An encoder of pairs computes in the plain form alone, not {type(strategy).__name__}.")
-        self._strategy = strategy
-
-    def use_packing(self, on: bool = True) -> None:
-        """ValueError, unless it is switched off: words and regions are padded separately."""
-        checks.switch("on", on)
-        if on:
-            raise ValueError("An encoder of pairs cannot pack: texts and pictures are padded apart; leave packing off.")
-
-    def use_plain_head(self, bias: bool = False) -> None:
-        """ValueError: COCO-LM's head is not LXMERT's."""
-        raise ValueError(
-            "An encoder of pairs keeps LXMERT's word head: COCO-LM's plain head is for an Encoder of texts."
-        )
-
-    def view_of(self, texts: list, max_length: int | None = None) -> View:
-        """TypeError: a text alone is not a pair."""
-        raise TypeError("An encoder of pairs reads no text without a picture: make a data.Regions of text and picture.")
-
-
-def batches_of(pairs: Any, batch_size: int) -> Iterator[View]:
-    """A batch of pairs, or ready data, in pieces of at most `batch_size`."""
-    if whole := isinstance(pairs, dict):
-        check_pair(pairs)
-    elif not hasattr(pairs, "batch"):
-        raise TypeError(
-            f"An encoder of pairs encodes data.Regions, or a batch of it, not {type(pairs).__name__}: a text has to "
-            "stand beside its picture."
-        )
-    size = len(pairs["regions"]) if whole else len(pairs)
-    for start in range(0, size, batch_size):
-        rows = slice(start, start + batch_size)
-        yield {key: value[rows] for key, value in pairs.items()} if whole else pairs.batch(range(size)[rows])

@@ -22,27 +22,28 @@ from transformers import AutoConfig, AutoModel, AutoModelForMaskedLM, MPNetConfi
 from transformers.modeling_outputs import BaseModelOutput
 from transformers.models.mpnet.modeling_mpnet import MPNetEncoder, MPNetSelfAttention
 
-from contrast_kit import checks
+from contrast_kit import fast
+from contrast_kit.checks import Count, Settings
 
 
 @dataclass(frozen=True)
-class RelativePositions:
+class RelativePositions(Settings):
     """How distances between tokens share buckets. The defaults are COCO-LM's base setting (table 6), and T5's."""
 
-    buckets: int = 32
+    buckets: Count = 32
     """Rows of the table. COCO-LM: base 32, base++ 64, large++ 128."""
-    max_distance: int = 128
+    max_distance: Count = 128
     """From this distance on all share the last bucket. COCO-LM: base and base++ 128, large++ 256."""
     rule: Literal["t5", "symmetric"] = "t5"
     """How a distance finds its bucket: as T5 prints it, or as COCO-LM's released code does (`bucket`)."""
 
     def __post_init__(self):
-        checks.choice("rule", self.rule, ("t5", "symmetric"))
-        checks.count("buckets", self.buckets, "the number of rows, a multiple of 4", least=4)
+        super().__post_init__()
         if self.buckets % 4:
             raise ValueError(f"buckets must be a multiple of 4 (two sides, half of each exact), not {self.buckets}.")
         least = self.buckets // 4 + 2  # or the logarithm that `bucket` divides by is 0 or less
-        checks.count("max_distance", self.max_distance, f"a distance for {self.buckets} buckets", least)
+        if self.max_distance < least:
+            raise ValueError(f"max_distance must be at least {least} for {self.buckets} buckets.")
 
     @classmethod
     def of(cls, config: Any) -> "RelativePositions":
@@ -114,8 +115,15 @@ class RelativeEncoder(MPNetEncoder):
         output_attentions: bool = False,
         output_hidden_states: bool = False,
         return_dict: bool = False,
+        layout: Any = None,
         **kwargs: Any,
     ) -> BaseModelOutput | tuple:
+        if layout is not None:  # a packed batch (`fast.packed`)
+            longest = hidden_states.new_empty(1, layout.lengths[-1], 0)  # only its length is read
+            scores = self.compute_position_bias(longest)[0]  # [H, T, T]
+            for layer in self.layer:
+                hidden_states = layer(hidden_states, layout, scores)[0]  # [1, R, D]
+            return BaseModelOutput(last_hidden_state=hidden_states)
         scores = self.compute_position_bias(hidden_states)  # [1, H, T, T]
         if attention_mask is not None:
             scores = scores + attention_mask  # [B, H, T, T]
@@ -144,9 +152,13 @@ class RelativeAttention(MPNetSelfAttention):
         if output_attentions:  # the fused kernel never has them
             return super().forward(hidden_states, attention_mask, position_bias, output_attentions=True)
         split = (*hidden_states.shape[:-1], self.num_attention_heads, self.attention_head_size)  # B, T, H, D/H
-        q, k, v = (project(hidden_states).view(split).transpose(1, 2) for project in (self.q, self.k, self.v))
-        mask, dropout = position_bias.to(q.dtype), self.dropout.p if self.training else 0.0
-        mixed = nn.functional.scaled_dot_product_attention(q, k, v, mask, dropout)  # all [B, H, T, D/H]
+        q, k, v = (project(hidden_states).view(split) for project in (self.q, self.k, self.v))
+        dropout = self.dropout.p if self.training else 0.0
+        if attention_mask is not None:  # the layout of a packed batch
+            mixed = fast.attend(q[0], k[0], v[0], attention_mask, dropout, bias=position_bias)  # [R, H, D/H]
+            return (self.o(mixed.flatten(1).unsqueeze(0)),)  # [1, R, D]
+        q, k, v = (x.transpose(1, 2) for x in (q, k, v))  # [B, H, T, D/H]
+        mixed = nn.functional.scaled_dot_product_attention(q, k, v, position_bias.to(q.dtype), dropout)
         return (self.o(mixed.transpose(1, 2).flatten(2)),)  # [B, H, T, D/H] → [B, T, D]
 
 

@@ -20,7 +20,10 @@ from contrast_kit.explore.live_training import LiveTraining, live_training
 from contrast_kit.explore.loss_playground import LossPlayground, loss_playground
 from contrast_kit.explore.mask_explorer import MaskExplorer, mask_explorer
 from contrast_kit.explore.shelf import Shelf, shelf
-from contrast_kit.explore.temperature_and_queue import TemperatureAndQueue, temperature_and_queue
+from contrast_kit.explore.temperature_and_queue import (
+    TemperatureAndQueue,
+    temperature_and_queue,
+)
 from contrast_kit.explore.two_networks import TwoNetworks, two_networks
 
 __all__ = [

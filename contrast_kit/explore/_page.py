@@ -1,18 +1,34 @@
 """A panel as a page of its own, without Python: its state, its scripts and a small model between them."""
 
 import base64
-import functools
 import html
 import json
 import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 KIND = "application/vnd.contrast-kit.panel"
 """In a stored notebook: what a website needs to bring the panel to life, as JSON on one line. Programs that do not know
 it show the figure."""
 HERE = Path(__file__).parent
-KEPT = ("_", "layout", "tooltip", "tabbable", "comm")  # names, or beginnings of names, of ipywidgets' own traits
+KEPT = (
+    "_",
+    "layout",
+    "tooltip",
+    "tabbable",
+    "comm",
+)  # names, or beginnings of names, of ipywidgets' own traits
+
+CONTROLS = {
+    "SelectionSlider": ("stops",),
+    "Dropdown": ("choice",),
+    "FloatSlider": ("range", "min", "max", "step"),
+    "BoundedIntText": ("count", "min", "max"),
+    "Text": ("text",),
+}
+"""The controls that page.js knows, and what it needs of each."""
 
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
@@ -48,15 +64,20 @@ def exported(panel: Any) -> dict[str, Any]:
     if not panel.stand_in:
         raise ValueError(f"{type(panel).__name__} needs Python to answer, so a page can hold only its figure.")
     view = panel.view
-    state = {name: getattr(view, name) for name in view.traits(sync=True) if not name.startswith(KEPT)}
+    more = panel.page_state()
+    state = {} if view is None else {name: getattr(view, name) for name in view.traits(sync=True)}
+    state = {name: value for name, value in state.items() if not name.startswith(KEPT)}
     controls = []
     for name, (widget, trait) in panel.handles.items():
         if widget is not view:
             state[name] = getattr(widget, trait)
-            controls.append({"name": name, **_control(widget)})
-    more = panel.page_state()
-    for control in controls:
-        control["locked"] = control["name"] in more.get("locked", ())
+            controls.append(
+                {
+                    "name": name,
+                    **_control(widget),
+                    "locked": name in more.get("locked", ()),
+                }
+            )
     return {
         "scripts": [list(panel.script), [panel.stand_in]],
         "state": _plain(state | more),
@@ -86,58 +107,42 @@ def fragment(given: dict[str, Any] | str, name: str, still: str = "") -> str:
 def document(panel: Any, title: str | None = None) -> str:
     """A whole page for this panel: a live one, or where that is impossible, its figure and its sentence."""
     name = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(panel).__name__).capitalize()
-    title = html.escape(name if title in (None, "") else str(title))
+    title = html.escape(title or name)
     try:
         shown = fragment(exported(panel), "panel")
     except ValueError:
         picture = base64.b64encode(panel.figure()._repr_png_()).decode()
-        shown = (
-            f'<img alt="{title}" style="max-width:100%" src="data:image/png;base64,{picture}"><p>{panel.words()}</p>'
-        )
+        image = f'<img alt="{title}" style="max-width:100%" src="data:image/png;base64,{picture}">'
+        shown = f"{image}<p>{panel.words()}</p>"
     return PAGE.format(title=title, panel=shown)
 
 
-@functools.cache
-def _inside(*names: str) -> str:
+def _inside(*names):
     """Scripts as the body of a function that returns what the module exports."""
-    text, exports = re.subn(r"^export default ", "return ", scripts(*names), flags=re.MULTILINE)
-    if exports != 1:
-        raise ValueError(
-            f"{names[-1]}.js must have one `export default`, so that it can stand in a page, not {exports}."
-        )
-    return text
+    return re.sub(r"^export default ", "return ", scripts(*names), flags=re.MULTILINE)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value):
     """As JSON can hold it. Arrays go as bytes in base64: float16 as halves, other numbers as float32."""
-    import numpy as np
-
     if isinstance(value, dict):
         return {str(key): _plain(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(each) for each in value]
     if isinstance(value, bytes):
         return {"$bytes": base64.b64encode(value).decode()}
-    if hasattr(value, "detach"):
-        value = value.detach().cpu().numpy()
     if isinstance(value, np.ndarray):
-        halves = value.dtype == np.float16
-        numbers = value.astype("<f2" if halves else "<f4").tobytes()
-        return {"$halves" if halves else "$floats": base64.b64encode(numbers).decode()}
+        kind, name = ("<f2", "$halves") if value.dtype == np.float16 else ("<f4", "$floats")
+        return {name: base64.b64encode(value.astype(kind).tobytes()).decode()}
     return value
 
 
-def _control(widget: Any) -> dict[str, Any]:
+def _control(widget):
     """How the page shows a control of ipywidgets."""
-    kind = type(widget).__name__
-    made = {"label": widget.description}
-    if kind in ("SelectionSlider", "Dropdown"):
-        pairs = [each if isinstance(each, tuple) else (str(each), each) for each in widget.options]
-        return made | {"kind": "stops" if kind == "SelectionSlider" else "choice", "options": [list(p) for p in pairs]}
-    if kind == "FloatSlider":
-        return made | {"kind": "range", "low": widget.min, "high": widget.max, "step": widget.step, "digits": 2}
-    if kind == "BoundedIntText":
-        return made | {"kind": "count", "low": widget.min, "high": widget.max}
-    if kind == "Text":
-        return made | {"kind": "text"}
-    raise ValueError(f"A page has no control like {kind}; add one to page.js.")
+    kind, *traits = CONTROLS[type(widget).__name__]
+    made = {"label": widget.description, "kind": kind}
+    if kind in ("stops", "choice"):
+        made["options"] = [list(each) if isinstance(each, tuple) else [each, each] for each in widget.options]
+    if kind == "range":
+        made["digits"] = 2
+    names = {"min": "low", "max": "high", "step": "step"}
+    return made | {names[trait]: getattr(widget, trait) for trait in traits}

@@ -1,23 +1,49 @@
 """What every panel has: controls, a state that Python reads and sets, a static figure, a page without Python."""
 
-import functools
+import base64
 import html
-import threading
-from collections.abc import Mapping, Sequence
+import io
+import os
+import uuid
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
-from contrast_kit import arguments, checks
-from contrast_kit.data.gc_paused import gc_paused
-from contrast_kit.explore import _page, _still
-from contrast_kit.explore._page import scripts
+import torch
+from torch import Tensor
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from contrast_kit._util import choose, shown
+from contrast_kit.data.texts import special_ids
+from contrast_kit.explore import _page
 
-WIDE = "960px"
-_DRAWING = threading.RLock()  # all threads share matplotlib's settings, and one panel trains in its own
+STATIC = "CONTRAST_KIT_PANELS"  # in the environment: "static" stores figures only
+TEMPERATURES = (
+    0.02,
+    0.03,
+    0.05,
+    0.07,
+    0.1,
+    0.15,
+    0.2,
+    0.3,
+    0.4,
+    0.5,
+    0.7,
+    1.0,
+    1.5,
+    2.0,
+)
+
+STORED = """<div class="ck-still ck-still-{name}">
+<img class="{look}" alt="{words}" style="max-width: 100%" src="data:image/png;base64,{png}">
+<p style="margin: 2px 0"><small>This picture was stored; run the cell to touch the panel.</small></p></div>
+<style>
+body:has(.ck-live-{name}) .ck-still-{name}, body:has(.ck-live-{name}) .jp-OutputArea-child:has(.ck-still-{name}),
+.jp-OutputArea-child:has(.ck-still-{name}) + .jp-OutputArea-child:not(:has(.ck-live-{name})) {{ display: none; }}
+[data-jp-theme-light=false] .ck-turned {{ filter: invert(.93) hue-rotate(180deg); }}
+[data-jp-theme-light=false] .ck-dimmed {{ filter: brightness(.8); }}
+</style>"""
 
 
 def widgets() -> Any:
@@ -36,17 +62,16 @@ def widgets() -> Any:
 class Panel:
     """Interactive controls in a notebook, with a static figure for pages that show no widget.
 
-    A subclass calls `assemble` with its `handles`, name -> (widget, trait), and implements `figure()`, `words()` and,
-    where its picture is more than that figure, `draw()`.
-
     * To use it, make the panel the last line of a cell.
     * `panel.set(tau=0.1)` moves a slider from Python, `panel.state` reads them all.
     * `panel.figure()` is the picture for the current state, made by `ck.plots`; it is also stored beside the widget, so
       that a page that cannot show widgets shows it. With `CONTRAST_KIT_PANELS=static` in the environment, the figure is
       all that is shown: this is how the notebooks of the course are stored.
     * `panel.to_html("circle.html")` writes a page for a lecture: it needs neither Python nor a network. A panel whose
-      subclass names a `script` (the picture) and a `stand_in` (what Python computes, again) is live there; for the
+      class names a `script` (the picture) and a `stand_in` (what Python computes, again) is live there; for the
       others the page holds the figure.
+
+    A subclass makes its controls and its `view`, calls `assemble`, and implements `show()`, `words()` and `figure()`.
     """
 
     script: tuple[str, ...] = ()
@@ -57,34 +82,56 @@ class Panel:
     in_the_dark = "ck-turned"
     """What a dark theme does to the picture: light and dark change places, or "ck-dimmed", where colours matter."""
 
-    def assemble(self, handles: Mapping[str, tuple[Any, str]], *rows: Any) -> None:
-        """Stack the rows of widgets with the sentence below them, and redraw whenever a control moves."""
+    def assemble(
+        self,
+        controls: Mapping[str, Any],
+        *rows: Any,
+        traits: Sequence[str] = (),
+    ) -> None:
+        """Stack the rows of widgets and the view, with a sentence below, and redraw whenever a control moves.
+
+        Args:
+            controls: the widgets whose `value` is part of the state, by name.
+            rows: what is stacked, above the view.
+            traits: those of the view that are part of the state.
+        """
+        self.handles = {name: (widget, "value") for name, widget in controls.items()}
+        self.handles |= {name: (self.view, name) for name in traits}
+        self.name = uuid.uuid4().hex[:12]
+        self._stored = None  # the figure beside the widget, once it is on a page
+        self._setting = False
         w = widgets()
-        self.handles, self._setting = dict(handles), False
         self.line = w.HTML()
         self.line.add_class("ck-words")
-        layout = w.Layout(width="100%", max_width=WIDE, overflow="visible")
-        self.widget = w.VBox([*rows, self.line], layout=layout)
-        self.still = _still.Still(self)
+        layout = w.Layout(width="100%", max_width="960px", overflow="visible")
+        parts = [*rows, self.view, self.line]
+        self.widget = w.VBox([part for part in parts if part is not None], layout=layout)
+        self.widget.add_class(f"ck-live-{self.name}")
         self.draw()
         for widget, trait in self.handles.values():
             widget.observe(self._on_move, names=trait)
 
-    def figure(self) -> "Figure":
+    def figure(self) -> Any:
         """The static figure of the current state."""
-        raise NotImplementedError
+
+    def show(self) -> None:
+        """Send the numbers of the current state to the view. A ValueError (half-typed input) keeps the last ones."""
 
     def words(self) -> str:
         """A sentence (HTML) with the numbers of the picture."""
         return ""
 
-    def draw(self) -> None:
-        """Redraw the panel for the current state."""
-        self.line.value = f"<div style='line-height:1.5' aria-live='polite'>{self.words()}</div>"
-
     def page_state(self) -> dict[str, Any]:
         """What a page needs beside the controls and the traits of the view."""
         return {}
+
+    def draw(self) -> None:
+        """Redraw the panel for the current state."""
+        try:
+            self.show()
+            self._say(self.words())
+        except ValueError as error:
+            self.line.value = html.escape(str(error))
 
     def to_html(self, path: str | Path, title: str | None = None) -> Path:
         """Write the panel as it stands into one HTML file, to be opened or sent without Python. Returns its path.
@@ -96,7 +143,7 @@ class Panel:
         ...     "<h1>Who pulls whom</h1>" in page.read_text()
         True
         """
-        path = arguments.path("path", path, "the page to write")
+        path = Path(path).expanduser()
         path.write_text(_page.document(self, title), encoding="utf-8")
         return path
 
@@ -110,152 +157,124 @@ class Panel:
 
         Raises a ValueError for a control that is not there, or a value that it cannot take.
         """
-        for name in values:
-            arguments.known(name, self.handles, "control")
         self._setting = True
         try:
             for name, value in values.items():
-                self._set_control(name, value)
+                widget, trait = choose(self.handles, name, "control")
+                setattr(widget, trait, value)
+                if getattr(widget, trait) != value:  # a slider stops at its ends
+                    raise ValueError(f"{name} cannot be {shown(value)}.")
         finally:
             self._setting = False
             self.draw()
         return self
 
-    def _set_control(self, name: str, value: Any) -> None:
-        widget, trait = self.handles[name]
-        from traitlets import TraitError
+    def _on_move(self, change):
+        if not self._setting:
+            try:
+                self.draw()
+            except Exception as error:  # raised in answer to the page, it would be seen by nobody
+                self._say(f"<b>{type(error).__name__}</b>: {html.escape(str(error))}")
 
-        try:
-            setattr(widget, trait, value)
-        except TraitError:
-            allowed = getattr(widget, "options", None)
-            allowed = [str(one[0] if isinstance(one, tuple) else one) for one in allowed or ()]
-            hint = f"one of {', '.join(allowed)}" if allowed else "another kind of value"
-            raise ValueError(f"{name} must be {hint}, not {checks.shown(value)}.") from None
-        low, high = getattr(widget, "min", None), getattr(widget, "max", None)
-        if low is not None and getattr(widget, trait) != value:  # a slider stops at its ends
-            raise ValueError(f"{name} must lie between {low:g} and {high:g}, not {checks.shown(value)}.")
+    def _say(self, words):
+        self.line.value = f"<div style='line-height:1.5' aria-live='polite'>{words}</div>"
 
-    def _on_move(self, change: Any) -> None:
-        if self._setting:
-            return
-        try:
-            self.draw()
-        except Exception as error:  # raised in answer to the page, it would be seen by nobody
-            self.line.value = f"<b>{type(error).__name__}</b>: {html.escape(str(error))}"
+    # -- in a notebook: a stored figure, which hides itself while the panel is alive on the page, and the widget. For a
+    # notebook keeps a widget's name only: opened again without its kernel, JupyterLab would say "model not found".
 
-    def _ipython_display_(self) -> None:
-        if not _still.wanted():
+    def _ipython_display_(self):
+        if _static():
             raise NotImplementedError  # IPython then asks for the bundle
-        self.still.show()
+        from IPython.display import display
 
-    def _repr_mimebundle_(self, **kw: Any) -> dict[str, Any]:
+        bundle = self._repr_mimebundle_()
+        png = bundle.pop("image/png", None)
+        if png is not None:
+            self._stored = display(self._as_stored(png), raw=True, display_id=True)
+        display(bundle, raw=True)
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
         bundle = {"text/plain": f"{type(self).__name__} (run this cell to touch it)"}
-        if _still.wanted():
-            bundle |= self.widget._repr_mimebundle_(**kw)
-        elif self.stand_in:
-            with suppress(ValueError):  # there may be nothing to keep alive yet
+        if not _static():
+            bundle |= self.widget._repr_mimebundle_(**options)
+        with suppress(ValueError):  # there may be nothing to draw yet, or to keep alive
+            bundle["image/png"] = self.figure()._repr_png_()
+            if _static() and self.stand_in:
                 bundle[_page.KIND] = _page.stored(self)
-        try:
-            return bundle | {"image/png": self.figure()._repr_png_()}
-        except ValueError:  # there is nothing to draw yet
-            return bundle
+        return bundle
+
+    def update_stored(self, draw: Callable[[], bytes]) -> None:
+        """Put another figure in the place of the stored one, if that is on a page; else nothing is drawn."""
+        if self._stored is not None:
+            self._stored.update(self._as_stored(draw()), raw=True)
+
+    def _as_stored(self, png):
+        kind = type(self).__name__
+        picture = base64.b64encode(png).decode()
+        page = STORED.format(
+            name=self.name,
+            look=self.in_the_dark,
+            words=f"{kind}: the panel as a picture",
+            png=picture,
+        )
+        return {
+            "text/html": page,
+            "text/plain": f"{kind} (run this cell to touch it)",
+        }
 
 
-class SeenPanel(Panel):
-    """A panel whose picture is drawn in the page, from `seen()`."""
-
-    def assemble(self, handles: Mapping[str, tuple[Any, str]], *rows: Any) -> None:
-        self.view = _view(*self.script)()
-        super().assemble(handles, *rows, self.view)
-
-    def seen(self) -> Any:
-        """What the picture shows, as lists and numbers."""
-        raise NotImplementedError
-
-    def draw(self) -> None:
-        try:
-            self.view.seen = self.seen()
-            super().draw()
-        except ValueError as error:  # half-typed input: the last picture stays
-            self.line.value = html.escape(str(error))
+def _static():
+    return os.environ.get(STATIC) == "static"
 
 
-@functools.cache
-def _view(*script: str) -> type:
+# -- widgets -----------------------------------------------------------------------------------------------------------
+
+
+def view_of(scripts: Sequence[str], **traits: Any) -> Any:
+    """A widget that these scripts draw in the page, with traits that Python and the page share."""
     import anywidget
     import traitlets
 
-    class View(anywidget.AnyWidget):
-        """The picture in the page."""
-
-        _esm = scripts("shared", *script)
-        seen = traitlets.Any([]).tag(sync=True)
-
-    return View
-
-
-class FigurePanel(Panel):
-    """A panel whose picture is its figure, redrawn at every move."""
-
-    def assemble(self, handles: Mapping[str, tuple[Any, str]], *rows: Any) -> None:
-        layout = widgets().Layout(max_width="calc(100% - 4px)", align_self="flex-start")
-        self.picture = widgets().Image(format="png", layout=layout)
-        self.picture.add_class(self.in_the_dark)
-        super().assemble(handles, *rows, self.picture)
-
-    def draw(self) -> None:
-        try:
-            with _DRAWING, gc_paused(then_collect=True):
-                self.picture.value = self.figure()._repr_png_()
-            self.still.update(lambda: self.picture.value)
-            super().draw()
-        except ValueError as error:  # half-typed input: the last picture stays
-            self.line.value = html.escape(str(error))
+    synced = {name: traitlets.Any(value).tag(sync=True) for name, value in traits.items()}
+    kind = type(
+        "View",
+        (anywidget.AnyWidget,),
+        synced | {"_esm": _page.scripts("shared", *scripts)},
+    )
+    return kind()
 
 
 def slider(name: str, value: float, low: float, high: float, step: float = 0.01) -> Any:
     """A slider with its number beside it."""
-    checks.number(name, value, "a slider's number", low, high)
-    return widgets().FloatSlider(
-        float(value), min=low, max=high, step=step, description=name, readout_format=".2f", **_layout("340px")
-    )
+    if not low <= value <= high:
+        raise ValueError(f"{name} must lie between {low:g} and {high:g}, not {shown(value)}.")
+    limits = {"min": low, "max": high, "step": step, "readout_format": ".2f"}
+    return widgets().FloatSlider(value, description=name, **limits, **_layout("340px"))
 
 
-def stepped_slider(name: str, values: Sequence[Any], value: Any, width: str = "340px") -> Any:
+def stepped_slider(name: str, values: Sequence[float], value: float, width: str = "340px") -> Any:
     """A slider that stops only at the given values, evenly spaced whatever their size."""
     options = [(f"{each:g}", each) for each in values]
-    if not checks.is_number(value) or value not in values:
-        words = ", ".join(word for word, _ in options)
-        raise ValueError(f"{name} must be one of {words}, not {checks.shown(value)}.")
     return widgets().SelectionSlider(options=options, value=value, description=name, **_layout(width))
 
 
-TEMPERATURES = (0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0, 1.5, 2.0)
-
-
-def choice(name: str, options: Any, value: Any, width: str = "260px") -> Any:
+def choice(name: str, options: Sequence[str], value: str, width: str = "260px") -> Any:
     """A drop-down list."""
-    checks.choice(name, value, tuple(options))
+    choose(dict.fromkeys(options), value, name)
     return widgets().Dropdown(options=options, value=value, description=name, **_layout(width))
 
 
 def sentence_line(name: str, value: str) -> Any:
     """A line to type in."""
-    arguments.string(name, value, "what stands in the line")
-    layout = widgets().Layout(width="700px", max_width="calc(100% - 4px)")
-    return widgets().Text(value, description=name, style={"description_width": "initial"}, layout=layout)
+    return widgets().Text(value, description=name, **_layout("700px"))
 
 
 def draw_number(value: int) -> Any:
     """A field for the number to draw by."""
-    checks.count("seed", value, "a number to draw by", 0, 10**6)
-    return widgets().BoundedIntText(
-        int(value), min=0, max=10**6, description="draw", layout=widgets().Layout(width="170px")
-    )
+    return widgets().BoundedIntText(value, min=0, max=10**6, description="draw", **_layout("170px"))
 
 
-def button(words: str, does: Any, tip: str = "") -> Any:
+def button(words: str, does: Callable[[], Any], tip: str = "") -> Any:
     """A button that calls `does()`."""
     made = widgets().Button(description=words, tooltip=tip, layout=widgets().Layout(width="auto"))
     made.on_click(lambda _: does())
@@ -267,33 +286,40 @@ def row(*items: Any) -> Any:
     return widgets().HBox(items, layout=widgets().Layout(flex_flow="row wrap", overflow="visible"))
 
 
-def beside(*figures: "Figure", columns: int = 2) -> "Figure":
-    """Several figures in one, `columns` side by side; each keeps its size."""
-    import io
+def _layout(width):
+    layout = widgets().Layout(width=width, max_width="calc(100% - 4px)")
+    return {"style": {"description_width": "initial"}, "layout": layout}
 
-    import numpy as np
-    from matplotlib.image import imread
+
+def maskable_in(tokenizer: Any, sentence: str, most: int) -> tuple[Tensor, Tensor]:
+    """The ids [1, T] of a typed sentence, and which of them are words. ValueError: there is none, or no room."""
+    ids = torch.tensor([tokenizer(sentence)["input_ids"]])
+    words = ~torch.isin(ids, torch.tensor(special_ids(tokenizer)))
+    if not words.any():
+        raise ValueError("Type a sentence: there is no token yet that could be masked.")
+    if ids.shape[1] > most:
+        raise ValueError(f"There is room for {most} tokens and this text has {ids.shape[1]}: take a sentence of it.")
+    return ids, words
+
+
+def joined(*figures: Any, across: bool = False) -> Any:
+    """Several figures in one, below or beside one another; each keeps its size."""
+    from PIL import Image
 
     from contrast_kit.plots.figure import Figure
 
-    pictures = [imread(io.BytesIO(figure._repr_png_())) for figure in figures]  # [height, width, 4] each
-    lines = [pictures[i : i + columns] for i in range(0, len(pictures), columns)]
-    height = sum(max(picture.shape[0] for picture in line) for line in lines)
-    width = max(sum(picture.shape[1] for picture in line) for line in lines)
-    page, top = np.ones((height, width, 4), dtype=np.float32), 0
-    for line in lines:
-        left = 0
-        for picture in line:
-            high, wide = picture.shape[:2]
-            page[top : top + high, left : left + wide] = picture
-            left += wide
-        top += max(picture.shape[0] for picture in line)
-    whole = Figure(figsize=(width / 110, height / 110), dpi=110)
+    pictures = [Image.open(io.BytesIO(figure._repr_png_())).convert("RGB") for figure in figures]
+    widths = [picture.width for picture in pictures]
+    heights = [picture.height for picture in pictures]
+    size = (sum(widths), max(heights)) if across else (max(widths), sum(heights))
+    page = Image.new("RGB", size, "white")
+    x = y = 0
+    for picture in pictures:
+        page.paste(picture, (x, y))
+        x += picture.width * across
+        y += picture.height * (not across)
+    whole = Figure(figsize=(size[0] / 110, size[1] / 110), dpi=110)
     axes = whole.add_axes((0, 0, 1, 1))  # not figimage: a notebook shows no figure without axes
     axes.imshow(page, interpolation="none")
     axes.axis("off")
     return whole
-
-
-def _layout(width: str) -> dict[str, Any]:
-    return {"style": {"description_width": "initial"}, "layout": widgets().Layout(width=width)}

@@ -1,151 +1,100 @@
-"""Points to drag on a circle, and what a contrastive loss does with them: weights, forces, its value."""
+"""Points to drag on a circle, and what a contrastive loss does with them: weights, forces, its value.
 
-import functools
+Letters: B texts, N = 2B vectors (view 0 of every text, then view 1).
+"""
+
 import html
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import dataclass
+from typing import Any, Self
 
 import torch
+from torch import Tensor
 
-from contrast_kit import arguments, checks
-from contrast_kit.explore._contrasts import LOSSES, Contrast, contrast
+import contrast_kit as ck
 from contrast_kit.explore._panel import (
     TEMPERATURES,
     Panel,
-    beside,
     button,
     choice,
+    joined,
     row,
-    scripts,
     stepped_slider,
-    widgets,
+    view_of,
 )
-from contrast_kit.plots.style import array
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
+LOSSES = ("info_nce", "nt_xent", "sup_con", "simsiam")
 # Degrees. A's views are far apart, B's are close, and C's second view has strayed among A's: a hard negative.
 START = (60.0, 175.0, 290.0, 115.0, 200.0, 20.0)
 STEP, REST = 0.25, 0.02
 
 
+@dataclass(frozen=True)
+class Contrast:
+    """One loss on N vectors."""
+
+    value: float
+    weights: Tensor
+    """[N, N]: the softmax over the candidates of the anchor in that row; NaN where there is no term."""
+    roles: list[list[str]]
+    """[N][N]: "positive" and "negative" stand in the anchor's denominator, "numerator" in none, "out" is left out."""
+    forces: Tensor
+    """[N, D]: minus the gradient of the loss, along the sphere."""
+
+
+def contrast(loss: str, x: Tensor, tau: float, classes: Tensor) -> Contrast:
+    """The loss (mean over anchors), its pair weights and its forces.
+
+    Args:
+        loss: one of `LOSSES`. For "simsiam" the predictor is the identity, so its prediction is the vector itself.
+        x: [N, D], view 0 of B texts, then view 1 in the same order.
+        tau: the temperature; "simsiam" has none.
+        classes: [B], the class of each text; only "sup_con" uses it.
+
+    Example:
+        >>> import torch
+        >>> from contrast_kit.explore.loss_playground import contrast
+        >>> seen = contrast("nt_xent", torch.eye(2).repeat(2, 1), tau=0.5, classes=torch.tensor([0, 1]))
+        >>> seen.weights[0]  # of e^2, 1 and 1: the partner, and two at right angles
+        tensor([   nan, 0.1065, 0.7870, 0.1065])
+        >>> seen.roles[0]
+        ['out', 'negative', 'positive', 'negative']
+    """
+    x = x.detach().requires_grad_()
+    a, b = x.chunk(2)  # [N, D] -> two of [B, D]
+    n = len(x)
+    itself = torch.eye(n, dtype=torch.bool)
+    positive = itself.roll(n // 2, dims=0)  # [N, N]: the positives of the anchor in each row,
+    candidate = ~itself  # and everything in its denominator
+    if loss == "info_nce":
+        value = ck.losses.info_nce(a, b, tau)
+        first = torch.arange(n) < n // 2
+        candidate = first[:, None] & ~first[None, :]  # anchors are view 0, candidates view 1
+        positive = positive & candidate
+    elif loss == "nt_xent":
+        value = ck.losses.nt_xent(a, b, tau)
+    elif loss == "sup_con":
+        labels = classes.repeat(2)  # [B] -> [N]
+        value = ck.losses.sup_con(x, labels, tau, reduction="mean")
+        positive = (labels[:, None] == labels[None, :]) & ~itself
+    else:
+        value = ck.losses.simsiam(a, a, b, b)
+        candidate = torch.zeros_like(itself)
+    (slope,) = torch.autograd.grad(value, x)
+    scores = (ck.losses.cosine_matrix(x.detach()) / tau).masked_fill(~candidate, -torch.inf)
+    weights = scores.softmax(dim=1).masked_fill(~candidate, torch.nan)  # [N, N]
+    kinds = (2 * candidate.long() + positive.long()).tolist()
+    names = ("out", "numerator", "negative", "positive")
+    return Contrast(
+        value.item(),
+        weights,
+        [[names[kind] for kind in line] for line in kinds],
+        -slope,
+    )
+
+
 class LossPlayground(Panel):
-    """B texts seen twice as points on the unit circle: drag them, choose the loss and τ. See `loss_playground`."""
-
-    script, stand_in = ("loss_playground",), "loss_numbers"
-
-    def __init__(self, loss: str, tau: float, angles: Sequence[float], classes: Sequence[int]):
-        angles = array(angles, "angles").tolist()
-        classes = arguments.listed("classes", classes, "integers, one for each text")
-        if len(angles) % 2 or not 2 <= len(angles) // 2 <= 5:
-            raise ValueError(f"angles must hold two views of 2 to 5 texts, so 4 to 10 degrees, not {len(angles)}.")
-        if len(classes) != len(angles) // 2:
-            raise ValueError(f"classes must name the class of each of {len(angles) // 2} texts, not {len(classes)}.")
-        letters = "ABCDE"[: len(classes)]
-        self.names = [f"{letter}{view}" for view in "₀₁" for letter in letters]
-        self.classes, self.start = checks.integers(classes, None, torch.device("cpu"), "classes"), angles
-        self.loss = choice("loss", LOSSES, loss)
-        self.tau = stepped_slider("τ", TEMPERATURES, tau)
-        self.view = self.circle = _circle_widget()(angles=self.start, names=self.names)
-        moves = [
-            button("one step", lambda: self.let_go(1), "move every point a little along its force"),
-            button("let go", lambda: self.let_go(60), "sixty such steps"),
-            button("start again", self.again, "put the points back"),
-        ]
-        handles = {name: (getattr(self, name), "value") for name in ("loss", "tau")}
-        handles |= {name: (self.view, name) for name in ("angles", "anchor")}
-        self.assemble(handles, row(self.loss, self.tau, *moves), self.view)
-
-    def seen(self) -> Contrast:
-        """The loss at the present state: its value, pair weights [N, N], roles and forces [N, 2]."""
-        return contrast(self.loss.value, _points(self.view.angles), self.tau.value, self.classes)
-
-    def let_go(self, steps: int = 60) -> Self:
-        """Gradient descent on the points themselves: `steps` small moves along the forces."""
-        path = [list(self.view.angles)]
-        for _ in range(steps):
-            path.append(self._moved_along(path[-1]))
-        self.view.path = path[:: max(1, steps // 30)]  # what the page plays, before it shows the end
-        return self.set(angles=path[-1])
-
-    def again(self) -> Self:
-        """Put the points back where they began."""
-        return self.set(angles=self.start)
-
-    def page_state(self) -> dict[str, Any]:
-        return {"classes": self.classes.tolist(), "start": self.start}
-
-    def _moved_along(self, angles: list[float]) -> list[float]:
-        """One step: forces grow as 1/τ, so the step is τ times as long, and large forces are capped."""
-        x = _points(angles)
-        seen = contrast(self.loss.value, x, self.tau.value, self.classes)
-        turn = x[:, 0] * seen.forces[:, 1] - x[:, 1] * seen.forces[:, 0]  # [N], the force along the circle
-        scale = 1.0 if self.loss.value == "simsiam" else self.tau.value
-        turn = (turn * STEP * scale * len(x) / 2).clamp(-0.15, 0.15)
-        return [angle + math.degrees(by) for angle, by in zip(angles, turn.tolist(), strict=True)]
-
-    def draw(self) -> None:
-        seen = self.seen()
-        self.view.seen = {
-            "forces": seen.forces.tolist(),
-            "weights": [[None if math.isnan(p) else p for p in line] for line in seen.weights.tolist()],
-            "roles": seen.roles,
-            "value": seen.value,
-        }
-        super().draw()
-
-    def words(self) -> str:
-        seen, i = self.seen(), self.view.anchor
-        names = [html.escape(name) for name in self.names]
-        name, roles = names[i], seen.roles[i]
-        push = seen.forces.norm(dim=1)
-        sentence = f"<b>{self.loss.value} = {seen.value:.3f}</b>"
-        if self.loss.value == "simsiam":
-            return f"{sentence} (from 1/e = 0.368 to e): no denominator, so nothing pushes; each view pulls the other."
-        sentence += f" at τ = {self.tau.value:.3g}, the mean over its anchors. "
-        if set(roles) == {"out"}:
-            return sentence + f"{name} is no anchor: info_nce asks view 0 only."
-        negatives = [(p, other) for p, other, role in zip(seen.weights[i].tolist(), names, roles, strict=True)
-                     if role == "negative"]  # fmt: skip
-        if negatives:
-            most, hardest = max(negatives)
-            share = most / max(sum(p for p, _ in negatives), 1e-30)
-            sentence += f"Of what pushes {name}, {share:.0%} comes from {hardest}. "
-        return sentence + f"The strongest force, on {names[int(push.argmax())]}, is {push.max():.2f}."
-
-    def figure(self) -> "Figure":
-        """The circle with its forces, and beside it each anchor's weights on its candidates."""
-        from contrast_kit import plots
-
-        seen, b = self.seen(), len(self.classes)
-        tau = "" if self.loss.value == "simsiam" else f", τ = {self.tau.value:.3g}"
-        title = f"{self.loss.value}{tau}: {seen.value:.3f}"
-        letters = [name[0] for name in self.names]
-        pairs = [[i, i + b] for i in range(b)]
-        at = _points(self.view.angles)
-        # Arrows are drawn relative to the longest: at rest, what is left of the forces would look like a storm.
-        forces = seen.forces if seen.forces.norm(dim=1).max() > REST else None
-        title += "" if forces is not None else ", at rest"
-        circle = plots.circle(at, letters, names=self.names, forces=forces, pairs=pairs, title=title)
-        name = "who pulls whom" if self.loss.value == "simsiam" else "pair weights"
-        weights = None if self.loss.value == "simsiam" else seen.weights.nan_to_num(0)
-        matrix = plots.similarity_matrix(
-            weights, seen.roles, rows=self.names, columns=self.names, limits=(-1, 1), title=name
-        )
-        if weights is not None:
-            matrix.axes[-1].set_ylabel("weight")
-            matrix.axes[-1].set_ylim(0, 1)
-        return beside(circle, matrix)
-
-
-def loss_playground(
-    loss: str = "nt_xent",
-    tau: float = 0.5,
-    angles: Sequence[float] = START,
-    classes: Sequence[int] = (0, 0, 1),
-) -> LossPlayground:
     """Drag vectors on a circle and see what a contrastive loss does with them.
 
     Left, B texts in two views (A₀ and A₁ are positives of each other): an arrow for the force on each vector (minus the
@@ -174,42 +123,143 @@ def loss_playground(
         >>> panel.let_go().seen().value < before
         True
     """
-    widgets()
-    return LossPlayground(loss, tau, angles, classes)
+
+    script, stand_in = ("loss_playground",), "loss_numbers"
+
+    def __init__(
+        self,
+        loss: str = "nt_xent",
+        tau: float = 0.5,
+        angles: Sequence[float] = START,
+        classes: Sequence[int] = (0, 0, 1),
+    ):
+        if len(angles) != 2 * len(classes):
+            raise ValueError(f"angles must hold two views of each of {len(classes)} texts, not {len(angles)} points.")
+        letters = "ABCDE"[: len(classes)]
+        self.names = [f"{letter}{view}" for view in "₀₁" for letter in letters]
+        self.classes = torch.tensor(classes)
+        self.start = [float(angle) for angle in angles]
+        self.loss = choice("loss", LOSSES, loss)
+        self.tau = stepped_slider("τ", TEMPERATURES, tau)
+        self.view = view_of(
+            self.script,
+            angles=self.start,
+            names=self.names,
+            anchor=0,
+            seen={},
+            path=[],
+        )
+        moves = [
+            button(
+                "one step",
+                lambda: self.let_go(1),
+                "move every point a little along its force",
+            ),
+            button("let go", lambda: self.let_go(60), "sixty such steps"),
+            button("start again", self.again, "put the points back"),
+        ]
+        controls = {"loss": self.loss, "tau": self.tau}
+        self.assemble(
+            controls,
+            row(self.loss, self.tau, *moves),
+            traits=("angles", "anchor"),
+        )
+
+    def seen(self) -> Contrast:
+        """The loss at the present state: its value, pair weights [N, N], roles and forces [N, 2]."""
+        return contrast(
+            self.loss.value,
+            _points(self.view.angles),
+            self.tau.value,
+            self.classes,
+        )
+
+    def let_go(self, steps: int = 60) -> Self:
+        """Gradient descent on the points themselves: `steps` small moves along the forces."""
+        path = [list(self.view.angles)]
+        for _ in range(steps):
+            path.append(self._moved_along(path[-1]))
+        self.view.path = path[:: max(1, steps // 30)]  # what the page plays, before it shows the end
+        return self.set(angles=path[-1])
+
+    def again(self) -> Self:
+        """Put the points back where they began."""
+        return self.set(angles=self.start)
+
+    def page_state(self) -> dict[str, Any]:
+        return {"classes": self.classes.tolist(), "start": self.start}
+
+    def _moved_along(self, angles):
+        """One step: forces grow as 1/τ, so the step is τ times as long, and large forces are capped."""
+        x = _points(angles)
+        forces = contrast(self.loss.value, x, self.tau.value, self.classes).forces
+        turn = x[:, 0] * forces[:, 1] - x[:, 1] * forces[:, 0]  # [N], the force along the circle
+        scale = 1.0 if self.loss.value == "simsiam" else self.tau.value
+        turn = (turn * STEP * scale * len(x) / 2).clamp(-0.15, 0.15)
+        return [angle + math.degrees(by) for angle, by in zip(angles, turn.tolist(), strict=True)]
+
+    def show(self) -> None:
+        seen = self.seen()
+        self.view.seen = {
+            "forces": seen.forces.tolist(),
+            "weights": [[None if math.isnan(p) else p for p in line] for line in seen.weights.tolist()],
+            "roles": seen.roles,
+            "value": seen.value,
+        }
+
+    def words(self) -> str:
+        seen, i = self.seen(), self.view.anchor
+        names = [html.escape(name) for name in self.names]
+        sentence = f"<b>{self.loss.value} = {seen.value:.3f}</b>"
+        if self.loss.value == "simsiam":
+            return f"{sentence} (from 1/e = 0.368 to e): no denominator, so nothing pushes; each view pulls the other."
+        sentence += f" at τ = {self.tau.value:.3g}, the mean over its anchors. "
+        if set(seen.roles[i]) == {"out"}:
+            return sentence + f"{names[i]} is no anchor: info_nce asks view 0 only."
+        push = {}
+        for name, role, weight in zip(names, seen.roles[i], seen.weights[i].tolist(), strict=True):
+            if role == "negative":
+                push[name] = weight
+        if push:
+            hardest = max(push, key=lambda name: (push[name], name))
+            share = push[hardest] / max(sum(push.values()), 1e-30)
+            sentence += f"Of what pushes {names[i]}, {share:.0%} comes from {hardest}. "
+        force = seen.forces.norm(dim=1)
+        return sentence + f"The strongest force, on {names[int(force.argmax())]}, is {force.max():.2f}."
+
+    def figure(self) -> Any:
+        """The circle with its forces, and beside it each anchor's weights on its candidates."""
+        seen, b = self.seen(), len(self.classes)
+        paired = self.loss.value == "simsiam"
+        title = f"{self.loss.value}: {seen.value:.3f}"
+        if not paired:
+            title = f"{self.loss.value}, τ = {self.tau.value:.3g}: {seen.value:.3f}"
+        forces = seen.forces
+        # Arrows are drawn relative to the longest: at rest, what is left of the forces would look like a storm.
+        if forces.norm(dim=1).max() <= REST:
+            forces = None
+            title += ", at rest"
+        look = {
+            "pairs": [[i, i + b] for i in range(b)],
+            "names": self.names,
+            "forces": forces,
+            "title": title,
+        }
+        circle = ck.plots.circle(_points(self.view.angles), [name[0] for name in self.names], **look)
+        weights = None if paired else seen.weights.nan_to_num(0)
+        look = {"rows": self.names, "columns": self.names}
+        look["title"] = "who pulls whom" if paired else "pair weights"
+        matrix = ck.plots.similarity_matrix(weights, seen.roles, **look)
+        if not paired:
+            matrix.axes[-1].set_ylabel("weight")
+            matrix.axes[-1].set_ylim(0, 1)
+        return joined(circle, matrix, across=True)
 
 
-def _points(angles: Sequence[float]) -> torch.Tensor:
+def _points(angles):
     turn = torch.deg2rad(torch.tensor(angles, dtype=torch.float64))
     return torch.stack([turn.cos(), turn.sin()], dim=1)  # [N] -> [N, 2]
 
 
-@functools.cache
-def _circle_widget() -> type:
-    import anywidget
-    import traitlets
-
-    class Circle(anywidget.AnyWidget):
-        """The widget in the page: sends angles and the anchor, shows the forces and weights that Python computed."""
-
-        _esm = scripts("shared", "loss_playground")
-        names = traitlets.List(traitlets.Unicode()).tag(sync=True)
-        angles = traitlets.List(traitlets.Float()).tag(sync=True)
-        anchor = traitlets.Int(0).tag(sync=True)
-        seen = traitlets.Dict().tag(sync=True)
-        path = traitlets.List().tag(sync=True)
-
-        @traitlets.validate("angles")
-        def _as_many(self, proposal: Any) -> list[float]:
-            if self.names and len(proposal["value"]) != len(self.names):
-                raise traitlets.TraitError(f"There are {len(self.names)} points.")
-            if not all(map(math.isfinite, proposal["value"])):
-                raise traitlets.TraitError("An angle is a finite number of degrees.")
-            return proposal["value"]
-
-        @traitlets.validate("anchor")
-        def _one_of_them(self, proposal: Any) -> int:
-            if not 0 <= proposal["value"] < len(self.names):
-                raise traitlets.TraitError(f"There are {len(self.names)} points.")
-            return proposal["value"]
-
-    return Circle
+loss_playground = LossPlayground
+"""The name by which notebooks make the panel."""

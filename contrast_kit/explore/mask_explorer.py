@@ -1,17 +1,23 @@
 """One sentence, two masked views of it, and two sliders for how much each of them hides."""
 
 import json
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import torch
 
-from contrast_kit import masking
+import contrast_kit as ck
 from contrast_kit.data.texts import special_ids
-from contrast_kit.data.tokenizers import check_is_tokenizer
-from contrast_kit.explore._panel import SeenPanel, button, choice, draw_number, row, sentence_line, slider, widgets
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from contrast_kit.explore._panel import (
+    Panel,
+    button,
+    choice,
+    draw_number,
+    maskable_in,
+    row,
+    sentence_line,
+    slider,
+    view_of,
+)
 
 MASKERS = ("complementary", "two random masks", "two span masks")
 SPLITS = {"80/10/10": (0.8, 0.1, 0.1), "[MASK] only": (1.0, 0.0, 0.0)}
@@ -20,135 +26,7 @@ MOST = 128
 SENTENCE = "The grandmother bought three red kites on Saturday, and she believes that they are dazzling."
 
 
-class MaskExplorer(SeenPanel):
-    """A sentence in two masked views. See `mask_explorer`."""
-
-    script, stand_in = ("mask_explorer",), "mask_numbers"
-
-    def __init__(self, tokenizer: Any, sentence: str, p_m: float, p_c: float, masker: str, seed: int):
-        check_is_tokenizer(tokenizer)
-        self.tokenizer, self.sentence = tokenizer, sentence_line("sentence", sentence)
-        self.p_m, self.p_c = slider("p_m, of view 0", p_m, 0, 1), slider("p_c, of view 1", p_c, 0, 1)
-        self.masker = choice("masker", MASKERS, masker)
-        self.split = choice("selected become", tuple(SPLITS), "80/10/10")
-        self.seed = draw_number(seed)
-        again = button("draw again", self.again, "the next draw: other tokens at the same rates")
-        names = ("sentence", "p_m", "p_c", "masker", "split", "seed")
-        handles = {name: (getattr(self, name), "value") for name in names}
-        rows = row(self.p_m, self.p_c), row(self.masker, self.split, self.seed, again)
-        self.assemble(handles, self.sentence, *rows)
-
-    def again(self) -> Self:
-        """Draw the masks anew, at the same rates."""
-        return self.set(seed=self.seed.value + 1)
-
-    def views(self) -> tuple[torch.Tensor, torch.Tensor, masking.Masked, masking.Masked]:
-        """The ids [1, T], which of them may be masked, and the two views."""
-        ids = torch.tensor([self.tokenizer(self.sentence.value)["input_ids"]])  # [1, T]
-        special = torch.tensor([special_ids(self.tokenizer)])  # [1, S]
-        maskable = ~torch.isin(ids, special)
-        if not maskable.any():
-            raise ValueError("Type a sentence: there is no token yet that could be masked.")
-        if ids.shape[1] > MOST:
-            raise ValueError(
-                f"There is room for {MOST} tokens and this text has {ids.shape[1]}: take a sentence of it."
-            )
-        # Each view has its own stream, so that moving one slider leaves the other view alone.
-        first, second = (torch.Generator().manual_seed(2 * self.seed.value + view) for view in (0, 1))
-        options = dict(
-            mask_id=self.tokenizer.mask_token_id,
-            vocab_size=len(self.tokenizer),
-            split=SPLITS[self.split.value],
-        )
-        draw = masking.span_mask if self.masker.value == "two span masks" else masking.dynamic_random_mask
-        view0 = draw(ids, maskable, self.p_m.value, generator=first, **options)
-        options["generator"] = second
-        if self.masker.value == "complementary":
-            view1 = masking.complementary_random_mask(ids, maskable, view0.selected, self.p_c.value, **options)
-        else:
-            view1 = draw(ids, maskable, self.p_c.value, **options)
-        return ids, maskable, view0, view1
-
-    def words(self) -> str:
-        _, maskable, view0, view1 = self.views()
-        n, both = int(maskable.sum()), int((view0.selected & view1.selected).sum())
-        share = [
-            f"view {i} selects {int(v.selected.sum())} ({v.selected.sum() / n:.0%})"
-            for i, v in enumerate((view0, view1))
-        ]
-        lost = (
-            "none is hidden in both"
-            if not both
-            else f"<b>{both} hidden in both</b>: neither view can tell what stood there"
-        )
-        return f"Of {n} tokens, {share[0]} and {share[1]}; {lost}."
-
-    def seen(self) -> list[dict[str, Any]]:
-        """The sentence and its two views: the name, the tokens and the kinds of each row."""
-        from contrast_kit import plots
-
-        ids, _, *views = self.views()
-        original = self.tokenizer.convert_ids_to_tokens(ids[0].tolist())
-        rows = {"sentence": (original, [False] * len(original))}
-        for number, view in enumerate(views):
-            rows[f"view {number}"] = self.tokenizer.convert_ids_to_tokens(view.input_ids[0].tolist()), view.selected[0]
-        return [
-            {"name": name, "tokens": now, "kinds": plots.mask_kinds(now, original, selected, **self._special())}
-            for name, (now, selected) in rows.items()
-        ]
-
-    def figure(self) -> "Figure":
-        """Both views below the sentence, as `plots.mask_heatmap` draws them."""
-        from contrast_kit import plots
-
-        seen = self.seen()
-        title = f"{self.masker.value}, p_m = {self.p_m.value:.2f}, p_c = {self.p_c.value:.2f}"
-        rows = {row["name"]: row["tokens"] for row in seen}
-        return plots.mask_heatmap(rows, [row["kinds"] for row in seen], title=title, legend={"special": "special"})
-
-    def page_state(self) -> dict[str, Any]:
-        tokenizer = _exported(self.tokenizer)
-        locked = []
-        if "lowercase" not in tokenizer:  # a page splits words as BERT does, and in no other way
-            tokenizer["ids"], locked = self.tokenizer(self.sentence.value)["input_ids"], ["sentence"]
-        return {"tokenizer": tokenizer, "splits": SPLITS, "most": MOST, "locked": locked}
-
-    def _special(self) -> dict[str, Any]:
-        return {"mask_token": self.tokenizer.mask_token, "special": _never_masked(self.tokenizer)}
-
-
-def _never_masked(tokenizer: Any) -> list[str]:
-    """The special tokens but [UNK], which stands for a word."""
-    return tokenizer.convert_ids_to_tokens(special_ids(tokenizer))
-
-
-def _exported(tokenizer: Any) -> dict[str, Any]:
-    """The vocabulary and the special tokens; and where it is BERT's kind, what else it takes to split words."""
-    words = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
-    made = {"vocab": words, "special": tokenizer.all_special_tokens, "mask": tokenizer.mask_token}
-    made["fixed"] = _never_masked(tokenizer)
-    inside = json.loads(tokenizer.backend_tokenizer.to_str())
-    kinds = [(inside[part] or {}).get("type") for part in ("model", "normalizer", "pre_tokenizer")]
-    if kinds == ["WordPiece", "BertNormalizer", "BertPreTokenizer"] and _usual(**inside["normalizer"]):
-        made |= {"lowercase": inside["normalizer"]["lowercase"], "unknown": tokenizer.unk_token}
-        made |= {"first": tokenizer.cls_token, "last": tokenizer.sep_token}
-    return made
-
-
-def _usual(lowercase: bool, strip_accents: bool | None, clean_text: bool, handle_chinese_chars: bool, **_: Any) -> bool:
-    """Whether a normalizer does what BERT's does: German ones, for example, lower letters and keep the accents."""
-    return clean_text and handle_chinese_chars and strip_accents in (None, lowercase)
-
-
-def mask_explorer(
-    tokenizer: Any,
-    sentence: str = SENTENCE,
-    p_m: float = 0.15,
-    p_c: float = 0.7,
-    *,
-    masker: str = "complementary",
-    seed: int = 0,
-) -> MaskExplorer:
+class MaskExplorer(Panel):
     """Type a sentence, move two sliders, and see what each of two views hides.
 
     View 0 selects each token with probability p_m (CMLM, eq. 1). View 1, for "complementary", selects each token *that
@@ -167,7 +45,7 @@ def mask_explorer(
         A panel; `set(sentence=…, p_m=…, p_c=…, masker=…, split=…, seed=…)` moves it, `views()` gives the ids.
 
     Raises:
-        ValueError: for an unknown masker.
+        ValueError: for an unknown masker, or a probability that is none.
         ImportError: without ipywidgets and anywidget.
 
     Example:
@@ -178,5 +56,159 @@ def mask_explorer(
         >>> bool(((view0.selected | view1.selected) == maskable).all())  # p_c = 1: an exact complement
         True
     """
-    widgets()
-    return MaskExplorer(tokenizer, sentence, p_m, p_c, masker, seed)
+
+    script, stand_in = ("mask_explorer",), "mask_numbers"
+
+    def __init__(
+        self,
+        tokenizer: Any,
+        sentence: str = SENTENCE,
+        p_m: float = 0.15,
+        p_c: float = 0.7,
+        *,
+        masker: str = "complementary",
+        seed: int = 0,
+    ):
+        self.tokenizer = tokenizer
+        self.sentence = sentence_line("sentence", sentence)
+        self.p_m = slider("p_m, of view 0", p_m, 0, 1)
+        self.p_c = slider("p_c, of view 1", p_c, 0, 1)
+        self.masker = choice("masker", MASKERS, masker)
+        self.split = choice("selected become", tuple(SPLITS), "80/10/10")
+        self.seed = draw_number(seed)
+        self.view = view_of(self.script, seen=[])
+        again = button(
+            "draw again",
+            self.again,
+            "the next draw: other tokens at the same rates",
+        )
+        controls = {name: getattr(self, name) for name in ("sentence", "p_m", "p_c", "masker", "split", "seed")}
+        rows = (
+            row(self.p_m, self.p_c),
+            row(self.masker, self.split, self.seed, again),
+        )
+        self.assemble(controls, self.sentence, *rows)
+
+    def again(self) -> Self:
+        """Draw the masks anew, at the same rates."""
+        return self.set(seed=self.seed.value + 1)
+
+    def views(
+        self,
+    ) -> tuple[torch.Tensor, torch.Tensor, "ck.masking.Masked", "ck.masking.Masked"]:
+        """The ids [1, T], which of them may be masked, and the two views."""
+        ids, maskable = maskable_in(self.tokenizer, self.sentence.value, MOST)
+        options = dict(mask_id=self.tokenizer.mask_token_id, vocab_size=len(self.tokenizer))
+        options["split"] = SPLITS[self.split.value]
+        # Each view has its own stream, so that moving one slider leaves the other view alone.
+        first, second = (torch.Generator().manual_seed(2 * self.seed.value + view) for view in (0, 1))
+        draw = ck.masking.dynamic_random_mask
+        if self.masker.value == "two span masks":
+            draw = ck.masking.span_mask
+        view0 = draw(ids, maskable, self.p_m.value, generator=first, **options)
+        if self.masker.value == "complementary":
+            draw = ck.masking.complementary_random_mask
+            view1 = draw(
+                ids,
+                maskable,
+                view0.selected,
+                self.p_c.value,
+                generator=second,
+                **options,
+            )
+        else:
+            view1 = draw(ids, maskable, self.p_c.value, generator=second, **options)
+        return ids, maskable, view0, view1
+
+    def words(self) -> str:
+        _, maskable, view0, view1 = self.views()
+        n = int(maskable.sum())
+        first, second = int(view0.selected.sum()), int(view1.selected.sum())
+        both = int((view0.selected & view1.selected).sum())
+        lost = "none is hidden in both"
+        if both:
+            lost = f"<b>{both} hidden in both</b>: neither view can tell what stood there"
+        return (
+            f"Of {n} tokens, view 0 selects {first} ({first / n:.0%}) and view 1 selects {second} "
+            f"({second / n:.0%}); {lost}."
+        )
+
+    def seen(self) -> list[dict[str, Any]]:
+        """The sentence and its two views: the name, the tokens and the kinds of each row."""
+        ids, maskable, *views = self.views()
+        original = self.tokenizer.convert_ids_to_tokens(ids[0].tolist())
+        special = {
+            "mask_token": self.tokenizer.mask_token,
+            "special": _never_masked(self.tokenizer),
+        }
+        rows = [("sentence", original, torch.zeros_like(maskable[0]))]
+        for number, view in enumerate(views):
+            tokens = self.tokenizer.convert_ids_to_tokens(view.input_ids[0].tolist())
+            rows.append((f"view {number}", tokens, view.selected[0]))
+        seen = []
+        for name, tokens, selected in rows:
+            kinds = ck.plots.mask_kinds(tokens, original, selected, **special)
+            seen.append({"name": name, "tokens": tokens, "kinds": kinds})
+        return seen
+
+    def show(self) -> None:
+        self.view.seen = self.seen()
+
+    def figure(self) -> Any:
+        """Both views below the sentence, as `plots.mask_heatmap` draws them."""
+        seen = self.seen()
+        title = f"{self.masker.value}, p_m = {self.p_m.value:.2f}, p_c = {self.p_c.value:.2f}"
+        rows = {row["name"]: row["tokens"] for row in seen}
+        return ck.plots.mask_heatmap(
+            rows,
+            [row["kinds"] for row in seen],
+            title=title,
+            legend={"special": "special"},
+        )
+
+    def page_state(self) -> dict[str, Any]:
+        tokenizer = _exported(self.tokenizer)
+        locked = []
+        if "lowercase" not in tokenizer:  # a page splits words as BERT does, and in no other way
+            tokenizer["ids"] = self.tokenizer(self.sentence.value)["input_ids"]
+            locked = ["sentence"]
+        return {
+            "tokenizer": tokenizer,
+            "splits": SPLITS,
+            "most": MOST,
+            "locked": locked,
+        }
+
+
+def _never_masked(tokenizer):
+    """The special tokens but [UNK], which stands for a word."""
+    return tokenizer.convert_ids_to_tokens(special_ids(tokenizer))
+
+
+def _exported(tokenizer):
+    """The vocabulary and the special tokens; and where it is BERT's kind, what else it takes to split words."""
+    words = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
+    made = {
+        "vocab": words,
+        "special": tokenizer.all_special_tokens,
+        "mask": tokenizer.mask_token,
+    }
+    made["fixed"] = _never_masked(tokenizer)
+    inside = json.loads(tokenizer.backend_tokenizer.to_str())
+    kinds = [(inside[part] or {}).get("type") for part in ("model", "normalizer", "pre_tokenizer")]
+    if kinds == ["WordPiece", "BertNormalizer", "BertPreTokenizer"] and _usual(**inside["normalizer"]):
+        made |= {
+            "lowercase": inside["normalizer"]["lowercase"],
+            "unknown": tokenizer.unk_token,
+        }
+        made |= {"first": tokenizer.cls_token, "last": tokenizer.sep_token}
+    return made
+
+
+def _usual(lowercase, strip_accents, clean_text, handle_chinese_chars, **_):
+    """Whether a normalizer does what BERT's does: German ones, for example, lower letters and keep the accents."""
+    return clean_text and handle_chinese_chars and strip_accents in (None, lowercase)
+
+
+mask_explorer = MaskExplorer
+"""The name by which notebooks make the panel."""

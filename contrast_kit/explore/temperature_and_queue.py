@@ -1,118 +1,38 @@
 """What a temperature and a queue do to one anchor: which negatives push it, how hard, and the range of the loss."""
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
-from contrast_kit import checks
-from contrast_kit.explore._panel import TEMPERATURES, SeenPanel, row, slider, stepped_slider, widgets
-from contrast_kit.plots.style import array
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+import contrast_kit as ck
+from contrast_kit.explore._panel import (
+    TEMPERATURES,
+    Panel,
+    row,
+    slider,
+    stepped_slider,
+    view_of,
+)
+from contrast_kit.plots.histograms import count_for_half
+from contrast_kit.plots.style import cosines
 
 BATCHES = (4, 8, 16, 32, 64, 128, 256, 512)
 QUEUES = (0, 64, 256, 1024, 4096, 8192)
 BINS = 20
-NUMBERS = ("candidates", "loss", "positive", "force", "effective negatives", "half of the push", "hardest")
+NUMBERS = (
+    "candidates",
+    "loss",
+    "positive",
+    "force",
+    "effective negatives",
+    "half of the push",
+    "hardest",
+)
 MOST = 2 * BATCHES[-1] - 2 + QUEUES[-1]
 
 
-class TemperatureAndQueue(SeenPanel):
-    """One anchor among its negatives. See `temperature_and_queue`."""
-
-    script, stand_in = ("temperature_and_queue",), "temperature_numbers"
-
-    def __init__(self, negatives: torch.Tensor, positive: float, tau: float, batch: int, queue: int):
-        self.negatives = negatives
-        self.tau, self.positive = (
-            stepped_slider("τ", TEMPERATURES, tau),
-            slider("cosine of the positive", positive, -1, 1),
-        )
-        self.batch = stepped_slider("texts in the batch", BATCHES, batch, "300px")
-        self.queue = stepped_slider("vectors in the queue", QUEUES, queue, "320px")
-        handles = {name: (getattr(self, name), "value") for name in ("tau", "positive", "batch", "queue")}
-        self.assemble(handles, row(self.tau, self.positive), row(self.batch, self.queue))
-
-    def numbers(self) -> dict[str, float]:
-        """What the panel shows, as numbers.
-
-        The candidates, the loss, the weight of the positive, the force, the effective number of negatives (e to the
-        entropy of their weights), how many do half of the push, and the share of the hardest.
-        """
-        seen = self.seen()
-        return {name: seen[name] for name in NUMBERS}
-
-    def seen(self) -> dict[str, Any]:
-        """The `numbers`, and what the charts draw: shares in each tenth of a cosine, the loss for fewer candidates."""
-        from contrast_kit.plots.histograms import count_for_half
-
-        mine, tau, positive = self._active_negatives().double(), self.tau.value, self.positive.value
-        exponents = mine / tau  # [M]
-        share = exponents.softmax(dim=0)  # of the push, among the negatives
-        log_z = torch.logaddexp(exponents.logsumexp(dim=0), torch.tensor(positive / tau, dtype=torch.float64))
-        loss = (log_z - positive / tau).item()
-        entropy = -(share * share.clamp(min=1e-300).log()).sum().item()
-        tenth = ((mine + 1) * BINS / 2).long().clamp(max=BINS - 1)  # [M]
-        even = torch.full_like(mine, 1 / len(mine))
-        return {
-            "candidates": len(mine) + 1,
-            "loss": loss,
-            "positive": math.exp(-loss),
-            "force": -math.expm1(-loss) / tau,
-            "effective negatives": math.exp(entropy),
-            "half of the push": count_for_half(share.numpy()),
-            "hardest": share.max().item(),
-            "count": even.new_zeros(BINS).index_add(0, tenth, even).tolist(),
-            "push": even.new_zeros(BINS).index_add(0, tenth, share).tolist(),
-            "curve": self._curve(),
-            "tau": tau,
-            "cosine": positive,
-        }
-
-    def _curve(self) -> list[tuple[int, float]]:
-        """The number of candidates, and the loss when only these are there."""
-        exponents = (self.negatives.double() - self.positive.value) / self.tau.value
-        running = torch.cat([exponents.new_zeros(1), exponents]).logcumsumexp(dim=0)  # [1 + Q]
-        places, last = [2], len(running)
-        while places[-1] < last:
-            places.append(min(last, max(places[-1] + 1, math.ceil(places[-1] * 1.1))))
-        return [(n, running[n - 1].item()) for n in places]
-
-    def page_state(self) -> dict[str, Any]:
-        return {"negatives": self.negatives.float()}
-
-    def _active_negatives(self) -> torch.Tensor:
-        """The negatives at the current sliders: 2B - 2 of the batch, and those of the queue."""
-        return self.negatives[: 2 * self.batch.value - 2 + self.queue.value]  # [M]
-
-    def words(self) -> str:
-        now = self.numbers()
-        return (
-            f"Among {now['candidates']:,} candidates the positive gets {now['positive']:.1%} of the weight, "
-            f"so it pulls with (1 − p⁺)/τ = <b>{now['force']:.2f}</b>. The negatives push like "
-            f"<b>{now['effective negatives']:,.0f}</b> equal ones; the hardest alone does {now['hardest']:.1%} of it."
-        )
-
-    def figure(self) -> "Figure":
-        """`plots.negative_weights` at the current state."""
-        from contrast_kit import plots
-
-        mine = self._active_negatives()
-        rest = self.negatives[len(mine) :]
-        return plots.negative_weights(mine, self.tau.value, self.positive.value, more=rest)
-
-
-def temperature_and_queue(
-    negatives: Any = None,
-    positive: float = 0.7,
-    *,
-    tau: float = 0.1,
-    batch: int = 64,
-    queue: int = 0,
-    seed: int = 0,
-) -> TemperatureAndQueue:
+class TemperatureAndQueue(Panel):
     """Turn the temperature, the batch and the queue of NT-Xent, and watch the weights on the negatives.
 
     One anchor, its positive, and 2B − 2 + Q negatives (COCO-LM, eq. 3; CAPT, eq. 2 to 4 with its queue). The weight of
@@ -142,15 +62,111 @@ def temperature_and_queue(
         >>> panel.set(tau=0.05).numbers()["effective negatives"] < spread / 2
         True
     """
-    widgets()
-    checks.seed(seed)
-    generator = torch.Generator().manual_seed(int(seed))
-    if negatives is None:
-        x = torch.nn.functional.normalize(torch.randn(MOST, 32, generator=generator), dim=1)
-        cosines = x[:, 0]  # with a fixed anchor, the first axis: [N, D] -> [N]
-    else:
-        given = torch.from_numpy(array(negatives, "negatives").flatten()).float()
-        if given.abs().max() > 1 + 1e-3:
-            raise ValueError("negatives must be cosines between -1 and 1, at least one of them.")
-        cosines = given[torch.randint(len(given), (MOST,), generator=generator)]  # [MOST]
-    return TemperatureAndQueue(cosines.clamp(-1, 1), positive, tau, batch, queue)
+
+    script, stand_in = ("temperature_and_queue",), "temperature_numbers"
+
+    def __init__(
+        self,
+        negatives: Any = None,
+        positive: float = 0.7,
+        *,
+        tau: float = 0.1,
+        batch: int = 64,
+        queue: int = 0,
+        seed: int = 0,
+    ):
+        generator = torch.Generator().manual_seed(seed)
+        if negatives is None:
+            x = torch.nn.functional.normalize(torch.randn(MOST, 32, generator=generator), dim=1)
+            drawn = x[:, 0]  # with a fixed anchor, the first axis: [N, D] -> [N]
+        else:
+            known = torch.from_numpy(cosines(negatives, "negatives").flatten()).float()
+            drawn = known[torch.randint(len(known), (MOST,), generator=generator)]  # [MOST]
+        self.negatives = drawn.clamp(-1, 1)
+        self.tau = stepped_slider("τ", TEMPERATURES, tau)
+        self.positive = slider("cosine of the positive", positive, -1, 1)
+        self.batch = stepped_slider("texts in the batch", BATCHES, batch, "300px")
+        self.queue = stepped_slider("vectors in the queue", QUEUES, queue, "320px")
+        self.view = view_of(self.script, seen=[])
+        controls = {name: getattr(self, name) for name in ("tau", "positive", "batch", "queue")}
+        self.assemble(controls, row(self.tau, self.positive), row(self.batch, self.queue))
+
+    def numbers(self) -> dict[str, float]:
+        """What the panel shows, as numbers.
+
+        The candidates, the loss, the weight of the positive, the force, the effective number of negatives (e to the
+        entropy of their weights), how many do half of the push, and the share of the hardest.
+        """
+        seen = self.seen()
+        return {name: seen[name] for name in NUMBERS}
+
+    def seen(self) -> dict[str, Any]:
+        """The `numbers`, and what the charts draw: shares in each tenth of a cosine, the loss for fewer candidates."""
+        tau, positive = self.tau.value, self.positive.value
+        mine = self._active_negatives().double()
+        exponents = mine / tau  # [M]
+        share = exponents.softmax(dim=0)  # of the push, among the negatives
+        log_z = torch.logaddexp(
+            exponents.logsumexp(dim=0),
+            torch.tensor(positive / tau, dtype=torch.float64),
+        )
+        loss = (log_z - positive / tau).item()
+        entropy = -(share * share.clamp(min=1e-300).log()).sum().item()
+        tenth = ((mine + 1) * BINS / 2).long().clamp(max=BINS - 1)  # [M]
+        even = torch.full_like(mine, 1 / len(mine))
+        return {
+            "candidates": len(mine) + 1,
+            "loss": loss,
+            "positive": math.exp(-loss),
+            "force": -math.expm1(-loss) / tau,
+            "effective negatives": math.exp(entropy),
+            "half of the push": count_for_half(share.numpy()),
+            "hardest": share.max().item(),
+            "count": even.new_zeros(BINS).index_add(0, tenth, even).tolist(),
+            "push": even.new_zeros(BINS).index_add(0, tenth, share).tolist(),
+            "curve": self._curve(),
+            "tau": tau,
+            "cosine": positive,
+        }
+
+    def _curve(self):
+        """The number of candidates, and the loss when only these are there."""
+        exponents = (self.negatives.double() - self.positive.value) / self.tau.value
+        running = torch.cat([exponents.new_zeros(1), exponents]).logcumsumexp(dim=0)  # [1 + Q]
+        last = len(running)
+        places = [2]
+        while places[-1] < last:
+            places.append(min(last, max(places[-1] + 1, math.ceil(places[-1] * 1.1))))
+        return [(n, running[n - 1].item()) for n in places]
+
+    def _active_negatives(self):
+        """The negatives at the current sliders: 2B - 2 of the batch, and those of the queue."""
+        return self.negatives[: 2 * self.batch.value - 2 + self.queue.value]  # [M]
+
+    def show(self) -> None:
+        self.view.seen = self.seen()
+
+    def page_state(self) -> dict[str, Any]:
+        return {"negatives": self.negatives.numpy()}
+
+    def words(self) -> str:
+        now = self.numbers()
+        return (
+            f"Among {now['candidates']:,} candidates the positive gets {now['positive']:.1%} of the weight, "
+            f"so it pulls with (1 − p⁺)/τ = <b>{now['force']:.2f}</b>. The negatives push like "
+            f"<b>{now['effective negatives']:,.0f}</b> equal ones; the hardest alone does {now['hardest']:.1%} of it."
+        )
+
+    def figure(self) -> Any:
+        """`plots.negative_weights` at the current state."""
+        mine = self._active_negatives()
+        return ck.plots.negative_weights(
+            mine,
+            self.tau.value,
+            self.positive.value,
+            more=self.negatives[len(mine) :],
+        )
+
+
+temperature_and_queue = TemperatureAndQueue
+"""The name by which notebooks make the panel."""

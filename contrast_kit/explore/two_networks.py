@@ -1,30 +1,29 @@
 """COCO-LM's two networks at work on a typed sentence: one corrupts it, one corrects it, its views are contrasted."""
 
-import functools
-import html
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, NamedTuple, Self
 
 import torch
+from torch import Tensor
 
-from contrast_kit import arguments
-from contrast_kit.explore._networks import KINDS, Networks, Worked
+import contrast_kit as ck
+from contrast_kit.data.texts import frame_of
+from contrast_kit.encoder.encoder import evaluating
 from contrast_kit.explore._panel import (
     TEMPERATURES,
     Panel,
-    beside,
     button,
     draw_number,
+    joined,
+    maskable_in,
     row,
-    scripts,
     sentence_line,
     slider,
     stepped_slider,
-    widgets,
+    view_of,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from contrast_kit.objectives.auxiliary import Auxiliary
+from contrast_kit.objectives.coco_lm import p_lm
 
 SENTENCE = "The old woman opened the door and walked slowly into the garden."
 OTHERS = (
@@ -43,113 +42,159 @@ OTHERS = (
 )
 ROWS = ("the sentence", "hidden", "corrupted", "corrected")
 SHOWN = 6  # other sentences in the list of candidates
+MOST, BEST = 64, 5  # tokens of a sentence, words named at a place
+RATIO = 100
+"""An encoder without a copy head changes a word where another one is this many times as probable."""
+
+KINDS = {
+    "left": "left alone",
+    "same": "hidden, and drawn as it had been",
+    "restored": "replaced, and restored",
+    "wrong": "replaced, and turned into yet another word",
+    "missed": "replaced, and not noticed",
+    "spoiled": "right, and changed without need",
+    "special": "no word",
+}
+
+
+class Worked(NamedTuple):
+    """What happened to each of T tokens; the rows are the sentence, what stayed visible, X^MLM, its correction."""
+
+    rows: list[list[str]]
+    hidden: list[bool]
+    kinds: list[str]  # of `KINDS`
+    drawn: list[list[tuple[str, float]]]  # the small network's most probable words where it drew one, else none
+    read: list[list[tuple[str, float]]]  # the large network's
+    here: list[float]  # the large network's probability of the word in the corrupted sentence
+    crop: list[str]
+    vectors: Tensor  # [3, D], of length 1: the sentence, X^MLM, X^crop
+
+
+class Networks:
+    """A small network that draws words and a large one that reads: those of a COCOLM, or one encoder as both."""
+
+    def __init__(self, model: Any):
+        if isinstance(model, ck.objectives.COCOLM):
+            if model.copy_head is None or model.scl_head is not None:
+                raise ValueError("The panel shows a COCOLM with a copy head, and without a head of its own for SCL.")
+            self.encoder, self.small, self.copy_head = (
+                model.encoder,
+                model.auxiliary,
+                model.copy_head,
+            )
+        else:
+            self.encoder, self.small, self.copy_head = (
+                model,
+                Auxiliary(model),
+                None,
+            )
+
+    @torch.no_grad()
+    def work(self, sentence: str, p_m: float, keep: float, seed: int) -> Worked:
+        """Hide words with probability p_m, draw others, read and correct them; and crop the sentence to `keep`.
+
+        Raises a ValueError for a sentence without a word, or of more than `MOST` tokens.
+        """
+        encoder, tokenizer = self.encoder, self.encoder.tokenizer
+        ids, words = maskable_in(tokenizer, sentence, min(MOST, encoder.max_length))  # [1, T] each
+        ids, words = ids.to(encoder.device), words.to(encoder.device)
+        draw = torch.Generator(encoder.device).manual_seed(seed)
+        with evaluating(encoder, self.small):
+            batch = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+            options = dict(split=(1.0, 0.0, 0.0), generator=draw, **encoder.vocabulary)
+            masked = ck.masking.masked_view(
+                batch,
+                ck.masking.dynamic_random_mask(ids, words, p_m, **options),
+            )
+            hidden = masked["selected"][0]
+            corrupted = self.small.sample(masked, draw)  # [1, T]
+            read, corrected = self._read(corrupted[0], words[0])  # [T, V], [T]
+            before, after = frame_of(tokenizer)
+            options = dict(
+                pad_id=tokenizer.pad_token_id,
+                specials=(before, after),
+                generator=draw,
+            )
+            crop = ck.masking.crop(ids, batch["attention_mask"], keep, **options)
+            cropped = {
+                "input_ids": crop.input_ids,
+                "attention_mask": crop.attention_mask,
+            }
+            views = [batch, batch | {"input_ids": corrupted}, cropped]
+            vectors = torch.cat([encoder.pool(encoder(view), view) for view in views])  # [3, D]
+            drawn = self._drawn(masked, hidden)
+        kept = crop.input_ids[0][crop.attention_mask[0].bool()]
+        rows = (ids[0], masked["input_ids"][0], corrupted[0], corrected)
+        return Worked(
+            rows=[self._tokens(row) for row in rows],
+            hidden=hidden.tolist(),
+            kinds=_kinds(ids[0], corrupted[0], corrected, hidden, words[0]),
+            drawn=drawn,
+            read=[self._best(p) if word else [] for p, word in zip(read, words[0], strict=True)],
+            here=read.gather(1, corrupted[0][:, None]).squeeze(1).tolist(),
+            crop=self._tokens(kept[before : len(kept) - after]),
+            vectors=torch.nn.functional.normalize(vectors.float(), dim=1),
+        )
+
+    def _drawn(self, masked, hidden):
+        """The small network's most probable words at each hidden place, and none elsewhere."""
+        drawn = [[] for _ in hidden]
+        small = getattr(self.small, "encoder", None)  # uniform draws use no network
+        if small is not None:
+            probabilities = small.mlm_logits(small(masked)[0][hidden]).softmax(-1)  # [M, V]
+            for place, p in zip(hidden.nonzero().flatten().tolist(), probabilities, strict=True):
+                drawn[place] = self._best(p)
+        return drawn
+
+    def _read(self, ids, words):
+        """The large network's probabilities [T, V] at each token of the corrupted sentence [T], and its correction."""
+        encoder = self.encoder
+        if self.copy_head is not None:
+            states = encoder(
+                {
+                    "input_ids": ids[None],
+                    "attention_mask": torch.ones_like(ids)[None],
+                }
+            )[0]  # [T, D]
+            read = p_lm(encoder.mlm_logits(states), self.copy_head(states), ids)  # [T, V]
+            return read, torch.where(words, read.argmax(-1), ids)
+        places = words.nonzero().squeeze(1)  # [W]
+        each = torch.arange(len(places))
+        covered = ids.expand(len(places), -1).clone()  # [W, T]
+        covered[each, places] = encoder.tokenizer.mask_token_id
+        states = encoder({"input_ids": covered, "attention_mask": torch.ones_like(covered)})  # [W, T, D]
+        logits = encoder.mlm_logits(states[each, places])  # [W, D] -> [W, V]
+        read = logits.new_zeros(len(ids), logits.shape[1])  # [T, V]
+        read[places] = logits.softmax(-1)
+        best, here = read.max(-1), read.gather(1, ids[:, None]).squeeze(1)
+        return read, torch.where(words & (best.values > RATIO * here), best.indices, ids)
+
+    def _best(self, probabilities):
+        best = probabilities.topk(min(BEST, len(probabilities)))
+        return list(zip(self._tokens(best.indices), best.values.tolist(), strict=True))
+
+    def _tokens(self, ids):
+        tokens = self.encoder.tokenizer.convert_ids_to_tokens(ids.tolist())
+        return [token.replace("Ġ", "").replace("▁", "") for token in tokens]
+
+
+def _kinds(original, corrupted, corrected, hidden, words):
+    kinds = []
+    for before, drawn, after, was_hidden, is_word in zip(original, corrupted, corrected, hidden, words, strict=True):
+        if not is_word:
+            kinds.append("special")
+        elif drawn == before == after:
+            kinds.append("same" if was_hidden else "left")
+        elif drawn == before:
+            kinds.append("spoiled")
+        elif after == before:
+            kinds.append("restored")
+        else:
+            kinds.append("missed" if after == drawn else "wrong")
+    return kinds
 
 
 class TwoNetworks(Panel):
-    """A sentence corrupted, corrected and contrasted. See `two_networks`."""
-
-    def __init__(
-        self, model: Any, sentence: str, others: Sequence[str], p_m: float, keep: float, tau: float, seed: int
-    ):
-        self.networks, self.others = Networks(model), others
-        self._vectors = self.networks.encoder.encode(self.others, normalize=True)  # [N, D]
-        self._asked, self._worked = None, None
-        self.sentence = sentence_line("sentence", sentence)
-        self.p_m, self.keep = slider("hidden, p_m", p_m, 0, 1), slider("the crop keeps", keep, 0.1, 1)
-        self.tau = stepped_slider("τ", TEMPERATURES, tau)
-        self.seed = draw_number(seed)
-        again = button("draw again", self.again, "other words hidden, other words drawn")
-        self.board = _board_widget()(rows=list(ROWS), kinds=KINDS)
-        names = ("sentence", "p_m", "keep", "tau", "seed")
-        handles = {name: (getattr(self, name), "value") for name in names}
-        self.assemble(handles, self.sentence, row(self.p_m, self.keep), row(self.tau, self.seed, again), self.board)
-
-    def again(self) -> Self:
-        """Hide other words, and draw anew."""
-        return self.set(seed=self.seed.value + 1)
-
-    def worked(self) -> Worked:
-        """What the two networks did with the sentence, word by word. ValueError for an empty or a very long one."""
-        asked = self.sentence.value, self.p_m.value, self.keep.value, self.seed.value
-        if asked != self._asked:
-            self._worked, self._asked = self.networks.work(*asked), asked
-        return self._worked
-
-    def candidates(self) -> list[dict[str, Any]]:
-        """What stands in the denominator of eq. 3 for the corrupted sentence: the crop, and all other sentences.
-
-        Each with its `text`, `cosine`, `share` of the softmax at τ, and `role`, "positive" or "negative"; the positive
-        first, then the most similar ones.
-        """
-        seen = self.worked()
-        vectors = torch.cat([seen.vectors[2:], self._vectors])  # [1 + N, D]
-        cosines = vectors @ seen.vectors[1]  # [1 + N, D] @ [D] -> [1 + N]
-        shares = (cosines / self.tau.value).softmax(dim=0)
-        texts = [" ".join(seen.crop), *self.others]
-        rows = [
-            {"text": text, "cosine": cosine, "share": share, "role": "negative" if i else "positive"}
-            for i, (text, cosine, share) in enumerate(zip(texts, cosines.tolist(), shares.tolist(), strict=True))
-        ]
-        return [rows[0], *sorted(rows[1:], key=lambda each: -each["cosine"])]
-
-    def draw(self) -> None:
-        try:
-            seen, found = self.worked(), self.candidates()
-        except ValueError as error:  # half-typed: the last picture stays
-            self.line.value = html.escape(str(error))
-            return
-        self.board.seen = {
-            "stacks": [
-                {"words": [tokens[i] for tokens in seen.rows], "kind": seen.kinds[i], "hidden": seen.hidden[i],
-                 "drawn": seen.drawn[i], "read": seen.read[i], "here": seen.here[i]}
-                for i in range(len(seen.kinds))
-            ],
-            "bars": found[: 1 + SHOWN],
-            "more": len(found) - 1 - SHOWN,
-        }  # fmt: skip
-        super().draw()
-
-    def words(self) -> str:
-        seen, first = self.worked(), self.candidates()[0]
-        count = {kind: seen.kinds.count(kind) for kind in KINDS}
-        replaced = count["restored"] + count["missed"] + count["wrong"]
-        verdict = (
-            f"{count['restored']} restored, {count['wrong']} turned into yet another word, {count['missed']} missed"
-        )
-        spoiled = f"; {count['spoiled']} of the sentence's own words changed without need" if count["spoiled"] else ""
-        return (
-            f"Of {sum(seen.hidden)} hidden words, {count['same']} were drawn as they had been and {replaced} replaced: "
-            f"<b>{verdict}</b>{spoiled}. The contrast gives the crop <b>{first['share']:.0%}</b> of the softmax, among "
-            f"{len(self.others)} other sentences."
-        )
-
-    def figure(self) -> "Figure":
-        """The four rows as `plots.mask_heatmap` draws them, and the weights of the contrast below."""
-        from contrast_kit import plots
-
-        seen, found = self.worked(), self.candidates()
-        kinds = [["special" if kind == "special" else "untouched" for kind in seen.kinds] for _ in ROWS]
-        for i, (before, _, drawn, read) in enumerate(zip(*seen.rows, strict=True)):
-            if seen.hidden[i]:
-                kinds[1][i], kinds[2][i] = "mask", "kept" if drawn == before else "random"
-            if read != drawn or seen.kinds[i] == "missed":
-                kinds[3][i] = "kept" if read == before else "random"
-        legend = {"kept": "the sentence's own word again", "random": "another word", "special": "special"}
-        board = plots.mask_heatmap(dict(zip(ROWS, seen.rows, strict=True)), kinds, legend=legend)
-        cosines = [each["cosine"] for each in found]
-        return beside(board, plots.negative_weights(cosines[1:], self.tau.value, cosines[0]), columns=1)
-
-
-def two_networks(
-    model: Any,
-    sentence: str = SENTENCE,
-    others: Sequence[str] = OTHERS,
-    p_m: float = 0.3,
-    *,
-    keep: float = 0.9,
-    tau: float = 0.1,
-    seed: int = 0,
-) -> TwoNetworks:
     """Type a sentence, and watch it corrupted, corrected and contrasted: COCO-LM in one line.
 
     Some words are hidden; the small (auxiliary) network draws words in their place (COCO-LM, eq. 1); the large (main)
@@ -176,8 +221,7 @@ def two_networks(
         `candidates()` what the contrast sees.
 
     Raises:
-        TypeError: for something that is neither an encoder nor a COCOLM with a copy head.
-        ValueError: a temperature that the slider does not have, no other sentences, or a COCOLM with `scl_head=True`.
+        ValueError: a temperature that the slider does not have, or a COCOLM without a copy head or with `scl_head`.
         ImportError: without ipywidgets and anywidget.
 
     Example:
@@ -189,24 +233,143 @@ def two_networks(
         >>> sum(each["share"] for each in panel.candidates())  # doctest: +ELLIPSIS
         1.0...
     """
-    widgets()
-    others = arguments.strings("others", others, "sentences")
-    if not others:
-        raise ValueError("others must be a list of at least one sentence: the negatives of the contrast.")
-    return TwoNetworks(model, sentence, others, p_m, keep, tau, seed)
+
+    script = ("canvas", "two_networks")
+
+    def __init__(
+        self,
+        model: Any,
+        sentence: str = SENTENCE,
+        others: Sequence[str] = OTHERS,
+        p_m: float = 0.3,
+        *,
+        keep: float = 0.9,
+        tau: float = 0.1,
+        seed: int = 0,
+    ):
+        self.networks, self.others = Networks(model), list(others)
+        self._vectors = self.networks.encoder.encode(self.others, normalize=True)  # [N, D]
+        self._asked, self._worked = None, None
+        self.sentence = sentence_line("sentence", sentence)
+        self.p_m = slider("hidden, p_m", p_m, 0, 1)
+        self.keep = slider("the crop keeps", keep, 0.1, 1)
+        self.tau = stepped_slider("τ", TEMPERATURES, tau)
+        self.seed = draw_number(seed)
+        self.view = view_of(self.script, rows=list(ROWS), kinds=KINDS, seen={})
+        again = button("draw again", self.again, "other words hidden, other words drawn")
+        controls = {name: getattr(self, name) for name in ("sentence", "p_m", "keep", "tau", "seed")}
+        self.assemble(
+            controls,
+            self.sentence,
+            row(self.p_m, self.keep),
+            row(self.tau, self.seed, again),
+        )
+
+    def again(self) -> Self:
+        """Hide other words, and draw anew."""
+        return self.set(seed=self.seed.value + 1)
+
+    def worked(self) -> Worked:
+        """What the two networks did with the sentence, word by word. ValueError for an empty or a very long one."""
+        asked = (
+            self.sentence.value,
+            self.p_m.value,
+            self.keep.value,
+            self.seed.value,
+        )
+        if asked != self._asked:
+            self._worked = self.networks.work(*asked)
+            self._asked = asked
+        return self._worked
+
+    def candidates(self) -> list[dict[str, Any]]:
+        """What stands in the denominator of eq. 3 for the corrupted sentence: the crop, and all other sentences.
+
+        Each with its `text`, `cosine`, `share` of the softmax at τ, and `role`, "positive" or "negative"; the positive
+        first, then the most similar ones.
+        """
+        seen = self.worked()
+        vectors = torch.cat([seen.vectors[2:], self._vectors])  # [1 + N, D]
+        cosines = vectors @ seen.vectors[1]  # [1 + N, D] @ [D] -> [1 + N]
+        shares = (cosines / self.tau.value).softmax(dim=0)
+        rows = []
+        for text, cosine, share in zip(
+            [" ".join(seen.crop), *self.others],
+            cosines.tolist(),
+            shares.tolist(),
+            strict=True,
+        ):
+            rows.append(
+                {
+                    "text": text,
+                    "cosine": cosine,
+                    "share": share,
+                    "role": "negative",
+                }
+            )
+        rows[0]["role"] = "positive"
+        return [rows[0], *sorted(rows[1:], key=lambda each: -each["cosine"])]
+
+    def show(self) -> None:
+        seen, candidates = self.worked(), self.candidates()
+        stacks = []
+        for i, kind in enumerate(seen.kinds):
+            stack = {
+                "words": [tokens[i] for tokens in seen.rows],
+                "kind": kind,
+                "hidden": seen.hidden[i],
+            }
+            stacks.append(
+                stack
+                | {
+                    "drawn": seen.drawn[i],
+                    "read": seen.read[i],
+                    "here": seen.here[i],
+                }
+            )
+        bars = candidates[: 1 + SHOWN]
+        self.view.seen = {
+            "stacks": stacks,
+            "bars": bars,
+            "more": len(candidates) - 1 - SHOWN,
+        }
+
+    def words(self) -> str:
+        seen, first = self.worked(), self.candidates()[0]
+        count = {kind: seen.kinds.count(kind) for kind in KINDS}
+        replaced = count["restored"] + count["missed"] + count["wrong"]
+        spoiled = ""
+        if count["spoiled"]:
+            spoiled = f"; {count['spoiled']} of the sentence's own words changed without need"
+        return (
+            f"Of {sum(seen.hidden)} hidden words, {count['same']} were drawn as they had been and {replaced} replaced: "
+            f"<b>{count['restored']} restored, {count['wrong']} turned into yet another word, {count['missed']} missed"
+            f"</b>{spoiled}. The contrast gives the crop <b>{first['share']:.0%}</b> of the softmax, among "
+            f"{len(self.others)} other sentences."
+        )
+
+    def figure(self) -> Any:
+        """The four rows as `plots.mask_heatmap` draws them, and the weights of the contrast below."""
+        seen = self.worked()
+        kinds = [["special" if kind == "special" else "untouched" for kind in seen.kinds] for _ in ROWS]
+        for i, (before, _, drawn, read) in enumerate(zip(*seen.rows, strict=True)):
+            if seen.hidden[i]:
+                kinds[1][i] = "mask"
+                kinds[2][i] = "kept" if drawn == before else "random"
+            if read != drawn or seen.kinds[i] == "missed":
+                kinds[3][i] = "kept" if read == before else "random"
+        legend = {
+            "kept": "the sentence's own word again",
+            "random": "another word",
+            "special": "special",
+        }
+        board = ck.plots.mask_heatmap(dict(zip(ROWS, seen.rows, strict=True)), kinds, legend=legend)
+        positive, *negatives = [each["cosine"] for each in self.candidates()]
+        return joined(
+            board,
+            ck.plots.negative_weights(negatives, self.tau.value, positive),
+        )
 
 
-@functools.cache
-def _board_widget() -> type:
-    import anywidget
-    import traitlets
-
-    class Board(anywidget.AnyWidget):
-        """The widget in the page: a stack of four words for each place, and the candidates of the contrast."""
-
-        _esm = scripts("shared", "canvas", "two_networks")
-        rows = traitlets.List(traitlets.Unicode()).tag(sync=True)
-        kinds = traitlets.Dict().tag(sync=True)  # kind of a place -> how the page words it
-        seen = traitlets.Dict().tag(sync=True)
-
-    return Board
+two_networks = TwoNetworks
+"""The name by which notebooks make the panel."""

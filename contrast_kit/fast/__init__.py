@@ -11,8 +11,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import torch
-
 TILED_FROM = 384 * 384
 """Cosines from which on a contrast is made in tiles: below that, the plain form is as fast."""
 
@@ -61,11 +59,6 @@ def scores_at_once(device: Any) -> int:
     return SCORES_AT_ONCE if device.type == "cpu" else 2**26
 
 
-def compiled_by_shape(x: Any) -> bool:
-    """Whether products with x are now compiled for each shape anew: in half precision on a CPU (`shapes`)."""
-    return x.device.type == "cpu" and torch.is_autocast_enabled("cpu")
-
-
 _HOMES = {
     "info_nce": "contrast",
     "nt_xent": "contrast",
@@ -77,9 +70,10 @@ _HOMES = {
     "in_large_messages": "messages",
     "faster": "options",
     "Packed": "packed",
+    "attend": "packed",
+    "unpacked": "packed",
     "filled_up": "shapes",
-    "ready_made_mask": "fixed_capacity",
-    "packing": "within_steps",
+    "quick_mask": "fixed_capacity",
 }
 
 

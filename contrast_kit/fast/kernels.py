@@ -6,8 +6,8 @@ float32 kernel takes over, as accurate and up to twice as fast (on AMD, where MK
 really rounded, and two digits remain. So nobody should assume: `probe` tries it, and `fast_float32` switches it on for
 the length of a `with` block only if the digits stayed.
 
-The tiles of large contrasts use it by themselves (`tile_products`); `allow(False)` forbids it everywhere. For a whole
-run, opt in with `with kernels.fast_float32(): fit(…)`: torch.compile cannot be called inside.
+The tiles of large contrasts use it by themselves (`tile_products`). For a whole run, opt in with `with
+kernels.fast_float32(): fit(…)`: torch.compile cannot be called inside.
 
 bfloat16 itself, which `precision="bf16"` asks for, is faster than float32 on some processors and much slower on others:
 `bfloat16_speed` measures it, and `fit` warns of a slow one.
@@ -15,14 +15,12 @@ bfloat16 itself, which `precision="bf16"` asks for, is faster than float32 on so
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 
 import torch
 from torch import Tensor
-
-_allowed = True
 
 ACCURATE = 2e-6
 """Relative error up to which a product counts as float32: torch's own is 2e-7; one rounded to bfloat16 has 2e-3."""
@@ -30,53 +28,39 @@ ACCURATE = 2e-6
 
 @dataclass(frozen=True)
 class Probe:
-    """What the switch does on this machine."""
+    """What the switch does on this machine: relative errors of a product against float64, by default and switched."""
 
-    available: bool
-    """Whether this torch has the switch (2.9 and later, CPU builds with oneDNN)."""
     error: float
-    """Relative error of a product as torch makes it by default, against float64."""
     switched_error: float
-    """The same with the switch on."""
-    gflops: float
-    """Speed by default, in 10⁹ operations a second (a few milliseconds' measurement: rough)."""
-    switched_gflops: float
-    """The same with the switch on."""
 
     @property
     def accurate(self) -> bool:
         """Whether float32 stays float32 with the switch on."""
-        return self.available and self.switched_error < ACCURATE
+        return self.switched_error < ACCURATE
 
     def __str__(self) -> str:
-        if not self.available:
-            return "this torch has no switch for it"
-        speed = f"{self.gflops:.0f} → {self.switched_gflops:.0f} GFLOP/s"
-        error = f"error {self.error:.0e} → {self.switched_error:.0e}"
-        use = "may be used (kernels.fast_float32)" if self.accurate else "rounds to bfloat16: will not be used"
-        return f"{speed}, {error}: {use}"
+        use = "rounds to bfloat16: will not be used"
+        if self.accurate:
+            use = "may be used (kernels.fast_float32)"
+        return f"error {self.error:.0e} → {self.switched_error:.0e}: {use}"
 
 
 @cache
 def probe() -> Probe:
-    """Try the switch once in this process: error against float64, and speed. The setting is as before afterwards.
+    """Try the switch once in this process. The setting is as before afterwards.
 
     Example:
-        >>> found = probe()
-        >>> found.error < 2e-6
-        True
-        >>> found is probe()  # measured once
+        >>> probe().error < 2e-6
         True
     """
     generator = torch.Generator().manual_seed(0)
     x, y = torch.randn(2, 384, 384, generator=generator)  # [384, 384] each
     exact = x.double() @ y.double()
-    error, gflops = _measure(x, y, exact)
-    if _switch() is None:
-        return Probe(False, error, error, gflops, gflops)
-    with _set_to("bf16"):
-        switched_error, switched_gflops = _measure(x, y, exact)
-    return Probe(True, error, switched_error, gflops, switched_gflops)
+    errors = []
+    for precision in ("none", "bf16"):
+        with _set_to(precision):
+            errors.append((torch.linalg.norm(x @ y - exact) / torch.linalg.norm(exact)).item())
+    return Probe(*errors)
 
 
 @cache
@@ -89,8 +73,8 @@ def bfloat16_speed() -> float:
     """
     generator = torch.Generator().manual_seed(0)
     x, y = torch.randn(2, 256, 256, generator=generator)  # [256, 256] each: it may be very slow
-    with _set_to("none") if _switch() else nullcontext():
-        return _seconds(x, y, 20) / _seconds(x.bfloat16(), y.bfloat16(), 20)
+    with _set_to("none"):
+        return _seconds(x, y) / _seconds(x.bfloat16(), y.bfloat16())
 
 
 @contextmanager
@@ -116,48 +100,27 @@ def fast_float32(wanted: bool = True) -> Iterator[bool]:
         >>> torch.equal(x, y), isinstance(used, bool)
         (True, True)
     """
-    if not (wanted and _allowed and probe().accurate):
+    if not (wanted and probe().accurate):
         yield False
         return
     with _set_to("bf16"):
         yield True
 
 
-def allow(on: bool = True) -> None:
-    """Whether the faster product may be used in this process at all; it may, unless you forbid it.
-
-    Forbid it to compare the last digits of two runs, one of them on another kind of processor.
-
-    Example:
-        >>> allow(False)
-        >>> with fast_float32() as used:
-        ...     used
-        False
-        >>> allow(True)
-    """
-    global _allowed
-    _allowed = on
-
-
 @contextmanager
 def tile_products(x: Tensor) -> Iterator[None]:
     """Products of tiles of x, with the caller's autocast off: in x's dtype, by the faster kernel if it is accurate."""
-    with (
-        torch.autocast(x.device.type, enabled=False),
-        fast_float32(x.device.type == "cpu" and x.dtype == torch.float32),
-    ):
+    wanted = x.device.type == "cpu" and x.dtype == torch.float32
+    with torch.autocast(x.device.type, enabled=False), fast_float32(wanted):
         yield
-
-
-def _switch() -> object | None:
-    """Where torch keeps the setting, or None in a torch without it."""
-    switch = getattr(torch.backends.mkldnn, "matmul", None)
-    return switch if torch.backends.mkldnn.is_available() and hasattr(switch, "fp32_precision") else None
 
 
 @contextmanager
 def _set_to(precision: str) -> Iterator[None]:
-    switch = _switch()
+    switch = getattr(torch.backends.mkldnn, "matmul", None)
+    if not hasattr(switch, "fp32_precision"):  # torch before 2.9
+        yield
+        return
     before = switch.fp32_precision
     switch.fp32_precision = precision
     try:
@@ -166,13 +129,7 @@ def _set_to(precision: str) -> Iterator[None]:
         switch.fp32_precision = before
 
 
-def _measure(x: Tensor, y: Tensor, exact: Tensor) -> tuple[float, float]:
-    """Relative error and GFLOP/s of x y."""
-    error = torch.linalg.norm(x @ y - exact) / torch.linalg.norm(exact)
-    return error.item(), 2 * len(x) ** 3 / _seconds(x, y) / 1e9
-
-
-def _seconds(x: Tensor, y: Tensor, trials: int = 5) -> float:
+def _seconds(x: Tensor, y: Tensor, trials: int = 20) -> float:
     """The shortest time that x y takes."""
     times = []
     for _ in range(trials):

@@ -2,18 +2,13 @@
 
 from typing import TypeVar
 
-import torch
 from torch import nn
 
-from contrast_kit import arguments, checks
-from contrast_kit._renamed import renamed
-from contrast_kit.fast.fixed_capacity import FixedCapacity, draw_words
-from contrast_kit.fast.within_steps import encoders_of, refuse_fixed_shapes
+from contrast_kit.fast.fixed_capacity import FixedCapacity
 
 Objective = TypeVar("Objective", bound=nn.Module)
 
 
-@renamed(slots="fixed_capacity")
 def faster(
     objective: Objective,
     *,
@@ -23,15 +18,13 @@ def faster(
 ) -> Objective:
     """Choose how the encoders of an objective compute, the auxiliary model's too; options not given are switched off.
 
-    Each is right for some machines and texts, and wrong for others, so nothing is chosen for you (but `fit` packs the
-    steps of a plain masked LM on a CPU, `within_steps`). Values and gradients stay what they were up to rounding;
-    dropout and samples of an auxiliary model are drawn in another order.
+    Each is right for some machines and texts, and wrong for others, so nothing is chosen for you. Values and gradients
+    stay what they were up to rounding; dropout is drawn in another order.
 
     Args:
         objective: changed in place.
-        packing: compute nothing on padding (`packed`), nor, on a CPU, what a masked LM does not read of its last layer.
-            Gains much for masked LM, and where the texts of a batch differ in length, as with
-            `fit(…, group_by_length=False)`; little for others where `fit` puts texts of like length together.
+        packing: compute nothing on padding (`packed`). Gains where the texts of a batch differ in length, as with
+            `fit(…, group_by_length=False)`; little where `fit` puts texts of like length together.
         fixed_capacity: how many of the positions are masked, 0.15 for most: word scores are then made in a fixed number
             of rows, so that a GPU is never waited for and shapes are static. Costs some unused rows; not with packing,
             which waits for the device.
@@ -53,34 +46,19 @@ def faster(
         >>> ck.fit(objective, texts, steps=2, batch_size=4, progress=False).steps
         2
     """
-    if not isinstance(objective, nn.Module):
-        raise TypeError(f"faster changes an objective, such as objectives.MLM(encoder), not {checks.shown(objective)}.")
-    checks.switch("packing", packing)
-    if isinstance(compiled, str):
-        arguments.known(compiled, torch.compiler.list_backends(exclude_tags=()), "backend of torch.compile")
-    else:
-        checks.switch("compiled", compiled)
-    if fixed_capacity is not None and not (checks.is_number(fixed_capacity) and 0 < fixed_capacity <= 1):
-        raise ValueError(
-            "fixed_capacity is the share of positions that are masked, in (0, 1], such as 0.15, not "
-            f"{checks.shown(fixed_capacity)}."
-        )
-    if packing:
-        refuse_fixed_shapes(fixed_capacity is not None, compiled)
-    for encoder in encoders_of(objective):
+    if packing and (fixed_capacity or compiled):
+        raise ValueError("Packing gives every batch its own shape; a fixed capacity and a compiler need one: choose.")
+    if fixed_capacity is not None and not 0 < fixed_capacity <= 1:
+        raise ValueError(f"fixed_capacity is the share of positions that are masked, in (0, 1], not {fixed_capacity}.")
+    encoders = [part for part in objective.modules() if hasattr(part, "use_packing")]
+    if not encoders:
+        raise ValueError("Only encoders of texts compute in other ways: words and regions are padded separately.")
+    for encoder in encoders:
         encoder.use_packing(packing)
         if fixed_capacity is not None:
-            encoder.strategy = FixedCapacity(fixed_capacity)
-        _compile(encoder.model.base_model, compiled)
-    for module in objective.modules():
-        if hasattr(module, "draws_words"):  # an auxiliary model
-            vars(module).pop("draws_words", None)
-            if fixed_capacity is not None:
-                module.draws_words = draw_words
+            encoder.strategy = FixedCapacity(encoder.strategy, fixed_capacity)
+        body = encoder.model.base_model
+        body._compiled_call_impl = None
+        if compiled:
+            body.compile(**{} if compiled is True else {"backend": compiled})
     return objective
-
-
-def _compile(model: nn.Module, backend: bool | str) -> None:
-    model._compiled_call_impl = None
-    if backend:
-        model.compile(backend=backend) if isinstance(backend, str) else model.compile()

@@ -30,7 +30,13 @@ whose `save` writes a file. matplotlib is loaded by the first figure.
 """
 
 from contrast_kit.plots.animations import Animation, Camera, align, animation
-from contrast_kit.plots.charts import alignment_uniformity_plane, bars_with_errors, plane, shares, trade_off
+from contrast_kit.plots.charts import (
+    alignment_uniformity_plane,
+    bars_with_errors,
+    plane,
+    shares,
+    trade_off,
+)
 from contrast_kit.plots.circles import circle
 from contrast_kit.plots.histograms import cosine_histograms, negative_weights
 from contrast_kit.plots.intervals import differences_from, intervals

@@ -32,7 +32,10 @@ CIRCLE = "circle"
 RING = 0.045  # between the rings of two labels
 LEGEND = 4  # labels per line
 SECONDS = 0.4  # from one frame to the next
-SIDE, COLUMN = 420, 280  # pixels of the player: of the map, and of the column beside it with legend and measures
+SIDE, COLUMN = (
+    420,
+    280,
+)  # pixels of the player: of the map, and of the column beside it with legend and measures
 
 
 class Camera:
@@ -139,7 +142,13 @@ def animation(
         method = CIRCLE
         maps = {name: rings(directions(x, name), words, RING) for name, x in vectors.items()}
     else:
-        maps = _maps(vectors, method, seed=seed, perplexity=perplexity, neighbors=neighbors)
+        maps = _maps(
+            vectors,
+            method,
+            seed=seed,
+            perplexity=perplexity,
+            neighbors=neighbors,
+        )
     table = {name: array(values, f"measures {name}").tolist() for name, values in (measures or {}).items()}
     for name, values in table.items():
         if len(values) != len(maps):
@@ -241,12 +250,16 @@ class Animation:
         if path.suffix == ".gif":
             pictures = [self._picture(name) for name in self.maps]
             times = [int(1000 * SECONDS)] * (len(pictures) - 1) + [2000]  # the last one stays longer
-            pictures[0].save(path, save_all=True, append_images=pictures[1:], duration=times, loop=0)
-        elif path.suffix == ".html":
+            pictures[0].save(
+                path,
+                save_all=True,
+                append_images=pictures[1:],
+                duration=times,
+                loop=0,
+            )
+        else:
             page = f'<!doctype html><meta charset="utf-8"><title>Animation</title>{self._repr_html_()}'
             path.write_text(page, encoding="utf-8")
-        else:
-            raise ValueError(f"An animation is saved as .gif or .html, not as {path.name!r}.")
         return path
 
     def half_width(self) -> float:
@@ -270,7 +283,13 @@ class Animation:
         frame = list(self.maps).index(name)
         lines = [name] + [f"{word} {number(values[frame])}" for word, values in self.measures.items()]
         panel.set_title("\n".join(lines), fontsize=9.5)
-        panel.set(xlim=(-half, half), ylim=(-half, half), aspect="equal", xticks=[], yticks=[])
+        panel.set(
+            xlim=(-half, half),
+            ylim=(-half, half),
+            aspect="equal",
+            xticks=[],
+            yticks=[],
+        )
         panel.spines[["top", "right"]].set_visible(True)
         if self.method == CIRCLE:
             words = ("first number", "second number")
@@ -282,13 +301,27 @@ class Animation:
         panel.set_ylabel(words[1], fontsize=9)
         join(panel, at, self.pairs, color="#888888", linewidth=0.6, zorder=1)
         size = 26 if len(at) < 60 else 11
-        look = {"s": size, "linewidths": 0.3, "edgecolors": "white", "alpha": 0.85, "zorder": 2}
+        look = {
+            "s": size,
+            "linewidths": 0.3,
+            "edgecolors": "white",
+            "alpha": 0.85,
+            "zorder": 2,
+        }
         dots(panel, at, self.labels, self.kinds, **look)
 
     def _legend(self, figure, panel):
         if self.kinds:
-            look = {"ncols": min(LEGEND, len(self.kinds)), "markerscale": 1.6, "handletextpad": 0.1}
-            figure.legend(*panel.get_legend_handles_labels(), loc="outside lower left", **look)
+            look = {
+                "ncols": min(LEGEND, len(self.kinds)),
+                "markerscale": 1.6,
+                "handletextpad": 0.1,
+            }
+            figure.legend(
+                *panel.get_legend_handles_labels(),
+                loc="outside lower left",
+                **look,
+            )
 
 
 def _outline(i):

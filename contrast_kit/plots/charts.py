@@ -72,14 +72,29 @@ def bars_with_errors(
         if baseline_label:
             place = panel.get_xaxis_transform()  # x in data, y as a share of the panel
             look = {"fontsize": 9, "color": "#666666", "va": "bottom"}
-            panel.annotate(baseline_label, (baseline, 1), (3, 0), place, "offset points", **look)
+            panel.annotate(
+                baseline_label,
+                (baseline, 1),
+                (3, 0),
+                place,
+                "offset points",
+                **look,
+            )
     return figure
 
 
 def _draw_bar(panel, row, scores, baseline, digits):
     mean = scores.mean()
     color = colour(row)
-    panel.barh(row, mean - baseline, left=baseline, height=0.62, color=color, alpha=0.35, linewidth=0)
+    panel.barh(
+        row,
+        mean - baseline,
+        left=baseline,
+        height=0.62,
+        color=color,
+        alpha=0.35,
+        linewidth=0,
+    )
     panel.plot([mean, mean], [row - 0.31, row + 0.31], color=color, linewidth=2.2)
     words = number(mean, digits)
     reach = max(scores.max(), baseline)
@@ -90,8 +105,23 @@ def _draw_bar(panel, row, scores, baseline, digits):
         reach = max(reach, mean + sd)
         # Seeds a little apart, so that equal scores stay countable; at fixed places: no chance in a picture.
         rows = row + np.linspace(-0.16, 0.16, len(scores))
-        panel.scatter(scores, rows, s=20, color=color, edgecolors="white", linewidths=0.6, zorder=4)
-    panel.annotate(words, (reach, row), (6, 0), textcoords="offset points", va="center", fontsize=9.5)
+        panel.scatter(
+            scores,
+            rows,
+            s=20,
+            color=color,
+            edgecolors="white",
+            linewidths=0.6,
+            zorder=4,
+        )
+    panel.annotate(
+        words,
+        (reach, row),
+        (6, 0),
+        textcoords="offset points",
+        va="center",
+        fontsize=9.5,
+    )
 
 
 @styled
@@ -127,7 +157,15 @@ def shares(
     for i, part in enumerate(parts):
         widths = table[:, i]
         fill = fills[i % len(fills)]
-        bars = panel.barh(list(wholes), widths, left=left, height=0.7, color=fill, linewidth=0, label=part)
+        bars = panel.barh(
+            list(wholes),
+            widths,
+            left=left,
+            height=0.7,
+            color=fill,
+            linewidth=0,
+            label=part,
+        )
         words = [f"{100 * width:.0f} %" if width >= WRITTEN else "" for width in widths]
         panel.bar_label(bars, words, label_type="center", color=_ink_on(fill))
         left = left + widths
@@ -135,8 +173,23 @@ def shares(
     panel.spines["left"].set_visible(False)
     panel.tick_params(axis="y", length=0)
     for word, place in (points or {}).items():
-        panel.plot(place, -0.42, "v", color=INK, markersize=6, clip_on=False, gid="point")
-        panel.annotate(word, (place, -0.42), (-3, 7), textcoords="offset points", rotation=45, annotation_clip=False)
+        panel.plot(
+            place,
+            -0.42,
+            "v",
+            color=INK,
+            markersize=6,
+            clip_on=False,
+            gid="point",
+        )
+        panel.annotate(
+            word,
+            (place, -0.42),
+            (-3, 7),
+            textcoords="offset points",
+            rotation=45,
+            annotation_clip=False,
+        )
     figure.legend(loc="outside lower center", ncols=LEGEND)
     return figure
 
@@ -176,17 +229,44 @@ def trade_off(
     figure, (panel,) = panels(1, 3.7, title=title)
     for i, (name, settings) in enumerate(methods.items()):
         points = array(list(settings.values()), name)  # [S, 2]
-        panel.plot(*points.T, color=colour(i), marker=marker(i), markersize=6, linewidth=1.8, label=name)
+        panel.plot(
+            *points.T,
+            color=colour(i),
+            marker=marker(i),
+            markersize=6,
+            linewidth=1.8,
+            label=name,
+        )
         for word, point in zip(settings, points, strict=True):
-            look = {"color": colour(i), "fontsize": 9, "ha": "right", "va": "top"}
+            look = {
+                "color": colour(i),
+                "fontsize": 9,
+                "ha": "right",
+                "va": "top",
+            }
             panel.annotate(word, point, (-6, -4), textcoords="offset points", **look)
     panel.set(xlabel=x_label, ylabel=label)
     panel.margins(0.1)
     panel.grid()
     level_lines(panel, levels or {})
     if corner:
-        panel.annotate("", (0.985, 0.87), (0.93, 0.76), xycoords="axes fraction", arrowprops=ARROW)
-        panel.text(0.92, 0.75, corner, transform=panel.transAxes, color="#777777", fontsize=9.5, ha="right", va="top")
+        panel.annotate(
+            "",
+            (0.985, 0.87),
+            (0.93, 0.76),
+            xycoords="axes fraction",
+            arrowprops=ARROW,
+        )
+        panel.text(
+            0.92,
+            0.75,
+            corner,
+            transform=panel.transAxes,
+            color="#777777",
+            fontsize=9.5,
+            ha="right",
+            va="top",
+        )
     figure.legend(loc="outside lower center", ncols=min(4, len(methods)))
     return figure
 
@@ -210,8 +290,21 @@ def plane(methods: dict, x_label: str, y_label: str, *, title: str = ""):
     for i, (name, values) in enumerate(methods.items()):
         seeds = np.atleast_2d(array(values, name))  # [S, 2]
         if len(seeds) > 1:
-            panel.scatter(*seeds.T, s=22, color=colour(i), marker=marker(i), alpha=0.45, linewidths=0)
-        look = {"s": 110, "color": colour(i), "marker": marker(i), "edgecolors": "white", "linewidths": 0.8}
+            panel.scatter(
+                *seeds.T,
+                s=22,
+                color=colour(i),
+                marker=marker(i),
+                alpha=0.45,
+                linewidths=0,
+            )
+        look = {
+            "s": 110,
+            "color": colour(i),
+            "marker": marker(i),
+            "edgecolors": "white",
+            "linewidths": 0.8,
+        }
         panel.scatter(*seeds.mean(axis=0), label=name, zorder=3, **look)  # [S, 2] -> [2]
     figure.legend(loc="outside right upper")
     return figure
@@ -237,13 +330,36 @@ def alignment_uniformity_plane(methods: dict, *, title: str = ""):
     for name, seeds in marks.items():
         if seeds[:, 0].max() > 1e-6 or seeds[:, 1].min() < -1e-6:
             raise ValueError(f"methods[{name!r}] must be (alignment ≥ 0, uniformity ≤ 0); are the two swapped?")
-    labels = ("uniformity (lower: more evenly spread)", "alignment (lower: positives closer)")
+    labels = (
+        "uniformity (lower: more evenly spread)",
+        "alignment (lower: positives closer)",
+    )
     figure = plane(marks, *labels, title=title)
     (panel,) = figure.axes
     panel.plot(0, 0, "x", color="#777777", markersize=8, clip_on=False, gid="collapse")
-    panel.annotate("collapse", (0, 0), (-8, 26), textcoords="offset points", ha="right", color="#777777")
+    panel.annotate(
+        "collapse",
+        (0, 0),
+        (-8, 26),
+        textcoords="offset points",
+        ha="right",
+        color="#777777",
+    )
     panel.set_ylim(bottom=0)
     panel.set_xlim(right=0)
-    panel.annotate("", (0.02, 0.03), (0.11, 0.13), xycoords="axes fraction", arrowprops=ARROW)
-    panel.text(0.12, 0.14, "better", transform=panel.transAxes, color="#777777", fontsize=9.5)
+    panel.annotate(
+        "",
+        (0.02, 0.03),
+        (0.11, 0.13),
+        xycoords="axes fraction",
+        arrowprops=ARROW,
+    )
+    panel.text(
+        0.12,
+        0.14,
+        "better",
+        transform=panel.transAxes,
+        color="#777777",
+        fontsize=9.5,
+    )
     return figure

@@ -4,11 +4,26 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from contrast_kit.plots.style import FAINT, INK, array, by_name, directions, dots, in_order, join, panels, styled, texts
+from contrast_kit.plots.style import (
+    FAINT,
+    INK,
+    array,
+    by_name,
+    directions,
+    dots,
+    in_order,
+    join,
+    panels,
+    styled,
+    texts,
+)
 
 WORD = (0.09, 0.17)  # a letter's width and a word's height, in radii
 MANY = 60  # from this many points on, they are drawn small
-MARGIN, ROOM_FOR_WORDS = 1.25, 1.6  # from the centre to the edge of the picture, in radii
+MARGIN, ROOM_FOR_WORDS = (
+    1.25,
+    1.6,
+)  # from the centre to the edge of the picture, in radii
 
 
 @styled
@@ -43,7 +58,10 @@ def circle(
     """
     sets = {name: directions(value, f"points {name}") for name, value in by_name(points).items()}
     arrows = {name: array(value, "forces") for name, value in by_name(forces).items()}
-    longest = max((np.linalg.norm(force, axis=1).max() for force in arrows.values()), default=0)
+    longest = max(
+        (np.linalg.norm(force, axis=1).max() for force in arrows.values()),
+        default=0,
+    )
     figure, axes = panels(len(sets), title=title, **_size(list(sets)))
     reach = MARGIN if names is None else ROOM_FOR_WORDS
     for panel, (name, at) in zip(axes, sets.items(), strict=True):
@@ -52,7 +70,16 @@ def circle(
         ends = [at]
         _draw_circle(panel, name)
         size, alpha = (55, 1) if len(at) < MANY else (14, 0.6)
-        dots(panel, at, kinds, s=size, alpha=alpha, edgecolors="white", linewidths=0.6, zorder=2)
+        dots(
+            panel,
+            at,
+            kinds,
+            s=size,
+            alpha=alpha,
+            edgecolors="white",
+            linewidths=0.6,
+            zorder=2,
+        )
         join(panel, at, pairs, color="#888888", linewidth=0.9, zorder=1)
         if vectors:
             _arrows(panel, np.zeros_like(at), at, width=0.006, color=FAINT, zorder=1)
@@ -68,7 +95,13 @@ def circle(
     if labels is not None and not _names_say_labels(names, labels):
         handles, words = axes[0].get_legend_handles_labels()
         columns = min(len(words), 4 * len(axes))
-        figure.legend(handles, words, loc="outside lower center", ncols=columns, handletextpad=0.2)
+        figure.legend(
+            handles,
+            words,
+            loc="outside lower center",
+            ncols=columns,
+            handletextpad=0.2,
+        )
     return figure
 
 
@@ -95,7 +128,13 @@ def _draw_circle(panel, name):
     panel.plot(np.cos(turn), np.sin(turn), color=FAINT, linewidth=1.2, zorder=0)
     panel.plot([0], [0], "+", color=FAINT, markersize=7, zorder=0)
     first = panel.get_subplotspec().is_first_col()
-    panel.set(aspect="equal", xticks=[-1, 0, 1], yticks=[-1, 0, 1], title=name, xlabel="first number")
+    panel.set(
+        aspect="equal",
+        xticks=[-1, 0, 1],
+        yticks=[-1, 0, 1],
+        title=name,
+        xlabel="first number",
+    )
     panel.set_ylabel("second number" * first)
     panel.tick_params(labelleft=first)
 
@@ -120,23 +159,30 @@ def _write_names(panel, at, words):
         side = "center"
         if abs(x) > 0.3:
             side = "left" if x > 0 else "right"
-        panel.annotate(word, (x, y), (9 * x, 11 * y), textcoords="offset points", ha=side, va="center")
+        panel.annotate(
+            word,
+            (x, y),
+            (9 * x, 11 * y),
+            textcoords="offset points",
+            ha=side,
+            va="center",
+        )
 
 
-def fan_out(angles: np.ndarray, words: Sequence[str]) -> np.ndarray:
+def fan_out(angles, words):
     """The angles at which words are written: those of their points, spread apart where words would overlap."""
     fan = angles.astype(float)
     order = [i for i in np.argsort(fan, kind="stable").tolist() if words[i]]
-    neighbours = list(zip(order, order[1:], strict=False))
-    if len(order) > 2:
-        neighbours.append((order[-1], order[0]))  # round the circle
     for _ in range(100):
-        for i, j in neighbours:
-            gap = fan[j] - fan[i] + 2 * np.pi * (j == order[0])
+        for i, j in zip(order, order[1:] + order[:1], strict=True):
+            gap = fan[j] - fan[i] + 2 * np.pi * (j == order[0])  # the last and the first meet round the circle
             middle = fan[i] + gap / 2
             wide = WORD[0] * (len(words[i]) + len(words[j])) / 2 + 0.05
             # Side by side at the top of the circle, one above the other at its sides.
-            needed = min(wide / max(abs(np.sin(middle)), 1e-9), WORD[1] / max(abs(np.cos(middle)), 1e-9))
+            needed = min(
+                wide / max(abs(np.sin(middle)), 1e-9),
+                WORD[1] / max(abs(np.cos(middle)), 1e-9),
+            )
             short = max(0.0, needed - gap)
             fan[i] -= short / 2
             fan[j] += short / 2

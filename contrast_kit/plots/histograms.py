@@ -37,7 +37,10 @@ def cosine_histograms(
     """
     groups = {}
     for name, (similar, random) in pairs.items():
-        groups[name] = cosines(similar, f"similar of {name!r}"), cosines(random, f"random of {name!r}")
+        groups[name] = (
+            cosines(similar, f"similar of {name!r}"),
+            cosines(random, f"random of {name!r}"),
+        )
     if range is None:
         everything = np.concatenate([values for group in groups.values() for values in group])
         low = max(-1.0, np.floor(everything.min() * 10 - 0.5) / 10)
@@ -46,13 +49,30 @@ def cosine_histograms(
         low, high = range
     figure, axes = panels(len(groups), height=2.9, title=title, sharex=True, sharey=sharey)
     for panel, (name, (similar, random)) in zip(axes, groups.items(), strict=True):
-        for label, values, color in (("random pairs", random, RANDOM), ("similar pairs", similar, SIMILAR)):
+        for label, values, color in (
+            ("random pairs", random, RANDOM),
+            ("similar pairs", similar, SIMILAR),
+        ):
             # Shares of all pairs, as the curve is; `density=True` would be of those inside the range.
             heights = np.full(len(values), bins / (high - low) / len(values))
             edges = np.linspace(low, high, bins + 1)
-            panel.hist(values, edges, weights=heights, color=color, alpha=0.35, linewidth=0, label=label)
+            panel.hist(
+                values,
+                edges,
+                weights=heights,
+                color=color,
+                alpha=0.35,
+                linewidth=0,
+                label=label,
+            )
             panel.plot(*density(values, low, high), color=color, linewidth=1.8)
-            panel.axvline(values.mean(), color=color, linewidth=1.2, linestyle=(0, (4, 2)), gid=f"mean {label}")
+            panel.axvline(
+                values.mean(),
+                color=color,
+                linewidth=1.2,
+                linestyle=(0, (4, 2)),
+                gid=f"mean {label}",
+            )
         separation = geometry.separation(torch.from_numpy(similar), torch.from_numpy(random))
         panel.set_title(f"{name}\nseparation {separation:.2f}")
         panel.set_xlabel("cosine similarity")
@@ -77,7 +97,11 @@ def density(values: np.ndarray, low: float, high: float, points: int = 512) -> t
     counts, edges = np.histogram(values, bins=2048, range=ends)
     cell = edges[1] - edges[0]
     # But no finer than half a bar, or the curve of a cone would tower above its own histogram.
-    bandwidth = max(0.9 * min(spreads, default=0) * len(values) ** -0.2, 2 * cell, (high - low) / 240)
+    bandwidth = max(
+        0.9 * min(spreads, default=0) * len(values) ** -0.2,
+        2 * cell,
+        (high - low) / 240,
+    )
     filled = counts > 0
     centres = edges[:-1][filled] + cell / 2
     weights = counts[filled] / len(values)
@@ -134,11 +158,23 @@ def _draw_weights(panel, negatives, tau, positive):
     weights /= weights.sum()
     bins = np.linspace(-1, 1, 21)
     even = np.ones_like(weights) / len(weights)
-    panel.hist(negatives, bins, weights=even, color="#999999", alpha=0.55, label="share of the negatives")
+    panel.hist(
+        negatives,
+        bins,
+        weights=even,
+        color="#999999",
+        alpha=0.55,
+        label="share of the negatives",
+    )
     look = {"histtype": "step", "color": PUSH, "linewidth": 2.2}
     panel.hist(negatives, bins, weights=weights, label="share of the push", **look)
     panel.axvline(positive, color=SIMILAR, linewidth=2, label="the positive")
-    panel.set(xlim=(-1, 1), ylim=(0, 1), xlabel="cosine with the anchor", ylabel="share in each tenth")
+    panel.set(
+        xlim=(-1, 1),
+        ylim=(0, 1),
+        xlabel="cosine with the anchor",
+        ylabel="share in each tenth",
+    )
     panel.set(xticks=np.linspace(-1, 1, 5), yticks=np.linspace(0, 1, 5))
     panel.set_title(f"who pushes at τ = {tau:g}\nhalf of it from {count_for_half(weights):,} of {len(negatives):,}")
     panel.grid(axis="y")
@@ -150,10 +186,31 @@ def _draw_loss(panel, negatives, count, tau, positive):
     candidates = np.arange(1, len(loss) + 1)
     chance = np.log(candidates)
     best = np.log1p((candidates - 1) * np.exp(-1 / tau))
-    panel.plot(candidates, chance, color=INK, linestyle=DASHED, linewidth=1.3, label="all equal: log(candidates)")
-    panel.plot(candidates, best, color=INK, linestyle=":", linewidth=1.5, label="perfect positive, the rest at 90°")
+    panel.plot(
+        candidates,
+        chance,
+        color=INK,
+        linestyle=DASHED,
+        linewidth=1.3,
+        label="all equal: log(candidates)",
+    )
+    panel.plot(
+        candidates,
+        best,
+        color=INK,
+        linestyle=":",
+        linewidth=1.5,
+        label="perfect positive, the rest at 90°",
+    )
     panel.plot(candidates, loss, color=PUSH, linewidth=2, label="the loss")
-    panel.plot(candidates[count], loss[count], "o", color=PUSH, markersize=9, markeredgecolor="white")
+    panel.plot(
+        candidates[count],
+        loss[count],
+        "o",
+        color=PUSH,
+        markersize=9,
+        markeredgecolor="white",
+    )
     last = max(4, len(loss))
     powers = 2 ** np.arange(1, 1 + int(np.log2(last)))
     panel.set_xscale("log", base=2)
@@ -161,6 +218,9 @@ def _draw_loss(panel, negatives, count, tau, positive):
     panel.minorticks_off()
     panel.xaxis.set_major_formatter("{x:g}")
     panel.set(xlim=(2, last), ylim=(0, 1.08 * max(chance[-1], loss[1:].max())))
-    panel.set(xlabel="candidates: the positive and its negatives", ylabel="loss of the anchor")
+    panel.set(
+        xlabel="candidates: the positive and its negatives",
+        ylabel="loss of the anchor",
+    )
     panel.set_title(f"loss {loss[count]:.2f}\nall equal: log {candidates[count]:,} = {chance[count]:.2f}")
     panel.grid(axis="y")

@@ -19,7 +19,13 @@ UNCLEAR = "#999999"
 
 
 @styled
-def intervals(results: dict, label: str = "difference", *, digits: int = 3, title: str = ""):
+def intervals(
+    results: dict,
+    label: str = "difference",
+    *,
+    digits: int = 3,
+    title: str = "",
+):
     """One row each: an estimate as a dot, its interval as a line, zero as a rule from top to bottom.
 
     A row whose interval contains zero is grey: it shows nothing. The others are blue above zero, red below.
@@ -39,13 +45,26 @@ def intervals(results: dict, label: str = "difference", *, digits: int = 3, titl
     tables = by_panel(results)
     rows = rows_of(tables)
     columns = 3 if len(tables) == 3 else 2
-    figure, axes = panels(len(tables), height=0.42 * len(rows) + 1.0, columns=columns, title=title, sharey=True)
+    figure, axes = panels(
+        len(tables),
+        height=0.42 * len(rows) + 1.0,
+        columns=columns,
+        title=title,
+        sharey=True,
+    )
     for panel, (name, table) in zip(axes, tables.items(), strict=True):
         for row, values in table.items():
             estimate, low, high = array(values, row)
             if not low <= estimate <= high:
                 raise ValueError(f"{row!r} must be (estimate, low, high) with low ≤ estimate ≤ high, not {values}.")
-            _draw_interval(panel, rows.index(row), estimate, low, high, number(estimate, digits, sign=True))
+            _draw_interval(
+                panel,
+                rows.index(row),
+                estimate,
+                low,
+                high,
+                number(estimate, digits, sign=True),
+            )
         _interval_axes(panel, rows)
         panel.set_title(name)
         panel.set_xlabel(label)
@@ -84,13 +103,26 @@ def differences_from(
     """
     tables = score_tables(results)
     methods = [method for method in rows_of(tables) if method != reference]
-    figure, axes = panels(len(tables), height=0.42 * len(methods) + 1.0, columns=2, title=title, sharey=True)
+    figure, axes = panels(
+        len(tables),
+        height=0.42 * len(methods) + 1.0,
+        columns=2,
+        title=title,
+        sharey=True,
+    )
     for panel, (name, table) in zip(axes, tables.items(), strict=True):
         for row, method in enumerate(methods):
             if method in table:
                 difference, half = pooled_interval(table, method, reference, level)
                 words = f"{number(difference, digits, sign=True)} ± {number(half, digits)}"
-                _draw_interval(panel, row, difference, difference - half, difference + half, words)
+                _draw_interval(
+                    panel,
+                    row,
+                    difference,
+                    difference - half,
+                    difference + half,
+                    words,
+                )
         _interval_axes(panel, methods)
         panel.set_xlabel(f"{name or label}, minus {reference}")
     return figure
@@ -116,7 +148,13 @@ def _draw_interval(panel, row, estimate, low, high, words):
         color = ink = colour(0 if low > 0 else 3)
         width, size = 2.2, 7
     error = [[estimate - low], [high - estimate]]
-    look = {"color": color, "linewidth": width, "markersize": size, "capsize": 4, "zorder": 3}
+    look = {
+        "color": color,
+        "linewidth": width,
+        "markersize": size,
+        "capsize": 4,
+        "zorder": 3,
+    }
     panel.errorbar(estimate, row, xerr=error, fmt="o", **look)
     box = {"facecolor": "white", "alpha": 0.8, "linewidth": 0, "pad": 0.5}
     look = {"ha": "center", "fontsize": 9, "color": ink, "bbox": box}

@@ -84,7 +84,11 @@ def loss_curves(
         y_label(panel, ylabel, part, "loss")
     if len(tables) > 1:
         handles = [legend_line(i, str(name)) for i, name in enumerate(tables)]
-        figure.legend(handles=handles, loc="outside lower center", ncols=min(6, len(tables)))
+        figure.legend(
+            handles=handles,
+            loc="outside lower center",
+            ncols=min(6, len(tables)),
+        )
     return figure
 
 
@@ -94,7 +98,14 @@ def _draw_curve(panel, table, smooth, i):
     if window > 1:
         panel.plot(step, raw, color=colour(i), alpha=0.25, linewidth=0.8, gid="raw")
     means = table.iloc[:, 1].rolling(window // 2 * 2 + 1, center=True, min_periods=1).mean()
-    panel.plot(step, means, color=colour(i), linestyle=line_style(i), linewidth=1.8, gid="smooth")
+    panel.plot(
+        step,
+        means,
+        color=colour(i),
+        linestyle=line_style(i),
+        linewidth=1.8,
+        gid="smooth",
+    )
 
 
 @styled
@@ -133,7 +144,13 @@ def lines_with_errors(
     tables = dict(results) if grouped else {"": results}
     methods = rows_of(tables)
     levels = by_panel(levels or {})
-    figure, axes = panels(len(tables), height=3.2, columns=2, title=title, width=WIDTH if len(tables) > 1 else 6.6)
+    figure, axes = panels(
+        len(tables),
+        height=3.2,
+        columns=2,
+        title=title,
+        width=WIDTH if len(tables) > 1 else 6.6,
+    )
     for panel, (name, table) in zip(axes, tables.items(), strict=True):
         xs = in_order(rows_of(table))
         places = {x: float(i) if even else float(x) for i, x in enumerate(xs)}
@@ -154,7 +171,11 @@ def lines_with_errors(
         y_label(panel, label, name)
     if methods != [""]:
         handles = [legend_line(i, method, marker=marker(i), markersize=5) for i, method in enumerate(methods)]
-        figure.legend(handles=handles, loc="outside lower center", ncols=min(4, len(methods)))
+        figure.legend(
+            handles=handles,
+            loc="outside lower center",
+            ncols=min(4, len(methods)),
+        )
     return figure
 
 
@@ -166,13 +187,27 @@ def _draw_line(panel, seeds, i, log):
     spread = np.array([into(values).std(ddof=1) if len(values) > 1 else np.nan for values in seeds.values()])
     middle = back(means)
     bars = np.stack([middle - back(means - spread), back(means + spread) - middle])
-    look = {"color": colour(i), "linestyle": line_style(i), "linewidth": 1.8, "capsize": 3, "elinewidth": 1}
+    look = {
+        "color": colour(i),
+        "linestyle": line_style(i),
+        "linewidth": 1.8,
+        "capsize": 3,
+        "elinewidth": 1,
+    }
     if len(seeds) <= MARKED:
         look |= {"marker": marker(i), "markersize": 5}
     panel.errorbar(list(seeds), middle, yerr=bars, **look)
     for place, values in seeds.items():
         if len(values) > 1:
-            panel.scatter([place] * len(values), values, s=16, color=colour(i), alpha=0.5, linewidths=0, zorder=1)
+            panel.scatter(
+                [place] * len(values),
+                values,
+                s=16,
+                color=colour(i),
+                alpha=0.5,
+                linewidths=0,
+                zorder=1,
+            )
 
 
 def _ticks(panel, places, even):

@@ -6,10 +6,25 @@ from itertools import product
 import numpy as np
 
 from contrast_kit._util import choose
-from contrast_kit.plots.style import WIDTH, array, by_name, directions, dots, in_order, join, panels, styled, texts
+from contrast_kit.plots.style import (
+    WIDTH,
+    array,
+    by_name,
+    directions,
+    dots,
+    in_order,
+    join,
+    panels,
+    styled,
+    texts,
+)
 
 AXES = {"tsne": "t-SNE", "umap": "UMAP", "pca": "PC"}
-READS = {"tsne": ("perplexity", "seed"), "umap": ("neighbors", "seed"), "pca": ()}
+READS = {
+    "tsne": ("perplexity", "seed"),
+    "umap": ("neighbors", "seed"),
+    "pca": (),
+}
 """The settings on which each kind of map depends."""
 ROWS = 4  # of a legend in an inch
 
@@ -54,7 +69,12 @@ def project(
         # That phase would scatter the map that it continues from; 12 is scikit-learn's own.
         exaggeration = 12.0 if start is None or isinstance(start, str) else 1.0
         begin = _start(start, points, seed)
-        made = TSNE(perplexity=perplexity, init=begin, early_exaggeration=exaggeration, random_state=seed)
+        made = TSNE(
+            perplexity=perplexity,
+            init=begin,
+            early_exaggeration=exaggeration,
+            random_state=seed,
+        )
     return made.fit_transform(points).astype(float)
 
 
@@ -109,17 +129,36 @@ def embedding_map(
     if len(jobs) == 1:
         height, width = 4.4, 4.9 + 1.1 * bool(kinds)
     figure, axes = panels(len(jobs), height, columns, title, width)
-    look = {"s": 26 if len(keep) < 300 else 12, "linewidths": 0.3, "edgecolors": "white", "alpha": 0.85}
+    look = {
+        "s": 26 if len(keep) < 300 else 12,
+        "linewidths": 0.3,
+        "edgecolors": "white",
+        "alpha": 0.85,
+    }
     for panel, (name, setting) in zip(axes, jobs, strict=True):
         at = made[name][keep] if made else project(encoders[name][keep], method, start=start, **setting)
         dots(panel, at, labels, kinds, **look)
-        join(panel, at, kept_pairs(pairs, keep), color="#444444", linewidth=0.8, zorder=0.5)
+        join(
+            panel,
+            at,
+            kept_pairs(pairs, keep),
+            color="#444444",
+            linewidth=0.8,
+            zorder=0.5,
+        )
         _name_axes(panel, method, encoders[name][keep])
         varied = [f"{key} {value:g}" for key, value in setting.items() if len({s[key] for s in settings}) > 1]
         gap = "\n" if len(settings) > 3 else ", "  # in narrow panels the settings stand on a line of their own
         panel.set_title(gap.join(filter(None, [name, ", ".join(varied)])))
     if len(keep) < n:
-        figure.text(0.99, 0.005, f"{len(keep):,} of {n:,} sentences", ha="right", fontsize=9, color="#777777")
+        figure.text(
+            0.99,
+            0.005,
+            f"{len(keep):,} of {n:,} sentences",
+            ha="right",
+            fontsize=9,
+            color="#777777",
+        )
     if kinds:
         handles, words = axes[0].get_legend_handles_labels()
         columns = -(-len(words) // (ROWS * round(figure.get_figheight())))

@@ -4,13 +4,28 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from contrast_kit.plots.style import INK, WIDTH, array, by_name, number, panels, styled, texts, y_label
+from contrast_kit.plots.style import (
+    INK,
+    WIDTH,
+    array,
+    by_name,
+    number,
+    panels,
+    styled,
+    texts,
+    y_label,
+)
 
 CELL, LETTER = 0.7, 0.09  # inches: the largest cell, and a letter
 MANY = 24  # cells; more are neither named nor separated by lines
 # What a loss does with a similarity: (fill without numbers, ink, sign, legend).
 ROLES = {
-    "positive": ("#0072B2", "white", "+", "positive: numerator and denominator"),
+    "positive": (
+        "#0072B2",
+        "white",
+        "+",
+        "positive: numerator and denominator",
+    ),
     "numerator": ("#A9D3EE", INK, "+", "positive: numerator only"),
     "negative": ("#F3C15C", INK, "−", "negative: denominator only"),
     "out": ("#F0F0F0", "#AAAAAA", "×", "left out"),
@@ -58,7 +73,13 @@ def similarity_matrix(
     figure, axes = panels(len(shown), title=title, **_size(shown, bool(values)))
     for panel, (name, cells) in zip(axes, shown.items(), strict=True):
         if values:
-            image = panel.imshow(cells, orange_to_blue(), vmin=limits[0], vmax=limits[1], interpolation="none")
+            image = panel.imshow(
+                cells,
+                orange_to_blue(),
+                vmin=limits[0],
+                vmax=limits[1],
+                interpolation="none",
+            )
             if numbers:
                 _write_numbers(panel, cells, limits, uses.get(name))
             if name in uses:
@@ -70,14 +91,22 @@ def similarity_matrix(
     if values:
         figure.colorbar(image, ax=axes, shrink=0.8, pad=0.02, label="similarity").outline.set_visible(False)
     if uses:
-        _legend(figure, {role for use in uses.values() for role in use.flat}, framed=bool(values))
+        _legend(
+            figure,
+            {role for use in uses.values() for role in use.flat},
+            framed=bool(values),
+        )
     return figure
 
 
 def _size(shown, framed):
     """Inches that fit the shape: a panel's height, and a narrower figure for a single narrow matrix."""
     anchors, candidates = np.max([cells.shape for cells in shown.values()], axis=0)
-    height = np.clip(7.2 / min(3, len(shown)) * anchors / candidates, 1.2, min(4.2, CELL * anchors))
+    height = np.clip(
+        7.2 / min(3, len(shown)) * anchors / candidates,
+        1.2,
+        min(4.2, CELL * anchors),
+    )
     width = WIDTH
     if framed and len(shown) == 1:
         width = np.clip(height * candidates / anchors + 2.4, 5, WIDTH)
@@ -88,7 +117,15 @@ def orange_to_blue():
     """A diverging colour map whose ends readers with colour-vision deficiencies can tell apart."""
     from matplotlib.colors import LinearSegmentedColormap
 
-    stops = ["#B35806", "#F1A340", "#FEE0B6", "#FFFFFF", "#BFDCF0", "#4C9BD3", "#0A4F87"]
+    stops = [
+        "#B35806",
+        "#F1A340",
+        "#FEE0B6",
+        "#FFFFFF",
+        "#BFDCF0",
+        "#4C9BD3",
+        "#0A4F87",
+    ]
     return LinearSegmentedColormap.from_list("orange to blue", stops)
 
 
@@ -105,7 +142,10 @@ def _write_numbers(panel, cells, limits, use):
 def _draw_roles(panel, use):
     from matplotlib.colors import to_rgb
 
-    panel.imshow([[to_rgb(ROLES[role][0]) for role in row] for row in use], interpolation="none")
+    panel.imshow(
+        [[to_rgb(ROLES[role][0]) for role in row] for row in use],
+        interpolation="none",
+    )
     for (i, j), role in np.ndenumerate(use):
         _, ink, sign, _ = ROLES[role]
         panel.text(j, i, sign, ha="center", va="center", fontsize=11, color=ink)
@@ -119,7 +159,14 @@ def _frame_positives(panel, use):
         if role == "out":
             panel.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, color=ROLES["out"][0], linewidth=0))
         elif role in FRAMES:
-            frame = Rectangle((j - 0.46, i - 0.46), 0.92, 0.92, fill=False, linewidth=1.8, linestyle=FRAMES[role])
+            frame = Rectangle(
+                (j - 0.46, i - 0.46),
+                0.92,
+                0.92,
+                fill=False,
+                linewidth=1.8,
+                linestyle=FRAMES[role],
+            )
             panel.add_patch(frame)
 
 
@@ -131,12 +178,21 @@ def _ticks(panel, shape, rows, columns):
         words = texts(columns or range(candidates), "columns", candidates)
         inches = panel.figure.get_figwidth() * panel.get_position().width / candidates  # about, before the layout
         long = max(map(len, words)) * LETTER > min(inches, CELL)
-        panel.set_xticks(range(candidates), words, rotation=40 * long, ha="right" if long else "center")
+        panel.set_xticks(
+            range(candidates),
+            words,
+            rotation=40 * long,
+            ha="right" if long else "center",
+        )
     if max(shape) <= MANY:
         panel.set_xticks(np.arange(0.5, candidates - 1), minor=True)
         panel.set_yticks(np.arange(0.5, anchors - 1), minor=True)
         panel.grid(which="minor", color="white", linewidth=1.5)
-    panel.set(xlim=(-0.5, candidates - 0.5), ylim=(anchors - 0.5, -0.5), xlabel="candidate")
+    panel.set(
+        xlim=(-0.5, candidates - 0.5),
+        ylim=(anchors - 0.5, -0.5),
+        xlabel="candidate",
+    )
     y_label(panel, "anchor", "")
     panel.tick_params(which="both", length=0)
     panel.spines[["left", "bottom"]].set_visible(False)
@@ -149,15 +205,23 @@ def _legend(figure, present, framed):
     for role, (fill, _, sign, words) in ROLES.items():
         if role not in present or (framed and role == "negative"):  # negatives carry no mark of their own
             continue
-        if present <= {"numerator", "out"}:  # a loss without negatives has no fraction
+        if present <= {
+            "numerator",
+            "out",
+        }:  # a loss without negatives has no fraction
             words = words.replace("positive: numerator only", "positive, no negatives")
-        if not framed:
-            handles.append(Patch(facecolor=fill, label=f"{sign} {words}"))
-        elif role == "out":
-            handles.append(Patch(facecolor=fill, label=words))
-        else:
-            look = {"edgecolor": "black", "linewidth": 1.6, "linestyle": FRAMES[role]}
-            handles.append(Patch(facecolor="white", label=words, **look))
+        look = {
+            "facecolor": fill,
+            "label": words if framed else f"{sign} {words}",
+        }
+        if framed and role in FRAMES:
+            look |= {
+                "facecolor": "white",
+                "edgecolor": "black",
+                "linewidth": 1.6,
+                "linestyle": FRAMES[role],
+            }
+        handles.append(Patch(**look))
     columns = 3 if figure.get_figwidth() > 8 and len(handles) < 4 else 2  # four do not fit abreast
     figure.legend(handles=handles, loc="outside lower left", ncols=columns)
 
@@ -188,14 +252,28 @@ def tiles(matrix, side: int, *, title: str = ""):
     figure, (panel,) = panels(1, height=4.0, width=4.6, title=title)
     most = np.abs(values).max() or 1.0
     pale = np.where(row > column, 0.28, 1.0)  # what is only mirrored
-    panel.imshow(values, orange_to_blue(), alpha=pale, vmin=-most, vmax=most, interpolation="none")
+    panel.imshow(
+        values,
+        orange_to_blue(),
+        alpha=pale,
+        vmin=-most,
+        vmax=most,
+        interpolation="none",
+    )
     visits = 0
     for i, y in enumerate(middles):
         for x in middles[i:]:
             visits += 1
             _write(panel, x, y, str(visits), fontsize=15)
             if x > y:
-                _write(panel, y, x, f"{visits}, mirrored", fontsize=10, color="#666666")
+                _write(
+                    panel,
+                    y,
+                    x,
+                    f"{visits}, mirrored",
+                    fontsize=10,
+                    color="#666666",
+                )
     for edge in (*starts, n):
         panel.axhline(edge - 0.5, color="white", linewidth=5)
         panel.axvline(edge - 0.5, color="white", linewidth=5)
@@ -209,5 +287,10 @@ def tiles(matrix, side: int, *, title: str = ""):
 
 
 def _write(panel, x, y, words, **look):
-    box = {"facecolor": "white", "alpha": 0.85, "linewidth": 0, "boxstyle": "round,pad=0.3"}
+    box = {
+        "facecolor": "white",
+        "alpha": 0.85,
+        "linewidth": 0,
+        "boxstyle": "round,pad=0.3",
+    }
     panel.text(x, y, words, ha="center", va="center", bbox=box, **look)

@@ -23,7 +23,15 @@ class Progress:
         unit: what is counted.
     """
 
-    def __init__(self, total: int, start: int = 0, *, show: bool = True, live: bool = False, unit: str = "step"):
+    def __init__(
+        self,
+        total: int,
+        start: int = 0,
+        *,
+        show: bool = True,
+        live: bool = False,
+        unit: str = "step",
+    ):
         self.total, self.done, self.first, self.unit = total, start, start, unit
         self.began = self.shown = self.drawn = time.monotonic()
         self.curves = self.line = self.bar = None
@@ -45,7 +53,10 @@ class Progress:
         self.row = row or self.row
         now, last = time.monotonic(), self.done == self.total
         if self.bar is not None:
-            self.bar.set_postfix({name: f"{value:.3f}" for name, value in self.row.items()}, refresh=False)
+            self.bar.set_postfix(
+                {name: f"{value:.3f}" for name, value in self.row.items()},
+                refresh=False,
+            )
             self.bar.update(1)
         if self.line is not None and (last or now - self.shown > 0.2):
             self.shown = now

@@ -47,7 +47,15 @@ def shelf(
 
 
 @styled
-def attention(picture, boxes, weights, words: Sequence[str], *, columns: int = 3, title: str = ""):
+def attention(
+    picture,
+    boxes,
+    weights,
+    words: Sequence[str],
+    *,
+    columns: int = 3,
+    title: str = "",
+):
     """Where each word looks: the picture once for every word, its regions lit by the word's attention to them.
 
     Args:
@@ -77,12 +85,19 @@ def attention(picture, boxes, weights, words: Sequence[str], *, columns: int = 3
         most = row.max() or 1.0
         for box, weight in zip(corners, row / most, strict=True):
             left, top, right, bottom = np.round(box).astype(int)
-            part = slice(top, max(bottom, top + 1)), slice(left, max(right, left + 1))
+            part = (
+                slice(top, max(bottom, top + 1)),
+                slice(left, max(right, left + 1)),
+            )
             lighted = pixels[part] * weight + pale[part] * (1 - weight)
             extent = (part[1].start, part[1].stop, part[0].stop, part[0].start)
             panel.imshow(lighted, extent=extent, interpolation="nearest", zorder=1)
             _frame(panel, box, INK, width=0.5 + 2.5 * weight)
-        panel.set(xlim=(0, pixels.shape[1]), ylim=(pixels.shape[0], 0), title=f"{word}, to {row.max():.2f}")
+        panel.set(
+            xlim=(0, pixels.shape[1]),
+            ylim=(pixels.shape[0], 0),
+            title=f"{word}, to {row.max():.2f}",
+        )
     return figure
 
 
@@ -108,10 +123,32 @@ def _frame(panel, box, edge, fill="none", width=1.8):
     from matplotlib.patches import Rectangle
 
     size = box[2:] - box[:2]
-    panel.add_patch(Rectangle(box[:2], *size, facecolor=fill, edgecolor=edge, linewidth=width, zorder=2))
+    panel.add_patch(
+        Rectangle(
+            box[:2],
+            *size,
+            facecolor=fill,
+            edgecolor=edge,
+            linewidth=width,
+            zorder=2,
+        )
+    )
 
 
 def _label(panel, box, words):
-    style = {"facecolor": "white", "alpha": 0.85, "linewidth": 0, "boxstyle": "round,pad=0.15"}
+    style = {
+        "facecolor": "white",
+        "alpha": 0.85,
+        "linewidth": 0,
+        "boxstyle": "round,pad=0.15",
+    }
     place = ((box[0] + box[2]) / 2, box[1] - 1.5)
-    panel.text(*place, words, ha="center", va="bottom", fontsize=7.5, bbox=style, zorder=3)
+    panel.text(
+        *place,
+        words,
+        ha="center",
+        va="bottom",
+        fontsize=7.5,
+        bbox=style,
+        zorder=3,
+    )

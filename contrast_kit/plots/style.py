@@ -11,7 +11,16 @@ if TYPE_CHECKING:
 
 # Okabe & Ito 2008: told apart by readers with any of the common colour-vision deficiencies. Their eighth, a yellow, is
 # too faint on white; indigo, in its place, is Tol's (2021).
-PALETTE = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#555555", "#332288")
+PALETTE = (
+    "#0072B2",
+    "#E69F00",
+    "#009E73",
+    "#D55E00",
+    "#CC79A7",
+    "#56B4E9",
+    "#555555",
+    "#332288",
+)
 LINES = ("-", "--", ":", "-.")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 INK, FAINT = "#333333", "#BBBBBB"
@@ -177,7 +186,13 @@ def dots(panel, points, labels, kinds=None, **look):
         return
     for i, kind in enumerate(kinds or in_order(labels)):
         rows = [label == kind for label in labels]
-        panel.scatter(*points[rows].T, color=colour(i), marker=marker(i), label=kind, **look)
+        panel.scatter(
+            *points[rows].T,
+            color=colour(i),
+            marker=marker(i),
+            label=kind,
+            **look,
+        )
 
 
 def join(panel, points, pairs, **look):
@@ -224,14 +239,34 @@ def level_lines(panel, levels):
         if panel.get_yscale() == "linear" and level > bottom + 0.9 * (top - bottom):
             panel.set_ylim(bottom, bottom + (level - bottom) / 0.9)  # or its words would run into the title
         panel.axhline(level, color="#777777", linewidth=1, linestyle=DASHED, gid="level")
-        free = [min((abs(curve[end] - level) for curve in curves), default=0) for end in (0, -1)]
-        x, side = (0.99, "right") if free[1] >= free[0] else (0.01, "left")
+        ends = np.array([[curve[0], curve[-1]] for curve in curves] or [[level, level]])
+        gaps = np.abs(ends - level)
+        left, right = np.nanmin(gaps, axis=0)  # the caps of a single seed are NaN
+        x, side = (0.99, "right") if right >= left else (0.01, "left")
         box = {"facecolor": "white", "alpha": 0.8, "linewidth": 0, "pad": 1}
-        panel.annotate(words, (x, level), (0, 4), place, "offset points", ha=side, fontsize=9, bbox=box, zorder=4)
+        panel.annotate(
+            words,
+            (x, level),
+            (0, 4),
+            place,
+            "offset points",
+            ha=side,
+            fontsize=9,
+            bbox=box,
+            zorder=4,
+        )
 
 
 def legend_line(i, label, **look):
     """The legend entry of the i-th line."""
     from matplotlib.lines import Line2D
 
-    return Line2D([], [], color=colour(i), linestyle=line_style(i), linewidth=2, label=label, **look)
+    return Line2D(
+        [],
+        [],
+        color=colour(i),
+        linestyle=line_style(i),
+        linewidth=2,
+        label=label,
+        **look,
+    )

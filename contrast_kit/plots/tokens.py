@@ -18,7 +18,11 @@ KINDS = {
     "special": ("#E4E4E4", "#777777", "never selected (special, padding)"),
 }
 WHITE_CELL = "#EFEFEF"  # in a board without words, where white cells would leave no edge to see where a row ends
-PADDING, LINE, TYPE = 0.16, 0.3, 9.5  # inches around a token, inches a row is high, points
+PADDING, LINE, TYPE = (
+    0.16,
+    0.3,
+    9.5,
+)  # inches around a token, inches a row is high, points
 FEW = 30  # rows; more are numbered, not named
 
 
@@ -27,7 +31,14 @@ def mask_kinds(
     original: Sequence[str],
     selected,
     mask_token: str = "[MASK]",
-    special: Collection[str] = ("[CLS]", "[SEP]", "[PAD]", "<s>", "</s>", "<pad>"),
+    special: Collection[str] = (
+        "[CLS]",
+        "[SEP]",
+        "[PAD]",
+        "<s>",
+        "</s>",
+        "<pad>",
+    ),
 ) -> list[str]:
     """What a masking did to each token: "untouched", "mask", "random", "kept" or "special".
 
@@ -81,7 +92,12 @@ def mask_heatmap(
     words = {kind: label for kind, (_, _, label) in KINDS.items()} | (legend or {})
     if tokens is None:
         boards = by_panel(_rows(kinds))
-        return _draw_cells({name: _coded(board) for name, board in boards.items()}, words, columns, title)
+        return _draw_cells(
+            {name: _coded(board) for name, board in boards.items()},
+            words,
+            columns,
+            title,
+        )
     if isinstance(tokens, Mapping) and isinstance(kinds, Mapping):
         kinds = {name: kinds[name] for name in tokens}
     return _draw_words(_rows(tokens), list(_coded(_rows(kinds)).values()), words, title)
@@ -120,9 +136,24 @@ def _draw_words(rows, codes, words, title):
             x, y = left, n * pitch + k * LINE
             for t in positions:
                 fill, ink, _ = KINDS[kinds[t]]
-                cell = Rectangle((x, y), widths[t], LINE, facecolor=fill, edgecolor=FAINT, linewidth=0.7)
+                cell = Rectangle(
+                    (x, y),
+                    widths[t],
+                    LINE,
+                    facecolor=fill,
+                    edgecolor=FAINT,
+                    linewidth=0.7,
+                )
                 axes.add_patch(cell)
-                _write(axes, x + widths[t] / 2, y, row[t], "token", ha="center", color=ink)
+                _write(
+                    axes,
+                    x + widths[t] / 2,
+                    y,
+                    row[t],
+                    "token",
+                    ha="center",
+                    color=ink,
+                )
                 x += widths[t]
             _write(axes, left - 0.1, y, name, "row name", ha="right")
     _legend(figure, codes, words)
@@ -130,7 +161,15 @@ def _draw_words(rows, codes, words, title):
 
 
 def _write(axes, x, y, word, gid, **look):
-    axes.text(x, y + LINE / 2 + 0.01, word, gid=gid, va="center", fontsize=TYPE, **look)
+    axes.text(
+        x,
+        y + LINE / 2 + 0.01,
+        word,
+        gid=gid,
+        va="center",
+        fontsize=TYPE,
+        **look,
+    )
 
 
 def _inches(word):
@@ -162,7 +201,14 @@ def _legend(figure, codes, words, white=KINDS["untouched"][0]):
     for kind, (fill, _, _) in KINDS.items():
         if any(kind in row for row in codes):
             fill = white if kind == "untouched" else fill
-            handles.append(Patch(facecolor=fill, edgecolor="#999999", linewidth=0.7, label=words[kind]))
+            handles.append(
+                Patch(
+                    facecolor=fill,
+                    edgecolor="#999999",
+                    linewidth=0.7,
+                    label=words[kind],
+                )
+            )
     inches = sum(_inches(handle.get_label()) + 0.62 for handle in handles)
     columns = math.ceil(len(handles) / math.ceil(inches / WIDTH))
     figure.legend(handles=handles, loc="outside lower left", ncols=columns)
@@ -189,7 +235,12 @@ def _draw_cells(boards, words, columns, title):
             panel.set_ylabel("row")
         else:
             panel.set_yticks(range(rows), list(board))
-    _legend(figure, [row for board in boards.values() for row in board.values()], words, WHITE_CELL)
+    _legend(
+        figure,
+        [row for board in boards.values() for row in board.values()],
+        words,
+        WHITE_CELL,
+    )
     return figure
 
 

@@ -12,32 +12,35 @@
 | with which settings? | `search(protocols.COCO_LM, data, encoder, budget=8)` |
 | does it find answers, and know when there are none? | `squad.run(data.load("squad_v2"), encoder)` |
 | how well does a masked LM do when asked in words? | `run(protocols.COCO_LM_PROMPTS, mnli, encoder, {"prompt": …})` |
-| what does GLUE's server say? | `write_submission("glue.zip", predict_test(best_of_seeds(encoder, data), data) | …)` |
+| what do the tests say that researchers know? | `standard.sts`, `standard.blimp`, `standard.evaluate` |
 | is an answer about a picture right? | `soft_accuracy`, `gqa_scores`, `nlvr2_scores` |
 | could it be given without looking? | `question_only`, `picture_only` |
 | does what was learnt on one task help on another? | `transfer(sst2, [amazon, yelp], encoder)` |
+
+`examples/` has more: GLUE's submission files, a search in order of promise, tasks of mteb.
 """
 
-from contrast_kit._renamed import former_names
-from contrast_kit.tasks import answers, prompting, protocols, scoreboard, squad
-from contrast_kit.tasks.baselines import baseline, count_words
-from contrast_kit.tasks.filling import fill_rate
+from contrast_kit.tasks import answers, priors, prompting, protocols, scoreboard, squad, standard
 from contrast_kit.tasks.fine_tuning import FineTuned, fine_tune, predict
-from contrast_kit.tasks.grid import run
 from contrast_kit.tasks.metrics import METRICS, accuracy, f1, glue_average, macro_f1, mcc, pearson, spearman
 from contrast_kit.tasks.pairs import PairCosines, hard_pairs, similar_against_random
-from contrast_kit.tasks.pipelines import PIPELINES, Pipeline
 from contrast_kit.tasks.priors import picture_only, picture_vectors, question_only
-from contrast_kit.tasks.probes import knn_probe, linear_probe, probe, zero_shot_sts
-from contrast_kit.tasks.protocol import Protocol, Sweep
+from contrast_kit.tasks.probes import (
+    encoder_hash,
+    fill_rate,
+    knn_probe,
+    linear_probe,
+    probe,
+    weights_hash,
+    zero_shot_sts,
+)
+from contrast_kit.tasks.protocol import PIPELINES, Pipeline, Protocol, Sweep
 from contrast_kit.tasks.protocols import PROTOCOLS, SWEEPS
-from contrast_kit.tasks.results import Results
-from contrast_kit.tasks.searching import Found, search
+from contrast_kit.tasks.results import Results, interval
+from contrast_kit.tasks.runs import baseline, count_words, run
 from contrast_kit.tasks.splits import HeldOut, draw, hold_out, split_hash
-from contrast_kit.tasks.submission import best_of_seeds, predict_test, write_submission
-from contrast_kit.tasks.sweeps import SweepResults, sweep, transfer
+from contrast_kit.tasks.studies import SearchResults, SweepResults, search, sweep, transfer
 from contrast_kit.tasks.table import TASKS, Task, TaskData, get_task, load, score
-from contrast_kit.tasks.vectors import encoder_hash, vectors_of, weights_hash
 from contrast_kit.tasks.vision import (
     by_type,
     gqa_scores,
@@ -54,12 +57,12 @@ __all__ = [
     "SWEEPS",
     "TASKS",
     "FineTuned",
-    "Found",
     "HeldOut",
     "PairCosines",
     "Pipeline",
     "Protocol",
     "Results",
+    "SearchResults",
     "Sweep",
     "SweepResults",
     "Task",
@@ -67,7 +70,6 @@ __all__ = [
     "accuracy",
     "answers",
     "baseline",
-    "best_of_seeds",
     "by_type",
     "count_words",
     "draw",
@@ -80,6 +82,7 @@ __all__ = [
     "gqa_scores",
     "hard_pairs",
     "hold_out",
+    "interval",
     "knn_probe",
     "linear_probe",
     "load",
@@ -91,7 +94,7 @@ __all__ = [
     "picture_only",
     "picture_vectors",
     "predict",
-    "predict_test",
+    "priors",
     "probe",
     "prompting",
     "protocols",
@@ -106,15 +109,9 @@ __all__ = [
     "spearman",
     "split_hash",
     "squad",
+    "standard",
     "sweep",
-    "vectors_of",
     "transfer",
     "weights_hash",
-    "write_submission",
     "zero_shot_sts",
 ]
-
-__getattr__ = former_names(
-    __name__,
-    {"METHODS": "PIPELINES", "Method": "Pipeline", "Swept": "SweepResults", "Tuned": "FineTuned", "find": "get_task"},
-)

@@ -2,23 +2,18 @@
 
 import copy
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import partial
-from types import FunctionType
 from typing import Any
 
 import numpy as np
 import torch
 
-from contrast_kit import arguments, checks
-from contrast_kit.data import Texts, intact
-from contrast_kit.data.rows import as_rows, column, column_names
+from contrast_kit.data import Texts
+from contrast_kit.data.rows import column_names
 from contrast_kit.encoder import Encoder
 from contrast_kit.encoder.encoder import evaluating
 from contrast_kit.objectives import FineTune
-from contrast_kit.tasks.probes import labels_of
-from contrast_kit.tasks.table import Task, get_task, score
+from contrast_kit.tasks.table import Task, get_task, labels_of, score
 from contrast_kit.training import Run, Training, fit
 from contrast_kit.training.settings import autocast
 
@@ -48,9 +43,9 @@ class FineTuned:
         return next((row for row in self.validation if row["step"] == self.best_step), {})
 
     def __repr__(self) -> str:
-        score = "".join(f", validation {name} {value:.3f}" for name, value in self.best.items() if name != "step")
+        scores = "".join(f", validation {name} {value:.3f}" for name, value in self.best.items() if name != "step")
         stopped = " (stopped on request)" if self.run.interrupted else ""
-        kept = f"step {self.best_step} of {self.run.total}{score}{stopped}"
+        kept = f"step {self.best_step} of {self.run.total}{scores}{stopped}"
         return f"{type(self.objective).__name__} on {self.task.name}: {kept}"
 
     def predict(self, rows: Any) -> np.ndarray:
@@ -97,9 +92,6 @@ def fine_tune(
         seed: of the head, the order of the rows, and dropout.
         settings: other settings of `Training`: warmup, decay, precision, max_length, chunk_size, …
 
-    Raises:
-        ValueError: for labels that do not fit, unknown tasks, or steps and epochs at once.
-
     Example:
         >>> import contrast_kit as ck
         >>> data = ck.tasks.load("toyshop/sst2")
@@ -116,82 +108,58 @@ def fine_tune(
         (500,)
     """
     task = get_task(task)
-    if own := {"log_every", "callback"} & settings.keys():
-        raise TypeError(f"fine_tune evaluates every evaluate_every updates by itself; leave {own.pop()} out.")
-    if own := {name for name in ("folder", "resume") if settings.pop(name, None)}:
-        raise TypeError(
-            f"fine_tune keeps its best weights in memory, not in checkpoints: leave {own.pop()} out (tasks.run has a "
-            "folder, and continues run by run)."
-        )
-    checks.count("evaluate_every", evaluate_every, "a number of updates")
-    show = dict(progress=progress)
-    length = {"epochs": 1} if steps is None and epochs is None else {"steps": steps, "epochs": epochs}
+    if steps is None and epochs is None:
+        epochs = 1
     settings = {"max_length": min(128, encoder_of(start).max_length)} | settings
-    training = Training.of(settings | length | dict(batch_size=batch_size, lr=lr, seed=seed))
+    settings |= dict(steps=steps, epochs=epochs, batch_size=batch_size, lr=lr, seed=seed)
+    training = Training.of(settings)
     objective = prepare(start, method, task, seed)
     texts = tokenized(train, objective.encoder, task, training.max_length)
     total = training.total_steps(math.ceil(len(texts) / batch_size))
+    training = replace(training, log_every=min(evaluate_every, total))
     best = None
     if validation is not None:
-        best = BestWeights(task, validation, labels_of(validation), training.max_length)
-    training = replace(training, log_every=min(evaluate_every, total))
-    run = fit(objective, texts, training, callback=best, **show)
-    if best is None:
+        best = BestWeights(task, validation, training.max_length)
+    run = fit(objective, texts, training, callback=best, progress=progress)
+    if best is None or best.weights is None:  # or stopped before the first evaluation
         return FineTuned(task, objective, run, run.steps, max_length=training.max_length)
-    if best.weights is not None:
-        objective.load_state_dict(best.weights)
-    step = run.steps if best.weights is None else best.best_step  # stopped before the first evaluation
-    return FineTuned(task, objective, run, step, best.evaluations, training.max_length)
-
-
-def check_start(start: Any) -> None:
-    """Refuse what training cannot start from."""
-    if not isinstance(start, Encoder | FineTune):
-        raise TypeError(f"start is an Encoder, or a fine-tuned objective, not {checks.shown(start)}.")
+    objective.load_state_dict(best.weights)
+    return FineTuned(task, objective, run, best.step, best.evaluations, training.max_length)
 
 
 def encoder_of(start: Encoder | FineTune) -> Encoder:
     """The encoder that training starts from: the start itself, or that of a fine-tuned objective."""
-    check_start(start)
     return start.encoder if isinstance(start, FineTune) else start
 
 
 def prepare(start: Encoder | FineTune, method: Any, task: Task, seed: int) -> FineTune:
     """A new objective around a copy of `start`, with the head of `start` where it has one that fits."""
-    encoder = encoder_of(start)
-    arguments.of_kind("method", method, Callable, "what makes an objective, such as FineTune or SCL")
-    maker = getattr(method, "func", method)  # of a partial
-    fits = not isinstance(maker, type) or issubclass(maker, FineTune)
-    objective = method(copy.deepcopy(encoder), classes=task.classes, seed=seed) if fits else None
-    if not isinstance(objective, FineTune):
-        name = getattr(maker, "__name__", type(objective).__name__)
-        raise TypeError(f"method must make a FineTune or SCL objective, and {name} does not.")
+    objective = method(copy.deepcopy(encoder_of(start)), classes=task.classes, seed=seed)
     if isinstance(start, FineTune):
-        have, want = start.head.state_dict(), objective.head.state_dict()
-        if {k: v.shape for k, v in have.items()} == {k: v.shape for k, v in want.items()}:
-            objective.head.load_state_dict(have)
+        before, now = start.head.state_dict(), objective.head.state_dict()
+        if {name: x.shape for name, x in before.items()} == {name: x.shape for name, x in now.items()}:
+            objective.head.load_state_dict(before)
     return objective
 
 
 class BestWeights:
     """A callback of `fit`: evaluates on the validation rows, and keeps the weights of the best evaluation."""
 
-    def __init__(self, task: Task, rows: Any, labels: np.ndarray, max_length: int):
-        self.task, self.rows, self.labels = task, rows, labels
-        self.max_length = max_length
+    def __init__(self, task: Task, rows: Any, max_length: int):
+        self.task, self.rows, self.labels, self.max_length = task, rows, labels_of(rows), max_length
         self.evaluations: list[dict[str, float]] = []
         self.weights: dict[str, torch.Tensor] | None = None
-        self.best_step, self.best_score = 0, -math.inf
-        self.texts: Texts | None = None
+        self.step = 0
+        self.score = -math.inf
 
     def __call__(self, run: Run) -> None:
-        if self.texts is None:
-            self.texts = tokenized(self.rows, run.encoder, self.task, self.max_length)
-        said = predict(run.objective, self.texts, task=self.task, precision=run.training.precision)
-        metrics = score(self.task, said, self.labels)
+        if not isinstance(self.rows, Texts):
+            self.rows = tokenized(self.rows, run.encoder, self.task, self.max_length)
+        predicted = predict(run.objective, self.rows, task=self.task, precision=run.training.precision)
+        metrics = score(self.task, predicted, self.labels)
         self.evaluations.append({"step": run.steps, **metrics})
-        if metrics[self.task.metrics[0]] > self.best_score:
-            self.best_step, self.best_score = run.steps, metrics[self.task.metrics[0]]
+        if metrics[self.task.metrics[0]] > self.score:
+            self.step, self.score = run.steps, metrics[self.task.metrics[0]]
             state = run.objective.state_dict()
             self.weights = {name: value.detach().clone() for name, value in state.items()}
 
@@ -210,23 +178,19 @@ def predict(
 
     The rows' labels are not read. `rows` may be `Texts`. `FineTuned` predicts in the precision that it was trained in.
     """
-    task = get_task(task)
-    arguments.of_kind("objective", objective, FineTune, "a fine-tuned objective, such as tuned.objective")
-    checks.choice("precision", precision, ("float32", "bf16"))
-    checks.count("batch_size", batch_size, "a number of rows")
-    arguments.length(max_length)
-    texts = tokenized(rows, objective.encoder, task, max_length, labels=False)
+    texts = tokenized(rows, objective.encoder, get_task(task), max_length, labels=False)
     order = texts.lengths.argsort(stable=True, descending=True)  # [N], longest first: little padding
-    predicted, generator = [], torch.Generator().manual_seed(0)
+    predictions, generator = [], torch.Generator().manual_seed(0)
     cast = autocast(precision, objective.encoder.device)
     with evaluating(objective):
-        for start in range(0, len(order), batch_size):
-            batch = texts.batch(order[start : start + batch_size].tolist())
+        for first in range(0, len(order), batch_size):
+            batch = texts.batch(order[first : first + batch_size].tolist())
             view = {key: value.to(objective.encoder.device) for key, value in batch.items()}
             with cast():
                 logits = objective.predicted_logits(view, generator).float()  # [B, C]
-            predicted.append((logits.squeeze(1) if objective.regression else logits.argmax(1)).cpu())  # [B]
-    by_length = torch.cat(predicted)  # [N], longest text first
+            answers = logits.squeeze(1) if objective.regression else logits.argmax(1)  # [B]
+            predictions.append(answers.cpu())
+    by_length = torch.cat(predictions)  # [N], longest text first
     return by_length[order.argsort()].numpy()
 
 
@@ -234,28 +198,6 @@ def tokenized(rows: Any, encoder: Encoder, task: Task, max_length: int, labels: 
     """Rows of a task as `Texts`, with their labels or without; the columns may have other names than the task's."""
     if isinstance(rows, Texts):
         return rows
-    rows = as_rows(rows)
     columns = task.columns_in(column_names(rows))
-    if not labels:
-        texts = zip(*(column(rows, name) for name in columns), strict=True)
-        rows = [dict(zip(columns, row, strict=True)) for row in texts]
-    return Texts(rows, encoder.tokenizer, columns, min(max_length, encoder.max_length))
-
-
-def describe(method: Any) -> str:
-    """The name of what makes an objective: `SCL`, or `SCL(lam=0.9)` for a partial; for a lambda, or a class from
-    outside the kit, with a digest of its code.
-
-    The same in every process, so that stored tables of runs can be continued. Another name, number, lambda, config or
-    edited class of one's own is another method; a named function is known by its name alone, an object that is no
-    config by its class.
-    """
-    if isinstance(method, partial):
-        has_address = FunctionType, partial
-        given = {k: describe(v) if isinstance(v, has_address) else v for k, v in sorted(method.keywords.items())}
-        options = ", ".join([*map(str, method.args), *(f"{key}={value}" for key, value in given.items())])
-        return f"{describe(method.func)}({options})"
-    name = getattr(method, "__name__", type(method).__name__)
-    if name == "<lambda>":
-        return intact.written(method)
-    return f"{name} {intact.code_digest(method if isinstance(method, type) else type(method))}".rstrip()
+    label = "label" if labels else "no label"  # a column that is not there is not read
+    return Texts(rows, encoder.tokenizer, columns, min(max_length, encoder.max_length), label=label)

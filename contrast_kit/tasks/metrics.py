@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import torch
 
-from contrast_kit import arguments, checks
+from contrast_kit import checks
 
 
 def accuracy(predicted: Any, labels: Any) -> float:
@@ -33,7 +33,9 @@ def mcc(predicted: Any, labels: Any) -> float:
     from sklearn.metrics import matthews_corrcoef
 
     predicted, labels = _classes(predicted, labels)
-    return float(matthews_corrcoef(labels, predicted)) if len(np.unique(labels)) > 1 else 0.0
+    if len(np.unique(labels)) == 1:
+        return 0.0
+    return float(matthews_corrcoef(labels, predicted))
 
 
 def f1(predicted: Any, labels: Any) -> float:
@@ -45,8 +47,8 @@ def f1(predicted: Any, labels: Any) -> float:
     from sklearn.metrics import f1_score
 
     predicted, labels = _classes(predicted, labels)
-    if others := set(np.unique(np.concatenate([predicted, labels])).tolist()) - {0, 1}:
-        raise ValueError(f"F1 scores class 1 of the classes 0 and 1; there is also class {sorted(others)[0]}.")
+    if not np.isin([*predicted, *labels], (0, 1)).all():
+        raise ValueError("F1 is of class 1 among the classes 0 and 1, and there are others: take macro_f1.")
     return float(f1_score(labels, predicted, pos_label=1, average="binary", zero_division=0.0))
 
 
@@ -70,8 +72,7 @@ def pearson(predicted: Any, labels: Any) -> float:
     """
     from scipy.stats import pearsonr
 
-    predicted, labels = _scores(predicted, labels)
-    return 0.0 if _constant(predicted) or _constant(labels) else float(pearsonr(predicted, labels).statistic)
+    return _correlation(pearsonr, predicted, labels)
 
 
 def spearman(predicted: Any, labels: Any) -> float:
@@ -82,20 +83,24 @@ def spearman(predicted: Any, labels: Any) -> float:
     """
     from scipy.stats import spearmanr
 
-    predicted, labels = _scores(predicted, labels)
-    return 0.0 if _constant(predicted) or _constant(labels) else float(spearmanr(predicted, labels).statistic)
+    return _correlation(spearmanr, predicted, labels)
 
 
 METRICS: dict[str, Callable[[Any, Any], float]] = {
-    function.__name__: function for function in (accuracy, mcc, f1, macro_f1, pearson, spearman)
+    "accuracy": accuracy,
+    "mcc": mcc,
+    "f1": f1,
+    "macro_f1": macro_f1,
+    "pearson": pearson,
+    "spearman": spearman,
 }
-"""All metrics by name. One of your own, `METRICS["recall"] = recall`, may then stand in the `metrics` of a `Task`. A
-kept table knows it by its name alone: after a change of its code, choose another `folder`."""
+"""All metrics by name. One of your own, `METRICS["recall"] = recall`, may then stand in the `metrics` of a `Task`."""
 
 
+EIGHT_TASKS = ("mnli", "qqp", "qnli", "sst2", "cola", "rte", "mrpc", "stsb")
 AVERAGED: dict[str, tuple[str, ...]] = {
-    "coco_lm": ("mnli", "qqp", "qnli", "sst2", "cola", "rte", "mrpc", "stsb"),
-    "capt": ("mnli", "qqp", "qnli", "sst2", "cola", "rte", "mrpc", "stsb"),
+    "coco_lm": EIGHT_TASKS,
+    "capt": EIGHT_TASKS,
     "scl": ("sst2", "cola", "mrpc", "rte", "qnli", "mnli"),
 }
 """The tasks that each paper averages over. CMLM prints no average."""
@@ -115,63 +120,35 @@ def glue_average(scores: Mapping[str, float], paper: Literal["coco_lm", "capt", 
     >>> round(glue_average(scores, "scl"), 1)
     90.3
     """
-    arguments.known(paper, AVERAGED, "average of the paper")
-    try:
-        scores = dict(scores)
-    except (TypeError, ValueError):
-        raise TypeError(f"scores must be a dict of the score of each task, not {checks.shown(scores)}.") from None
-    halves = [name for name in ("mnli_matched", "mnli_mismatched") if name in scores]
-    if halves and "mnli" not in scores:
-        scores["mnli"] = np.mean([_finite(name, scores[name]) for name in halves])
-    if lacking := [name for name in AVERAGED[paper] if name not in scores]:
+    scores = dict(scores)
+    halves = [scores[name] for name in ("mnli_matched", "mnli_mismatched") if name in scores]
+    if halves:
+        scores.setdefault("mnli", np.mean(halves))
+    lacking = [name for name in AVERAGED[paper] if name not in scores]
+    if lacking:
         raise ValueError(f"The average of {paper} also needs {', '.join(lacking)}.")
-    return float(np.mean([_finite(name, scores[name]) for name in AVERAGED[paper]]))
+    mean = float(np.mean([float(scores[name]) for name in AVERAGED[paper]]))
+    if not np.isfinite(mean):
+        raise ValueError("A score is not finite: an average needs a number for each task.")
+    return mean
 
 
-def _finite(name: str, score: Any) -> float:
-    """The score of a task as a Python float; a numpy or torch scalar counts as a number."""
-    value = score.item() if hasattr(score, "item") and getattr(score, "shape", None) == () else score
-    if not (checks.is_number(value) and abs(value) < 1e18):
-        raise ValueError(f"The score of {name} is {checks.shown(score)}: an average needs a number each.")
-    return float(value)
+def as_numbers(values: Any) -> np.ndarray:
+    """A list, array or tensor of numbers, on any device, as an array; bfloat16, which numpy lacks, as float32."""
+    if isinstance(values, torch.Tensor):
+        values = values.detach().cpu()
+        if values.dtype == torch.bfloat16:
+            values = values.float()
+    return np.asarray(values)
 
 
-def as_numbers(values: Any, name: str) -> np.ndarray:
-    """A list, array or tensor of numbers, on any device, as an array."""
-    try:
-        if isinstance(values, torch.Tensor):
-            values = values.detach().cpu()
-            values = values.float() if values.dtype == torch.bfloat16 else values  # which numpy does not have
-        array = np.asarray(values)
-    except (TypeError, ValueError, RuntimeError):  # lists of different lengths, or of tensors
-        array = np.asarray(None)
-    if array.dtype.kind not in "biuf":
-        raise TypeError(f"{name} are numbers, not {checks.shown(values)}.")
-    return array
-
-
-def as_labels(labels: Any, scores: bool = True) -> np.ndarray:
-    """A class number, the name of a class or a score for each row, [N]; names and numbers are not mixed."""
-    values = arguments.listed("labels", labels, "labels, one for each row")
-    names = values and all(isinstance(value, str) for value in values)
-    labels = np.array(values) if names else as_numbers(values, "Labels")
-    if labels.ndim != 1:
-        raise ValueError(f"labels must be one for each row, not {checks.shown(values)}.")
-    if labels.dtype.kind == "f" and labels.size and not (scores and np.isfinite(labels).all()):
-        wanted = "finite numbers" if scores else "class numbers or names, no scores"
-        raise ValueError(f"labels must be {wanted}, not {checks.shown(values)}.")
-    return labels
-
-
-def _pair(predicted: Any, labels: Any, least: int = 1) -> tuple[np.ndarray, np.ndarray]:
-    """Both as flat arrays of equal length, all finite."""
-    predicted, labels = as_numbers(predicted, "Predictions"), as_numbers(labels, "Labels")
-    if predicted.shape != labels.shape or predicted.ndim != 1:
+def _pair(predicted: Any, labels: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Predictions and labels as flat arrays of equal length; numpy would spread one label over all rows."""
+    predicted, labels = as_numbers(predicted), as_numbers(labels)
+    if predicted.shape != labels.shape or predicted.ndim != 1 or not len(labels):
         raise ValueError(
             f"Predictions and labels must be two lists of one length, not {predicted.shape} and {labels.shape}."
         )
-    if len(labels) < least:
-        raise ValueError(f"This metric needs at least {least} examples, not {len(labels)}.")
     if not np.isfinite(labels).all():
         raise ValueError("A label is not a finite number: leave out the rows without one.")
     if not np.isfinite(predicted).all():
@@ -179,19 +156,22 @@ def _pair(predicted: Any, labels: Any, least: int = 1) -> tuple[np.ndarray, np.n
     return predicted, labels
 
 
-def _scores(predicted: Any, labels: Any) -> tuple[np.ndarray, np.ndarray]:
-    """As `_pair`, in float64: differences of int8 overflow, sums of half floats are coarse, bools have neither."""
-    predicted, labels = _pair(predicted, labels, least=2)
-    return predicted.astype(float), labels.astype(float)
-
-
 def _classes(predicted: Any, labels: Any) -> tuple[np.ndarray, np.ndarray]:
-    """As `_pair`, for class numbers."""
+    """A pair of class numbers: scores compared for equality would all be wrong."""
     predicted, labels = _pair(predicted, labels)
     for values in (predicted, labels):
-        if (part := values[values != np.round(values)]).size:
-            raise ValueError(f"Classes are compared, and {part[0]} is no class number: round a score, or take argmax.")
+        if (values != np.round(values)).any():
+            raise ValueError("Classes are compared, and these are scores: round them, or take argmax.")
     return predicted, labels
+
+
+def _correlation(function: Callable, predicted: Any, labels: Any) -> float:
+    """A correlation in float64: differences of int8 overflow, sums of half floats are coarse, bools have neither."""
+    predicted, labels = _pair(predicted, labels)
+    predicted, labels = predicted.astype(float), labels.astype(float)
+    if _constant(predicted) or _constant(labels):
+        return 0.0
+    return float(function(predicted, labels).statistic)
 
 
 def _constant(values: np.ndarray) -> bool:

@@ -1,20 +1,22 @@
-"""Probes: what the vectors of an encoder hold, without changing its weights."""
+"""Probes: what an encoder holds, without changing its weights: in its vectors, and in its scores of words."""
 
+import hashlib
+import warnings
 from dataclasses import dataclass
-from functools import partial
-from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
 import torch
+from torch import nn
 
-from contrast_kit import arguments, checks
-from contrast_kit.checks import shown
-from contrast_kit.data.rows import column, column_names, given_columns, label_tensor, unlabelled
+from contrast_kit.data import Texts
+from contrast_kit.data.rows import column, column_names, unlabelled
 from contrast_kit.encoder import Encoder
+from contrast_kit.encoder.encoder import evaluating
+from contrast_kit.encoder.folders import architecture
 from contrast_kit.geometry import pair_cosines
-from contrast_kit.tasks.table import Task, TaskData, get_task, score
-from contrast_kit.tasks.vectors import vectors_of
+from contrast_kit.objectives import Objective
+from contrast_kit.tasks.table import Task, TaskData, first_rows, get_task, labels_of, score, texts_of
 
 STRENGTHS = (1e-4, 1e-3, 1e-2, 0.1, 1.0)
 """What cross-validation chooses among: C of the logistic regression, 1 / α of the ridge regression."""
@@ -62,9 +64,6 @@ def linear_probe(
     Returns:
         the task's metrics on `test`.
 
-    Raises:
-        ValueError: if the training rows hold one class only, or test labels are secret.
-
     See also:
         `knn_probe` learns nothing at all; `fine_tune` changes the encoder.
     """
@@ -74,15 +73,9 @@ def linear_probe(
 def fit_probe(
     encoder: Encoder, train: Any, *, task: Task | str, strength: float | Literal["cv"] = "cv", seed: int = 0
 ) -> Probe:
-    """The model of `linear_probe`, to be evaluated on several sets of rows. Arguments and errors as there."""
+    """The model of `linear_probe`, to be evaluated on several sets of rows. Arguments as there."""
     task = get_task(task)
-    checks.count("seed", seed, "a number to draw by", least=0, most=2**32 - 1)  # the largest that scikit-learn takes
-    y = _training_labels(task, train)
-    if not task.regression and len(np.unique(y)) < 2:
-        raise ValueError("The training rows hold one class only, so there is nothing to tell apart.")
-    if strength != "cv" and not (isinstance(strength, Real) and not isinstance(strength, bool) and strength > 0):
-        raise ValueError(f"strength is a number above 0, or 'cv' for cross-validation, not {shown(strength)}.")
-    x = features(encoder, train, task)
+    x, y = features(encoder, train, task), _training_labels(task, train)
     if strength == "cv":
         strength = _cross_validated(x, y, task, seed)
     return Probe(encoder, task, _model(task, strength, seed).fit(x, y), strength)
@@ -93,8 +86,11 @@ def _model(task: Task, strength: float, seed: int, **options: Any) -> Any:
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    classes = partial(LogisticRegression, C=strength, random_state=seed, max_iter=2000)
-    return make_pipeline(StandardScaler(), Ridge(alpha=1 / strength) if task.regression else classes(**options))
+    if task.regression:
+        model = Ridge(alpha=1 / strength)
+    else:
+        model = LogisticRegression(**{"C": strength, "random_state": seed, "max_iter": 2000} | options)
+    return make_pipeline(StandardScaler(), model)
 
 
 def _cross_validated(x: np.ndarray, y: np.ndarray, task: Task, seed: int) -> float:
@@ -102,26 +98,27 @@ def _cross_validated(x: np.ndarray, y: np.ndarray, task: Task, seed: int) -> flo
 
     Where a class has fewer than two of these rows, none can be left out, and the strength is 1.
     """
-    import warnings
-
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
 
-    chosen, classes = np.random.default_rng(seed).permutation(len(y))[:MOST_ROWS], np.unique(y)
+    chosen = np.random.default_rng(seed).permutation(len(y))[:MOST_ROWS]
+    classes = np.unique(y)
     x, y = x[chosen], y[chosen]
-    counts = [len(y)] if task.regression else [int((y == label).sum()) for label in classes]
-    folds = min(3, *counts)
+    if task.regression:
+        folds, kind, scoring = min(3, len(y)), KFold, "neg_mean_squared_error"
+        options = {}
+    else:
+        folds, kind, scoring = min(3, *((y == label).sum() for label in classes)), StratifiedKFold, "neg_log_loss"
+        options = dict(max_iter=200, tol=1e-3)  # enough to rank five strengths
     if folds < 2:
         return 1.0
-    split = (KFold if task.regression else StratifiedKFold)(folds, shuffle=True, random_state=seed)
-    measure = "neg_mean_squared_error" if task.regression else "neg_log_loss"
-    rough = {} if task.regression else dict(max_iter=200, tol=1e-3)  # enough to rank five strengths
+    split = kind(int(folds), shuffle=True, random_state=seed)
     scores: list[float] = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         for strength in STRENGTHS:
-            model = _model(task, strength, seed, **rough)
-            scores.append(cross_val_score(model, x, y, cv=split, scoring=measure).mean())
+            model = _model(task, strength, seed, **options)
+            scores.append(cross_val_score(model, x, y, cv=split, scoring=scoring).mean())
             if scores[-1] < max(scores):  # stronger ones learn the rows by heart, and take longer each time
                 break
     return STRENGTHS[int(np.argmax(scores))]
@@ -135,15 +132,11 @@ def knn_probe(encoder: Encoder, train: Any, test: Any, *, task: Task | str, k: i
 
     Returns:
         the task's metrics on `test`.
-
-    Raises:
-        ValueError: if `k` is not between 1 and the number of training rows.
     """
     task = get_task(task)
     y = torch.as_tensor(_training_labels(task, train))
-    checks.count("k", k, "a number of training rows", most=len(y))
-    parts = (torch.from_numpy(features(encoder, rows, task)).double() for rows in (train, test))
-    x, z = (torch.nn.functional.normalize(part, dim=1) for part in parts)  # [N, D], [M, D]
+    parts = (torch.from_numpy(features(encoder, rows, task)) for rows in (train, test))
+    x, z = (nn.functional.normalize(part, dim=1) for part in parts)  # [N, D], [M, D]
     cosine, nearest = (z @ x.T).topk(k, dim=1)  # [M, N] -> [M, k]
     if task.regression:
         return score(task, y[nearest].double().mean(1).numpy(), labels_of(test))
@@ -163,12 +156,9 @@ def zero_shot_sts(encoder: Encoder, rows: Any, *, columns: tuple[str, str] | Non
         Spearman (the usual one; only ranks matter) and Pearson. `geometry.pair_cosines` gives the cosines themselves.
     """
     task = get_task("stsb")
-    columns = given_columns(columns) or task.columns_in(column_names(rows))
-    if len(columns) != 2:
-        raise ValueError(f"Similarity needs pairs, and these rows hold one text each ({columns[0]!r}).")
+    columns = columns or task.columns_in(column_names(rows))
     first, second = (vectors_of(encoder, column(rows, name)) for name in columns)  # [N, D] each
-    cosines = pair_cosines(first, second).numpy()  # [N]
-    return score(task, cosines, labels_of(rows))
+    return score(task, pair_cosines(first, second).numpy(), labels_of(rows))
 
 
 def probe(
@@ -188,48 +178,93 @@ def probe(
     >>> list(ck.tasks.probe(ck.Encoder.tiny(tokenizer, pooling="mean"), data, limit=100))
     ['accuracy']
     """
-    probes = {"linear": linear_probe, "knn": knn_probe}
-    arguments.of_kind("data", data, TaskData, "what tasks.load gives")
-    arguments.known(kind, probes, "kind of probe")
+    look = {"linear": linear_probe, "knn": knn_probe}[kind]
     train, test = first_rows(data.train, limit), first_rows(data.validation, limit)
-    return probes[kind](encoder, train, test, task=data.task, **options)
+    return look(encoder, train, test, task=data.task, **options)
+
+
+@torch.no_grad()
+def fill_rate(encoder: Encoder, texts: list[str], k: int = 5) -> float:
+    """How often a hidden token is among the encoder's `k` best guesses; each token of each text is hidden once.
+
+    Args:
+        encoder: with a head that names words; its weights stay as they are.
+        texts: a few hundred tokens in all, since each token costs one pass of its text through the encoder.
+        k: how many guesses count; 1 is accuracy.
+
+    Example:
+        >>> import contrast_kit as ck
+        >>> texts = ["the kite is red", "a small drum"]
+        >>> encoder = ck.Encoder.tiny(ck.data.train_tokenizer(texts, vocab_size=60))
+        >>> 0 <= ck.tasks.fill_rate(encoder, texts, k=1) < 1
+        True
+        >>> ck.tasks.fill_rate(encoder, texts, k=len(encoder.tokenizer))
+        1.0
+    """
+    batch = Texts(texts, encoder.tokenizer, max_length=min(128, encoder.max_length)).batch(range(len(texts)))
+    hits = []
+    with evaluating(encoder):
+        for place in range(batch["input_ids"].shape[1]):
+            rows = batch["maskable"][:, place]  # the texts that have a word there
+            if rows.any():
+                view = {key: value[rows].to(encoder.device) for key, value in batch.items()}
+                hidden = view["input_ids"][:, place].clone()
+                view["input_ids"][:, place] = encoder.tokenizer.mask_token_id
+                scores = encoder.mlm_logits(encoder(view)[:, place])  # [rows, D] -> [rows, V]
+                best = scores.topk(k).indices  # [rows, k]
+                hits.append((best == hidden[:, None]).any(1))
+    return torch.cat(hits).float().mean().item()
+
+
+def vectors_of(encoder: Any, texts: list) -> torch.Tensor:
+    """The vectors of texts, [N, D], on the CPU in float32, from anything with `encode(texts)`."""
+    return torch.as_tensor(encoder.encode(list(texts))).detach().float().cpu()
 
 
 def features(encoder: Encoder, rows: Any, task: Task) -> np.ndarray:
-    """The input of a probe: vectors [N, D] of single texts, [N, 4D] of pairs; asked again, nothing is encoded."""
-    columns = task.columns_in(column_names(rows))
-    parts = [vectors_of(encoder, column(rows, name)) for name in columns]  # [N, D] each
+    """The input of a probe: vectors [N, D] of single texts, [N, 4D] of pairs."""
+    parts = [vectors_of(encoder, texts) for texts in texts_of(rows, task)]  # [N, D] each
     if len(parts) == 2:
         u, v = parts
         parts = [u, v, (u - v).abs(), u * v]
     return torch.cat(parts, dim=1).double().numpy()  # [N, D] or [N, 4D]
 
 
-def labels_of(rows: Any) -> np.ndarray:
-    """The labels as an array of numbers, [N]; None, like -1, means no label."""
-    labels = column(rows, "label")
-    label_tensor(labels)  # raises for what is no number, naming its row
-    found = np.asarray([-1 if label is None else label for label in labels])
-    return found.astype(np.int64) if found.dtype == bool else found  # as `Texts` reads True and False
+def weights_hash(module: nn.Module) -> str:
+    """Twelve hexadecimal digits that change with any weight. They show which weights a stage started from."""
+    digest = hashlib.sha256()
+    for name, value in sorted(module.state_dict().items()):
+        digest.update(name.encode())
+        digest.update(value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())
+    return digest.hexdigest()[:12]
 
 
-def first_rows(rows: Any, limit: int | None) -> Any:
-    """At most the first `limit` rows."""
-    if limit is not None:
-        checks.count("limit", limit, "a number of rows")
-    if limit is None or limit >= len(rows):
-        return rows
-    return rows.select(range(limit)) if hasattr(rows, "select") else rows[:limit]
+def encoder_hash(module: nn.Module) -> str:
+    """Twelve digits that change with anything that a vector depends on: weights, shape, pooling, tokenizer, length.
+
+    `weights_hash` alone would be the same for new encoders of one seed that differ in heads, positions or tokenizer.
+
+    >>> import contrast_kit as ck
+    >>> tokenizer = ck.data.train_tokenizer(["a red kite"], vocab_size=60)
+    >>> one, two = ck.Encoder.tiny(tokenizer), ck.Encoder.tiny(tokenizer, num_attention_heads=4)
+    >>> weights_hash(one) == weights_hash(two), encoder_hash(one) == encoder_hash(two)
+    (True, False)
+    """
+    encoder = module.encoder if isinstance(module, Objective) else module
+    parts = [weights_hash(module), sorted(architecture(encoder.model).items())]
+    parts += [encoder.pooling, encoder.projection, encoder.max_length]
+    parts += [sorted(encoder.tokenizer.get_vocab().items()), encoder.tokenizer.all_special_tokens]
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:12]
 
 
 def _training_labels(task: Task, rows: Any) -> np.ndarray:
-    """The labels of training rows, [N]; refuses missing ones and classes that the task does not have."""
+    """The labels of training rows, [N]; raises for missing ones: -1 would be taken for the last class."""
     y = labels_of(rows)
-    if unlabelled(y).any():
+    if np.any(unlabelled(y)):
         raise ValueError(
             "A training row has the label -1, which means unlabelled: leave such rows out; if -1 is a class, number "
             "the classes from 0."
         )
-    if not task.regression and not (np.issubdtype(y.dtype, np.integer) and 0 <= y.min() <= y.max() < task.classes):
+    if not task.regression and y.max() >= task.classes:
         raise ValueError(f"{task.name} has the classes 0 to {task.classes - 1}, but not all training labels are.")
     return y

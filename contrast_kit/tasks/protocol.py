@@ -1,21 +1,19 @@
-"""What a protocol is: how many runs become one number. And a sweep: one protocol several times."""
+"""What a protocol is: how many runs become one number. A sweep: one protocol several times. A pipeline: what runs."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
-from numbers import Real
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Literal
 
-from contrast_kit import arguments, checks
-from contrast_kit.tasks.metrics import METRICS
-from contrast_kit.tasks.points import checked_grid
-from contrast_kit.training import Training
+from contrast_kit.checks import Settings
+from contrast_kit.objectives import CMLM, MLM, SCL, FineTune
 
 ANY = "any task"
 """The key of a grid for all tasks that have none of their own."""
 
 
 @dataclass(frozen=True)
-class Protocol:
+class Protocol(Settings):
     """One way to compare methods. Numbers that a paper does not print are marked as ours."""
 
     name: str
@@ -94,15 +92,10 @@ class Protocol:
     """A grid within each run: it trains once at each point, keeps the best by validation and tests only that one."""
 
     def __post_init__(self):
-        for name in ("sizes", "seeds"):
-            object.__setattr__(self, name, tuple(arguments.listed(name, getattr(self, name), "whole numbers")))
-        _check(self)
-        if not self.seeds or not self.sizes:
-            raise ValueError("A protocol needs at least one size, one draw and one seed.")
-        if self.report in ("top", "best") and self.validation == 0:
-            raise ValueError("Without validation rows there is nothing to pick runs by.")
-        if self.choose and not (self.validation or self.shots):
-            raise ValueError("Without validation rows there is nothing to choose a point of the grid by.")
+        super().__post_init__()
+        chosen = self.choose or self.report in ("top", "best")
+        if chosen and self.validation == 0 and not self.shots:
+            raise ValueError("Without validation rows there is nothing to choose runs by.")
         if self.shots is not None and self.draws != 1:
             raise ValueError("With shots the seeds draw the rows, so draws must be 1.")
 
@@ -113,35 +106,30 @@ class Protocol:
 
     def training(self, n: int | None) -> dict[str, Any]:
         """The settings of fine-tuning at size `n`, as `fine_tune` takes them."""
-        names = ("lr", "batch_size", "warmup", "evaluate_every")
-        length = {"steps": self.steps} if self.steps else {"epochs": _at(self.epochs, n, "epochs")}
-        return {**length, **{name: getattr(self, name) for name in names}, **self._batches, **self.fine_tuning}
+        length = {"steps": self.steps} if self.steps else {"epochs": self.epochs[n]}
+        return {
+            **length,
+            "lr": self.lr,
+            "batch_size": self.batch_size,
+            "warmup": self.warmup,
+            "evaluate_every": self.evaluate_every,
+            "group_by_length": self.group_by_length,
+            **self.fine_tuning,
+        }
 
     def post_training(self, n: int | None) -> dict[str, Any]:
         """The settings of post-training at size `n`, as `fit` takes them."""
-        epochs = _at(self.post_epochs, n, "post_epochs")
         return {
-            "epochs": epochs,
+            "epochs": self.post_epochs[n],
             "lr": self.post_lr,
             "batch_size": self.post_batch_size,
             "warmup": self.warmup,
-            **self._batches,
+            "group_by_length": self.group_by_length,
         }
-
-    @property
-    def _batches(self) -> dict[str, bool]:
-        """Empty where grouped, the default of `Training`: so runs stored when all were grouped can be continued."""
-        return {} if self.group_by_length else {"group_by_length": False}
 
     def grid_for(self, task: str) -> dict[str, tuple]:
         """The grid that the paper searched for a task; empty where none is printed."""
         return dict(self.search.get(task, self.search.get(ANY, {})))
-
-
-def _at(table: Mapping[int | None, float], n: int | None, name: str) -> float:
-    if n not in table:
-        raise ValueError(f"This protocol has no {name} for size {n}: dataclasses.replace(protocol, {name}={{{n}: …}}).")
-    return table[n]
 
 
 @dataclass(frozen=True)
@@ -159,19 +147,6 @@ class Sweep:
     values: tuple
     """What it becomes, in turn."""
 
-    def __post_init__(self):
-        arguments.of_kind("base", self.base, Protocol, "a Protocol")
-        if self.by not in [field.name for field in fields(Protocol)]:
-            raise ValueError(f"A protocol has no field {checks.shown(self.by)} to be swept.")
-        values = tuple(arguments.listed("values", self.values, "what the field becomes in turn"))
-        for value in values:
-            if not isinstance(value, Real | str | tuple | None):
-                raise TypeError(f"A sweep's values are numbers, words, tuples or None, not {checks.shown(value)}.")
-            replace(self.base, **{self.by: value})  # refuses what the field cannot be
-        if not values or len(set(values)) < len(values):
-            raise ValueError("A sweep needs values, and no value twice.")
-        object.__setattr__(self, "values", values)
-
     @property
     def name(self) -> str:
         """The protocol's name and what is swept."""
@@ -183,62 +158,63 @@ class Sweep:
         return {value: replace(self.base, **{self.by: value}) for value in self.values}
 
 
-LEAST = {
-    0: ("first_draw", "validation", "ddof", "split_seed"),
-    1: ("draws", "top", "copies", "shots", "steps", "batch_size", "evaluate_every", "post_batch_size"),
+@dataclass(frozen=True)
+class Pipeline:
+    """The way from an encoder to a task: post-training, or none, and then fine-tuning.
+
+    >>> from functools import partial
+    >>> from contrast_kit.objectives import CMLM
+    >>> Pipeline(post=partial(CMLM, contrast_weight=0.1)).description
+    'CMLM(contrast_weight=0.1) → FineTune'
+    """
+
+    tune: Any = FineTune
+    """Makes the fine-tuning objective: `FineTune`, `SCL`, `partial(SCL, lam=0.9)`."""
+    post: Any = None
+    """Makes the post-training objective from an encoder: `MLM` (then it is TAPT), `CMLM`, `partial(CMLM, K=2)`."""
+    unlabeled: int = 0
+    """Further training texts, without their labels, for post-training (CMLM, section 4.8)."""
+    frozen: bool = False
+    """Leave the encoder as it is (after post-training, if any) and read the label off its vectors: `linear_probe`,
+    with a strength chosen by cross-validation on the training rows. `tune` is then unused."""
+    prompt: Any = None
+    """A `prompting.Template`: ask the masked LM instead of learning a head. `tune` is then unused."""
+    paraphraser: Callable | None = None
+    """Makes the two paraphrases of each text that post-training with `CSSL` contrasts."""
+
+    @property
+    def description(self) -> str:
+        """The stages, with what differs from their defaults. `tasks.run` recognises its earlier runs by it."""
+        stages = []
+        if self.post:
+            stages.append(describe(self.post))
+            if self.paraphraser:
+                stages[0] += f" by {self.paraphraser!r}"
+            if self.unlabeled:
+                stages[0] += f" with {self.unlabeled} further texts"
+        if self.frozen:
+            stages.append("frozen probe")
+        elif self.prompt:
+            stages.append(repr(self.prompt))
+        else:
+            stages.append(describe(self.tune))
+        return " → ".join(stages)
+
+
+def describe(method: Any) -> str:
+    """The name of what makes an objective: `SCL`, or `SCL(lam=0.9)` for a partial."""
+    if isinstance(method, partial):
+        options = [f"{key}={value}" for key, value in sorted(method.keywords.items())]
+        return f"{describe(method.func)}({', '.join([*map(str, method.args), *options])})"
+    return getattr(method, "__name__", type(method).__name__)
+
+
+PIPELINES: dict[str, Pipeline] = {
+    "FT": Pipeline(),
+    "SCL": Pipeline(tune=SCL),
+    "TAPT": Pipeline(post=MLM),
+    "CMLM": Pipeline(post=CMLM),
+    "probe": Pipeline(frozen=True),
 }
-"""The fields that count something, by the least that they may be; shots and steps may be None. `_check` sees to the
-others, except those in `BY`."""
-BY = {
-    "task": ("most_test", "metrics", "search"),
-    "size": ("epochs", "post_epochs"),
-    "setting": ("fine_tuning", "choose"),
-}
-"""The fields that are dicts, by what their keys are. `_check_tables` says what their values may be."""
-
-
-def _check(protocol: Protocol) -> None:
-    """Check each field by itself."""
-    arguments.string("name", protocol.name, "what the protocol is called")
-    given = {field.name: getattr(protocol, field.name) for field in fields(protocol)}
-    for least, names in LEAST.items():
-        for name in names:
-            if given[name] is not None or name not in ("shots", "steps"):
-                checks.count(name, given[name], "a whole number", least)
-    for size in protocol.sizes:
-        if size is not None:
-            checks.count("A size", size, "a number of rows, or None for all")
-    for seed in protocol.seeds:
-        checks.count("A seed", seed, "a number to draw by", least=0)
-    for name in ("stratified", "per_class", "mismatched", "group_by_length"):
-        checks.switch(name, given[name])
-    checks.choice("test", protocol.test, ("rest", "half", "validation"))
-    checks.choice("report", protocol.report, ("mean", "top", "median", "best"))
-    checks.choice("head", protocol.head, ("linear", "tanh", None))
-    for name in ("lr", "post_lr"):
-        checks.number(name, given[name], "a learning rate", least=0)
-    checks.number("warmup", protocol.warmup, "a share of the updates", 0, 1)
-    temperature, fraction = protocol.temperature, protocol.fraction
-    if temperature is not None and not (checks.is_number(temperature) and 0 <= temperature < 1e18):
-        raise ValueError(f"temperature must be None or 0 or more, not {checks.shown(temperature)}.")
-    if fraction is not None and not (checks.is_number(fraction) and 0 < fraction <= 1):
-        said = checks.shown(fraction)
-        raise ValueError(f"fraction is a share of the training rows, above 0 and at most 1, not {said}.")
-    _check_tables(protocol)
-
-
-def _check_tables(protocol: Protocol) -> None:
-    """Check the fields that are dicts."""
-    for by, names in BY.items():
-        for name in names:
-            arguments.mapping(name, getattr(protocol, name), f"by {by}")
-    for most in protocol.most_test.values():
-        checks.count("most_test", most, "a number of test rows for each task")
-    for metric in protocol.metrics.values():
-        arguments.known(metric, METRICS, "metric")
-    for name in ("epochs", "post_epochs"):
-        for epochs in getattr(protocol, name).values():
-            checks.number(name, epochs, "a number of passes for each size", least=0)
-    Training.of(dict(protocol.fine_tuning))
-    for grid in (protocol.choose, *protocol.search.values()):
-        checked_grid(grid)
+"""The rows of CMLM's table 1 by name, and the frozen encoder. CSSL is left out, since it needs a paraphraser:
+`Pipeline(post=CSSL, paraphraser=BackTranslation())`."""

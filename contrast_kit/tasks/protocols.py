@@ -154,7 +154,7 @@ COCO_LM_LARGE = replace(COCO_LM, name="COCO-LM GLUE, large++", lr=1e-5, search=C
 
 SQUAD = replace(COCO_LM, name="COCO-LM SQuAD 2.0", epochs={None: 2}, lr=3e-5, head=None, mismatched=False)
 """COCO-LM, tables 1 and 8: SQuAD 2.0's development set, EM and F1, median of 5 seeds, after a search:
-`tasks.squad.search` runs table 8's grid, `tasks.squad.run` this protocol."""
+`tasks.squad.run` runs this protocol, `examples/search_a_grid.py` table 8's grid."""
 
 MNLI_FRACTIONS = Sweep(
     replace(COCO_LM, name="COCO-LM few-label MNLI", report="mean"), "fraction", (0.01, 0.1, 0.2, 1.0)
@@ -224,8 +224,8 @@ GLUE_TEST = Protocol(
     report="best",
     epochs={None: 10},
 )
-"""For GLUE's secret test rows (`tasks.submission`): all training rows, ten seeds, the one best on all validation rows,
-as under COCO-LM's table 2, which also searches its grid. Epochs, rate and batch are RoBERTa's."""
+"""For GLUE's secret test rows (`examples/glue_submission.py`): all training rows, ten seeds, the one best on all
+validation rows, as under COCO-LM's table 2, which also searches its grid. Epochs, rate and batch are RoBERTa's."""
 
 PROTOCOLS: dict[str, Protocol] = {
     "cmlm": CMLM,

@@ -3,13 +3,11 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from contrast_kit import arguments, checks
 from contrast_kit.data.drafts import draft_of
-from contrast_kit.tasks.metrics import as_numbers
 from contrast_kit.tasks.protocol import Protocol
 
 if TYPE_CHECKING:
@@ -52,21 +50,14 @@ class Results:
     complete: bool = True
 
     def __post_init__(self):
-        import pandas as pd
-
-        arguments.of_kind("table", self.table, pd.DataFrame, "a DataFrame with one row a run")
-        _need(self.table, *KEY, "test")
-        if (twice := self.table.duplicated(list(KEY))).any():
-            first = self.table[twice].iloc[0]
-            run = ", ".join(f"{name} {first[name]}" for name in KEY)
+        twice = self.table[self.table.duplicated(list(KEY))]
+        if len(twice):
+            run = ", ".join(f"{name} {twice[name].iloc[0]}" for name in KEY)
             raise ValueError(
                 f"Two runs have {run}, and would count as one method: where they are from two starts, rename the "
                 "method of one table, table.assign(method='…')."
             )
-        if self.protocol is None:
-            self.protocol = Protocol("no protocol")
-        arguments.of_kind("protocol", self.protocol, Protocol, "one of tasks.protocols, or None")
-        checks.switch("complete", self.complete)
+        self.protocol = self.protocol or Protocol("no protocol")
 
     def summary(self, level: float = 0.95) -> "pd.DataFrame":
         """One row for each task, size and method, with the number that the protocol reports.
@@ -76,25 +67,25 @@ class Results:
         `runs`; `low` and `high`, the `level` confidence interval of the mean by Student's t. Runs on one draw share
         their training rows, so where there are several draws it is their means that count as independent: 5 draws × 3
         seeds are 5 observations, not 15. With one observation there is no interval: the cell is empty. MNLI has a
-        second row, "…-mm", where the protocol also tests on the mismatched rows. A table without `metric` is refused.
+        second row, "…-mm", where the protocol also tests on the mismatched rows.
         """
         import pandas as pd
 
-        _need(self.table, "metric")
         rows = []
         for (task, n, method), runs in _groups(self.table):
             low, high = interval(independent_observations(runs, "test"), level)
             test, reported = runs["test"], selected_runs(runs, self.protocol)["test"]
             row = {"task": task, "n": n, "method": method, "metric": runs["metric"].iloc[0]}
             row |= {"reported": self.report(runs), "reported_sd": reported.std(ddof=self.protocol.ddof)}
-            row |= {"rule": self._rule(), "mean": test.mean(), "sd": test.std(ddof=1), "lowest": test.min()}
-            row |= {"highest": test.max(), "runs": len(runs), "low": low, "high": high}
+            row |= {"rule": self._rule(), "mean": test.mean(), "sd": test.std(ddof=1)}
+            row |= {"lowest": test.min(), "highest": test.max(), "runs": len(runs), "low": low, "high": high}
             rows.append(row)
         return pd.DataFrame(rows)
 
     def report(self, runs: "pd.DataFrame") -> float:
         """The protocol's one number for some runs. Runs are selected by *validation*; of equals, the earlier draw."""
-        return float(getattr(selected_runs(runs, self.protocol)["test"], _STATISTIC[self.protocol.report])())
+        scores = selected_runs(runs, self.protocol)["test"]
+        return float(scores.median() if self.protocol.report == "median" else scores.mean())
 
     def differences(self, baseline: str, level: float = 0.95) -> "pd.DataFrame":
         """Each method against `baseline`, run by run: same task, rows, and seed on both sides.
@@ -108,31 +99,33 @@ class Results:
         """
         import pandas as pd
 
-        arguments.string("baseline", baseline, "the name of a method")
-        self._known([baseline])
-        same, of = ["task", "n", "draw", "seed"], [name for name in ("test", "split") if name in self.table]
+        self._check_methods([baseline])
+        same = ["task", "n", "draw", "seed"]
+        columns = [name for name in ("test", "split") if name in self.table]
         groups = list(_groups(self.table))
-        base = pd.concat([runs.set_index(same)[of] for (_, _, method), runs in groups if method == baseline])
+        base = pd.concat([runs.set_index(same)[columns] for (_, _, method), runs in groups if method == baseline])
         rows = []
         for (task, n, method), runs in groups:
             pairs = runs.join(base.add_suffix("_base"), on=same, how="inner")
             if method == baseline or pairs.empty:
                 continue
-            if "split" in of and (pairs["split"].fillna("") != pairs["split_base"].fillna("")).any():
+            if "split" in pairs and (pairs["split"].fillna("") != pairs["split_base"].fillna("")).any():
                 raise ValueError(f"{method} and {baseline} had other rows at the same draw (split): they are no pairs.")
             d = pairs["test"] - pairs["test_base"]
             low, high = interval(independent_observations(pairs.assign(difference=d), "difference"), level)
-            wins = float((d > 0).mean() + 0.5 * (d == 0).mean())
             row = {"task": task, "n": n, "method": method, "baseline": baseline, "difference": d.mean()}
-            rows.append(row | {"sd": d.std(ddof=1), "pairs": len(d), "low": low, "high": high, "wins": wins})
+            row |= {"sd": d.std(ddof=1), "pairs": len(d), "low": low, "high": high}
+            rows.append(row | {"wins": float((d > 0).mean() + 0.5 * (d == 0).mean())})
         return pd.DataFrame(rows)
 
     def intervals(self, baseline: str, methods: Sequence[str] | None = None) -> dict[str, tuple[float, float, float]]:
         """The `differences` of one task and size as `plots.intervals` takes them: by method, for all or for these."""
-        self._of_one_kind("intervals")
-        of = self.differences(baseline)
-        wanted = of if methods is None else of[of["method"].isin(self._known(methods))]
-        return {row.method: (row.difference, row.low, row.high) for row in wanted.itertuples()}
+        self._check_one_kind("intervals")
+        rows = self.differences(baseline)
+        if methods is not None:
+            self._check_methods(methods)
+            rows = rows[rows["method"].isin(methods)]
+        return {row.method: (row.difference, row.low, row.high) for row in rows.itertuples()}
 
     def spread(self) -> "pd.DataFrame":
         """How much depends on the draw, and how much on the seed: deviations of the test score, one row per method.
@@ -142,56 +135,43 @@ class Results:
         """
         import pandas as pd
 
-        self._of_one_kind("spread")
-        found = {}
+        self._check_one_kind("spread")
+        rows = {}
         for method, runs in self.table.groupby("method", sort=False):
             by_draw = runs.groupby("draw")["test"]
             within = by_draw.var(ddof=1).mean()
             between = by_draw.mean().var(ddof=1) - within / by_draw.size().mean()
-            found[method] = {"between_draws": max(between, 0.0) ** 0.5, "between_seeds": within**0.5}
-        return pd.DataFrame(found).T.rename_axis("method")
-
-    def best(self, methods: Sequence[str] | None = None) -> str:
-        """The method with the best `validation_score`: for choosing a hyper-parameter."""
-        table = self.table if methods is None else self.table[self.table["method"].isin(self._known(methods))]
-        _need(table, "validation")
-        scores = {name: validation_score(runs, self.protocol) for name, runs in table.groupby("method", sort=False)}
-        return max(scores, key=scores.get)
-
-    def scores(self, metric: str = "test") -> dict[str, dict[str, list[float]]]:
-        """The runs' scores as `plots.bars_with_errors` takes them: by task and size, then by method."""
-        arguments.known(metric, self.table.columns, "column")
-        scores: dict[str, dict[str, list[float]]] = {}
-        for (task, n, method), runs in _groups(self.table):
-            scores.setdefault(f"{task}, {n} labels", {})[method] = runs[metric].tolist()
-        return scores
+            rows[method] = {"between_draws": max(between, 0.0) ** 0.5, "between_seeds": within**0.5}
+        return pd.DataFrame(rows).T.rename_axis("method")
 
     def save(self, path: str | Path) -> Path:
-        """Write the table, whole or not at all, as `.csv` or `.parquet`. Returns the path."""
+        """Write the table, whole or not at all, as `.csv`. Returns the path."""
         return write(self.table, path)
 
-    def _known(self, methods: Sequence[str]) -> list[str]:
-        """The names of methods, after checking that each has runs."""
-        there = self.table["method"].unique()
-        methods = arguments.strings("methods", methods, "names of methods")
-        if not methods:
-            raise ValueError(f"methods is empty; there are {', '.join(there)}.")
+    def _check_methods(self, methods: Sequence[str]) -> None:
+        """Raise for a method without runs: a table of nothing would look like no difference."""
+        known = self.table["method"].unique()
         for name in methods:
-            if name not in there:
-                raise ValueError(f"There are no runs of {name!r}; there are {', '.join(there)}.")
-        return methods
+            if name not in known:
+                raise ValueError(f"There are no runs of {name!r}; there are {', '.join(known)}.")
 
-    def _of_one_kind(self, name: str) -> None:
-        """Refuse runs of several tasks or sizes, of which only one could be told, or all would be mixed."""
-        if len(kinds := {f"{task}, {n} labels" for (task, n, _), _ in _groups(self.table)}) > 1:
+    def _check_one_kind(self, name: str) -> None:
+        """Raise for runs of several tasks or sizes, which would be mixed."""
+        kinds = {(task, n) for (task, n, _), _ in _groups(self.table)}
+        if len(kinds) > 1:
             raise ValueError(
-                f"{name} is of one task and size, and these runs are of {len(kinds)} ({'; '.join(sorted(kinds)[:3])}): "
-                "choose the rows of one, Results(table[table['n'] == 20], protocol)."
+                f"{name} is of one task and size, and these runs are of {len(kinds)}: choose the rows of one, "
+                "Results(table[table['n'] == 20], protocol)."
             )
 
     def _rule(self) -> str:
-        report = self.protocol.report
-        return f"mean of the top {self.protocol.top} by validation" if report == "top" else _RULES[report]
+        rules = {
+            "mean": "mean of all runs",
+            "median": "median of all runs",
+            "best": "best run by validation",
+            "top": f"mean of the top {self.protocol.top} by validation",
+        }
+        return rules[self.protocol.report]
 
     def __repr__(self) -> str:
         state = "" if self.complete else " (stopped before the end: run again with the same folder to go on)"
@@ -206,36 +186,14 @@ def _groups(table: "pd.DataFrame") -> Iterator[tuple[tuple, "pd.DataFrame"]]:
             yield (f"{task}-mm", n, method), runs.assign(task=f"{task}-mm", test=runs[MISMATCHED])
 
 
-def _need(table: "pd.DataFrame", *names: str) -> None:
-    """Refuse a table of runs without one of these columns, or with a gap where runs are selected."""
-    if lacking := [name for name in names if name not in table]:
-        raise ValueError(f"The table of runs has no column {lacking[0]!r}: add it, table.assign({lacking[0]}=…).")
-    if "validation" in names and table["validation"].isna().any():
-        raise ValueError("These runs had no validation rows, so none of them can be selected.")
-
-
-_STATISTIC = {"mean": "mean", "top": "mean", "median": "median", "best": "mean"}
-_RULES = {"mean": "mean of all runs", "median": "median of all runs", "best": "best run by validation"}
-
-
 def selected_runs(runs: "pd.DataFrame", protocol: Protocol) -> "pd.DataFrame":
     """The runs that the protocol reports, by validation and never by test: the top ones, the best one, or all."""
     count = {"top": protocol.top, "best": 1}.get(protocol.report)
     if count is None:
         return runs
-    _need(runs, "validation")
+    if runs["validation"].isna().any():
+        raise ValueError("These runs had no validation rows, so none of them can be selected.")
     return runs.sort_values(["draw", "seed"]).nlargest(count, "validation", keep="first")
-
-
-def validation_score(runs: "pd.DataFrame", protocol: Protocol) -> float:
-    """What settings are compared by: the mean, over tasks and sizes, of the validation score of their runs.
-
-    That score is the mean of the top runs where the protocol reports those, else of all, even where it reports the best
-    one. SCL chooses this way: "based on the average validation accuracy of the top 3 models", and with all rows "across
-    10 seeds".
-    """
-    each = [scores for _, scores in runs.groupby(["task", "n"], dropna=False)["validation"]]
-    return float(np.mean([(x.nlargest(protocol.top) if protocol.report == "top" else x).mean() for x in each]))
 
 
 def independent_observations(runs: "pd.DataFrame", column: str) -> np.ndarray:
@@ -245,7 +203,7 @@ def independent_observations(runs: "pd.DataFrame", column: str) -> np.ndarray:
     return runs[column].to_numpy()
 
 
-def interval(values: np.ndarray, level: float = 0.95) -> tuple[float | None, float | None]:
+def interval(values: Sequence[float], level: float = 0.95) -> tuple[float | None, float | None]:
     """The confidence interval of a mean by Student's t; (None, None) for fewer than two values.
 
     >>> low, high = interval(np.array([0.5, 0.6, 0.7]))
@@ -254,18 +212,11 @@ def interval(values: np.ndarray, level: float = 0.95) -> tuple[float | None, flo
     """
     from scipy.stats import t
 
-    if not (checks.is_number(level) and 0 < level < 1):
-        raise ValueError(f"level is a share between 0 and 1, not {checks.shown(level)}.")
-    values = as_numbers(values, "Values")
+    values = np.asarray(values)
     if len(values) < 2:
         return None, None
     half = t.ppf((1 + level) / 2, len(values) - 1) * np.std(values, ddof=1) / len(values) ** 0.5
     return float(np.mean(values) - half), float(np.mean(values) + half)
-
-
-def inside(folder: str | Path | None, name: str) -> Path | None:
-    """The file or folder of this name inside `folder`; None where no folder is given."""
-    return None if folder is None else arguments.path("folder", folder, "where results are kept") / name
 
 
 def table_of(runs: Iterable[dict]) -> "pd.DataFrame":
@@ -273,27 +224,24 @@ def table_of(runs: Iterable[dict]) -> "pd.DataFrame":
     import pandas as pd
 
     runs = list(runs)
-    return pd.DataFrame(runs, columns=None if runs else [*KEY, "metric", "validation", "test"])
+    if not runs:
+        return pd.DataFrame(columns=[*KEY, "metric", "validation", "test"])
+    return pd.DataFrame(runs)
 
 
 def write(table: "pd.DataFrame", path: str | Path) -> Path:
-    """Write a table as `.csv` or `.parquet`, renamed into place: a process killed at any moment leaves a whole file."""
-    path = arguments.path("path", path, "where the table is written")
-    writers = {".csv": lambda draft: table.to_csv(draft, index=False), ".parquet": table.to_parquet}
-    if path.suffix not in writers:
-        raise ValueError(f"A table is written as .csv or .parquet, not {path.suffix or 'as a file without an ending'}.")
+    """Write a table as `.csv`, renamed into place: a process killed at any moment leaves a whole file."""
+    path = Path(path).expanduser()
     path.parent.mkdir(parents=True, exist_ok=True)
     with draft_of(path) as draft:
-        writers[path.suffix](draft)
+        table.to_csv(draft, index=False)
     return path
 
 
-def read(path: str | Path) -> "pd.DataFrame":
-    """Read a table that `write` wrote. Hashes stay text, even those that look like numbers."""
+def read(path: Path) -> list[dict[str, Any]]:
+    """The rows that `write` wrote. Hashes stay text, even those that look like numbers."""
     import pandas as pd
 
-    path = arguments.path("path", path, "where the table is")
-    if path.suffix == ".parquet":
-        return pd.read_parquet(path)
     table = pd.read_csv(path, dtype=dict.fromkeys(TEXT, str), keep_default_na=False, na_values=[""])
-    return table.fillna({name: "" for name in TEXT if name in table})
+    table = table.fillna({name: "" for name in TEXT if name in table})
+    return table.astype(object).where(table.notna(), None).to_dict("records")

@@ -26,17 +26,15 @@ from torch import Tensor
 from torch.nn.functional import one_hot
 from transformers import PreTrainedTokenizerBase
 
-from contrast_kit import arguments, checks, geometry, objectives
-from contrast_kit._renamed import former_names, former_property, renamed
+from contrast_kit import geometry, objectives
+from contrast_kit.data import Texts
 from contrast_kit.encoder import Encoder
 from contrast_kit.encoder.encoder import evaluating
 from contrast_kit.masking import noise
 from contrast_kit.tasks.metrics import spearman
-from contrast_kit.tasks.pairs import Pairs, hard_pairs
-from contrast_kit.tasks.pairs import overlap as overlap
-from contrast_kit.tasks.probes import first_rows, probe
-from contrast_kit.tasks.table import TaskData, load
-from contrast_kit.tasks.vectors import check_encodes
+from contrast_kit.tasks.pairs import PairCosines, Pairs, hard_pairs
+from contrast_kit.tasks.probes import probe, vectors_of
+from contrast_kit.tasks.table import TaskData, first_rows, load
 
 # Ours, not the papers': the encoder pools by the mean, and all that contrast without labels share one temperature,
 # except CAPT, whose triangle is printed. Its queue suits a small run (8,192 vectors would date from a much older
@@ -83,19 +81,6 @@ class EvalSuite:
     disturb: noise.Noise = field(default_factory=noise.Mask)
     """The noise whose effect is measured."""
 
-    def __post_init__(self):
-        self.pairs, self.hard = arguments.text_pairs("pairs", self.pairs), arguments.text_pairs("hard", self.hard)
-        self.graded = arguments.listed("graded", self.graded, "pairs with a score")
-        for row in self.graded:
-            one, other, score = row if isinstance(row, tuple | list) and len(row) == 3 else (None, None, None)
-            if not (isinstance(one, str) and isinstance(other, str) and checks.is_number(score)):
-                raise TypeError(f"graded must be pairs with a score, (one, other, 3.5), not {checks.shown(row)}.")
-        if len(self.graded) < 2:
-            raise ValueError("graded must be at least two pairs with a score, since their order is measured.")
-        for name, data in arguments.mapping("probes", self.probes, "of tasks by name").items():
-            arguments.of_kind(f"probes[{name!r}]", data, TaskData, "what tasks.load gives")
-        arguments.of_kind("disturb", self.disturb, Callable, "a noise, such as masking.noise.Mask()")
-
     def __repr__(self) -> str:
         counts = f"{len(self.pairs)} pairs, {len(self.hard)} hard and {len(self.graded)} graded ones"
         return f"EvalSuite of {counts}; probes: {', '.join(self.probes) or 'none'}; noise: {self.disturb}"
@@ -115,16 +100,12 @@ class EvalSuite:
         """
         from contrast_kit.data import toyshop
 
-        checks.count("pairs", pairs, "a number of pairs")
-        checks.choice("split", split, ("train", "validation"))
-        graded = load("toyshop/stsb")
-        graded = first_rows(graded.train if split == "train" else graded.validation, rows)
-        first, second = graded["sentence1"], graded["sentence2"]
+        graded = first_rows(load("toyshop/stsb").splits[split], rows)
         return cls(
             toyshop.probe_pairs(pairs, seed=seed),
             hard_pairs(pairs, seed),
-            list(zip(first, second, graded["label"], strict=True)),
-            {name: with_at_most(load(f"toyshop/{name}"), rows) for name in arguments.strings("tasks", tasks, "names")},
+            list(zip(graded["sentence1"], graded["sentence2"], graded["label"], strict=True)),
+            {name: with_at_most(load(f"toyshop/{name}"), rows) for name in tasks},
         )
 
 
@@ -143,17 +124,13 @@ class WordCounts:
     """
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase, idf: list[str] | None = None) -> None:
-        arguments.of_kind("tokenizer", tokenizer, PreTrainedTokenizerBase, "a tokenizer")
         self.tokenizer = tokenizer
         self.vocabulary = {"mask_id": tokenizer.mask_token_id, "vocab_size": len(tokenizer)}
         self.weights = torch.ones(len(tokenizer))  # [V]
         if idf is not None:
-            idf = arguments.strings("idf", idf, "texts")
-            if not idf:
-                raise ValueError("idf is empty: give at least one text to count in, or None.")
             parts = (self.encode(idf[i : i + 500]) for i in range(0, len(idf), 500))  # [500, V] each
-            have = sum((part > 0).sum(0) for part in parts)  # [V]
-            self.weights = ((1 + len(idf)) / (1 + have)).log() + 1
+            documents = sum((part > 0).sum(0) for part in parts)  # [V]
+            self.weights = ((1 + len(idf)) / (1 + documents)).log() + 1
 
     def encode(self, texts: list[str]) -> Tensor:
         """Counts [N, V]; special tokens are not counted."""
@@ -167,8 +144,6 @@ class WordCounts:
             tokens = ids[~torch.isin(ids, special)]
             rows.append(one_hot(tokens, len(self.tokenizer)).sum(0))  # [T, V] -> [V]
         return torch.stack(rows) * self.weights
-
-    of_view = former_property("of_view", "encode_view")
 
 
 class Centred:
@@ -186,23 +161,18 @@ class Centred:
     """
 
     def __init__(self, encoder: Encoder | WordCounts, texts: list[str]) -> None:
-        check_encodes(encoder)
         self.encoder, self.tokenizer, self.vocabulary = encoder, encoder.tokenizer, encoder.vocabulary
-        texts = arguments.strings("texts", texts, "texts")
         self.mean = encoder.encode(texts).mean(0).float().cpu()  # [N, D] -> [D]
 
     def encode(self, texts: list[str]) -> Tensor:
         """Centred vectors [N, D]."""
-        return self.encoder.encode(texts).float().cpu() - self.mean
+        return vectors_of(self.encoder, texts) - self.mean
 
     def encode_view(self, view: Mapping[str, Tensor]) -> Tensor:
         """Centred vectors of the rows of a view, [B, T] -> [B, D]."""
         return _encode_view(self.encoder, view) - self.mean
 
-    of_view = former_property("of_view", "encode_view")
 
-
-@renamed(exam="suite")
 def measure(encoder: Encoder | WordCounts | Centred, suite: EvalSuite) -> dict[str, float]:
     """One row of the scoreboard; the columns are explained at the top of this module.
 
@@ -222,50 +192,44 @@ def measure(encoder: Encoder | WordCounts | Centred, suite: EvalSuite) -> dict[s
         >>> row["auc"] > 0.9, row["auc_hard"] < row["auc"]
         (True, True)
     """
-    check_encodes(encoder)
-    arguments.of_kind("suite", suite, EvalSuite, "an EvalSuite")
-    a, b = (_vectors(encoder, [pair[side] for pair in suite.pairs]) for side in (0, 1))  # [N, D] each
-    similar, random = geometry.pair_cosines(a, b), geometry.random_pair_cosines(a)
-    hard = [_vectors(encoder, [pair[side] for pair in suite.hard]) for side in (0, 1)]
+    similar, a, b = _cosines_of(encoder, suite.pairs)
+    hard, _, _ = _cosines_of(encoder, suite.hard)
     first, second, scores = zip(*suite.graded, strict=True)
-    cosines = geometry.pair_cosines(_vectors(encoder, first), _vectors(encoder, second))
-    clean, noisy = _with_noise(encoder, list(dict.fromkeys(pair[0] for pair in suite.pairs)), suite.disturb)
+    cosines = geometry.pair_cosines(vectors_of(encoder, first), vectors_of(encoder, second))
     row = {"sts": spearman(cosines.numpy(), scores)}
     for name, data in suite.probes.items():
         row[name] = probe(encoder, data, strength=PROBE_STRENGTH)[data.task.metrics[0]]
     return row | {
-        "auc": geometry.separation(similar, random).item(),
-        "auc_hard": geometry.separation(geometry.pair_cosines(*hard), geometry.random_pair_cosines(hard[0])).item(),
+        "auc": similar.auc,
+        "auc_hard": hard.auc,
         "alignment": geometry.alignment(a, b).item(),
         "uniformity": geometry.uniformity(a).item(),
         "effective_rank": geometry.effective_rank(a).item(),
-        "noise": _noise_sensitivity(clean, noisy),
+        "noise": _noise_sensitivity(encoder, suite),
     }
 
 
 def with_at_most(data: TaskData, rows: int) -> TaskData:
     """The task with the first `rows` rows of its training and validation splits."""
-    arguments.of_kind("data", data, TaskData, "what tasks.load gives")
     splits = {name: first_rows(getattr(data, name), rows) for name in ("train", "validation")}
     return replace(data, splits=splits)
 
 
-def _noise_sensitivity(clean: Tensor, noisy: Tensor) -> float:
+def _cosines_of(encoder: Any, pairs: Pairs) -> tuple[PairCosines, Tensor, Tensor]:
+    """The cosines of pairs and of random ones, and the vectors of both sides, [N, D] each."""
+    a, b = (vectors_of(encoder, texts) for texts in zip(*pairs, strict=True))
+    return PairCosines(geometry.pair_cosines(a, b), geometry.random_pair_cosines(a)), a, b
+
+
+def _noise_sensitivity(encoder: Any, suite: EvalSuite) -> float:
+    """How far the suite's noise moves a text, in distances between texts; NaN for a collapsed encoder."""
+    texts = list(dict.fromkeys(text for text, _ in suite.pairs))
+    batch = _batch(texts, encoder.tokenizer, getattr(encoder, "max_length", 128))
+    noisy = suite.disturb(batch, torch.Generator().manual_seed(0), encoder.vocabulary)
     try:
-        return geometry.noise_sensitivity(clean, noisy).item()
-    except ValueError:  # a collapsed encoder
+        return geometry.noise_sensitivity(_encode_view(encoder, batch), _encode_view(encoder, noisy)).item()
+    except ValueError:
         return float("nan")
-
-
-def _vectors(encoder: Any, texts: Any) -> Tensor:
-    return encoder.encode(list(texts)).float().cpu()  # [N, D]
-
-
-def _with_noise(encoder: Any, texts: list[str], disturb: noise.Noise) -> tuple[Tensor, Tensor]:
-    """Vectors of the clean and of the noisy texts, [N, D] each."""
-    batch = _batch(texts, encoder.tokenizer, getattr(encoder, "max_length", None))
-    noisy = disturb(batch, torch.Generator().manual_seed(0), encoder.vocabulary)
-    return _encode_view(encoder, batch), _encode_view(encoder, noisy)
 
 
 def _encode_view(encoder: Any, view: Mapping[str, Tensor]) -> Tensor:
@@ -277,10 +241,5 @@ def _encode_view(encoder: Any, view: Mapping[str, Tensor]) -> Tensor:
         return encoder.pool(encoder(view), view).float().cpu()
 
 
-def _batch(texts: list[str], tokenizer: PreTrainedTokenizerBase, limit: int | None = None) -> dict[str, Tensor]:
-    from contrast_kit.data import Texts
-
-    return Texts(texts, tokenizer, max_length=limit and min(128, limit)).batch(range(len(texts)))
-
-
-__getattr__ = former_names(__name__, {"Exam": "EvalSuite", "METHODS": "CONTESTANTS", "small": "with_at_most"})
+def _batch(texts: list[str], tokenizer: PreTrainedTokenizerBase, limit: int = 128) -> dict[str, Tensor]:
+    return Texts(list(texts), tokenizer, max_length=min(128, limit)).batch(range(len(texts)))

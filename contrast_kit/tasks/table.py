@@ -4,19 +4,16 @@ The GLUE rows are those of `data.glue`, with the metrics that the papers print b
 section 5.4) follow. The same rows serve toyshop, the hub and local folders, since all share one schema.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from contrast_kit import arguments, checks
-from contrast_kit._names import meant
-from contrast_kit.data import glue, labels, text_columns
-from contrast_kit.data.rows import column, column_names, unlabelled
-from contrast_kit.tasks.metrics import METRICS, as_numbers
+import numpy as np
 
-OF_CLASSES = ("accuracy", "mcc", "f1", "macro_f1")
-"""The metrics that scores do not have."""
+from contrast_kit.data import glue, labels, text_columns
+from contrast_kit.data.rows import column, column_names, label_tensor, unlabelled
+from contrast_kit.tasks.metrics import METRICS, as_numbers
 
 
 @dataclass(frozen=True)
@@ -40,17 +37,14 @@ class Task:
     """The metrics that are reported. The first one selects, and is the one in the papers' tables."""
 
     def __post_init__(self):
-        arguments.string("name", self.name, "what the task is called")
-        for field in ("columns", "metrics", *([] if self.label_names is None else ["label_names"])):
-            object.__setattr__(self, field, tuple(arguments.strings(field, getattr(self, field), "names")))
-        if not 1 <= len(self.columns) <= 2 or not self.metrics:
-            raise ValueError("A task has one text column or two, and at least one metric.")
-        if self.label_names is not None and len(self.label_names) < 2:
-            raise ValueError("A task has at least two classes; where the label is a score, label_names is None.")
         for metric in self.metrics:
-            arguments.known(metric, METRICS, "metric", "(tasks.METRICS['name'] = function adds one)")
-        if self.regression and (of_classes := [name for name in self.metrics if name in OF_CLASSES]):
-            raise ValueError(f"{of_classes[0]} is of classes, and {self.name} has scores: take spearman or pearson.")
+            if metric not in METRICS:
+                raise ValueError(
+                    f"There is no metric {metric!r}; there are {', '.join(METRICS)} (tasks.METRICS['name'] = function "
+                    "adds one)."
+                )
+            if self.regression and metric in ("accuracy", "mcc", "f1", "macro_f1"):
+                raise ValueError(f"{metric} is of classes, and {self.name} has scores: take spearman or pearson.")
         if "f1" in self.metrics and self.classes > 2:
             raise ValueError(f"f1 is that of class 1 among two, and {self.name} has {self.classes}: take macro_f1.")
 
@@ -72,19 +66,15 @@ class Task:
     def reporting(self, metric: str | None) -> "Task":
         """The task with another of its metrics first: CAPT reports Pearson for STS-B. None leaves it as it is.
 
-        Raises:
-            ValueError: for a metric that the task does not have; the message names those it has.
-
         >>> TASKS["stsb"].reporting("pearson").metrics
         ('pearson', 'spearman')
         """
         if metric is None:
             return self
-        if metric not in self.metrics:
-            raise ValueError(f"{self.name} has the metrics {', '.join(self.metrics)}, not {checks.shown(metric)}.")
-        return replace(self, metrics=(metric, *(name for name in self.metrics if name != metric)))
+        others = [name for name in self.metrics if name != metric]
+        return replace(self, metrics=(metric, *others))
 
-    def columns_in(self, names: list[str]) -> tuple[str, ...]:
+    def columns_in(self, names: Sequence[str]) -> tuple[str, ...]:
         """The text columns among `names`: the task's, or those that the data set has instead."""
         return self.columns if set(self.columns) <= set(names) else text_columns(names)
 
@@ -119,12 +109,12 @@ def get_task(name: str | Path | Task) -> Task:
     """
     if isinstance(name, Task):
         return name
-    last = Path(str(name)).name.lower().partition("_")[0]  # amazon_kitchen is one of the Amazon sets
+    last = Path(name).name.lower().partition("_")[0]  # amazon_kitchen is one of the Amazon sets
     by_folder = {task.folder.lower(): task.name for task in glue.TASKS.values()}
     last = by_folder.get(last, last)
     if last not in TASKS:
         raise ValueError(
-            f"There is no task {checks.shown(name)} in the table; there are {', '.join(TASKS)}. "
+            f"There is no task {str(name)!r} in the table; there are {', '.join(TASKS)}. "
             "Another data set needs a task of its own: tasks.Task(name, columns, label_names, metrics)."
         )
     return TASKS[last]
@@ -135,14 +125,13 @@ def score(task: Task | str, predicted: Any, labels: Any) -> dict[str, float]:
 
     Raises:
         ValueError: for labels that are secret (-1), or not as many as the predictions.
-        TypeError: for predictions or labels that are not numbers.
 
     >>> from contrast_kit import tasks
     >>> tasks.score(tasks.get_task("mrpc"), [0, 1, 1, 0], [0, 1, 0, 0])
     {'accuracy': 0.75, 'f1': 0.666...}
     """
-    task, labels = get_task(task), as_numbers(labels, "Labels")
-    if unlabelled(labels).any():
+    task, labels = get_task(task), as_numbers(labels)
+    if np.any(unlabelled(labels)):
         raise ValueError(f"Some labels of {task.name} are -1, which means secret: they cannot be scored.")
     return {name: METRICS[name](predicted, labels) for name in task.metrics}
 
@@ -168,16 +157,13 @@ class TaskData:
 
     def __post_init__(self):
         object.__setattr__(self, "task", get_task(self.task))
-        arguments.mapping("splits", self.splits, "of the rows of each split")
-        if self.task.label_names is not None:
+        object.__setattr__(self, "name", self.name or self.task.name)
+        if not self.task.regression:
             object.__setattr__(self, "splits", labels.in_order(self.splits, self.task.label_names))
-        arguments.string("name", self.name, "what the data are called in a table")
-        if not self.name:
-            object.__setattr__(self, "name", self.task.name)
 
     def __repr__(self) -> str:
-        rows = (f"{name} {len(rows):,}" if hasattr(rows, "__len__") else name for name, rows in self.splits.items())
-        return f"{self.name}, as {self.task}: {', '.join(rows)}"
+        sizes = ", ".join(f"{name} {len(rows):,}" for name, rows in self.splits.items())
+        return f"{self.name}, as {self.task}: {sizes}"
 
     @property
     def train(self) -> Any:
@@ -196,30 +182,24 @@ class TaskData:
         Raises:
             ValueError: if the test rows have no labels; `tasks.hold_out` makes labelled ones.
         """
-        rows = self._split("test")
-        if "label" not in column_names(rows) or all(label in (None, -1) for label in column(rows, "label")):
+        if not self.labelled("test"):
             raise ValueError(
                 f"The test labels of {self.task.name} are secret. As the papers do, take a part of the validation "
                 "rows as the test set: tasks.hold_out(data).test."
             )
-        return rows
+        return self._split("test")
+
+    def labelled(self, name: str) -> bool:
+        """Whether there is a split of this name and it has labels."""
+        if name not in self.splits and f"{name}_matched" not in self.splits:
+            return False
+        rows = self._split(name)
+        return "label" in column_names(rows) and not set(column(rows, "label")) <= {None, -1}
 
     def _split(self, name: str) -> Any:
-        for known in (name, f"{name}_matched"):
-            if known in self.splits:
-                return self.splits[known]
-        raise ValueError(f"{self.task.name} has no split {name!r} here; {meant(name, self.splits)}")
-
-
-def list_of_tasks(data: TaskData | Iterable[TaskData]) -> list[TaskData]:
-    """The data of one task or of several, as a list."""
-    tasks = [data] if isinstance(data, TaskData | str) else arguments.listed("data", data, "what tasks.load gives")
-    if not tasks or not all(isinstance(one, TaskData) for one in tasks):
-        raise TypeError(
-            "data is what tasks.load gives, one or several: run(protocol, tasks.load('toyshop/sst2'), …), "
-            f"not {checks.shown(tasks)}."
-        )
-    return tasks
+        if name not in self.splits and f"{name}_matched" in self.splits:
+            name = f"{name}_matched"
+        return self.splits[name]
 
 
 def load(name: str | Path, *, task: Task | str | None = None, label: str = "label", **options: Any) -> TaskData:
@@ -232,10 +212,6 @@ def load(name: str | Path, *, task: Task | str | None = None, label: str = "labe
         name: `"toyshop/sst2"`, `"glue/rte"`, a folder, `"yelp"`, …
         task: which task this is, where the name does not say it.
         label: the column of the labels; in the returned splits it is called `label`.
-
-    Raises:
-        ValueError, FileNotFoundError: as `get_task` and `data.load` do; no such column; a class of the data that the
-            task does not name.
 
     >>> from contrast_kit import tasks
     >>> data = tasks.load("toyshop/rte")
@@ -253,9 +229,34 @@ def load(name: str | Path, *, task: Task | str | None = None, label: str = "labe
     """
     from contrast_kit import data
 
-    row = get_task(task if task is not None else name)
-    arguments.string("label", label, "the column of the labels")
-    splits = data.load(name, **options)
-    if label != "label":
-        splits = type(splits)(labels.from_column(splits, label, options.get("labels"), hint=str(name)))
-    return TaskData(row, splits, Path(name).name if Path(name).exists() else str(name))
+    task = get_task(name if task is None else task)
+    splits = data.load(name, label=label, **options)
+    shown = Path(name).name if Path(name).exists() else str(name)
+    return TaskData(task, splits, shown)
+
+
+def labels_of(rows: Any) -> np.ndarray:
+    """The labels as an array of numbers, [N]; None, like -1, means no label."""
+    values = column(rows, "label")
+    label_tensor(values)  # raises for what is no number, naming its row
+    values = np.asarray([-1 if label is None else label for label in values])
+    return values.astype(np.int64) if values.dtype == bool else values  # as `Texts` reads True and False
+
+
+def texts_of(rows: Any, task: Task) -> list[list[str]]:
+    """The texts of each of the task's columns: one list, or two of a pair."""
+    return [column(rows, name) for name in task.columns_in(column_names(rows))]
+
+
+def select_rows(rows: Any, chosen: Sequence[int]) -> Any:
+    """The chosen rows, in the order given."""
+    if hasattr(rows, "select"):
+        return rows.select(chosen)
+    return [rows[i] for i in chosen]
+
+
+def first_rows(rows: Any, limit: int | None) -> Any:
+    """At most the first `limit` rows."""
+    if limit is None or limit >= len(rows):
+        return rows
+    return select_rows(rows, range(limit))

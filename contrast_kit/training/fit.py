@@ -14,7 +14,7 @@ from tqdm.auto import tqdm
 from contrast_kit import checks
 from contrast_kit.checks import NotFiniteError
 from contrast_kit.data.batches import make_batches
-from contrast_kit.data.prepared import prepare_texts
+from contrast_kit.data.stream import prepare_texts
 from contrast_kit.objectives.base import Objective
 from contrast_kit.training import checkpoint, distributed
 from contrast_kit.training.gradient import RandomState, gradient
@@ -85,6 +85,8 @@ class _Loop:
         self.device = distributed.start()
         check_trainable(objective, training, self.device)
         self.objective, self.training = objective.to(self.device), training
+        if training.packing:
+            fast.faster(objective, packing=True)
         self.texts = prepare_texts(objective.encoder, dataset, training.max_length)
         objective.check_data(getattr(self.texts, "labels", None))
         self.batches = make_batches(self.texts, training)

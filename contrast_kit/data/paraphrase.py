@@ -1,0 +1,373 @@
+"""The same in other words: back-translation and its stand-ins, behind one interface.
+
+A `Paraphraser` takes texts and gives texts back: `again = paraphraser(texts, temperature=0.7, seed=0)`.
+
+| paraphraser | how | needs |
+|---|---|---|
+| `Toyshop` | exchanges words and clauses of the toyshop's grammar for others that mean the same | nothing |
+| `BackTranslation` | to German and back with two MarianMT models, by sampling | their folders, or the hub |
+| `FromFile` | looks paraphrases up in a file | the file |
+
+`examples/apertium.py` is one more, by dictionaries and rules. `reworded` puts paraphrases beside each text, for `CSSL`;
+`augmented` adds them as further training rows (SCL 4.2).
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import torch
+
+from contrast_kit._util import warn
+from contrast_kit.data import hub
+from contrast_kit.data.rows import as_rows, given_columns, text_columns
+from contrast_kit.data.rows import column as texts_of
+from contrast_kit.data.texts import WORDING
+from contrast_kit.data.toyshop import wordings
+
+
+class Paraphraser(ABC):
+    """Texts in, as many texts out: each a paraphrase of the text in the same place.
+
+    A subclass implements `_say_again`; `temperature` is used where a call gives none.
+
+    >>> from contrast_kit.data.paraphrase import Paraphraser
+    >>> class Shout(Paraphraser):
+    ...     def _say_again(self, texts, temperature, seed):
+    ...         return [text.upper() for text in texts]
+    >>> Shout()(["a red ball"])
+    ['A RED BALL']
+    """
+
+    temperature: float | None = None
+
+    def __call__(self, texts: Sequence[str], *, temperature: float | None = None, seed: int = 0) -> list[str]:
+        """Paraphrase texts.
+
+        Args:
+            texts: the texts to paraphrase.
+            temperature: of the sampling: 0 gives the likeliest wording, higher is freer, and above about 0.5 meaning
+                begins to be lost. None takes the paraphraser's own.
+            seed: the same texts, temperature and seed give the same answer.
+
+        Raises:
+            TypeError: for one string in place of several.
+            ValueError: for a temperature below 0, or where `_say_again` gives more or fewer texts.
+        """
+        if isinstance(texts, str):
+            raise TypeError("A paraphraser takes several texts: write paraphraser([text]).")
+        if temperature is None:
+            temperature = self.temperature
+        if temperature is not None and not temperature >= 0:
+            raise ValueError(f"temperature must be a number of 0 or more, not {temperature}.")
+        texts = list(texts)
+        if not texts:
+            return []
+        again = list(self._say_again(texts, temperature, seed))
+        if len(again) != len(texts):
+            raise ValueError(f"{type(self).__name__} gave {len(again)} answers to {len(texts)} texts.")
+        return again
+
+    @abstractmethod
+    def _say_again(self, texts: list[str], temperature: float | None, seed: int) -> list[str]:
+        """The paraphrases of texts, of which there is at least one."""
+
+
+def reworded(
+    rows: Any,
+    paraphraser: Paraphraser,
+    columns: str | Sequence[str] | None = None,
+    *,
+    temperature: float | None = None,
+    seed: int = 0,
+    keep_original: bool = False,
+) -> list[dict[str, Any]]:
+    """Put two wordings beside each text: the views T^0 and T^1 of CSSL, for `data.Paraphrased`.
+
+    CMLM, eq. 13: T_b^k = back(T_b), k ∈ [0, 1]; both views are back-translations, drawn with two seeds.
+
+    Args:
+        rows: a `Dataset`, row dicts, or strings (which become a column `text`).
+        paraphraser: makes the two wordings.
+        columns: the text columns, found by name where not given. In a pair, each text is reworded by itself.
+        temperature, seed: as the paraphraser takes them.
+        keep_original: T^0 is the text itself and T^1 its one paraphrase, for when there is only one wording, as in a
+            file of pairs.
+
+    Returns:
+        the rows as dicts with the columns `sentence/0` and `sentence/1` beside `sentence`.
+
+    >>> from contrast_kit.data.paraphrase import Toyshop, reworded
+    >>> row = reworded(["The big kite is very charming."], Toyshop())[0]
+    >>> sorted(row), row["text/0"] != row["text/1"]
+    (['text', 'text/0', 'text/1'], True)
+    """
+    rows = [dict(row) for row in as_rows(rows)]
+    for column in given_columns(columns) or text_columns(list(rows[0])):
+        texts = texts_of(rows, column)
+        views = [texts]
+        if not keep_original:
+            views = [paraphraser(texts, temperature=temperature, seed=2 * seed)]
+        views.append(paraphraser(texts, temperature=temperature, seed=2 * seed + 1))
+        for k, view in enumerate(views):
+            for row, text in zip(rows, view, strict=True):
+                row[WORDING.format(column=column, k=k)] = text
+        if views[0] == views[1]:
+            warn(
+                f"Both wordings of every {column!r} are the same, so the two views differ by dropout only: take a "
+                "paraphraser that has several wordings, a higher temperature, or keep_original=True.",
+            )
+    return rows
+
+
+def augmented(
+    rows: Any,
+    paraphraser: Paraphraser,
+    columns: str | Sequence[str] | None = None,
+    *,
+    copies: int = 3,
+    temperature: float | None = None,
+    seed: int = 0,
+) -> list[dict[str, Any]]:
+    """Labelled rows and, after them, `copies` paraphrases of each under the same label: a noisy training set.
+
+    SCL, section 4.2: "an augmentation ratio of 1:3 for supervised examples:augmented examples", T from 0.3 to 0.9.
+    The higher the temperature, the more rows have a label that is no longer true: that is the noise.
+
+    Args: as for `reworded`.
+
+    >>> from contrast_kit.data.paraphrase import Toyshop, augmented
+    >>> rows = augmented([{"sentence": "This kite is a joy.", "label": 1}], Toyshop(), temperature=0.3)
+    >>> [row["label"] for row in rows]
+    [1, 1, 1, 1]
+    """
+    rows = [dict(row) for row in as_rows(rows)]
+    columns = given_columns(columns) or text_columns(list(rows[0]))
+    result = list(rows)
+    for copy in range(copies):
+        again = [dict(row) for row in rows]
+        for column in columns:
+            texts = paraphraser(texts_of(rows, column), temperature=temperature, seed=seed * copies + copy)
+            for row, text in zip(again, texts, strict=True):
+                row[column] = text
+        result += again
+    return result
+
+
+# From a file
+
+
+@dataclass
+class FromFile(Paraphraser):
+    """Paraphrases read from a file of pairs: text, tab, the text in other words; one pair per line, no header.
+
+    A text may occur on several lines; `seed` then chooses among its wordings (seed 0 the first, 1 the second, …,
+    wrapping around). `pairs` holds all pairs in order. `write_pairs` writes such a file, for example after a day of
+    `BackTranslation`; ParaNMT's files have the same form.
+
+    Args:
+        path: the file, UTF-8.
+        temperature: the one that the file was made at, if known; a call for another is then refused, and if it is not
+            known, a call for any.
+
+    Raises:
+        ValueError: for a line without exactly one tab, or another temperature. KeyError: for a text not in the file.
+
+    >>> import pathlib, tempfile
+    >>> from contrast_kit.data.paraphrase import FromFile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "pairs.tsv")
+    ...     _ = path.write_text("it rains\\train falls\\nit rains\\train is falling\\n")
+    ...     FromFile(path)(["it rains"], seed=1)
+    ['rain is falling']
+    """
+
+    path: str | Path
+    temperature: float | None = None
+    pairs: list[tuple[str, str]] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self.pairs, self._wordings = [], {}
+        with open(self.path, encoding="utf-8-sig", newline="\n") as file:
+            for number, line in enumerate(file, 1):
+                pair = tuple(" ".join(part.split()) for part in line.split("\t"))
+                if len(pair) != 2 or not all(pair):
+                    raise ValueError(f"Line {number} of {self.path} is no pair: text, tab, paraphrase.")
+                self.pairs.append(pair)
+                self._wordings.setdefault(pair[0], []).append(pair[1])
+
+    @property
+    def texts(self) -> list[str]:
+        """Every text of the file once, in the file's order."""
+        return list(self._wordings)
+
+    def _say_again(self, texts: list[str], temperature: float | None, seed: int) -> list[str]:
+        if temperature != self.temperature:
+            raise ValueError(
+                f"The paraphrases of {self.path} were made at temperature {self.temperature} and are not available at "
+                f"{temperature}: leave the temperature out, or use a file of that temperature."
+            )
+        answers = [self._wordings[" ".join(text.split())] for text in texts]
+        return [each[seed % len(each)] for each in answers]
+
+
+def write_pairs(path: str | Path, texts: Sequence[str], again: Iterable[str]) -> Path:
+    """Write texts and their paraphrases as the file that `FromFile` reads, in place of one that is there. Tabs and line
+    ends become spaces.
+
+    >>> import tempfile, pathlib
+    >>> from contrast_kit.data.paraphrase import FromFile, write_pairs
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = write_pairs(pathlib.Path(folder, "pairs.tsv"), ["it rains"], ["rain falls"])
+    ...     FromFile(path).pairs
+    [('it rains', 'rain falls')]
+    """
+    path = Path(path).expanduser()
+    pairs = [[" ".join(part.split()) for part in pair] for pair in zip(texts, again, strict=True)]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join("\t".join(pair) + "\n" for pair in pairs), encoding="utf-8")
+    return path
+
+
+# Back-translation
+
+
+@dataclass
+class BackTranslation(Paraphraser):
+    """Translate to German and back with two MarianMT models; both directions are sampled at the temperature.
+
+    Beam search says nearly the same each time; sampling gives other words each time (SCL 4.2; Edunov et al. 2018). At
+    temperature 0 the likeliest next word is always taken. Models are opened at first use and kept.
+
+    Args:
+        to: the model into the other language: a folder, or its name on the hub.
+        back: the model that translates back.
+        temperature: used where a call gives none. SCL: 0.3 to 0.9; its models are those of WMT'18, not these.
+        batch_size: texts translated at once. Sampled words depend on it, as on the seed.
+        max_length: the most tokens of a text; longer ones are cut, and so are translations.
+        device: where the models run; by default a GPU if there is one.
+
+    Raises:
+        FileNotFoundError: if a model is neither a folder nor available from the hub (in one sentence, within seconds).
+        ValueError: if some of its weights are missing.
+        ImportError: where the hub's models need the package `sentencepiece` and it is not installed.
+
+    Example:
+        >>> from contrast_kit.data.paraphrase import BackTranslation
+        >>> english_german = BackTranslation(temperature=0.7)  # nothing is downloaded yet
+        >>> english_german.to
+        'Helsinki-NLP/opus-mt-en-de'
+    """
+
+    to: str | Path = "Helsinki-NLP/opus-mt-en-de"
+    back: str | Path = "Helsinki-NLP/opus-mt-de-en"
+    temperature: float = 0.7
+    batch_size: int = 32
+    max_length: int = 128
+    device: str | None = None
+
+    def _say_again(self, texts: list[str], temperature: float, seed: int) -> list[str]:
+        device = torch.device(self.device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+            torch.default_generator.manual_seed(seed)  # torch.manual_seed would seed each device there is
+            if device.type == "cuda":
+                with torch.cuda.device(device):
+                    torch.cuda.manual_seed(seed)
+            for model, tokenizer in self._models(device):
+                texts = self._translate(texts, model, tokenizer, temperature)
+        return texts
+
+    def _models(self, device: torch.device) -> list[tuple[Any, Any]]:
+        if not hasattr(self, "_opened"):
+            self._opened = [_open(name) for name in (self.to, self.back)]
+        return [(model.to(device).eval(), tokenizer) for model, tokenizer in self._opened]
+
+    @torch.no_grad()
+    def _translate(self, texts: list[str], model: Any, tokenizer: Any, temperature: float) -> list[str]:
+        """Texts in the other language, in the order given; texts of like length are translated together."""
+        sampling = {"do_sample": False}
+        if temperature > 0:  # top_k=0: from all words, not transformers' default of the best 50
+            sampling = {"do_sample": True, "temperature": temperature, "top_k": 0}
+        order = sorted(range(len(texts)), key=lambda i: (len(texts[i]), texts[i]))
+        answers = [""] * len(texts)
+        for start in range(0, len(order), self.batch_size):
+            rows = order[start : start + self.batch_size]
+            inputs = tokenizer(
+                [texts[row] for row in rows],
+                return_tensors="pt",
+                padding=True,
+                truncation=True,
+                max_length=self.max_length,
+            )
+            inputs = {name: inputs[name].to(model.device) for name in ("input_ids", "attention_mask")}
+            ids = model.generate(**inputs, num_beams=1, max_length=None, max_new_tokens=self.max_length, **sampling)
+            for row, answer in zip(rows, tokenizer.batch_decode(ids, skip_special_tokens=True), strict=True):
+                answers[row] = answer.strip() or texts[row]  # a model that says nothing leaves the text as it is
+        return answers
+
+
+def _open(name: str | Path) -> tuple[Any, Any]:
+    """A translation model and its tokenizer, from a folder or from the hub; complete, or an error."""
+    from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+
+    name = str(Path(name).expanduser())
+    if not Path(name).is_dir():
+        local = "the folder of a MarianMT model, data.paraphrase.Toyshop() or data.paraphrase.FromFile(file)"
+        hub.require(name, kind="model", local=local)
+    options = dict(dtype=torch.float32, trust_remote_code=False, output_loading_info=True)
+    model, info = AutoModelForSeq2SeqLM.from_pretrained(name, **options)
+    missing = sorted(info["missing_keys"])
+    if missing:
+        raise ValueError(f"{name} does not hold all weights that its config.json names: {missing[0]} is missing.")
+    return model, AutoTokenizer.from_pretrained(name, trust_remote_code=False)
+
+
+# The toyshop's grammar
+
+
+@dataclass
+class Toyshop(Paraphraser):
+    """Say a sentence of the toyshop, from the corpus or any task, of either shop, in other words of its grammar.
+
+    Each phrase that the grammar can say in several ways (charming, delightful, lovely; "far from", "by no means") is
+    said in one of them, and the order of two clauses is drawn anew ("although the fur is dull, …" ↔ "…, even though the
+    fur is dull"). With probability e^(-1/T), Boltzmann's factor for a mistake that costs 1, a phrase is mistaken for
+    another of its kind: an adjective for any other, perhaps of the opposite side, a colour for a colour, a toy for a
+    toy. T = 0.3, 0.5, 0.7, 0.9 mistake 4, 14, 24 and 33 % of the phrases. A text without such a phrase stays as it is.
+
+    Args:
+        temperature: used where a call gives none.
+
+    Relation to its neighbours: `data.toyshop.paraphrase` tells the *record* of a corpus sentence anew, in another
+    sentence pattern; this class knows only words, but needs no record.
+
+    Example:
+        >>> from contrast_kit.data.paraphrase import Toyshop
+        >>> texts = ["Although the fur is somewhat dull, this big kite is a joy."]
+        >>> Toyshop()(texts, seed=1)
+        ['The fur is moderately tedious, but this big kite is a winner.']
+    """
+
+    temperature: float = 0.0
+
+    def _say_again(self, texts: list[str], temperature: float | None, seed: int) -> list[str]:
+        chance = math.exp(-1 / temperature) if temperature else 0.0
+        return [wordings.reworded(text, chance, Random(f"{seed}/{text}")) for text in texts]
+
+
+def same_meaning(first: str, second: str) -> bool:
+    """Whether two toyshop sentences have phrases of the same meanings: what a paraphrase must keep.
+
+    >>> from contrast_kit.data.paraphrase import same_meaning
+    >>> same_meaning("This kite is very charming.", "The kite is really lovely.")
+    True
+    >>> same_meaning("This kite is very charming.", "The kite is really ugly.")
+    False
+    """
+    return wordings.meanings(first) == wordings.meanings(second)

@@ -1,0 +1,292 @@
+"""Text larger than memory: read once, its tokens kept in a file, drawn from there in any order.
+
+A source is walked through once, ten thousand texts at a time. Their tokens go to an unnamed file in the cache folder,
+which is gone when the program ends; 24 bytes per text stay in memory (length, place and id). After that a `Stream` is
+`Texts` to everyone: batches sorted by length, a new order in each epoch, and a resumed run that finds the same batches,
+to the bit.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from contrast_kit._util import warn
+from contrast_kit.data.cache import cache_folder
+from contrast_kit.data.load import PROSE, named_split, readable
+from contrast_kit.data.rows import given_columns, label_tensor, text_columns
+from contrast_kit.data.texts import PART, Texts, frame_of, strings, tokenize
+
+
+class Stream(Texts):
+    """Texts from a source that need not fit into memory; `fit` trains on it as on `Texts`, to the same weights.
+
+    Args:
+        source: a file or a folder (`Path`, or its name) of running text, `.jsonl`, `.parquet` or `.csv`, read line by
+            line or row by row; a `datasets.IterableDataset` or memory-mapped `Dataset`; any iterable or generator of
+            strings or dicts; or a function that returns one.
+        tokenizer, columns, max_length, label: as for `Texts`.
+        pack: join texts to blocks of `max_length` tokens, as RoBERTa and COCO-LM pre-train: [CLS], tokens, [SEP], with
+            a [SEP] after the last text of each document. Each string or dict is a document; in a file of running text
+            an empty line or the end of the file ends one. Labels are left out.
+        whole_texts: with `pack`, never cut a text that fits a block (RoBERTa's "full sentences": blocks have at most
+            `max_length` tokens). By default all blocks but the last are full.
+        limit: take at most so many texts; a source without an end needs it.
+
+    `len(stream)` is the number of texts, or blocks. `left_out` counts texts without a token, which are passed over with
+    a warning.
+
+    Raises `ValueError` for a source without text, and what `Texts` raises.
+
+    Relation to its neighbours: `Texts` holds all tokens in memory and has small numbers as `text_id`; here a `text_id`
+    is a hash of the text (64 bits), and equal texts have equal ones as well.
+
+    >>> from contrast_kit.data import Stream, train_tokenizer
+    >>> tokenizer = train_tokenizer(["a red ball", "the red box"], vocab_size=60)
+    >>> stream = Stream((f"a red ball {'red ' * i}" for i in range(4)), tokenizer)
+    >>> len(stream), stream.batch([3, 0])["attention_mask"].sum(1).tolist()
+    (4, [8, 5])
+    >>> blocks = Stream(iter(["a red ball", "the red box"] * 8), tokenizer, max_length=16, pack=True)
+    >>> blocks.lengths.tolist(), tokenizer.decode(blocks[0]["input_ids"][:9])
+    ([16, 16, 16, 16, 10], '[CLS] a red ball [SEP] the red box [SEP]')
+    """
+
+    def __init__(
+        self,
+        source: Any,
+        tokenizer: Any,
+        columns: str | Sequence[str] | None = None,
+        max_length: int | None = None,
+        *,
+        label: str = "label",
+        pack: bool = False,
+        whole_texts: bool = False,
+        limit: int | None = None,
+    ) -> None:
+        if pack and frame_of(tokenizer) != (1, 1):
+            raise ValueError("Packing frames a block by [CLS] and [SEP], and this tokenizer frames a text otherwise.")
+        self.columns = given_columns(columns)
+        self.set_tokenizer(tokenizer, max_length)
+        features = getattr(source, "features", None) or {}
+        self.label_names = getattr(features.get(label), "names", None)
+        self.left_out, self.labels = 0, None
+        parts = self._parts(islice(walk(source), limit), label)
+        folder = cache_folder()
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=folder) as ids, TemporaryFile(dir=folder) as types:
+            if pack:
+                lengths, text_ids = self._write_blocks(parts, ids, whole_texts)
+            else:
+                lengths, text_ids = self._write_texts(parts, ids, types)
+            if not len(lengths):
+                raise ValueError("There are no rows: the source holds no text.")
+            self.set_tokens(_mapped(ids, np.int32), _mapped(types, np.uint8), lengths)
+        self.text_ids = torch.from_numpy(text_ids)
+        if self.left_out:
+            warn(f"{self.left_out} texts of the source hold no token and were left out.")
+
+    def _parts(self, lines: Iterator[Line], label: str) -> Iterator[tuple[list[list[str]], list[bool], list[Any]]]:
+        """The texts of the source by column, whether a document ends with each, and their labels, a part at a time."""
+        row = 0
+        while part := list(islice(lines, PART)):
+            rows = [{"text": line.row} if isinstance(line.row, str) else line.row for line in part]
+            self.columns = self.columns or text_columns(list(rows[0]))
+            texts = [strings([row.get(name) for row in rows], name, row) for name in self.columns]
+            yield texts, [line.ends for line in part], [row.get(label) for row in rows]
+            row += len(rows)
+
+    def _write_texts(self, parts: Iterable[tuple], ids_file: Any, types_file: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Write each text that holds a token; its length and its id, [N] each."""
+        special = self.special.numpy()
+        all_lengths, text_ids, labels = [], [], []
+        for texts, _, part_labels in parts:
+            label_tensor(part_labels)  # refuses what are no labels now, not after a walk of hours
+            ids, types, lengths = tokenize(self.tokenizer, texts, self.max_length)
+            words = np.add.reduceat(~np.isin(ids, special), lengths.cumsum() - lengths, dtype=np.int64)
+            filled = words > 0
+            kept = np.repeat(filled, lengths)  # [tokens]
+            ids[kept].tofile(ids_file)
+            types[kept[: len(types)]].tofile(types_file)
+            keys = np.array([_hash(text) for text in zip(*texts, strict=True)], np.int64)
+            all_lengths.append(lengths[filled])
+            text_ids.append(keys[filled])
+            labels += [label for label, has_words in zip(part_labels, filled, strict=True) if has_words]
+            self.left_out += int((~filled).sum())
+        self.labels = label_tensor(labels) if labels else None
+        return _joined(all_lengths), _joined(text_ids)
+
+    def _write_blocks(self, parts: Iterable[tuple], file: Any, whole_texts: bool) -> tuple[np.ndarray, np.ndarray]:
+        """Write the texts as blocks; the length of each, and a number as its id, [N] each."""
+        first, last = self.tokenizer.cls_token_id, self.tokenizer.sep_token_id
+
+        def texts() -> Iterator[tuple[list[int], bool]]:
+            for columns, ends, _ in parts:
+                tokens = self.tokenizer(*columns, add_special_tokens=False, return_attention_mask=False, verbose=False)
+                yield from zip(tokens["input_ids"], ends, strict=True)
+
+        lengths = []
+        for block in packed(texts(), self.max_length - 2, last, whole_texts):
+            np.array([first, *block, last], np.int32).tofile(file)
+            lengths.append(len(block) + 2)
+        return np.array(lengths, np.int64), np.arange(len(lengths))
+
+
+def packed(
+    texts: Iterable[tuple[list[int], bool]], room: int, separator: int, whole_texts: bool = False
+) -> Iterator[list[int]]:
+    """Blocks of at most `room` tokens, from texts and whether a document ends with them: then a separator follows.
+
+    >>> texts = [([7, 8, 9], False), ([5, 6], True), ([7, 8], True)]
+    >>> list(packed(texts, 4, 3)), list(packed(texts, 4, 3, whole_texts=True))
+    ([[7, 8, 9, 5], [6, 3, 7, 8]], [[7, 8, 9], [5, 6, 3], [7, 8, 3]])
+    """
+    block: list[int] = []
+    some = False
+    for ids, ends in texts:
+        if whole_texts and block and len(block) + len(ids) > room:
+            yield block
+            block = []
+        block = block + ids
+        if not whole_texts and ends:
+            block.append(separator)
+        while len(block) > room or (not whole_texts and len(block) == room):
+            yield block[:room]
+            block, some = block[room:], True
+        if whole_texts and ends and 0 < len(block) < room:
+            block.append(separator)
+        elif whole_texts and ends and block:  # full: the separator has no room, and falls away
+            yield block
+            block = []
+    only_separator = some and not whole_texts and block == [separator]
+    if block and not only_separator:
+        yield block
+
+
+class Line(NamedTuple):
+    """A row of a source, a string or a dict, and whether a document ends with it."""
+
+    row: Any
+    ends: bool
+
+
+def walk(source: Any) -> Iterator[Line]:
+    """The rows of a source, in order; `Stream` says what a source may be.
+
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = pathlib.Path(folder, "a.txt").write_text("One.\\nTwo.\\n\\nThree.")
+    ...     [tuple(line) for line in walk(folder)]
+    [('One.', False), ('Two.', True), ('Three.', True)]
+    """
+    if isinstance(source, Path | str):
+        for file in _files(Path(source).expanduser()):
+            if file.suffix.lower() in PROSE:
+                yield from _lines(file)
+            else:
+                yield from (Line(row, True) for row in _rows(file))
+        return
+    if callable(source) and not isinstance(source, Iterable):
+        source = source()
+    for row in source:
+        yield Line(row, True)
+
+
+def is_source(data: Any) -> bool:
+    """Whether data can only be walked through: a path, a generator, a data set without a length, a function."""
+    if isinstance(data, Path) or (isinstance(data, str) and Path(data).expanduser().exists()):
+        return True
+    return not hasattr(data, "__len__") and (isinstance(data, Iterable) or callable(data))
+
+
+def _files(path: Path) -> list[Path]:
+    """The file, or the files of a folder and those inside it, without validation and test data."""
+    if path.is_file():
+        return [path]
+    if not path.is_dir():
+        raise FileNotFoundError(f"There is no file or folder {path}.")
+    files = [file for file in sorted(path.rglob("*")) if readable(file.relative_to(path))]
+    if not files:
+        raise ValueError(f"{path} holds no file that can be read line by line.")
+    train = [file for file in files if not _is_test(file.relative_to(path))]
+    if train and len(train) < len(files):
+        left = [str(file.relative_to(path)) for file in files if file not in train]
+        warn(f"Not read, being named as validation or test data: {', '.join(left)}. To train on it, give its path.")
+    return train or files
+
+
+def _is_test(place: Path) -> bool:
+    return any(named_split(part) not in (None, "train") for part in place.parts)
+
+
+def _lines(file: Path) -> Iterator[Line]:
+    """The lines of running text; an empty one, or the end of the file, ends a document."""
+    before = ""
+    with file.open(encoding="utf-8-sig") as lines:
+        for line in lines:
+            text = line.strip()
+            if before:
+                yield Line(before, ends=not text)
+            before = text
+    if before:
+        yield Line(before, True)
+
+
+def _rows(file: Path) -> Iterator[Any]:
+    """The rows of a table, without holding it."""
+    from datasets import load_dataset
+
+    kind = {".jsonl": "json", ".tsv": "csv"}.get(file.suffix.lower(), file.suffix.lower()[1:])
+    options = {"keep_default_na": False} if kind == "csv" else {}
+    if file.suffix.lower() == ".tsv":
+        options |= {"sep": "\t", "quoting": 3}
+    return iter(load_dataset(kind, data_files=str(file), split="train", streaming=True, **options))
+
+
+def _mapped(file: Any, kind: type) -> np.ndarray:
+    """A file of numbers as an array that is read where it is looked at."""
+    file.flush()
+    if file.seek(0, 2) == 0:
+        return np.empty(0, kind)
+    return np.memmap(file, kind, "r+")
+
+
+def _joined(parts: list[np.ndarray]) -> np.ndarray:
+    return np.concatenate([np.empty(0, np.int64), *parts])
+
+
+def _hash(texts: tuple[str, ...]) -> int:
+    """64 bits that are equal for equal texts."""
+    return int.from_bytes(hashlib.blake2b(repr(texts).encode(), digest_size=8).digest(), "little", signed=True)
+
+
+def prepare_texts(encoder: Any, dataset: Any, max_length: int) -> Texts:
+    """The data as `Texts` that this encoder can read; ready `Texts` are checked and returned as they are.
+
+    A path, a generator, or another source that can only be walked through becomes a `Stream`.
+    """
+    shortest = min(max_length, encoder.max_length)
+    if is_source(dataset):
+        return Stream(dataset, encoder.tokenizer, max_length=shortest)
+    if not isinstance(dataset, Texts):
+        return Texts(dataset, encoder.tokenizer, max_length=shortest)
+    made_of = "rows, encoder.tokenizer" + (", pictures" if hasattr(dataset, "pictures") else "")
+    every = [dataset, *getattr(dataset, "wordings", ())]
+    longest = max(int(texts.lengths.max()) for texts in every)
+    if longest > encoder.max_length:
+        raise ValueError(
+            f"The longest of these Texts has {longest} tokens, but the encoder takes {encoder.max_length}: make "
+            f"them with {type(dataset).__name__}({made_of}, max_length={encoder.max_length})."
+        )
+    theirs, ours = dataset.tokenizer, encoder.tokenizer
+    if theirs is not ours and (theirs.get_vocab(), theirs.pad_token_id) != (ours.get_vocab(), ours.pad_token_id):
+        raise ValueError(
+            f"These Texts were made with another tokenizer than the encoder's: use {type(dataset).__name__}({made_of})."
+        )
+    return dataset

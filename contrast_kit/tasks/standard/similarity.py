@@ -1,0 +1,214 @@
+"""Semantic textual similarity: SimCSE's table of seven tasks, with its aggregation named.
+
+Spearman's correlation of cosines with human scores, times 100, without any training. STS12 to STS16 have several
+subsets each, and papers differ in what they do with them (SimCSE, table B.1):
+
+| `aggregation` | what | who |
+|---|---|---|
+| `"all"` | one correlation over the rows of all subsets together | SimCSE, Sentence-BERT |
+| `"mean"` | the mean of the subsets' correlations | DeCLUTR |
+| `"weighted"` | their mean, weighted by the number of rows | BERT-flow, BERT-whitening |
+
+The same vectors give different numbers, so a table that does not name its aggregation cannot be compared.
+"""
+
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from contrast_kit import data
+from contrast_kit.encoder import Encoder
+from contrast_kit.geometry import pair_cosines
+from contrast_kit.tasks.metrics import spearman
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+YEARS = ("STS12", "STS13", "STS14", "STS15", "STS16")
+
+Rows = Sequence[tuple[str, str, float]]
+"""First text, second text, score."""
+
+
+def read_sts(folder: str | Path) -> dict[str, dict[str, Rows]]:
+    """The tasks that a folder holds, each as subsets of rows, in SentEval's layout or GLUE's.
+
+    `STS/STS12-en-test/STS.input.*.txt` beside `STS.gs.*.txt`, `STS/STSBenchmark/sts-test.csv`,
+    `SICK/SICK_test_annotated.txt`; pairs without a score are left out, as in SentEval. Where the test set of STS-B has
+    no scores, as in GLUE's folder `STS-B`, its validation rows are the task `"STS-B validation"`, which is a different
+    number. Raises `FileNotFoundError` where none of them is there.
+    """
+    folder = Path(folder).expanduser()
+    tasks: dict[str, dict[str, Rows]] = {}
+    for year in YEARS:
+        files = sorted(_place(folder, f"{year}-en-test").glob("STS.input.*.txt"))
+        if files:
+            tasks[year] = {file.name[len("STS.input.") : -len(".txt")]: _year_rows(file) for file in files}
+    benchmark, glue = _place(folder, "STSBenchmark/sts-test.csv"), _place(folder, "STS-B")
+    if benchmark.exists():
+        tasks["STS-B"] = {"": _benchmark_rows(benchmark)}
+    elif glue.exists():
+        tasks["STS-B validation"] = {"": triples(data.load(glue)["validation"])}
+    sick = _place(folder, "SICK/SICK_test_annotated.txt")
+    if sick.exists():
+        tasks["SICK-R"] = {"": _sick_rows(sick)}
+    if not tasks:
+        raise FileNotFoundError(
+            f"{folder} holds none of STS12-en-test … STS16-en-test, STSBenchmark, SICK, STS-B: name SentEval's folder "
+            "data/downstream, or GLUE's."
+        )
+    return tasks
+
+
+def sts(
+    encoder: Any,
+    tasks: Mapping[str, Mapping[str, Rows] | Rows],
+    *,
+    aggregation: Literal["all", "mean", "weighted"] = "all",
+    controls: bool = True,
+    batch_size: int = 64,
+) -> "DataFrame":
+    """Spearman × 100 of an encoder on STS tasks, one column each and their mean, with two controls that learnt nothing.
+
+    Args:
+        encoder: an `Encoder`, not changed; its own pooling counts. Or another model with `encode(texts, batch_size=)`,
+            such as a `SentenceTransformer`.
+        tasks: task → subset → rows, from `read_sts` or of one's own; rows without subsets count as one subset.
+        aggregation: `"all"`, `"mean"` or `"weighted"`; the index of the table names it.
+        controls: add the rows "random weights" (the same build; for an `Encoder` only) and "TF-IDF".
+        batch_size: texts encoded at once.
+
+    Returns:
+        a DataFrame; "mean" is over the columns that are there, so it is SimCSE's "Avg." only with all seven.
+
+    >>> import contrast_kit as ck
+    >>> texts = ["a red kite", "a small drum", "the kite is red"]
+    >>> encoder = ck.Encoder.tiny(ck.data.train_tokenizer(texts, vocab_size=60), pooling="mean")
+    >>> rows = [(texts[0], texts[2], 4.0), (texts[0], texts[1], 1.0), (texts[1], texts[1], 5.0)]
+    >>> float(ck.tasks.standard.sts(encoder, {"mine": rows}).loc["TF-IDF", "mine"])
+    100.0
+    """
+    from pandas import DataFrame
+
+    contestants: dict[str, Any] = {"encoder": encoder}
+    if controls and isinstance(encoder, Encoder):
+        contestants["random weights"] = random_twin(encoder)
+    if controls:
+        contestants["TF-IDF"] = None
+    table = {}
+    for name, contestant in contestants.items():
+        row = {}
+        for task, subsets in tasks.items():
+            subsets = subsets if isinstance(subsets, Mapping) else {"": subsets}
+            texts = list(dict.fromkeys(text for rows in subsets.values() for pair in rows for text in pair[:2]))
+            if contestant is None:
+                similarity = TfIdf(texts).cosines
+            else:
+                similarity = _by_vectors(contestant, texts, batch_size)
+            row[task] = _aggregated(subsets, similarity, aggregation)
+        table[name] = row | {"mean": float(np.mean(list(row.values())))}
+    frame = DataFrame.from_dict(table, orient="index")
+    frame.index.name = f"Spearman × 100, {aggregation}"
+    return frame
+
+
+def _aggregated(subsets: Mapping[str, Rows], similarity: Callable, aggregation: str) -> float:
+    cosines, scores = [], []
+    for rows in subsets.values():
+        first, second, wanted = zip(*rows, strict=True)
+        cosines.append(np.asarray(similarity(first, second), dtype=np.float64))
+        scores.append(np.asarray(wanted, dtype=np.float64))
+    if aggregation == "all":
+        return 100 * spearman(np.concatenate(cosines), np.concatenate(scores))
+    each = [spearman(*pair) for pair in zip(cosines, scores, strict=True)]
+    weights = {"mean": None, "weighted": [len(wanted) for wanted in scores]}[aggregation]
+    return 100 * float(np.average(each, weights=weights))
+
+
+def _by_vectors(encoder: Any, texts: list[str], batch_size: int) -> Callable:
+    """The cosine of two of these texts, each encoded once."""
+    vectors = torch.as_tensor(encoder.encode(texts, batch_size=batch_size)).float().cpu()  # [N, D]
+    place = {text: row for row, text in enumerate(texts)}
+    return lambda first, second: pair_cosines(*(vectors[[place[text] for text in side]] for side in (first, second)))
+
+
+def random_twin(encoder: Encoder, seed: int = 10_007) -> Encoder:
+    """An encoder of the same build, tokenizer, pooling and head, with freshly drawn weights: it has learnt nothing.
+
+    The default `seed` is one that no user is likely to have built the encoder with, or the two would be identical.
+
+    >>> import contrast_kit as ck
+    >>> encoder = ck.Encoder.tiny(ck.data.train_tokenizer(["a red kite"], vocab_size=60), seed=5)
+    >>> twin = random_twin(encoder)
+    >>> twin.encode("a kite").shape, torch.equal(twin.encode("a kite"), encoder.encode("a kite"))
+    (torch.Size([1, 128]), False)
+    """
+    with torch.random.fork_rng(devices=[]):  # weights are drawn on the CPU: no other stream is touched
+        torch.default_generator.manual_seed(seed)
+        model = type(encoder.model)(copy.deepcopy(encoder.model.config))
+    twin = Encoder(model, encoder.tokenizer, encoder.pooling)
+    twin.normalizes = encoder.normalizes
+    if not encoder.projection:
+        bias = encoder.model.get_output_embeddings().bias
+        twin.use_plain_head(bias=bias is not None and bias.requires_grad)
+    return twin.to(encoder.device).eval()
+
+
+class TfIdf:
+    """Word counts, with rare words weighing more: vectors by scikit-learn's `TfidfVectorizer` on the same texts.
+
+    It knows only how often a word occurs in what it is tested on; what does not beat it has only found words.
+    """
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
+        self.counts = TfidfVectorizer(token_pattern=r"(?u)\b\w+\b").fit(texts)
+
+    def cosines(self, first: Sequence[str], second: Sequence[str]) -> Tensor:
+        """The cosine of each pair, [N]; 0 where a text has no word."""
+        a, b = (self.counts.transform(texts) for texts in (first, second))  # [N, V] sparse, rows of length 1
+        return torch.from_numpy(np.asarray(a.multiply(b).sum(1)).ravel())  # [N, V] → [N]
+
+
+def triples(rows: Any) -> list[tuple[str, str, float]]:
+    """The pairs of rows of STS-B that have a score."""
+    table = zip(rows["sentence1"], rows["sentence2"], rows["label"], strict=True)
+    return [row for row in table if row[2] != -1]
+
+
+def _place(folder: Path, name: str) -> Path:
+    """Where a file or folder lies in one of the layouts; a path that does not exist where it lies in none."""
+    roots = (folder, folder / "STS", folder / "glue_data", folder / "sts")
+    return next((root / name for root in roots if (root / name).exists()), folder / name)
+
+
+def _lines(file: Path) -> list[str]:
+    return file.read_text(encoding="utf-8-sig").removesuffix("\n").split("\n")
+
+
+def _year_rows(file: Path) -> Rows:
+    gold = file.with_name(file.name.replace("STS.input.", "STS.gs."))
+    rows = []
+    for pair, score in zip(_lines(file), _lines(gold), strict=True):
+        if score.strip():
+            first, second = pair.split("\t")[:2]
+            rows.append((first, second, float(score)))
+    return rows
+
+
+def _benchmark_rows(file: Path) -> Rows:
+    """Genre, file, year, number, score, two texts; the sources of the sentences may follow."""
+    fields = [line.split("\t") for line in _lines(file)]
+    return [(row[5], row[6], float(row[4])) for row in fields]
+
+
+def _sick_rows(file: Path) -> Rows:
+    header, *lines = (line.strip().split("\t") for line in _lines(file))
+    table = [dict(zip(header, line, strict=False)) for line in lines]
+    return [(row["sentence_A"], row["sentence_B"], float(row["relatedness_score"])) for row in table]
