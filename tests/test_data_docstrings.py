@@ -134,6 +134,7 @@ def test_a_cache_of_other_versions_or_of_another_harvest_is_not_read(tmp_path, m
     assert told == [[f"This module is about the shop of number {at}."] for at in range(3)]
 
 
+@pytest.mark.full
 def test_a_neighbour_is_the_next_sentence_and_stands_in_the_same_split(tmp_path, monkeypatch):
     source = tmp_path / "shop.py"
     said = [

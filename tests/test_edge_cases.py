@@ -16,7 +16,7 @@ from conftest import make_encoder
 import contrast_kit as ck
 from contrast_kit import geometry, losses, tasks
 from contrast_kit.commands import lab
-from contrast_kit.data import drafts, hub, picture_files, toyshop
+from contrast_kit.data import drafts, picture_files, toyshop
 from contrast_kit.objectives import CMLM, COCOLM, MLM, FineTune
 from contrast_kit.tasks import squad
 
@@ -58,12 +58,6 @@ def test_lines_of_json_end_at_a_line_feed_alone(tmp_path):
     text = "\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
     (tmp_path / "statements.jsonl").write_text(text, encoding="utf-8")
     assert list(map(json.loads, picture_files._lines(tmp_path / "statements.jsonl"))) == rows
-
-
-def test_an_error_without_words_is_told_by_its_kind(monkeypatch):
-    monkeypatch.setattr(hub, "cached", lambda *any: True)
-    with pytest.raises(FileNotFoundError, match=r"for us \(TimeoutError\)"), hub.access("x", kind="model", local="y"):
-        raise TimeoutError
 
 
 @pytest.mark.parametrize("folder", ["../course", "course", "a/course"])

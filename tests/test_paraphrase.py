@@ -75,6 +75,7 @@ def test_two_clauses_change_places():
     assert all("Magnus was" in one and " i " not in one for one in said)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("temperature", [0.0, 0.9])
 def test_no_word_stands_twice_in_a_row(temperature):
     def doubled(text):
@@ -144,6 +145,7 @@ def test_what_is_written_is_read(tmp_path, reviews):
     assert FromFile(say.path)([reviews[0], "no such text"]) == [again[0], "no text of that kind"]
 
 
+@pytest.mark.full
 @pytest.mark.real_data
 @real_data
 def test_real_back_translations_train_cssl(tokenizer):
@@ -222,6 +224,7 @@ TEXTS = [
 ]  # four words, as it learnt
 
 
+@pytest.mark.full
 def test_a_marian_samples_from_all_words(back_translation, monkeypatch):
     from transformers import MarianMTModel
 
@@ -233,6 +236,7 @@ def test_a_marian_samples_from_all_words(back_translation, monkeypatch):
     assert [(o["do_sample"], o["temperature"], o["top_k"], o["num_beams"]) for o in asked] == [(True, 0.9, 0, 1)] * 2
 
 
+@pytest.mark.full
 def test_a_marian_translates_there_and_back(back_translation):
     there = back_translation._translate(TEXTS, *back_translation._models(torch.device("cpu"))[0], 0)
     assert there[0] == "der rot drachen fliegt"
@@ -240,6 +244,7 @@ def test_a_marian_translates_there_and_back(back_translation):
     assert again[0] == TEXTS[0] and sum(a == b for a, b in zip(again, TEXTS, strict=True)) >= 4
 
 
+@pytest.mark.full
 def test_a_marian_s_temperature_is_noise_and_its_seed_decides(back_translation):
     right = {}
     for T in (0.2, 5.0):
@@ -268,6 +273,7 @@ def configure(folder, **entries):
     file.write_text(json.dumps(json.loads(file.read_text()) | entries))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("entry", "missing"),
     [({"encoder_layers": 2}, "model.encoder.layers.1"), ({"tie_word_embeddings": False}, "lm_head")],
@@ -296,6 +302,7 @@ def corpus(n=2_500):
     return [row["text"] for row, _ in zip(ck.data.load("toyshop/text")["train"], range(n), strict=False)]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("temperature", [0.3, 0.5, 0.7, 0.9])
 def test_mistakes_are_as_frequent_as_the_temperature_says_in_any_text(temperature):
     """Many sentences of the corpus can be said in one way only; they are not mistaken until they differ."""

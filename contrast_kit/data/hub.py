@@ -2,16 +2,10 @@
 
 import os
 import socket
-from collections.abc import Iterator
-from contextlib import contextmanager
 from urllib.parse import urlparse
 
 # Seconds to wait for an answer: the hub's own clients keep trying for 20 to 50.
 PATIENCE = 2.5
-
-
-class UnusableError(ValueError):
-    """What the hub has is no use here, as a sentence of this kit says; `access` passes it on as it is."""
 
 
 def reachable(timeout: float = PATIENCE) -> bool:
@@ -60,19 +54,3 @@ def require(name: str, *, kind: str, local: str) -> None:
     """
     if not cached(name, kind) and not reachable():
         raise FileNotFoundError(f"{name!r} is no folder here and the hub cannot be reached; use {local} instead.")
-
-
-@contextmanager
-def access(name: str, *, kind: str, local: str) -> Iterator[None]:
-    """Wrap a call to the hub: `require` first, and turn the hub's own long errors into one sentence.
-
-    The arguments and the error are those of `require`.
-    """
-    require(name, kind=kind, local=local)
-    try:
-        yield
-    except UnusableError:
-        raise
-    except (OSError, ValueError) as error:
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise FileNotFoundError(f"The hub has no {kind} {name!r} for us ({reason}); use {local} instead.") from error

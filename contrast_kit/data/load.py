@@ -155,7 +155,9 @@ def sentences(dataset: Any, columns: str | Sequence[str] | None = None, distinct
     names = given_columns(columns) or text_columns(column_names(dataset))
     values = [column(dataset, name) for name in names]
     texts = [text for row in zip(*values, strict=True) for text in row if text and text.strip()]
-    return list(dict.fromkeys(texts)) if distinct else texts
+    if distinct:
+        return list(dict.fromkeys(texts))
+    return texts
 
 
 def _made_here(family: str, task: str) -> DatasetDict:
@@ -254,7 +256,9 @@ def named_split(name: str) -> str | None:
     words = re.findall(r"[^\W\d_]+", name.lower())
     split = next((_SPLITS[word] for word in words if word in _SPLITS), None)
     half = next((word for word in words if word in ("matched", "mismatched")), None)
-    return f"{split}_{half}" if split and half else split
+    if split and half:
+        return f"{split}_{half}"
+    return split
 
 
 def _prose(files: Sequence[Path], unit: Unit, headings: bool) -> Dataset:

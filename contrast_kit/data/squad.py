@@ -142,4 +142,6 @@ def in_lists(answers: Any) -> Any:
 def _cut(question: str, tokenizer: Any, most: int) -> str:
     """A question cut to at most `most` tokens."""
     offsets = tokenizer(question, add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
-    return question if len(offsets) <= most else question[: offsets[most - 1][1]]
+    if len(offsets) <= most:
+        return question
+    return question[: offsets[most - 1][1]]

@@ -78,7 +78,9 @@ class Texts:
         self.set_tokenizer(tokenizer, max_length)
         features = getattr(rows, "features", None) or {}
         self.label_names: list[str] | None = getattr(features.get(label), "names", None)
-        self.labels = label_tensor(column(rows, label)) if label in names else None  # [N] or None
+        self.labels = None
+        if label in names:
+            self.labels = label_tensor(column(rows, label))  # [N]
 
         texts = [strings(column(rows, name), name) for name in self.columns]
         numbers: dict[tuple[str, ...], int] = {}

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from transformers import AutoTokenizer, PreTrainedTokenizerBase, PreTrainedTokenizerFast
+from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -178,16 +178,6 @@ def _frame(backend: Tokenizer) -> None:
         pair="[CLS] $A [SEP] $B:1 [SEP]:1",
         special_tokens=[(token, backend.token_to_id(token)) for token in ("[CLS]", "[SEP]")],
     )
-
-
-def small_letters(tokenizer: PreTrainedTokenizerBase) -> None:
-    """Let a fast tokenizer make small letters of a text before anything else; `small_letters` on it then says so."""
-    from tokenizers import normalizers
-
-    whole = tokenizer.backend_tokenizer
-    if "Lowercase()" not in str(whole.normalizer):
-        whole.normalizer = normalizers.Sequence([normalizers.Lowercase(), *filter(None, [whole.normalizer])])
-    tokenizer.small_letters = True
 
 
 def tokenizer_state(tokenizer: Any) -> str:
