@@ -7,7 +7,7 @@ from pathlib import Path
 from setuptools import setup
 from setuptools.command.build_py import build_py
 
-PLACES = runpy.run_path("contrast_kit/_shipped.py")["PLACES"]
+PLACES = runpy.run_path("contrast_kit/_util.py")["PLACES"]
 ASIDE = shutil.ignore_patterns(".*", "__pycache__")
 
 

@@ -21,9 +21,7 @@ if TYPE_CHECKING:  # for editors; at run time __getattr__ does the same, at firs
         masking,
         objectives,
         papers,
-        paraphrase,
         plots,
-        standard,
         tasks,
     )
     from contrast_kit.encoder import CrossModalEncoder, Encoder

@@ -78,9 +78,7 @@ def test_another_padding_token_than_the_tokenizers_is_refused(words):
     """RoBERTa counts positions from it: each [UNK], its default 1, would have shifted all that follow."""
     sizes = dict(hidden_size=16, num_hidden_layers=1, num_attention_heads=2)
     config = AutoConfig.for_model("roberta", vocab_size=len(words), **sizes)
-    with pytest.raises(
-        ValueError, match="counts positions from its padding, token 1, and the tokenizer pads with 0"
-    ):
+    with pytest.raises(ValueError, match="counts positions from its padding, token 1, and the tokenizer pads with 0"):
         ck.Encoder(AutoModelForMaskedLM.from_config(config), words)
 
 

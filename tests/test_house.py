@@ -107,7 +107,7 @@ def test_rooms_of_pure_functions_import_torch_alone(name):
             assert outside == standard, f"{file.relative_to(ROOT)} imports {outside - standard}"
 
 
-# -- what the house weighs: tokens of Python without comments and docstrings, which denser lines cannot flatter ---------
+# -- what the house weighs: tokens of Python without comments and docstrings, which denser lines cannot flatter ------
 
 LAYOUT = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER,

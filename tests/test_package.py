@@ -14,7 +14,7 @@ import pytest
 
 import contrast_kit as ck
 from contrast_kit.__main__ import main
-from contrast_kit._shipped import PLACES, shipped
+from contrast_kit._util import PLACES, shipped
 from contrast_kit.commands import lab
 
 ROOT = Path(__file__).parents[1]

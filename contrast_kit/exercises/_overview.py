@@ -5,7 +5,7 @@ from collections import Counter
 from itertools import groupby
 from typing import Any
 
-from contrast_kit._shipped import shipped
+from contrast_kit._util import shipped
 from contrast_kit.exercises import _record
 from contrast_kit.exercises._frame import names
 from contrast_kit.exercises._verdict import SIGNS, sign

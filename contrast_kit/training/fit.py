@@ -85,8 +85,6 @@ class _Loop:
         self.device = distributed.start()
         check_trainable(objective, training, self.device)
         self.objective, self.training = objective.to(self.device), training
-        if training.packing:
-            fast.faster(objective, packing=True)
         self.texts = prepare_texts(objective.encoder, dataset, training.max_length)
         objective.check_data(getattr(self.texts, "labels", None))
         self.batches = make_batches(self.texts, training)

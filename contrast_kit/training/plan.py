@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from contrast_kit.data.batches import make_batches
-from contrast_kit.data.prepared import prepare_texts
+from contrast_kit.data.stream import prepare_texts
 from contrast_kit.objectives.base import Objective
 from contrast_kit.training import distributed
 from contrast_kit.training.fit import check_trainable, training_settings
@@ -68,7 +68,7 @@ class Plan:
         passes = self.steps * batches * size / self.examples
         lines = [
             f"{self.method} on {self.device}",
-            f"batch      {self.steps:,} steps of {batches} × {size:,} texts: {passes:.3g} passes over {self.examples:,}",
+            f"batch      {self.steps:,} steps of {batches} × {size:,} texts: {passes:.3g} times {self.examples:,}",
             f"negatives  {self._negatives()}",
             f"memory     about {in_bytes(self.bytes)} of {in_bytes(self.available_bytes)}:",
             f"           state {in_bytes(self.state_bytes)}, a step {in_bytes(self.step_bytes)}",
@@ -120,7 +120,7 @@ def plan(
         >>> plan = ck.plan(ck.objectives.SimCSE(encoder), texts, steps=100, batch_size=16, accumulate=4)
         >>> print(plan)  # doctest: +ELLIPSIS
         SimCSE on cpu
-          batch      100 steps of 4 × 16 texts: 100 passes over 64
+          batch      100 steps of 4 × 16 texts: 100 times 64
           negatives  15 an anchor
                      accumulate=4 adds none, batch_size=64 would
           memory     about ... MiB of ...:
