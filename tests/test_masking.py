@@ -93,13 +93,6 @@ def test_targets_are_the_originals_on_all_selected_and_the_input_is_not_changed(
     assert torch.equal(view["label"], torch.arange(200))
 
 
-def test_each_call_draws_a_new_mask():
-    ids, _, maskable = texts()
-    g = generator()
-    first, second = (dynamic_random_mask(ids, maskable, 0.15, generator=g, **VOCABULARY).selected for _ in range(2))
-    assert_rate((first & second)[maskable], 0.15**2)  # a static mask would give 0.15
-
-
 def test_a_larger_p_selects_a_superset_and_split_changes_nothing_in_the_selection():
     ids, _, maskable = texts(rows=100)
     small = dynamic_random_mask(ids, maskable, 0.15, generator=generator(), **VOCABULARY)
@@ -177,17 +170,6 @@ def test_texts_of_any_length_have_their_share_of_spans(length):
     assert share == pytest.approx(0.15, abs=4 * (0.15 * 0.85 / (rows * length)) ** 0.5 + 0.002)
 
 
-def test_a_span_is_masked_or_kept_as_a_whole():
-    ids, _, maskable = texts(rows=500, length=64, pad=False)
-    options = {"split": (0.5, 0, 0.5), "generator": generator(), **VOCABULARY}
-    for noise, lowest, highest in ((masking.span_mask, 0.9, 1.0), (dynamic_random_mask, 0.45, 0.55)):
-        view = noise(ids, maskable, 0.15, **options)
-        both = view.selected[:, 1:] & view.selected[:, :-1]
-        hidden = view.input_ids == MASK
-        alike = (hidden[:, 1:] == hidden[:, :-1])[both].float().mean()
-        assert lowest < alike < highest  # single tokens agree with their neighbours half of the time
-
-
 def test_of_the_spans_too_a_tenth_is_random_and_a_tenth_is_kept():
     ids, _, maskable = texts(rows=2000, length=64, pad=False)
     view = masking.span_mask(ids, maskable, 0.15, generator=generator(), **VOCABULARY)
@@ -214,17 +196,6 @@ def test_a_crop_is_one_contiguous_span_between_one_cls_and_one_sep(keep):
     assert len(starts) == 11 - length  # no start beyond the last place where the span fits
     for count in starts:
         assert_rate(count, 1 / len(starts), n=2000)  # all places alike
-
-
-def test_crop_stays_inside_the_text_for_the_largest_number_that_can_be_drawn(monkeypatch):
-    """u * places must round below places, for each number of places."""
-    monkeypatch.setattr(torch, "rand", lambda *shape, **_: torch.full(shape[0], 1 - 2.0**-24))
-    length = torch.arange(3, 1030)[:, None]
-    where = torch.arange(1030)
-    ids = torch.where(where < length, where + 100, PAD)
-    cropped = masking.crop(ids, (where < length).long(), 1e-4, pad_id=PAD)  # one content token: the last one
-    assert (cropped.attention_mask.sum(1) == 3).all()
-    assert torch.equal(cropped.positions[:, 1:3], torch.cat([length - 2, length - 1], dim=1))
 
 
 def test_crop_with_another_pad_id_and_padding_on_the_left():

@@ -46,13 +46,6 @@ def test_rates_and_shares():
     assert torch.equal(view["region_targets"], batch["regions"]) and torch.equal(view["boxes"], batch["boxes"])
 
 
-def test_a_larger_rate_selects_a_superset_and_the_split_does_not_change_the_selection():
-    batch = grid()
-    few, many = (MaskRegions(p=p)(batch, seeded())["region_selected"] for p in (0.1, 0.4))
-    other = MaskRegions(p=0.4, split=(0.0, 0.5, 0.5))(batch, seeded())["region_selected"]
-    assert (few <= many).all() and few.sum() < many.sum() and torch.equal(many, other)
-
-
 def test_a_replacement_comes_from_another_picture():
     """Not from the same picture in another row either; each other region is as likely."""
     batch = grid(60)

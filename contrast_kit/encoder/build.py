@@ -14,14 +14,38 @@ from transformers import (
 )
 
 from contrast_kit._util import choose, meant
-from contrast_kit.encoder.relative_positions import RelativePositions, masked_lm, speed_up
+from contrast_kit.encoder.relative_positions import (
+    RelativePositions,
+    masked_lm,
+    speed_up,
+)
 
 # RoBERTa's own shapes for base and large; CAPT Table 4's small; tiny is ours, for a minute on a laptop.
 SHAPES = {
-    "tiny": dict(num_hidden_layers=2, hidden_size=128, num_attention_heads=2, intermediate_size=512),
-    "small": dict(num_hidden_layers=6, hidden_size=256, num_attention_heads=4, intermediate_size=1024),
-    "base": dict(num_hidden_layers=12, hidden_size=768, num_attention_heads=12, intermediate_size=3072),
-    "large": dict(num_hidden_layers=24, hidden_size=1024, num_attention_heads=16, intermediate_size=4096),
+    "tiny": dict(
+        num_hidden_layers=2,
+        hidden_size=128,
+        num_attention_heads=2,
+        intermediate_size=512,
+    ),
+    "small": dict(
+        num_hidden_layers=6,
+        hidden_size=256,
+        num_attention_heads=4,
+        intermediate_size=1024,
+    ),
+    "base": dict(
+        num_hidden_layers=12,
+        hidden_size=768,
+        num_attention_heads=12,
+        intermediate_size=3072,
+    ),
+    "large": dict(
+        num_hidden_layers=24,
+        hidden_size=1024,
+        num_attention_heads=16,
+        intermediate_size=4096,
+    ),
 }
 # LXMERT's own shape, which is CAPT's (4.1); small has CAPT's small width (table 4); tiny is ours, for a laptop. Weights
 # begin with deviation 1/√D: with LXMERT's 0.02, meant for 768, attention of width 96 begins as a plain mean over all
@@ -57,7 +81,13 @@ class Shapes:
 
     @classmethod
     def build(
-        cls, shape: str, tokenizer: PreTrainedTokenizerBase, *, seed: int = 0, pooling: str = "first", **options: Any
+        cls,
+        shape: str,
+        tokenizer: PreTrainedTokenizerBase,
+        *,
+        seed: int = 0,
+        pooling: str = "first",
+        **options: Any,
     ) -> Self:
         """A randomly initialised encoder of a named shape, for the vocabulary of `tokenizer`.
 
@@ -97,7 +127,11 @@ def text_model(
             with these, and without its type vector); a `RelativePositions` says how many buckets.
         changes: single changes to the shape.
     """
-    sizes = changed(choose(SHAPES, shape, "shape of an encoder"), changes, RobertaConfig().to_dict())
+    sizes = changed(
+        choose(SHAPES, shape, "shape of an encoder"),
+        changes,
+        RobertaConfig().to_dict(),
+    )
     options = sizes | dict(
         vocab_size=len(tokenizer),
         hidden_dropout_prob=float(dropout),
@@ -163,7 +197,10 @@ def changed(sizes: dict[str, Any], changes: dict[str, Any], known: dict[str, Any
 
 def check_tokenizer(tokenizer: PreTrainedTokenizerBase) -> None:
     """Raise a ValueError for a tokenizer that cannot mask or pad."""
-    for name, reason in (("mask", "masked language modelling"), ("pad", "a batch of texts of different lengths")):
+    for name, reason in (
+        ("mask", "masked language modelling"),
+        ("pad", "a batch of texts of different lengths"),
+    ):
         if getattr(tokenizer, f"{name}_token_id") is None:
             raise ValueError(f"This tokenizer has no {name} token; {reason} needs one.")
 

@@ -65,7 +65,12 @@ class CrossModalEncoder(BaseEncoder):
 
     new_model = staticmethod(pair_model)
 
-    def __init__(self, model: nn.Module, tokenizer: PreTrainedTokenizerBase, pooling: str = "first"):
+    def __init__(
+        self,
+        model: nn.Module,
+        tokenizer: PreTrainedTokenizerBase,
+        pooling: str = "first",
+    ):
         super().__init__(model, tokenizer, pooling)
         # Like a standardised feature: a vector of zeros would have a gradient some thousand times larger (MaskRegions).
         random = torch.Generator().manual_seed(0)
@@ -95,7 +100,10 @@ class CrossModalEncoder(BaseEncoder):
         """Write one folder that transformers opens offline, and that holds the vector of hidden regions beside it."""
         folder = Path(folder).expanduser()
         folders.write(folder, self.model, self.tokenizer)
-        save_file({"hidden_region": self.hidden_region.detach().cpu().contiguous()}, folder / HIDDEN)
+        save_file(
+            {"hidden_region": self.hidden_region.detach().cpu().contiguous()},
+            folder / HIDDEN,
+        )
         return folder
 
     @property
@@ -106,7 +114,10 @@ class CrossModalEncoder(BaseEncoder):
     @property
     def max_length(self) -> int:
         """The longest text in tokens; LXMERT counts positions from 0."""
-        return min(self.model.config.max_position_embeddings, self.tokenizer.model_max_length)
+        return min(
+            self.model.config.max_position_embeddings,
+            self.tokenizer.model_max_length,
+        )
 
     def forward(self, view: View) -> Tensor:
         """Last hidden states of the words [B, T, D], after they have read the regions."""
@@ -154,7 +165,11 @@ class CrossModalEncoder(BaseEncoder):
     def region_logits(self, regions: Tensor) -> dict[str, Tensor]:
         """What chosen regions show, [M, D] → "objects" [M, C], "attributes" [M, C'], "features" [M, F]."""
         scores = self.model.obj_predict_head(regions)
-        return {"objects": scores["obj"], "attributes": scores["attr"], "features": scores["feat"]}
+        return {
+            "objects": scores["obj"],
+            "attributes": scores["attr"],
+            "features": scores["feat"],
+        }
 
     def new_answer_head(self, answers: int) -> None:
         """Draw the answer head anew, for this many answers. A saved folder keeps it."""

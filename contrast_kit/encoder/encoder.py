@@ -89,10 +89,19 @@ class BaseEncoder(Shapes, nn.Module):
     `Padded`, or one of `fast` (`ck.faster`).
     """
 
-    def __init__(self, model: nn.Module, tokenizer: PreTrainedTokenizerBase, pooling: str = "first"):
+    def __init__(
+        self,
+        model: nn.Module,
+        tokenizer: PreTrainedTokenizerBase,
+        pooling: str = "first",
+    ):
         super().__init__()
         choose(folders.POOLINGS, pooling, "pooling")
-        self.model, self.tokenizer, self.pooling = checked_model(model, tokenizer), tokenizer, pooling
+        self.model, self.tokenizer, self.pooling = (
+            checked_model(model, tokenizer),
+            tokenizer,
+            pooling,
+        )
         self.projection, self.strategy = True, Padded()
         self.pretrained = any(getattr(p, "_is_hf_initialized", False) for p in model.parameters())  # loaded, not drawn
 
@@ -104,7 +113,10 @@ class BaseEncoder(Shapes, nn.Module):
     @property
     def vocabulary(self) -> dict[str, int]:
         """What the functions of `masking` need to know of the vocabulary: `mask_id` and `vocab_size`."""
-        return {"mask_id": self.tokenizer.mask_token_id, "vocab_size": len(self.tokenizer)}
+        return {
+            "mask_id": self.tokenizer.mask_token_id,
+            "vocab_size": len(self.tokenizer),
+        }
 
     @property
     def device(self) -> torch.device:
@@ -145,14 +157,22 @@ class BaseEncoder(Shapes, nn.Module):
 
     # leaves with objectives' rewrite
     def word_loss(
-        self, terms: Callable[..., Tensor], states: Tensor, labels: Tensor, *rows: Tensor, others: Tensor | None = None
+        self,
+        terms: Callable[..., Tensor],
+        states: Tensor,
+        labels: Tensor,
+        *rows: Tensor,
+        others: Tensor | None = None,
     ) -> Words:
         """Sum a token loss over M positions: Σ_i terms(log q_i, rows_i), as `Words`."""
         scores = self.word_scores(states)
         if isinstance(scores, fast.WordScores):
             total = scores.total(terms, labels, *rows, others=others)
         else:
-            total = terms(-nn.functional.cross_entropy(floats(scores, "logits"), labels, reduction="none"), *rows).sum()
+            total = terms(
+                -nn.functional.cross_entropy(floats(scores, "logits"), labels, reduction="none"),
+                *rows,
+            ).sum()
         return Words(total, *guesses(scores, labels, others))
 
 
@@ -183,7 +203,12 @@ class Encoder(BaseEncoder):
 
     new_model = staticmethod(text_model)
 
-    def __init__(self, model: nn.Module, tokenizer: PreTrainedTokenizerBase, pooling: str = "first"):
+    def __init__(
+        self,
+        model: nn.Module,
+        tokenizer: PreTrainedTokenizerBase,
+        pooling: str = "first",
+    ):
         super().__init__(model, tokenizer, pooling)
         self.normalizes = False
 
@@ -280,7 +305,11 @@ class Encoder(BaseEncoder):
 
     @torch.no_grad()
     def encode(
-        self, texts: str | list, batch_size: int = 64, max_length: int | None = None, normalize: bool = False
+        self,
+        texts: str | list,
+        batch_size: int = 64,
+        max_length: int | None = None,
+        normalize: bool = False,
     ) -> Tensor:
         """Sequence vectors [N, D] of N texts, in their order, in evaluation mode, on the encoder's device.
 
@@ -295,7 +324,10 @@ class Encoder(BaseEncoder):
         rows = []
         with evaluating(self):
             for start in range(0, len(order), batch_size):
-                view = self.view_of([texts[i] for i in order[start : start + batch_size]], max_length)
+                view = self.view_of(
+                    [texts[i] for i in order[start : start + batch_size]],
+                    max_length,
+                )
                 rows.append(self.pool(self(view), view))  # [batch, D]
         vectors = torch.cat(rows)[torch.tensor(order, device=self.device).argsort()]  # [N, D], in the texts' order
         return nn.functional.normalize(vectors, dim=-1) if normalize else vectors

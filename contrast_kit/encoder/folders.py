@@ -8,14 +8,27 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import nn
-from transformers import AutoModelForMaskedLM, AutoTokenizer, PreTrainedTokenizerBase
+from transformers import (
+    AutoModelForMaskedLM,
+    AutoTokenizer,
+    PreTrainedTokenizerBase,
+)
 from transformers.utils import cached_file, logging
 
 from contrast_kit._util import meant, shipped, warn
 
 # Our pooling: sentence-transformers' word for it, and the key in the files that its versions up to 5 wrote.
-POOLINGS = {"first": ("cls", "pooling_mode_cls_token"), "mean": ("mean", "pooling_mode_mean_tokens")}
-NO_SHAPE = ("transformers_version", "architectures", "dtype", "_name_or_path", "taught_without_words")
+POOLINGS = {
+    "first": ("cls", "pooling_mode_cls_token"),
+    "mean": ("mean", "pooling_mode_mean_tokens"),
+}
+NO_SHAPE = (
+    "transformers_version",
+    "architectures",
+    "dtype",
+    "_name_or_path",
+    "taught_without_words",
+)
 """Entries of a configuration that no vector depends on, and that change when a model is saved or opened."""
 COPY_HEAD = "copy_head.safetensors"  # what ELECTRA and COCO-LM write beside their encoder
 
@@ -90,9 +103,19 @@ def write_for_sentences(folder: Path, encoder: Any) -> None:
     modules = []
     for i, (path, kind) in enumerate(kinds.items()):
         (folder / path).mkdir(exist_ok=True)
-        modules.append({"idx": i, "name": str(i), "path": path, "type": f"sentence_transformers.models.{kind}"})
+        modules.append(
+            {
+                "idx": i,
+                "name": str(i),
+                "path": path,
+                "type": f"sentence_transformers.models.{kind}",
+            }
+        )
     pooling = {key: encoder.pooling == ours for ours, (_, key) in POOLINGS.items()}
-    limits = {"max_seq_length": encoder.max_length, "do_lower_case": getattr(encoder.tokenizer, "small_letters", False)}
+    limits = {
+        "max_seq_length": encoder.max_length,
+        "do_lower_case": getattr(encoder.tokenizer, "small_letters", False),
+    }
     (folder / "modules.json").write_text(json.dumps(modules, indent=2))
     (folder / "1_Pooling" / "config.json").write_text(json.dumps({"word_embedding_dimension": encoder.width} | pooling))
     (folder / "sentence_bert_config.json").write_text(json.dumps(limits))
@@ -106,7 +129,9 @@ class SentenceSettings(NamedTuple):
 
 
 def sentence_settings(
-    folder: str | Path, tokenizer: PreTrainedTokenizerBase, pooling: str | None = None
+    folder: str | Path,
+    tokenizer: PreTrainedTokenizerBase,
+    pooling: str | None = None,
 ) -> SentenceSettings:
     """Read them, and give the tokenizer the limit and the small letters that the folder names.
 
@@ -133,8 +158,14 @@ def sentence_settings(
             f"{folder} has a module {others[0]} behind its pooling, which is not applied here: say "
             "from_pretrained(…, pooling='mean') to take the Transformer without it."
         )
-    path = next((module["path"] for module in modules if module["type"].endswith(".Pooling")), "1_Pooling")
-    return SentenceSettings(pooling or _pooling(folder, beside(folder, f"{path}/config.json")), "Normalize" in kinds)
+    path = next(
+        (module["path"] for module in modules if module["type"].endswith(".Pooling")),
+        "1_Pooling",
+    )
+    return SentenceSettings(
+        pooling or _pooling(folder, beside(folder, f"{path}/config.json")),
+        "Normalize" in kinds,
+    )
 
 
 def _pooling(folder: str | Path, config: dict[str, Any] | None) -> str:
@@ -171,7 +202,10 @@ def beside(name: str | Path, file: str) -> Any:
     path = Path(name) / file
     if not Path(name).is_dir():
         found = cached_file(
-            str(name), file, _raise_exceptions_for_missing_entries=False, _raise_exceptions_for_connection_errors=False
+            str(name),
+            file,
+            _raise_exceptions_for_missing_entries=False,
+            _raise_exceptions_for_connection_errors=False,
         )
         path = Path(found or "nowhere")
     return json.loads(path.read_text("utf-8")) if path.is_file() else None

@@ -18,9 +18,19 @@ from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
-from transformers import AutoConfig, AutoModel, AutoModelForMaskedLM, MPNetConfig, MPNetForMaskedLM, MPNetModel
+from transformers import (
+    AutoConfig,
+    AutoModel,
+    AutoModelForMaskedLM,
+    MPNetConfig,
+    MPNetForMaskedLM,
+    MPNetModel,
+)
 from transformers.modeling_outputs import BaseModelOutput
-from transformers.models.mpnet.modeling_mpnet import MPNetEncoder, MPNetSelfAttention
+from transformers.models.mpnet.modeling_mpnet import (
+    MPNetEncoder,
+    MPNetSelfAttention,
+)
 
 from contrast_kit import fast
 from contrast_kit.checks import Count, Settings
@@ -50,7 +60,11 @@ class RelativePositions(Settings):
         """What a transformers config says. A plain MPNet has 32 buckets up to 128, whatever its config holds."""
         if not isinstance(config, RelativeConfig):
             return cls()
-        names = "relative_attention_num_buckets", "relative_attention_max_distance", "relative_attention_rule"
+        names = (
+            "relative_attention_num_buckets",
+            "relative_attention_max_distance",
+            "relative_attention_rule",
+        )
         return cls(*(getattr(config, name) for name in names))
 
 
@@ -106,7 +120,11 @@ class RelativeEncoder(MPNetEncoder):
     """MPNet's stack of layers; bias and padding mask become one tensor, made once for all layers."""
 
     def compute_position_bias(self, x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        return bias(self.relative_attention_bias, x.shape[1], RelativePositions.of(self.config)).unsqueeze(0)
+        return bias(
+            self.relative_attention_bias,
+            x.shape[1],
+            RelativePositions.of(self.config),
+        ).unsqueeze(0)
 
     def forward(
         self,
@@ -135,7 +153,11 @@ class RelativeEncoder(MPNetEncoder):
         attentions = attentions if output_attentions else None
         if not return_dict:
             return tuple(value for value in (hidden_states, states, attentions) if value is not None)
-        return BaseModelOutput(last_hidden_state=hidden_states, hidden_states=states, attentions=attentions)
+        return BaseModelOutput(
+            last_hidden_state=hidden_states,
+            hidden_states=states,
+            attentions=attentions,
+        )
 
 
 class RelativeAttention(MPNetSelfAttention):
@@ -151,7 +173,11 @@ class RelativeAttention(MPNetSelfAttention):
     ) -> tuple[Tensor, ...]:
         if output_attentions:  # the fused kernel never has them
             return super().forward(hidden_states, attention_mask, position_bias, output_attentions=True)
-        split = (*hidden_states.shape[:-1], self.num_attention_heads, self.attention_head_size)  # B, T, H, D/H
+        split = (
+            *hidden_states.shape[:-1],
+            self.num_attention_heads,
+            self.attention_head_size,
+        )  # B, T, H, D/H
         q, k, v = (project(hidden_states).view(split) for project in (self.q, self.k, self.v))
         dropout = self.dropout.p if self.training else 0.0
         if attention_mask is not None:  # the layout of a packed batch
@@ -196,7 +222,13 @@ AutoModel.register(RelativeConfig, RelativeModel)
 AutoModelForMaskedLM.register(RelativeConfig, RelativeForMaskedLM)
 
 
-def masked_lm(positions: RelativePositions, *, max_length: int, pad_token_id: int, **shape: Any) -> nn.Module:
+def masked_lm(
+    positions: RelativePositions,
+    *,
+    max_length: int,
+    pad_token_id: int,
+    **shape: Any,
+) -> nn.Module:
     """A randomly initialised masked-LM model with relative positions, for inputs of up to `max_length` tokens.
 
     Default `positions` give transformers' own MPNet, others a `RelativeForMaskedLM`; `shape`: `MPNetConfig`'s fields.
@@ -206,9 +238,15 @@ def masked_lm(positions: RelativePositions, *, max_length: int, pad_token_id: in
     stays, because a saved folder must give the same vectors everywhere; but the *word vector* of id 1 is trained.
     """
     # MPNet counts positions from 2.
-    sizes = dict(max_position_embeddings=max_length + 2, relative_attention_num_buckets=int(positions.buckets))
+    sizes = dict(
+        max_position_embeddings=max_length + 2,
+        relative_attention_num_buckets=int(positions.buckets),
+    )
     fields = dict(**shape, **sizes, pad_token_id=pad_token_id)
     if positions == RelativePositions():
         return MPNetForMaskedLM(MPNetConfig(**fields))
-    more = dict(relative_attention_max_distance=int(positions.max_distance), relative_attention_rule=positions.rule)
+    more = dict(
+        relative_attention_max_distance=int(positions.max_distance),
+        relative_attention_rule=positions.rule,
+    )
     return RelativeForMaskedLM(RelativeConfig(**fields, **more))

@@ -13,9 +13,20 @@ import torch
 from torch import Tensor, nn
 
 # DistilBERT's head, in the order of use; the model lists its modules in another order.
-DISTILBERT = ("vocab_transform", "activation", "vocab_layer_norm", "vocab_projector")
+DISTILBERT = (
+    "vocab_transform",
+    "activation",
+    "vocab_layer_norm",
+    "vocab_projector",
+)
 # Model types whose head is one module: dense, gelu, LayerNorm, then the linear layer over words.
-ROBERTA_LIKE = ("roberta", "xlm-roberta", "camembert", "mpnet", "contrast_kit_relative")
+ROBERTA_LIKE = (
+    "roberta",
+    "xlm-roberta",
+    "camembert",
+    "mpnet",
+    "contrast_kit_relative",
+)
 _LINEAR = 6.0  # above this, gelu(x) = x Φ(x) is x to the last digit of float32
 
 
@@ -33,7 +44,11 @@ def modules(model: nn.Module) -> list[nn.Module]:
 
 def last_layer(model: nn.Module, hidden: Tensor, projection: bool = True) -> tuple[Tensor, nn.Linear] | None:
     """What the head's last layer reads, [M, D] → [M, D], and that layer, [M, D] → [M, V]. None for an unknown head."""
-    kind, parts, words = model.config.model_type, modules(model), model.get_output_embeddings()
+    kind, parts, words = (
+        model.config.model_type,
+        modules(model),
+        model.get_output_embeddings(),
+    )
     if not projection:
         return hidden, words
     if kind in ROBERTA_LIKE:
@@ -66,7 +81,10 @@ def projection(model: nn.Module) -> tuple[nn.Linear, nn.LayerNorm, nn.LayerNorm]
     ValueError: a model of another shape, which could not be saved with word scores h · x, or whose word vectors have
     another width than h.
     """
-    output, parts = model.get_output_embeddings(), [part for module in modules(model) for part in module.modules()]
+    output, parts = (
+        model.get_output_embeddings(),
+        [part for module in modules(model) for part in module.modules()],
+    )
     dense = [part for part in parts if isinstance(part, nn.Linear) and part is not output]
     norms = [part for part in parts if isinstance(part, nn.LayerNorm)]
     layers = getattr(getattr(model.base_model, "encoder", None), "layer", None)

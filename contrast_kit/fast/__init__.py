@@ -77,7 +77,9 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:  # each part loads at first use: a reader of an equation imports none of them
+def __getattr__(
+    name: str,
+) -> Any:  # each part loads at first use: a reader of an equation imports none of them
     if name == "kernels":
         return importlib.import_module(f"{__name__}.kernels")
     if name not in _HOMES:

@@ -8,13 +8,25 @@ from torch import Tensor
 from torch.autograd import Function
 
 from contrast_kit.checks import normalise
-from contrast_kit.fast.tiles import first_derivative_only, rows_log_sum_exp, self_log_sum_exp, slices, softplus
+from contrast_kit.fast.tiles import (
+    first_derivative_only,
+    rows_log_sum_exp,
+    self_log_sum_exp,
+    slices,
+    softplus,
+)
 
 PIECE = 2048
 """Rows whose gradient is made at once on a CPU: memory for one piece at a time is enough."""
 
 
-def info_nce(anchors: Tensor, candidates: Tensor, negatives: Tensor, tau: float | Tensor, ids: Tensor | None) -> Tensor:
+def info_nce(
+    anchors: Tensor,
+    candidates: Tensor,
+    negatives: Tensor,
+    tau: float | Tensor,
+    ids: Tensor | None,
+) -> Tensor:
     """[B] for vectors [B, D] and unit rows [H, D]. Candidates with the anchor's id in `ids` [B + H] are left out."""
     x, y = unit_rows(anchors, "anchors"), unit_rows(candidates, "candidates")
     if len(negatives):

@@ -19,7 +19,8 @@ class FixedPositions:
         chosen = where.flatten()
         count = chosen.sum()
         torch._assert_async(
-            count <= places, "More positions were chosen than the fixed capacity holds: use a larger share."
+            count <= places,
+            "More positions were chosen than the fixed capacity holds: use a larger share.",
         )
         rank = torch.where(chosen, chosen.cumsum(0) - 1, places)  # [B*T], the row of each; the last is a bin
         numbers = torch.arange(len(chosen), device=rank.device)

@@ -23,7 +23,17 @@ from contrast_kit.fast.shapes import ROUND, compiled_by_shape, rounded_up
 NAME = "contrast_kit_packed"
 RELATIVE = ("mpnet", "contrast_kit_relative")
 RIGHT = (
-    *("albert", "bert", "camembert", "data2vec-text", "electra", "ernie", "mobilebert", "roberta", "xlm-roberta"),
+    *(
+        "albert",
+        "bert",
+        "camembert",
+        "data2vec-text",
+        "electra",
+        "ernie",
+        "mobilebert",
+        "roberta",
+        "xlm-roberta",
+    ),
     *RELATIVE,
 )
 """Model types that are right when packed: embeddings that know their places, then a stack of post-norm layers whose
@@ -100,7 +110,15 @@ class Group:
         """[texts, H, t, d] → [n, H, d]."""
         return x.transpose(1, 2).flatten(0, 1).index_select(0, self.places)
 
-    def attend(self, q: Tensor, k: Tensor, v: Tensor, dropout: float, scale: float, bias: Tensor | None) -> Tensor:
+    def attend(
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        dropout: float,
+        scale: float,
+        bias: Tensor | None,
+    ) -> Tensor:
         """Attention among these texts, [texts, H, t, d] each; bias [H, T, T]."""
         t = k.shape[2]
         if bias is not None:
@@ -138,7 +156,11 @@ class Layout:
         places = order[row] * real.shape[1] + column  # [N]
         if fill_up:
             places = nn.functional.pad(places, (0, rounded_up(len(places), 4 * ROUND) - len(places)))
-        return cls(tuple(real.shape), places, [size for size in sizes[order].tolist() if size])
+        return cls(
+            tuple(real.shape),
+            places,
+            [size for size in sizes[order].tolist() if size],
+        )
 
     @property
     def size(self) -> int:
@@ -168,7 +190,13 @@ class Layout:
 
 
 def attend(
-    q: Tensor, k: Tensor, v: Tensor, layout: Layout, dropout: float = 0.0, scale: float | None = None, bias: Any = None
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    layout: Layout,
+    dropout: float = 0.0,
+    scale: float | None = None,
+    bias: Any = None,
 ) -> Tensor:
     """Each token attends to the tokens of its own text: q, k, v [R, H, d] → [R, H, d], zeros after the first N.
 
@@ -180,12 +208,16 @@ def attend(
         return _attend_at_once(q, k, v, layout, scale)
     sizes = [group.size for group in layout.groups]
     mixed = []
-    for group, *rows in zip(layout.groups, *(x[: layout.size].split(sizes) for x in (q, k, v)), strict=True):
+    for group, *rows in zip(
+        layout.groups,
+        *(x[: layout.size].split(sizes) for x in (q, k, v)),
+        strict=True,
+    ):
         mixed.append(group.collect(group.attend(*map(group.spread, rows), dropout, scale, bias)))  # [n, H, d]
     return torch.cat([*mixed, v.new_zeros(len(v) - layout.size, *v.shape[1:])])  # [R, H, d]
 
 
-def _attend_at_once(q: Tensor, k: Tensor, v: Tensor, layout: Layout, scale: float) -> Tensor:
+def _attend_at_once(q, k, v, layout, scale):
     from torch.nn.attention.varlen import varlen_attn
 
     ends = torch.tensor([0, *layout.lengths], dtype=torch.int32).cumsum(0, dtype=torch.int32)  # [B + 1]

@@ -33,7 +33,12 @@ LOG_2 = math.log(2)
 
 
 def self_log_sum_exp(
-    x: Tensor, tau: float | Tensor, *, apart: tuple = (), groups: Tensor | None = None, tile: int | None = None
+    x: Tensor,
+    tau: float | Tensor,
+    *,
+    apart: tuple = (),
+    groups: Tensor | None = None,
+    tile: int | None = None,
 ) -> Tensor:
     """log Σ_j exp(x_i·x_j / τ) over all other rows j ≠ i: [N, D] → [N].
 
@@ -99,7 +104,15 @@ def rows_log_sum_exp(
     if partner:
         apart = (0, *apart)
     rows = max(1, fast.scores_at_once(x.device) // len(y))
-    return _RowsSum.apply(z, c, groups, others, Tiles(scale, apart, (rows, len(y))), partner, torch.is_grad_enabled())
+    return _RowsSum.apply(
+        z,
+        c,
+        groups,
+        others,
+        Tiles(scale, apart, (rows, len(y))),
+        partner,
+        torch.is_grad_enabled(),
+    )
 
 
 def pair_log_sum_exp(x: Tensor, tau: float, *, tile: int | None = None) -> Tensor:
@@ -119,7 +132,11 @@ def pair_log_sum_exp(x: Tensor, tau: float, *, tile: int | None = None) -> Tenso
     """
     if overflows(tau, x.dtype, len(x) ** 2):
         return torch.logsumexp(self_log_sum_exp(x, tau, tile=tile), dim=0)
-    return _PairSum.apply(x, Tiles(1 / tau, (0,), tile_sides(x, tile)), torch.is_grad_enabled() and x.requires_grad)
+    return _PairSum.apply(
+        x,
+        Tiles(1 / tau, (0,), tile_sides(x, tile)),
+        torch.is_grad_enabled() and x.requires_grad,
+    )
 
 
 def overflows(tau: float | Tensor, dtype: torch.dtype, n: int) -> bool:
@@ -166,7 +183,12 @@ class Tiles:
     """
 
     def __init__(self, scale: float, apart: tuple, sides: tuple[int, int]):
-        self.scale, self.apart, self.sides, self.half = scale, apart, sides, fast.HALF
+        self.scale, self.apart, self.sides, self.half = (
+            scale,
+            apart,
+            sides,
+            fast.HALF,
+        )
 
     def upper(self, z: Tensor, groups: Tensor | None = None) -> Iterator[tuple[slice, slice, Tensor]]:
         """Rows, columns and scores [R, C] of the tiles of z zᵀ on and above the diagonal; scores of a group are -inf.
@@ -181,7 +203,12 @@ class Tiles:
             yield rows, columns, scores
 
     def all(
-        self, z: Tensor, c: Tensor, groups: Tensor | None, others: Tensor | None, upper: bool = False
+        self,
+        z: Tensor,
+        c: Tensor,
+        groups: Tensor | None,
+        others: Tensor | None,
+        upper: bool = False,
     ) -> Iterator[tuple[slice, slice, Tensor]]:
         """The same for all tiles of z cᵀ; `groups` [N] and `others` [M] are compared."""
         if self.half:
@@ -199,9 +226,13 @@ class Tiles:
     def room(self, z: Tensor, c: Tensor) -> Tensor:
         """Memory for one tile."""
         entries = min(self.sides[0], len(z)) * min(self.sides[1], len(c))
-        return torch.empty(entries, device=z.device, dtype=torch.promote_types(z.dtype, torch.float32))
+        return torch.empty(
+            entries,
+            device=z.device,
+            dtype=torch.promote_types(z.dtype, torch.float32),
+        )
 
-    def _scores(self, x: Tensor, y: Tensor, room: Tensor) -> Tensor:
+    def _scores(self, x, y, room):
         """scale x yᵀ / log 2 in float32 or better, written into `room`: [R, D], [C, D] → [R, C]."""
         scores = shaped(room, len(x), len(y))
         scale = self.scale / LOG_2
@@ -254,7 +285,7 @@ class _SelfSum(Function):
         return first_derivative_only(gradient, z), None, None
 
 
-def _terms(tiles: Tiles, z: Tensor, groups: Tensor | None, kept: Tensor | None) -> Iterator:
+def _terms(tiles, z, groups, kept):
     """The upper tiles of e^score: the one that was kept, or all of them anew."""
     if kept is not None:
         everything = slice(0, len(z))
@@ -305,14 +336,16 @@ class _RowsSum(Function):
                     panels.add_product(of_z[rows], pull, c)
                 if of_c is not None:
                     panels.add_product(of_c, pull.T, z[rows])
-        ctx.save_for_backward(z, c, groups, others, of_z, of_c)
+        ctx.save_for_backward(z, c, groups, others, of_z, of_c, value)
         ctx.options = panels, partner
         return value
 
     @staticmethod
     def backward(ctx, upstream):
-        z, c, groups, others, of_z, of_c = ctx.saved_tensors
+        z, c, groups, others, of_z, of_c, value = ctx.saved_tensors
         panels, partner = ctx.options
+        if not partner:  # a row that meets nobody has no gradient, even where what comes from above is NaN
+            upstream = upstream.masked_fill(value == -torch.inf, 0.0)
         with torch.no_grad(), kernels.tile_products(z):
             if of_z is not None:
                 of_z = of_z * upstream[:, None]
@@ -323,12 +356,14 @@ class _RowsSum(Function):
                 value = torch.empty_like(upstream)
                 for rows, pull in _pulls(z, c, groups, others, panels, partner, value):
                     panels.add_product(of_c, pull.mul_(upstream[rows, None]).T, z[rows])
-        return first_derivative_only(of_z, z, c), first_derivative_only(of_c, z, c), *[None] * 5
+        return (
+            first_derivative_only(of_z, z, c),
+            first_derivative_only(of_c, z, c),
+            *[None] * 5,
+        )
 
 
-def _pulls(
-    z: Tensor, c: Tensor, groups: Tensor | None, others: Tensor | None, panels: Tiles, partner: bool, value: Tensor
-) -> Iterator[tuple[slice, Tensor]]:
+def _pulls(z, c, groups, others, panels, partner, value):
     """For each panel its rows and what they pull on each candidate, [R, M]; their `value` is filled in."""
     for rows, _, scores in panels.all(z, c, groups, others):
         lowest = torch.finfo(scores.dtype).min

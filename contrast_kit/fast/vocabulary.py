@@ -81,7 +81,13 @@ class WordScores:
         """All of them at once, [M, V]."""
         return torch.nn.functional.linear(self.states, self.weight, self.bias)
 
-    def total(self, terms: Terms, labels: Tensor, *rows: Tensor, others: Tensor | None = None) -> Tensor:
+    def total(
+        self,
+        terms: Terms,
+        labels: Tensor,
+        *rows: Tensor,
+        others: Tensor | None = None,
+    ) -> Tensor:
         """The sum of a token loss over the positions: `sum_over_words`. `guesses` then has what it met on the way."""
         total, self._guesses = sum_over_words(terms, self.states, self.weight, self.bias, labels, *rows, others=others)
         self._asked = labels, others
@@ -103,7 +109,6 @@ def sum_over_words(
     labels: Tensor,
     *rows: Tensor,
     others: Tensor | None = None,
-    numbers_at_once: int | None = None,
 ) -> tuple[Tensor, Guesses]:
     """Sum a token loss over positions, block after block, with the value and the gradient of the plain form.
 
@@ -118,7 +123,6 @@ def sum_over_words(
         labels: y, ids [M]; -100 where a position is to be skipped, and then its term must be 0.
         rows: further inputs of `terms`, positions first; those that need a gradient get one.
         others: ids [M]; also find their log-probabilities, without gradient.
-        numbers_at_once: R × V at most, by default `fast.scores_at_once`.
 
     Returns:
         The sum, whose gradient can be taken once, and `Guesses`. Under autocast the products are taken in its dtype,
@@ -130,7 +134,7 @@ def sum_over_words(
         >>> sum_over_words(lambda log_q: -log_q, states, weight, None, torch.tensor([1, 2, 3]))[0]
         tensor(20.7233)
     """
-    most = max(1, (numbers_at_once or scores_at_once(states.device)) // len(weight))
+    most = max(1, scores_at_once(states.device) // len(weight))
     blocks = max(1, math.ceil(len(labels) / most))  # the fewest, of like size
     size = max(1, math.ceil(len(labels) / blocks))
     others = labels if others is None else others
@@ -139,7 +143,17 @@ def sum_over_words(
         3, len(labels), dtype=torch.promote_types(states.dtype, torch.float32)
     )
     guesses = Guesses(log_q, torch.empty_like(words[0]), log_best, log_other)
-    total = _Blocks.apply(terms, size, torch.is_grad_enabled(), words, guesses, states, weight, bias, *rows)
+    total = _Blocks.apply(
+        terms,
+        size,
+        torch.is_grad_enabled(),
+        words,
+        guesses,
+        states,
+        weight,
+        bias,
+        *rows,
+    )
     return total, guesses
 
 
@@ -166,7 +180,10 @@ class _Blocks(Function):
                 scores = _scores(h, table, bias, room)  # [R, V]
                 label, other = (ids[block].unsqueeze(1) for ids in words)  # [R, 1] each
                 mass = _softmax(scores, label, other, [kept[block] for kept in guesses])  # [R]
-                leaves = [guesses.log_q[block].clone(), *(row[block].detach() for row in rows)]
+                leaves = [
+                    guesses.log_q[block].clone(),
+                    *(row[block].detach() for row in rows),
+                ]
                 if not any(g is not None for g in gradients):
                     total += terms(*leaves).sum()
                     continue
@@ -198,7 +215,7 @@ class _Blocks(Function):
         return *[None] * 5, *(first_derivative_only(gradient, derived) for gradient in gradients)
 
 
-def _scores(states: Tensor, weight: Tensor, bias: Tensor | None, room: Tensor) -> Tensor:
+def _scores(states, weight, bias, room):
     """Word scores [R, V] in `room`: fresh memory for each block would not always be given back in time."""
     scores = room[: len(states) * len(weight)].view(len(states), len(weight))
     if bias is None:
@@ -208,11 +225,14 @@ def _scores(states: Tensor, weight: Tensor, bias: Tensor | None, room: Tensor) -
     return scores.copy_(torch.addmm(bias.to(states.dtype), states, weight.T))  # a product in lower precision
 
 
-def _softmax(scores: Tensor, label: Tensor, other: Tensor, guesses: list[Tensor]) -> Tensor:
+def _softmax(scores, label, other, guesses):
     """Fill the guesses; the scores become e^(score - the largest), whose sums [R] are returned."""
     log_q, best, log_best, log_other = guesses
     top, best[:] = scores.max(1)  # [R] each
-    of_label, of_other = scores.gather(1, label), scores.gather(1, other)  # [R, 1] each
+    of_label, of_other = (
+        scores.gather(1, label),
+        scores.gather(1, other),
+    )  # [R, 1] each
     mass = scores.sub_(top.unsqueeze(1)).exp_().sum(1)  # [R, V] → [R]: the denominator, times exp(-top)
     torch.neg(mass.log(), out=log_best)
     torch.add(of_label.squeeze(1) - top, log_best, out=log_q)
@@ -220,7 +240,7 @@ def _softmax(scores: Tensor, label: Tensor, other: Tensor, guesses: list[Tensor]
     return mass
 
 
-def _add_products(scores: Tensor, states: Tensor, weight: Tensor, gradients: list[Tensor | None], block: slice) -> None:
+def _add_products(scores, states, weight, gradients, block):
     """From the gradient on a block's scores [R, V] to those on its states [R, D], the words [V, D] and the bias [V]."""
     of_states, of_weight, of_bias, *_ = gradients
     if of_bias is not None:

@@ -6,7 +6,12 @@ and `noise_sensitivity` compute in float64: gaps between cosines are small in a 
 Letters in the shape comments: N vectors, D width, R rows of a block, C columns, P pairs.
 """
 
-from contrast_kit.geometry.pairs import pair_cosines, random_pair_cosines, separation, triplet_accuracy
+from contrast_kit.geometry.pairs import (
+    pair_cosines,
+    random_pair_cosines,
+    separation,
+    triplet_accuracy,
+)
 from contrast_kit.geometry.spread import (
     ClassCosines,
     alignment,

@@ -42,12 +42,20 @@ def triplet_accuracy(anchor: Tensor, positive: Tensor, negative: Tensor) -> Tens
     >>> geometry.triplet_accuracy(a, positive=torch.tensor([[1.0, 0.1], [1.0, 0.5]]), negative=torch.ones(2, 2))
     tensor(0.5000)
     """
-    with_positive, with_negative = pair_cosines(anchor, positive), pair_cosines(anchor, negative)  # [N, D] -> [N]
+    with_positive, with_negative = (
+        pair_cosines(anchor, positive),
+        pair_cosines(anchor, negative),
+    )  # [N, D] -> [N]
     return ((with_positive > with_negative).float() + (with_positive == with_negative).float() / 2).mean()
 
 
 def random_pair_cosines(
-    x: Tensor, n: int | None = None, *, groups: Tensor | None = None, seed: int = 0, block: int = 1024
+    x: Tensor,
+    n: int | None = None,
+    *,
+    groups: Tensor | None = None,
+    seed: int = 0,
+    block: int = 1024,
 ) -> Tensor:
     """The cosines of random pairs of distinct vectors: what "unrelated" looks like in this space.
 
@@ -107,19 +115,22 @@ def separation(similar: Tensor, random: Tensor, *, measure: Literal["auc", "d_pr
     >>> geometry.separation(torch.tensor([0.9, 0.7]), torch.tensor([0.1, -0.1]), measure="d_prime")
     tensor(5.6569)
     """
-    similar, random = checks.floats(similar, "similar"), checks.floats(random, "random")
+    similar, random = (
+        checks.floats(similar, "similar"),
+        checks.floats(random, "random"),
+    )
     checks.finite(similar.sum() + random.sum(), "The sum of cosines")
     return choose(_MEASURES, measure, "measure")(similar, random)
 
 
-def _auc(similar: Tensor, random: Tensor) -> Tensor:
+def _auc(similar, random):
     ordered = random.sort().values
     below = torch.searchsorted(ordered, similar, right=False)  # [P] random pairs strictly below
     not_above = torch.searchsorted(ordered, similar, right=True)  # [P] random pairs below or equal
     return ((below + not_above).double().mean() / (2 * len(ordered))).to(similar.dtype)
 
 
-def _d_prime(similar: Tensor, random: Tensor) -> Tensor:
+def _d_prime(similar, random):
     return (similar.mean() - random.mean()) / ((similar.var() + random.var()) / 2).sqrt()
 
 
@@ -148,7 +159,7 @@ def cosine_block(x: Tensor, i: int, block: int) -> tuple[Tensor, Tensor]:
     return cosines, distinct
 
 
-def _sampled_cosines(x: Tensor, n: int, groups: Tensor, seed: int) -> Tensor:
+def _sampled_cosines(x, n, groups, seed):
     sizes = groups.unique(return_counts=True)[1]
     available = math.comb(len(x), 2) - int((sizes * (sizes - 1) // 2).sum())
     if not 1 <= n <= available:
@@ -163,13 +174,13 @@ def _sampled_cosines(x: Tensor, n: int, groups: Tensor, seed: int) -> Tensor:
     return torch.cat(pieces).clamp(-1, 1)
 
 
-def _draw_by_permuting(n: int, groups: Tensor, generator: torch.Generator) -> Tensor:
+def _draw_by_permuting(n, groups, generator):
     pairs = torch.triu_indices(len(groups), len(groups), offset=1)  # [2, N(N-1)/2]
     pairs = pairs[:, groups[pairs[0]] != groups[pairs[1]]]
     return pairs[:, torch.randperm(pairs.shape[1], generator=generator)[:n]]
 
 
-def _draw_by_rejecting(n: int, groups: Tensor, generator: torch.Generator) -> Tensor:
+def _draw_by_rejecting(n, groups, generator):
     """For at most half of the pairs: draw two rows, drop them if they form no pair or came before, repeat."""
     size = len(groups)
     codes = torch.empty(0, dtype=torch.long)

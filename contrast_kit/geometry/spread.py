@@ -221,7 +221,10 @@ def distance_between(x: Tensor) -> Tensor:
     u = exact_unit(x)
     gap = 1 - anisotropy(u)
     # An error of eps in the entries of x leaves eps² in 1 − cosine.
-    given, computed = torch.finfo(torch.promote_types(x.dtype, torch.float32)).eps, torch.finfo(u.dtype).eps
+    given, computed = (
+        torch.finfo(torch.promote_types(x.dtype, torch.float32)).eps,
+        torch.finfo(u.dtype).eps,
+    )
     if gap <= max((8 * given) ** 2, 8 * computed):
         raise ValueError("All vectors point the same way, so there is no distance between them to measure in.")
     return gap

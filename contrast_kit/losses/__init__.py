@@ -13,10 +13,36 @@ from contrast_kit.losses.contrast import (
     simsiam,
     sup_con,
 )
-from contrast_kit.losses.regions import masked_attributes, masked_features, masked_objects, one_answer, soft_answers
-from contrast_kit.losses.tokens import all_token_lm, copy, corrective_lm, guesses, mlm, replaced_token_detection
+from contrast_kit.losses.regions import (
+    masked_attributes,
+    masked_features,
+    masked_objects,
+    one_answer,
+    soft_answers,
+)
+from contrast_kit.losses.tokens import (
+    all_token_lm,
+    copy,
+    corrective_lm,
+    guesses,
+    mlm,
+    replaced_token_detection,
+)
 
 __all__ = ["info_nce", "nt_xent", "nt_xent_anchor_gradient", "simsiam", "sup_con"]
-__all__ += ["all_token_lm", "copy", "corrective_lm", "guesses", "mlm", "replaced_token_detection"]
-__all__ += ["masked_attributes", "masked_features", "masked_objects", "one_answer", "soft_answers"]
+__all__ += [
+    "all_token_lm",
+    "copy",
+    "corrective_lm",
+    "guesses",
+    "mlm",
+    "replaced_token_detection",
+]
+__all__ += [
+    "masked_attributes",
+    "masked_features",
+    "masked_objects",
+    "one_answer",
+    "soft_answers",
+]
 __all__ += ["NotFiniteError", "cosine_matrix", "normalise", "unchecked"]

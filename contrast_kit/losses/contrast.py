@@ -22,7 +22,15 @@ from torch import Tensor
 
 from contrast_kit import fast
 from contrast_kit._util import warn
-from contrast_kit.checks import classes, integers, is_traced, normalise, pair, reduce, temperature
+from contrast_kit.checks import (
+    classes,
+    integers,
+    is_traced,
+    normalise,
+    pair,
+    reduce,
+    temperature,
+)
 
 
 def info_nce(
@@ -78,11 +86,17 @@ def info_nce(
     if b * (b + len(negatives)) >= fast.TILED_FROM and not is_traced(anchors):
         return reduce(fast.info_nce(anchors, candidates, negatives, tau, ids), reduction)
 
-    anchors, candidates = normalise(anchors, "anchors"), normalise(candidates, "candidates")
+    anchors, candidates = (
+        normalise(anchors, "anchors"),
+        normalise(candidates, "candidates"),
+    )
     candidates = torch.cat([candidates, negatives.to(candidates)])  # [B + H, D]
     positive = torch.eye(b, len(candidates), dtype=torch.bool, device=anchors.device)  # row b: anchor b against view k
     excluded = same_text(positive, ids) & ~positive
-    return reduce(pick_positives(dot_products(anchors, candidates) / tau, positive, excluded), reduction)
+    return reduce(
+        pick_positives(dot_products(anchors, candidates) / tau, positive, excluded),
+        reduction,
+    )
 
 
 def nt_xent(
@@ -215,7 +229,13 @@ def sup_con(x: Tensor, labels: Tensor, tau: float, *, reduction: str = "sum") ->
 
 
 def simsiam(
-    z_a: Tensor, h_a: Tensor, z_b: Tensor, h_b: Tensor, *, stop_gradient: bool = True, reduction: str = "mean"
+    z_a: Tensor,
+    h_a: Tensor,
+    z_b: Tensor,
+    h_b: Tensor,
+    *,
+    stop_gradient: bool = True,
+    reduction: str = "mean",
 ) -> Tensor:
     """Let each view's prediction point where the other view stands: contrast without negatives.
 

@@ -184,11 +184,21 @@ def one_answer(logits: Tensor, scores: Tensor, *, reduction: str = "mean") -> Te
 
 
 def _labelled(
-    logits: Tensor, labels: Tensor, confidence: Tensor | None, reduction: str, ignore_index: int, name: str
+    logits: Tensor,
+    labels: Tensor,
+    confidence: Tensor | None,
+    reduction: str,
+    ignore_index: int,
+    name: str,
 ) -> Tensor:
     """The weighted cross-entropy of `masked_objects` and `masked_attributes`."""
     labels = labels.long()  # in 8 bits, -100 would be 156
-    terms = F.cross_entropy(floats(logits, "logits"), labels, ignore_index=ignore_index, reduction="none")  # [M]
+    terms = F.cross_entropy(
+        floats(logits, "logits"),
+        labels,
+        ignore_index=ignore_index,
+        reduction="none",
+    )  # [M]
     if confidence is not None:
         check_shares(confidence, "confidence")
         terms = terms * confidence.to(terms.dtype)

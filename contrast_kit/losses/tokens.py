@@ -72,9 +72,15 @@ def mlm(
     if rows is None and labels.dim() == 2:
         rows = torch.arange(len(labels), device=labels.device)[:, None].expand_as(labels)
     if labels.dim() > 1:
-        logits, labels = logits.flatten(0, -2), labels.flatten()  # [B, T, V] -> [B*T, V], [B, T] -> [B*T]
+        logits, labels = (
+            logits.flatten(0, -2),
+            labels.flatten(),
+        )  # [B, T, V] -> [B*T, V], [B, T] -> [B*T]
     counted = labels != ignore_index  # [M]
-    weight, count = counted.to(torch.promote_types(logits.dtype, torch.float32)), counted.sum()
+    weight, count = (
+        counted.to(torch.promote_types(logits.dtype, torch.float32)),
+        counted.sum(),
+    )
     if reduction in ("mean_per_seq", "sum_per_seq"):
         weight, count = share_of_text(weight, rows)
         reduction = reduction.removesuffix("_per_seq")
@@ -122,7 +128,14 @@ def replaced_token_detection(logits: Tensor, is_original: Tensor, valid: Tensor,
     return reduce(terms, reduction, valid.sum())
 
 
-def copy(logits: Tensor, corrupted: Tensor, original: Tensor, valid: Tensor, *, reduction: str = "mean") -> Tensor:
+def copy(
+    logits: Tensor,
+    corrupted: Tensor,
+    original: Tensor,
+    valid: Tensor,
+    *,
+    reduction: str = "mean",
+) -> Tensor:
     """COCO-LM's copy loss: tell for each token whether it can be copied.
 
     COCO-LM, eq. 2, over all n tokens:
@@ -199,7 +212,11 @@ def corrective_lm(
     if stop_gradient:
         copy_logits = copy_logits.detach()
     counted = original != SKIPPED  # [M]
-    variant = choose({"paper": corrective_terms, "authors_code": authors_terms}, variant, "variant")
+    variant = choose(
+        {"paper": corrective_terms, "authors_code": authors_terms},
+        variant,
+        "variant",
+    )
     rows = copy_logits, corrupted == original, counted.to(copy_logits.dtype)
     terms = word_terms(variant, logits, original, *rows, others=corrupted, reduction=reduction)  # [M]
     finite(terms.sum(), "corrective_lm")
@@ -211,7 +228,10 @@ def corrective_terms(log_q: Tensor, copy_logits: Tensor, same: Tensor, weight: T
 
     In logarithms throughout: they stay finite where a probability itself rounds to 0.
     """
-    log_copy, log_correct = F.logsigmoid(copy_logits), F.logsigmoid(-copy_logits)  # [M]
+    log_copy, log_correct = (
+        F.logsigmoid(copy_logits),
+        F.logsigmoid(-copy_logits),
+    )  # [M]
     return -weight * torch.logaddexp(log_copy.masked_fill(~same, -torch.inf), log_correct + log_q)  # [M]
 
 
@@ -221,7 +241,12 @@ def authors_terms(log_q: Tensor, copy_logits: Tensor, same: Tensor, weight: Tens
 
 
 def all_token_lm(
-    logits: Tensor, copy_logits: Tensor, corrupted: Tensor, original: Tensor, *, reduction: str = "mean"
+    logits: Tensor,
+    copy_logits: Tensor,
+    corrupted: Tensor,
+    original: Tensor,
+    *,
+    reduction: str = "mean",
 ) -> Tensor:
     """ELECTRA's All-Token MLM: name the original token at *every* position, learning to copy along the way.
 
@@ -247,7 +272,14 @@ def all_token_lm(
         >>> copy_logits.grad.sign()                                # copy the first more, the second less
         tensor([-1.,  1.])
     """
-    return corrective_lm(logits, copy_logits, corrupted, original, stop_gradient=False, reduction=reduction)
+    return corrective_lm(
+        logits,
+        copy_logits,
+        corrupted,
+        original,
+        stop_gradient=False,
+        reduction=reduction,
+    )
 
 
 @torch.no_grad()

@@ -75,7 +75,13 @@ def dynamic_random_mask(
 
     u = torch.rand(ids.shape, generator=generator, device=ids.device)  # [B, T] in [0, 1)
     # Drawn for every token, used for few: so the generator advances equally far whatever p and split are.
-    random_ids = torch.randint(vocab_size, ids.shape, generator=generator, device=ids.device, dtype=ids.dtype)  # [B, T]
+    random_ids = torch.randint(
+        vocab_size,
+        ids.shape,
+        generator=generator,
+        device=ids.device,
+        dtype=ids.dtype,
+    )  # [B, T]
     to_mask, _, to_keep = split
     selected = maskable & (u < p)
     becomes_mask = maskable & (u < p * to_mask)
@@ -180,16 +186,23 @@ def span_mask(
         raise ValueError(f"span_p is the chance that a span ends and must lie in (0, 1], got {span_p}.")
 
     selected, u = _draw_spans(maskable, p, span_p, max_span, generator)  # [B, T] each
-    random_ids = torch.randint(vocab_size, ids.shape, dtype=ids.dtype, generator=generator, device=ids.device)  # [B, T]
+    random_ids = torch.randint(
+        vocab_size,
+        ids.shape,
+        dtype=ids.dtype,
+        generator=generator,
+        device=ids.device,
+    )  # [B, T]
     to_mask, _, to_keep = split
     becomes_mask = selected & (u < to_mask)
     becomes_random = selected & ~becomes_mask & (u < 1 - to_keep)
-    return Masked(torch.where(becomes_random, random_ids, ids.masked_fill(becomes_mask, mask_id)), selected)
+    return Masked(
+        torch.where(becomes_random, random_ids, ids.masked_fill(becomes_mask, mask_id)),
+        selected,
+    )
 
 
-def _draw_spans(
-    maskable: Tensor, p: float, span_p: float, max_span: int, generator: torch.Generator | None
-) -> tuple[Tensor, Tensor]:
+def _draw_spans(maskable, p, span_p, max_span, generator):
     """Which tokens are selected, and a uniform number for each span, both [B, T]; each round draws a span per text."""
     rows, length = maskable.shape
     device = maskable.device
@@ -198,7 +211,10 @@ def _draw_spans(
     weights = (1.0 - span_p) ** torch.arange(max_span, device=device)  # P(l) for l = 1 .. max_span
     count, part = maskable.sum(dim=1), torch.rand(rows, **draw)  # [B] each
     budget = torch.floor(count * p + part).long().minimum(count)  # [B], p n of a text on average; a sum may round up
-    selected, u = torch.zeros_like(maskable), torch.zeros(maskable.shape, device=device)
+    selected, u = (
+        torch.zeros_like(maskable),
+        torch.zeros(maskable.shape, device=device),
+    )
     left = budget
     while (left > 0).any():
         free = maskable & ~selected
@@ -213,7 +229,13 @@ def _draw_spans(
     return selected, u
 
 
-def replace(ids: Tensor, selected: Tensor, logits: Tensor, *, generator: torch.Generator | None = None) -> Tensor:
+def replace(
+    ids: Tensor,
+    selected: Tensor,
+    logits: Tensor,
+    *,
+    generator: torch.Generator | None = None,
+) -> Tensor:
     """Put tokens sampled from a masked language model at the selected positions.
 
     COCO-LM, eq. 1: x_i^MLM ~ p_MLM(x | h_i) if i in M, and x_i^MLM = x_i^orig otherwise (ELECTRA's corruption). The
@@ -279,7 +301,12 @@ def masked_view(batch: Mapping[str, Tensor], masked: Masked) -> dict[str, Tensor
         >>> view["input_ids"], view["targets"][view["selected"]]
         (tensor([[ 1,  3, 12,  2]]), tensor([11]))
     """
-    return {**batch, "input_ids": masked.input_ids, "selected": masked.selected, "targets": batch["input_ids"]}
+    return {
+        **batch,
+        "input_ids": masked.input_ids,
+        "selected": masked.selected,
+        "targets": batch["input_ids"],
+    }
 
 
 def kinds(ids: Tensor, masked: Masked, mask_id: int) -> Tensor:

@@ -78,9 +78,17 @@ class Mask(TextNoise):
         super().__post_init__()
         check_split(self.split)
 
-    def __call__(self, batch: Batch, generator: torch.Generator | None, vocabulary: Vocabulary) -> dict[str, Tensor]:
+    def __call__(
+        self,
+        batch: Batch,
+        generator: torch.Generator | None,
+        vocabulary: Vocabulary,
+    ) -> dict[str, Tensor]:
         options = dict(split=self.split, generator=generator, **vocabulary)
-        return masked_view(batch, dynamic_random_mask(batch["input_ids"], allowed(batch), self.p, **options))
+        return masked_view(
+            batch,
+            dynamic_random_mask(batch["input_ids"], allowed(batch), self.p, **options),
+        )
 
 
 @dataclass(frozen=True)
@@ -110,8 +118,19 @@ class MaskSpans(TextNoise):
         super().__post_init__()
         check_split(self.split)
 
-    def __call__(self, batch: Batch, generator: torch.Generator | None, vocabulary: Vocabulary) -> dict[str, Tensor]:
-        options = dict(split=self.split, span_p=self.span_p, max_span=self.max_span, generator=generator, **vocabulary)
+    def __call__(
+        self,
+        batch: Batch,
+        generator: torch.Generator | None,
+        vocabulary: Vocabulary,
+    ) -> dict[str, Tensor]:
+        options = dict(
+            split=self.split,
+            span_p=self.span_p,
+            max_span=self.max_span,
+            generator=generator,
+            **vocabulary,
+        )
         return masked_view(batch, span_mask(batch["input_ids"], allowed(batch), self.p, **options))
 
 
@@ -133,7 +152,12 @@ class Replace(TextNoise):
     p: Probability = 0.15
     """Probability that a token is replaced (in one draw out of V, by itself)."""
 
-    def __call__(self, batch: Batch, generator: torch.Generator | None, vocabulary: Vocabulary) -> dict[str, Tensor]:
+    def __call__(
+        self,
+        batch: Batch,
+        generator: torch.Generator | None,
+        vocabulary: Vocabulary,
+    ) -> dict[str, Tensor]:
         ids = batch["input_ids"]
         free = allowed(batch) & (ids != vocabulary["mask_id"])
         options = dict(split=(0.0, 1.0, 0.0), generator=generator, **vocabulary)
@@ -160,7 +184,10 @@ class Shuffle(TextNoise):
     """k: no token moves further than this."""
 
     def __call__(
-        self, batch: Batch, generator: torch.Generator | None, vocabulary: Vocabulary | None = None
+        self,
+        batch: Batch,
+        generator: torch.Generator | None,
+        vocabulary: Vocabulary | None = None,
     ) -> dict[str, Tensor]:
         moved = shuffle(batch["input_ids"], allowed(batch), self.window, generator=generator)
         return masked_view(batch, Masked(moved, selected=moved != batch["input_ids"]))
@@ -183,10 +210,18 @@ class Both(TextNoise):
     first: TextNoise
     second: TextNoise
 
-    def __call__(self, batch: Batch, generator: torch.Generator | None, vocabulary: Vocabulary) -> dict[str, Tensor]:
+    def __call__(
+        self,
+        batch: Batch,
+        generator: torch.Generator | None,
+        vocabulary: Vocabulary,
+    ) -> dict[str, Tensor]:
         before = self.first(batch, generator, vocabulary)
         after = self.second(before, generator, vocabulary)
-        return masked_view(batch, Masked(after["input_ids"], before["selected"] | after["selected"]))
+        return masked_view(
+            batch,
+            Masked(after["input_ids"], before["selected"] | after["selected"]),
+        )
 
 
 NAMED: dict[str, Noise] = {

@@ -75,7 +75,11 @@ def crop(
     positions = torch.argsort(~stays, dim=1, stable=True)  # [B, T]: what stays moves to the left, in its order
     filled = torch.arange(ids.shape[1], device=ids.device) < stays.sum(1, keepdim=True)  # [B, T]
     positions = positions.masked_fill(~filled, 0)
-    return Cropped(ids.gather(1, positions).masked_fill(~filled, pad_id), filled.to(attention_mask.dtype), positions)
+    return Cropped(
+        ids.gather(1, positions).masked_fill(~filled, pad_id),
+        filled.to(attention_mask.dtype),
+        positions,
+    )
 
 
 def check_keep(keep: float) -> None:
@@ -84,7 +88,13 @@ def check_keep(keep: float) -> None:
         raise ValueError(f"keep is the share of tokens that stays and must lie in (0, 1], got {keep}.")
 
 
-def shuffle(ids: Tensor, maskable: Tensor, window: int = 3, *, generator: torch.Generator | None = None) -> Tensor:
+def shuffle(
+    ids: Tensor,
+    maskable: Tensor,
+    window: int = 3,
+    *,
+    generator: torch.Generator | None = None,
+) -> Tensor:
     """Permute tokens, moving none of them further than `window` places.
 
     CAPT 5.2: "a random permutation to the input sequence x within a fixed window k" with k = 3, after Lample et al.:

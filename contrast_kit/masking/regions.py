@@ -67,16 +67,26 @@ class MaskRegions(Settings):
         check_split(self.split)
 
     def __call__(
-        self, batch: Batch, generator: torch.Generator | None, vocabulary: Vocabulary | None = None
+        self,
+        batch: Batch,
+        generator: torch.Generator | None,
+        vocabulary: Vocabulary | None = None,
     ) -> dict[str, Tensor]:
-        features, boxes, real = batch["regions"], batch["boxes"], batch["region_mask"].bool()
+        features, boxes, real = (
+            batch["regions"],
+            batch["boxes"],
+            batch["region_mask"].bool(),
+        )
         u = torch.rand(real.shape, generator=generator, device=real.device)  # [B, R]: decides as in masks
         others, donors = _features_of_other_pictures(batch, real, generator)  # [B, R, F], [B]
         to_hide, _, to_keep = self.split
         drawn = real & (u < self.p)
         hidden = drawn & (u < self.p * to_hide)
         replaced = drawn & (u < self.p * (1 - to_keep)) & ~hidden
-        hidden, replaced = hidden | (replaced & ~donors[:, None]), replaced & donors[:, None]  # no other picture
+        hidden, replaced = (
+            hidden | (replaced & ~donors[:, None]),
+            replaced & donors[:, None],
+        )  # no other picture
         near = (overlaps(boxes) > self.overlap) & (hidden | replaced)[:, None, :]  # [B, R, R]
         hidden = hidden | (near.any(2) & real & ~replaced)  # [B, R]
         noisy = torch.where(replaced[..., None], others, features).masked_fill(hidden[..., None], 0.0)  # [B, R, F]
@@ -121,12 +131,27 @@ class MaskPair(Settings):
         super().__post_init__()
         named(self.words)
 
-    def __call__(self, batch: Batch, generator: torch.Generator | None, vocabulary: Vocabulary) -> dict[str, Tensor]:
+    def __call__(
+        self,
+        batch: Batch,
+        generator: torch.Generator | None,
+        vocabulary: Vocabulary,
+    ) -> dict[str, Tensor]:
         words = named(self.words)(batch, generator, vocabulary)
         picture = self.regions(batch, generator)
         if self.which == "either":
-            heads = torch.rand(len(batch["regions"]), generator=generator, device=batch["regions"].device) < 0.5  # [B]
-            words, picture = _undone(words, batch, ~heads), _undone(picture, batch, heads)
+            heads = (
+                torch.rand(
+                    len(batch["regions"]),
+                    generator=generator,
+                    device=batch["regions"].device,
+                )
+                < 0.5
+            )  # [B]
+            words, picture = (
+                _undone(words, batch, ~heads),
+                _undone(picture, batch, heads),
+            )
         return picture | words | {"regions": picture["regions"]}
 
 
@@ -165,7 +190,11 @@ def mismatched(batch: Batch, p: float = 0.5, *, generator: torch.Generator | Non
     u = torch.rand(size, generator=generator, device=device)  # [B]
     v = torch.rand(size, size, generator=generator, device=device)  # [B, B]
     swapped = (u < p) & allowed.any(1)  # [B]
-    source = torch.where(swapped, v.masked_fill(~allowed, -1.0).argmax(1), torch.arange(size, device=device))  # [B]
+    source = torch.where(
+        swapped,
+        v.masked_fill(~allowed, -1.0).argmax(1),
+        torch.arange(size, device=device),
+    )  # [B]
     view = {key: value for key, value in batch.items() if key != "true_of"}
     for key in TEXT:
         if key in view:
@@ -225,7 +254,7 @@ def check_pair(batch: Batch, width: int | None = None) -> None:
         )
 
 
-def _features_of_other_pictures(batch: Batch, real: Tensor, generator: torch.Generator | None) -> tuple[Tensor, Tensor]:
+def _features_of_other_pictures(batch, real, generator):
     """For each place one region of another picture, drawn uniformly, [B, R, F]; and whether there is one, [B]."""
     pictures = batch.get("image_id", torch.arange(len(real), device=real.device))  # [B]
     shown = pictures[:, None].expand_as(real)[real]  # [N]: the picture of each region
@@ -236,7 +265,7 @@ def _features_of_other_pictures(batch: Batch, real: Tensor, generator: torch.Gen
     return batch["regions"][real][drawn], any_other  # [B, R, F] -> [N, F] -> [B, R, F]
 
 
-def _undone(view: Batch, batch: Batch, rows: Tensor) -> dict[str, Tensor]:
+def _undone(view, batch, rows):
     """The view with the noise undone in some rows [B]: their entries are the batch's, their flags False."""
     undone = dict(view)
     for key, value in view.items():

@@ -54,7 +54,11 @@ def table(paper: str, number: int) -> "pd.DataFrame":
     import pandas as pd
 
     captions = choose(available(), paper, "paper")
-    caption = choose({str(known): text for known, text in captions.items()}, str(number), f"table of {paper}")
+    caption = choose(
+        {str(known): text for known, text in captions.items()},
+        str(number),
+        f"table of {paper}",
+    )
     unit = next(row["sd_unit"] for row in _rows("tables") if row["paper"] == paper)
     printed = pd.read_csv(shipped("papers") / f"{paper}_{number}.csv", dtype=str)
     frame = pd.DataFrame()
@@ -148,7 +152,10 @@ TRAINING = _by("method", "setting", of="training")
 CMLM_POST_EPOCHS = {int(name): row["epochs"] for name, row in TRAINING["CMLM"].items() if name.isdigit()}
 CMLM_FINE_TUNING_EPOCHS = {int(name): row["epochs"] for name, row in TRAINING["FT"].items() if name.isdigit()}
 _FINE_TUNING = _by("paper", of="fine_tuning")
-COCO_LM_FINE_TUNING, CAPT_FINE_TUNING = _FINE_TUNING["COCO-LM"], _FINE_TUNING["CAPT"]
+COCO_LM_FINE_TUNING, CAPT_FINE_TUNING = (
+    _FINE_TUNING["COCO-LM"],
+    _FINE_TUNING["CAPT"],
+)
 _SEARCH = _by("paper", "task", of="search")
 CMLM_SEARCH, CAPT_SEARCH = _SEARCH["CMLM"][""], _SEARCH["CAPT"][""]
 COCO_LM_SEARCH = {model: _SEARCH[f"COCO-LM {model}"] for model in ("base", "large++")}
