@@ -4,8 +4,8 @@
     python benchmarks/mlm_step.py --only "30k ragged 8-64"
 
 transformers' model computes word scores at every position, padding included, and keeps them. Ours does so at masked
-positions only, in blocks (`fast.vocabulary`); `packed` skips padding; `fast float32` allows the processor's faster product where it is as accurate (`fast.kernels`); bf16
-is autocast. Millions per second are of real tokens.
+positions only, in blocks (`fast.vocabulary`); `packed` skips padding; `fast float32` allows the processor's
+faster product where it is as accurate (`fast.kernels`); bf16 is autocast. Millions per second are of real tokens.
 """
 
 from collections.abc import Callable

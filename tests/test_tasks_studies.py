@@ -42,7 +42,7 @@ def test_the_papers_grids_are_what_runs(opinions, start, monkeypatch):
     (_, pipeline), (_, scl), (coco, _) = seen
     assert pipeline.post.func is CMLM and pipeline.post.keywords == {"contrast_weight": 0.01, "p_c": 0.1}
     assert scl.tune.func is SCL and (coco.lr, coco.epochs, coco.warmup) == (1e-5, {None: 2}, 0.06)
-    assert len(points(papers.settings.CMLM_SEARCH)) == 30
+    assert len(points(papers.CMLM_SEARCH)) == 30
     assert len(points(protocols.COCO_LM.grid_for("rte"))) == 4 * 2 * 2 * 4
     assert len(points(protocols.COCO_LM.grid_for("qqp"))) == 3 * 4
 

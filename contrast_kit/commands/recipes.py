@@ -8,9 +8,9 @@ import importlib
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from contrast_kit import papers
 from contrast_kit.encoder.relative_positions import RelativePositions
 from contrast_kit.objectives import CAPT, METHODS, Objective
-from contrast_kit.papers import settings
 from contrast_kit.training.settings import PRETRAINED_LR
 
 SCALES = ("tiny", "small", "base", "large")
@@ -77,7 +77,7 @@ PRINTED: dict[tuple[str, str], tuple[str, str]] = {
     **{(method, "base"): (METHODS[method].in_tables, "full size") for method in ("cmlm", "cssl", "fine-tune")},
     **{("scl", scale): ("SCL", "full data") for scale in ("base", "large")},
 }
-"""The printed settings: by method and scale, a method of `papers.settings.TRAINING` and its setting."""
+"""The printed settings: by method and scale, a method of `papers.TRAINING` and its setting."""
 
 BORROWED: dict[tuple[str, str], tuple[tuple[str, str], str]] = {
     **{(m, "large"): (("COCO-LM", "large++"), "No paper prints it; it is COCO-LM's large++.") for m in _COCO_LM[1:]},
@@ -168,7 +168,7 @@ def recipe_of(cls: type[Objective], scale: str, *, start: bool = False) -> Recip
 def _post_training(new: Recipe, method: str, scale: str) -> Recipe:
     """From a checkpoint: the method as its paper has it, and no rate above what pre-trained weights can bear.
 
-    Where the recipe's rate is higher, the rate is left to `Training`: `settings.PRETRAINED_LR`. CSSL has no head that
+    Where the recipe's rate is higher, the rate is left to `Training`: `training.settings.PRETRAINED_LR`. CSSL has no head that
     would have to learn before the body does.
     """
     training = dict(new.training)
@@ -187,7 +187,7 @@ def _of_the_papers(method: str, scale: str) -> Recipe:
     source, borrowed = PRINTED.get((method, scale)), ""
     if (method, scale) in BORROWED:
         source, borrowed = BORROWED[method, scale]
-    training = {} if source is None else settings.training(*source)
+    training = {} if source is None else papers.training(*source)
     own, reason = OURS.get(method, ({}, ""))
     training |= own
     if training["batch_size"] > 1_000:
@@ -200,7 +200,7 @@ def _of_the_papers(method: str, scale: str) -> Recipe:
         if scale == "large":
             config["inner"] = CAPT.paper("large").inner
     if method == "coco-lm":
-        model = settings.coco_lm_model({"base": "base", "large": "large++"}[scale])
+        model = papers.coco_lm_model({"base": "base", "large": "large++"}[scale])
         config["auxiliary_layers"] = model["auxiliary_layers"]
         encoder["relative_positions"] = RelativePositions(model["buckets"], model["max_distance"])
     return Recipe(config, encoder, training, vocab_size, ours=f"{borrowed} {reason}".strip())

@@ -3,10 +3,9 @@
 Letters in shape comments: B examples, T tokens, D width, V vocabulary, M masked positions, N texts.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -14,10 +13,8 @@ from transformers import PreTrainedTokenizerBase
 
 from contrast_kit import fast
 from contrast_kit._util import choose
-from contrast_kit.checks import floats
 from contrast_kit.encoder import folders, word_head
 from contrast_kit.encoder.build import Shapes, checked_model, text_model
-from contrast_kit.losses.tokens import guesses
 
 View = dict[str, Tensor]
 """A batch-like dict of tensors, each with the examples first, so that a view can be cut into chunks by slicing."""
@@ -37,11 +34,6 @@ class Positions:
     def labels(self, ids: Tensor) -> Tensor:
         """Of ids [B, T] those that a loss asks for, [M]."""
         return self.rows(ids)
-
-    # leaves with objectives' rewrite
-    def weights(self, each: Tensor) -> Tensor:
-        """The weight of each row, [M]: the entry of `each` [B] for its text."""
-        return self.rows(each.unsqueeze(1).expand(self.where.shape))  # [B] → [B, T] → [M]
 
 
 class Padded:
@@ -69,17 +61,6 @@ def evaluating(*modules: nn.Module) -> Iterator[None]:
     finally:
         for part, mode in modes:
             part.training = mode
-
-
-# leaves with objectives' rewrite
-class Words(NamedTuple):
-    """What the softmax over the vocabulary says at M positions; only `total` has a gradient."""
-
-    total: Tensor
-    log_q: Tensor
-    best: Tensor | None = None
-    log_best: Tensor | None = None
-    log_other: Tensor | None = None
 
 
 class BaseEncoder(Shapes, nn.Module):
@@ -154,26 +135,6 @@ class BaseEncoder(Shapes, nn.Module):
             return self.mlm_logits(states)
         states, linear = last
         return fast.WordScores(states, linear.weight, linear.bias)
-
-    # leaves with objectives' rewrite
-    def word_loss(
-        self,
-        terms: Callable[..., Tensor],
-        states: Tensor,
-        labels: Tensor,
-        *rows: Tensor,
-        others: Tensor | None = None,
-    ) -> Words:
-        """Sum a token loss over M positions: Σ_i terms(log q_i, rows_i), as `Words`."""
-        scores = self.word_scores(states)
-        if isinstance(scores, fast.WordScores):
-            total = scores.total(terms, labels, *rows, others=others)
-        else:
-            total = terms(
-                -nn.functional.cross_entropy(floats(scores, "logits"), labels, reduction="none"),
-                *rows,
-            ).sum()
-        return Words(total, *guesses(scores, labels, others))
 
 
 class Encoder(BaseEncoder):

@@ -67,7 +67,6 @@ _HOMES = {
     "Guesses": "vocabulary",
     "WordScores": "vocabulary",
     "sum_over_words": "vocabulary",
-    "in_large_messages": "messages",
     "faster": "options",
     "Packed": "packed",
     "attend": "packed",

@@ -21,8 +21,8 @@ from contrast_kit import losses, masking
 from contrast_kit.checks import Weight
 from contrast_kit.data.texts import frame_of
 from contrast_kit.encoder.encoder import Encoder, View
-from contrast_kit.encoder.hf_folders import COPY_HEAD, located
-from contrast_kit.encoder.mlm_head import remove_bias
+from contrast_kit.encoder.folders import COPY_HEAD, located
+from contrast_kit.encoder.word_head import remove_bias
 from contrast_kit.objectives.auxiliary import CorruptionConfig, make_auxiliary
 from contrast_kit.objectives.base import Objective, texts_of
 

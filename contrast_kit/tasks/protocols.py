@@ -13,7 +13,7 @@ one with the learning rate and the few epochs that a tiny encoder needs:
 
 from dataclasses import replace
 
-from contrast_kit.papers.settings import (
+from contrast_kit.papers import (
     CAPT_FINE_TUNING,
     CAPT_SEARCH,
     CMLM_FINE_TUNING_EPOCHS,
