@@ -183,8 +183,8 @@ def measure():
     return runpy.run_path(str(ROOT / "benchmarks" / "reading_path.py"))
 
 
-LIMITS = {"MLM": 8, "SimCSE": 8, "SCL": 8, "CMLM": 10, "CAPT": 11, "COCOLM": 14}
-"""Files: `losses.tokens` is among them, and `method_checks`."""
+LIMITS = {"MLM": 7, "SimCSE": 7, "SCL": 7, "CMLM": 9, "CAPT": 9, "COCOLM": 12}
+"""Files that the loss of one batch runs through."""
 
 
 def test_the_loss_of_one_batch_runs_through_few_files(measure):
@@ -192,22 +192,19 @@ def test_the_loss_of_one_batch_runs_through_few_files(measure):
     for name, limit in LIMITS.items():
         objective, batch = methods[name]
         objective(batch)  # what loads at first use is loaded now
-        files = measure["lines_run"](lambda o=objective, b=batch: o(b))
+        files = measure["files_of"](measure["calls_of"](lambda o=objective, b=batch: o(b)))
         assert 3 <= len(files) <= limit, f"{name}: {sorted(files)}"
 
 
-def test_an_equation_stands_on_few_lines(measure):
-    files = measure["closure"]("contrast_kit.losses.contrast")
-    assert "losses/contrast.py" in files and len(files) <= 4 and sum(files.values()) <= 530, files
+WAYS = {"losses.sup_con": (9, 3), "data.load of two CSV files": (40, 3), "one step of fit with CMLM": (250, 14)}
+"""Calls of the kit's functions, and files in which they stand."""
 
 
-def test_the_reading_path_stays_short(measure):
-    assert sum(measure["room_lines"]().values()) <= 6_250, measure["room_lines"]()
-
-
-def test_the_reading_path_of_pictures_stays_short(measure):
-    """Counted apart: a reader of language meets none of it."""
-    assert sum(measure["picture_lines"]().values()) <= 1_350, measure["picture_lines"]()
+def test_everyday_calls_take_a_short_way(measure):
+    for name, calls in measure["ways"]().items():
+        most_calls, most_files = WAYS[name]
+        assert 0 < calls.total() <= most_calls, (name, calls)
+        assert len(measure["files_of"](calls)) <= most_files, (name, measure["files_of"](calls))
 
 
 def test_code_for_speed_stands_behind_one_door():

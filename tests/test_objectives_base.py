@@ -75,20 +75,6 @@ def test_examples_are_encoded_by_themselves(name, tokenizer, batch):
                 assert counts[part] == count
 
 
-@pytest.mark.parametrize("name", OBJECTIVES)
-def test_the_vectors_for_the_contrast_are_those_of_encode(name, tokenizer, batch):
-    """What a batch in chunks is encoded for the first time, without local losses; a view without vectors has none."""
-    objective = OBJECTIVES[name](make_encoder(tokenizer)).double().eval()
-    with torch.no_grad():
-        for at, view in objective.views(batch, torch.Generator().manual_seed(0)).items():
-            vectors = objective.encode(at, view).vectors
-            assert bool(vectors) == objective.contrasted(at)
-            if vectors:
-                alone = objective.encode_for_contrast(at, view)
-                assert alone.keys() == vectors.keys()
-                assert all(torch.equal(alone[head], rows) for head, rows in vectors.items())
-
-
 @pytest.mark.parametrize("name", [name for name in OBJECTIVES if "learned" not in name])  # that is one of one's own
 def test_a_contrast_of_the_kit_has_no_parameters(name, tokenizer, batch):
     """Through fixed vectors no parameter gets a gradient: every learnable head stands in `encode`."""
@@ -119,19 +105,6 @@ def test_under_bf16_loss_and_gradient_stay_near_and_weights_stay_float32(name, c
     (near, grads), (half, half_grads) = found["float32"], found["bf16"]
     assert half == pytest.approx(near, rel=2e-2) and not torch.equal(grads, half_grads)
     assert torch.cosine_similarity(grads, half_grads, dim=0) > 0.98
-
-
-def test_an_objective_that_says_nothing_is_told_what_to_say(encoder, batch):
-    class Empty(ck.objectives.Objective):
-        Config = ck.objectives.MLMConfig
-
-    with pytest.raises(NotImplementedError, match="Empty must say which views"):
-        Empty(encoder)(batch)
-    with pytest.raises(NotImplementedError, match="Empty must define vectors or local_sums"):
-        Empty(encoder).encode("text", batch)
-    with pytest.raises(NotImplementedError, match="Empty must define the weights"):
-        Empty(encoder).weights  # noqa: B018
-    assert Empty(encoder).term_counts("text", batch) == Empty(encoder).contrast({}, {}) == {}
 
 
 @pytest.mark.parametrize("kind", ["CMLM", "COCOLM"])

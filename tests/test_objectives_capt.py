@@ -336,6 +336,7 @@ def test_without_a_queue_there_is_none(encoder, texts):
     assert objective.queue is None and not any("queue" in name for name, _ in objective.named_buffers())
 
 
+@pytest.mark.full
 def test_memory_is_flat_over_200_steps_with_the_queue_full(tokenizer, texts):
     """Every tensor alive, its graph and storage, counted after 20 and after 220 steps."""
     objective = CAPT(make_encoder(tokenizer), queue=50, tau=0.1)
@@ -380,25 +381,6 @@ def test_resumed_with_the_queue_is_bitwise_the_unbroken_run(tokenizer, texts, tm
     wanted, found = unbroken.state_dict(), resumed.state_dict()
     assert wanted.keys() == found.keys() and "queue.rows" in wanted
     assert all(torch.equal(wanted[name], found[name]) for name in wanted)
-
-
-@pytest.mark.parametrize(
-    ("push", "words"),
-    [
-        (dict(vectors=torch.ones(2, 5)), "width 4, not 5"),
-        (dict(vectors=torch.zeros(2, 4)), "zeros"),
-        (dict(vectors=torch.ones(2, 4), ids=torch.arange(3)), r"ids must be \[2\], one for each row"),
-        (dict(vectors=torch.ones(2, 4), ids=[1, 2, 3]), r"ids must be \[2\], one for each row"),
-        (dict(vectors=torch.ones(2, 4), ids=torch.ones(2)), "integers"),
-    ],
-)
-def test_what_does_not_fit_into_the_queue_is_said(push, words):
-    queue = MemoryQueue(3, 4)
-    with pytest.raises((TypeError, ValueError), match=words):
-        queue.push(**push)
-    assert len(queue) == 0
-    with pytest.raises(ValueError, match="at least 1"):
-        MemoryQueue(0, 4)
 
 
 # --- views, aggregation, losses ------------------------------------------------------------------------
@@ -580,7 +562,7 @@ def start(shop):
     return ck.fit(MLM(encoder), texts, steps=300, batch_size=64, lr=2e-3, seed=0, progress=False).encoder
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_capt_follows_the_noise_less_than_mlm_does(shop, start, seed):
     """From one MLM start, as many steps more of MLM and of CAPT; same texts, same rate, three orders of the texts.

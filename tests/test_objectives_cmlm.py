@@ -229,7 +229,7 @@ def shop():
     return ck.data.Texts(sentences, tokenizer, max_length=64), toyshop.probe_pairs(500)
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_cmlm_separates_better_than_mlm_and_than_a_random_encoder(shop, seed):
     """Same data, batches, steps and learning rate; the contrast of complementary masks is the only difference."""

@@ -221,16 +221,6 @@ def test_the_papers_setting():
     )
 
 
-@pytest.mark.parametrize("scores", [(-2.5, -1.0, 1.0, 0.5), (-2, -1, 1, 0)], ids=["float", "int"])
-def test_scores_below_zero_and_a_row_without_one(encoder, scores):
-    """-1 marks an unlabelled text, and is a score where the scale goes below it."""
-    rows = [{"text": f"a ball {i}", "label": label} for i, label in enumerate(scores)]
-    objective = FineTune(encoder, FineTuneConfig(classes=1))
-    run = ck.fit(objective, rows, steps=4, batch_size=1, progress=False)  # one batch holds nothing but -1
-    assert len(run.rows) == 4 and objective.below
-    rows[1]["label"] = None
-    with pytest.raises(ValueError, match="Row 1 has no score, and on a scale below 0 the mark -1 would be one"):
-        ck.fit(FineTune(encoder, FineTuneConfig(classes=1)), rows, steps=1, batch_size=1, progress=False)
 
 
 @pytest.mark.parametrize("kind", [FineTune, SCL])
@@ -260,6 +250,7 @@ def separation(objective, rows):
     return (cosine[same & other].mean() - cosine[~same].mean()).item()
 
 
+@pytest.mark.full
 def test_the_contrast_separates_classes_sooner_than_cross_entropy_alone():
     """100 labels, nine classes, 100 steps: in each of three seeds, on texts never seen, the classes stand further
     apart. (Not so for every task: with many steps on an easy one, cross-entropy separates as well.)"""

@@ -322,6 +322,7 @@ def test_two_pictures_are_read_one_by_one(texts, tokenizer):
     assert not torch.allclose(objective.logits(turned), objective.logits(batch))
 
 
+@pytest.mark.full
 def test_a_short_training_learns_to_answer_what_the_picture_shows(tokenizer):
     """The object of a picture's one region: nothing else tells it. With other pictures nothing is learned."""
     draw, names = seeded(), ["red", "two", "scarlet", "kite"]

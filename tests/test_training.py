@@ -292,6 +292,7 @@ def test_clipping_limits_the_gradient_and_none_leaves_it(clip, encoder, texts):
     assert norms == pytest.approx([clip] * 3 if clip else before, rel=1e-3)
 
 
+@pytest.mark.full
 def test_bf16_trains(tokenizer, texts):
     run = ck.fit(
         ck.objectives.CMLM(make_encoder(tokenizer)),

@@ -43,7 +43,9 @@ class Padded:
 
     def hidden_states(self, model: nn.Module, inputs: View) -> Tensor:
         """Last hidden states of padded texts, [B, T, D]."""
-        return model.base_model(**inputs | {"attention_mask": fast.quick_mask(model, inputs)}).last_hidden_state
+        if inputs["input_ids"].device.type != "cpu":
+            inputs = inputs | {"attention_mask": fast.quick_mask(model, inputs)}
+        return model.base_model(**inputs).last_hidden_state
 
     def positions(self, where: Tensor, share: float | None = None) -> Positions:
         """The positions at which `where` [B, T] is True; `share` says how many are expected."""
@@ -119,7 +121,9 @@ class BaseEncoder(Shapes, nn.Module):
         head = [self.model.get_output_embeddings()]
         if self.projection:
             head = word_head.modules(self.model)
-        rows = fast.filled_up(hidden)
+        rows = hidden
+        if torch.is_autocast_enabled(hidden.device.type):
+            rows = fast.filled_up(hidden)
         for module in head:
             rows = module(rows)
         return rows[: len(hidden)]
@@ -130,11 +134,12 @@ class BaseEncoder(Shapes, nn.Module):
         Too many to hold, they are `fast.WordScores` in place of a tensor: the losses then make them block after block.
         """
         many = len(states) * self.model.config.vocab_size > 2 * fast.scores_at_once(states.device)
-        last = word_head.last_layer(self.model, states, self.projection)
-        if last is None or not (many or self.strategy.fixed_shapes):
-            return self.mlm_logits(states)
-        states, linear = last
-        return fast.WordScores(states, linear.weight, linear.bias)
+        if many or self.strategy.fixed_shapes:
+            last = word_head.last_layer(self.model, states, self.projection)
+            if last is not None:
+                states, linear = last
+                return fast.WordScores(states, linear.weight, linear.bias)
+        return self.mlm_logits(states)
 
 
 class Encoder(BaseEncoder):

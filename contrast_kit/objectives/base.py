@@ -93,7 +93,7 @@ class Objective(nn.Module):
             self.build()
         for part in self.children():
             if part is not encoder:
-                part.to(encoder.model.dtype)
+                part.to(next(encoder.parameters()).dtype)
 
     @classmethod
     def paper_training(cls, setting: str | int) -> dict[str, Any]:

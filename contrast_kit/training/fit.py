@@ -241,6 +241,8 @@ def check_trainable(objective: Objective, training: Training, device: torch.devi
             "Inside torch.autocast fit would go on reading copies of the weights from before the first update: "
             "leave that context and pass precision='bf16' instead."
         )
+    if type(objective).total is not Objective.total:
+        raise TypeError("The trainer sums the parts piece by piece: give `weights` in place of a `total` of your own.")
     trained = [weight for weight in objective.parameters() if weight.requires_grad]
     if not trained:
         raise ValueError("Every weight is frozen, so nothing can be trained: set requires_grad where it should.")
