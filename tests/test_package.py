@@ -14,7 +14,7 @@ import pytest
 
 import contrast_kit as ck
 from contrast_kit.__main__ import main
-from contrast_kit._util import PLACES, shipped
+from contrast_kit._util import PLACES
 from contrast_kit.commands import lab
 
 ROOT = Path(__file__).parents[1]
@@ -64,6 +64,7 @@ def test_a_wheel_holds_what_the_course_reads(built):
     assert {name.split("/")[0] for name in names} == {"contrast_kit", f"contrast_kit-{ck.__version__}.dist-info"}
 
 
+@pytest.mark.full
 def test_the_installed_package_finds_its_files(built, tmp_path):
     """From another folder, in another environment that has all but the kit: what is read comes from the wheel."""
     wheel, *_ = built
@@ -175,10 +176,6 @@ def test_the_version_is_printed(capsys):
     assert capsys.readouterr().out == f"contrast_kit {ck.__version__}\n"
 
 
-def test_places_are_there():
-    assert all(shipped(what).is_dir() for what in PLACES)
-
-
 @pytest.mark.parametrize(
     ("call", "hint"),
     [
@@ -215,8 +212,3 @@ def test_a_misspelled_word_on_the_command_line_is_asked_about(arguments, hint, c
     except SystemExit as end:
         status = end.code
     assert status == 2 and hint in capsys.readouterr().err
-
-
-def test_a_source_of_text_that_there_is_not():
-    with pytest.raises(AttributeError, match="no attribute 'toyshops'"):
-        _ = ck.data.toyshops

@@ -3,7 +3,6 @@
 import copy
 import json
 import warnings
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -379,14 +378,6 @@ def test_the_weights_of_the_best_evaluation_are_returned(opinions, vocabulary):
     assert again.validation == tuned.validation  # the same seed, the same run
     still = tasks.fine_tune(start, train, validation, steps=4, task="sst2", lr=1e-12, evaluate_every=2)
     assert still.validation[0]["accuracy"] == still.validation[1]["accuracy"] and still.best_step == 2
-
-
-def test_a_fine_tuned_objective_says_its_task_step_and_score_on_one_line(opinions, vocabulary):
-    go = dict(task="sst2", steps=2, evaluate_every=1, batch_size=4)
-    tuned = tasks.fine_tune(make_encoder(vocabulary), take(opinions.train, 8), take(opinions.validation, 8), **go)
-    score = f"{tuned.best['accuracy']:.3f}"
-    assert repr(tuned) == f"FineTune on sst2: step {tuned.best_step} of 2, validation accuracy {score}"
-    assert repr(replace(tuned, validation=[])) == f"FineTune on sst2: step {tuned.best_step} of 2"
 
 
 def test_fine_tuning_begins_with_the_weights_it_is_given(opinions, vocabulary):

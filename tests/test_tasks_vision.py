@@ -51,11 +51,6 @@ def test_answers_are_compared_in_their_normal_form(answer, same):
     assert tasks.normalise_answer(answer) == same == tasks.normalise_answer(same)
 
 
-def test_scores_by_type():
-    assert tasks.by_type([1, 0, 0.5, 0.5], ["a", "a", "b", "b"]) == {"all": 0.5, "a": 0.5, "b": 0.5}
-    assert tasks.by_type(np.full(3, 0.1, np.float32), [7, 7, 8])["7"] == float(np.float32(0.1))  # in float64
-
-
 def test_a_type_has_the_mean_of_its_scores():
     assert tasks.by_type([1.0, 1.0, 0.1, 0.3], ["a", "a", "a", "b"]) == pytest.approx({"all": 0.6, "a": 0.7, "b": 0.3})
 
