@@ -185,16 +185,11 @@ def test_the_version_is_printed(capsys):
         (lambda: ck.data.load("docstring"), "did you mean 'docstrings'"),
         (lambda: ck.data.load("glue/mpc"), "did you mean 'mrpc'"),
         (lambda: ck.data.recorded("scorebord"), "did you mean 'scoreboard'"),
-        (lambda: ck.objectve, "did you mean 'objectives'"),
-        (lambda: ck.losses.nt_xnt, "did you mean 'nt_xent'"),
-        (lambda: ck.objectives.Cmlm, "did you mean 'CMLM'"),
-        (lambda: ck.tasks.linear_prob, "did you mean 'linear_probe'"),
-        (lambda: ck.geometry.spearman, "no attribute 'spearman'$"),
     ],
 )
 def test_a_misspelled_name_is_asked_about(call, hint, monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    with pytest.raises((FileNotFoundError, ValueError, AttributeError), match=hint):
+    with pytest.raises((FileNotFoundError, ValueError), match=hint):
         call()
 
 

@@ -125,6 +125,7 @@ def test_two_sentences_on_the_same_pictures_are_two():
     assert tasks.nlvr2_scores([1, 1, 1, 0], [1, 1, 1, 1], names) == {"accuracy": 0.75, "consistency": 0.5}
 
 
+@pytest.mark.full
 def test_guessing_is_consistent_on_one_sentence_of_sixteen():
     rows = scenes.rows("nlvr2", "train")
     guesses = np.random.default_rng(1).integers(0, 2, len(rows)).tolist()
