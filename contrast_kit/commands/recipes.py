@@ -168,8 +168,8 @@ def recipe_of(cls: type[Objective], scale: str, *, start: bool = False) -> Recip
 def _post_training(new: Recipe, method: str, scale: str) -> Recipe:
     """From a checkpoint: the method as its paper has it, and no rate above what pre-trained weights can bear.
 
-    Where the recipe's rate is higher, the rate is left to `Training`: `training.settings.PRETRAINED_LR`. CSSL has no head that
-    would have to learn before the body does.
+    Where the recipe's rate is higher, the rate is left to `Training`, which then takes `PRETRAINED_LR`. CSSL has no
+    head that would have to learn before the body does.
     """
     training = dict(new.training)
     if training.get("lr", 0) > PRETRAINED_LR:
