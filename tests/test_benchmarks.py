@@ -23,7 +23,7 @@ def run(monkeypatch, tmp_path, name, *options):
     runpy.run_path(str(FOLDER / name), run_name="__main__")
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["losses", "uniformity", "masking", "corrective"])
 def test_a_benchmark_runs_and_writes(name, monkeypatch, tmp_path, capsys):
     run(monkeypatch, tmp_path, f"{name}.py", "--no-memory")
@@ -35,7 +35,7 @@ def test_a_benchmark_runs_and_writes(name, monkeypatch, tmp_path, capsys):
     assert "ratio" in capsys.readouterr().out
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_the_peak_of_a_stream_is_measured_in_fresh_processes(monkeypatch, tmp_path, capsys):
     run(monkeypatch, tmp_path, "stream.py")
     rows = json.loads((tmp_path / "stream.json").read_text())["rows"]
@@ -45,14 +45,14 @@ def test_the_peak_of_a_stream_is_measured_in_fresh_processes(monkeypatch, tmp_pa
     )
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_growth_is_drawn_with_its_exponent(monkeypatch, tmp_path):
     run(monkeypatch, tmp_path, "scaling.py", "--no-memory", "--only", "vectors", "length")
     series = json.loads((tmp_path / "scaling.json").read_text())["series"]
     assert all(isinstance(one["time_exponent"], float) for one in series.values())
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_the_gpu_parts_run_on_a_processor(monkeypatch, tmp_path):
     parts = {"G2", "G3", "G4", "G5", "G6", "G7", "G8"}
     run(monkeypatch, tmp_path, "gpu", "--device", "cpu", "--only", *sorted(parts))

@@ -15,7 +15,7 @@ import contrast_kit as ck
 from contrast_kit.data import toyshop
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.filterwarnings("ignore")
 def test_each_method_is_made_once_and_cmlm_begins_with_masked_lm(monkeypatch, tmp_path, capsys):
     bench = benchmark_script("books")
@@ -112,7 +112,7 @@ def test_a_run_that_was_stopped_is_not_taken_for_a_whole_one(monkeypatch, tmp_pa
     assert list(bench["processor_seconds"](tmp_path / "mlm-2")) == [1, 2]  # of both sittings
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @real_data
 @pytest.mark.filterwarnings("ignore")
 def test_the_exam_asks_each_encoder_and_new_weights_and_goes_on(monkeypatch, tmp_path, tokenizer):
@@ -166,7 +166,7 @@ def read(folder):
         return list(csv.DictReader(file))
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.filterwarnings("ignore")
 def test_pre_training_beside_the_trainer_learns_as_much_of_the_same_texts(monkeypatch, tmp_path):
     from datasets import Dataset

@@ -12,7 +12,7 @@ METHODS = ["FT", "frozen probe", "TAPT → FT"]
 NAMES = [f"few_labels{of}" for of in ("", "_rates", "_text", "_words", "_starts")]
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.filterwarnings("ignore")
 def test_all_methods_share_draws_and_choose_a_rate(monkeypatch, tmp_path, smaller):
     monkeypatch.delenv("CONTRAST_KIT_REAL_DATA", raising=False)

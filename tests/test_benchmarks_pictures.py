@@ -103,7 +103,7 @@ def kill(bench, monkeypatch):
     return kill
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("name", "kind"), [("LXMERT, equal steps", "LXMERT"), ("CAPT, queue, after LXMERT", "CAPTPairs")]
 )

@@ -37,7 +37,7 @@ def run(bench, monkeypatch, folder, *methods):
     return tables
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.filterwarnings("ignore")
 def test_a_stopped_scoreboard_goes_on_as_if_it_had_not_been_stopped(bench, world, monkeypatch, tmp_path, smaller):
     names, anew = bench["main"].__globals__, bench["World"]

@@ -49,7 +49,8 @@ def test_importing_the_kit_loads_nothing_but_the_standard_library(told):
 
 
 def test_every_source_of_text_is_there_after_one_import(told):
-    assert told["sources"] == [f"contrast_kit.data.{name}" for name in ("docstrings", "scenes", "toyshop")]
+    names = ("docstrings", "paraphrase", "scenes", "toyshop")
+    assert told["sources"] == [f"contrast_kit.data.{name}" for name in names]
 
 
 def test_no_room_loads_what_only_some_functions_need(told):

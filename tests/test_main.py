@@ -275,14 +275,6 @@ def test_mixed_batches_are_packed_where_asked(lines, tmp_path):
     assert losses[0] == pytest.approx(losses[1], rel=1e-3)
 
 
-def test_start_trains_an_existing_encoder(lines, tmp_path, capsys):
-    first, second = str(tmp_path / "first"), str(tmp_path / "second")
-    assert main(["train", "mlm", "--data", lines, *QUICK, "--steps", "1", "--folder", first]) == 0
-    assert main(["train", "cmlm", "--data", lines, *QUICK, "--start", f"{first}/encoder", "--steps", "1",
-                 "--folder", second]) == 0  # fmt: skip
-    assert not (tmp_path / "second" / "vocabulary").exists()
-
-
 def test_another_scale_in_a_used_folder_is_refused_by_its_own_name(tmp_path, capsys):
     """The scale brings other defaults, of options that the reader never gave."""
     command = ["train", "simcse", "--batch-size", "8", "--steps", "1", "--no-plan", "--quiet"]
@@ -314,12 +306,6 @@ def test_a_command_that_failed_leaves_no_vocabulary_of_other_text(tmp_path):
     assert main([*command, "--columns", "said"]) == 0
     known = ck.Encoder.from_pretrained(tmp_path / "run" / "encoder").tokenizer.get_vocab()
     assert "kite" in known and "drum" not in known
-
-
-def test_a_new_encoder_takes_the_length_that_was_asked_for(lines, tmp_path):
-    command = ["train", "mlm", "--data", lines, *QUICK, "--steps", "1", "--max-length", "600"]
-    assert main([*command, "--folder", str(tmp_path / "run")]) == 0
-    assert ck.Encoder.from_pretrained(tmp_path / "run" / "encoder").max_length == 600
 
 
 def test_a_file_of_lines_is_cut_as_asked(tmp_path):
@@ -363,13 +349,6 @@ def test_an_error_is_one_sentence(arguments, words, lines, capsys):
     assert main(["train", "cmlm", "--data", lines, *QUICK, "--steps", "1", *arguments]) == 1
     told = capsys.readouterr().err
     assert words.format(lines=lines) in told and len(told.strip().splitlines()) == 1
-
-
-def test_unknown_settings_and_commands_are_refused(lines, capsys):
-    with pytest.raises(SystemExit) as end:
-        main(["train", "cmlm", "--data", lines, "--temperature", "1"])
-    assert end.value.code == 2 and "--temperature" in capsys.readouterr().err
-    assert main(["trian"]) == 2 and "There is no command 'trian'" in capsys.readouterr().err
 
 
 def test_a_folder_of_another_run_is_refused(lines, tmp_path, capsys):
@@ -559,12 +538,6 @@ def test_other_rows_or_columns_in_a_used_folder_are_refused_by_their_option(meth
         assert f"begun with --{name} {given[f'--{name}']}, and this is --{name} {value}" in capsys.readouterr().err
 
 
-def test_a_tilde_is_the_same_place(lines, tmp_path, monkeypatch):
-    monkeypatch.setenv("HOME", str(tmp_path))
-    command = ["train", "mlm", *QUICK, "--steps", "1", "--folder", str(tmp_path / "run"), "--data"]
-    assert main([*command, lines]) == 0 and main([*command, "~/lines.txt"]) == 0
-
-
 SIZES = {
     "mlm": ("04_mlm", 'tour = dict(shape="tiny"', 'gpu = dict(shape="small"'),
     "cmlm": ("05_cmlm", 'tour = dict(shape="tiny"', 'gpu = dict(shape="small"'),
@@ -620,7 +593,3 @@ def test_lab_hands_on_options_settings_and_the_exit_status(monkeypatch, tmp_path
     ((command, env),) = started
     assert command[-2:] == ["--no-browser", "--port=8899"]
     assert env["JUPYTER_CONFIG_PATH"] == os.pathsep.join(["mine", str(lab.JUPYTER)])
-
-
-def test_version_is_told(capsys):
-    assert main(["--version"]) == 0 and capsys.readouterr().out == f"contrast_kit {ck.__version__}\n"

@@ -45,33 +45,16 @@ def panels_of(figure):
 
 
 @pytest.mark.parametrize("name", EVERY_PICTURE)
-def test_every_axis_is_labelled_and_the_type_is_readable(name):
+def test_every_picture_can_be_read_and_is_the_same_from_the_same_numbers(name):
+    first, second = io.BytesIO(), io.BytesIO()
+    EVERY_PICTURE[name]().savefig(first, format="raw")
     figure = EVERY_PICTURE[name]()
-    assert isinstance(figure, Figure)
-    for axes in panels_of(figure):
-        assert axes.get_xlabel()
-        written = [text for text in axes.get_yticklabels() if text.get_text()]
-        assert axes.get_ylabel() or written or axes is not panels_of(figure)[0]
+    assert isinstance(figure, Figure) and figure.get_figwidth() <= 9
+    figure.savefig(second, format="raw")
+    assert first.getvalue() == second.getvalue()
+    assert all(axes.get_xlabel() for axes in panels_of(figure))
     for text in figure.findobj(lambda artist: hasattr(artist, "get_fontsize")):
         assert not text.get_text() or text.get_fontsize() >= 9
-
-
-@pytest.mark.parametrize("name", EVERY_PICTURE)
-def test_a_notebook_shows_it_as_a_png_of_its_width(name):
-    figure = EVERY_PICTURE[name]()
-    png = figure._repr_png_()
-    assert png.startswith(b"\x89PNG")
-    width = int.from_bytes(png[16:20], "big")
-    assert width == round(figure.get_figwidth() * 110)
-    assert width <= 990
-
-
-@pytest.mark.parametrize("name", EVERY_PICTURE)
-def test_the_same_numbers_draw_the_same_picture_and_nothing_spills_over(name):
-    first, second = io.BytesIO(), io.BytesIO()
-    for buffer in (first, second):
-        EVERY_PICTURE[name]().savefig(buffer, format="raw")
-    assert first.getvalue() == second.getvalue()
 
 
 def test_pyplot_and_the_readers_own_style_are_left_alone():
@@ -147,19 +130,6 @@ def test_each_token_stands_in_a_cell_of_its_kind():
         assert colour_of.setdefault(kind, fill) == fill  # one colour a kind
     assert len(set(colour_of.values())) == 5
     assert len(figure.legends[0].get_texts()) == 5
-
-
-def test_a_long_text_goes_on_below_and_stays_on_the_page():
-    words = [f"word{i}" for i in range(60)]
-    figure = plots.mask_heatmap({"a": words, "b": words}, [[0] * 60, [1] * 60])
-    assert sorted(word for word, _ in cells(figure)) == sorted(words * 2)
-    right = max(patch.get_x() + patch.get_width() for patch in figure.axes[0].patches)
-    assert right <= figure.get_figwidth() + 1e-9
-    # Both rows of a line keep their columns: same place from left, same width.
-    boxes = {}
-    for (word, _), patch in zip(cells(figure), figure.axes[0].patches, strict=True):
-        boxes.setdefault(word, set()).add((round(patch.get_x(), 6), round(patch.get_width(), 6)))
-    assert all(len(places) == 1 for places in boxes.values())
 
 
 def test_many_rows_are_drawn_without_words():
@@ -302,17 +272,6 @@ def test_a_matrix_shows_its_numbers_and_frames_its_positives():
     assert [t.get_text() for t in axes.get_yticklabels()] == ["x", "y"]
 
 
-def test_words_fan_out_where_points_meet_and_stay_elsewhere():
-    from contrast_kit.plots.circles import fan_out
-
-    apart = np.deg2rad([0.0, 90.0, 200.0])
-    assert np.array_equal(fan_out(apart, ["A₀", "B₀", "C₀"]), apart)
-    for at in (0.0, 90.0, 175.0):
-        x, y = (turn(fan_out(np.deg2rad([at] * 4), ["A₀", "", "A₁", "B₀"])) for turn in (np.cos, np.sin))
-        for i, j in ((0, 2), (2, 3), (0, 3)):
-            assert abs(x[i] - x[j]) > 0.2 or abs(y[i] - y[j]) > 0.15
-
-
 def test_points_lie_on_the_circle_and_forces_share_a_scale():
     points, forces = np.array([[3.0, 0.0], [0.0, 0.2]]), np.array([[0.0, 4.0], [1.0, 0.0]])
     figure = plots.circle({"a": points, "b": points}, forces={"a": forces, "b": forces / 2}, pairs=[[0, 1]])
@@ -347,18 +306,6 @@ def test_the_plane_has_a_mark_a_seed_and_one_for_the_mean():
     seeds, mean = plots.plane({"CMLM": [[0.1, -2.0], [0.3, -3.0]]}, "x", "y").axes[0].collections
     np.testing.assert_allclose(seeds.get_offsets(), [[0.1, -2.0], [0.3, -3.0]])  # x first
     np.testing.assert_allclose(mean.get_offsets(), [[0.2, -2.5]])
-
-
-# --- bad input ---
-
-
-def test_bars_have_no_ticks_beyond_the_best_score():
-    figure = plots.bars_with_errors({"MLM": [0.9, 0.92], "CMLM": [0.98, 0.97]}, "AUC", baseline=0.5, limit=1.0)
-    assert max(figure.axes[0].get_xticks()) <= 1.0 + 1e-9 and figure.axes[0].get_xlim()[1] > 1.0
-    below = plots.bars_with_errors({"MLM": 0.1, "CMLM": 0.9}, "wins", baseline=0.5, limit=1.0).axes[0]
-    assert min(below.get_xticks()) < 0.5  # a bar that falls short of guessing has ticks, too
-    moved, auc = plots.bars_with_errors({"moved": {"MLM": 1.2}, "AUC": {"MLM": 0.9}}, limit={"AUC": 1.0}).axes
-    assert max(moved.get_xticks()) > 1.0 >= max(auc.get_xticks())  # a best score for one panel of two
 
 
 # --- what would lie in silence ---

@@ -7,7 +7,6 @@ import shutil
 import numpy as np
 import pytest
 import torch
-from matplotlib.figure import Figure
 from PIL import Image
 
 from contrast_kit import plots
@@ -82,24 +81,6 @@ def test_tsne_frames_have_one_size_and_stay_where_they_were():
     assert all(np.isclose(np.sqrt((at**2).sum(1).mean()), 1) for at in maps)
     moved = [np.linalg.norm(b - a, axis=1).mean() for a, b in zip(maps, maps[1:], strict=False)]
     assert max(moved) < 0.2, moved  # of a map whose points lie 1 from the middle
-
-
-def test_the_sheet_holds_as_many_frames_as_asked_first_and_last_among_them():
-    for count, shown in ((2, 2), (4, 4), (6, 6), (50, 6)):
-        figure = film().sheet(count)
-        titles = [axes.get_title().splitlines() for axes in figure.axes]
-        assert isinstance(figure, Figure) and len(titles) == shown
-        assert titles[0] == ["step 0", "alignment 1.00", "uniformity −1.00"]
-        assert titles[-1] == ["step 50", "alignment 0.00", "uniformity −2.00"]
-        first, last = figure.axes[0], figure.axes[-1]
-        assert first.get_ylabel() and last.get_xlabel(), "each axis is named,"
-        named = [bool(axes.get_ylabel()) for axes in figure.axes]
-        assert named == [axes.get_subplotspec().is_first_col() for axes in figure.axes], "but once a row"
-    assert [text.get_text() for text in film().sheet().legends[0].get_texts()] == [
-        "visit",
-        "stock",
-        "opinion",
-    ]
 
 
 def test_the_player_gets_the_numbers_of_the_maps():

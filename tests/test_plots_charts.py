@@ -1,7 +1,5 @@
 """More pictures: lines, intervals, differences, wholes in parts, tiles and shelves hold what they were given."""
 
-import io
-
 import numpy as np
 import pytest
 import torch
@@ -33,22 +31,6 @@ def test_a_logarithmic_axis_has_geometric_means_and_plain_numbers():
     figure.canvas.draw()
     written = [tick.get_text() for tick in figure.axes[0].get_yticklabels()]
     assert "0.1" in written and not any("$" in text for text in written)
-
-
-def test_each_panel_may_have_its_own_label_and_levels():
-    line = {"a": {0: 1.0, 1: 2.0}}
-    levels = {"memory": {"limit": 1.5}}
-    figure = plots.lines_with_errors(
-        {"time": line, "memory": line}, "N", {"time": "ms", "memory": "MiB"}, levels=levels
-    )
-    assert [panel.get_ylabel() for panel in figure.axes] == ["ms", "MiB"]
-    assert [[words.get_text() for words in panel.texts] for panel in figure.axes] == [[], ["limit"]]
-
-
-@pytest.mark.parametrize(("values", "side"), [([1.0, 1.1, 5.0], "right"), ([5.0, 1.1, 1.0], "left")])
-def test_a_level_is_named_at_the_end_where_the_curves_leave_room(values, side):
-    figure = plots.lines_with_errors({"a": dict(enumerate(values))}, "x", levels={"a level at one": 1.0})
-    assert figure.axes[0].texts[0].get_ha() == side
 
 
 ROWS = {"up": (0.2, 0.1, 0.3), "down": (-0.2, -0.3, -0.1), "unclear": (0.1, -0.1, 0.3)}
@@ -107,37 +89,6 @@ def test_parts_lie_end_to_end_and_small_ones_have_no_number():
     assert [text.get_text() for text in figure.legends[0].get_texts()] == list(FATES)
 
 
-def test_boards_stand_side_by_side_and_name_their_rows_once():
-    board = {"1": [True, False, False], "2": [False, False, True]}
-    figure = plots.mask_heatmap(None, {"static": board, "dynamic": board}, columns=["a", "b", "c"])
-    left, right = figure.axes
-    assert (left.get_title(), right.get_title()) == ("static", "dynamic")
-    assert [tick.get_text() for tick in left.get_yticklabels()] == ["1", "2"]
-    assert not any(tick.label1.get_visible() for tick in right.yaxis.get_major_ticks())
-    assert [tick.get_text() for tick in right.get_xticklabels()] == ["a", "b", "c"]
-
-
-def test_a_circle_has_a_legend_only_where_the_names_do_not_say_it():
-    points, labels = np.eye(2), ["kite", "drum"]
-    assert not plots.circle(points, labels, names=["kite′", "drum′"]).legends
-    assert len(plots.circle(points, labels, names=["a", "b"]).legends) == 1
-    assert len(plots.circle(points, labels).legends) == 1
-
-
-@pytest.mark.parametrize("lines", [1, 2])
-@pytest.mark.parametrize("panels", [2, 3, 4])
-def test_circles_keep_clear_of_the_legend_and_of_their_arrows(panels, lines):
-    points, forces = np.eye(2), 3 * np.eye(2)
-    sets = {f"{i}" + "\nsecond line" * (lines - 1): points for i in range(panels)}
-    figure = plots.circle(sets, ["a", "b"], forces=dict.fromkeys(sets, forces), title="a title")
-    figure.savefig(io.BytesIO())  # the layout is made while drawing
-    assert len({axes.get_position().y0.round(6) for axes in figure.axes}) == 1  # one row
-    assert all(axes.get_xlim()[1] > 1.5 for axes in figure.axes)  # the longest arrow is half a radius
-    legend, title = figure.legends[0].get_window_extent(), figure.texts[0].get_window_extent()
-    assert all(axes.title.get_window_extent().y1 <= title.y0 + 2 for axes in figure.axes)
-    assert all(axes.xaxis.get_label().get_window_extent().y0 >= legend.y1 - 1 for axes in figure.axes)
-
-
 def test_every_tile_is_numbered_and_the_lower_ones_name_their_mirror():
     scores = torch.randn(7, 7)
     panel = plots.tiles(scores + scores.T, side=3).axes[0]
@@ -148,22 +99,6 @@ def test_every_tile_is_numbered_and_the_lower_ones_name_their_mirror():
         (6, 1): "3, mirrored", (6, 4): "5, mirrored", (6, 6): "6",
     }  # fmt: skip
     assert [tick.get_text() for tick in panel.get_xticklabels()] == ["0–2", "3–5", "6–6"]
-
-
-@pytest.mark.parametrize(
-    ("scores", "baseline"),
-    [
-        ({"A": [0.52, 0.60, 0.95], "B": [0.9, 0.92, 0.94]}, 0.5),
-        ({"A": [0.02, 0.9], "B": [0.9, 0.92]}, 0.0),
-        ({"A": [0.1, 0.1, 0.1, 0.5], "B": [0.3, 0.31]}, 0.6),
-    ],
-)
-def test_no_error_bar_is_cut_off(scores, baseline):
-    panel = plots.bars_with_errors(scores, "accuracy", baseline=baseline).axes[0]
-    low, high = panel.get_xlim()
-    for values in scores.values():
-        mean, sd = np.mean(values), np.std(values, ddof=1)
-        assert low < mean - sd and mean + sd < high
 
 
 BOXES = [[0.0, 0.0, 0.5, 1.0], [0.5, 0.25, 1.0, 1.0]]

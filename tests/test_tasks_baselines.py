@@ -98,13 +98,6 @@ def test_every_printed_table_has_cells(paper, number):
     assert list(ck.papers.cells(paper, number))[-3:] == ["column", "score", "sd"]
 
 
-def test_kinds_of_sentences():
-    lines = toyshop.corpus(200)
-    assert {toyshop.kind_of(line) for line in lines} == {"opinion", "shelf", "visit", "visit and opinion"}
-    with pytest.raises(ValueError, match="not a sentence"):
-        toyshop.kind_of("Nobody said this.")
-
-
 def test_a_baseline_takes_the_noisy_copies_that_a_protocol_adds():
     noisy = replace(protocols.SCL_NOISE.base, sizes=(20,), draws=1, temperature=0.5)
     data = tasks.load("toyshop/sst2")

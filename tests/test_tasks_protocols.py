@@ -6,7 +6,6 @@ import re
 import signal
 from collections import Counter
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -526,14 +525,6 @@ def test_transfer_trains_each_methods_own_source(opinions, start, tmp_path, monk
     mended = small.train.map(lambda row: {"label": 1 - row["label"]})
     with pytest.raises(TypeError, match="callable"):  # nor for one of other labels
         tasks.transfer(tasks.TaskData(small.task, small.splits | {"train": mended}), targets, start, **go)
-
-
-def test_a_pipeline_describes_its_stages():
-    assert (
-        Pipeline(post=partial(CMLM, contrast_weight=0.1), tune=FineTune).description
-        == "CMLM(contrast_weight=0.1) → FineTune"
-    )
-    assert Pipeline(post=MLM, unlabeled=100).description == "MLM with 100 further texts → FineTune"
 
 
 def test_runs_that_a_table_cannot_tell_apart_are_refused(opinions, start):

@@ -51,11 +51,6 @@ def test_answers_are_compared_in_their_normal_form(answer, same):
     assert tasks.normalise_answer(answer) == same == tasks.normalise_answer(same)
 
 
-def test_scores_by_type():
-    assert tasks.by_type([1, 0, 0.5, 0.5], ["a", "a", "b", "b"]) == {"all": 0.5, "a": 0.5, "b": 0.5}
-    assert tasks.by_type(np.full(3, 0.1, np.float32), [7, 7, 8])["7"] == float(np.float32(0.1))  # in float64
-
-
 def test_a_type_has_the_mean_of_its_scores():
     assert tasks.by_type([1.0, 1.0, 0.1, 0.3], ["a", "a", "a", "b"]) == pytest.approx({"all": 0.6, "a": 0.7, "b": 0.3})
 
@@ -130,6 +125,7 @@ def test_two_sentences_on_the_same_pictures_are_two():
     assert tasks.nlvr2_scores([1, 1, 1, 0], [1, 1, 1, 1], names) == {"accuracy": 0.75, "consistency": 0.5}
 
 
+@pytest.mark.full
 def test_guessing_is_consistent_on_one_sentence_of_sixteen():
     rows = scenes.rows("nlvr2", "train")
     guesses = np.random.default_rng(1).integers(0, 2, len(rows)).tolist()

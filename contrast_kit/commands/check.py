@@ -92,13 +92,13 @@ def _versions(extra: str) -> Iterator[tuple[str, str]]:
 def _processor() -> Iterator[tuple[str, str]]:
     import torch
 
-    from contrast_kit.fast import kernels
+    import contrast_kit as ck
 
     yield "processor", f"{platform.machine()}, {os.cpu_count()} logical cores"
     yield "torch threads", str(torch.get_num_threads())
     yield "kernels", torch.backends.cpu.get_cpu_capability()
-    yield "float32 products", str(kernels.probe())
-    yield "bfloat16 products", f"{kernels.bfloat16_speed():.2g} times as fast as float32's"
+    yield "float32 products", str(ck.fast.kernels.probe())
+    yield "bfloat16 products", f"{ck.fast.kernels.bfloat16_speed():.2g} times as fast as float32's"
 
 
 def _accelerators() -> Iterator[tuple[str, str]]:

@@ -8,7 +8,7 @@ import importlib
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from contrast_kit import papers
+import contrast_kit as ck
 from contrast_kit.encoder.relative_positions import RelativePositions
 from contrast_kit.objectives import CAPT, METHODS, Objective
 from contrast_kit.training.settings import PRETRAINED_LR
@@ -168,8 +168,8 @@ def recipe_of(cls: type[Objective], scale: str, *, start: bool = False) -> Recip
 def _post_training(new: Recipe, method: str, scale: str) -> Recipe:
     """From a checkpoint: the method as its paper has it, and no rate above what pre-trained weights can bear.
 
-    Where the recipe's rate is higher, the rate is left to `Training`: `training.settings.PRETRAINED_LR`. CSSL has no head that
-    would have to learn before the body does.
+    Where the recipe's rate is higher, the rate is left to `Training`, which then takes `PRETRAINED_LR`. CSSL has no
+    head that would have to learn before the body does.
     """
     training = dict(new.training)
     if training.get("lr", 0) > PRETRAINED_LR:
@@ -187,7 +187,7 @@ def _of_the_papers(method: str, scale: str) -> Recipe:
     source, borrowed = PRINTED.get((method, scale)), ""
     if (method, scale) in BORROWED:
         source, borrowed = BORROWED[method, scale]
-    training = {} if source is None else papers.training(*source)
+    training = {} if source is None else ck.papers.training(*source)
     own, reason = OURS.get(method, ({}, ""))
     training |= own
     if training["batch_size"] > 1_000:
@@ -200,7 +200,7 @@ def _of_the_papers(method: str, scale: str) -> Recipe:
         if scale == "large":
             config["inner"] = CAPT.paper("large").inner
     if method == "coco-lm":
-        model = papers.coco_lm_model({"base": "base", "large": "large++"}[scale])
+        model = ck.papers.coco_lm_model({"base": "base", "large": "large++"}[scale])
         config["auxiliary_layers"] = model["auxiliary_layers"]
         encoder["relative_positions"] = RelativePositions(model["buckets"], model["max_distance"])
     return Recipe(config, encoder, training, vocab_size, ours=f"{borrowed} {reason}".strip())
