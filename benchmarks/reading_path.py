@@ -2,9 +2,9 @@
 
     python benchmarks/reading_path.py
 
-For each method, at its default settings on a tiny encoder, the files of `contrast_kit` that the loss of one batch runs;
-then the calls of the kit's functions in `losses.sup_con`, in `data.load` of a folder with two CSV files, and in one step
-of `fit` with CMLM. It counts; `tests/test_house.py` holds it to its limits.
+For each method, at its default settings on a tiny encoder, the files of `contrast_kit` that the loss of one batch
+runs; then the calls of the kit's functions in `losses.sup_con`, in `data.load` of a folder with two CSV files, and in
+one step of `fit` with CMLM. It counts; `tests/test_house.py` holds it to its limits.
 """
 
 import sys

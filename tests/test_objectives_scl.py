@@ -11,7 +11,7 @@ from conftest import make_encoder
 import contrast_kit as ck
 from contrast_kit.data import toyshop
 from contrast_kit.data.rows import count_classes
-from contrast_kit.objectives import SCL, FineTune, FineTuneConfig
+from contrast_kit.objectives import SCL, FineTune
 from contrast_kit.training.gradient import gradient
 
 
@@ -219,8 +219,6 @@ def test_the_papers_setting():
         "hidden",
         0.1,
     )
-
-
 
 
 @pytest.mark.parametrize("kind", [FineTune, SCL])

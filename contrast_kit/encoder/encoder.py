@@ -80,11 +80,9 @@ class BaseEncoder(Shapes, nn.Module):
     ):
         super().__init__()
         choose(folders.POOLINGS, pooling, "pooling")
-        self.model, self.tokenizer, self.pooling = (
-            checked_model(model, tokenizer),
-            tokenizer,
-            pooling,
-        )
+        self.model = checked_model(model, tokenizer)
+        self.tokenizer, self.pooling = tokenizer, pooling
+        self.head = word_head.modules(model)  # in a plain list: they are parts of the model
         self.projection, self.strategy = True, Padded()
         self.pretrained = any(getattr(p, "_is_hf_initialized", False) for p in model.parameters())  # loaded, not drawn
 
@@ -118,9 +116,9 @@ class BaseEncoder(Shapes, nn.Module):
 
         Give it `hidden[selected]`: with 30,000 words, the head at every position costs more than a small Transformer.
         """
-        head = [self.model.get_output_embeddings()]
-        if self.projection:
-            head = word_head.modules(self.model)
+        head = self.head
+        if not self.projection:
+            head = [self.model.get_output_embeddings()]
         rows = hidden
         if torch.is_autocast_enabled(hidden.device.type):
             rows = fast.filled_up(hidden)

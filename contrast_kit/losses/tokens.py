@@ -15,7 +15,6 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from contrast_kit import fast
-from contrast_kit._util import choose
 from contrast_kit.checks import finite, floats, integers, reduce
 
 SKIPPED = -100
@@ -212,13 +211,9 @@ def corrective_lm(
     if stop_gradient:
         copy_logits = copy_logits.detach()
     counted = original != SKIPPED  # [M]
-    variant = choose(
-        {"paper": corrective_terms, "authors_code": authors_terms},
-        variant,
-        "variant",
-    )
+    formula = {"paper": corrective_terms, "authors_code": authors_terms}[variant]
     rows = copy_logits, corrupted == original, counted.to(copy_logits.dtype)
-    terms = word_terms(variant, logits, original, *rows, others=corrupted, reduction=reduction)  # [M]
+    terms = word_terms(formula, logits, original, *rows, others=corrupted, reduction=reduction)  # [M]
     finite(terms.sum(), "corrective_lm")
     return reduce(terms, reduction, counted.sum())
 
