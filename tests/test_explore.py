@@ -271,8 +271,8 @@ def test_a_run_that_fails_says_so(tokenizer, texts):
     panel = ck.explore.live_training(ck.objectives.MLM(make_encoder(tokenizer)), texts, steps=3, lr=-1.0)
     panel.start().wait()
     assert "has ended" in panel.words() and "lr" in panel.words() and not panel.running
-    assert panel.view.now["phase"] == "failed" and "lr is the peak learning rate" in panel.view.now["problem"]
-    with pytest.raises(ValueError, match="lr is the peak learning rate"):
+    assert panel.view.now["phase"] == "failed" and "lr must be a number" in panel.view.now["problem"]
+    with pytest.raises(ValueError, match="lr must be a number"):
         panel.figure()
 
 
