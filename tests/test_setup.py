@@ -174,6 +174,7 @@ def test_readme_lists_exactly_the_notebooks_there_are():
     assert linked == {path.name for path in (ROOT / "notebooks").glob("*.ipynb")}
 
 
+@pytest.mark.full
 def test_readme_example_learns_what_is_printed_below_it(tmp_path, monkeypatch, capsys):
     """Run as it stands there. Processors round otherwise, so numbers may differ a little; that it learns may not."""
     readme = (ROOT / "README.md").read_text()
@@ -267,6 +268,7 @@ def test_a_folder_may_have_any_name(tmp_path):
     assert "-m venv" in stdout and "it's" not in stdout
 
 
+@pytest.mark.full
 @needs_make
 def test_failed_install_leaves_no_stamp(tmp_path):
     folder = clone(tmp_path)
