@@ -337,7 +337,7 @@ def same(a, b):
     pd.testing.assert_frame_equal(a.drop(columns="seconds"), b.drop(columns="seconds"), check_dtype=False)
 
 
-@pytest.mark.parametrize("stop", [1, 6])
+@pytest.mark.parametrize("stop", [pytest.param(1, marks=pytest.mark.full), 6])
 def test_a_stopped_protocol_continues_where_it_was(opinions, start, whole, tmp_path, monkeypatch, stop):
     from contrast_kit.tasks import runs as grid
 
