@@ -1,13 +1,10 @@
 """A pretended device; `pretended_steps.py` looks at what training does on it.
 
 No GPU is needed to see whether code would run well on one. Here the device "pretend" holds CPU tensors behind torch's
-interface for backends written in Python. It refuses an operation that mixes devices, as a GPU would; it counts every
-moment in which the host would wait for a GPU (a number read, positions found by a mask, a copy to the CPU, and a copy
-from it unless `non_blocking`); and it notes the largest tensor that is made. A process that has the device has it for
-good, so tests run it in a process of its own.
+interface for backends written in Python. It refuses an operation that mixes devices, as a GPU would, and it notes the
+largest tensor that is made. A process that has the device has it for good, so tests run it in a process of its own.
 """
 
-import collections
 import functools
 import sys
 
@@ -15,12 +12,6 @@ import torch
 from torch.utils import backend_registration
 
 DEVICE_TYPE = "pretend"
-READS = (
-    *("_local_scalar_dense", "is_nonzero", "equal", "nonzero", "masked_select", "bincount", "repeat_interleave"),
-    *("_unique2", "unique_dim", "unique_consecutive"),
-)
-SENT = "from the CPU"
-"""How the name of a wait begins that is a copy to the device: there only until the device has come to it."""
 COPIES = ("_to_copy", "_copy_from", "copy_", "_copy_from_and_resize")
 FACTORIES = {
     "arange": ("default", "start", "start_step"),
@@ -37,7 +28,6 @@ WIDEST = ("addcdiv", "addcmul", "atan2", "bilinear", "cross", "dot", "grid_sampl
 WIDEST += ("tensordot", "vdot")
 """What autocast does on a GPU: these in half precision, these in the widest dtype given, its others in float32."""
 
-waits = collections.Counter()
 largest = 0
 _held = {}  # storage -> (the CPU tensor behind it, the storage, so that its address is not used again)
 
@@ -127,31 +117,14 @@ def _place() -> str:
     return "autograd"
 
 
-def _note_wait(name: str) -> None:
-    waits[f"{name} at {_place()}"] += 1
-
-
-def _finds_places(name: str, args: tuple) -> bool:
-    """Whether this puts many values where a mask is true, for which a GPU counts them; reading there is `nonzero`."""
-    if name.strip("_") not in ("index_put", "index_put_impl"):
-        return False
-    return args[2].numel() > 1 and any(x is not None and x.dtype == torch.bool for x in args[1])
-
-
 def _copy(name: str, args: tuple, kwargs: dict):
     """Between the devices, or on one of them."""
     if name == "_to_copy":
         wanted = kwargs.get("device")
         leaves = wanted is not None and torch.device(wanted).type != DEVICE_TYPE
-        if leaves:
-            _note_wait("to the CPU")
         values = torch.ops.aten._to_copy(_unwrap(args[0]), **tree_map(_unwrap, kwargs))
         return values if leaves else wrap(values)
-    source, target, *more = (args[1], args[0], *args[2:]) if name == "copy_" else args
-    if on_device(source) and not on_device(target):
-        _note_wait("to the CPU")
-    if on_device(target) and not on_device(source) and not (more or [kwargs.get("non_blocking")])[0]:
-        _note_wait(SENT)
+    source, target = (args[1], args[0]) if name == "copy_" else args[:2]
     _unwrap(target).copy_(_unwrap(source))
     return target
 
@@ -166,8 +139,6 @@ def _on_the_cpu(operation, *args, **kwargs):
         return _copy(name, args, kwargs)
     if there and any(not on_device(x) and x.dim() for x in tensors):
         raise MixedDevicesError(f"{operation} mixes devices at {_place()}")
-    if name in READS or _finds_places(name, args):
-        _note_wait(name)
     held = [(t, behind(t)) for t in there]
     known = {id(t): x for t, x in held}
     plain_args, plain_kwargs = tree_map(lambda x: known[id(x)] if id(x) in known else _unwrap(x), (args, kwargs))

@@ -53,7 +53,6 @@ MUTANTS = [  # what, file, the right text, the mistake, the test's file and name
      'standard: numbers_of_the_report'),
     ("kNN ties", "tasks/probes.py", VOTES, "torch.ones_like(cosine)", "tasks: nearer_neighbours"),
     ("kNN without majority", "tasks/probes.py", VOTES, "torch.exp(50 * cosine)", "tasks: nearest_by_cosine or outvote"),
-    ("digest", "data/intact.py", ".read_bytes()) != known]", ".read_bytes()) == '']", "training: changed_byte"),
     ("digest unread", "training/checkpoint.py", "if problem := damage(newest):", "if problem := None:",
      "training: changed_byte"),
     ("stop-gradient", "losses/contrast.py", "if stop_gradient:", "if not stop_gradient:", SIMSIAM),

@@ -92,10 +92,3 @@ def test_coco_lm_without_projection_needs_word_vectors_of_the_states_width(kind,
     loss = ck.objectives.COCOLM(encoder, lm_projection=True, **share)(batch)["loss"]
     loss.backward()
     assert loss.isfinite() and any(p.grad is not None for p in encoder.parameters())
-
-
-@pytest.mark.parametrize("kind", ["albert", "electra", "convbert", "bert"])
-def test_electras_narrow_auxiliary_reads_the_main_models_word_vectors(kind, words):
-    encoder = tiny(kind, words)
-    batch = ck.data.Texts(TEXTS, words).batch(range(4))
-    assert ck.objectives.ELECTRA(encoder)(batch)["loss"].isfinite()

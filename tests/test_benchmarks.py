@@ -127,15 +127,6 @@ def test_a_short_call_is_measured_often_and_a_long_one_once(harness):
     assert harness.least(long, enough=0.01) >= 0.02 and calls == ["long"]
 
 
-def test_a_missing_peer_costs_its_own_row(harness, monkeypatch):
-    import _peers
-
-    monkeypatch.setitem(sys.modules, "pytorch_metric_learning", None)
-    theirs = _peers.metric_learning("SupConLoss")
-    found = harness.alternate({"ours": lambda: 1, "theirs": lambda: theirs(None, None)}, rounds=1, budget=1)
-    assert isinstance(found["ours"], float) and found["theirs"].startswith("fails: ")
-
-
 def test_rows_hold_ratios_and_shares_of_the_limit(harness, monkeypatch):
     monkeypatch.setattr(harness, "alternate", lambda *_, **__: {"ours": 0.25, "peer": 1.0})
     monkeypatch.setattr(harness, "limit", lambda: 8e6)  # operations a second

@@ -11,7 +11,6 @@ from datasets import ClassLabel, Dataset, DatasetDict, Features, Value, config
 
 from contrast_kit import data
 from contrast_kit.data import Texts, glue, hub, toyshop, train_tokenizer
-from contrast_kit.data.load import _from_hub
 from contrast_kit.data.prose import split_sentences, units
 
 
@@ -46,26 +45,13 @@ def test_cola_has_no_header_but_in_its_test_file(tmp_path):
     splits = data.load(tmp_path / "CoLA")
     assert splits["train"]["label"][:] == [1, 0] and splits["train"]["sentence"][0] == "They left."
     assert splits["test"][0] == {"sentence": "Bill left.", "label": -1, "idx": 0}
-    columns = ("from", "good", "star", "text")
-    assert data.load(tmp_path / "CoLA" / "train.tsv", columns=columns)["train"]["good"][:] == [1, 0]
 
 
-@pytest.mark.parametrize("row", ["2\t3", "2"])
-def test_a_row_that_lacks_a_field_is_left_out_with_a_word_and_its_number_with_it(tmp_path, row):
-    text = f"id\tsentence1\tsentence2\tlabel\n1\tA?\tB?\tentailment\n{row}\n3\tC?\tD?\tentailment\n"
+def test_a_row_that_lacks_a_field_is_left_out_with_a_word_and_its_number_with_it(tmp_path):
+    text = "id\tsentence1\tsentence2\tlabel\n1\tA?\tB?\tentailment\n2\t3\n3\tC?\tD?\tentailment\n"
     write(tmp_path / "RTE", "dev.tsv", text)
     with pytest.warns(UserWarning, match="1 rows of .*dev.tsv lack a field and are left out.*row 1"):
         assert data.load("glue/rte", folder=tmp_path)["validation"]["idx"][:] == [0, 2]
-
-
-def test_a_task_is_known_from_inside_its_folder_and_a_file_of_it_is_one_split(tmp_path, monkeypatch):
-    header = "index\tsentence1\tsentence2\tlabel\n"
-    for name in ("train", "dev"):
-        write(tmp_path / "RTE", f"{name}.tsv", f"{header}0\t{name}.\tIt is wet.\tentailment\n")
-    monkeypatch.chdir(tmp_path / "RTE")
-    for name in (".", "train.tsv", "../RTE"):
-        assert data.load(name)["train"][0]["label"] == 0
-    assert {split: rows["sentence1"][:] for split, rows in data.load("dev.tsv").items()} == {"validation": ["dev."]}
 
 
 def test_mnlis_halves_are_not_exchanged_and_pairs_without_agreement_have_no_label(tmp_path):
@@ -85,7 +71,6 @@ def test_mnlis_halves_are_not_exchanged_and_pairs_without_agreement_have_no_labe
     [
         ("STS-B", "sentence1\tsentence2\tscore", "3.25", 3.25),
         ("STS-B", "sentence1\tsentence2\tscore", "nan", None),
-        ("STS-B", "sentence1\tsentence2\tscore", "two", None),
         ("RTE", "sentence1\tsentence2\tlabel", "neutral", None),
         ("RTE", "sentence1\tsentence2\tlabel", "-1", -1),
         ("RTE", "sentence1\tsentence2\tlabel", "2", None),
@@ -101,13 +86,6 @@ def test_a_label_or_a_header_of_another_task_is_refused(tmp_path, folder, header
         data.load(tmp_path / folder)
 
 
-def test_missing_files_and_tasks_are_named(tmp_path):
-    with pytest.raises(FileNotFoundError, match="holds neither SST-2/ nor train.tsv"):
-        data.load("glue/sst2", folder=tmp_path)
-    with pytest.raises(ValueError, match="no GLUE task 'sst'; did you mean 'sst2'"):
-        data.load("glue/sst")
-
-
 def test_sst2_ends_where_its_sentences_end(tmp_path):
     write(tmp_path / "SST-2", "train.tsv", "sentence\tlabel\nhide new secretions \t0\n")
     assert data.load(tmp_path / "SST-2")["train"]["sentence"][:] == ["hide new secretions"]
@@ -118,8 +96,6 @@ def test_the_sts_benchmarks_own_files_with_ragged_ends(tmp_path):
     rows = start + "main-news\tMSRpar\t2012\t0005\t4.0\tHe spoke.\tHe said.\thttp://a\thttp://b\n"
     found = data.load(write(tmp_path, "sts-test.csv", rows))["test"]
     assert found["label"][:] == [2.5, 4.0] and found["sentence2"][:] == ['A "girl" brushes.', "He said."]
-    with pytest.raises(ValueError, match="Line 2 of .* has 3 of 7 fields"):
-        glue.sts_rows(write(tmp_path, "cut.csv", start + "main\tMSR\t2012\n"))
 
 
 @pytest.mark.real_data
@@ -182,13 +158,6 @@ def test_sentences_end_where_they_end():
 )
 def test_sentences_end_beyond_ascii(text, sentences):
     assert split_sentences(text) == sentences
-
-
-@pytest.mark.parametrize("piece", ["Doe J. et al. ", "."])
-def test_the_time_for_sentences_grows_as_the_text_does(piece):
-    begun = time.process_time()
-    assert len(split_sentences(piece * 8_000 + "a")) == 1
-    assert time.process_time() - begun < 3
 
 
 def test_hard_wrapped_lines_are_joined_and_others_are_not():
@@ -266,14 +235,8 @@ def test_a_file_that_changes_is_read_anew(tmp_path):
         ("a.csv", "text,label\nhello, world,1\nbye, world,0\n", "Row 0 of .* has 3 fields"),
         ("a.csv", 'text,label\n"ball,0\nbox,1\n', "Line 3 of .*unexpected end of data. With quoted=False"),
         ("a.tsv", 'text\tlabel\n"a\tb"\t1\nc\t0\n', "read it with quoted=True"),
-        ("a.tsv", "label\ttext\r1\ta b\r", "holds no row of a table"),  # an old Mac's line ends
-        ("a.csv", "\n", "names no columns|holds no row"),
         ("a.csv", "It rains today.,1\nHe left us.,0\n", "names no columns, so its row would be lost"),
-        ("train.csv", '"2","Fine","Buy it."\n"1","Bad","Do not."\n', "names no columns"),
         ("a.txt", "one\ttwo\tthree\n1\t2\t3\n", "is no running text"),
-        ("a.txt", "s\0e\0n\0t\0.\0", "is no running text in UTF-8"),
-        ("a.txt", " \n", "holds no text"),
-        ("a.png", "x", "ends in none of .csv"),
     ],
 )
 def test_what_would_lose_a_row_or_a_column_is_refused(tmp_path, name, text, says):
@@ -285,34 +248,15 @@ def test_columns_name_what_the_first_line_does_not(tmp_path):
     pairs = write(tmp_path, "pairs.txt", "It rains today.\tRain falls.\nHe left us.\tHe went.\n")
     found = data.load(pairs, columns=("sentence1", "sentence2"))["train"]
     assert found["sentence1"][:] == ["It rains today.", "He left us."]
-    for columns in (("one", "two"), ("sentence", "label")):
-        header = write(tmp_path, "named.tsv", "\t".join(columns) + "\nA.\tB.\n")
-        with pytest.raises(ValueError, match="names its columns, so columns= would make it a row"):
-            data.load(header, columns=columns)
+    header = write(tmp_path, "named.tsv", "sentence\tlabel\nA.\tB.\n")
+    with pytest.raises(ValueError, match="names its columns, so columns= would make it a row"):
+        data.load(header, columns=("sentence", "label"))
 
 
 def test_zhangs_files_keep_their_first_row_and_count_from_zero(tmp_path):
     amazon = '"2","Great","A ""fine"" CD."\n"1","Bad","No."\n'
     found = data.load(write(tmp_path / "amazon_review_polarity_csv", "train.csv", amazon))["train"]
     assert found[:] == {"label": [1, 0], "title": ["Great", "Bad"], "content": ['A "fine" CD.', "No."]}
-
-
-def test_a_lone_cr_and_a_very_long_field_are_text(tmp_path):
-    found = data.load(write(tmp_path, "a.tsv", "label\ttext\r\n1\ta b\rc d\r\n0\te f\r\n"))["train"]
-    assert found[:] == {"label": [1, 0], "text": ["a b\rc d", "e f"]}
-    long = "x" * 140_000
-    assert data.load(write(tmp_path, "a.csv", f'label,text\n1,"{long}"\n'))["train"]["text"][:] == [long]
-
-
-def test_what_a_column_holds_is_asked_of_the_whole_column(tmp_path):
-    rows = "".join(f"{number},{number}.5,a\n" for number in range(30_000))
-    found = data.load(write(tmp_path, "a.csv", f"id,score,text\n{rows}x7,1,b\n"))["train"]
-    assert found["id"][:2] == ["0", "1"] and found["id"][-1] == "x7" and found["score"][:2] == [0.5, 1.5]
-
-
-def test_a_column_that_the_first_row_lacks_is_read(tmp_path):
-    lines = write(tmp_path, "a.jsonl", '{"text": "a b"}\n\n{"text": "c d", "label": 1}\n')
-    assert data.load(lines)["train"]["label"][:] == [None, 1]
 
 
 def test_files_of_one_split_have_the_same_columns_of_the_same_kinds(tmp_path):
@@ -354,28 +298,16 @@ def test_squads_nested_file_gives_each_question_its_own_paragraph(tmp_path):
 @pytest.mark.parametrize(
     ("name", "split"),
     [
-        *((f"{test}.csv", "test") for test in ("test1", "test (1)", "TEST", "my_test", "2024-test", "testset")),
-        *((f"{other}.csv", "validation") for other in ("eval", "dev2", "valid.v2", "val")),
+        ("test1.csv", "test"),
+        ("my_test.csv", "test"),
+        ("dev2.csv", "validation"),
+        ("valid.v2.csv", "validation"),
     ],
 )
 def test_a_split_is_found_beside_whatever_is_no_letter(name, split, tmp_path):
     for file in ("train1.csv", name, f"._{name}"):  # the last as macOS writes them, and no text
         write(tmp_path, file, "text,label\na,1\n" if file[0] != "." else "\0")
     assert {split: len(rows) for split, rows in data.load(tmp_path).items()} == {"train": 1, split: 1}
-
-
-def test_files_of_another_kind_that_are_left_out_are_named(tmp_path):
-    write(tmp_path, "train.csv", "text,label\na,1\n")
-    write(tmp_path, "config.json", '{"a": 1}')
-    write(tmp_path, "notes.txt", "From the web.\n")
-    with pytest.warns(UserWarning, match=r"not config.json, notes.txt"):
-        assert data.load(tmp_path)["train"]["text"][:] == ["a"]
-    write(tmp_path, "validation.jsonl", '{"text": "b", "label": 0}\n')
-    with pytest.raises(ValueError, match="files of several kinds"):
-        data.load(tmp_path)
-    (tmp_path / "void").mkdir()
-    with pytest.raises(FileNotFoundError, match="holds no file ending in"):
-        data.load(tmp_path / "void")
 
 
 def test_a_folder_of_two_tables_is_read_in_few_steps(tmp_path):
@@ -417,33 +349,14 @@ def test_real_tables_and_json():
 # Names, the hub, and text for a tokenizer
 
 
-@pytest.mark.parametrize("name", ["glue/sst2", "wikitext", "nobody/nothing"])
-def test_without_network_the_answer_comes_in_seconds_and_names_what_works(name, monkeypatch, tmp_path):
+def test_without_network_the_answer_comes_in_seconds_and_names_what_works(monkeypatch, tmp_path):
     monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
     monkeypatch.setenv("HF_ENDPOINT", "http://192.0.2.1")  # an address that never answers (RFC 5737)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     start = time.perf_counter()
     with pytest.raises(FileNotFoundError, match="hub cannot be reached; use .*toyshop/.*folder="):
-        data.load(name)
+        data.load("glue/sst2")
     assert time.perf_counter() - start < 30  # the hub's own patience is minutes
-
-
-@pytest.mark.parametrize("name", ["./nowhere", "/no/such/folder", "some/long/path", "texts.csv"])
-def test_a_path_that_is_not_there_is_called_so(name):
-    with pytest.raises(FileNotFoundError, match="There is no file or folder"):
-        data.load(name)
-
-
-def test_a_folder_called_glue_is_a_folder(tmp_path, monkeypatch):
-    write(tmp_path / "glue" / "SST-2", "train.tsv", "sentence\tlabel\nfine\t1\n")
-    monkeypatch.chdir(tmp_path)
-    assert data.load("glue/SST-2")["train"]["sentence"][:] == ["fine"]
-
-
-def test_names_that_are_listed():
-    names = data.available()
-    assert {"docstrings", "docstrings/pairs", "wikitext", "toyshop/sst2", "othershop/mnli"} <= set(names)
-    assert {f"glue/{task}" for task in glue.TASKS} <= set(names)
 
 
 def test_sentences_of_a_split():
@@ -502,15 +415,3 @@ def test_wikitext_of_the_hub_is_cut_like_its_files_and_nothing_else_is(asked):
     assert data.load("yelp")["train"]["text"][1] == "It is late . No one came . \n"
     assert data.load("glue/sst2")["train"]["sentence"][1] == "It is late . No one came ."
     assert asked[-1][:2] == ("nyu-mll/glue", "sst2")
-
-
-def test_what_the_hubs_cache_holds_is_read_without_asking_and_the_hub_may_be_asked_again(asked, monkeypatch, tmp_path):
-    monkeypatch.setattr(hub, "reachable", lambda *patience: False)
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
-    place = tmp_path / "datasets--some--rows" / "snapshots"
-    place.mkdir(parents=True)
-    with pytest.raises(FileNotFoundError, match="hub cannot be reached"):
-        _from_hub("some/rows", None, None, "some/rows")
-    (place / "1a2b").mkdir()
-    _from_hub("some/rows", None, None, "some/rows")
-    assert asked[-1][2] is True and config.HF_HUB_OFFLINE is False

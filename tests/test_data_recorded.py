@@ -2,7 +2,6 @@
 
 import pytest
 
-import contrast_kit as ck
 from contrast_kit.data.recorded import FOLDER, recorded
 
 ORIGIN = {"command", "device", "torch", "transformers", "commit", "seconds", "settings"}
@@ -13,8 +12,3 @@ def test_each_table_has_its_origin(name):
     table = recorded(name)
     assert len(table) and set(table.attrs) >= ORIGIN
     assert table.attrs["commit"] and table.attrs["command"].startswith(("python benchmarks/", "python -m contrast_kit"))
-
-
-def test_what_is_missing_is_said():
-    with pytest.raises(FileNotFoundError, match="No recorded table is called 'weather'; there are .*scoreboard"):
-        ck.data.recorded("weather")

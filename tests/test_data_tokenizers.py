@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -78,11 +77,6 @@ def test_case_and_bytes():
     assert bpe.decode(bpe("Ein Käse, 蟹!", add_special_tokens=False)["input_ids"]).strip() == "Ein Käse, 蟹!"
 
 
-def test_a_word_of_known_letters_is_always_spelled():
-    tokenizer = train_tokenizer(["abc", "xyz"], vocab_size=60)
-    assert tokenizer.unk_token not in tokenizer.tokenize("zab cyx")
-
-
 @pytest.mark.real_data
 @pytest.mark.skipif(not REAL, reason="CONTRAST_KIT_REAL_DATA is not set")
 def test_bare_vocabularies_of_bert_and_roberta():
@@ -108,29 +102,3 @@ def test_bpe_makes_small_letters_too_and_a_length_is_kept():
     for each in (tokenizer, train_tokenizer(LINES, vocab_size=400)):  # blanks before a mark stay
         ids = each("the ball ! the box !", add_special_tokens=False)["input_ids"]
         assert each.decode(ids).strip() == "the ball ! the box !"
-
-
-def test_of_very_many_letters_the_rarest_are_left_out():
-    rare = [chr(at) for at in range(0x4E00, 0x4E00 + 1_100)]
-    tokenizer = train_tokenizer(["a red ball"] * 9 + rare, vocab_size=4_000)
-    assert tokenizer.tokenize("a red ball") == ["a", "red", "ball"]
-    assert sum(tokenizer.tokenize(letter) == ["[UNK]"] for letter in rare) == 106  # 1,000 and the 6 of "a red ball"
-
-
-def test_what_cannot_be_trained_or_opened_is_said(tmp_path):
-    with pytest.raises(ValueError, match=r"vocab_size=12 \(on the command line --words 12\) is too small"):
-        train_tokenizer(LINES, vocab_size=12)
-    with pytest.raises(ValueError, match="too small"):
-        train_tokenizer(LINES, vocab_size=200, kind="bpe")
-    with pytest.raises(ValueError, match="these texts are empty"):
-        train_tokenizer(["", " "])
-    with pytest.raises(FileNotFoundError, match="holds no tokenizer"):
-        open_tokenizer(tmp_path)
-
-
-@pytest.mark.parametrize("kind", ["wordpiece", "bpe"])
-def test_one_very_long_word_does_not_hold_up_training(kind):
-    begun = time.process_time()
-    tokenizer = train_tokenizer([*LINES, "abcdefgh" * 40_000], vocab_size=400, kind=kind)
-    assert time.process_time() - begun < 20
-    assert tokenizer.tokenize("the ball") == train_tokenizer(LINES, vocab_size=400, kind=kind).tokenize("the ball")

@@ -65,19 +65,6 @@ def test_a_folder_of_sentence_transformers_opens_with_its_pooling_and_length(tok
     assert torch.allclose(model.encode(texts, convert_to_tensor=True), encoder.encode(texts), atol=1e-6)
 
 
-def test_a_pooling_that_is_not_here_is_said(encoder, tmp_path):
-    folder = encoder.save_pretrained(tmp_path)
-    file = folder / "1_Pooling" / "config.json"
-    for text in (
-        '{"pooling_mode": "max"}',
-        '{"pooling_mode_max_tokens": true, "pooling_mode_cls_token": false}',
-    ):
-        file.write_text(text)
-        with pytest.raises(ValueError, match="pools by .*max.*pooling='mean'"):
-            ck.Encoder.from_pretrained(folder)
-        assert ck.Encoder.from_pretrained(folder, pooling="mean").pooling == "mean"
-
-
 @pytest.mark.parametrize("kind", [BertForMaskedLM, BertModel])  # with its head, or without one
 def test_a_bert_saved_by_transformers_opens_with_its_vectors_and_trains(kind, tmp_path):
     words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *" ".join(SENTENCES).split()]
@@ -142,14 +129,6 @@ def test_head_at_chosen_positions_is_the_models_own_head(kind, tokenizer, batch)
     assert torch.allclose(encoder.mlm_logits(encoder(batch)[at]), model(**inputs).logits[at], atol=1e-5)
 
 
-def test_mean_pooling_leaves_padding_out(tokenizer, batch):
-    encoder = make_encoder(tokenizer, pooling="mean")
-    hidden = encoder(batch)
-    row = 3
-    real = batch["attention_mask"][row].bool()
-    assert torch.allclose(encoder.pool(hidden, batch)[row], hidden[row, real].mean(0), atol=1e-6)
-
-
 @pytest.mark.parametrize("pooling", ["first", "mean"])
 def test_padding_changes_nothing(tokenizer, batch, pooling):
     encoder = make_encoder(tokenizer, pooling=pooling).eval()
@@ -200,8 +179,6 @@ def test_evaluating_puts_each_part_back_in_the_mode_that_it_had(tokenizer):
 
 
 def test_what_would_be_silently_wrong_is_refused(tokenizer):
-    with pytest.raises(ValueError, match="no pooling 'max'"):
-        make_encoder(tokenizer, pooling="max")
     with pytest.raises(TypeError, match="A shape has no 'num_layers'; did you mean 'num_hidden_layers'"):
         ck.Encoder.tiny(tokenizer, num_layers=3)  # transformers would ignore it
     for name in ("mask", "pad"):

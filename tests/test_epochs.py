@@ -66,22 +66,6 @@ def test_without_epochs_the_batches_are_what_they_were(tokenizer, texts):
         training = ck.Training(batch_size=8, seed=3, **options)
         batches = make_batches([9] * 20, training)
         assert all(batches.epoch(e) == before.epoch(e) for e in range(4)) and len(batches) == 2
-    objective, sizes = counted(ck.objectives.MLM(make_encoder(tokenizer)))
-    ck.fit(objective, texts[:20], batch_size=8, progress=False)
-    assert sizes == [8, 8]
-
-
-def test_batches_are_grouped_by_length_unless_training_says_otherwise():
-    lengths = [*range(1, 41)]
-    drawn = {of: make_batches(lengths, ck.Training(batch_size=8, group_by_length=of)).epoch(0) for of in (True, False)}
-    assert drawn[True] == Batches(lengths, 8).epoch(0) == make_batches(lengths, ck.Training(batch_size=8)).epoch(0)
-    assert drawn[False] == Batches(lengths, 8, group_by_length=False).epoch(0) != drawn[True]
-
-
-def test_full_batches_are_drawn_as_before_and_the_rest_comes_last():
-    passes = dict(steps=9), dict(epochs=3)
-    full, whole = (make_batches([9] * 20, ck.Training(batch_size=8, seed=1, **of)) for of in passes)
-    assert whole.epoch(2)[:2] == full.epoch(2) and len(whole.epoch(2)[2]) == 4
 
 
 def test_a_run_by_epochs_resumes_to_the_same_weights(tokenizer, texts, tmp_path):

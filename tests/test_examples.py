@@ -29,6 +29,7 @@ def test_the_plain_loop_is_short_and_its_losses_fall(tmp_path, monkeypatch, caps
     assert last["contrast"] < first["contrast"] - 2
 
 
+@pytest.mark.full
 def test_an_objective_learns_in_the_trainer_of_transformers(tmp_path, monkeypatch, capsys):
     """And nobody tells it how far the run is: what a method changes along a run stands still, as the script says."""
     pytest.importorskip("accelerate")

@@ -126,16 +126,6 @@ def test_on_principal_components_a_sentence_is_projected_as_the_others():
     assert panel.view.placed == {}
 
 
-def test_a_sentence_of_the_map_may_end_in_a_blank():
-    """As those of SST-2 do."""
-    panel = ck.explore.embedding_map(
-        torch.eye(4) + 0.1, ["a kite ", "the kite", " a drum\n", "a bear"], points=spaces(4)[:, :2]
-    )
-    for sentence in ("a kite ", "a kite", " a kite"):
-        assert "a kite " not in [text for text, _ in panel.neighbours(sentence)[""]]
-    assert panel.set(query="a drum").view.problem == "" and {i for i, _ in panel.view.near[""]} == {0, 1, 3}
-
-
 def test_elsewhere_it_stands_among_its_nearest():
     x, texts = spaces(), [str(i) for i in range(60)]
     points = torch.rand(60, 2, generator=torch.Generator().manual_seed(1))

@@ -6,9 +6,8 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch.autograd import gradcheck
 
-from contrast_kit import fast, geometry, losses
+from contrast_kit import fast, losses
 from contrast_kit.fast import contrast, tiles
 from contrast_kit.losses import info_nce, nt_xent, sup_con
 
@@ -115,32 +114,6 @@ def test_whole_rows_are_the_log_sum_exp_of_the_matrix(n, m, numbers, tau, apart,
         agree_where_anybody_meets(mine, by_matrix(x, y, tau, meets), meets, wanted, tau)
 
 
-def test_finite_differences():
-    x, y = units(7, 3).requires_grad_(), units(8, 3, seed=1).requires_grad_()
-    tau = torch.tensor(0.3, dtype=torch.float64, requires_grad=True)
-    for t in (tau, tau / 300):  # in upper tiles, and in whole rows
-        assert gradcheck(lambda x, t: tiles.self_log_sum_exp(x, t, apart=(2,), tile=3), (x, t), eps=1e-7)
-        for partner in (False, True):
-            form = lambda x, y, t, p=partner: tiles.rows_log_sum_exp(x, y, t, partner=p)  # noqa: E731
-            assert gradcheck(form, (x, y, t), eps=1e-7)
-    assert tiles.overflows(tau / 300, x.dtype, 7) and not tiles.overflows(tau, x.dtype, 7)
-
-
-@settings(deadline=None, max_examples=30)
-@given(st.integers(1, 40), st.integers(1, 6), st.sampled_from([1, 7, 2048]))
-def test_means_of_positives_are_those_of_a_mask(n, kinds, rows):
-    x, labels = vectors(n, 3, seed=n).requires_grad_(), torch.randint(-2, kinds, (n,))
-    positive = ((labels[:, None] == labels[None, :]) & ~torch.eye(n, dtype=torch.bool)).double()
-    expected = ((x @ x.T) * positive).sum(1) / positive.sum(1).clamp(min=1)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(contrast, "PIECE", rows)
-        means, others = contrast.mean_of_positives(x, labels)
-        (gradient,) = torch.autograd.grad((means * torch.arange(1.0, n + 1)).sum(), x)
-    assert torch.equal(others, positive.sum(1).long())
-    assert torch.allclose(means, expected)
-    assert torch.allclose(gradient, torch.autograd.grad((expected * torch.arange(1.0, n + 1)).sum(), x)[0])
-
-
 @pytest.mark.parametrize(("dtype", "limit"), [(torch.float64, 1e-6), (torch.float32, 1e-6), (torch.bfloat16, 1e-2)])
 def test_unit_rows_are_normalised_rows(dtype, limit):
     x = (vectors(9, 4) * torch.logspace(-6, 6, 9)[:, None]).to(dtype)
@@ -211,14 +184,6 @@ def test_products_in_bfloat16_are_near(tau, dtype):
     assert tiles.half_product(x, torch.ones(2, 1).bfloat16()).item() == 1 + 2**-9
 
 
-def test_views_of_two_dtypes_meet_in_the_wider_one():
-    a, b = vectors(70, 16, dtype=torch.float32), vectors(70, 16, seed=1)
-    q, ids = vectors(40, 16, seed=2), torch.arange(70) // 2
-    for x, y in ((a, b), (b, a)):
-        same(lambda x, y: info_nce(x, y, 0.1), x, y, tolerance=2e-5)
-        same(lambda x, y: nt_xent(x, y, 0.1, queue=q, ids=ids), x, y, tolerance=2e-5)
-
-
 @pytest.mark.parametrize("form", [fast.tiled, in_bfloat16])
 def test_no_temperature_leaves_the_range_of_float32(form):
     """Around the τ below which whole rows are taken: sums up to 900 e^(1/τ), and weights down to its inverse."""
@@ -241,18 +206,6 @@ def test_float64_keeps_its_digits_where_softplus_could_turn_linear():
             plain = loss(a, b, 0.035, reduction="none")
         with fast.tiled():
             torch.testing.assert_close(loss(a, b, 0.035, reduction="none"), plain, rtol=0, atol=1e-14)
-
-
-def test_a_mean_scores_every_pair_once(monkeypatch):
-    visits = []
-    pulls = tiles._pulls
-    monkeypatch.setattr(tiles, "_pulls", lambda *args: (visits.append(1), pulls(*args))[1])
-    a, b = vectors(2, 9, 4).requires_grad_()
-    for reduction, count in (("mean", 1), ("sum", 1), ("none", 2)):
-        visits.clear()
-        with fast.tiled():
-            info_nce(a, b, 0.2, reduction=reduction).square().sum().backward()
-        assert len(visits) == count
 
 
 def test_the_size_decides_the_queue_included_or_the_caller(monkeypatch):
@@ -293,22 +246,3 @@ def test_no_tile_is_kept_for_the_backward_pass_unless_one_holds_everything(n, mo
     first, x.grad = x.grad, None
     loss.backward()
     assert torch.equal(x.grad, first)  # what is kept is not used up
-
-
-@pytest.mark.parametrize("t", [0.5, 2, 400.0])  # 400: τ = 1/800 leaves the range even of float64
-def test_uniformity_takes_the_same_tiles(t):
-    whole, in_tiles = (
-        value_and_gradients(lambda x, b=block: geometry.uniformity(x, t=t, block=b), vectors(50, 6))
-        for block in (64, 7)
-    )
-    agree(in_tiles, whole, 1e-10)
-
-
-def test_the_sum_over_pairs_visits_each_tile_once(monkeypatch):
-    seen, visit = [], tiles.Tiles.upper
-    monkeypatch.setattr(tiles.Tiles, "upper", lambda *a: (seen.append(tile[:2]) or tile for tile in visit(*a)))
-    x = units(40, 6).requires_grad_()
-    (gradient,) = torch.autograd.grad(fast.pair_log_sum_exp(x, 0.25, tile=8), x, create_graph=True)
-    assert len(seen) == len({(rows.start, columns.start) for rows, columns in seen})
-    with pytest.raises(NotImplementedError, match="first derivatives only"):
-        gradient.sum().backward()

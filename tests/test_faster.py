@@ -91,15 +91,6 @@ def test_compiled_gives_the_same_loss_and_gradient(tokenizer, batch):
     assert ck.faster(objective).encoder.model.base_model._compiled_call_impl is None  # not given: off again
 
 
-def test_choices_that_contradict_each_other_are_refused(tokenizer):
-    objective = make("mlm", tokenizer)
-    for options in (dict(fixed_capacity=0.15, packing=True), dict(packing=True, compiled="eager")):
-        with pytest.raises(ValueError, match="Packing gives every batch its own shape"):
-            ck.faster(objective, **options)
-    with pytest.raises(ValueError, match="share of positions"):
-        ck.faster(objective, fixed_capacity=15)
-
-
 @pytest.mark.parametrize("attention", ["sdpa", "eager"])
 def test_a_mask_made_before_hides_padding_from_every_kind_of_attention(tokenizer, attention, monkeypatch):
     """Eager attention adds a mask: True would be one more, not minus infinity."""

@@ -64,11 +64,6 @@ def test_pair_cosines_row_by_row():
     torch.testing.assert_close(g.alignment(a, b), 2 - 2 * expected.mean())  # the two tell one story
 
 
-def test_anisotropy_is_the_mean_of_all_random_pairs():
-    x = vectors(50, 6) + 1
-    torch.testing.assert_close(g.anisotropy(x), g.random_pair_cosines(x).mean(), rtol=0, atol=1e-12)
-
-
 @pytest.mark.parametrize("center", [False, True])
 def test_effective_rank_is_the_exponential_of_the_entropy(center):
     x = vectors(12, 5)
@@ -78,9 +73,6 @@ def test_effective_rank_is_the_exponential_of_the_entropy(center):
     p = (p / p.sum()).tolist()
     by_hand = math.exp(-sum(v * math.log(v) for v in p))
     assert abs(g.effective_rank(x, center=center).item() - by_hand) < 1e-8
-
-
-# --- closed forms ---
 
 
 # --- scale, precision, memory ---
@@ -208,11 +200,6 @@ def test_autocast_does_not_lower_the_cosines():
         assert other.dtype == torch.float32 and torch.equal(one, other)
 
 
-def test_pairs_that_coincide_count_in_the_mean():
-    a, b = torch.eye(2), torch.tensor([[1.0, 0.0], [1.0, 0.0]])  # distances 0 and √2
-    assert g.alignment(a, b).item() == pytest.approx(1)
-
-
 def test_a_triplet_is_right_where_the_positive_is_closer_and_ties_count_half():
     anchors, same = torch.eye(3), torch.ones(3, 3)
     assert g.triplet_accuracy(anchors, anchors + 0.1, same) == 1 and g.triplet_accuracy(anchors, same, anchors) == 0
@@ -227,7 +214,10 @@ def test_what_would_be_a_wrong_number_is_refused():
                 measure(x)
     with pytest.raises(ValueError, match="must have one shape"):
         g.alignment(torch.eye(3), torch.eye(3)[:1])  # torch would repeat the row
-    with pytest.raises(ValueError, match="the 2 random pairs"):
-        g.random_pair_cosines(torch.eye(3), n=3, groups=torch.tensor([0, 0, 1]))
     with pytest.raises(ValueError, match="same way"):
         g.effective_rank(torch.ones(4, 3), center=True)
+
+
+def test_pairs_that_coincide_count_in_the_mean():
+    a, b = torch.eye(2), torch.tensor([[1.0, 0.0], [1.0, 0.0]])  # distances 0 and √2
+    assert g.alignment(a, b).item() == pytest.approx(1)

@@ -29,20 +29,6 @@ def test_float32_keeps_its_digits(name, width):
     assert found.item() == pytest.approx(right.item(), rel=1e-4)
 
 
-def test_they_are_mean_squared_distances():
-    clean, noisy = in_a_cone(2e-3)
-    u, v = (torch.nn.functional.normalize(x.double(), dim=1) for x in (clean, noisy))
-    apart = torch.cdist(u, u, compute_mode="donot_use_mm_for_euclid_dist").square()
-    own = torch.arange(200) % 2
-    same, itself = own[:, None] == own, torch.eye(200, dtype=torch.bool)
-    ratio = (u - v).square().sum(1).mean() / apart[~itself].mean()
-    assert geometry.noise_sensitivity(clean, noisy).item() == pytest.approx(ratio.item(), rel=1e-6)
-    spread = apart[same & ~itself].mean() / apart[~same].mean()
-    assert geometry.class_spread(clean, own).item() == pytest.approx(spread.item(), rel=1e-6)
-    even = (-2 * apart[~itself]).exp().mean().log()
-    assert geometry.uniformity(clean).item() == pytest.approx(even.item(), abs=1e-6)  # no ratio: float32 will do
-
-
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_one_direction_in_other_lengths_has_no_unit(dtype):
     noise = torch.Generator().manual_seed(0)

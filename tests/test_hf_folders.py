@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import shutil
 import warnings
 from pathlib import Path
 
@@ -117,24 +116,3 @@ def test_a_real_checkpoint_keeps_what_it_knew_at_the_default_rate():
 
 
 # ---- a name on the hub says as much as a folder
-
-
-def test_pooling_and_length_are_read_from_a_model_of_the_hub_too(folder, tmp_path, monkeypatch):
-    """What lies in the hub's cache, with the same small files, opens with the same vectors."""
-    change(folder / "sentence_bert_config.json", max_seq_length=16)
-    snapshot = tmp_path / "hub" / "models--nobody--small" / "snapshots" / ("0" * 40)
-    shutil.copytree(folder, snapshot)
-    (snapshot.parents[1] / "refs").mkdir()
-    (snapshot.parents[1] / "refs" / "main").write_text("0" * 40)
-    for module in ("huggingface_hub.constants", "transformers.utils.hub"):
-        for name in ("HF_HUB_CACHE", "TRANSFORMERS_CACHE"):
-            monkeypatch.setattr(f"{module}.{name}", str(tmp_path / "hub"), raising=False)
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    local, hub = ck.Encoder.from_pretrained(folder), ck.Encoder.from_pretrained("nobody/small")
-    assert (hub.pooling, hub.max_length) == (local.pooling, local.max_length) == ("mean", 16)
-    assert torch.equal(hub.encode("a red ball"), local.encode("a red ball"))
-    modules = json.loads((folder / "modules.json").read_text())
-    (snapshot / "modules.json").write_text(json.dumps([*modules, {"type": "sentence_transformers.models.Dense"}]))
-    with pytest.raises(ValueError, match="has a module Dense behind its pooling"):
-        ck.Encoder.from_pretrained("nobody/small")

@@ -259,6 +259,3 @@ def test_losses_are_never_negative_and_stay_finite_with_their_gradients(seed, si
     ):
         (gradient,) = torch.autograd.grad(loss, logits)
         assert loss >= 0 and torch.isfinite(loss) and torch.isfinite(gradient).all()
-
-
-# --- errors ---------------------------------------------------------------------------------------------

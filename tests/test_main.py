@@ -45,18 +45,6 @@ def test_help_names_the_commands_and_the_methods(capsys):
     assert "accelerate launch -m contrast_kit train" in told
 
 
-@pytest.mark.parametrize("given", [None, "active"])
-def test_threads_that_wait_sleep_in_notebooks_unless_you_say_otherwise(given, monkeypatch, tmp_path):
-    monkeypatch.setenv("OMP_WAIT_POLICY", given or "any")  # put back at the end
-    if given is None:
-        monkeypatch.delenv("OMP_WAIT_POLICY")
-    started = []
-    monkeypatch.setattr(subprocess, "run", lambda command, env, check: started.append(env) or Ended(0))
-    assert main(["lab", f"--folder={tmp_path / 'course'}"]) == 0
-    assert started[0]["OMP_WAIT_POLICY"] == (given or "passive")
-    assert os.environ.get("OMP_WAIT_POLICY") == given
-
-
 def test_drawings_show_at_once_in_the_copies_and_in_no_file_that_a_reader_changed(monkeypatch, tmp_path):
     """JupyterLab shows no drawing of a notebook that nobody trusts: the project's own are signed, others are not."""
     nbformat = pytest.importorskip("nbformat")
@@ -233,20 +221,6 @@ def test_columns_of_any_name_are_read_where_named(method, tmp_path, capsys):
     assert "no column 'reviews' (--columns)" in (told := capsys.readouterr().err) and "did you mean 'review'" in told
 
 
-LABELS_OF_NO_USE = {"csv": ("text,label", "{},1", "a kite,"), "jsonl": ("", '{{"text": "{}", "label": [1]}}', "")}
-
-
-@pytest.mark.parametrize("ending", LABELS_OF_NO_USE)
-def test_labels_that_a_method_does_not_read_cannot_stop_it(ending, tmp_path, capsys):
-    first, line, last = LABELS_OF_NO_USE[ending]
-    file = tmp_path / f"mine.{ending}"
-    file.write_text("\n".join([first, *(line.format(f"a kite number {i}") for i in range(9)), last]).strip())
-    rows, _ = train._rows(train.parse(["simcse", "--data", str(file)]))
-    assert rows.column_names == ["text"] and len(rows) == (10 if last else 9)
-    assert main(["train", "fine-tune", "--data", str(file), "--steps", "1", "--no-plan", "--words", "60"]) == 1
-    assert "label" in capsys.readouterr().err
-
-
 def test_rows_without_text_are_left_out_and_said(tmp_path, capsys):
     file = tmp_path / "mine.csv"
     file.write_text("text,label\na kite,1\n,1\na drum,0\n  ,0\n")
@@ -254,14 +228,6 @@ def test_rows_without_text_are_left_out_and_said(tmp_path, capsys):
     assert columns == ("text",)
     assert rows["text"][:] == ["a kite", "a drum"] and rows["label"][:] == [1, 0]
     assert "2 rows hold no text and are left out." in capsys.readouterr().out
-
-
-def test_pairs_of_any_name_are_read_where_named(tmp_path):
-    rows = [f"what is {i}?,a number" for i in range(20)]
-    (tmp_path / "mine.csv").write_text("\n".join(["ask,say,other", *(f"{row},x" for row in rows)]))
-    options = train.parse(["mlm", "--data", str(tmp_path / "mine.csv"), "--columns", "ask,say"])
-    rows, columns = train._rows(options)
-    assert columns == ("ask", "say") and (rows[3]["ask"], rows[3]["say"]) == ("what is 3?", "a number")
 
 
 def test_mixed_batches_are_packed_where_asked(lines, tmp_path):
@@ -273,18 +239,6 @@ def test_mixed_batches_are_packed_where_asked(lines, tmp_path):
         kept = json.loads((tmp_path / name / "settings.json").read_text())
         assert kept["packing"] == (name == "packed") and not kept["group_by_length"]
     assert losses[0] == pytest.approx(losses[1], rel=1e-3)
-
-
-def test_another_scale_in_a_used_folder_is_refused_by_its_own_name(tmp_path, capsys):
-    """The scale brings other defaults, of options that the reader never gave."""
-    command = ["train", "simcse", "--batch-size", "8", "--steps", "1", "--no-plan", "--quiet"]
-    command += ["--folder", str(tmp_path / "run"), "--data"]
-    (tmp_path / "mine.txt").write_text("A red kite. A blue drum. A green robot.")
-    assert main([*command, str(tmp_path / "mine.txt"), "--limit", "2"]) == 0
-    assert main([*command, str(tmp_path / "mine.txt"), "--scale", "small"]) == 1
-    assert "was begun with --scale tiny, and this is --scale small" in capsys.readouterr().err
-    assert main([*command, str(tmp_path / "mine.txt"), "--limit", "2", "--unit", "line"]) == 1
-    assert "was begun with --unit None, and this is --unit line" in capsys.readouterr().err
 
 
 def test_a_command_that_failed_leaves_no_vocabulary_of_other_text(tmp_path):
@@ -306,12 +260,6 @@ def test_a_command_that_failed_leaves_no_vocabulary_of_other_text(tmp_path):
     assert main([*command, "--columns", "said"]) == 0
     known = ck.Encoder.from_pretrained(tmp_path / "run" / "encoder").tokenizer.get_vocab()
     assert "kite" in known and "drum" not in known
-
-
-def test_a_file_of_lines_is_cut_as_asked(tmp_path):
-    (tmp_path / "mine.txt").write_text("One. Two.\nThree. Four.\n")
-    for unit, count in (("sentence", 4), ("line", 2)):
-        assert len(train._rows(train.parse(["mlm", "--data", str(tmp_path / "mine.txt"), "--unit", unit]))[0]) == count
 
 
 def test_a_run_from_a_checkpoint_has_defaults_that_keep_it(tmp_path):
@@ -342,7 +290,7 @@ def test_cssl_does_not_train_on_texts_that_nobody_rewords(tmp_path, capsys):
     [
         (["--data", "nowhere/at/all.txt"], "There is no file or folder"),
         (["--part", "dress"], "has no split 'dress' (--part); there are train."),
-        (["--tau", "-1"], "tau is a temperature"),
+        (["--tau", "-1"], "tau must be a temperature"),
     ],
 )
 def test_an_error_is_one_sentence(arguments, words, lines, capsys):

@@ -87,9 +87,6 @@ def test_targets_are_the_originals_on_all_selected_and_the_input_is_not_changed(
     assert torch.equal(ids, before)
     assert masked.input_ids.data_ptr() != ids.data_ptr()
     assert torch.equal(view["targets"][view["selected"]], before[masked.selected])
-    happened = set(masking.kinds(ids, masked, MASK)[masked.selected].tolist())
-    assert happened == {1, 2, 3}  # all three, not [MASK] only
-    assert masking.kinds(ids.int(), masked, MASK).dtype == torch.long
     assert torch.equal(view["label"], torch.arange(200))
 
 
@@ -204,7 +201,6 @@ def test_crop_with_another_pad_id_and_padding_on_the_left():
     assert cropped.input_ids.tolist() == [[CLS, 11, 12, 13, SEP, 9, 9]]
     assert torch.equal(ids.gather(1, cropped.positions)[:, :5], cropped.input_ids[:, :5])
     assert not cropped.positions[:, 5:].any()  # padding points to the front
-    assert masking.crop(ids, ids != 9, pad_id=9).attention_mask.dtype == torch.bool  # in the dtype given
 
 
 @settings(max_examples=60, deadline=None)
@@ -290,27 +286,3 @@ def test_a_later_span_leaves_the_earlier_ones_as_they_are():
     few, u_few = _draw_spans(maskable, 0.3, 0.05, 10, generator())
     many, u_many = _draw_spans(maskable, 0.6, 0.05, 10, generator())
     assert (many | ~few).all() and torch.equal(u_few[few], u_many[few])
-
-
-def test_flags_that_are_no_flags_of_these_ids_are_refused():
-    ids, mask, maskable = texts(rows=4)
-    calls = (
-        lambda flags: dynamic_random_mask(ids, flags, 0.15, **VOCABULARY),
-        lambda flags: complementary_random_mask(ids, maskable, flags, 0.7, **VOCABULARY),
-        lambda flags: masking.span_mask(ids, flags, 0.15, **VOCABULARY),
-        lambda flags: masking.shuffle(ids, flags),
-        lambda flags: masking.replace(ids, flags, torch.zeros(4, V)),
-    )
-    for call in calls:
-        for flags in (mask, maskable[:2]):
-            with pytest.raises(ValueError, match="must be bool, of the shape of ids"):
-                call(flags)
-    for p in (1.5, -0.1, math.nan):
-        with pytest.raises(ValueError, match="between 0 and 1"):
-            dynamic_random_mask(ids, maskable, p, **VOCABULARY)
-    with pytest.raises(ValueError, match="sum to 1"):
-        dynamic_random_mask(ids, maskable, 0.1, split=(0.8, 0.1, 0.2), **VOCABULARY)
-    with pytest.raises(ValueError, match="rows for"):
-        masking.replace(ids, maskable, torch.zeros(1, V))
-    with pytest.raises(ValueError, match="keep"):
-        masking.crop(ids, mask, 0, pad_id=PAD)

@@ -95,21 +95,6 @@ def test_in_half_precision_rows_are_filled_up_to_few_shapes(name, tokenizer, bat
         assert (of_ours[weight] - slope).norm() < 0.03 * slope.norm() + 1e-3, weight
 
 
-def test_word_scores_come_from_few_shapes_in_half_precision(encoder):
-    seen = []
-    encoder.model.get_output_embeddings().register_forward_hook(lambda m, inputs, output: seen.append(len(inputs[0])))
-    states = torch.randn(70, encoder.width, requires_grad=True)
-    whole = encoder.mlm_logits(states)
-    (slope,) = torch.autograd.grad(whole.square().mean(), states)
-    with torch.autocast("cpu", torch.bfloat16):
-        half = encoder.mlm_logits(states)
-        assert encoder.mlm_logits(states[:64]).shape[0] == 64 and encoder.mlm_logits(states[:0]).shape[0] == 0
-    assert seen == [70, 128, 64, 0]
-    assert half.shape == whole.shape and torch.allclose(half.float(), whole, atol=0.05)
-    (ours,) = torch.autograd.grad(half.float().square().mean(), states)
-    assert (ours - slope).norm() < 0.05 * slope.norm()
-
-
 def test_layout_goes_there_and_back():
     mask = torch.tensor([[1, 1, 1, 0], [1, 1, 0, 0], [1, 1, 1, 0], [0, 1, 1, 1]])
     layout = Layout.of(mask)
@@ -117,14 +102,6 @@ def test_layout_goes_there_and_back():
     x = torch.randn(4, 4, 5)
     assert torch.equal(layout.pack(x)[0, :2], x[1, :2])  # the shortest text first
     assert torch.equal(layout.unpack(layout.pack(x)), x * mask[:, :, None])
-
-
-def test_texts_of_like_length_attend_together(monkeypatch):
-    mask = torch.arange(300) < torch.tensor([0, 290, 5, 36, 37, 9, 300, 300])[:, None]
-    groups = [group.real.sum(1).tolist() for group in Layout.of(mask).groups]
-    assert groups == [[5, 9, 36], [37], [290], [300, 300]]
-    monkeypatch.setattr("contrast_kit.fast.packed.ALIKE", 1)
-    assert [len(group.real) for group in Layout.of(mask).groups] == [1, 1, 1, 1, 1, 2]
 
 
 @pytest.mark.parametrize("alike", [1, 5, 32])
@@ -151,15 +128,6 @@ def test_every_way_of_attending_agrees(bias, alike, monkeypatch):
     assert torch.allclose(packed.attend(q, k, v, one_length_each, bias=table), ours, atol=1e-12)
 
 
-def test_dropout_falls_on_attention_and_is_repeated_by_the_seed(tokenizer, batch):
-    encoder = make_encoder(tokenizer, dropout=0.3).train()
-    encoder.use_packing()
-    torch.manual_seed(1)
-    first = encoder(batch)
-    torch.manual_seed(1)
-    assert torch.equal(encoder(batch), first) and not torch.equal(encoder(batch), first)
-
-
 def test_a_folder_does_not_know_of_packing(encoder, tmp_path, batch):
     encoder.eval().use_packing()
     encoder.save_pretrained(tmp_path)
@@ -168,15 +136,3 @@ def test_a_folder_does_not_know_of_packing(encoder, tmp_path, batch):
     states = again.base_model(batch["input_ids"], batch["attention_mask"]).last_hidden_state
     real = batch["attention_mask"].bool()
     assert torch.allclose(states[real], encoder(batch)[real], atol=1e-6)
-
-
-@pytest.mark.parametrize("own", ["eager", "sdpa"])
-def test_without_packing_again_the_model_attends_as_it_did(tokenizer, batch, own):
-    encoder = make_encoder(tokenizer)
-    encoder.model.set_attn_implementation(own)
-    before = encoder(batch)
-    encoder.use_packing()
-    encoder.use_packing()
-    assert encoder.model.config._attn_implementation == packed.NAME
-    encoder.use_packing(False)
-    assert encoder.model.config._attn_implementation == own and torch.equal(encoder(batch), before)

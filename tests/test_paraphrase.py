@@ -1,22 +1,18 @@
 """Paraphrasers: the same meaning, the noise of a temperature, a tiny Marian, a file; and rows made with them."""
 
-import json
 import math
 import runpy
-import shutil
-from collections import Counter
 from pathlib import Path
 
 import pytest
 import torch
-from conftest import REAL, Asked, real_data
+from conftest import Asked
 
 import contrast_kit as ck
 from contrast_kit.data import toyshop
 from contrast_kit.data.paraphrase import (
     BackTranslation,
     FromFile,
-    Paraphraser,
     Toyshop,
     augmented,
     reworded,
@@ -67,14 +63,6 @@ def test_phrases_are_exchanged_for_their_equals(text, again):
     assert all(same_meaning(text, one) and one[0].isupper() and one.endswith(".") for one in said)
 
 
-def test_two_clauses_change_places():
-    text = "Although the fur is dull, Magnus was charmed by this owl."
-    said = [Toyshop()([text], seed=seed)[0] for seed in range(80)]
-    openings = Counter(one.split(" ")[0] for one in said)
-    assert {"Although", "The", "Magnus", "Never"} == set(openings)
-    assert all("Magnus was" in one and " i " not in one for one in said)
-
-
 @pytest.mark.full
 @pytest.mark.parametrize("temperature", [0.0, 0.9])
 def test_no_word_stands_twice_in_a_row(temperature):
@@ -88,16 +76,6 @@ def test_no_word_stands_twice_in_a_row(temperature):
     texts = toyshop.corpus(5_000)
     for text, again in zip(texts, Toyshop()(texts, temperature=temperature), strict=True):
         assert doubled(again) <= doubled(text), again
-
-
-def test_words_of_another_sense_stay():
-    for text in (
-        "You will find a red drum.",
-        "I found it in a treasure hunt.",
-        "A little kite.",
-        "It rains.",
-    ):
-        assert Toyshop()([text]) == [text]
 
 
 def test_the_answer_is_a_function_of_text_temperature_and_seed(reviews):
@@ -143,22 +121,6 @@ def test_what_is_written_is_read(tmp_path, reviews):
     with open(say.path, "a") as file:
         file.write("no such text\tno text of that kind\n")  # as it says
     assert FromFile(say.path)([reviews[0], "no such text"]) == [again[0], "no text of that kind"]
-
-
-@pytest.mark.full
-@pytest.mark.real_data
-@real_data
-def test_real_back_translations_train_cssl(tokenizer):
-    import contrast_kit as ck
-
-    say = FromFile(Path(REAL, "paraphrase", "paranmt_1000.txt"))
-    assert len(say.pairs) == 1000
-    rows = reworded(say.texts[:64], say, keep_original=True)
-    words = ck.data.train_tokenizer([text for pair in say.pairs for text in pair], vocab_size=800)
-    encoder = ck.Encoder.tiny(words, pooling="mean", dropout=0.0)
-    texts = ck.data.Paraphrased(rows, words)
-    run = ck.fit(ck.objectives.CSSL(encoder, tau=0.05), texts, steps=15, batch_size=32, lr=1e-3, progress=False)
-    assert run.history["loss"].iloc[-1] < run.history["loss"].iloc[0]
 
 
 # Marian
@@ -225,18 +187,6 @@ TEXTS = [
 
 
 @pytest.mark.full
-def test_a_marian_samples_from_all_words(back_translation, monkeypatch):
-    from transformers import MarianMTModel
-
-    generate, asked = MarianMTModel.generate, []
-    monkeypatch.setattr(
-        MarianMTModel, "generate", lambda self, **options: asked.append(options) or generate(self, **options)
-    )
-    back_translation(TEXTS[:1], temperature=0.9)
-    assert [(o["do_sample"], o["temperature"], o["top_k"], o["num_beams"]) for o in asked] == [(True, 0.9, 0, 1)] * 2
-
-
-@pytest.mark.full
 def test_a_marian_translates_there_and_back(back_translation):
     there = back_translation._translate(TEXTS, *back_translation._models(torch.device("cpu"))[0], 0)
     assert there[0] == "der rot drachen fliegt"
@@ -256,38 +206,6 @@ def test_a_marian_s_temperature_is_noise_and_its_seed_decides(back_translation):
     assert torch.equal(before, torch.get_rng_state())  # the caller's random stream is left alone
     assert first == back_translation(TEXTS, temperature=3.0, seed=2)
     assert first != back_translation(TEXTS, temperature=3.0, seed=3)
-
-
-def test_without_a_hub_one_sentence_says_what_to_do(tmp_path):
-    with pytest.raises(FileNotFoundError, match="hub cannot be reached; use the folder of a MarianMT model"):
-        BackTranslation()(["a red kite"])
-
-
-@pytest.fixture
-def marian_folder(back_translation, tmp_path):
-    return Path(shutil.copytree(back_translation.to, tmp_path / "en-de"))
-
-
-def configure(folder, **entries):
-    file = folder / "config.json"
-    file.write_text(json.dumps(json.loads(file.read_text()) | entries))
-
-
-@pytest.mark.full
-@pytest.mark.parametrize(
-    ("entry", "missing"),
-    [({"encoder_layers": 2}, "model.encoder.layers.1"), ({"tie_word_embeddings": False}, "lm_head")],
-)
-def test_more_weights_in_the_config_of_a_translation_model_than_in_its_file(marian_folder, entry, missing):
-    configure(marian_folder, **entry)
-    with pytest.raises(ValueError, match=rf"names: {missing}\S+ is missing"):
-        BackTranslation(to=marian_folder)(["a red kite"])
-
-
-def test_a_little_is_a_size_before_a_toy_and_a_degree_before_an_opinion():
-    assert same_meaning("The nurse bought a little badger.", "The nurse purchased a small badger.")
-    assert not same_meaning("The nurse bought a little badger.", "The nurse bought a big badger.")
-    assert not same_meaning("The fur is a little dull.", "The fur is really dull.")
 
 
 def test_two_wordings_that_are_one_are_not_passed_over_in_silence(tmp_path):
@@ -320,54 +238,13 @@ def test_mistakes_are_as_frequent_as_the_temperature_says_in_any_text(temperatur
 @pytest.mark.parametrize(
     "text",
     [
-        "hello",
         "iPhone cases are fine",
-        "so i said it",
-        "a DVD",
-        "",
-        "I think so.",
         "so i said, and I meant it",
-        "ßeta is out",
         "Never mind that it rains: we go out.",
     ],
 )
 def test_text_of_no_toyshop_stays_as_it_was_written(text):
     assert all(Toyshop()([text], seed=seed, temperature=0.5) == [text] for seed in range(5))
-
-
-def test_back_translation_on_a_cpu_seeds_no_gpu(monkeypatch):
-    """torch.manual_seed seeds every device there is, and only the state of the one in use was kept."""
-    monkeypatch.setattr(torch.cuda, "manual_seed_all", lambda seed: pytest.fail("another device was seeded"))
-    monkeypatch.setattr(BackTranslation, "_models", lambda self, device: [])
-    assert BackTranslation(device="cpu")(["a red kite"], seed=3) == ["a red kite"]
-
-
-def test_what_is_no_list_of_texts_and_no_answer_for_each_is_refused():
-    class Forgetful(Paraphraser):
-        def _say_again(self, texts, temperature, seed):
-            return texts[1:]
-
-    with pytest.raises(TypeError, match="give a text as"):
-        reworded("a kite", Toyshop())  # letter after letter, that was
-    with pytest.raises(TypeError, match="several texts"):
-        Toyshop()("a kite")
-    with pytest.raises(ValueError, match="temperature must be a number of 0 or more"):
-        Toyshop()(["a kite"], temperature=-1)
-    with pytest.raises(ValueError, match="Forgetful gave 1 answers to 2 texts"):
-        Forgetful()(["a", "b"])
-    assert Toyshop()([]) == []
-
-
-def test_a_file_holds_pairs_whatever_their_blanks(tmp_path):
-    path = write_pairs(tmp_path / "new" / "odd.tsv", ['a "quoted\ttext', "two\nlines", "it  rains"], ["x", "y", "z"])
-    say = FromFile(path)
-    assert say.pairs == [('a "quoted text', "x"), ("two lines", "y"), ("it rains", "z")]
-    assert say(["it  rains"]) == say(["it rains"]) == ["z"]
-    with pytest.raises(ValueError, match="made at temperature None and are not available at 0.5"):
-        say(["two lines"], temperature=0.5)
-    path.write_text("a\tb\nonly one\n")
-    with pytest.raises(ValueError, match="Line 2 of .* is no pair"):
-        FromFile(path)
 
 
 STAND_IN = r"""#!/bin/sh
@@ -381,18 +258,13 @@ esac
 """
 
 
-@pytest.mark.parametrize("program", ["a stand-in", "apertium"])
-def test_the_example_paraphrases_by_way_of_two_languages(program, tmp_path, monkeypatch, capsys):
+def test_the_example_paraphrases_by_way_of_two_languages(tmp_path, monkeypatch, capsys):
     script = Path(__file__).parents[1] / "examples" / "apertium.py"
-    if program == "apertium" and not shutil.which(program):
-        pytest.skip("the program Apertium is not installed")
-    if program == "a stand-in":
-        (tmp_path / "apertium").write_text(STAND_IN)
-        (tmp_path / "apertium").chmod(0o755)
-        monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    (tmp_path / "apertium").write_text(STAND_IN)
+    (tmp_path / "apertium").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     names = runpy.run_path(str(script), run_name="__main__")
     assert len(capsys.readouterr().out.splitlines()) == 6
-    if program == "a stand-in":
-        say, texts = names["Apertium"](), ["The film is slow.", "A kite\n\nflies.", "nothing"]
-        assert say(texts) == say(texts, seed=2) == ["The movie is slow.", "A kite flies.", "nothing"]
-        assert say(texts, seed=1) == ["The picture is slow.", "A kite flies.", "nothing"]  # said nothing: as it was
+    say, texts = names["Apertium"](), ["The film is slow.", "A kite\n\nflies.", "nothing"]
+    assert say(texts) == say(texts, seed=2) == ["The movie is slow.", "A kite flies.", "nothing"]
+    assert say(texts, seed=1) == ["The picture is slow.", "A kite flies.", "nothing"]  # said nothing: as it was

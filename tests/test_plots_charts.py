@@ -115,12 +115,6 @@ def test_a_shelf_has_a_box_and_a_name_for_each_toy():
         assert (frame.get_width(), frame.get_height()) == pytest.approx((x2 - x1, y2 - y1), abs=1e-4)
 
 
-def test_a_masked_region_is_covered_and_its_name_hidden():
-    (panel,) = plots.shelf(WHITE, BOXES, ["drum", "kite"], masked=[1]).axes
-    assert [text.get_text() for text in panel.texts] == ["drum", "?"]
-    assert [frame.get_facecolor()[3] for frame in panel.patches] == [0, 1]
-
-
 def test_attention_lights_the_region_that_a_word_looks_at():
     black = np.zeros((8, 16, 3))
     figure = plots.attention(black, BOXES, [[0.8, 0.0], [0.3, 0.3]], ["drum", "the"])

@@ -34,10 +34,6 @@ def ours(folder):
     return ck.Encoder.from_pretrained(folder).encode(TEXTS)
 
 
-def test_a_folder_of_ours_is_read_alike(folder):
-    assert torch.allclose(ours(folder), theirs(folder), atol=1e-5)
-
-
 def test_the_pooling_lies_where_the_modules_say(folder):
     modules = json.loads((folder / "modules.json").read_text())
     modules[1]["path"] = "pooling"

@@ -417,21 +417,6 @@ def test_the_protocol_runs_goes_on_and_refuses_other_settings(questions, vocabul
         squad.run(data, start, protocol=replace(quick, lr=2e-3), folder=tmp_path, max_length=256)
 
 
-def test_a_run_may_be_told_its_steps(questions, vocabulary):
-    data = {"train": questions[:32], "validation": questions[32:50]}
-    start, quick = make_encoder(vocabulary, max_length=256), replace(protocols.SQUAD, **QUICK)
-    table = squad.run(data, start, protocol=quick, steps=1, max_length=256).table
-    assert table["steps"].tolist() == [1, 1]
-
-
-def test_what_is_stopped_in_its_first_run_is_incomplete(questions, vocabulary, monkeypatch):
-    stopped = squad.Reader(None, SimpleNamespace(interrupted=True))
-    monkeypatch.setattr(squad, "fine_tune", lambda *a, **o: stopped)
-    data, start = {"train": questions[:4], "validation": questions[4:6]}, make_encoder(vocabulary)
-    result = squad.run(data, start)
-    assert not result.complete and result.table.empty and result.summary().empty
-
-
 @pytest.mark.real_data
 @real_data
 def test_every_answer_of_real_questions_is_found_in_its_window():

@@ -1,6 +1,5 @@
 """The standard tests: mteb's protocol, STS and its aggregations, BLiMP by pseudo-log-likelihood, the table of all."""
 
-import importlib.util
 import json
 import math
 from pathlib import Path
@@ -16,9 +15,6 @@ import contrast_kit as ck
 from contrast_kit.__main__ import main
 from contrast_kit.tasks.standard import report as reports
 from contrast_kit.tasks.standard.similarity import TfIdf, random_twin
-
-needs_mteb = pytest.mark.skipif(importlib.util.find_spec("mteb") is None, reason="needs the extra mteb")
-
 
 # STS
 
@@ -278,12 +274,6 @@ def test_real_blimp_has_67_phenomena_and_chance_for_random_weights():
     } & set(table["field"])
 
 
-# mteb
-
-
-PAIRS = [{"sentence1": "a", "sentence2": "b", "label": 3.5}, {"sentence1": "c", "sentence2": "d", "label": 1.0}]
-
-
 # One table
 
 
@@ -330,13 +320,6 @@ def test_without_data_the_toyshop_is_measured(saved, tmp_path, capsys, monkeypat
     table = pandas.read_csv(tmp_path / "out" / "evaluation.csv").set_index("measurement")
     assert table.loc["cola probe, mcc", "baseline"] == 0 and "60 rows" in table.loc["cola probe, mcc", "data"]
     assert table.loc["toyshop/stsb, Spearman", "baseline is"] == "TF-IDF"
-
-
-def test_the_probes_are_those_of_tasks(saved):
-    encoder = ck.Encoder.from_pretrained(saved)
-    found = ck.tasks.standard.evaluate(encoder, parts=("sts",), limit=40, progress=False).table.iloc[0]
-    rows = ck.tasks.load("toyshop/stsb").validation.select(range(40))
-    assert found["value"] == pytest.approx(100 * ck.tasks.zero_shot_sts(encoder, rows)["spearman"], abs=1e-4)
 
 
 def test_the_numbers_of_the_report_are_those_of_the_rooms(saved, texts, tmp_path):
@@ -389,17 +372,6 @@ def test_a_folder_without_a_trained_head_gets_no_blimp(saved, tmp_path):
     source = write_blimp(tmp_path / "data" / "blimp", [("a", "b")]).parent
     with pytest.raises(ValueError, match="no trained vocabulary head"):
         ck.tasks.standard.evaluate(saved, source, parts=("blimp",), progress=False)
-
-
-def test_a_task_whose_first_rows_are_of_one_class_is_a_note(encoder, tmp_path):
-    """Files are often in the order of their classes; the other tasks must not be lost for that."""
-    (tmp_path / "SST-2").mkdir()
-    rows = [f"a kite of kind {i}\t{int(i > 11)}" for i in range(24)]
-    for name in ("train.tsv", "dev.tsv"):
-        (tmp_path / "SST-2" / name).write_text("\n".join(["sentence\tlabel", *rows]))
-    assert len(ck.tasks.standard.evaluate(encoder, tmp_path, parts=["glue"], progress=False).table) == 1
-    with pytest.raises(ValueError, match="was left out: its first 10 rows are of one class"):
-        ck.tasks.standard.evaluate(encoder, tmp_path, parts=["glue"], limit=10, progress=False)
 
 
 def test_the_command_hands_on_what_it_was_given(saved, tmp_path, monkeypatch, capsys):

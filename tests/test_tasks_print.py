@@ -10,7 +10,7 @@ import sklearn.model_selection
 from conftest import REAL, real_data
 
 from contrast_kit import tasks
-from contrast_kit.objectives import MLM, SCL, FineTune
+from contrast_kit.objectives import MLM, FineTune
 from contrast_kit.tasks import Pipeline, Protocol, probes, protocols
 from contrast_kit.tasks.results import Results
 
@@ -224,13 +224,6 @@ def test_cross_validation_sees_all_classes_of_rows_in_their_order_in_every_fold(
     rows = [row | {"label": int(i > 99)} for i, row in enumerate(rows)]  # as files often are, one class after the other
     probes.fit_probe(Vectors(vectors), rows, task="sst2")
     assert seen and max(seen) - min(seen) < 0.06 and 0.05 < np.mean(seen) < 0.35
-
-
-def test_scl_keeps_its_settings_beside_the_protocols_head(start):
-    plan = replace(QUICK, head="tanh")
-    methods = {"SCL": Pipeline(partial(SCL, lam=0.2))}
-    assert tasks.run(plan, small("sst2"), start, methods, progress=False).complete
-    assert methods["SCL"].tune.keywords == {"lam": 0.2}
 
 
 @pytest.mark.real_data

@@ -23,7 +23,7 @@ from contrast_kit.tasks import Pipeline, Protocol, Sweep, protocols, studies
 from contrast_kit.tasks import runs as runs_module
 from contrast_kit.tasks.probes import encoder_hash
 from contrast_kit.tasks.results import Results, interval, read, selected_runs, write
-from contrast_kit.tasks.runs import held_rows, plan_runs, rows_of
+from contrast_kit.tasks.runs import held_rows, plan_runs
 
 QUICK = Protocol(
     "quick", sizes=(20,), draws=2, seeds=(31, 42), validation=40, most_test={"sst2": 60}, epochs={20: 4},
@@ -337,7 +337,7 @@ def same(a, b):
     pd.testing.assert_frame_equal(a.drop(columns="seconds"), b.drop(columns="seconds"), check_dtype=False)
 
 
-@pytest.mark.parametrize("stop", [1, 6])
+@pytest.mark.parametrize("stop", [pytest.param(1, marks=pytest.mark.full), 6])
 def test_a_stopped_protocol_continues_where_it_was(opinions, start, whole, tmp_path, monkeypatch, stop):
     from contrast_kit.tasks import runs as grid
 
@@ -390,14 +390,6 @@ def test_runs_of_other_settings_are_refused(opinions, start, tmp_path):
         another = tasks.TaskData(replace(opinions.task, **changes), opinions.splits, opinions.name)
         with pytest.raises(ValueError, match="choose another folder"):
             tasks.run(one, another, start, ["FT"], folder=tmp_path, progress=False)
-
-
-def test_of_all_rows_none_is_further(opinions, start):
-    """A pipeline of further texts at full size, as a source of `transfer` has it."""
-    every = replace(QUICK, draws=1, sizes=(None,))
-    planned = next(plan_runs(every, [opinions], {"more": Pipeline(post=MLM, unlabeled=30)}))
-    train, more = rows_of(planned, every)
-    assert len(train) == len(opinions.train) == len(more)
 
 
 def test_what_cannot_be_drawn_anew_is_run_once(opinions, start):

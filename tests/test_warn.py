@@ -16,9 +16,7 @@ def opened(tokenizer, tmp_path):
 SAID = {
     "a contrast of one": "has one example",
     "a batch of one": "has one example",
-    "no noise": "dropout",
     "a high rate": "lr=1 is high",
-    "a long queue": "The queue will hold",
 }
 CALLS = {
     "a contrast of one": lambda *_: ck.losses.nt_xent(torch.ones(1, 3), torch.ones(1, 3), 0.5),
@@ -29,12 +27,8 @@ CALLS = {
         batch_size=1,
         progress=False,
     ),
-    "no noise": lambda tokenizer, _: ck.objectives.SimCSE(make_encoder(tokenizer, dropout=0.0)),
     "a high rate": lambda tokenizer, tmp_path: ck.fit(
         ck.objectives.MLM(opened(tokenizer, tmp_path)), ["a red kite"] * 4, steps=1, batch_size=2, lr=1, progress=False
-    ),
-    "a long queue": lambda tokenizer, _: ck.fit(
-        ck.objectives.CAPT(make_encoder(tokenizer)), ["a red kite"] * 4, steps=1, batch_size=2, progress=False
     ),
 }
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterable
@@ -178,11 +177,3 @@ def _frame(backend: Tokenizer) -> None:
         pair="[CLS] $A [SEP] $B:1 [SEP]:1",
         special_tokens=[(token, backend.token_to_id(token)) for token in ("[CLS]", "[SEP]")],
     )
-
-
-def tokenizer_state(tokenizer: Any) -> str:
-    """Everything that the ids of a text depend on, but the length at which it is cut; that the last call left there."""
-    if not tokenizer.is_fast:
-        return f"{type(tokenizer).__qualname__} {tokenizer.get_vocab()} {tokenizer.init_kwargs}"
-    state = json.loads(tokenizer.backend_tokenizer.to_str()) | dict(truncation=None, padding=None)
-    return json.dumps([state, tokenizer.truncation_side, tokenizer.model_input_names, tokenizer.split_special_tokens])
