@@ -193,8 +193,6 @@ MUTANTS = [  # what, file, the right text, the mistake, the test's file and name
     ("one pool", "data/batches.py", "_POOL = 50", "_POOL = 10**6", "data_batches: rows_of_other_pools"),
     ("short batches first", "data/batches.py", "places = random.permutation(full)", "places = np.arange(full)",
      "data_batches: no_pass_goes"),
-    ("text that does not fit", "data/stream.py", "len(block) + len(ids) > room", "len(block) + len(ids) >= room",
-     "data_streams: whole_texts or no_block_of"),
     ("wordings of two seeds", "data/paraphrase.py", "seed=2 * seed)]", "seed=seed)]", "paraphrase: no_two_seeds"),
     ("copies of two seeds", "data/paraphrase.py", "seed=seed * copies + copy", "seed=seed + copy",
      "paraphrase: no_two_seeds"),
