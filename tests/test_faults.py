@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.full
 KILLS = os.environ.get("CONTRAST_KIT_KILLS", "3")
 
 

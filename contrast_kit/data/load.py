@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from contrast_kit._util import choose, warn
+from contrast_kit._util import choose, meant, warn
 from contrast_kit.data import glue, hub
 from contrast_kit.data.labels import number_splits
 from contrast_kit.data.prose import Unit, units
@@ -109,7 +109,7 @@ def load(
         splits = _glue(task, folder)
     elif path.exists():
         splits = _local(path, dict(columns=columns, separator=separator, quoted=quoted), unit)
-    elif folder is not None or path.is_absolute():
+    elif folder is not None or path.is_absolute() or path.suffix.lower() in PROSE | TABLES:
         raise FileNotFoundError(f"There is no file or folder {path}.")
     else:
         splits = _from_hub(*HUB_NAMES.get(str(name), (str(name), None)), config)
@@ -389,6 +389,9 @@ def _squad_rows(article: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 def _from_hub(name: str, known: str | None, config: str | None) -> DatasetDict:
     local = "'toyshop/text' or 'docstrings', or the files themselves with folder='…' (see data.load)"
+    hint = meant(name, available(), 0.8)
+    if hint.startswith("did"):
+        local += f" ({hint})"
     hub.require(name, kind="dataset", local=local)
     from datasets import DatasetDict, load_dataset
 
