@@ -107,7 +107,7 @@ def nt_xent(a, b, tau):
         f"Your right column is a stranger's. {where}": [
             entropy(scores, column) for column in (rows.roll(1), rows.roll(-1), rows ^ 1)
         ],
-        LOSS_IS: NOT_FINITE,
+        LOSS_IS: [torch.nan, -INF],
     }
     otherwise = "Is each row a choice among 2B - 1 cosines over tau? And is the right column of row i its partner's?"
     return loss, mistakes, otherwise
@@ -171,7 +171,7 @@ def sup_con(x, labels, tau):
         "You forgot to normalise: Φ(x) has length 1.": eq_3(log_p(x @ x.T / tau, others)).sum(),
         "Eq. 3 is a sum over the N anchors; yours is their mean.": right / len(x),
         "The sign: minus the log of the probability.": -right,
-        LOSS_IS: NOT_FINITE,
+        LOSS_IS: [INF, -INF],
     }
     otherwise = "log p_ij for all pairs; per row the mean over j of the same label, j ≠ i; then the sum over rows."
     return right, mistakes, otherwise

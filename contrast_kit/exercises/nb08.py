@@ -146,7 +146,7 @@ def push(queue, new, capacity):
     right = (queue + new)[-capacity:]
     case = f"For {queue} with {new} coming in and room for {capacity}"
     mistakes = {
-        "Return a list, the oldest first.": lambda said: not isinstance(said, list),
+        "Return a list, the oldest first.": lambda said: not isinstance(said, list | tuple),
         f"{case} you keep more: the oldest must leave once the capacity is reached.": tuple(queue + new),
         f"{case} you keep the oldest and turn the newest away: it is the other way round.": (
             tuple((queue + new)[:capacity])
