@@ -80,9 +80,8 @@ def plus(a, b):
 
 
 class TestTable:
-    table = _table.Table(
-        plus, [(2, 2), (3, 4)], shape="One number, not {shape}.", further={"For 0 it gives {said}.": (0, 1)}
-    )
+    further = {"For 0 it gives {said}.": (0, 1)}
+    table = _table.Table(plus, [(2, 2), (3, 4)], shape="One number, not {shape}.", further=further)
 
     @pytest.mark.parametrize(
         ("answer", "hint"),
@@ -116,10 +115,12 @@ class TestTable:
         assert table(lambda *case: right(*case)[0]) is None
         for words, answer in answers.items():
             assert words in table(answer) and table(answer).endswith(" Not b.")
-        stopped = _table.Table(
-            lambda a, b: ((a * b.detach()).sum(), {}, ""), [(torch.ones(2), torch.ones(2))], leaves="a b"
-        )
-        assert "a gradient flows into b" in stopped(lambda a, b: (a * b).sum())
+
+        def stopped(a, b):
+            return (a * b.detach()).sum(), {}, ""
+
+        table = _table.Table(stopped, [(torch.ones(2), torch.ones(2))], leaves="a b")
+        assert "a gradient flows into b" in table(lambda a, b: (a * b).sum())
 
     def test_numbers_are_equal_up_to_rounding_and_of_one_shape(self):
         assert _table.equals(1 / 3, torch.tensor(1 / 3)) and _table.equals(math.nan, math.nan)

@@ -51,6 +51,7 @@ def test_the_table_of_names_agrees_with_pytorch_metric_learning(scope, tau):
     assert value_of("SupCon | sup_con, mean_valid") == about(pml.SupConLoss(temperature=tau)(both, labels))
 
 
+@pytest.mark.full
 @pytest.mark.filterwarnings("ignore:The MultipleNegativesSymmetricRankingLoss is deprecated")
 @pytest.mark.parametrize("tau", [0.05, 0.5])
 def test_the_table_of_names_agrees_with_sentence_transformers(scope, tau):
