@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from contrast_kit.data.scenes.tables import sample, sha256, tasks
-from contrast_kit.data.toyshop.files import tsv
+from contrast_kit.data.toyshop.tables import tsv
 
 
 def main() -> None:
@@ -20,7 +20,7 @@ def main() -> None:
         else:
             print(tsv(sample(task, 5)).decode())
     if chosen.write:
-        Path(chosen.write, "rows.sha256").write_text(sha256())
+        Path(chosen.write, "rows.sha256").write_text(sha256(), encoding="utf-8")
 
 
 if __name__ == "__main__":

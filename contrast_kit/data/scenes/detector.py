@@ -28,6 +28,7 @@ FIRST = 1_000_000  # the number of the detector's first scene: no task has it
 TRAINED_ON = 900
 """Scenes that the detector is trained on."""
 
+FIELDS = {"objects": "good", "attributes": "colour", "sizes": "size", "prices": "price"}
 HEADS = {"objects": GOODS, "attributes": COLOURS, "sizes": SIZES, "prices": PRICES}
 """What the detector is asked of a crop. A model is told the first two; the others make the feature carry them too."""
 
@@ -63,7 +64,7 @@ def train_detector(noise: Noise | None = None, *, scenes: int = TRAINED_ON, epoc
     One thread computes it, so the same machine gives the same weights however many cores it may use.
     """
     with _one_thread(), torch.random.fork_rng(devices=[]):
-        torch.default_generator.manual_seed(int(seed))
+        torch.default_generator.manual_seed(seed)
         mine = own_scenes(scenes)
         crops = torch.cat([crop(*drawn(each, noise, train=True)) for each in mine])  # [N, 3, 28, 20]
         truth = {name: torch.cat([true_classes(each)[name] for each in mine]) for name in HEADS}  # [N] each
@@ -106,27 +107,19 @@ def detect(detector: Detector, scenes: Sequence[Scene], noise: Noise | None = No
         for each in tqdm(scenes, "looking at the shelves", unit=" scenes", disable=not progress):
             pixels, boxes = drawn(each, noise)
             features = detector(crop(pixels, boxes))  # [R, 64]
-            guess = {name: detector.heads[name](features).softmax(-1).max(-1) for name in ("objects", "attributes")}
-            made.append(
-                {
-                    "image_id": each.image_id,
-                    "regions": features,
-                    "boxes": boxes,
-                    **{name: found.indices for name, found in guess.items()},
-                    **{f"{name[:-1]}_confidence": found.values.clamp(0, 1) for name, found in guess.items()},
-                }
-            )
+            row = {"image_id": each.image_id, "regions": features, "boxes": boxes}
+            for name in ("objects", "attributes"):
+                confidence, row[name] = detector.heads[name](features).softmax(-1).max(-1)
+                row[f"{name[:-1]}_confidence"] = confidence.clamp(0, 1)
+            made.append(row)
     return stack_pictures(made, GOODS, COLOURS)
 
 
 def true_classes(scene: Scene) -> dict[str, Tensor]:
     """What a perfect detector would say of each toy of a scene: [R] of each head, in the order of `scene.toys`."""
-    toys = scene.toys
     return {
-        "objects": torch.tensor([GOODS.index(toy.good) for toy in toys]),
-        "attributes": torch.tensor([COLOURS.index(toy.colour) for toy in toys]),
-        "sizes": torch.tensor([SIZES.index(toy.size) for toy in toys]),
-        "prices": torch.tensor([PRICES.index(toy.price) for toy in toys]),
+        name: torch.tensor([classes.index(getattr(toy, FIELDS[name])) for toy in scene.toys])
+        for name, classes in HEADS.items()
     }
 
 

@@ -10,9 +10,9 @@ from random import Random
 from typing import Any
 
 from contrast_kit.data.scenes.ask import Question, meant
-from contrast_kit.data.scenes.shelf import COLOURS, GOODS, SHELVES, SIZES, Scene, count_word, image_ids, scene
+from contrast_kit.data.scenes.shelf import COLOURS, GOODS, SHELVES, SIZES, Scene, image_ids, scene
 from contrast_kit.data.toyshop.grammar import join, sentence
-from contrast_kit.data.toyshop.words import article, pick, plural
+from contrast_kit.data.toyshop.words import COUNTS, article, pick, plural
 
 SENTENCES = {"train": 1_500, "validation": 125, "test": 125}
 """Sentences of each split; each makes four rows."""
@@ -95,7 +95,7 @@ def in_words(statement: Statement) -> str:
     kind, good = join(toys.size, toys.colour), toys.good or "toy"
     place = SHELVES[toys.shelf] if toys.shelf >= 0 else ""
     one, many = (join(kind, form, place) for form in (good, plural(good)))
-    return sentence(FORMS[statement.form].says.format(one=article(one), many=many, k=count_word(statement.k)))
+    return sentence(FORMS[statement.form].says.format(one=article(one), many=many, k=COUNTS[statement.k]))
 
 
 def nlvr2(split: str, taken: set[str]) -> list[dict[str, Any]]:
@@ -113,10 +113,10 @@ def nlvr2(split: str, taken: set[str]) -> list[dict[str, Any]]:
             continue
         taken.add(text)
         number = len(rows) // PAIRS
-        for at, (left, right, label) in enumerate(pairs):
-            identifier = f"{split}-{number}-{at}-0"
-            row = {"sentence": text, "left": left, "right": right, "label": label, "identifier": identifier}
-            rows.append(row | {"statement": json.dumps(asdict(statement))})
+        for i, (left, right, label) in enumerate(pairs):
+            row = {"sentence": text, "left": left, "right": right, "label": label}
+            row |= {"identifier": f"{split}-{number}-{i}-0", "statement": json.dumps(asdict(statement))}
+            rows.append(row)
     return rows
 
 
@@ -124,17 +124,17 @@ def _pairs(statement: Statement, numbers: range, rng: Random) -> list[tuple[int,
     """Two pairs of scenes of which a statement is true, and two of which it is not, in random order."""
     form, k = FORMS[statement.form], statement.k
     count = cache(lambda number: len(meant(statement.toys, scene(number))))
-    found: dict[int, list[tuple[int, int, int]]] = {0: [], 1: []}
+    pairs: list[tuple[int, int, int]] = []
     used: set[int] = set()
     for _ in range(_TRIES):
         left, right = pick(rng, numbers), pick(rng, numbers)
         if left == right or {left, right} & used:
             continue
         label = int(form.true((count(left), count(right)), k))
-        if len(found[label]) < PAIRS // 2:
-            found[label].append((left, right, label))
+        if sum(pair[2] == label for pair in pairs) < PAIRS // 2:
+            pairs.append((left, right, label))
             used |= {left, right}
-        if all(len(pairs) == PAIRS // 2 for pairs in found.values()):
-            both = found[0] + found[1]
-            return [both.pop(int(rng.random() * len(both))) for _ in range(PAIRS)]
+        if len(pairs) == PAIRS:
+            pairs.sort(key=lambda pair: pair[2])
+            return [pairs.pop(int(rng.random() * len(pairs))) for _ in range(PAIRS)]
     return None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from contrast_kit import arguments
+from contrast_kit._util import choose
 from contrast_kit.data.cache import cached
 from contrast_kit.data.pictures import REGION_KEYS, Pictures
 from contrast_kit.data.scenes.ask import vqa
@@ -32,6 +32,8 @@ def _statements(split: str) -> list[Row]:
     return nlvr2(split, {row["sentence"] for other in later for row in _made("nlvr2", other)})
 
 
+CODE = ("shelf.py", "draw.py", "detector.py", "scenes.toml")
+"""What decides how the pictures look, and what is seen in them."""
 MAKERS: dict[str, Callable[[str], list[Row]]] = {"captions": captions, "vqa": vqa, "gqa": gqa, "nlvr2": _statements}
 
 
@@ -67,8 +69,8 @@ def rows(task: str, split: str) -> list[Row]:
     >>> sorted(rows("captions", "test")[0])
     ['facts', 'image_id', 'text']
     """
-    arguments.known(task, MAKERS, "task", "in scenes")
-    image_ids(split)
+    choose(MAKERS, task, "task of scenes")
+    choose(SPLITS, split, "split of scenes")
     return [dict(row) for row in _made(task, split)]
 
 
@@ -85,8 +87,8 @@ def sha256() -> str:
     lines = []
     for task in MAKERS:
         for split in SPLITS:
-            told = "\n".join(json.dumps(row, sort_keys=True) for row in rows(task, split))
-            lines.append(f"{hashlib.sha256(told.encode()).hexdigest()}  {task}/{split}\n")
+            text = "\n".join(json.dumps(row, sort_keys=True) for row in rows(task, split))
+            lines.append(f"{hashlib.sha256(text.encode()).hexdigest()}  {task}/{split}\n")
     return "".join(lines)
 
 
@@ -135,5 +137,5 @@ def _version() -> str:
 
     here = Path(__file__).parent
     parts = [torch.__version__, numpy.__version__, PIL.__version__, sklearn.__version__]
-    parts += [(here / f"{name}.py").read_text() for name in ("shelf", "draw", "detector")]
+    parts += [(here / name).read_text(encoding="utf-8") for name in CODE]
     return hashlib.blake2b("\n".join(parts).encode(), digest_size=8).hexdigest()

@@ -3,7 +3,7 @@
 import argparse
 
 from contrast_kit.data.toyshop import corpus
-from contrast_kit.data.toyshop.files import write
+from contrast_kit.data.toyshop.tables import write
 
 
 def main() -> None:
