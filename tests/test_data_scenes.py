@@ -11,8 +11,21 @@ import torch
 import contrast_kit as ck
 from contrast_kit.data import Regions, scenes
 from contrast_kit.data.scenes import ask, compose, programs, statements, tables
-from contrast_kit.data.scenes.detector import detect, train_detector, true_classes
-from contrast_kit.data.scenes.draw import CELL_H, CELL_W, LENGTH, RGB, SHAPES, SIDE, digits, sprite
+from contrast_kit.data.scenes.detector import (
+    detect,
+    train_detector,
+    true_classes,
+)
+from contrast_kit.data.scenes.draw import (
+    CELL_H,
+    CELL_W,
+    LENGTH,
+    RGB,
+    SHAPES,
+    SIDE,
+    digits,
+    sprite,
+)
 from contrast_kit.data.scenes.shelf import GOODS, SHELVES, Toy
 from contrast_kit.data.toyshop.tables import tsv
 from contrast_kit.data.toyshop.world import Stock
@@ -126,7 +139,13 @@ def test_a_changed_fact_is_false_unless_the_shelf_holds_it_too():
     fact = Stock(2, "drum", SHELVES[0], colour="red")
     assert scenes.true_of([fact], shelf) and scenes.true_of([replace(fact, number=1, size="big")], shelf)
     assert scenes.true_of([replace(fact, number=1)], shelf), "there is a red drum, and another"
-    for wrong in ({"number": 3}, {"colour": "blue"}, {"shelf": SHELVES[1]}, {"size": "big"}, {"price": 5}):
+    for wrong in (
+        {"number": 3},
+        {"colour": "blue"},
+        {"shelf": SHELVES[1]},
+        {"size": "big"},
+        {"price": 5},
+    ):
         assert not scenes.true_of([replace(fact, **wrong)], shelf), wrong
     assert not scenes.true_of([fact, Stock(1, "kite", SHELVES[0])], shelf)
 
@@ -142,9 +161,15 @@ def test_truth_of_batches_is_true_of_asked_one_by_one():
     expected = [[scenes.true_of(scenes.facts_of(four[0]), scenes.scene(i)) for i in pictures]]
     assert scenes.truth(four)([0], torch.tensor(pictures)).tolist() == expected
     for number in (-1, 5000):
-        with pytest.raises(ValueError, match=f"There is no scene {number}: they are numbered from 0 to 4999"):
+        with pytest.raises(
+            ValueError,
+            match=f"There is no scene {number}: they are numbered from 0 to 4999",
+        ):
             scenes.truth(rows)([0], torch.tensor([0, number]))
-    with pytest.raises(ValueError, match="No toy of these scenes has the good 'musical toy': ask true_of"):
+    with pytest.raises(
+        ValueError,
+        match="No toy of these scenes has the good 'musical toy': ask true_of",
+    ):
         scenes.truth([rows[0] | {"facts": [fact | {"good": "musical toy"}]}])
 
 
@@ -164,7 +189,10 @@ def test_no_mismatched_caption_is_true_of_the_picture_it_is_put_to(seen, tokeniz
     swapped = mismatched(batch, 1.0, generator=torch.Generator().manual_seed(0))
     for row, source in enumerate(swapped["input_ids"].flatten().tolist()):
         if not swapped["matched"][row]:
-            assert not scenes.true_of(scenes.facts_of(vague[source]), scenes.scene(vague[row]["image_id"]))
+            assert not scenes.true_of(
+                scenes.facts_of(vague[source]),
+                scenes.scene(vague[row]["image_id"]),
+            )
 
 
 # -- splits ----------------------------------------------------------------------------------------------------------
@@ -192,12 +220,21 @@ def test_each_question_is_asked_of_two_pictures_with_other_answers():
 
 @pytest.mark.parametrize(
     "kind, most",
-    [("exist", 0.58), ("shelf", 0.45), ("colour", 0.28), ("right", 0.25), ("price", 0.26), ("count", 0.55)],
+    [
+        ("exist", 0.58),
+        ("shelf", 0.45),
+        ("colour", 0.28),
+        ("right", 0.25),
+        ("price", 0.26),
+        ("count", 0.55),
+    ],
 )
 def test_the_form_of_a_question_gives_its_type_away_but_not_its_answer(kind, most):
     train, test = ([r for r in scenes.rows("vqa", s) if r["question_type"] == kind] for s in ("train", "test"))
     predicted = ck.tasks.question_only(
-        [row["question"] for row in train], [row["answer"] for row in train], [row["question"] for row in test]
+        [row["question"] for row in train],
+        [row["answer"] for row in train],
+        [row["question"] for row in test],
     )
     assert ck.tasks.soft_accuracy(predicted, [row["answers"] for row in test]) < most
     assert {row["answer_type"] for row in train} == {ask.KINDS[kind]}
@@ -222,7 +259,11 @@ def test_what_a_program_entails_holds_in_every_scene_where_it_has_that_answer():
             answer = programs.run(program, scene)
             if answer is not None:
                 for other, follows in programs.entailed(program, answer).items():
-                    assert programs.run(other, scene) == follows, (program, answer, other)
+                    assert programs.run(other, scene) == follows, (
+                        program,
+                        answer,
+                        other,
+                    )
                     checked += 1
     assert checked > 2000
 
@@ -249,13 +290,19 @@ def test_answers_of_a_group_are_balanced():
 
 
 def test_programs_make_no_sense_of_scenes_that_lack_what_they_speak_of():
-    drums = Toy("drum", "red", "big", 5, 0, 0), Toy("drum", "blue", "big", 3, 0, 2)
+    drums = (
+        Toy("drum", "red", "big", 5, 0, 0),
+        Toy("drum", "blue", "big", 3, 0, 2),
+    )
     shelf = scene_of(*drums, Toy("kite", "red", "big", 3, 0, 3))
     red, blue = (("filter", "colour", colour, ("select", "drum")) for colour in ("red", "blue"))
     kite = ("select", "kite")
     for program, answer in (
         (("query", "colour", ("select", "drum")), None),  # which drum?
-        (("query", "colour", ("relate", "right", kite)), None),  # nothing stands there
+        (
+            ("query", "colour", ("relate", "right", kite)),
+            None,
+        ),  # nothing stands there
         (("query", "good", ("relate", "right", red)), "drum"),
         (("query", "colour", ("relate", "left", kite)), "blue"),  # the nearest
         (("same", "size", red, blue), "yes"),
@@ -286,7 +333,10 @@ def test_each_statement_has_four_pairs_two_true_and_two_false():
 
 
 def test_statements_mean_what_they_say():
-    red, blue = Toy("drum", "red", "big", 5, 0, 0), Toy("drum", "blue", "big", 5, 0, 1)
+    red, blue = (
+        Toy("drum", "red", "big", 5, 0, 0),
+        Toy("drum", "blue", "big", 5, 0, 1),
+    )
     shelves = {0: scene_of(), 1: scene_of(red), 2: scene_of(red, blue)}
     for form, k, counts, true in (
         (0, 0, (2, 0), False),  # both
@@ -308,9 +358,18 @@ def test_statements_mean_what_they_say():
 
 def test_what_is_not_there_is_refused():
     for call, message in (
-        (lambda: ck.data.load("scenes/vqa2"), "There is no task of scenes 'vqa2'; did you mean 'vqa'?"),
-        (lambda: scenes.rows("vqa", "dev"), "There is no split of scenes 'dev'; there are train, validation, test."),
-        (lambda: scenes.scene(5000), "There is no scene 5000: they are numbered from 0 to 4999."),
+        (
+            lambda: ck.data.load("scenes/vqa2"),
+            "There is no task of scenes 'vqa2'; did you mean 'vqa'?",
+        ),
+        (
+            lambda: scenes.rows("vqa", "dev"),
+            "There is no split of scenes 'dev'; there are train, validation, test.",
+        ),
+        (
+            lambda: scenes.scene(5000),
+            "There is no scene 5000: they are numbered from 0 to 4999.",
+        ),
     ):
         with pytest.raises(ValueError, match=message):
             call()
@@ -338,7 +397,11 @@ def test_pictures_are_kept_and_standardised_on_the_training_scenes(monkeypatch, 
 
 def test_the_tag_shows_the_price_in_the_handwriting_of_the_split(monkeypatch):
     for price in range(2, 10):
-        picture = scenes.picture(scene_of(Toy("ball", "blue", "big", price, 0, 0)), SILENT, train=False)
+        picture = scenes.picture(
+            scene_of(Toy("ball", "blue", "big", price, 0, 0)),
+            SILENT,
+            train=False,
+        )
         ink = (250 - picture[CELL_H - 9 : CELL_H - 1, :, 0].astype(float)) / 205  # [8, 96]
         tags = [ink[:, x : x + 8] for x in range(CELL_W - 8)]
         near = {n: min(np.abs(tag - image).mean() for tag in tags for image in digits(False)[n]) for n in range(2, 10)}
@@ -353,7 +416,12 @@ def test_noise_and_seed_reach_the_detector():
     assert one.equal(weights()) and not one.equal(weights(seed=1)) and not one.equal(weights(SILENT))
     weak, some = train_detector(scenes=6, epochs=1), [scenes.scene(0)]
     assert not detect(weak, some).regions.equal(detect(weak, some, SILENT).regions)
-    classes = true_classes(scene_of(Toy("drum", "red", "big", 5, 0, 0), Toy("kite", "blue", "small", 2, 0, 1)))
+    classes = true_classes(
+        scene_of(
+            Toy("drum", "red", "big", 5, 0, 0),
+            Toy("kite", "blue", "small", 2, 0, 1),
+        )
+    )
     assert classes["sizes"].tolist() == [1, 0] and classes["prices"].tolist() == [3, 0]
 
 

@@ -10,9 +10,14 @@ from contrast_kit.data.toyshop.tables import tsv
 def main() -> None:
     """Read the command line; write the samples and the hashes of all rows, or print some rows."""
     parser = argparse.ArgumentParser(
-        prog="python -m contrast_kit.data.scenes", description="Language on drawn shelves."
+        prog="python -m contrast_kit.data.scenes",
+        description="Language on drawn shelves.",
     )
-    parser.add_argument("--write", metavar="FOLDER", help="write a sample of each task, and the sha256 of all rows")
+    parser.add_argument(
+        "--write",
+        metavar="FOLDER",
+        help="write a sample of each task, and the sha256 of all rows",
+    )
     chosen = parser.parse_args()
     for task in tasks():
         if chosen.write:

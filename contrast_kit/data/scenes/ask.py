@@ -58,7 +58,10 @@ class Question:
 def meant(question: Question, scene: Scene) -> list[Toy]:
     """The toys that a question speaks of."""
     told = {field: value for field, value in vars(question).items() if field != "kind" and value not in ("", -1)}
-    return those(scene, lambda toy: all(getattr(toy, field) == value for field, value in told.items()))
+    return those(
+        scene,
+        lambda toy: all(getattr(toy, field) == value for field, value in told.items()),
+    )
 
 
 def answer(question: Question, scene: Scene) -> str | None:
@@ -79,7 +82,10 @@ def answer(question: Question, scene: Scene) -> str | None:
     toy = toys[0]
     if question.kind != "right":
         return field_of(toy, question.kind)
-    beyond = those(scene, lambda other: other.shelf == toy.shelf and other.place > toy.place)
+    beyond = those(
+        scene,
+        lambda other: other.shelf == toy.shelf and other.place > toy.place,
+    )
     return beyond[0].good if beyond else None
 
 

@@ -7,8 +7,25 @@ from collections import Counter, defaultdict
 from random import Random
 from typing import Any
 
-from contrast_kit.data.scenes.programs import NoAnswer, Program, entailed, only, run, say, scope
-from contrast_kit.data.scenes.shelf import COLOURS, GOODS, VALUES, Scene, Toy, field_of, image_ids, scene
+from contrast_kit.data.scenes.programs import (
+    NoAnswer,
+    Program,
+    entailed,
+    only,
+    run,
+    say,
+    scope,
+)
+from contrast_kit.data.scenes.shelf import (
+    COLOURS,
+    GOODS,
+    VALUES,
+    Scene,
+    Toy,
+    field_of,
+    image_ids,
+    scene,
+)
 from contrast_kit.data.toyshop.words import pick
 
 QUESTIONS = {"train": 12_000, "validation": 1_500, "test": 1_500}
@@ -16,7 +33,10 @@ KINDS = ("query",) * 6 + ("verify",) * 3 + ("choose", "choose", "exist", "exist"
 FOLLOWING = 2
 """Questions that follow from a drawn one and are asked of the same picture."""
 _TRIES = 6
-_SLACK, _SURPLUS = 1, 1.05  # how far the count of an answer may run ahead of the mean of its group
+_SLACK, _SURPLUS = (
+    1,
+    1.05,
+)  # how far the count of an answer may run ahead of the mean of its group
 
 
 def refer(rng: Random, scene: Scene, without: str = "") -> tuple[Program, Toy] | None:
@@ -44,7 +64,10 @@ def draw_program(rng: Random, scene: Scene, kind: str) -> Program | None:
     It has a value on the scene, but for some of "compare": two toys of one price, or of one good, have no answer.
     """
     if kind in ("and", "or"):
-        a, b = draw_program(rng, scene, "exist"), draw_program(rng, scene, "exist")
+        a, b = (
+            draw_program(rng, scene, "exist"),
+            draw_program(rng, scene, "exist"),
+        )
         return None if a == b else (kind, a, b)
     if kind == "exist":
         toy = pick(rng, scene.toys)
@@ -55,7 +78,15 @@ def draw_program(rng: Random, scene: Scene, kind: str) -> Program | None:
             return ("exist", ("select", good))
         if rng.random() >= 0.7:
             colour = pick(rng, COLOURS)
-        return ("exist", ("filter", "colour", colour, ("select", good if rng.random() < 0.8 else "toy")))
+        return (
+            "exist",
+            (
+                "filter",
+                "colour",
+                colour,
+                ("select", good if rng.random() < 0.8 else "toy"),
+            ),
+        )
     if kind in ("same", "compare"):
         a, b = refer(rng, scene), refer(rng, scene)
         if not a or not b or a[1] == b[1]:
@@ -72,7 +103,12 @@ def draw_program(rng: Random, scene: Scene, kind: str) -> Program | None:
     value = field_of(toy, field)
     others = [other for other in VALUES[field] if other != value]
     if kind == "verify":
-        return ("verify", field, value if rng.random() < 0.5 else pick(rng, others), toys)
+        return (
+            "verify",
+            field,
+            value if rng.random() < 0.5 else pick(rng, others),
+            toys,
+        )
     pair = [value, pick(rng, others)]
     if rng.random() >= 0.5:
         pair.reverse()
@@ -94,7 +130,10 @@ class Balance:
         name = group(program)
         if "yes" in valid:
             name = _form(program)
-        if program[0] in ("choose", "compare"):  # by the place of the answer: "red or blue?", "blue or red?"
+        if program[0] in (
+            "choose",
+            "compare",
+        ):  # by the place of the answer: "red or blue?", "blue or red?"
             answer = "first" if _is_first(program, answer) else "second"
             valid = ("first", "second")
         counts = self.counts[name]
@@ -155,7 +194,14 @@ def gqa(split: str) -> list[dict[str, Any]]:
     return _rows(asked, rng)
 
 
-def _follow(program: Program, answer: str, mine: dict[Program, str], balance: Balance, rng: Random, most: int) -> int:
+def _follow(
+    program: Program,
+    answer: str,
+    mine: dict[Program, str],
+    balance: Balance,
+    rng: Random,
+    most: int,
+) -> int:
     """Ask up to `most` questions that follow from this one, too; how many it came to."""
     follows = list(entailed(program, answer).items())
     added = 0

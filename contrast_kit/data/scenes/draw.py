@@ -11,7 +11,15 @@ from functools import cache, partial
 
 import numpy as np
 
-from contrast_kit.data.scenes.shelf import PLACES, PRICES, SHELVES, TABLES, Scene, Toy, split_of
+from contrast_kit.data.scenes.shelf import (
+    PLACES,
+    PRICES,
+    SHELVES,
+    TABLES,
+    Scene,
+    Toy,
+    split_of,
+)
 
 SIDE = 96
 """Pixels of a picture's side."""
@@ -22,7 +30,12 @@ LENGTH = {"big": 19, "small": 12}  # pixels of a good's side
 _LARGE = 8  # how many times larger than 20 × 20 a good is drawn
 
 RGB: dict[str, list[int]] = TABLES["rgb"]
-WALL, WOOD, DARK, PAPER = (232, 226, 214), (176, 150, 120), (45, 42, 48), (250, 250, 246)
+WALL, WOOD, DARK, PAPER = (
+    (232, 226, 214),
+    (176, 150, 120),
+    (45, 42, 48),
+    (250, 250, 246),
+)
 
 BODY, BLACK, LIGHT = 1, 2, 3
 SHAPES: dict[str, list[tuple[str, int, list[float]]]] = TABLES["shapes"]
@@ -121,7 +134,13 @@ def drawn(scene: Scene, noise: Noise | None = None, *, train: bool | None = None
     return canvas.clip(0, 255).astype(np.uint8), np.array(corners, np.float32) / SIDE  # [96, 96, 3], [R, 4]
 
 
-def _put(canvas: np.ndarray, toy: Toy, noise: Noise, train: bool, rng: np.random.Generator) -> list[float]:
+def _put(
+    canvas: np.ndarray,
+    toy: Toy,
+    noise: Noise,
+    train: bool,
+    rng: np.random.Generator,
+) -> list[float]:
     """Draw one toy and its tag; give its box in pixels."""
     length = LENGTH[toy.size]
     left, top = toy.place * CELL_W, toy.shelf * CELL_H

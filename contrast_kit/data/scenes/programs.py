@@ -21,7 +21,16 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from contrast_kit.data.scenes.shelf import GOODS, TABLES, VALUES, Scene, Toy, colours_of, field_of, those
+from contrast_kit.data.scenes.shelf import (
+    GOODS,
+    TABLES,
+    VALUES,
+    Scene,
+    Toy,
+    colours_of,
+    field_of,
+    those,
+)
 from contrast_kit.data.toyshop.grammar import join, sentence
 from contrast_kit.data.toyshop.words import article, pick
 

@@ -49,7 +49,14 @@ class Toy:
 
     def stock(self, number: int = 1) -> Stock:
         """The toy as the toyshop's record, which its grammar can tell."""
-        return Stock(number, self.good, SHELVES[self.shelf], self.size, self.colour, price=self.price)
+        return Stock(
+            number,
+            self.good,
+            SHELVES[self.shelf],
+            self.size,
+            self.colour,
+            price=self.price,
+        )
 
 
 @dataclass(frozen=True)
@@ -147,7 +154,10 @@ def true_of(facts: Sequence[Stock], scene: Scene) -> bool:
 
 def those(scene: Scene, fits: Callable[[Toy], bool]) -> list[Toy]:
     """The toys of a scene that fit, by shelf and place."""
-    return sorted((toy for toy in scene.toys if fits(toy)), key=lambda toy: (toy.shelf, toy.place))
+    return sorted(
+        (toy for toy in scene.toys if fits(toy)),
+        key=lambda toy: (toy.shelf, toy.place),
+    )
 
 
 def shelf_name(shelf: int) -> str:

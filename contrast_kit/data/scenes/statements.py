@@ -10,7 +10,15 @@ from random import Random
 from typing import Any
 
 from contrast_kit.data.scenes.ask import Question, meant
-from contrast_kit.data.scenes.shelf import COLOURS, GOODS, SHELVES, SIZES, Scene, image_ids, scene
+from contrast_kit.data.scenes.shelf import (
+    COLOURS,
+    GOODS,
+    SHELVES,
+    SIZES,
+    Scene,
+    image_ids,
+    scene,
+)
 from contrast_kit.data.toyshop.grammar import join, sentence
 from contrast_kit.data.toyshop.words import COUNTS, article, pick, plural
 
@@ -35,16 +43,46 @@ class Form:
 FORMS = (
     Form("both pictures show {one}", lambda n, k: min(n) > 0),
     Form("neither picture shows {one}", lambda n, k: max(n) == 0),
-    Form("exactly one of the pictures shows {one}", lambda n, k: min(n) == 0 < max(n)),
+    Form(
+        "exactly one of the pictures shows {one}",
+        lambda n, k: min(n) == 0 < max(n),
+    ),
     Form("at least one of the pictures shows {one}", lambda n, k: max(n) > 0),
-    Form("the left picture shows {one}, and the right one does not", lambda n, k: n[0] > 0 == n[1]),
-    Form("the right picture shows {one}, and the left one does not", lambda n, k: n[1] > 0 == n[0]),
-    Form("there are more {many} in the left picture than in the right one", lambda n, k: n[0] > n[1]),
-    Form("there are more {many} in the right picture than in the left one", lambda n, k: n[1] > n[0]),
-    Form("there are as many {many} in one picture as in the other, and at least one", lambda n, k: n[0] == n[1] > 0),
-    Form("there are at least {k} {many} in the two pictures together", lambda n, k: sum(n) >= k, (2, 3, 4, 5, 6, 7)),
-    Form("there are exactly {k} {many} in the two pictures together", lambda n, k: sum(n) == k, (2, 3, 4, 5, 6, 7)),
-    Form("one of the pictures shows exactly {k} {many}", lambda n, k: (n[0] == k) != (n[1] == k), (2, 3, 4)),
+    Form(
+        "the left picture shows {one}, and the right one does not",
+        lambda n, k: n[0] > 0 == n[1],
+    ),
+    Form(
+        "the right picture shows {one}, and the left one does not",
+        lambda n, k: n[1] > 0 == n[0],
+    ),
+    Form(
+        "there are more {many} in the left picture than in the right one",
+        lambda n, k: n[0] > n[1],
+    ),
+    Form(
+        "there are more {many} in the right picture than in the left one",
+        lambda n, k: n[1] > n[0],
+    ),
+    Form(
+        "there are as many {many} in one picture as in the other, and at least one",
+        lambda n, k: n[0] == n[1] > 0,
+    ),
+    Form(
+        "there are at least {k} {many} in the two pictures together",
+        lambda n, k: sum(n) >= k,
+        (2, 3, 4, 5, 6, 7),
+    ),
+    Form(
+        "there are exactly {k} {many} in the two pictures together",
+        lambda n, k: sum(n) == k,
+        (2, 3, 4, 5, 6, 7),
+    ),
+    Form(
+        "one of the pictures shows exactly {k} {many}",
+        lambda n, k: (n[0] == k) != (n[1] == k),
+        (2, 3, 4),
+    ),
 )
 
 
@@ -114,8 +152,16 @@ def nlvr2(split: str, taken: set[str]) -> list[dict[str, Any]]:
         taken.add(text)
         number = len(rows) // PAIRS
         for i, (left, right, label) in enumerate(pairs):
-            row = {"sentence": text, "left": left, "right": right, "label": label}
-            row |= {"identifier": f"{split}-{number}-{i}-0", "statement": json.dumps(asdict(statement))}
+            row = {
+                "sentence": text,
+                "left": left,
+                "right": right,
+                "label": label,
+            }
+            row |= {
+                "identifier": f"{split}-{number}-{i}-0",
+                "statement": json.dumps(asdict(statement)),
+            }
             rows.append(row)
     return rows
 

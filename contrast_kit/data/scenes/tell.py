@@ -25,14 +25,28 @@ from contrast_kit.data.scenes.shelf import (
     split_of,
     those,
 )
-from contrast_kit.data.toyshop.grammar import clause_beginning_otherwise, sentence
+from contrast_kit.data.toyshop.grammar import (
+    clause_beginning_otherwise,
+    sentence,
+)
 from contrast_kit.data.toyshop.shops import TOYSHOP
 from contrast_kit.data.toyshop.words import pick
 from contrast_kit.data.toyshop.world import Stock
 
-KNOWN = {"good": GOODS, "colour": COLOURS, "size": SIZES, "price": range(10), "shelf": SHELVES, "material": ()}
+KNOWN = {
+    "good": GOODS,
+    "colour": COLOURS,
+    "size": SIZES,
+    "price": range(10),
+    "shelf": SHELVES,
+    "material": (),
+}
 """The fields of a fact, and what toys may have."""
-_TOLD = {"colour": 0.8, "size": 0.5, "price": 0.25}  # how often a fact tells a detail
+_TOLD = {
+    "colour": 0.8,
+    "size": 0.5,
+    "price": 0.25,
+}  # how often a fact tells a detail
 
 
 def draw_facts(rng: Random, scene: Scene) -> Facts:
@@ -77,7 +91,13 @@ def captions(split: str, each: int = 2) -> list[dict[str, Any]]:
             text = tell(facts, rng)
             if text not in texts:
                 texts.add(text)
-                made.append({"text": text, "image_id": image_id, "facts": [asdict(fact) for fact in facts]})
+                made.append(
+                    {
+                        "text": text,
+                        "image_id": image_id,
+                        "facts": [asdict(fact) for fact in facts],
+                    }
+                )
     return made
 
 

@@ -12,7 +12,13 @@ from random import Random
 
 from contrast_kit.data.toyshop.grammar import PATTERNS
 from contrast_kit.data.toyshop.shops import SHOPS
-from contrast_kit.data.toyshop.words import ACTIONS, COLOURS, COUNTS, NUMBERS, pick
+from contrast_kit.data.toyshop.words import (
+    ACTIONS,
+    COLOURS,
+    COUNTS,
+    NUMBERS,
+    pick,
+)
 
 _WORDS = PATTERNS["errors"]
 NUMBER = _WORDS["numbers"] | {many: one for one, many in _WORDS["numbers"].items()}

@@ -12,13 +12,35 @@ from random import Random
 
 from contrast_kit.data.toyshop import words
 from contrast_kit.data.toyshop.shops import Shop
-from contrast_kit.data.toyshop.words import ACTIONS, COUNTS, MADE_OF, SAME, article, pick, plural, read
-from contrast_kit.data.toyshop.world import Opinion, Record, Stock, Visit, draw_record
+from contrast_kit.data.toyshop.words import (
+    ACTIONS,
+    COUNTS,
+    MADE_OF,
+    SAME,
+    article,
+    pick,
+    plural,
+    read,
+)
+from contrast_kit.data.toyshop.world import (
+    Opinion,
+    Record,
+    Stock,
+    Visit,
+    draw_record,
+)
 
 PATTERNS = read("grammar.toml")
 NEVER_STUFF: list[str] = PATTERNS["never_stuff"]
 NEAR: list[str] = PATTERNS["near"]
-DENIALS = ("not", "hardly", "scarcely", "never", "by no", "none")  # these want "is", not "looks"
+DENIALS = (
+    "not",
+    "hardly",
+    "scarcely",
+    "never",
+    "by no",
+    "none",
+)  # these want "is", not "looks"
 
 
 def join(*pieces: str) -> str:
@@ -47,14 +69,24 @@ def sentence(clause: str, end: str = ".") -> str:
 
 def noun(record: Record, rng: Random, many: bool = False) -> str:
     """Goods with their adjectives: "small red tin robot", or now and then "small red robot made of tin"."""
-    head, size, material = record.good, getattr(record, "size", ""), record.material
+    head, size, material = (
+        record.good,
+        getattr(record, "size", ""),
+        record.material,
+    )
     if many and head.startswith("pair "):
         head = "pairs" + head.removeprefix("pair")
     elif many:
         head = plural(head)
     if material and material not in NEVER_STUFF and rng.random() < 0.2:
         size = pick(rng, SAME.get(size, [size]))
-        return join(size, record.colour, head, "made of", MADE_OF.get(material, material))
+        return join(
+            size,
+            record.colour,
+            head,
+            "made of",
+            MADE_OF.get(material, material),
+        )
     if size in SAME:
         size = pick(rng, SAME[size])
     return join(size, record.colour, material, head)
@@ -88,7 +120,15 @@ def visit(record: Visit, rng: Random, shop: Shop, negate: bool = False) -> str:
     if record.recipient:
         owner = {"she": "her", "he": "his"}[shop.people[record.who]]
         gift = f"for {owner} {record.recipient}"
-    parts = dict(base=base, past=past, participle=participle, who=record.who, goods=goods, gift=gift, place=place)
+    parts = dict(
+        base=base,
+        past=past,
+        participle=participle,
+        who=record.who,
+        goods=goods,
+        gift=gift,
+        place=place,
+    )
     parts |= dict(time=join(*when), be="was" if record.number == 1 else "were")
     patterns = PATTERNS["visit"]
     if negate:
@@ -96,12 +136,19 @@ def visit(record: Visit, rng: Random, shop: Shop, negate: bool = False) -> str:
     draw = rng.random()
     splits = not record.reason and not past.endswith((" for", " at"))  # into "what Clara bought was a kite"
     fitting = (pattern for limit, pattern in patterns["told"] if draw < limit)
-    return fill(next(pattern for pattern in fitting if splits or not pattern.startswith("what")), **parts)
+    return fill(
+        next(pattern for pattern in fitting if splits or not pattern.startswith("what")),
+        **parts,
+    )
 
 
 def stock(record: Stock, rng: Random, negate: bool = False) -> str:
     """A clause for goods on a shelf, in one of seven patterns; `negate` denies it as a whole."""
-    patterns, goods, many = PATTERNS["stock"], counted(record, rng), record.number != 1
+    patterns, goods, many = (
+        PATTERNS["stock"],
+        counted(record, rng),
+        record.number != 1,
+    )
     costs = ""
     if record.price:
         each = "each" if many else ""
@@ -113,7 +160,13 @@ def stock(record: Stock, rng: Random, negate: bool = False) -> str:
     return fill(pick(rng, patterns["told"]), stand=stand, **parts)
 
 
-def judged(axis: str, polarity: int, intensity: int, rng: Random, negation: float = 0.35) -> str:
+def judged(
+    axis: str,
+    polarity: int,
+    intensity: int,
+    rng: Random,
+    negation: float = 0.35,
+) -> str:
     """An adjective phrase: "very sturdy", "far from flimsy", "not exactly sturdy" (which is rather flimsy)."""
     sides = words.AXES[axis]
     if rng.random() < negation:
@@ -141,14 +194,29 @@ def opinion(record: Opinion, rng: Random, negate: bool = False) -> str:
     if record.part:
         about = f"the {record.part} of {about}"
         many = is_many(record.part)
-    how = judged(record.axis, record.polarity, record.intensity, rng, 0.0 if negate else 0.35)
+    how = judged(
+        record.axis,
+        record.polarity,
+        record.intensity,
+        rng,
+        0.0 if negate else 0.35,
+    )
     if negate:
         pattern = patterns["denied_of" if who else "denied"]
         return fill(pattern, who=who, about=about, be=be(many), how=how)
     claim = f"{about} {be(many)} {how}"
     if who:
-        thinks, says = pick(rng, patterns["thinks"]), pick(rng, ("says", "thinks"))
-        return fill(pick(rng, patterns["told"]), who=who, thinks=thinks, says=says, claim=claim)
+        thinks, says = (
+            pick(rng, patterns["thinks"]),
+            pick(rng, ("says", "thinks")),
+        )
+        return fill(
+            pick(rng, patterns["told"]),
+            who=who,
+            thinks=thinks,
+            says=says,
+            claim=claim,
+        )
     verb = pick(rng, patterns["verbs"])[many]
     if not how.startswith(DENIALS):
         claim = f"{about} {verb} {how}"
@@ -178,7 +246,10 @@ def with_reason(first: Visit, second: Opinion, rng: Random, shop: Shop) -> str:
     """A visit with the visitor's opinion: "Clara bought two kites because she thinks that they are fun"."""
     they = "it is" if first.number == 1 else "they are"
     how = judged(second.axis, second.polarity, second.intensity, rng)
-    link = pick(rng, PATTERNS["opinion"]["because"]["good" if second.polarity > 0 else "bad"])
+    link = pick(
+        rng,
+        PATTERNS["opinion"]["because"]["good" if second.polarity > 0 else "bad"],
+    )
     thinks = pick(rng, ("thinks", "feels", "believes"))
     return f"{visit(first, rng, shop)}{link} {shop.people[first.who]} {thinks} that {they} {how}"
 

@@ -8,7 +8,13 @@ from random import Random
 
 from contrast_kit.data.toyshop import questions
 from contrast_kit.data.toyshop.errors import corrupt
-from contrast_kit.data.toyshop.grammar import clause, clause_beginning_otherwise, express, review, sentence
+from contrast_kit.data.toyshop.grammar import (
+    clause,
+    clause_beginning_otherwise,
+    express,
+    review,
+    sentence,
+)
 from contrast_kit.data.toyshop.shops import Shop
 from contrast_kit.data.toyshop.words import pick
 from contrast_kit.data.toyshop.world import (
@@ -56,7 +62,10 @@ def cola(rng: Random, shop: Shop) -> Row:
     elif share < 0.45:
         record = draw_record(rng, shop, Visit)
         field = pick(rng, ("who", "number", "place", "day", "hour"))
-        text, end = questions.about_field(record, field, rng, shop).removesuffix("?"), "?"
+        text, end = (
+            questions.about_field(record, field, rng, shop).removesuffix("?"),
+            "?",
+        )
         text = text[0].lower() + text[1:]
     else:
         text = clause(draw_record(rng, shop), rng, shop, negate=rng.random() < 0.25)
@@ -124,7 +133,11 @@ def stsb(rng: Random, shop: Shop) -> Row:
         first, second = two_ways(record, rng, shop)
     else:
         first, second = express(record, rng, shop), express(other, rng, shop)
-    return {"sentence1": first, "sentence2": second, "label": similarity(record, other, shop)}
+    return {
+        "sentence1": first,
+        "sentence2": second,
+        "label": similarity(record, other, shop),
+    }
 
 
 def _of_another_corner(record: Record, rng: Random, shop: Shop) -> Record:
@@ -186,7 +199,11 @@ def mnli(rng: Random, shop: Shop) -> Row:
     label, denied = pick(rng, (0, 1, 2)), rng.random() < 0.25
     premise, claim = inference(rng, shop, 2 - label if denied else label)
     hypothesis = sentence(clause(claim, rng, shop, negate=denied))
-    return {"premise": express(premise, rng, shop), "hypothesis": hypothesis, "label": label}
+    return {
+        "premise": express(premise, rng, shop),
+        "hypothesis": hypothesis,
+        "label": label,
+    }
 
 
 def rte(rng: Random, shop: Shop) -> Row:
@@ -194,13 +211,20 @@ def rte(rng: Random, shop: Shop) -> Row:
     label, denied = int(rng.random() < 0.5), rng.random() < 0.25
     relation = pick(rng, (1, 2)) if label else 0
     premise, claim = inference(rng, shop, 2 - relation if denied else relation)
-    records = [premise, draw_record(rng, shop, pick(rng, (Visit, Stock)), details=pick(rng, (0, 1)))]
+    records = [
+        premise,
+        draw_record(rng, shop, pick(rng, (Visit, Stock)), details=pick(rng, (0, 1))),
+    ]
     if rng.random() >= 0.5:
         records.reverse()
     clauses = [clause_beginning_otherwise(record, rng, shop, "look ", "if ") for record in records]
     hypothesis = sentence(clause(claim, rng, shop, negate=denied))
     both = pick(rng, (", and ", ", while ", "; meanwhile, ")).join(clauses)
-    return {"sentence1": sentence(both), "sentence2": hypothesis, "label": label}
+    return {
+        "sentence1": sentence(both),
+        "sentence2": hypothesis,
+        "label": label,
+    }
 
 
 def qnli(rng: Random, shop: Shop) -> Row:
@@ -221,7 +245,11 @@ def qnli(rng: Random, shop: Shop) -> Row:
     elif label:
         others = [name for name in ("who", "good", "action") if name != field and hasattr(record, name)]
         record = changed(record, pick(rng, others), rng, shop)
-    return {"question": question, "sentence": express(record, rng, shop), "label": label}
+    return {
+        "question": question,
+        "sentence": express(record, rng, shop),
+        "label": label,
+    }
 
 
 MAKERS: dict[str, Callable[[Random, Shop], Row]] = {

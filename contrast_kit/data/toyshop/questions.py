@@ -5,7 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from random import Random
 
-from contrast_kit.data.toyshop.grammar import PATTERNS, be, counted, fill, noun, sentence
+from contrast_kit.data.toyshop.grammar import (
+    PATTERNS,
+    be,
+    counted,
+    fill,
+    noun,
+    sentence,
+)
 from contrast_kit.data.toyshop.shops import Shop
 from contrast_kit.data.toyshop.words import ACTIONS, COLOURS, SIZES, pick
 from contrast_kit.data.toyshop.world import Stock, Visit, without
@@ -33,7 +40,11 @@ def draw_question(rng: Random, shop: Shop) -> Question:
     corner = shop.departments[shop.corners.draw(rng)]
     good = corner.goods.draw(rng)
     details = {}
-    for field, bag, share in (("colour", COLOURS, 0.55), ("material", corner.materials, 0.45), ("size", SIZES, 0.3)):
+    for field, bag, share in (
+        ("colour", COLOURS, 0.55),
+        ("material", corner.materials, 0.45),
+        ("size", SIZES, 0.3),
+    ):
         if rng.random() < share:
             details[field] = bag.draw(rng)
     if rng.random() < 0.4:
@@ -99,7 +110,12 @@ def about_field(record: Visit | Stock, field: str, rng: Random, shop: Shop) -> s
     one = record.number == 1
     if isinstance(record, Stock):
         stand = noun(record, rng) if one else goods
-        parts |= dict(shelf=record.shelf, stand=f"the {stand}", be=be(not one), do="does" if one else "do")
+        parts |= dict(
+            shelf=record.shelf,
+            stand=f"the {stand}",
+            be=be(not one),
+            do="does" if one else "do",
+        )
         return sentence(fill(pick(rng, PATTERNS["about_stock"][field]), **parts), "?")
     ways = ACTIONS[record.action]
     parts["base"], parts["past"], parts["participle"] = ways[0] if field == "recipient" else pick(rng, ways)

@@ -16,12 +16,31 @@ from contrast_kit.data.toyshop import questions
 from contrast_kit.data.toyshop.grammar import NEAR, NEVER_STUFF, express
 from contrast_kit.data.toyshop.shops import Shop
 from contrast_kit.data.toyshop.words import COUNTS, MADE_OF, SAME, pick
-from contrast_kit.data.toyshop.world import Record, Stock, Visit, bare, changed, clash, draw_record, told, without
+from contrast_kit.data.toyshop.world import (
+    Record,
+    Stock,
+    Visit,
+    bare,
+    changed,
+    clash,
+    draw_record,
+    told,
+    without,
+)
 
 UNANSWERABLE = 1 / 3
 """The share of questions without an answer, as in SQuAD 2.0's training rows."""
 FIELDS = {
-    Visit: ("who", "number", "colour", "material", "place", "day", "hour", "recipient"),
+    Visit: (
+        "who",
+        "number",
+        "colour",
+        "material",
+        "place",
+        "day",
+        "hour",
+        "recipient",
+    ),
     Stock: ("number", "colour", "material", "shelf", "price"),
 }
 """What may be asked, by the kind of record: `questions.about_field`."""
@@ -63,7 +82,10 @@ def row(rng: Random, shop: Shop) -> dict:
         context, sentences = paragraph(rng, shop)
         source = pick(rng, sentences)
         asked = source.record
-        field = pick(rng, [name for name in FIELDS[type(asked)] if getattr(asked, name) or unanswerable])
+        field = pick(
+            rng,
+            [name for name in FIELDS[type(asked)] if getattr(asked, name) or unanswerable],
+        )
         spans = []
         if unanswerable:
             asked = without_answer(asked, field, rng, shop)
@@ -75,7 +97,10 @@ def row(rng: Random, shop: Shop) -> dict:
         if answering != ([] if unanswerable else [source]) or not (spans or unanswerable):
             continue
         question = questions.about_field(bare(asked), field, rng, shop)
-        answers = {"text": [context[a:b] for a, b in spans], "answer_start": [a for a, _ in spans]}
+        answers = {
+            "text": [context[a:b] for a, b in spans],
+            "answer_start": [a for a, _ in spans],
+        }
         return {"context": context, "question": question, "answers": answers}
 
 
@@ -119,10 +144,19 @@ def wordings(record: Record, field: str) -> list[str]:
     if field == "place":
         return [*(f"{near} the {value}" for near in NEAR), f"the {value}"]
     if field == "recipient":
-        return [f"for her {value}", f"for his {value}", f"her {value}", f"his {value}"]
+        return [
+            f"for her {value}",
+            f"for his {value}",
+            f"her {value}",
+            f"his {value}",
+        ]
     if field == "material" and value in MADE_OF:
         return [value, MADE_OF[value]]
-    if field in ("day", "hour", "shelf"):  # told with a preposition, which a right answer may leave out
+    if field in (
+        "day",
+        "hour",
+        "shelf",
+    ):  # told with a preposition, which a right answer may leave out
         forms = SAME.get(value, [value])
         return [short for form in forms for short in (form, form.partition(" ")[2])]
     return [value]

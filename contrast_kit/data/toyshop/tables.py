@@ -43,9 +43,20 @@ def splits(task: str) -> dict[str, int]:
     """
     held_out = ["validation", "test"]
     if task == "mnli":
-        held_out = ["validation_matched", "validation_mismatched", "test_matched", "test_mismatched"]
+        held_out = [
+            "validation_matched",
+            "validation_mismatched",
+            "test_matched",
+            "test_mismatched",
+        ]
     sizes = {"train": TRAIN.get(task, 2500)} | dict.fromkeys(held_out, HELD_OUT)
-    return dict(choose(dict.fromkeys(tasks(), sizes) | {"text": CORPUS}, task, "toyshop task"))
+    return dict(
+        choose(
+            dict.fromkeys(tasks(), sizes) | {"text": CORPUS},
+            task,
+            "toyshop task",
+        )
+    )
 
 
 def rows(task: str, split: str, shop: str = "toyshop") -> list[Row]:
@@ -74,7 +85,10 @@ def rows(task: str, split: str, shop: str = "toyshop") -> list[Row]:
 @cache
 def _texts(task: str, shop: str) -> dict[str, list[Row]]:
     lines = [{"text": line["text"]} for line in labelled_corpus(sum(CORPUS.values()), shop=shop)]
-    return {"train": lines[: CORPUS["train"]], "validation": lines[CORPUS["train"] :]}
+    return {
+        "train": lines[: CORPUS["train"]],
+        "validation": lines[CORPUS["train"] :],
+    }
 
 
 @cache
@@ -130,12 +144,21 @@ def contents() -> Iterator[tuple[str, bytes]]:
     for shop in SHOPS:
         for task in MAKERS:
             for split in splits(task):
-                if shop == "toyshop" or split in ("validation", "validation_matched"):
-                    yield f"{shop}/{task}/{split}.tsv", tsv(rows(task, split, shop))
+                if shop == "toyshop" or split in (
+                    "validation",
+                    "validation_matched",
+                ):
+                    yield (
+                        f"{shop}/{task}/{split}.tsv",
+                        tsv(rows(task, split, shop)),
+                    )
         corpus = labelled_corpus(CORPUS["train"], shop=shop)
         text = "".join(line["text"] + "\n" for line in corpus)
         yield f"{shop}/text/sample.tsv", tsv(corpus[:SAMPLE])
-        yield f"{shop}/text/train.sha256", f"{hashlib.sha256(text.encode()).hexdigest()}\n".encode()
+        yield (
+            f"{shop}/text/train.sha256",
+            f"{hashlib.sha256(text.encode()).hexdigest()}\n".encode(),
+        )
 
 
 def write(folder: str | Path) -> int:

@@ -12,7 +12,17 @@ from contrast_kit.data.toyshop.grammar import express
 from contrast_kit.data.toyshop.makers import remark, two_ways
 from contrast_kit.data.toyshop.shops import SHOPS, Shop
 from contrast_kit.data.toyshop.words import ACTIONS, AXES, COLOURS, pick
-from contrast_kit.data.toyshop.world import DETAILS, Opinion, Record, Stock, Visit, changed, draw_record, told, without
+from contrast_kit.data.toyshop.world import (
+    DETAILS,
+    Opinion,
+    Record,
+    Stock,
+    Visit,
+    changed,
+    draw_record,
+    told,
+    without,
+)
 
 Meaning = Record | tuple[Visit, Opinion]
 _MEANINGS: dict[str, tuple[Meaning, str]] = {}  # every sentence told so far, with its record and shop
@@ -23,7 +33,13 @@ def _shop_of(record: Meaning, shop: str) -> Shop:
     """The shop that tells a record; a ValueError where its grammar has no words for it, or would tell it wrongly."""
     where = choose(SHOPS, shop, "shop")
     small = range(13)
-    known = {"action": ACTIONS, "axis": AXES, "number": small, "price": small, "polarity": (1, -1)}
+    known = {
+        "action": ACTIONS,
+        "axis": AXES,
+        "number": small,
+        "price": small,
+        "polarity": (1, -1),
+    }
     known |= {"intensity": (1, 2, 3), "who": ("", *where.people)}
     for part in record if isinstance(record, tuple) else (record,):
         for field, value in vars(part).items():
@@ -41,7 +57,10 @@ def labelled_corpus(n: int, seed: int = 0, shop: str = "toyshop") -> list[dict[s
     """
     where = choose(SHOPS, shop, "shop")
     # Taken out while it grows: if it is stopped amid a sentence, the next call begins anew.
-    lines, rng = _CORPORA.pop((seed, shop), None) or ({}, Random(f"corpus/{shop}/{seed}"))
+    lines, rng = _CORPORA.pop((seed, shop), None) or (
+        {},
+        Random(f"corpus/{shop}/{seed}"),
+    )
     while len(lines) < n:
         meaning = view = draw_record(rng, where)
         if isinstance(meaning, Visit) and rng.random() < 0.3:
@@ -51,7 +70,11 @@ def labelled_corpus(n: int, seed: int = 0, shop: str = "toyshop") -> list[dict[s
             continue
         _MEANINGS[text] = (meaning, shop)
         opinion = {1: "positive", -1: "negative", 0: "none"}[getattr(view, "polarity", 0)]
-        lines[text] = {"text": text, "topic": where.department_of[view.good], "opinion": opinion}
+        lines[text] = {
+            "text": text,
+            "topic": where.department_of[view.good],
+            "opinion": opinion,
+        }
     _CORPORA[seed, shop] = lines, rng
     return [dict(line) for line in islice(lines.values(), n)]
 
@@ -153,7 +176,12 @@ def kind_of(sentence: str) -> str:
     >>> kind_of(corpus(1)[0])
     'opinion'
     """
-    names = {Opinion: "opinion", Stock: "shelf", Visit: "visit", tuple: "visit and opinion"}
+    names = {
+        Opinion: "opinion",
+        Stock: "shelf",
+        Visit: "visit",
+        tuple: "visit and opinion",
+    }
     return names[type(record_of(sentence))]
 
 
@@ -169,7 +197,12 @@ def _known(sentence: str) -> tuple[Meaning, str]:
     return _MEANINGS[sentence]
 
 
-def paraphrase(text: str | Meaning, rng: Random, temperature: float = 0.0, shop: str = "toyshop") -> str:
+def paraphrase(
+    text: str | Meaning,
+    rng: Random,
+    temperature: float = 0.0,
+    shop: str = "toyshop",
+) -> str:
     """Say it again, in another pattern and other words: a back-translation whose faithfulness you set.
 
     At `temperature` 0 the meaning is kept exactly. Above, each field of the record is misremembered with
@@ -252,15 +285,32 @@ def triples(n: int, seed: int = 0, shop: str = "toyshop", change: str = "good") 
     common = [good for department in where.departments.values() for good in department.goods[:4]]
     goods = [good for good in common if " " not in good]
     colours = COLOURS[:6]
-    values = choose({"good": goods, "number": range(2, 10), "colour": colours}, change, "change")
+    values = choose(
+        {"good": goods, "number": range(2, 10), "colour": colours},
+        change,
+        "change",
+    )
     texts: dict[tuple[str, str, str], None] = {}
     while len(texts) < n:
         good, other = rng.sample(goods, 2)
-        visit = Visit(pick(rng, people), "buy", rng.randint(2, 9), good, colour=pick(rng, colours))
+        visit = Visit(
+            pick(rng, people),
+            "buy",
+            rng.randint(2, 9),
+            good,
+            colour=pick(rng, colours),
+        )
         if change != "good":
-            other = pick(rng, [value for value in values if value != getattr(visit, change)])
+            other = pick(
+                rng,
+                [value for value in values if value != getattr(visit, change)],
+            )
         another = replace(visit, **{change: other})
-        triple = (tell(visit, shop), paraphrase(visit, rng, shop=shop), tell(another, shop))
+        triple = (
+            tell(visit, shop),
+            paraphrase(visit, rng, shop=shop),
+            tell(another, shop),
+        )
         if len(set(triple)) == 3:
             texts[triple] = None
             _MEANINGS.update({triple[0]: (visit, shop), triple[2]: (another, shop)})

@@ -55,7 +55,12 @@ def _doubled(text: str) -> set[str]:
     return {word.lower() for word in _DOUBLED.findall(text)}
 
 
-def _with_other_words(text: str, chance: float, rng: Random, meant: dict[tuple[Meaning, int], Meaning]) -> str:
+def _with_other_words(
+    text: str,
+    chance: float,
+    rng: Random,
+    meant: dict[tuple[Meaning, int], Meaning],
+) -> str:
     """Every phrase in a wording of its meaning, or by mistake in one of another. `meant` remembers which, by a phrase's
     meaning and how often it stood before.
     """
@@ -132,7 +137,13 @@ def _phrases() -> _Phrases:
     adjectives = "|".join(re.escape(word) for sides in words.AXES.values() for bag in sides.values() for word in bag)
     degree = rf"a little(?= (?:{adjectives})(?![\w'-]))"  # and not the size of a little robot
     pattern = re.compile(rf"(?<![\w'-]){any_phrase.replace(re.escape('a little'), degree)}")
-    return _Phrases(meaning_of, ways, alike, pattern, re.compile(rf"(?<![\w'-])(an? )??{any_phrase}"))
+    return _Phrases(
+        meaning_of,
+        ways,
+        alike,
+        pattern,
+        re.compile(rf"(?<![\w'-])(an? )??{any_phrase}"),
+    )
 
 
 def _all_groups() -> Iterator[tuple[str, str, Iterable[str]]]:
@@ -144,10 +155,22 @@ def _all_groups() -> Iterator[tuple[str, str, Iterable[str]]]:
         for side, bag in getattr(words, kind).items():
             yield kind, str(side), bag
     yield "degree", "strong", words.DEGREE[3]
-    yield "degree", "weak", [word for word in words.DEGREE[1] if word != "a little"]
+    yield (
+        "degree",
+        "weak",
+        [word for word in words.DEGREE[1] if word != "a little"],
+    )
     for strength in (3, 1):
-        yield "denial", str(strength), [way.removesuffix(" {}") for way in words.DENIAL[strength]]
-    for kind, names in (("size", words.SIZES), ("colour", words.COLOURS), ("time", words.DAYS + words.HOURS)):
+        yield (
+            "denial",
+            str(strength),
+            [way.removesuffix(" {}") for way in words.DENIAL[strength]],
+        )
+    for kind, names in (
+        ("size", words.SIZES),
+        ("colour", words.COLOURS),
+        ("time", words.DAYS + words.HOURS),
+    ):
         for name in names:
             yield kind, name, SAME.get(name, [name])
     yield "opens", "opinion", ("i must say that", "i think that")
@@ -163,7 +186,10 @@ def _all_groups() -> Iterator[tuple[str, str, Iterable[str]]]:
             for good in (*department.goods, department.kind):
                 yield "good", good, [good]
                 yield "goods", good, [plural(good)]
-            for kind, bag in (("part", department.parts), ("material", department.materials)):
+            for kind, bag in (
+                ("part", department.parts),
+                ("material", department.materials),
+            ):
                 for name in bag:
                     many = name.endswith("s")
                     yield f"{kind} {many}", name, [name]

@@ -88,7 +88,16 @@ class Opinion:
 Record = Visit | Stock | Opinion
 
 DETAILS = {
-    Visit: ("size", "colour", "material", "recipient", "place", "day", "hour", "reason"),
+    Visit: (
+        "size",
+        "colour",
+        "material",
+        "recipient",
+        "place",
+        "day",
+        "hour",
+        "reason",
+    ),
     Stock: ("size", "colour", "material", "price"),
     Opinion: ("who", "part", "colour", "material"),
 }
@@ -236,7 +245,11 @@ def draw_field(record: Record, field: str, rng: Random, shop: Shop, old: object 
         return pick(rng, [axis for axis in axes if axis != old])
     if field == "reason" and record.action not in FOR_SOMEONE:
         return shop.manners.draw(rng, old)
-    bags = shop.values | {"good": corner.goods, "material": corner.materials, "part": corner.parts}
+    bags = shop.values | {
+        "good": corner.goods,
+        "material": corner.materials,
+        "part": corner.parts,
+    }
     value = bags[field].draw(rng, old)
     if field == "action" and (record.recipient or record.reason):
         while value not in FOR_SOMEONE:
@@ -266,7 +279,12 @@ def add_details(record: Record, count: int, rng: Random, shop: Shop, avoid: str 
     return record
 
 
-def draw_record(rng: Random, shop: Shop = TOYSHOP, kind: type | None = None, details: int | None = None) -> Record:
+def draw_record(
+    rng: Random,
+    shop: Shop = TOYSHOP,
+    kind: type | None = None,
+    details: int | None = None,
+) -> Record:
     """A random record: a visit, goods on a shelf, or an opinion, with nought to three details.
 
     `shop` is a shop itself, such as `toyshop.shops.OTHERSHOP`.
